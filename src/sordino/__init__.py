@@ -1,0 +1,1 @@
+"""Publish statistics about people with a proof of privacy."""

@@ -1,0 +1,49 @@
+"""Checks at the door. Each takes one argument by name, and its refusal says that name."""
+
+from collections.abc import Collection
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from sordino.errors import InvalidParameter
+
+
+def one(**argument: Any) -> tuple[str, Any]:
+    """Return the name and the value of the single keyword argument."""
+    ((name, value),) = argument.items()
+    return name, value
+
+
+def integer(*, least: int | None = None, most: int | None = None, **argument: Any) -> int:
+    """Return an integer within [least, most]; a bool is not a number.
+
+    >>> integer(rows=3, least=0)
+    3
+    """
+    name, value = one(**argument)
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral):
+        raise InvalidParameter(name, value, "must be an integer", f"Try {name}=1.")
+    number = int(value)
+    if least is not None and number < least:
+        raise InvalidParameter(
+            name, value, f"must be at least {least}", f"Try {name}={least}."
+        )
+    if most is not None and number > most:
+        raise InvalidParameter(
+            name, value, f"must be at most {most}", f"Try {name}={most}."
+        )
+    return number
+
+
+def choice(options: Collection[str], **argument: Any) -> str:
+    """Return one of the given words.
+
+    >>> choice(("f32", "f64"), dtype="f64")
+    'f64'
+    """
+    name, value = one(**argument)
+    if not isinstance(value, str) or value not in options:
+        listed = ", ".join(f'"{option}"' for option in options)
+        raise InvalidParameter(name, value, f"must be one of {listed}", "Choose one.")
+    return value

@@ -1,0 +1,367 @@
+"""Exact numbers, and the only conversions to float: each names its direction.
+
+A privacy parameter is a rational (`Fraction`), a root of a rational (`Radical`), or
+infinity. Text, decimals and floats are read without rounding:
+
+>>> exact(scale="0.1"), exact(scale=0.5), exact(scale="sqrt(2)/3")
+(Fraction(1, 10), Fraction(1, 2), sqrt(2/9))
+>>> up(exact(scale="0.1")) > Fraction(1, 10) > down(exact(scale="0.1"))
+True
+"""
+
+import math
+import re
+from decimal import Decimal
+from fractions import Fraction
+from functools import total_ordering
+from numbers import Rational
+from typing import Any, Literal, Self, TypeAlias, final
+
+import numpy as np
+from flint import arb, ctx, fmpq
+
+from sordino import _validate
+from sordino.errors import InvalidParameter
+
+_LARGEST_EXPONENT = 5000
+_SUM_BITS = 256
+_BEYOND = 1100
+"""A power of two beyond which every double is 0 or infinite, in either direction."""
+_DECIMAL = r"[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]{1,4})?|\.[0-9]+(?:[eE][+-]?[0-9]{1,4})?"
+_FACTOR = rf"(?:{_DECIMAL}|sqrt\((?:{_DECIMAL})(?:/(?:{_DECIMAL}))?\))"
+_TEXT = re.compile(rf"[+-]?{_FACTOR}(?:[*/]{_FACTOR})*", re.ASCII)
+_SPLIT = re.compile(rf"([*/]?)(?:({_DECIMAL})|sqrt\(([^)]*)\))", re.ASCII)
+_FORMS = 'Write a number such as 2, 0.5, "0.1", "1/3", "1e-6" or "sqrt(2)".'
+
+
+@final
+@total_ordering
+class Radical:
+    """An irrational root `radicand ** (1 / index)`, index a power of two.
+
+    Closed under multiplication, division, integer powers and square roots, and
+    compared exactly. Built by `sqrt`, which returns a Fraction where it can.
+
+    >>> sqrt(Fraction(2)) * sqrt(Fraction(8)), sqrt(Fraction(2)) < Fraction(3, 2)
+    (Fraction(4, 1), True)
+    """
+
+    __slots__ = ("index", "radicand")
+    radicand: Fraction
+    index: int
+
+    def __init__(self, radicand: Fraction, index: int) -> None:
+        """Trust the caller that the root is irrational and `index` least."""
+        object.__setattr__(self, "radicand", radicand)
+        object.__setattr__(self, "index", index)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Refuse to change."""
+        raise AttributeError(f"a Radical is frozen: cannot set {name}")
+
+    def __repr__(self) -> str:
+        """Show as a root."""
+        text = str(self.radicand)
+        for _ in range(self.index.bit_length() - 1):
+            text = f"sqrt({text})"
+        return text
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle as its two fields."""
+        return Radical, (self.radicand, self.index)
+
+    def __hash__(self) -> int:
+        """Agree with equality."""
+        return hash((self.radicand, self.index))
+
+    def __eq__(self, other: object) -> bool:
+        """Compare exactly; a root in least form equals no rational."""
+        if isinstance(other, Radical):
+            return (self.radicand, self.index) == (other.radicand, other.index)
+        if isinstance(other, (Rational, float)):
+            return False
+        return NotImplemented
+
+    def __lt__(self, other: object) -> bool:
+        """Compare by powers that make both sides rational."""
+        if isinstance(other, float):
+            if not math.isfinite(other):
+                return other > 0
+            other = Fraction(other)
+        if isinstance(other, Rational):
+            return other > 0 and self.radicand < Fraction(other) ** self.index
+        if isinstance(other, Radical):
+            index = max(self.index, other.index)
+            return _power(self, index) < _power(other, index)
+        return NotImplemented
+
+    def __mul__(self, other: object) -> "Exact":
+        """Multiply under the longer root."""
+        if isinstance(other, (Rational, Radical)):
+            return _rooted_product(self, other, 1)
+        return NotImplemented
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: object) -> "Exact":
+        """Divide under the longer root."""
+        if isinstance(other, (Rational, Radical)):
+            return _rooted_product(self, other, -1)
+        return NotImplemented
+
+    def __rtruediv__(self, other: object) -> "Exact":
+        """Divide a rational by this root."""
+        if isinstance(other, Rational):
+            return Fraction(other) * self**-1
+        return NotImplemented
+
+    def __pow__(self, exponent: int) -> "Exact":
+        """Raise to an integer power."""
+        return _root(self.radicand**exponent, self.index)
+
+    def __float__(self) -> float:
+        """Return the least double not below the root."""
+        return up(self)
+
+
+Exact: TypeAlias = Fraction | Radical
+"""An exact number as the library holds it."""
+
+Number: TypeAlias = int | float | str | Fraction | Decimal | Radical
+"""What a user may write for a privacy parameter."""
+
+
+def exact(**argument: Any) -> Exact:
+    """Return the exact finite value of one named parameter, or refuse it by name."""
+    name, given = _validate.one(**argument)
+    return _finite(name, given, _read(name, given))
+
+
+def positive(**argument: Any) -> Exact:
+    """Return the exact value of a parameter that must be positive and finite."""
+    name, given = _validate.one(**argument)
+    value = exact(**argument)
+    if value <= 0:
+        raise InvalidParameter(name, given, "must be positive", f"Try {name}=1.")
+    return value
+
+
+def distance(**argument: Any) -> "Exact | float":
+    """Return a distance or a loss: exact and at least zero, or infinity."""
+    name, given = _validate.one(**argument)
+    value = _read(name, given)
+    if value < 0:
+        raise InvalidParameter(name, given, "must not be negative", f"Try {name}=1.")
+    return value
+
+
+def probability(**argument: Any) -> Fraction:
+    """Return an exact rational in [0, 1]."""
+    name, given = _validate.one(**argument)
+    value = exact(**argument)
+    if not 0 <= value <= 1:
+        raise InvalidParameter(
+            name, given, "must lie between 0 and 1", f'Try {name}="1e-6".'
+        )
+    if isinstance(value, Radical):
+        raise InvalidParameter(name, given, "must be rational", f'Try {name}="1e-6".')
+    return value
+
+
+def sqrt(value: "Exact") -> Exact:
+    """Return the exact square root of a number that is not negative.
+
+    >>> sqrt(Fraction(9, 4)), sqrt(Fraction(2))
+    (Fraction(3, 2), sqrt(2))
+    """
+    if isinstance(value, Radical):
+        return Radical(value.radicand, value.index * 2)
+    return _root(value, 2)
+
+
+def total(*terms: "Exact | float") -> "Exact | float":
+    """Return the sum, exact when rational; a sum of unlike roots is rounded up.
+
+    >>> total(Fraction(1, 10), Fraction(9, 10))
+    Fraction(1, 1)
+    """
+    if math.inf in terms:
+        return math.inf
+    exact_terms = [term for term in terms if not isinstance(term, float)]
+    rational = sum((t for t in exact_terms if isinstance(t, Fraction)), Fraction(0))
+    roots = [term for term in exact_terms if isinstance(term, Radical)]
+    if not roots:
+        return rational
+    shares = [root / roots[0] for root in roots]
+    if rational == 0 and all(isinstance(share, Fraction) for share in shares):
+        return roots[0] * total(*shares)
+    with ctx.workprec(_SUM_BITS):
+        balls = [ball(root) for root in roots]
+        return fraction(sum(balls, ball(rational)).upper())
+
+
+def ball(value: "Exact") -> arb:
+    """Return an enclosure at the working precision of flint."""
+    if isinstance(value, Radical):
+        root = ball(value.radicand)
+        for _ in range(value.index.bit_length() - 1):
+            root = root.sqrt()
+        return root
+    return arb(fmpq(value.numerator, value.denominator))
+
+
+def fraction(point: arb) -> Fraction:
+    """Return an exact ball as a rational."""
+    mantissa, exponent = (int(part) for part in point.man_exp())
+    return Fraction(mantissa) * Fraction(2) ** exponent
+
+
+def up(value: "Exact | float | arb") -> float:
+    """Return the least double that is not below the value.
+
+    >>> up(Fraction(1, 3)) > Fraction(1, 3)
+    True
+    """
+    return _directed(value, 1)
+
+
+def down(value: "Exact | float | arb") -> float:
+    """Return the greatest double that is not above the value."""
+    return _directed(value, -1)
+
+
+def floor_log2(value: "Exact") -> int:
+    """Return the greatest e with 2**e <= value, for a positive value.
+
+    >>> floor_log2(Fraction(3, 8)), floor_log2(sqrt(Fraction(8)))
+    (-2, 1)
+    """
+    if isinstance(value, Radical):
+        return floor_log2(value.radicand) // value.index
+    exponent = value.numerator.bit_length() - value.denominator.bit_length()
+    return exponent - (Fraction(2) ** exponent > value)
+
+
+def _read(name: str, given: Any) -> "Exact | float":
+    """Return the exact value of what was given, or infinity."""
+    if isinstance(given, (bool, np.bool_)):
+        raise InvalidParameter(name, given, "must be a number, not a bool", _FORMS)
+    if isinstance(given, np.generic):
+        given = given.item()
+    if isinstance(given, Radical):
+        return given
+    if isinstance(given, str):
+        return _parsed(name, given)
+    if isinstance(given, (float, Decimal)):
+        if math.isnan(given):
+            raise InvalidParameter(name, given, "must not be NaN", _FORMS)
+        if math.isinf(given):
+            return math.copysign(math.inf, given)
+        return _bounded(name, given)
+    if isinstance(given, Rational):
+        return Fraction(given.numerator, given.denominator)
+    raise InvalidParameter(name, given, "must be a number", _FORMS)
+
+
+def _bounded(name: str, given: "float | Decimal") -> Fraction:
+    """Return a finite float or decimal, unless its exponent is absurd."""
+    if isinstance(given, Decimal) and abs(given.adjusted()) > _LARGEST_EXPONENT:
+        raise InvalidParameter(name, given, "is out of every useful range", _FORMS)
+    return Fraction(given)
+
+
+def _parsed(name: str, text: str) -> Exact:
+    """Read a product of decimals and square roots such as "2*sqrt(3)/7"."""
+    body = text.strip(" ")
+    if not _TEXT.fullmatch(body) or len(body) > _LARGEST_EXPONENT:
+        raise InvalidParameter(name, text, "is not a number I can read", _FORMS)
+    sign = -1 if body.startswith("-") else 1
+    value: Exact = Fraction(sign)
+    for operator, decimal, radicand in _SPLIT.findall(body.lstrip("+-")):
+        factor: Exact = Fraction(decimal) if decimal else sqrt(_ratio(radicand))
+        if operator == "/" and factor == 0:
+            raise InvalidParameter(name, text, "divides by zero", _FORMS)
+        value = value / factor if operator == "/" else value * factor
+        if isinstance(value, Radical) and sign < 0:
+            raise InvalidParameter(name, text, "must not be negative", _FORMS)
+    return value
+
+
+def _ratio(text: str) -> Fraction:
+    """Read "2" or "2/3"; a zero below the line reads as zero over one."""
+    above, _, below = text.partition("/")
+    return Fraction(above) / (Fraction(below or 1) or 1)
+
+
+def _finite(name: str, given: object, value: "Exact | float") -> Exact:
+    """Refuse infinity."""
+    if isinstance(value, float):
+        raise InvalidParameter(name, given, "must be finite", _FORMS)
+    return value
+
+
+def _root(radicand: Fraction, index: int) -> Exact:
+    """Return the root in least form."""
+    while index > 1:
+        above, below = math.isqrt(radicand.numerator), math.isqrt(radicand.denominator)
+        if above**2 != radicand.numerator or below**2 != radicand.denominator:
+            return Radical(radicand, index)
+        radicand, index = Fraction(above, below), index // 2
+    return radicand
+
+
+def _power(value: "Exact | Rational", exponent: int) -> Fraction:
+    """Return a power that is rational because `exponent` is a multiple of the index."""
+    if isinstance(value, Radical):
+        return value.radicand ** (exponent // value.index)
+    return Fraction(value) ** exponent
+
+
+def _rooted_product(root: Radical, other: "Radical | Rational", sign: int) -> Exact:
+    """Return root * other or root / other."""
+    index = max(root.index, other.index if isinstance(other, Radical) else 1)
+    if not isinstance(other, Radical) and other < 0:
+        raise InvalidParameter("factor", other, "must not be negative", _FORMS)
+    return _root(_power(root, index) * _power(other, index) ** sign, index)
+
+
+def _directed(value: "Exact | float | arb", towards: Literal[1, -1]) -> float:
+    """Round to a double in one direction."""
+    if isinstance(value, float):
+        return value
+    if isinstance(value, Radical):
+        return _directed_root(value, towards)
+    if isinstance(value, arb):
+        return _directed_ball(value, towards)
+    try:
+        nearest = value.numerator / value.denominator
+    except OverflowError:
+        nearest = math.copysign(math.inf, value)
+    if math.isinf(nearest):
+        return nearest if nearest * towards > 0 else math.nextafter(nearest, 0.0)
+    error = (Fraction(nearest) - value) * towards
+    return nearest if error >= 0 else math.nextafter(nearest, math.inf * towards)
+
+
+def _directed_root(value: Radical, towards: Literal[1, -1]) -> float:
+    """Round a root: start from an enclosure and step until the powers agree."""
+    precision = 128
+    while True:
+        with ctx.workprec(precision):
+            enclosure = ball(value)
+            low, high = fraction(enclosure.lower()), fraction(enclosure.upper())
+        answer = _directed(high, towards)
+        if answer == _directed(low, towards):
+            return answer
+        precision *= 2
+
+
+def _directed_ball(value: arb, towards: Literal[1, -1]) -> float:
+    """Round the outer end of a ball."""
+    if not value.is_finite():
+        return math.inf * towards
+    end = value.upper() if towards > 0 else value.lower()
+    mantissa, exponent = (int(part) for part in end.man_exp())
+    size = exponent + abs(mantissa).bit_length()
+    exponent += min(0, _BEYOND - size) + max(0, -_BEYOND - size)
+    return _directed(Fraction(mantissa) * Fraction(2) ** exponent, towards)
