@@ -336,7 +336,7 @@ def _directed(value: "Exact | float | arb", towards: Literal[1, -1]) -> float:
     try:
         nearest = value.numerator / value.denominator
     except OverflowError:
-        nearest = math.copysign(math.inf, value)
+        nearest = math.inf if value > 0 else -math.inf
     if math.isinf(nearest):
         return nearest if nearest * towards > 0 else math.nextafter(nearest, 0.0)
     error = (Fraction(nearest) - value) * towards
