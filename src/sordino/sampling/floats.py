@@ -14,9 +14,12 @@ from typing import Final, final
 import numpy as np
 from numpy.typing import NDArray
 
+from sordino.numbers import floor_log2
 from sordino.sampling.bits import Source
-from sordino.sampling.blocks import BlockTable, Point
+from sordino.sampling.blocks import BLOCKS_LOG2, BlockTable, Point, block_table
 from sordino.sampling.certified import Uniform
+from sordino.sampling.sampler import AbstractSampler
+from sordino.sampling.shape import AbstractFamily
 
 _CHUNK = 1 << 16
 _HEAD = 42
@@ -60,54 +63,67 @@ F64: Final = FloatFormat(np.float64, 53, -1074, float(np.finfo(np.float64).max))
 F32: Final = FloatFormat(np.float32, 24, -149, float(np.finfo(np.float32).max))
 
 
+def float_sampler(
+    family: AbstractFamily, grid: int | None, target: FloatFormat
+) -> "FloatSampler":
+    """Return the sampler of a family on the reals, or on the multiples of 2**grid."""
+    exponent = floor_log2(family.spread) - BLOCKS_LOG2
+    if grid is None:
+        table = block_table(family.shape(exponent), None)
+    else:
+        exponent = max(exponent, grid)
+        table = block_table(family.shape(exponent), exponent - grid)
+    return FloatSampler(table, exponent, target)
+
+
 @final
 @dataclass(frozen=True)
-class RealNoise:
-    """Noise of one shape: blocks of width 2**exponent drawn from a table."""
+class FloatSampler(AbstractSampler):
+    """Real noise from a table whose blocks are 2**exponent wide, rounded to a format.
+
+    Values lie on the grid of the noise where it has one.
+    """
 
     table: BlockTable
     exponent: int
+    target: FloatFormat
 
-    def add(
-        self, values: NDArray[np.float64], target: FloatFormat, bits: Source
-    ) -> NDArray[np.floating]:
+    def add(self, values: NDArray[np.float64], bits: Source) -> NDArray[np.floating]:
         """Return for each value the float nearest to value + noise."""
-        sums = np.empty(values.shape, target.dtype)
+        sums = np.empty(values.shape, self.target.dtype)
         for begin in range(0, values.size, _CHUNK):
             part = slice(begin, begin + _CHUNK)
-            self._add_chunk(values[part], target, bits, sums[part])
+            self._add_chunk(values[part], bits, sums[part])
         return sums
 
-    def add_to_one(self, value: float, target: FloatFormat, bits: Source) -> float:
+    def add_to_one(self, value: float, bits: Source) -> float:
         """Return the float nearest to value + noise."""
-        return self._rounded(value, self.table.draw_one(bits), target)
+        return self._rounded(value, self.table.draw_one(bits))
 
     def _add_chunk(
         self,
         values: NDArray[np.float64],
-        target: FloatFormat,
         bits: Source,
         sums: NDArray[np.floating],
     ) -> None:
         """Round one chunk where doubles suffice, the rest exactly."""
         draws = self.table.draw(values.size, bits)
-        low, high = self._enclosed(values, draws.block, draws.place, target)
+        low, high = self._enclosed(values, draws.block, draws.place)
         with np.errstate(over="ignore"):
             sums[:] = low
-            undecided = np.flatnonzero(sums != high.astype(target.dtype))
+            undecided = np.flatnonzero(sums != high.astype(self.target.dtype))
         for i in {*undecided.tolist(), *draws.exact}:
             point = draws.exact.get(i) or Point(
                 int(draws.block[i]),
                 Uniform(bits, int(draws.place[i]), 64, self.table.depth),
             )
-            sums[i] = self._rounded(float(values[i]), point, target)
+            sums[i] = self._rounded(float(values[i]), point)
 
     def _enclosed(
         self,
         values: NDArray[np.float64],
         block: NDArray[np.int16],
         place: NDArray[np.uint64],
-        target: FloatFormat,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return doubles that enclose the rounded sum; NaN where nothing is known."""
         if abs(self.exponent) > _SAFE_EXPONENT:
@@ -126,11 +142,11 @@ class RealNoise:
             slack = np.abs(rest) * 2.0**-51
             slack += 2.0 ** (self.exponent - 63)
             low, high = total + (rest - slack), total + (rest + slack)
-        if target is F32:
+        if self.target is F32:
             low, high = np.nextafter(low, -np.inf), np.nextafter(high, np.inf)
         return low, high
 
-    def _rounded(self, value: float, point: Point, target: FloatFormat) -> float:
+    def _rounded(self, value: float, point: Point) -> float:
         """Draw digits until both ends of the sum round to one float."""
         above, below = value.as_integer_ratio()
         place = point.place
@@ -140,8 +156,26 @@ class RealNoise:
             unit = min(step, 1 - below.bit_length())
             low = (point.block << place.known | place.prefix) << (step - unit)
             low += above << (1 - below.bit_length() - unit)
-            nearest = target.nearest(low, unit)
+            nearest = self.target.nearest(low, unit)
             width = 1 << (step - unit)
-            if place.complete or nearest == target.nearest(low + width, unit):
+            if place.complete or nearest == self.target.nearest(low + width, unit):
                 return nearest
             place.extend()
+
+
+@final
+@dataclass(frozen=True)
+class Nearest(AbstractSampler):
+    """No noise: values are only rounded to the format."""
+
+    target: FloatFormat
+
+    def add(self, values: NDArray[np.float64], bits: Source) -> NDArray[np.floating]:
+        """Return the nearest floats."""
+        del bits
+        bound = self.target.largest
+        return np.clip(values, -bound, bound).astype(self.target.dtype)
+
+    def add_to_one(self, value: float, bits: Source) -> float:
+        """Return the nearest float."""
+        return float(self.add(np.array([value]), bits)[0])

@@ -1,6 +1,7 @@
 """The Gaussian shape: f(t) = exp(-t**2 / (2 variance))."""
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import final
 
 import numpy as np
@@ -8,7 +9,7 @@ from flint import arb
 from numpy.typing import NDArray
 
 from sordino.numbers import Exact, ball, sqrt, up
-from sordino.sampling.shape import AbstractShape
+from sordino.sampling.shape import AbstractFamily, AbstractShape
 
 
 @final
@@ -49,3 +50,20 @@ class GaussianShape(AbstractShape):
     def slope(self, distance: int) -> arb:
         """Return the tangent distance / variance: the exponent is convex."""
         return distance / ball(self.variance)
+
+
+@final
+@dataclass(frozen=True)
+class GaussianFamily(AbstractFamily):
+    """exp(-x**2 / (2 variance)), `variance` in squared units of the answer."""
+
+    variance: Exact
+
+    @property
+    def spread(self) -> Exact:
+        """Return the standard deviation of the continuous law."""
+        return sqrt(self.variance)
+
+    def shape(self, exponent: int) -> GaussianShape:
+        """Return the density in blocks of width 2**exponent."""
+        return GaussianShape(self.variance / Fraction(4) ** exponent)

@@ -1,6 +1,7 @@
 """The two-sided exponential shape: f(t) = exp(-|t| / scale)."""
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import final
 
 import numpy as np
@@ -8,7 +9,7 @@ from flint import arb
 from numpy.typing import NDArray
 
 from sordino.numbers import Exact, ball, up
-from sordino.sampling.shape import AbstractShape
+from sordino.sampling.shape import AbstractFamily, AbstractShape
 
 
 @final
@@ -43,3 +44,20 @@ class LaplaceShape(AbstractShape):
         """Return 1 / scale: the exponent is a straight line."""
         del distance
         return 1 / ball(self.scale)
+
+
+@final
+@dataclass(frozen=True)
+class LaplaceFamily(AbstractFamily):
+    """exp(-|x| / scale), `scale` in units of the answer."""
+
+    scale: Exact
+
+    @property
+    def spread(self) -> Exact:
+        """Return the scale."""
+        return self.scale
+
+    def shape(self, exponent: int) -> LaplaceShape:
+        """Return the density in blocks of width 2**exponent."""
+        return LaplaceShape(self.scale / Fraction(2) ** exponent)

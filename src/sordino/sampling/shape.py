@@ -10,6 +10,8 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
+from sordino.numbers import Exact
+
 class AbstractShape(ABC):
     """An unnormalised symmetric log-concave density.
 
@@ -40,3 +42,16 @@ class AbstractShape(ABC):
     @abstractmethod
     def slope(self, distance: int) -> arb:
         """Return a slope that phi never falls below beyond this distance."""
+
+
+class AbstractFamily(ABC):
+    """A shape at one spread, cut into blocks of any width."""
+
+    @property
+    @abstractmethod
+    def spread(self) -> Exact:
+        """Return the scale of the noise in units of the answer."""
+
+    @abstractmethod
+    def shape(self, exponent: int) -> AbstractShape:
+        """Return the density in blocks of width 2**exponent."""
