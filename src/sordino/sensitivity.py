@@ -36,7 +36,9 @@ class Sensitivity:
     ) -> None:
         """Read the given bounds exactly and tighten them."""
         if l0 is l1 is l2 is linf is None:
-            raise InvalidParameter("l1", None, "is missing", "Give one of l1, l2, linf.")
+            raise InvalidParameter(
+                "l1", None, "is missing", "Give one of l1, l2, linf."
+            )
         count = math.inf if l0 is None else _validate.integer(l0=l0, least=0)
         one = math.inf if l1 is None else distance(l1=l1)
         two = math.inf if l2 is None else distance(l2=l2)
@@ -48,7 +50,9 @@ class Sensitivity:
         one = min(one, _product(count, largest), _product(root, two))
         two = min(two, one, _product(root, largest))
         largest = min(largest, one, two)
-        for name, value in zip(("l0", "l1", "l2", "linf"), (count, one, two, largest), strict=True):
+        for name, value in zip(
+            ("l0", "l1", "l2", "linf"), (count, one, two, largest), strict=True
+        ):
             object.__setattr__(self, name, value)
 
 
