@@ -1,4 +1,4 @@
-"""Checks at the door. Each takes one argument by name, and its refusal says that name."""
+"""Checks at the door: each takes one argument by name, and refuses it by that name."""
 
 from collections.abc import Collection
 from numbers import Integral

@@ -45,9 +45,10 @@ class Sensitivity:
         largest = math.inf if linf is None else distance(linf=linf)
         if 0 in (count, one, two, largest):
             count, one, two, largest = 0, Fraction(0), Fraction(0), Fraction(0)
-        root = count if isinstance(count, float) else sqrt(Fraction(count))
+        many = count if isinstance(count, float) else Fraction(count)
+        root = many if isinstance(many, float) else sqrt(many)
         largest = min(largest, one, two)
-        one = min(one, _product(count, largest), _product(root, two))
+        one = min(one, _product(many, largest), _product(root, two))
         two = min(two, one, _product(root, largest))
         largest = min(largest, one, two)
         for name, value in zip(
@@ -56,8 +57,8 @@ class Sensitivity:
             object.__setattr__(self, name, value)
 
 
-def _product(count: Exact | float, size: Exact | float) -> Exact | float:
+def _product(one: Exact | float, other: Exact | float) -> Exact | float:
     """Multiply, where an unbounded factor times anything positive is unbounded."""
-    if math.inf in (count, size):
-        return Fraction(0) if 0 in (count, size) else math.inf
-    return Fraction(count) * size if isinstance(count, int) else count * size
+    if math.inf in (one, other):
+        return Fraction(0) if 0 in (one, other) else math.inf
+    return one * other
