@@ -1,4 +1,4 @@
-"""Checks at the door. Each takes one argument by name, and its refusal says that name."""
+"""Checks at the door: each takes one argument by name, and refuses it by that name."""
 
 from collections.abc import Collection
 from numbers import Integral
@@ -15,7 +15,9 @@ def one(**argument: Any) -> tuple[str, Any]:
     return name, value
 
 
-def integer(*, least: int | None = None, most: int | None = None, **argument: Any) -> int:
+def integer(
+    *, least: int | None = None, most: int | None = None, **argument: Any
+) -> int:
     """Return an integer within [least, most]; a bool is not a number.
 
     >>> integer(rows=3, least=0)

@@ -9,6 +9,7 @@ A refusal names the argument, says what was given and what to do next; it charge
 nothing. Catch `SordinoError` to catch them all.
 """
 
+import math
 from typing import final
 
 _SHOWN = 60
@@ -54,9 +55,8 @@ def shown(value: object) -> str:
     >>> shown(10**300)
     '10000000000000000000...(301 digits)'
     """
-    if isinstance(value, int) and not isinstance(value, bool):
-        digits = str(abs(value)) if abs(value) < 10**_SHOWN else ""
-        return repr(value) if digits else _shown_long(value)
+    if isinstance(value, int) and abs(value) >= 10**_SHOWN:
+        return _shown_long(value)
     try:
         text = repr(value)
     except Exception:  # noqa: BLE001 a broken repr must not hide the refusal
@@ -68,8 +68,9 @@ def _shown_long(value: int) -> str:
     """Return the head and the number of digits of a long integer."""
     sign = "-" if value < 0 else ""
     size = abs(value)
-    count = int((size.bit_length() - 1) * 0.30102999566398120)
-    count += size >= 10**count
+    count = int((size.bit_length() - 1) * math.log10(2))  # one or two too few
+    while size >= 10**count:
+        count += 1
     head = size // 10 ** (count - 20)
     return f"{sign}{head}...({count} digits)"
 

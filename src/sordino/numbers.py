@@ -15,7 +15,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import total_ordering
 from numbers import Rational
-from typing import Any, Literal, Self, TypeAlias, final
+from typing import Any, Literal, TypeAlias, final
 
 import numpy as np
 from flint import arb, ctx, fmpq
@@ -23,11 +23,15 @@ from flint import arb, ctx, fmpq
 from sordino import _validate
 from sordino.errors import InvalidParameter
 
-_LARGEST_EXPONENT = 5000
+_LONGEST = 4000
+_LARGEST_BITS = 13_000
+"""By default Python prints no integer of more than 4300 digits."""
 _SUM_BITS = 256
 _BEYOND = 1100
 """A power of two beyond which every double is 0 or infinite, in either direction."""
-_DECIMAL = r"[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]{1,4})?|\.[0-9]+(?:[eE][+-]?[0-9]{1,4})?"
+_DECIMAL = (
+    r"[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]{1,4})?|\.[0-9]+(?:[eE][+-]?[0-9]{1,4})?"
+)
 _FACTOR = rf"(?:{_DECIMAL}|sqrt\((?:{_DECIMAL})(?:/(?:{_DECIMAL}))?\))"
 _TEXT = re.compile(rf"[+-]?{_FACTOR}(?:[*/]{_FACTOR})*", re.ASCII)
 _SPLIT = re.compile(rf"([*/]?)(?:({_DECIMAL})|sqrt\(([^)]*)\))", re.ASCII)
@@ -84,12 +88,11 @@ class Radical:
 
     def __lt__(self, other: object) -> bool:
         """Compare by powers that make both sides rational."""
-        if isinstance(other, float):
-            if not math.isfinite(other):
-                return other > 0
-            other = Fraction(other)
-        if isinstance(other, Rational):
-            return other > 0 and self.radicand < Fraction(other) ** self.index
+        if isinstance(other, float) and not math.isfinite(other):
+            return NotImplemented if math.isnan(other) else other > 0
+        if isinstance(other, (Rational, float)):
+            bound = _fraction(other)
+            return bound > 0 and self.radicand < bound**self.index
         if isinstance(other, Radical):
             index = max(self.index, other.index)
             return _power(self, index) < _power(other, index)
@@ -112,7 +115,7 @@ class Radical:
     def __rtruediv__(self, other: object) -> "Exact":
         """Divide a rational by this root."""
         if isinstance(other, Rational):
-            return Fraction(other) * self**-1
+            return _fraction(other) * self**-1
         return NotImplemented
 
     def __pow__(self, exponent: int) -> "Exact":
@@ -187,7 +190,7 @@ def total(*terms: "Exact | float") -> "Exact | float":
     """
     if math.inf in terms:
         return math.inf
-    exact_terms = [term for term in terms if not isinstance(term, float)]
+    exact_terms = [Fraction(t) if isinstance(t, float) else t for t in terms]
     rational = sum((t for t in exact_terms if isinstance(t, Fraction)), Fraction(0))
     roots = [term for term in exact_terms if isinstance(term, Radical)]
     if not roots:
@@ -244,53 +247,73 @@ def floor_log2(value: "Exact") -> int:
 
 def _read(name: str, given: Any) -> "Exact | float":
     """Return the exact value of what was given, or infinity."""
-    if isinstance(given, (bool, np.bool_)):
-        raise InvalidParameter(name, given, "must be a number, not a bool", _FORMS)
-    if isinstance(given, np.generic):
-        given = given.item()
-    if isinstance(given, Radical):
-        return given
-    if isinstance(given, str):
-        return _parsed(name, given)
-    if isinstance(given, (float, Decimal)):
-        if math.isnan(given):
-            raise InvalidParameter(name, given, "must not be NaN", _FORMS)
-        if math.isinf(given):
-            return math.copysign(math.inf, given)
-        return _bounded(name, given)
-    if isinstance(given, Rational):
-        return Fraction(given.numerator, given.denominator)
+    match given:
+        case bool() | np.bool_() | np.timedelta64():
+            kind = type(given).__name__
+            problem = f"must be a number, not a {kind}"
+            raise InvalidParameter(name, given, problem, _FORMS)
+        case np.number() if not isinstance(given, (float, np.longdouble)):
+            return _read(name, given.item())
+        case Radical():
+            return given
+        case str():
+            return _parsed(name, given)
+        case float() | Decimal():
+            return _unrounded(name, given)
+        case Rational():
+            value = _fraction(given)
+            _printable(name, given, value)
+            return value
     raise InvalidParameter(name, given, "must be a number", _FORMS)
 
 
-def _bounded(name: str, given: "float | Decimal") -> Fraction:
-    """Return a finite float or decimal, unless its exponent is absurd."""
-    if isinstance(given, Decimal) and abs(given.adjusted()) > _LARGEST_EXPONENT:
+def _unrounded(name: str, given: "float | Decimal") -> "Fraction | float":
+    """Read a float or a decimal; a decimal beyond the doubles stays finite."""
+    decimal = Decimal(given)
+    if decimal.is_nan():
+        raise InvalidParameter(name, given, "must not be NaN", _FORMS)
+    if decimal.is_infinite():
+        return math.copysign(math.inf, decimal)
+    if abs(decimal.adjusted()) > _LONGEST:
         raise InvalidParameter(name, given, "is out of every useful range", _FORMS)
-    return Fraction(given)
+    value = Fraction(given)
+    _printable(name, given, value)
+    return value
+
+
+def _printable(name: str, given: object, value: Exact) -> None:
+    """Refuse a number of more digits than Python prints."""
+    shown = value.radicand if isinstance(value, Radical) else value
+    if max(abs(shown.numerator), shown.denominator).bit_length() > _LARGEST_BITS:
+        raise InvalidParameter(name, given, "is out of every useful range", _FORMS)
 
 
 def _parsed(name: str, text: str) -> Exact:
     """Read a product of decimals and square roots such as "2*sqrt(3)/7"."""
     body = text.strip(" ")
-    if not _TEXT.fullmatch(body) or len(body) > _LARGEST_EXPONENT:
+    if len(body) > _LONGEST or not _TEXT.fullmatch(body):
         raise InvalidParameter(name, text, "is not a number I can read", _FORMS)
-    sign = -1 if body.startswith("-") else 1
-    value: Exact = Fraction(sign)
+    size: Exact = Fraction(1)
     for operator, decimal, radicand in _SPLIT.findall(body.lstrip("+-")):
-        factor: Exact = Fraction(decimal) if decimal else sqrt(_ratio(radicand))
+        factor = Fraction(decimal) if decimal else _root_of(name, text, radicand)
         if operator == "/" and factor == 0:
             raise InvalidParameter(name, text, "divides by zero", _FORMS)
-        value = value / factor if operator == "/" else value * factor
-        if isinstance(value, Radical) and sign < 0:
-            raise InvalidParameter(name, text, "must not be negative", _FORMS)
-    return value
+        size = size / factor if operator == "/" else size * factor
+        _printable(name, text, size)
+    if not body.startswith("-"):
+        return size
+    if isinstance(size, Radical):
+        raise InvalidParameter(name, text, "must not be negative", _FORMS)
+    return -size
 
 
-def _ratio(text: str) -> Fraction:
-    """Read "2" or "2/3"; a zero below the line reads as zero over one."""
-    above, _, below = text.partition("/")
-    return Fraction(above) / (Fraction(below or 1) or 1)
+def _root_of(name: str, given: str, ratio: str) -> Exact:
+    """Read the "2" of "sqrt(2)", or the "2/3"."""
+    above, _, below = ratio.partition("/")
+    denominator = Fraction(below or 1)
+    if denominator == 0:
+        raise InvalidParameter(name, given, "divides by zero", _FORMS)
+    return sqrt(Fraction(above) / denominator)
 
 
 def _finite(name: str, given: object, value: "Exact | float") -> Exact:
@@ -314,7 +337,14 @@ def _power(value: "Exact | Rational", exponent: int) -> Fraction:
     """Return a power that is rational because `exponent` is a multiple of the index."""
     if isinstance(value, Radical):
         return value.radicand ** (exponent // value.index)
-    return Fraction(value) ** exponent
+    return _fraction(value) ** exponent
+
+
+def _fraction(value: "Rational | float") -> Fraction:
+    """Return a rational made of Python integers: NumPy's would overflow."""
+    if isinstance(value, float):
+        return Fraction(value)
+    return Fraction(int(value.numerator), int(value.denominator))
 
 
 def _rooted_product(root: Radical, other: "Radical | Rational", sign: int) -> Exact:

@@ -36,24 +36,29 @@ class Sensitivity:
     ) -> None:
         """Read the given bounds exactly and tighten them."""
         if l0 is l1 is l2 is linf is None:
-            raise InvalidParameter("l1", None, "is missing", "Give one of l1, l2, linf.")
+            raise InvalidParameter(
+                "l1", None, "is missing", "Give one of l1, l2, linf."
+            )
         count = math.inf if l0 is None else _validate.integer(l0=l0, least=0)
         one = math.inf if l1 is None else distance(l1=l1)
         two = math.inf if l2 is None else distance(l2=l2)
         largest = math.inf if linf is None else distance(linf=linf)
         if 0 in (count, one, two, largest):
             count, one, two, largest = 0, Fraction(0), Fraction(0), Fraction(0)
-        root = count if isinstance(count, float) else sqrt(Fraction(count))
+        many = count if isinstance(count, float) else Fraction(count)
+        root = many if isinstance(many, float) else sqrt(many)
         largest = min(largest, one, two)
-        one = min(one, _product(count, largest), _product(root, two))
+        one = min(one, _product(many, largest), _product(root, two))
         two = min(two, one, _product(root, largest))
         largest = min(largest, one, two)
-        for name, value in zip(("l0", "l1", "l2", "linf"), (count, one, two, largest), strict=True):
+        for name, value in zip(
+            ("l0", "l1", "l2", "linf"), (count, one, two, largest), strict=True
+        ):
             object.__setattr__(self, name, value)
 
 
-def _product(count: Exact | float, size: Exact | float) -> Exact | float:
+def _product(one: Exact | float, other: Exact | float) -> Exact | float:
     """Multiply, where an unbounded factor times anything positive is unbounded."""
-    if math.inf in (count, size):
-        return Fraction(0) if 0 in (count, size) else math.inf
-    return Fraction(count) * size if isinstance(count, int) else count * size
+    if math.inf in (one, other):
+        return Fraction(0) if 0 in (one, other) else math.inf
+    return one * other

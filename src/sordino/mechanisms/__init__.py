@@ -1,0 +1,1 @@
+"""Noise mechanisms, one file each."""
