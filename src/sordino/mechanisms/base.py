@@ -1,21 +1,31 @@
 """What every mechanism is: noise, a privacy map, and what is public about both."""
 
-import math
 from abc import ABC, abstractmethod
-from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
 from flint import ctx
 
+from sordino import _validate
 from sordino.distributions.base import AbstractLaw
-from sordino.mechanisms.carrier import AbstractCarrier
+from sordino.mechanisms.carrier import AbstractCarrier, FloatCarrier, IntegerCarrier
 from sordino.mechanisms.containers import is_number, opened
-from sordino.mechanisms.domain import Metric, NumberDomain
-from sordino.numbers import exact, probability
+from sordino.mechanisms.domain import (
+    Metric,
+    NumberDomain,
+    float_domain,
+    float_format,
+    integer_domain,
+)
+from sordino.mechanisms.noise import AbstractNoise
+from sordino.errors import InvalidParameter
+from sordino.numbers import Exact, exact, positive, probability
 from sordino.sampling.bits import Bits
 
 _PRECISION = 128
+_COARSEST_GRID = 970
+_FINEST_GRID = -1074
 
 
 class AbstractMechanism(ABC):
@@ -42,22 +52,27 @@ class AbstractMechanism(ABC):
 
     @property
     @abstractmethod
-    def adds_no_noise(self) -> bool:
-        """Tell whether this is the explicit no-noise mode."""
-
-    @property
-    @abstractmethod
-    def law(self) -> AbstractLaw:
-        """Return the law of the noise."""
+    def noise(self) -> AbstractNoise:
+        """Return the noise that is added."""
 
     @property
     @abstractmethod
     def carrier(self) -> AbstractCarrier:
         """Return what adds the noise to values."""
 
+    @property
+    @abstractmethod
+    def law(self) -> AbstractLaw:
+        """Return the law of the noise."""
+
     @abstractmethod
     def map(self, d_in: Any) -> Any:
         """Return the loss between inputs at distance d_in."""
+
+    @property
+    def adds_no_noise(self) -> bool:
+        """Tell whether this is the explicit no-noise mode."""
+        return self.noise.is_silent
 
     @property
     def is_interactive(self) -> bool:
@@ -77,13 +92,13 @@ class AbstractMechanism(ABC):
         return close(self.carrier.many(values, Bits()))
 
     def check(self, d_in: Any, d_out: Any) -> bool:
-        """Tell whether inputs at distance d_in are at most d_out apart in the output."""
+        """Tell whether outputs of inputs at distance d_in are within the loss d_out."""
         return bool(d_out.admits(self.map(d_in)))
 
     def cdf(self, x: Any) -> float:
         """Return P[Z <= x] of the noise Z."""
         with ctx.workprec(_PRECISION):
-            return float(self.law.at_most(_point(x)).mid())
+            return float(self.law.at_most(exact(x=x)).mid())
 
     def inverse_cdf(self, p: Any) -> float | int:
         """Return the least x with P[Z <= x] >= p of the noise Z."""
@@ -91,15 +106,85 @@ class AbstractMechanism(ABC):
 
     def error(self, confidence: Any) -> float | int:
         """Return the least t with P[|Z| <= t] >= confidence."""
-        return self._plain(self.law.quantile((1 + probability(confidence=confidence)) / 2))
+        share = probability(confidence=confidence)
+        return self._plain(self.law.quantile((1 + share) / 2))
 
-    def _plain(self, x: Any) -> float | int:
+    def _plain(self, x: Exact | float) -> float | int:
         """Return a quantile as an int on the integers, else as the nearest double."""
         if isinstance(x, float):
             return x
         return int(x) if self.input_domain.is_integer else float(x)
 
 
-def _point(x: Any) -> Fraction:
-    """Return an exact point of the real line."""
-    return exact(x=x)
+class AbstractFloatMechanism(AbstractMechanism):
+    """A mechanism for floats, on the reals or on a grid 2**granularity."""
+
+    dtype: str
+    granularity: int | None
+
+    @property
+    def input_domain(self) -> NumberDomain:
+        """Return the finite floats of the dtype."""
+        return NumberDomain(self.dtype)
+
+    @cached_property
+    def carrier(self) -> FloatCarrier:
+        """Return what adds the noise to floats."""
+        sampler = self.noise.floats(self.granularity, float_format(self.dtype))
+        return FloatCarrier(self.input_domain, sampler, self.granularity)
+
+    @property
+    def law(self) -> AbstractLaw:
+        """Return the law of the noise on the reals or on the grid."""
+        return self.noise.law(self.granularity)
+
+    def _build(self, dtype: str, granularity: int | None, **parameter: Exact) -> None:
+        """Set the fields of the frozen mechanism, checked."""
+        if granularity is not None:
+            granularity = _validate.integer(
+                granularity=granularity, least=_FINEST_GRID, most=_COARSEST_GRID
+            )
+        fields = {"dtype": float_domain(dtype).dtype, "granularity": granularity}
+        for name, value in (parameter | fields).items():
+            object.__setattr__(self, name, value)
+
+
+class AbstractIntegerMechanism(AbstractMechanism):
+    """A mechanism for integers; sums saturate at the ends of the dtype."""
+
+    dtype: str
+
+    @property
+    def input_domain(self) -> NumberDomain:
+        """Return the integers of the dtype."""
+        return NumberDomain(self.dtype)
+
+    @cached_property
+    def carrier(self) -> IntegerCarrier:
+        """Return what adds the noise to integers."""
+        return IntegerCarrier(self.input_domain, self.noise.integers())
+
+    @property
+    def law(self) -> AbstractLaw:
+        """Return the law of the noise on the integers."""
+        return self.noise.law(0)
+
+    def _build(self, dtype: str, **parameter: Exact) -> None:
+        """Set the fields of the frozen mechanism, checked."""
+        fields = {"dtype": integer_domain(dtype).dtype}
+        for name, value in (parameter | fields).items():
+            object.__setattr__(self, name, value)
+
+
+def variance_of(variance: Any, scale: Any) -> Exact:
+    """Read a variance given as such or as its square root, exactly one of them."""
+    if (variance is None) == (scale is None):
+        raise InvalidParameter(
+            "variance",
+            variance,
+            "or scale must be given, and not both",
+            "Write variance=4 or scale=2.",
+        )
+    if scale is None:
+        return positive(variance=variance)
+    return positive(scale=scale) ** 2

@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from sordino import _validate
+from sordino.sampling.floats import F32, F64, FloatFormat
 
 FLOATS: Final = ("f64", "f32")
 INTEGERS: Final = ("i64", "i32", "i16", "i8", "u64", "u32", "u16", "u8")
@@ -65,3 +66,8 @@ def float_domain(dtype: str) -> NumberDomain:
 def integer_domain(dtype: str) -> NumberDomain:
     """Return the domain of an integer dtype, or refuse its name."""
     return NumberDomain(_validate.choice(INTEGERS, dtype=dtype))
+
+
+def float_format(dtype: str) -> FloatFormat:
+    """Return how sums are rounded to a float dtype."""
+    return F32 if dtype == "f32" else F64

@@ -23,6 +23,11 @@ class AbstractNoise(ABC):
     Proof obligation: what the samplers add has exactly the law of the same grid.
     """
 
+    @property
+    @abstractmethod
+    def is_silent(self) -> bool:
+        """Tell whether this is the absence of noise."""
+
     @abstractmethod
     def integers(self) -> AbstractSampler:
         """Return the sampler on the integers."""
@@ -42,6 +47,11 @@ class LaplaceNoise(AbstractNoise):
     """Laplace noise: density proportional to exp(-|x| / scale)."""
 
     scale: Exact
+
+    @property
+    def is_silent(self) -> bool:
+        """Return False."""
+        return False
 
     def integers(self) -> AbstractSampler:
         """Return the sampler on the integers."""
@@ -65,6 +75,11 @@ class GaussianNoise(AbstractNoise):
 
     variance: Exact
 
+    @property
+    def is_silent(self) -> bool:
+        """Return False."""
+        return False
+
     def integers(self) -> AbstractSampler:
         """Return the sampler on the integers."""
         return integer_sampler(GaussianFamily(self.variance))
@@ -84,6 +99,11 @@ class GaussianNoise(AbstractNoise):
 @dataclass(frozen=True)
 class NoNoise(AbstractNoise):
     """The explicit absence of noise."""
+
+    @property
+    def is_silent(self) -> bool:
+        """Return True."""
+        return True
 
     def integers(self) -> AbstractSampler:
         """Return the sampler that changes nothing."""
