@@ -174,6 +174,7 @@ class AbstractIntegerMechanism(AbstractMechanism):
         fields = {"dtype": integer_domain(dtype).dtype}
         for name, value in (parameter | fields).items():
             object.__setattr__(self, name, value)
+        self.noise.integers()  # refuses a scale that no integer dtype can hold
 
 
 def variance_of(variance: Any, scale: Any) -> Exact:

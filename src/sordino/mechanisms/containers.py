@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from sordino.errors import InvalidData
 
+_PLAIN = frozenset({int, float})
 _KINDS = "a number, a list, a NumPy array, an Arrow array or a pandas or Polars series"
 
 
@@ -25,7 +26,7 @@ class Opened(NamedTuple):
 
 def is_number(value: Any) -> bool:
     """Tell whether the value is a single Python or NumPy number (never a bool)."""
-    return type(value) in {int, float} or (
+    return type(value) in _PLAIN or (
         isinstance(value, (int, float, np.integer, np.floating))
         and not isinstance(value, (bool, np.timedelta64))
     )

@@ -1,6 +1,7 @@
 """What a mechanism takes, in what distance, and what it promises: public facts."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final, Literal, final
 
 import numpy as np
@@ -36,22 +37,22 @@ class NumberDomain:
 
     dtype: str
 
-    @property
+    @cached_property
     def numpy(self) -> np.dtype:
         """Return the NumPy dtype."""
         return np.dtype(_NUMPY[self.dtype])
 
-    @property
+    @cached_property
     def arrow(self) -> pa.DataType:
         """Return the Arrow type."""
         return pa.from_numpy_dtype(self.numpy)
 
-    @property
+    @cached_property
     def is_integer(self) -> bool:
         """Tell whether the numbers are integers."""
         return self.dtype in INTEGERS
 
-    @property
+    @cached_property
     def bounds(self) -> tuple[int, int]:
         """Return the ends of an integer dtype."""
         info = np.iinfo(self.numpy)

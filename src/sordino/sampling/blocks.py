@@ -10,9 +10,10 @@ accepted draws have exactly the density f: only domination matters (proof:
 docs/proofs/samplers.md). Doubles decide where their error bound allows, balls elsewhere.
 """
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final, NamedTuple, final
+from typing import Any, Final, NamedTuple, final
 
 import numpy as np
 from flint import arb, fmpq
@@ -99,10 +100,8 @@ class BlockTable:
             word = bits.word(10)
             entry, place = word >> _WHOLE, Uniform(bits, word & _LOW, _WHOLE, self.depth)
             if entry < self.core_count:
-                return Point(int(self.core[entry]), place)
-            unit, v = bits.word(8) >> 2, Uniform(bits, bits.word(8), _WHOLE)
-            outcome = int(np.searchsorted(self.edges, unit, side="right"))
-            point = self._settled(outcome, place, v, bits)
+                return Point(self.core.item(entry), place)
+            point = self._residual_one(place, bits)
             if point is not None:
                 return point
 
@@ -126,7 +125,7 @@ class BlockTable:
         surplus, doubt = self._surplus(outcome, place, v * 2.0**-64)
         draws.block[positions] = outcome - self.reach
         accepted = surplus > 0
-        tail = outcome // 2 == self.reach
+        tail = self._is_tail(outcome)
         for i in np.flatnonzero((np.abs(surplus) <= doubt) | tail):
             position = int(positions[i])
             known = Uniform(bits, int(draws.place[position]), _WHOLE, self.depth)
@@ -136,6 +135,18 @@ class BlockTable:
             if point is not None:
                 draws.exact[position] = point
         return positions[~accepted]
+
+    def _residual_one(self, place: Uniform, bits: Source) -> Point | None:
+        """Choose and test a block above the floor for one draw; None is a rejection."""
+        unit, v = bits.word(8) >> 2, Uniform(bits, bits.word(8), _WHOLE)
+        outcome = int(np.searchsorted(self.edges, unit, side="right"))
+        known = math.ldexp(place.prefix, -place.known)
+        surplus, doubt = self._surplus(
+            np.array([outcome]), np.array([known]), np.array([v.prefix * 2.0**-64])
+        )
+        if abs(surplus[0]) <= doubt[0] or self._is_tail(outcome):
+            return self._settled(outcome, place, v, bits)
+        return Point(outcome - self.reach, place) if surplus[0] > 0 else None
 
     def _surplus(
         self,
@@ -205,6 +216,10 @@ class BlockTable:
     def _curve(self, distance: arb) -> arb:
         """Return gain * f(distance)."""
         return arb(self.gain) * (-self.shape.exponent(distance)).exp()
+
+    def _is_tail(self, outcome: Any) -> Any:
+        """Tell, for one or many outcomes, whether they are one of the two tails."""
+        return outcome // 2 == self.reach
 
     @property
     def _residue(self) -> int:

@@ -9,7 +9,8 @@ float. Sums beyond the largest float give the largest float.
 
 import math
 from dataclasses import dataclass
-from typing import Final, final
+from functools import cached_property
+from typing import Final, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,13 +20,16 @@ from sordino.sampling.bits import Source
 from sordino.sampling.blocks import BLOCKS_LOG2, BlockTable, Point, block_table
 from sordino.sampling.certified import Uniform
 from sordino.sampling.sampler import AbstractSampler
-from sordino.sampling.shape import AbstractFamily
+from sordino.sampling.shape import AbstractFamily, AbstractShape
+
+Doubles = TypeVar("Doubles", float, NDArray[np.float64])
 
 _CHUNK = 1 << 16
 _HEAD = 42
 """Digits of a place that fit beside an 11-bit block in one double."""
-_TAIL = np.uint64(64 - _HEAD)
-_LOW = np.uint64((1 << (64 - _HEAD)) - 1)
+_WORD = 64
+_TAIL = _WORD - _HEAD
+_LOW = (1 << _TAIL) - 1
 _SAFE_EXPONENT = 900
 """Block widths within 2**+-900 keep every term of the enclosure a normal double."""
 
@@ -69,24 +73,29 @@ def float_sampler(
     """Return the sampler of a family on the reals, or on the multiples of 2**grid."""
     exponent = floor_log2(family.spread) - BLOCKS_LOG2
     if grid is None:
-        table = block_table(family.shape(exponent), None)
-    else:
-        exponent = max(exponent, grid)
-        table = block_table(family.shape(exponent), exponent - grid)
-    return FloatSampler(table, exponent, target)
+        return FloatSampler(family.shape(exponent), None, exponent, target)
+    exponent = max(exponent, grid)
+    return FloatSampler(family.shape(exponent), exponent - grid, exponent, target)
 
 
 @final
 @dataclass(frozen=True)
 class FloatSampler(AbstractSampler):
-    """Real noise from a table whose blocks are 2**exponent wide, rounded to a format.
+    """Real noise in blocks 2**exponent wide, the sum rounded to a format.
 
-    Values lie on the grid of the noise where it has one.
+    Places in a block have `depth` digits, None for a continuum. Values lie on the grid
+    of the noise where it has one.
     """
 
-    table: BlockTable
+    shape: AbstractShape
+    depth: int | None
     exponent: int
     target: FloatFormat
+
+    @cached_property
+    def table(self) -> BlockTable:
+        """Return the table of the draws, built at the first one."""
+        return block_table(self.shape, self.depth)
 
     def add(self, values: NDArray[np.float64], bits: Source) -> NDArray[np.floating]:
         """Return for each value the float nearest to value + noise."""
@@ -98,53 +107,60 @@ class FloatSampler(AbstractSampler):
 
     def add_to_one(self, value: float, bits: Source) -> float:
         """Return the float nearest to value + noise."""
-        return self._rounded(value, self.table.draw_one(bits))
+        point = self.table.draw_one(bits)
+        place = point.place
+        if self.target is F64 and self._is_safe and place.known == _WORD:
+            head = point.block << _HEAD | place.prefix >> _TAIL
+            low, high = self._enclosed(value, float(head), float(place.prefix & _LOW))
+            if low == high:
+                return low
+        return self._rounded(value, point)
 
     def _add_chunk(
-        self,
-        values: NDArray[np.float64],
-        bits: Source,
-        sums: NDArray[np.floating],
+        self, values: NDArray[np.float64], bits: Source, sums: NDArray[np.floating]
     ) -> None:
         """Round one chunk where doubles suffice, the rest exactly."""
         draws = self.table.draw(values.size, bits)
-        low, high = self._enclosed(values, draws.block, draws.place)
-        with np.errstate(over="ignore"):
-            sums[:] = low
-            undecided = np.flatnonzero(sums != high.astype(self.target.dtype))
+        if self._is_safe:
+            head = draws.block.astype(np.int64)
+            head <<= _HEAD
+            head += (draws.place >> np.uint64(_TAIL)).view(np.int64)
+            tail = (draws.place & np.uint64(_LOW)).view(np.int64)
+            with np.errstate(over="ignore", invalid="ignore"):
+                low, high = self._enclosed(values, head, tail)
+                if self.target is F32:
+                    low, high = np.nextafter(low, -np.inf), np.nextafter(high, np.inf)
+                sums[:] = low
+                undecided = np.flatnonzero(sums != high.astype(self.target.dtype))
+        else:
+            undecided = np.arange(values.size)
         for i in {*undecided.tolist(), *draws.exact}:
             point = draws.exact.get(i) or Point(
                 int(draws.block[i]),
-                Uniform(bits, int(draws.place[i]), 64, self.table.depth),
+                Uniform(bits, int(draws.place[i]), _WORD, self.table.depth),
             )
             sums[i] = self._rounded(float(values[i]), point)
 
     def _enclosed(
-        self,
-        values: NDArray[np.float64],
-        block: NDArray[np.int16],
-        place: NDArray[np.uint64],
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return doubles that enclose the rounded sum; NaN where nothing is known."""
-        if abs(self.exponent) > _SAFE_EXPONENT:
-            unknown = np.full(values.shape, np.nan)
-            return unknown, unknown
-        head = block.astype(np.int64)
-        head <<= _HEAD
-        head += (place >> _TAIL).view(np.int64)
+        self, value: Doubles, head: Doubles, tail: Doubles
+    ) -> tuple[Doubles, Doubles]:
+        """Return doubles that enclose the rounded sum value + noise.
+
+        noise lies between head * 2**-42 + tail * 2**-64 blocks and 2**-64 blocks more.
+        value + head = total + lost exactly; lost + tail errs below 2**-53 of itself.
+        """
         noise = head * 2.0 ** (self.exponent - _HEAD)
-        rest = (place & _LOW).view(np.int64) * 2.0 ** (self.exponent - 64)
-        # value + noise = total + lost exactly; lost + rest errs below 2**-53 of itself.
-        with np.errstate(over="ignore", invalid="ignore"):
-            total = values + noise
-            shift = total - values
-            rest += (values - (total - shift)) + (noise - shift)
-            slack = np.abs(rest) * 2.0**-51
-            slack += 2.0 ** (self.exponent - 63)
-            low, high = total + (rest - slack), total + (rest + slack)
-        if self.target is F32:
-            low, high = np.nextafter(low, -np.inf), np.nextafter(high, np.inf)
-        return low, high
+        rest = tail * 2.0 ** (self.exponent - _WORD)
+        total = value + noise
+        shift = total - value
+        rest = rest + ((value - (total - shift)) + (noise - shift))
+        slack = abs(rest) * 2.0**-51 + 2.0 ** (self.exponent - _WORD + 1)
+        return total + (rest - slack), total + (rest + slack)
+
+    @property
+    def _is_safe(self) -> bool:
+        """Tell whether every term of the enclosure is a normal double."""
+        return -_SAFE_EXPONENT <= self.exponent <= _SAFE_EXPONENT
 
     def _rounded(self, value: float, point: Point) -> float:
         """Draw digits until both ends of the sum round to one float."""

@@ -1,6 +1,7 @@
 """Integers plus exact integer noise, clamped only after the exact sum."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final, final
 
 import numpy as np
@@ -11,7 +12,7 @@ from sordino.numbers import Exact, floor_log2, up
 from sordino.sampling.bits import Source
 from sordino.sampling.blocks import BLOCKS_LOG2, BlockTable, Point, block_table
 from sordino.sampling.sampler import AbstractSampler
-from sordino.sampling.shape import AbstractFamily
+from sordino.sampling.shape import AbstractFamily, AbstractShape
 
 _LARGEST_SCALE_LOG2: Final = 57
 """Noise of scale below 2**57 stays below 2**62 on the table: sums of it are checked."""
@@ -32,15 +33,21 @@ def integer_sampler(family: AbstractFamily) -> "IntegerSampler":
             "Use a float mechanism for noise this large.",
         )
     depth = max(0, log_spread - BLOCKS_LOG2)
-    return IntegerSampler(block_table(family.shape(depth), depth))
+    return IntegerSampler(family.shape(depth), depth)
 
 
 @final
 @dataclass(frozen=True)
 class IntegerSampler(AbstractSampler):
-    """Integer noise from a table whose blocks are 2**depth wide."""
+    """Integer noise in blocks that are 2**depth wide."""
 
-    table: BlockTable
+    shape: AbstractShape
+    depth: int
+
+    @cached_property
+    def table(self) -> BlockTable:
+        """Return the table of the draws, built at the first one."""
+        return block_table(self.shape, self.depth)
 
     def add(self, values: NDArray[np.int64], bits: Source) -> NDArray[np.int64]:
         """Return values + noise, the exact sum clamped to int64."""
@@ -58,7 +65,7 @@ class IntegerSampler(AbstractSampler):
         self, values: NDArray[np.int64], bits: Source, sums: NDArray[np.int64]
     ) -> None:
         """Fill sums with the clamped values + noise of one chunk."""
-        depth = self.table.depth or 0
+        depth = self.depth
         draws = self.table.draw(values.size, bits)
         noise = draws.block.astype(np.int64)
         if depth:
