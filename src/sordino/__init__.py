@@ -1,1 +1,49 @@
-"""Publish statistics about people with a proof of privacy."""
+"""Publish statistics about people with a proof of privacy.
+
+Public is what `__all__` names; each name is imported when it is first used.
+
+>>> import sordino as sd
+>>> sd.Sensitivity(l0=2, linf="0.5").l1
+Fraction(1, 1)
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sordino import errors
+    from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
+    from sordino.sensitivity import Sensitivity
+
+__all__ = [
+    "ZCDP",
+    "ApproxDP",
+    "ApproxZCDP",
+    "GaussianDP",
+    "PureDP",
+    "Sensitivity",
+    "errors",
+]
+
+_HOMES = {
+    "losses.closed": ("PureDP", "ApproxDP", "ZCDP", "ApproxZCDP", "GaussianDP"),
+    "sensitivity": ("Sensitivity",),
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name on first use, so that `import sordino` costs nothing."""
+    if name == "errors":
+        return import_module("sordino.errors")
+    if name not in _HOME:
+        message = f"sordino has no {name}; it has {', '.join(__all__)}"
+        raise AttributeError(message)
+    value = getattr(import_module(f"sordino.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """List the public names."""
+    return list(__all__)
