@@ -1,5 +1,7 @@
 """Publish statistics about people with a proof of privacy.
 
+Public is what `__all__` names; each name is imported when it is first used.
+
 >>> import sordino as sd
 >>> sd.Laplace(scale=2).map(1).epsilon
 Fraction(1, 2)
@@ -8,9 +10,8 @@ Fraction(1, 2)
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from sordino import errors
-
 if TYPE_CHECKING:
+    from sordino import errors
     from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
     from sordino.mechanisms.discrete_gaussian import DiscreteGaussian
     from sordino.mechanisms.gaussian import Gaussian
@@ -18,20 +19,8 @@ if TYPE_CHECKING:
     from sordino.mechanisms.laplace import Laplace
     from sordino.sensitivity import Sensitivity
 
-_HOMES = {
-    "ApproxDP": "losses.closed",
-    "ApproxZCDP": "losses.closed",
-    "DiscreteGaussian": "mechanisms.discrete_gaussian",
-    "Gaussian": "mechanisms.gaussian",
-    "GaussianDP": "losses.closed",
-    "Geometric": "mechanisms.geometric",
-    "Laplace": "mechanisms.laplace",
-    "PureDP": "losses.closed",
-    "Sensitivity": "sensitivity",
-    "ZCDP": "losses.closed",
-}
-
 __all__ = [
+    "ZCDP",
     "ApproxDP",
     "ApproxZCDP",
     "DiscreteGaussian",
@@ -41,20 +30,32 @@ __all__ = [
     "Laplace",
     "PureDP",
     "Sensitivity",
-    "ZCDP",
     "errors",
 ]
 
+_HOMES = {
+    "losses.closed": ("PureDP", "ApproxDP", "ZCDP", "ApproxZCDP", "GaussianDP"),
+    "mechanisms.discrete_gaussian": ("DiscreteGaussian",),
+    "mechanisms.gaussian": ("Gaussian",),
+    "mechanisms.geometric": ("Geometric",),
+    "mechanisms.laplace": ("Laplace",),
+    "sensitivity": ("Sensitivity",),
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
+
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'sordino' has no attribute {name!r}")
-    value = getattr(import_module(f"sordino.{_HOMES[name]}"), name)
+    """Import a public name on first use, so that `import sordino` costs nothing."""
+    if name == "errors":
+        return import_module("sordino.errors")
+    if name not in _HOME:
+        message = f"sordino has no {name}; it has {', '.join(__all__)}"
+        raise AttributeError(message)
+    value = getattr(import_module(f"sordino.{_HOME[name]}"), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    """Return the public names."""
-    return __all__
+    """List the public names."""
+    return list(__all__)

@@ -23,7 +23,8 @@ class Sensitivity:
     costs nothing where the rest implies it; what is not implied is infinite.
 
     For any change d with at most l0 nonzero entries of size at most linf:
-    |d|_1 <= l0 linf, |d|_2 <= sqrt(l0) linf, linf <= |d|_2 <= |d|_1 <= sqrt(l0) |d|_2.
+    |d|_1 <= l0 linf, |d|_2 <= sqrt(l0) linf, |d|_2 <= sqrt(l1 linf),
+    |d|_inf <= |d|_2 <= |d|_1 <= sqrt(l0) |d|_2.
     """
 
     l0: int | float
@@ -46,10 +47,10 @@ class Sensitivity:
         if 0 in (count, one, two, largest):
             count, one, two, largest = 0, Fraction(0), Fraction(0), Fraction(0)
         many = count if isinstance(count, float) else Fraction(count)
-        root = many if isinstance(many, float) else sqrt(many)
+        root = _root(many)
         largest = min(largest, one, two)
         one = min(one, _product(many, largest), _product(root, two))
-        two = min(two, one, _product(root, largest))
+        two = min(two, one, _product(root, largest), _root(_product(one, largest)))
         largest = min(largest, one, two)
         for name, value in zip(
             ("l0", "l1", "l2", "linf"), (count, one, two, largest), strict=True
@@ -62,3 +63,8 @@ def _product(one: Exact | float, other: Exact | float) -> Exact | float:
     if math.inf in (one, other):
         return Fraction(0) if 0 in (one, other) else math.inf
     return one * other
+
+
+def _root(size: Exact | float) -> Exact | float:
+    """Return the square root, also of what is unbounded."""
+    return size if isinstance(size, float) else sqrt(size)

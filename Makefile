@@ -1,0 +1,64 @@
+# Every target does its own set-up: Python 3.11 or later and make are enough.
+
+PYTHON ?= python3
+BIN := .venv/bin
+PACKAGES := .venv/.packages
+READY := .venv/.ready
+PEERS := .venv/.peers
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
+PINS := requirements/pins.txt
+
+.PHONY: help venv demo test check bench audit format clean
+
+help:  ## list the targets
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+venv: $(READY)  ## set up .venv with pinned packages and Sordino itself
+
+demo: $(READY)  ## see Sordino at work
+	@$(BIN)/python -m sordino.demo
+
+test: $(READY)  ## run every test, the slow statistical ones included
+	@SORDINO_PROFILE=ci $(BIN)/python -m pytest --quiet --numprocesses 2
+
+check: $(READY)  ## format, lint, types, layers, fast tests, executable docs
+	@! grep -n '://' requirements/*.txt || { echo "pins name no addresses"; exit 1; }
+	@$(BIN)/ruff format --check --quiet . || { echo "run: make format"; exit 1; }
+	@$(BIN)/ruff check --quiet
+	@$(BIN)/mypy --no-error-summary
+	@$(BIN)/lint-imports --no-logo > .venv/layers.log 2>&1 || { cat .venv/layers.log; exit 1; }
+	@echo "format, lint, types and layers are in order"
+	@$(BIN)/python -m pytest --quiet -m "not slow"
+
+bench: $(READY) $(PEERS)  ## measure against the peers and print the table
+	@$(BIN)/python -m benchmarks
+
+audit: $(READY)  ## run the statistical tests alone, as long as a night allows
+	@SORDINO_PROFILE=night $(BIN)/python -m pytest --quiet -m slow
+
+format: $(READY)  ## format, and mend what lint can mend
+	@$(BIN)/ruff format --quiet .
+	@$(BIN)/ruff check --quiet --fix
+
+clean:  ## remove everything that was made
+	@rm -rf .venv dist .coverage .*_cache .hypothesis
+	@find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
+
+$(PACKAGES): $(PINS)
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Sordino needs Python 3.11 or later: make PYTHON=python3.12"; exit 1; }
+	@echo "setting up .venv (once, about a minute)"
+	@$(PYTHON) -m venv --clear .venv
+	@$(PIP) install -r $(PINS)
+	@touch $@
+
+$(READY): $(PACKAGES) pyproject.toml
+	@$(PIP) install --no-build-isolation --no-deps -e .
+	@touch $@
+
+$(PEERS): $(PACKAGES) requirements/peers.txt
+	@for peer in opendp dp-accounting riskcal; do \
+		$(PIP) install -c $(PINS) -c requirements/peers.txt $$peer > .venv/$$peer.log 2>&1 || \
+		echo "$$peer cannot be installed here (.venv/$$peer.log): its rows will say so"; \
+	done
+	@touch $@

@@ -1,0 +1,1 @@
+"""Speed and memory against the peers, measured in one run."""

@@ -1,0 +1,103 @@
+"""Sensitivities: every bound holds, none is looser than the others imply."""
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sordino.errors import InvalidParameter
+from sordino.numbers import Exact, sqrt
+from sordino.sensitivity import Sensitivity
+
+CHANGES = st.lists(st.fractions(-100, 100), min_size=1, max_size=6)
+NORMS = ("l0", "l1", "l2", "linf")
+SLACK = st.fixed_dictionaries({name: st.integers(0, 3) for name in NORMS})
+
+
+def norms(change: list[Fraction]) -> dict[str, Any]:
+    """Return the four norms of a vector, exactly."""
+    return {
+        "l0": sum(entry != 0 for entry in change),
+        "l1": sum((abs(entry) for entry in change), Fraction(0)),
+        "l2": sqrt(sum((entry**2 for entry in change), Fraction(0))),
+        "linf": max(abs(entry) for entry in change),
+    }
+
+
+def bounds(of: Sensitivity) -> dict[str, Exact | float]:
+    """Return the four bounds that are finite."""
+    found = {name: getattr(of, name) for name in NORMS}
+    return {name: bound for name, bound in found.items() if bound != math.inf}
+
+
+@given(CHANGES, st.sets(st.sampled_from(NORMS), min_size=1), SLACK)
+def test_no_change_escapes_its_bounds(
+    change: list[Fraction], chosen: set[str], slack: dict[str, int]
+) -> None:
+    """For any change within the given bounds, every tightened bound still holds."""
+    exact = norms(change)
+    given_bounds = {
+        name: exact[name] * (1 + slack[name]) if slack[name] else exact[name]
+        for name in chosen
+    }
+    tightened = Sensitivity(**given_bounds)
+    for name in NORMS:
+        assert exact[name] <= getattr(tightened, name)
+    for name in chosen:
+        assert getattr(tightened, name) <= given_bounds[name]
+
+
+@given(CHANGES, st.sets(st.sampled_from(NORMS), min_size=1), SLACK)
+def test_tightening_twice_changes_nothing(
+    change: list[Fraction], chosen: set[str], slack: dict[str, int]
+) -> None:
+    """The bounds are a fixed point, so that equal sensitivities compare equal."""
+    exact = norms(change)
+    once = Sensitivity(**{name: exact[name] * (1 + slack[name]) for name in chosen})
+    assert Sensitivity(**bounds(once)) == once
+
+
+@pytest.mark.parametrize(
+    ("given_bounds", "filled_in"),
+    [
+        ({"l1": 3}, (math.inf, 3, 3, 3)),
+        ({"l2": 3}, (math.inf, math.inf, 3, 3)),
+        ({"linf": 3}, (math.inf, math.inf, math.inf, 3)),
+        ({"l0": 4, "linf": "1/2"}, (4, 2, 1, Fraction(1, 2))),
+        ({"l0": 4, "l2": 1}, (4, 2, 1, 1)),
+        ({"l1": 4, "linf": 1}, (math.inf, 4, 2, 1)),
+        (
+            {"l0": 3, "l1": "0.5", "linf": 1},
+            (3, Fraction(1, 2), Fraction(1, 2), Fraction(1, 2)),
+        ),
+        ({"l0": 0, "linf": 1}, (0, 0, 0, 0)),
+        ({"l1": 0}, (0, 0, 0, 0)),
+        ({"l0": 5, "l1": math.inf}, (5, math.inf, math.inf, math.inf)),
+    ],
+)
+def test_what_follows_is_filled_in(
+    given_bounds: dict[str, Any], filled_in: tuple[Any, ...]
+) -> None:
+    """A norm left out costs nothing where the rest implies it (B024)."""
+    found = Sensitivity(**given_bounds)
+    assert (found.l0, found.l1, found.l2, found.linf) == filled_in
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ({}, "l1 is missing.*Give one of"),
+        ({"l0": 1.5}, "l0 must be an integer"),
+        ({"l0": -1}, "l0 must be at least 0"),
+        ({"l1": -1}, "l1 must not be negative"),
+        ({"l2": math.nan}, "l2 must not be NaN"),
+        ({"linf": True}, "linf must be a number, not a bool"),
+    ],
+)
+def test_a_senseless_bound_is_refused(bad: dict[str, Any], message: str) -> None:
+    """Each refusal names its bound (B026)."""
+    with pytest.raises(InvalidParameter, match=message):
+        Sensitivity(**bad)
