@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from sordino.numbers import floor_log2
 from sordino.sampling.bits import Source
-from sordino.sampling.blocks import BLOCKS_LOG2, BlockTable, Point, block_table
+from sordino.sampling.blocks import BLOCKS_LOG2, SLICE, BlockTable, Point, block_table
 from sordino.sampling.certified import Uniform
 from sordino.sampling.sampler import AbstractSampler
 from sordino.sampling.shape import AbstractFamily, AbstractShape
@@ -61,6 +61,21 @@ class FloatFormat:
         except OverflowError:
             magnitude = self.largest
         return magnitude if count >= 0 else -magnitude
+
+    def narrowed(
+        self, low: NDArray[np.float64], high: NDArray[np.float64]
+    ) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
+        """Round the ends of doubles' enclosures of sums to this format.
+
+        Doubles are rounded sums already. A shorter format must see the sums
+        themselves, and one step beyond each end encloses those.
+        """
+        if self.dtype is np.float64:
+            return low, high
+        bound = self.largest
+        low = np.clip(np.nextafter(low, -np.inf), -bound, bound)
+        high = np.clip(np.nextafter(high, np.inf), -bound, bound)
+        return low.astype(self.dtype), high.astype(self.dtype)
 
 
 F64: Final = FloatFormat(np.float64, 53, -1074, float(np.finfo(np.float64).max))
@@ -121,25 +136,37 @@ class FloatSampler(AbstractSampler):
     ) -> None:
         """Round one chunk where doubles suffice, the rest exactly."""
         draws = self.table.draw(values.size, bits)
-        if self._is_safe:
-            head = draws.block.astype(np.int64)
-            head <<= _HEAD
-            head += (draws.place >> np.uint64(_TAIL)).view(np.int64)
-            tail = (draws.place & np.uint64(_LOW)).view(np.int64)
-            with np.errstate(over="ignore", invalid="ignore"):
-                low, high = self._enclosed(values, head, tail)
-                if self.target is F32:
-                    low, high = np.nextafter(low, -np.inf), np.nextafter(high, np.inf)
-                sums[:] = low
-                undecided = np.flatnonzero(sums != high.astype(self.target.dtype))
-        else:
-            undecided = np.arange(values.size)
-        for i in {*undecided.tolist(), *draws.exact}:
+        undecided = list(range(values.size)) if not self._is_safe else []
+        for begin in range(0, values.size if self._is_safe else 0, SLICE):
+            part = slice(begin, begin + SLICE)
+            sums[part], open_ = self._add_slice(
+                values[part], draws.block[part], draws.place[part]
+            )
+            undecided += (open_ + begin).tolist()
+        for i in {*undecided, *draws.exact}:
             point = draws.exact.get(i) or Point(
                 int(draws.block[i]),
                 Uniform(bits, int(draws.place[i]), _WORD, self.table.depth),
             )
             sums[i] = self._rounded(float(values[i]), point)
+
+    def _add_slice(
+        self,
+        values: NDArray[np.float64],
+        block: NDArray[np.int16],
+        place: NDArray[np.uint64],
+    ) -> tuple[NDArray[np.floating], NDArray[np.intp]]:
+        """Return rounded sums, and the positions at which doubles do not decide."""
+        head = block.astype(np.int64)
+        head <<= _HEAD
+        head += (place >> np.uint64(_TAIL)).view(np.int64)
+        tail = (place & np.uint64(_LOW)).view(np.int64)
+        with np.errstate(over="ignore", invalid="ignore"):
+            low, high = self._enclosed(
+                values, head.astype(np.float64), tail.astype(np.float64)
+            )
+            low, high = self.target.narrowed(low, high)
+        return low, np.flatnonzero(low != high)
 
     def _enclosed(
         self, value: Doubles, head: Doubles, tail: Doubles
@@ -150,10 +177,10 @@ class FloatSampler(AbstractSampler):
         value + head = total + lost exactly; lost + tail errs below 2**-53 of itself.
         """
         noise = head * 2.0 ** (self.exponent - _HEAD)
-        rest = tail * 2.0 ** (self.exponent - _WORD)
         total = value + noise
         shift = total - value
-        rest = rest + ((value - (total - shift)) + (noise - shift))
+        lost = tail * 2.0 ** (self.exponent - _WORD)
+        rest = lost + ((value - (total - shift)) + (noise - shift))
         slack = abs(rest) * 2.0**-51 + 2.0 ** (self.exponent - _WORD + 1)
         return total + (rest - slack), total + (rest + slack)
 
