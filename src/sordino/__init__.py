@@ -3,8 +3,8 @@
 Public is what `__all__` names; each name is imported when it is first used.
 
 >>> import sordino as sd
->>> sd.Sensitivity(l0=2, linf="0.5").l1
-Fraction(1, 1)
+>>> sd.Laplace(scale=2).map(1).epsilon
+Fraction(1, 2)
 """
 
 from importlib import import_module
@@ -13,13 +13,21 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sordino import errors
     from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
+    from sordino.mechanisms.discrete_gaussian import DiscreteGaussian
+    from sordino.mechanisms.gaussian import Gaussian
+    from sordino.mechanisms.geometric import Geometric
+    from sordino.mechanisms.laplace import Laplace
     from sordino.sensitivity import Sensitivity
 
 __all__ = [
     "ZCDP",
     "ApproxDP",
     "ApproxZCDP",
+    "DiscreteGaussian",
+    "Gaussian",
     "GaussianDP",
+    "Geometric",
+    "Laplace",
     "PureDP",
     "Sensitivity",
     "errors",
@@ -27,6 +35,10 @@ __all__ = [
 
 _HOMES = {
     "losses.closed": ("PureDP", "ApproxDP", "ZCDP", "ApproxZCDP", "GaussianDP"),
+    "mechanisms.discrete_gaussian": ("DiscreteGaussian",),
+    "mechanisms.gaussian": ("Gaussian",),
+    "mechanisms.geometric": ("Geometric",),
+    "mechanisms.laplace": ("Laplace",),
     "sensitivity": ("Sensitivity",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}

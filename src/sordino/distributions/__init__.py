@@ -1,0 +1,1 @@
+"""Laws of noise: tails and quantiles as rigorous enclosures."""

@@ -1,0 +1,114 @@
+"""What a law of symmetric noise answers.
+
+Tails say in their name whether the point itself belongs to them. Every probability is
+a ball of python-flint at the working precision: an enclosure, never an estimate.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from fractions import Fraction
+
+from flint import arb, ctx
+
+from sordino.numbers import Exact, ball
+
+_PRECISION = 128
+_HALF = Fraction(1, 2)
+
+
+class AbstractLaw(ABC):
+    """The law of a symmetric noise Z on the reals, or on the multiples of a unit."""
+
+    @abstractmethod
+    def at_least(self, x: Exact) -> arb:
+        """Return P[Z >= x]."""
+
+    @abstractmethod
+    def above(self, x: Exact) -> arb:
+        """Return P[Z > x]."""
+
+    @abstractmethod
+    def upper_quantile(self, tail: Fraction) -> Exact:
+        """Return the least x with P[Z > x] <= tail, for 0 < tail <= 1/2.
+
+        On the reals x is rounded up by less than one part in 2**100.
+        """
+
+    def at_most(self, x: Exact) -> arb:
+        """Return P[Z <= x] = P[Z >= -x]; a Radical has no negative."""
+        return self.at_least(-x) if isinstance(x, Fraction) else 1 - self.above(x)
+
+    def quantile(self, p: Fraction) -> "Exact | float":
+        """Return the least x with P[Z <= x] >= p; infinite at 0 and 1."""
+        if p in {0, 1}:
+            return math.inf if p else -math.inf
+        with ctx.workprec(_PRECISION):
+            if p >= _HALF:
+                return self.upper_quantile(1 - p)
+            return self._lower_quantile(p)
+
+    @abstractmethod
+    def _lower_quantile(self, p: Fraction) -> Exact:
+        """Return the least x with P[Z <= x] >= p, for 0 < p < 1/2."""
+
+
+class AbstractLatticeLaw(AbstractLaw):
+    """The law of unit * K for a symmetric integer K."""
+
+    @property
+    @abstractmethod
+    def unit(self) -> Fraction:
+        """Return the spacing of the lattice."""
+
+    @abstractmethod
+    def tail(self, k: int) -> arb:
+        """Return P[K >= k] for an integer k >= 1."""
+
+    @abstractmethod
+    def near_quantile(self, tail: float) -> int:
+        """Return a first guess of the least k with P[K > k] <= tail."""
+
+    def at_least(self, x: Exact) -> arb:
+        """Return P[Z >= x]: the point itself belongs to the tail."""
+        return self._from(_ceiling(x / self.unit))
+
+    def above(self, x: Exact) -> arb:
+        """Return P[Z > x]."""
+        return self._from(_floor(x / self.unit) + 1)
+
+    def upper_quantile(self, tail: Fraction) -> Exact:
+        """Walk from a first guess to the least multiple that is certainly enough."""
+        k = max(0, self.near_quantile(float(tail)))
+        while not self._from(k + 1) <= ball(tail):
+            k += 1
+        while k and self._from(k) <= ball(tail):
+            k -= 1
+        return k * self.unit
+
+    def _lower_quantile(self, p: Fraction) -> Exact:
+        """Mirror: P[K <= -k] = P[K >= k] >= p holds up to the k where it first fails."""
+        k = max(0, self.near_quantile(float(p)))
+        while self._from(k + 1) >= ball(p):
+            k += 1
+        while k and not self._from(k) >= ball(p):
+            k -= 1
+        return -k * self.unit
+
+    def _from(self, k: int) -> arb:
+        """Return P[K >= k] for any integer."""
+        return self.tail(k) if k > 0 else 1 - self.tail(1 - k)
+
+
+def _floor(x: Exact) -> int:
+    """Return the greatest integer not above x."""
+    if isinstance(x, Fraction):
+        return math.floor(x)
+    root = math.isqrt(math.floor(x**2)) if x.index == 2 else 0  # noqa: PLR2004 square
+    while root + 1 <= x:
+        root += 1
+    return root
+
+
+def _ceiling(x: Exact) -> int:
+    """Return the least integer not below x; a root is irrational."""
+    return math.ceil(x) if isinstance(x, Fraction) else _floor(x) + 1

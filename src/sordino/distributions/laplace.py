@@ -1,0 +1,59 @@
+"""Laplace noise on the reals and on lattices."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final
+
+from flint import arb
+
+from sordino.distributions.base import AbstractLatticeLaw, AbstractLaw
+from sordino.numbers import Exact, ball, fraction, up
+
+
+@final
+@dataclass(frozen=True)
+class ContinuousLaplace(AbstractLaw):
+    """Density exp(-|x| / scale) / (2 scale)."""
+
+    scale: Exact
+
+    def at_least(self, x: Exact) -> arb:
+        """Return exp(-x / scale) / 2, or one minus its mirror image."""
+        size = abs(x) if isinstance(x, Fraction) else x
+        tail = (-ball(size) / ball(self.scale)).exp() / 2
+        return tail if x >= 0 else 1 - tail
+
+    def above(self, x: Exact) -> arb:
+        """Return P[Z >= x]: a point has no mass."""
+        return self.at_least(x)
+
+    def upper_quantile(self, tail: Fraction) -> Exact:
+        """Return -scale log(2 tail)."""
+        if tail == Fraction(1, 2):
+            return Fraction(0)
+        return fraction((-ball(self.scale) * ball(2 * tail).log()).upper())
+
+    def _lower_quantile(self, p: Fraction) -> Exact:
+        """Return scale log(2 p)."""
+        return fraction((ball(self.scale) * ball(2 * p).log()).upper())
+
+
+@final
+@dataclass(frozen=True)
+class DiscreteLaplace(AbstractLatticeLaw):
+    """P[K = k] proportional to exp(-|k| unit / scale): the two-sided geometric."""
+
+    scale: Exact
+    unit: Fraction = Fraction(1)
+
+    def tail(self, k: int) -> arb:
+        """Return q**k / (1 + q) with q = exp(-unit / scale)."""
+        rate = ball(self.unit / self.scale)
+        return (-k * rate).exp() / (1 + (-rate).exp())
+
+    def near_quantile(self, tail: float) -> int:
+        """Invert the tail in doubles."""
+        rate = up(self.unit / self.scale)
+        log_tail = math.log(tail) if tail > 0 else -745.0
+        return int(-(log_tail + math.log1p(math.exp(-rate))) / rate)

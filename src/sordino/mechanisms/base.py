@@ -1,0 +1,191 @@
+"""What every mechanism is: noise, a privacy map, and what is public about both."""
+
+from abc import ABC, abstractmethod
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+from flint import ctx
+
+from sordino import _validate
+from sordino.distributions.base import AbstractLaw
+from sordino.mechanisms.carrier import AbstractCarrier, FloatCarrier, IntegerCarrier
+from sordino.mechanisms.containers import is_number, opened
+from sordino.mechanisms.domain import (
+    Metric,
+    NumberDomain,
+    float_domain,
+    float_format,
+    integer_domain,
+)
+from sordino.mechanisms.noise import AbstractNoise
+from sordino.errors import InvalidParameter
+from sordino.numbers import Exact, exact, positive, probability
+from sordino.sampling.bits import Bits
+
+_PRECISION = 128
+_COARSEST_GRID = 970
+_FINEST_GRID = -1074
+
+
+class AbstractMechanism(ABC):
+    """A randomised function with a privacy map.
+
+    Proof obligation of `map`: for any two inputs at distance at most d_in, the
+    trade-off curve between the two outputs lies on or above the curve of `map(d_in)`.
+    """
+
+    @property
+    @abstractmethod
+    def input_domain(self) -> NumberDomain:
+        """Return what the mechanism takes."""
+
+    @property
+    @abstractmethod
+    def input_metric(self) -> Metric:
+        """Return the distance in which `d_in` is stated."""
+
+    @property
+    @abstractmethod
+    def output_measure(self) -> type:
+        """Return the class of the losses that `map` returns."""
+
+    @property
+    @abstractmethod
+    def noise(self) -> AbstractNoise:
+        """Return the noise that is added."""
+
+    @property
+    @abstractmethod
+    def carrier(self) -> AbstractCarrier:
+        """Return what adds the noise to values."""
+
+    @property
+    @abstractmethod
+    def law(self) -> AbstractLaw:
+        """Return the law of the noise."""
+
+    @abstractmethod
+    def map(self, d_in: Any) -> Any:
+        """Return the loss between inputs at distance d_in."""
+
+    @property
+    def adds_no_noise(self) -> bool:
+        """Tell whether this is the explicit no-noise mode."""
+        return self.noise.is_silent
+
+    @property
+    def is_interactive(self) -> bool:
+        """Return False: a call answers once."""
+        return False
+
+    @property
+    def output_type(self) -> pa.DataType:
+        """Return the Arrow type of the answers."""
+        return self.input_domain.arrow
+
+    def __call__(self, value: Any) -> Any:
+        """Return the value with noise: the answer has the type of the question."""
+        if is_number(value):
+            return self.carrier.one(value, Bits())
+        values, close = opened(value)
+        return close(self.carrier.many(values, Bits()))
+
+    def check(self, d_in: Any, d_out: Any) -> bool:
+        """Tell whether outputs of inputs at distance d_in are within the loss d_out."""
+        return bool(d_out.admits(self.map(d_in)))
+
+    def cdf(self, x: Any) -> float:
+        """Return P[Z <= x] of the noise Z."""
+        with ctx.workprec(_PRECISION):
+            return float(self.law.at_most(exact(x=x)).mid())
+
+    def inverse_cdf(self, p: Any) -> float | int:
+        """Return the least x with P[Z <= x] >= p of the noise Z."""
+        return self._plain(self.law.quantile(probability(p=p)))
+
+    def error(self, confidence: Any) -> float | int:
+        """Return the least t with P[|Z| <= t] >= confidence."""
+        share = probability(confidence=confidence)
+        return self._plain(self.law.quantile((1 + share) / 2))
+
+    def _plain(self, x: Exact | float) -> float | int:
+        """Return a quantile as an int on the integers, else as the nearest double."""
+        if isinstance(x, float):
+            return x
+        return int(x) if self.input_domain.is_integer else float(x)
+
+
+class AbstractFloatMechanism(AbstractMechanism):
+    """A mechanism for floats, on the reals or on a grid 2**granularity."""
+
+    dtype: str
+    granularity: int | None
+
+    @property
+    def input_domain(self) -> NumberDomain:
+        """Return the finite floats of the dtype."""
+        return NumberDomain(self.dtype)
+
+    @cached_property
+    def carrier(self) -> FloatCarrier:
+        """Return what adds the noise to floats."""
+        sampler = self.noise.floats(self.granularity, float_format(self.dtype))
+        return FloatCarrier(self.input_domain, sampler, self.granularity)
+
+    @property
+    def law(self) -> AbstractLaw:
+        """Return the law of the noise on the reals or on the grid."""
+        return self.noise.law(self.granularity)
+
+    def _build(self, dtype: str, granularity: int | None, **parameter: Exact) -> None:
+        """Set the fields of the frozen mechanism, checked."""
+        if granularity is not None:
+            granularity = _validate.integer(
+                granularity=granularity, least=_FINEST_GRID, most=_COARSEST_GRID
+            )
+        fields = {"dtype": float_domain(dtype).dtype, "granularity": granularity}
+        for name, value in (parameter | fields).items():
+            object.__setattr__(self, name, value)
+
+
+class AbstractIntegerMechanism(AbstractMechanism):
+    """A mechanism for integers; sums saturate at the ends of the dtype."""
+
+    dtype: str
+
+    @property
+    def input_domain(self) -> NumberDomain:
+        """Return the integers of the dtype."""
+        return NumberDomain(self.dtype)
+
+    @cached_property
+    def carrier(self) -> IntegerCarrier:
+        """Return what adds the noise to integers."""
+        return IntegerCarrier(self.input_domain, self.noise.integers())
+
+    @property
+    def law(self) -> AbstractLaw:
+        """Return the law of the noise on the integers."""
+        return self.noise.law(0)
+
+    def _build(self, dtype: str, **parameter: Exact) -> None:
+        """Set the fields of the frozen mechanism, checked."""
+        fields = {"dtype": integer_domain(dtype).dtype}
+        for name, value in (parameter | fields).items():
+            object.__setattr__(self, name, value)
+        self.noise.integers()  # refuses a scale that no integer dtype can hold
+
+
+def variance_of(variance: Any, scale: Any) -> Exact:
+    """Read a variance given as such or as its square root, exactly one of them."""
+    if (variance is None) == (scale is None):
+        raise InvalidParameter(
+            "variance",
+            variance,
+            "or scale must be given, and not both",
+            "Write variance=4 or scale=2.",
+        )
+    if scale is None:
+        return positive(variance=variance)
+    return positive(scale=scale) ** 2

@@ -1,0 +1,164 @@
+"""Between the values of a user and a sampler: exact conversions, refusals, dtypes."""
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sordino.errors import InvalidData
+from sordino.mechanisms.domain import NumberDomain
+from sordino.sampling.bits import Source
+from sordino.sampling.sampler import AbstractSampler
+
+_SIGN = np.uint64(1 << 63)
+_ON_EVERY_GRID = 2.0**52
+"""A double of this many steps or more is a multiple of the step already."""
+_EXACT_KINDS = {np.dtype(name) for name in ("f8", "f4", "f2", "i4", "i2", "i1", "u4", "u2", "u1")}
+"""Dtypes whose every value is a double."""
+
+
+class AbstractCarrier(ABC):
+    """Brings values of a domain to a sampler and its sums back."""
+
+    @abstractmethod
+    def one(self, value: Any, bits: Source) -> Any:
+        """Return one number with noise, of the Python or NumPy type it came in."""
+
+    @abstractmethod
+    def many(self, values: NDArray[Any], bits: Source) -> NDArray[Any]:
+        """Return a flat array with noise, in the dtype of the domain."""
+
+
+@final
+@dataclass(frozen=True)
+class IntegerCarrier(AbstractCarrier):
+    """Integers; the exact sum saturates at the ends of the dtype."""
+
+    domain: NumberDomain
+    sampler: AbstractSampler
+
+    def one(self, value: Any, bits: Source) -> Any:
+        """Return one integer with noise."""
+        if not isinstance(value, (int, np.integer)):
+            raise InvalidData(
+                f"an integer mechanism takes integers, not a {type(value).__name__}. "
+                "Round first, or use a float mechanism."
+            )
+        least, most = self.domain.bounds
+        if not least <= value <= most:
+            raise self._outside()
+        answer = min(max(self.sampler.add_to_one(int(value), bits), least), most)
+        return answer if type(value) is int else self.domain.numpy.type(answer)
+
+    def many(self, values: NDArray[Any], bits: Source) -> NDArray[Any]:
+        """Return integers with noise."""
+        sums: NDArray[Any] = self.sampler.add(self._signed(values), bits)
+        if self.domain.dtype == "u64":
+            return sums.view(np.uint64) ^ _SIGN
+        if self.domain.dtype != "i64":
+            np.clip(sums, *self.domain.bounds, out=sums)
+        return sums.astype(self.domain.numpy, copy=False)
+
+    def _signed(self, values: NDArray[Any]) -> NDArray[np.int64]:
+        """Return the values as int64; u64 is shifted so that its ends are int64's."""
+        if values.size and values.dtype.kind not in "iuO":
+            raise InvalidData(
+                f"an integer mechanism takes integers, not {values.dtype}. "
+                "Round first, or use a float mechanism."
+            )
+        least, most = self.domain.bounds
+        inside = np.can_cast(values.dtype, self.domain.numpy) or not values.size
+        if not inside and not least <= int(values.min()) <= int(values.max()) <= most:
+            raise self._outside()
+        if self.domain.dtype == "u64":
+            return (values.astype(np.uint64, copy=False) ^ _SIGN).view(np.int64)
+        return values.astype(np.int64, copy=False)
+
+    def _outside(self) -> InvalidData:
+        """Return the refusal of a value beyond the dtype."""
+        least, most = self.domain.bounds
+        return InvalidData(
+            f"a value lies outside {self.domain.dtype}, {least} to {most}. "
+            "Clamp the values or choose a wider dtype."
+        )
+
+
+@final
+@dataclass(frozen=True)
+class FloatCarrier(AbstractCarrier):
+    """Floats; the exact sum is rounded once.
+
+    With a grid the values are first rounded to it; without one a value enters as the
+    real number it is.
+    """
+
+    domain: NumberDomain
+    sampler: AbstractSampler
+    grid: int | None
+
+    def one(self, value: Any, bits: Source) -> Any:
+        """Return one number with noise."""
+        known = value if type(value) is float else _as_float(value)
+        if not math.isfinite(known):
+            raise _not_finite()
+        if self.grid is not None:
+            known = float(_on_grid(np.array([known]), self.grid)[0])
+        answer = self.sampler.add_to_one(known, bits)
+        if isinstance(value, np.generic):
+            return self.domain.numpy.type(answer)
+        return answer
+
+    def many(self, values: NDArray[Any], bits: Source) -> NDArray[Any]:
+        """Return numbers with noise."""
+        known = _as_floats(values)
+        if not np.isfinite(known).all():
+            raise _not_finite()
+        if self.grid is not None:
+            known = _on_grid(known, self.grid)
+        return self.sampler.add(known, bits)
+
+
+def _on_grid(values: NDArray[np.float64], grid: int) -> NDArray[np.float64]:
+    """Round to multiples of 2**grid, ties to even."""
+    with np.errstate(over="ignore"):
+        steps = np.ldexp(values, -grid)
+        rounded = np.ldexp(np.rint(steps), grid)
+    return np.where(np.abs(steps) < _ON_EVERY_GRID, rounded, values)
+
+
+def _as_float(value: Any) -> float:
+    """Return a number as the double it equals."""
+    try:
+        known = float(value)
+    except OverflowError:
+        raise _not_exact() from None
+    if isinstance(value, (int, np.integer)) and int(value) != known:
+        raise _not_exact()
+    return known
+
+
+def _as_floats(values: NDArray[Any]) -> NDArray[np.float64]:
+    """Return numbers as the doubles they equal."""
+    if values.dtype in _EXACT_KINDS or not values.size:
+        return values.astype(np.float64, copy=False)
+    if values.dtype.kind not in "iuO":
+        raise InvalidData(f"a float mechanism takes numbers, not {values.dtype}.")
+    return np.array([_as_float(value) for value in values.tolist()], np.float64)
+
+
+def _not_exact() -> InvalidData:
+    """Return the refusal of an integer that no double equals."""
+    return InvalidData(
+        "an integer is too long for a float. Use an integer mechanism such as Geometric."
+    )
+
+
+def _not_finite() -> InvalidData:
+    """Return the refusal of NaN and infinities."""
+    return InvalidData(
+        "a value is NaN or infinite. Replace or drop such values first, "
+        "by a rule that does not depend on other rows."
+    )

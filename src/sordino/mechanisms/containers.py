@@ -1,0 +1,108 @@
+"""Opening what a user hands over, and closing the answer in the same kind.
+
+A number is answered by a number, a list by a list, a NumPy array, an Arrow array, a
+pandas or Polars series by one of theirs: same shape, same index, same name.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sordino.errors import InvalidData
+
+_PLAIN = frozenset({int, float})
+_KINDS = "a number, a list, a NumPy array, an Arrow array or a pandas or Polars series"
+
+
+class Opened(NamedTuple):
+    """A flat array of values, and how to close an array of answers."""
+
+    values: NDArray[Any]
+    close: Callable[[NDArray[Any]], Any]
+
+
+def is_number(value: Any) -> bool:
+    """Tell whether the value is a single Python or NumPy number (never a bool)."""
+    return type(value) in _PLAIN or (
+        isinstance(value, (int, float, np.integer, np.floating))
+        and not isinstance(value, (bool, np.timedelta64))
+    )
+
+
+def opened(value: Any) -> Opened:
+    """Return the values of a container as a flat NumPy array."""
+    if isinstance(value, np.ndarray):
+        return _opened_numpy(value)
+    if isinstance(value, (list, tuple)):
+        return Opened(_array_of(value), lambda answer: type(value)(answer.tolist()))
+    if isinstance(value, (pa.Array, pa.ChunkedArray)):
+        return _opened_arrow(value)
+    match type(value).__module__.partition(".")[0], type(value).__name__:
+        case "pandas", "Series":
+            return _opened_pandas(value)
+        case "polars", "Series":
+            return _opened_polars(value)
+    raise InvalidData(f"cannot add noise to a {type(value).__name__}. Give {_KINDS}.")
+
+
+def _opened_numpy(value: NDArray[Any]) -> Opened:
+    """Open an array of any shape."""
+    if isinstance(value, np.ma.MaskedArray):
+        raise InvalidData("a masked array has missing values. Fill them first.")
+    shape = value.shape
+    return Opened(value.reshape(-1), lambda answer: answer.reshape(shape))
+
+
+def _opened_arrow(value: "pa.Array | pa.ChunkedArray") -> Opened:
+    """Open an Arrow array that has no nulls."""
+    if value.null_count:
+        raise InvalidData("the Arrow array has nulls. Fill or drop them first.")
+    if isinstance(value, pa.ChunkedArray):
+        return Opened(_numbers(value), lambda answer: pa.chunked_array([answer]))
+    return Opened(_numbers(value), pa.array)
+
+
+def _opened_pandas(value: Any) -> Opened:
+    """Open a pandas series, keeping its index and name."""
+    if value.hasnans:
+        raise InvalidData("the series has missing values. Fill or drop them first.")
+
+    def close(answer: NDArray[Any]) -> Any:
+        return type(value)(answer, index=value.index, name=value.name)
+
+    return Opened(value.to_numpy(), close)
+
+
+def _opened_polars(value: Any) -> Opened:
+    """Open a Polars series, keeping its name."""
+    if value.null_count():
+        raise InvalidData("the series has nulls. Fill or drop them first.")
+    return Opened(value.to_numpy(), lambda answer: type(value)(value.name, answer))
+
+
+def _numbers(value: "pa.Array | pa.ChunkedArray") -> NDArray[Any]:
+    """Return an Arrow array of numbers as NumPy."""
+    if not (pa.types.is_integer(value.type) or pa.types.is_floating(value.type)):
+        raise InvalidData(f"an Arrow array of {value.type} holds no numbers.")
+    values: NDArray[Any] = value.to_numpy(zero_copy_only=False) if isinstance(
+        value, pa.Array
+    ) else value.to_numpy()
+    return values
+
+
+def _array_of(value: "list[Any] | tuple[Any, ...]") -> NDArray[Any]:
+    """Return a flat list of numbers as an array that loses nothing."""
+    for item in value:
+        if not is_number(item):
+            raise InvalidData(f"a list holds a {type(item).__name__}: only numbers may.")
+    if any(isinstance(item, (float, np.floating)) for item in value):
+        if all(item == float(item) for item in value if isinstance(item, int)):
+            return np.array(value, np.float64)
+        raise InvalidData("a list mixes floats with integers too long for a float.")
+    try:
+        return np.array(value, np.int64)
+    except OverflowError:
+        return np.array([int(item) for item in value], object)

@@ -1,0 +1,66 @@
+"""Discrete Gaussian noise for integers."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Self, final
+
+from sordino.losses.closed import ZCDP
+from sordino.mechanisms.base import AbstractIntegerMechanism, variance_of
+from sordino.mechanisms.distance import l2, ratio
+from sordino.mechanisms.domain import Metric
+from sordino.mechanisms.noise import AbstractNoise, GaussianNoise, NoNoise
+from sordino.numbers import Exact, sqrt
+
+
+@final
+@dataclass(frozen=True, init=False)
+class DiscreteGaussian(AbstractIntegerMechanism):
+    """Add integer noise Z with P[Z = z] proportional to exp(-z**2 / (2 variance)).
+
+    Given by the variance parameter or its square root, the scale; the true variance is
+    a little smaller where the scale is below one. The edge cases are those of
+    `Geometric`.
+
+    >>> DiscreteGaussian(scale=2).map(1).rho
+    Fraction(1, 8)
+    """
+
+    variance: Exact
+    dtype: str
+
+    def __init__(
+        self, *, variance: Any = None, scale: Any = None, dtype: str = "i64"
+    ) -> None:
+        """Read the variance exactly."""
+        self._build(dtype, variance=variance_of(variance, scale))
+
+    @classmethod
+    def no_noise(cls, *, dtype: str = "i64") -> Self:
+        """Return the mechanism that adds nothing and whose loss is infinite."""
+        silent = cls.__new__(cls)
+        silent._build(dtype, variance=Fraction(0))
+        return silent
+
+    @property
+    def scale(self) -> Exact:
+        """Return the square root of the variance parameter."""
+        return sqrt(self.variance)
+
+    @property
+    def input_metric(self) -> Metric:
+        """Return the l2 distance."""
+        return "l2"
+
+    @property
+    def output_measure(self) -> type[ZCDP]:
+        """Return zero-concentrated differential privacy."""
+        return ZCDP
+
+    @property
+    def noise(self) -> AbstractNoise:
+        """Return Gaussian noise, or none."""
+        return GaussianNoise(self.variance) if self.variance else NoNoise()
+
+    def map(self, d_in: Any) -> ZCDP:
+        """Return rho = l2**2 / (2 variance): for any order a, D_a <= a rho."""
+        return ZCDP(ratio(l2(d_in), self.scale) ** 2 / 2)

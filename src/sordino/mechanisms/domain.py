@@ -1,0 +1,74 @@
+"""What a mechanism takes, in what distance, and what it promises: public facts."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, Literal, final
+
+import numpy as np
+import pyarrow as pa
+
+from sordino import _validate
+from sordino.sampling.floats import F32, F64, FloatFormat
+
+FLOATS: Final = ("f64", "f32")
+INTEGERS: Final = ("i64", "i32", "i16", "i8", "u64", "u32", "u16", "u8")
+
+_NUMPY: Final = {
+    "f64": np.float64,
+    "f32": np.float32,
+    "i64": np.int64,
+    "i32": np.int32,
+    "i16": np.int16,
+    "i8": np.int8,
+    "u64": np.uint64,
+    "u32": np.uint32,
+    "u16": np.uint16,
+    "u8": np.uint8,
+}
+
+Metric = Literal["l1", "l2", "l0, l1, linf", "l0, l2, linf"]
+"""How a distance between two inputs is stated: the `d_in` of a privacy map."""
+
+
+@final
+@dataclass(frozen=True)
+class NumberDomain:
+    """Finite numbers of one dtype, alone or in vectors of any length."""
+
+    dtype: str
+
+    @cached_property
+    def numpy(self) -> np.dtype:
+        """Return the NumPy dtype."""
+        return np.dtype(_NUMPY[self.dtype])
+
+    @cached_property
+    def arrow(self) -> pa.DataType:
+        """Return the Arrow type."""
+        return pa.from_numpy_dtype(self.numpy)
+
+    @cached_property
+    def is_integer(self) -> bool:
+        """Tell whether the numbers are integers."""
+        return self.dtype in INTEGERS
+
+    @cached_property
+    def bounds(self) -> tuple[int, int]:
+        """Return the ends of an integer dtype."""
+        info = np.iinfo(self.numpy)
+        return int(info.min), int(info.max)
+
+
+def float_domain(dtype: str) -> NumberDomain:
+    """Return the domain of a float dtype, or refuse its name."""
+    return NumberDomain(_validate.choice(FLOATS, dtype=dtype))
+
+
+def integer_domain(dtype: str) -> NumberDomain:
+    """Return the domain of an integer dtype, or refuse its name."""
+    return NumberDomain(_validate.choice(INTEGERS, dtype=dtype))
+
+
+def float_format(dtype: str) -> FloatFormat:
+    """Return how sums are rounded to a float dtype."""
+    return F32 if dtype == "f32" else F64

@@ -1,0 +1,81 @@
+"""Gaussian noise for floats."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Self, final
+
+from sordino.losses.closed import ZCDP, GaussianDP
+from sordino.mechanisms.base import AbstractFloatMechanism, variance_of
+from sordino.mechanisms.distance import l2, ratio
+from sordino.mechanisms.domain import Metric
+from sordino.mechanisms.noise import AbstractNoise, GaussianNoise, NoNoise
+from sordino.numbers import Exact, sqrt
+
+
+@final
+@dataclass(frozen=True, init=False)
+class Gaussian(AbstractFloatMechanism):
+    """Add Gaussian noise to floats, given by its variance or its scale.
+
+    The answer is the nearest float to the exact sum of the value and a real draw, a
+    function of the sum alone, so the loss is that of the continuous Gaussian: exactly
+    `GaussianDP`. `granularity=k` rounds the value to the grid 2**k and draws discrete
+    Gaussian noise on it; such noise is not `GaussianDP`, and its loss is `ZCDP`.
+
+    The edge cases are those of `Laplace`.
+
+    >>> Gaussian(scale=2).map(1)
+    GaussianDP(mu=Fraction(1, 2))
+    >>> Gaussian(variance=2).map(1).rho
+    Fraction(1, 4)
+    """
+
+    variance: Exact
+    dtype: str
+    granularity: int | None
+
+    def __init__(
+        self,
+        *,
+        variance: Any = None,
+        scale: Any = None,
+        dtype: str = "f64",
+        granularity: int | None = None,
+    ) -> None:
+        """Read the variance exactly."""
+        self._build(dtype, granularity, variance=variance_of(variance, scale))
+
+    @classmethod
+    def no_noise(cls, *, dtype: str = "f64", granularity: int | None = None) -> Self:
+        """Return the mechanism that adds nothing and whose loss is infinite."""
+        silent = cls.__new__(cls)
+        silent._build(dtype, granularity, variance=Fraction(0))
+        return silent
+
+    @property
+    def scale(self) -> Exact:
+        """Return the standard deviation."""
+        return sqrt(self.variance)
+
+    @property
+    def input_metric(self) -> Metric:
+        """Return the l2 distance."""
+        return "l2"
+
+    @property
+    def output_measure(self) -> "type[GaussianDP | ZCDP]":
+        """Return Gaussian differential privacy, zero-concentrated on a grid."""
+        return GaussianDP if self.granularity is None else ZCDP
+
+    @property
+    def noise(self) -> AbstractNoise:
+        """Return Gaussian noise, or none."""
+        return GaussianNoise(self.variance) if self.variance else NoNoise()
+
+    def map(self, d_in: Any) -> "GaussianDP | ZCDP":
+        """Return mu = l2 / sigma: for any shift d the pair is N(0, 1), N(|d| / sigma, 1).
+
+        On a grid, rho = l2**2 / (2 variance), rounding included: docs/proofs/noise.md.
+        """
+        mu = ratio(l2(d_in, self.granularity), self.scale)
+        return GaussianDP(mu) if self.granularity is None else ZCDP(mu**2 / 2)

@@ -1,0 +1,64 @@
+"""Two-sided geometric noise for integers: the discrete Laplace law."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Self, final
+
+from sordino.losses.closed import PureDP
+from sordino.mechanisms.base import AbstractIntegerMechanism
+from sordino.mechanisms.distance import l1, ratio
+from sordino.mechanisms.domain import Metric
+from sordino.mechanisms.noise import AbstractNoise, LaplaceNoise, NoNoise
+from sordino.numbers import Exact, positive
+
+
+@final
+@dataclass(frozen=True, init=False)
+class Geometric(AbstractIntegerMechanism):
+    """Add integer noise Z with P[Z = z] proportional to exp(-|z| / scale).
+
+    | case | what happens |
+    |---|---|
+    | `d_in` 0 | costs nothing |
+    | scale 0, negative, NaN, infinite, a bool | refused; see `no_noise` |
+    | scale of 2**57 or more | refused: use a float mechanism |
+    | a float in the data, even 3.0 | `InvalidData` |
+    | an integer outside the dtype | `InvalidData` |
+    | a sum outside the dtype | the end of the dtype, taken after the exact sum |
+
+    >>> Geometric("1/3", dtype="u8").map(1).epsilon
+    Fraction(3, 1)
+    """
+
+    scale: Exact
+    dtype: str
+
+    def __init__(self, scale: Any, *, dtype: str = "i64") -> None:
+        """Read the scale exactly."""
+        self._build(dtype, scale=positive(scale=scale))
+
+    @classmethod
+    def no_noise(cls, *, dtype: str = "i64") -> Self:
+        """Return the mechanism that adds nothing and whose loss is infinite."""
+        silent = cls.__new__(cls)
+        silent._build(dtype, scale=Fraction(0))
+        return silent
+
+    @property
+    def input_metric(self) -> Metric:
+        """Return the l1 distance."""
+        return "l1"
+
+    @property
+    def output_measure(self) -> type[PureDP]:
+        """Return pure differential privacy."""
+        return PureDP
+
+    @property
+    def noise(self) -> AbstractNoise:
+        """Return Laplace noise, or none."""
+        return LaplaceNoise(self.scale) if self.scale else NoNoise()
+
+    def map(self, d_in: Any) -> PureDP:
+        """Return l1 / scale: for any z, |log p(z) - log p(z + d)| <= |d| / scale."""
+        return PureDP(ratio(l1(d_in), self.scale))

@@ -1,0 +1,120 @@
+"""Kinds of noise: how to draw it, and the law to compute with."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final
+
+from sordino.distributions.base import AbstractLaw
+from sordino.distributions.gaussian import ContinuousGaussian, DiscreteGaussian
+from sordino.distributions.laplace import ContinuousLaplace, DiscreteLaplace
+from sordino.distributions.point import PointMass
+from sordino.numbers import Exact
+from sordino.sampling.floats import FloatFormat, Nearest, float_sampler
+from sordino.sampling.gaussian import GaussianFamily
+from sordino.sampling.integers import Unchanged, integer_sampler
+from sordino.sampling.laplace import LaplaceFamily
+from sordino.sampling.sampler import AbstractSampler
+
+
+class AbstractNoise(ABC):
+    """Symmetric noise of one kind and spread.
+
+    Proof obligation: what the samplers add has exactly the law of the same grid.
+    """
+
+    @property
+    @abstractmethod
+    def is_silent(self) -> bool:
+        """Tell whether this is the absence of noise."""
+
+    @abstractmethod
+    def integers(self) -> AbstractSampler:
+        """Return the sampler on the integers."""
+
+    @abstractmethod
+    def floats(self, grid: int | None, target: FloatFormat) -> AbstractSampler:
+        """Return the sampler on the reals, or on the multiples of 2**grid."""
+
+    @abstractmethod
+    def law(self, grid: int | None) -> AbstractLaw:
+        """Return the law on the reals, or on the multiples of 2**grid."""
+
+
+@final
+@dataclass(frozen=True)
+class LaplaceNoise(AbstractNoise):
+    """Laplace noise: density proportional to exp(-|x| / scale)."""
+
+    scale: Exact
+
+    @property
+    def is_silent(self) -> bool:
+        """Return False."""
+        return False
+
+    def integers(self) -> AbstractSampler:
+        """Return the sampler on the integers."""
+        return integer_sampler(LaplaceFamily(self.scale))
+
+    def floats(self, grid: int | None, target: FloatFormat) -> AbstractSampler:
+        """Return the sampler on the reals, or on the multiples of 2**grid."""
+        return float_sampler(LaplaceFamily(self.scale), grid, target)
+
+    def law(self, grid: int | None) -> AbstractLaw:
+        """Return the continuous law, or the two-sided geometric one."""
+        if grid is None:
+            return ContinuousLaplace(self.scale)
+        return DiscreteLaplace(self.scale, Fraction(2) ** grid)
+
+
+@final
+@dataclass(frozen=True)
+class GaussianNoise(AbstractNoise):
+    """Gaussian noise: density proportional to exp(-x**2 / (2 variance))."""
+
+    variance: Exact
+
+    @property
+    def is_silent(self) -> bool:
+        """Return False."""
+        return False
+
+    def integers(self) -> AbstractSampler:
+        """Return the sampler on the integers."""
+        return integer_sampler(GaussianFamily(self.variance))
+
+    def floats(self, grid: int | None, target: FloatFormat) -> AbstractSampler:
+        """Return the sampler on the reals, or on the multiples of 2**grid."""
+        return float_sampler(GaussianFamily(self.variance), grid, target)
+
+    def law(self, grid: int | None) -> AbstractLaw:
+        """Return the continuous or the discrete Gaussian."""
+        if grid is None:
+            return ContinuousGaussian(self.variance)
+        return DiscreteGaussian(self.variance, Fraction(2) ** grid)
+
+
+@final
+@dataclass(frozen=True)
+class NoNoise(AbstractNoise):
+    """The explicit absence of noise."""
+
+    @property
+    def is_silent(self) -> bool:
+        """Return True."""
+        return True
+
+    def integers(self) -> AbstractSampler:
+        """Return the sampler that changes nothing."""
+        return Unchanged()
+
+    def floats(self, grid: int | None, target: FloatFormat) -> AbstractSampler:
+        """Return the sampler that only rounds to the format."""
+        del grid
+        return Nearest(target)
+
+    def law(self, grid: int | None) -> AbstractLaw:
+        """Return a point mass at zero."""
+        del grid
+        return PointMass()

@@ -1,0 +1,197 @@
+"""A float plus real noise, rounded once: the nearest float to the exact sum.
+
+Noise is 2**exponent * (block + place), the place known by as many digits as it takes.
+Doubles enclose the sum; where both ends round to the same float, so does the sum,
+because rounding is monotone (docs/proofs/samplers.md, lemma 4). Elsewhere the sum is
+bracketed by integers, and further digits are drawn until the bracket rounds to one
+float. Sums beyond the largest float give the largest float.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, TypeVar, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sordino.numbers import floor_log2
+from sordino.sampling.bits import Source
+from sordino.sampling.blocks import BLOCKS_LOG2, BlockTable, Point, block_table
+from sordino.sampling.certified import Uniform
+from sordino.sampling.sampler import AbstractSampler
+from sordino.sampling.shape import AbstractFamily, AbstractShape
+
+Doubles = TypeVar("Doubles", float, NDArray[np.float64])
+
+_CHUNK = 1 << 16
+_HEAD = 42
+"""Digits of a place that fit beside an 11-bit block in one double."""
+_WORD = 64
+_TAIL = _WORD - _HEAD
+_LOW = (1 << _TAIL) - 1
+_SAFE_EXPONENT = 900
+"""Block widths within 2**+-900 keep every term of the enclosure a normal double."""
+
+
+@final
+@dataclass(frozen=True)
+class FloatFormat:
+    """A binary interchange format: significand bits and least exponent."""
+
+    dtype: type[np.floating]
+    precision: int
+    least: int
+    largest: float
+
+    def nearest(self, count: int, unit: int) -> float:
+        """Round count * 2**unit, ties to even, saturating at the ends.
+
+        >>> F32.nearest(2**24 + 1, 0), F64.nearest(3, -1075), F64.nearest(-7, 1022)
+        (16777216.0, 1e-323, -1.7976931348623157e+308)
+        """
+        size = abs(count)
+        excess = max(size.bit_length() - self.precision, self.least - unit, 0)
+        if excess:
+            kept, lost = size >> excess, size & ((1 << excess) - 1)
+            half = 1 << (excess - 1)
+            size = kept + (lost > half or (lost == half and kept & 1 == 1))
+        try:
+            magnitude = min(math.ldexp(size, unit + excess), self.largest)
+        except OverflowError:
+            magnitude = self.largest
+        return magnitude if count >= 0 else -magnitude
+
+
+F64: Final = FloatFormat(np.float64, 53, -1074, float(np.finfo(np.float64).max))
+F32: Final = FloatFormat(np.float32, 24, -149, float(np.finfo(np.float32).max))
+
+
+def float_sampler(
+    family: AbstractFamily, grid: int | None, target: FloatFormat
+) -> "FloatSampler":
+    """Return the sampler of a family on the reals, or on the multiples of 2**grid."""
+    exponent = floor_log2(family.spread) - BLOCKS_LOG2
+    if grid is None:
+        return FloatSampler(family.shape(exponent), None, exponent, target)
+    exponent = max(exponent, grid)
+    return FloatSampler(family.shape(exponent), exponent - grid, exponent, target)
+
+
+@final
+@dataclass(frozen=True)
+class FloatSampler(AbstractSampler):
+    """Real noise in blocks 2**exponent wide, the sum rounded to a format.
+
+    Places in a block have `depth` digits, None for a continuum. Values lie on the grid
+    of the noise where it has one.
+    """
+
+    shape: AbstractShape
+    depth: int | None
+    exponent: int
+    target: FloatFormat
+
+    @cached_property
+    def table(self) -> BlockTable:
+        """Return the table of the draws, built at the first one."""
+        return block_table(self.shape, self.depth)
+
+    def add(self, values: NDArray[np.float64], bits: Source) -> NDArray[np.floating]:
+        """Return for each value the float nearest to value + noise."""
+        sums = np.empty(values.shape, self.target.dtype)
+        for begin in range(0, values.size, _CHUNK):
+            part = slice(begin, begin + _CHUNK)
+            self._add_chunk(values[part], bits, sums[part])
+        return sums
+
+    def add_to_one(self, value: float, bits: Source) -> float:
+        """Return the float nearest to value + noise."""
+        point = self.table.draw_one(bits)
+        place = point.place
+        if self.target is F64 and self._is_safe and place.known == _WORD:
+            head = point.block << _HEAD | place.prefix >> _TAIL
+            low, high = self._enclosed(value, float(head), float(place.prefix & _LOW))
+            if low == high:
+                return low
+        return self._rounded(value, point)
+
+    def _add_chunk(
+        self, values: NDArray[np.float64], bits: Source, sums: NDArray[np.floating]
+    ) -> None:
+        """Round one chunk where doubles suffice, the rest exactly."""
+        draws = self.table.draw(values.size, bits)
+        if self._is_safe:
+            head = draws.block.astype(np.int64)
+            head <<= _HEAD
+            head += (draws.place >> np.uint64(_TAIL)).view(np.int64)
+            tail = (draws.place & np.uint64(_LOW)).view(np.int64)
+            with np.errstate(over="ignore", invalid="ignore"):
+                low, high = self._enclosed(values, head, tail)
+                if self.target is F32:
+                    low, high = np.nextafter(low, -np.inf), np.nextafter(high, np.inf)
+                sums[:] = low
+                undecided = np.flatnonzero(sums != high.astype(self.target.dtype))
+        else:
+            undecided = np.arange(values.size)
+        for i in {*undecided.tolist(), *draws.exact}:
+            point = draws.exact.get(i) or Point(
+                int(draws.block[i]),
+                Uniform(bits, int(draws.place[i]), _WORD, self.table.depth),
+            )
+            sums[i] = self._rounded(float(values[i]), point)
+
+    def _enclosed(
+        self, value: Doubles, head: Doubles, tail: Doubles
+    ) -> tuple[Doubles, Doubles]:
+        """Return doubles that enclose the rounded sum value + noise.
+
+        noise lies between head * 2**-42 + tail * 2**-64 blocks and 2**-64 blocks more.
+        value + head = total + lost exactly; lost + tail errs below 2**-53 of itself.
+        """
+        noise = head * 2.0 ** (self.exponent - _HEAD)
+        rest = tail * 2.0 ** (self.exponent - _WORD)
+        total = value + noise
+        shift = total - value
+        rest = rest + ((value - (total - shift)) + (noise - shift))
+        slack = abs(rest) * 2.0**-51 + 2.0 ** (self.exponent - _WORD + 1)
+        return total + (rest - slack), total + (rest + slack)
+
+    @property
+    def _is_safe(self) -> bool:
+        """Tell whether every term of the enclosure is a normal double."""
+        return -_SAFE_EXPONENT <= self.exponent <= _SAFE_EXPONENT
+
+    def _rounded(self, value: float, point: Point) -> float:
+        """Draw digits until both ends of the sum round to one float."""
+        above, below = value.as_integer_ratio()
+        place = point.place
+        while True:
+            # value = above / below and noise = low * 2**step, all in units of 2**unit.
+            step = self.exponent - place.known
+            unit = min(step, 1 - below.bit_length())
+            low = (point.block << place.known | place.prefix) << (step - unit)
+            low += above << (1 - below.bit_length() - unit)
+            nearest = self.target.nearest(low, unit)
+            width = 1 << (step - unit)
+            if place.complete or nearest == self.target.nearest(low + width, unit):
+                return nearest
+            place.extend()
+
+
+@final
+@dataclass(frozen=True)
+class Nearest(AbstractSampler):
+    """No noise: values are only rounded to the format."""
+
+    target: FloatFormat
+
+    def add(self, values: NDArray[np.float64], bits: Source) -> NDArray[np.floating]:
+        """Return the nearest floats."""
+        del bits
+        bound = self.target.largest
+        return np.clip(values, -bound, bound).astype(self.target.dtype)
+
+    def add_to_one(self, value: float, bits: Source) -> float:
+        """Return the nearest float."""
+        return float(self.add(np.array([value]), bits)[0])

@@ -1,0 +1,102 @@
+"""Integers plus exact integer noise, clamped only after the exact sum."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sordino.errors import InvalidParameter
+from sordino.numbers import Exact, floor_log2, up
+from sordino.sampling.bits import Source
+from sordino.sampling.blocks import BLOCKS_LOG2, BlockTable, Point, block_table
+from sordino.sampling.sampler import AbstractSampler
+from sordino.sampling.shape import AbstractFamily, AbstractShape
+
+_LARGEST_SCALE_LOG2: Final = 57
+"""Noise of scale below 2**57 stays below 2**62 on the table: sums of it are checked."""
+
+_CHUNK = 1 << 16
+_LEAST, _MOST = -(1 << 63), (1 << 63) - 1
+_WHOLE = np.uint64(64)
+
+
+def integer_sampler(family: AbstractFamily) -> "IntegerSampler":
+    """Return the sampler of a family on the integers, or refuse its scale."""
+    log_spread = floor_log2(family.spread)
+    if log_spread >= _LARGEST_SCALE_LOG2:
+        raise InvalidParameter(
+            "scale",
+            up(family.spread),
+            f"must be below 2**{_LARGEST_SCALE_LOG2} for integer noise",
+            "Use a float mechanism for noise this large.",
+        )
+    depth = max(0, log_spread - BLOCKS_LOG2)
+    return IntegerSampler(family.shape(depth), depth)
+
+
+@final
+@dataclass(frozen=True)
+class IntegerSampler(AbstractSampler):
+    """Integer noise in blocks that are 2**depth wide."""
+
+    shape: AbstractShape
+    depth: int
+
+    @cached_property
+    def table(self) -> BlockTable:
+        """Return the table of the draws, built at the first one."""
+        return block_table(self.shape, self.depth)
+
+    def add(self, values: NDArray[np.int64], bits: Source) -> NDArray[np.int64]:
+        """Return values + noise, the exact sum clamped to int64."""
+        sums = np.empty_like(values)
+        for begin in range(0, values.size, _CHUNK):
+            part = slice(begin, begin + _CHUNK)
+            self._add_chunk(values[part], bits, sums[part])
+        return sums
+
+    def add_to_one(self, value: int, bits: Source) -> int:
+        """Return value + noise, the exact sum."""
+        return value + _whole(self.table.draw_one(bits))
+
+    def _add_chunk(
+        self, values: NDArray[np.int64], bits: Source, sums: NDArray[np.int64]
+    ) -> None:
+        """Fill sums with the clamped values + noise of one chunk."""
+        depth = self.depth
+        draws = self.table.draw(values.size, bits)
+        noise = draws.block.astype(np.int64)
+        if depth:
+            noise <<= depth
+            noise += (draws.place >> (_WHOLE - np.uint64(depth))).view(np.int64)
+        np.add(values, noise, out=sums)
+        furthest = (self.table.reach + 1) << depth
+        if values.max() > _MOST - furthest or values.min() < _LEAST + furthest:
+            sums[(noise > 0) & (sums < values)] = _MOST
+            sums[(noise < 0) & (sums > values)] = _LEAST
+        for position, point in draws.exact.items():
+            exact_sum = int(values[position]) + _whole(point)
+            sums[position] = max(_LEAST, min(_MOST, exact_sum))
+
+
+def _whole(point: Point) -> int:
+    """Return a draw whose place has as many digits as its depth, as an integer."""
+    return point.block << (point.place.depth or 0) | point.place.prefix
+
+
+@final
+@dataclass(frozen=True)
+class Unchanged(AbstractSampler):
+    """No noise: values stay as they are."""
+
+    def add(self, values: NDArray[np.int64], bits: Source) -> NDArray[np.int64]:
+        """Return a copy of the values."""
+        del bits
+        return values.copy()
+
+    def add_to_one(self, value: int, bits: Source) -> int:
+        """Return the value."""
+        del bits
+        return value
