@@ -19,9 +19,6 @@ BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
-@pytest.mark.skipif(
-    "Laplace" not in sordino.__all__, reason="README shows the mechanisms"
-)
 @pytest.mark.parametrize("page", PAGES, ids=[str(p.relative_to(ROOT)) for p in PAGES])
 def test_page_runs(page: Path) -> None:
     """The Python blocks of a page run from top to bottom and print what they show."""

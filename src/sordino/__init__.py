@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from sordino.mechanisms.gaussian import Gaussian
     from sordino.mechanisms.geometric import Geometric
     from sordino.mechanisms.laplace import Laplace
+    from sordino.mechanisms.discrete_gaussian import DiscreteGaussian
+    from sordino.mechanisms.gaussian import Gaussian
+    from sordino.mechanisms.geometric import Geometric
+    from sordino.mechanisms.laplace import Laplace
     from sordino.sensitivity import Sensitivity
 
 __all__ = [
@@ -35,6 +39,10 @@ __all__ = [
 
 _HOMES = {
     "losses.closed": ("PureDP", "ApproxDP", "ZCDP", "ApproxZCDP", "GaussianDP"),
+    "mechanisms.discrete_gaussian": ("DiscreteGaussian",),
+    "mechanisms.gaussian": ("Gaussian",),
+    "mechanisms.geometric": ("Geometric",),
+    "mechanisms.laplace": ("Laplace",),
     "mechanisms.discrete_gaussian": ("DiscreteGaussian",),
     "mechanisms.gaussian": ("Gaussian",),
     "mechanisms.geometric": ("Geometric",),
