@@ -51,13 +51,17 @@ def target(limit: float, better: str) -> str:
 def main(words: list[str]) -> None:
     """Measure, showing progress where someone watches, then print."""
     console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = 110  # a file or a log need not fold the table
     results = []
     for row in rows(words):
         with console.status(row.what):
             results.append(row.measure())
     console.print(
         f"Python {platform.python_version()}, NumPy {np.__version__};"
-        f" CPU time, the best of {ROUNDS} rounds in which both sides take turns"
+        f" CPU time, the best of {ROUNDS} rounds in which both sides take turns.\n"
+        "Ratio: ours over the peer's where the target is <=, the peer's over ours where"
+        " it is >=.\n"
     )
     console.print(table(results))
 

@@ -50,10 +50,10 @@ def over_numpy(
     """Return a row at n = 1e6 whose ratio is ours over NumPy's."""
     floor, goal = limits
     return Race(
-        what=f"{what}, n=1e6, over numpy {name}",
+        what=f"{what}, n=1e6, over NumPy {name}",
         ours=mechanism,
         peer=lambda: numpy_noise(name),
-        against="numpy",
+        against="NumPy",
         floor=floor,
         goal=goal,
         items=MILLION,

@@ -12,7 +12,7 @@ CLOCK = "import time; t = time.process_time(); {}; print(time.process_time() - t
 def wait(work: str) -> float:
     """Return the least CPU seconds of some work in a fresh interpreter."""
     command = [sys.executable, "-c", CLOCK.format(work)]
-    runs = (subprocess.check_output(command, text=True) for _ in range(ROUNDS))  # noqa: S603 our own words
+    runs = (subprocess.check_output(command, text=True) for _ in range(ROUNDS))
     return min(map(float, runs))
 
 
