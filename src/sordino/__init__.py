@@ -17,10 +17,6 @@ if TYPE_CHECKING:
     from sordino.mechanisms.gaussian import Gaussian
     from sordino.mechanisms.geometric import Geometric
     from sordino.mechanisms.laplace import Laplace
-    from sordino.mechanisms.discrete_gaussian import DiscreteGaussian
-    from sordino.mechanisms.gaussian import Gaussian
-    from sordino.mechanisms.geometric import Geometric
-    from sordino.mechanisms.laplace import Laplace
     from sordino.sensitivity import Sensitivity
 
 __all__ = [
@@ -43,16 +39,12 @@ _HOMES = {
     "mechanisms.gaussian": ("Gaussian",),
     "mechanisms.geometric": ("Geometric",),
     "mechanisms.laplace": ("Laplace",),
-    "mechanisms.discrete_gaussian": ("DiscreteGaussian",),
-    "mechanisms.gaussian": ("Gaussian",),
-    "mechanisms.geometric": ("Geometric",),
-    "mechanisms.laplace": ("Laplace",),
     "sensitivity": ("Sensitivity",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 
-def __getattr__(name: str) -> Any:
+def _imported(name: str) -> Any:
     """Import a public name on first use, so that `import sordino` costs nothing."""
     if name == "errors":
         return import_module("sordino.errors")
@@ -62,6 +54,10 @@ def __getattr__(name: str) -> Any:
     value = getattr(import_module(f"sordino.{_HOME[name]}"), name)
     globals()[name] = value
     return value
+
+
+if not TYPE_CHECKING:  # a type checker would take this for leave to use any name
+    __getattr__ = _imported
 
 
 def __dir__() -> list[str]:
