@@ -181,8 +181,6 @@ def set_integer_fields(
 ) -> None:
     """Check and set the fields of a frozen mechanism for integers."""
     vars(mechanism).update(parameter, dtype=integer_domain(dtype).dtype)
-    # Refuses a scale that no integer dtype can hold.
-    mechanism.noise.integers()
 
 
 def variance_of(variance: Any, scale: Any) -> Exact:

@@ -21,7 +21,7 @@ class Geometric(AbstractIntegerMechanism):
     |---|---|
     | `d_in` 0 | costs nothing |
     | scale 0, negative, NaN, infinite, a bool | refused; see `no_noise` |
-    | scale of 2**57 or more | refused: use a float mechanism |
+    | scale of 2**57 or more | exact, but drawn one by one: a microsecond each |
     | a float in the data, even 3.0 | `InvalidData` |
     | an integer outside the dtype | `InvalidData` |
     | a sum outside the dtype | the end of the dtype, taken after the exact sum |

@@ -124,7 +124,7 @@ class BlockTable:
     def _residual(
         self, positions: NDArray[np.intp], draws: Draws, bits: Source
     ) -> NDArray[np.intp]:
-        """Choose a block above the floor for each position; return the rejected ones."""
+        """Choose a block above the floor for each position; return the rejected."""
         unit = (bits.words(positions.size) >> np.uint64(2)).view(np.int64)
         v = bits.words(positions.size)
         outcome = np.searchsorted(self.edges, unit, side="right")

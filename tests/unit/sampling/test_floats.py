@@ -54,8 +54,8 @@ def aimed(sampler: FloatSampler, block: int, place: int) -> NDArray[np.float64]:
     """Return values whose sums with a draw lie at or near a rounding boundary."""
     noise = (Fraction(block) + Fraction(place, 2**64)) * Fraction(2) ** sampler.exponent
     targets = []
-    for near in (1.0, 1 / 3, 2.0**-30, 1e6, 1e30, 1e-44, 2.0**-126, 0.0):
-        first = sampler.target.dtype(near)
+    for start in (1.0, 1 / 3, 2.0**-30, 1e6, 1e30, 1e-44, 2.0**-126, 0.0):
+        first = sampler.target.dtype(start)
         near, after = (
             float(first),
             float(np.nextafter(first, sampler.target.dtype(1e38))),
