@@ -2,6 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
+from dataclasses import fields
 from functools import cached_property
 from typing import Any
 
@@ -21,7 +22,7 @@ from sordino.mechanisms.domain import (
     integer_domain,
 )
 from sordino.mechanisms.noise import AbstractNoise
-from sordino.numbers import Exact, exact, positive, probability
+from sordino.numbers import Exact, exact, positive, probability, written
 from sordino.sampling.bits import Bits
 
 _PRECISION = 128
@@ -84,6 +85,15 @@ class AbstractMechanism(ABC):
     def output_type(self) -> pa.DataType:
         """Return the Arrow type of the answers."""
         return self.input_domain.arrow
+
+    def __repr__(self) -> str:
+        """Show the call that makes an equal mechanism."""
+        shown = (
+            f"{field.name}={written(getattr(self, field.name))}"
+            for field in fields(self)  # type: ignore[arg-type]
+            if getattr(self, field.name) is not None
+        )
+        return f"{type(self).__name__}({', '.join(shown)})"
 
     def __call__(self, value: Any) -> Any:
         """Return the value with noise: the answer has the type of the question."""
