@@ -15,7 +15,7 @@ import numpy as np
 from sordino import _validate
 from sordino.losses import conversion, forms
 from sordino.losses.base import Guarantees, Loss
-from sordino.losses.law import Atoms, GeometricLaw, LaplaceLaw, Law, DEPTH, REACH
+from sordino.losses.law import DEPTH, REACH, Atoms, GeometricLaw, LaplaceLaw, Law
 from sordino.losses.pld import Convolution
 from sordino.losses.points import ELEMENTARY, Floats
 from sordino.losses.profile import Profile
