@@ -36,12 +36,14 @@ _FLAT = 1e-9
 _TINY = 1e-16
 """Mass of a tilted sum left outside each end of the window."""
 
-_PRECISION = 4e-7
+_PRECISION = 1.5e-6
 """Wanted error of the mean loss, in standard deviations of the sum."""
 
 _FINEST = 1 << 15
 _LARGEST = 1 << 20
 _WIDEST = 1 << 18
+_COARSE = 1 << 12
+_HUGE = 300.0
 _REACH = 26.0
 
 
@@ -51,21 +53,23 @@ class Convolution:
     """Independent losses, each a law and how often it occurs, in one direction."""
 
     parts: tuple[tuple[Law, int], ...]
+    given_step: float = 0.0
+    """A step that another direction uses, or 0 to choose."""
 
     @cached_property
     def step(self) -> float:
         """Return the step of the grid: the common lattice, or fine enough for all."""
+        if self.given_step:
+            return self.given_step
         lattice = _common([law.step for law, _ in self.parts])
         anchors = [law.anchor for law, _ in self.parts if law.anchor > 0]
         widest = max(max(high - low for low, high in spans(self.parts)), 1e-300)
         if lattice and widest / lattice < _LARGEST:
             return lattice
         step = widest / 64
-        for _ in range(4):
-            wanted = _wanted(self.parts, step, widest)
-            if wanted >= step / 1.5:
-                break
-            step = wanted
+        for _ in range(3):
+            step = max(_wanted(self.parts, step, widest), widest / _COARSE)
+        step = _wanted(self.parts, step, widest)
         anchor = _common(anchors) if anchors else 0.0
         return anchor / math.ceil(anchor / step) if anchor else step
 
@@ -186,10 +190,15 @@ class Convolution:
         found = tail_profile(
             masses[inside], self.origin + low, self.step, self.breach + beyond
         )
-        if tilt > 0 and self.origin + low > 0:
-            # the tilt has taken the weight from the losses below the window
-            found.delta[0] = 1.0
-        return found
+        # a tilt takes the weight from the losses below the window
+        start = 1.0 if tilt > 0 and self.origin + low > 0 else found.delta[0]
+        return found.starting(float(start))
+
+
+def both_ways(sides: Sequence[tuple[tuple[Law, int], ...]]) -> tuple[Convolution, ...]:
+    """Return the sums in each direction, on one grid."""
+    first = Convolution(sides[0])
+    return (first, *(Convolution(parts, first.step) for parts in sides[1:]))
 
 
 def tail_profile(masses: Floats, start: int, step: float, infinity: float) -> Profile:
@@ -205,12 +214,14 @@ def tail_profile(masses: Floats, start: int, step: float, infinity: float) -> Pr
         return Profile(np.zeros(1), np.array([min(infinity, 1.0)]))
     if losses[0] > 0:
         losses, kept = np.append(0.0, losses), np.append(0.0, kept)
-    wide = losses.astype(np.longdouble)
-    q_tail = np.cumsum((kept * np.exp(-wide))[::-1])[::-1]
-    falls = np.diff(np.exp(wide)) * q_tail[1:]
-    above = np.append(np.cumsum(falls[::-1])[::-1], np.longdouble(0)) + infinity
-    bounds = np.minimum(raised(above.astype(np.float64)), 1.0)
-    return Profile(losses, np.minimum.accumulate(bounds))
+    # doubles hold exp(loss) unless it is huge; sums are longer in any case
+    wide = losses if losses[-1] < _HUGE else losses.astype(np.longdouble)
+    terms = kept * np.exp(-wide)
+    q_tail = np.cumsum(terms[::-1], dtype=np.longdouble)[::-1]
+    falls = np.exp(wide[:-1]) * np.expm1(np.diff(wide)) * q_tail[1:].astype(wide.dtype)
+    above = np.append(np.cumsum(falls[::-1], dtype=np.longdouble)[::-1], 0.0) + infinity
+    bounds = raised(above.astype(np.float64), ELEMENTARY * (1 + losses[-1] / 8))
+    return Profile(losses, np.minimum.accumulate(bounds)).starting(float(bounds[0]))
 
 
 def spans(parts: Sequence[tuple[Law, int]]) -> list[tuple[float, float]]:
