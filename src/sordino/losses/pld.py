@@ -44,6 +44,7 @@ _LARGEST = 1 << 20
 _WIDEST = 1 << 18
 _COARSE = 1 << 12
 _HUGE = 300.0
+_NARROWEST = 1e-6
 _REACH = 26.0
 
 
@@ -63,7 +64,7 @@ class Convolution:
             return self.given_step
         lattice = _common([law.step for law, _ in self.parts])
         anchors = [law.anchor for law, _ in self.parts if law.anchor > 0]
-        widest = max(max(high - low for low, high in spans(self.parts)), 1e-300)
+        widest = _widest(self.parts)
         if lattice and widest / lattice < _LARGEST:
             return lattice
         step = widest / 64
@@ -198,7 +199,8 @@ class Convolution:
 def both_ways(sides: Sequence[tuple[tuple[Law, int], ...]]) -> tuple[Convolution, ...]:
     """Return the sums in each direction, on one grid."""
     first = Convolution(sides[0])
-    return (first, *(Convolution(parts, first.step) for parts in sides[1:]))
+    step = max(first.step, *(_widest(parts) / _WIDEST for parts in sides))
+    return tuple(Convolution(parts, step) for parts in sides)
 
 
 def tail_profile(masses: Floats, start: int, step: float, infinity: float) -> Profile:
@@ -224,11 +226,6 @@ def tail_profile(masses: Floats, start: int, step: float, infinity: float) -> Pr
     return Profile(losses, np.minimum.accumulate(bounds)).starting(float(bounds[0]))
 
 
-def spans(parts: Sequence[tuple[Law, int]]) -> list[tuple[float, float]]:
-    """Return the spans of the laws."""
-    return [law.span for law, _ in parts]
-
-
 def _common(steps: Sequence[float]) -> float:
     """Return the least of the steps if the others are its multiples, else 0."""
     least = min(steps)
@@ -237,6 +234,11 @@ def _common(steps: Sequence[float]) -> float:
     ratios = [step / least for step in steps]
     common = all(abs(ratio - round(ratio)) < 1e-11 * ratio for ratio in ratios)
     return least if common else 0.0
+
+
+def _widest(parts: Sequence[tuple[Law, int]]) -> float:
+    """Return the width of the widest law."""
+    return max(_NARROWEST, *(law.span[1] - law.span[0] for law, _ in parts))
 
 
 def _wanted(parts: Sequence[tuple[Law, int]], step: float, widest: float) -> float:
