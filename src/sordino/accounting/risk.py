@@ -5,6 +5,7 @@
 (True, False)
 """
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol, final
@@ -36,6 +37,10 @@ class Advantage:
         """Say whether the advantage of a loss is certainly within this."""
         return Fraction(loss.advantage()) <= self.most
 
+    def excess(self, loss: Loss) -> float:
+        """Return how far a loss is beyond this, in logarithms; a search follows it."""
+        return _log(loss.advantage()) - _log(float(self.most))
+
 
 @final
 @dataclass(frozen=True, kw_only=True)
@@ -59,3 +64,13 @@ class ErrorRates:
         if self.fpr == self.tpr:
             return loss.advantage() == 0
         return Fraction(loss.tpr_at(up(self.fpr))) <= self.tpr
+
+    def excess(self, loss: Loss) -> float:
+        """Return how far a loss is beyond this, in logarithms; a search follows it."""
+        gained = float(loss.tpr_at(up(self.fpr))) - float(self.fpr)
+        return _log(gained) - _log(float(self.tpr - self.fpr))
+
+
+def _log(value: float) -> float:
+    """Return the logarithm of a number that may be 0."""
+    return math.log(max(value, 1e-300))

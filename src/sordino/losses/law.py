@@ -22,8 +22,8 @@ from sordino.losses.points import ELEMENTARY, Floats
 Wide: TypeAlias = NDArray[np.floating[Any]]
 """Doubles, or the longer floats of the platform where sums need them."""
 
-REACH = 15.5
-"""Normal quantile beyond which a tail (1e-54) is counted as a certain breach."""
+REACH = 12.5
+"""Normal quantile beyond which a tail (4e-36) is counted as a certain breach."""
 
 DEPTH = 9.5
 """Normal quantile (1e-21) below which losses are raised to the lowest cell."""

@@ -9,6 +9,7 @@ A tilt is named by the depth z it serves: deltas near exp(-z^2 / 2).
 
 import math
 from collections.abc import Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property
 from typing import final
@@ -24,7 +25,10 @@ from sordino.losses.profile import Profile
 DEPTHS = (0.0, 4.0, 8.0, 12.0)
 """The tilts, by depth: the last serves deltas down to 1e-50."""
 
-_RUNGS = (0.5, 1.0, 2.0, 4.0, 6.0, 9.0, 13.0)
+COARSENESS: ContextVar[float] = ContextVar("coarseness", default=1.0)
+"""A factor on the steps chosen: a search may look at coarse bounds before fine ones."""
+
+_RUNGS = (9.0, 6.0, 4.0, 2.0, 1.0, 0.5)
 """Other tilts tried for the ends of the window, in units of the tilted deviation."""
 
 _BOUNDED = 1e-3
@@ -137,7 +141,7 @@ class Convolution:
     def _window(self, tilt: float, there: Moment) -> tuple[int, int]:
         """Return the indices beyond which the tilted sum has mass at most _TINY.
 
-        By the Chernoff bound with any other tilt: steps grow while the bound improves.
+        By the Chernoff bound with any other tilt: steps shrink while the bound improves.
         """
         unit = 1 / math.sqrt(max(there.variance, _FLAT))
         ends = [self._end(tilt, there, sign * unit) for sign in (-1, 1)]
@@ -162,6 +166,8 @@ class Convolution:
 
     def _profile(self, depth: float) -> Profile:
         """Return the profile by one tilt."""
+        if self.breach >= 1:
+            return Profile(np.zeros(1), np.ones(1))
         if len(self.grids) == 1 and self.grids[0][1] == 1:
             grid = self.grids[0][0]
             return tail_profile(grid.masses, self.origin, self.step, grid.infinity)
@@ -254,4 +260,6 @@ def _wanted(parts: Sequence[tuple[Law, int]], widest: float) -> float:
     deviation = math.sqrt(sum(n * law.deviation**2 for law, n in parts))
     accurate = math.sqrt(12 * _PRECISION * deviation / count)
     wanted = min(accurate, _REACH * deviation / _FINEST)
-    return max(wanted, _REACH * deviation / _LARGEST, widest / _WIDEST)
+    return COARSENESS.get() * max(
+        wanted, _REACH * deviation / _LARGEST, widest / _WIDEST
+    )

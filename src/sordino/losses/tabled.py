@@ -14,6 +14,9 @@ from sordino.numbers import up
 _CENTRE = 4.0
 """The tilt that is asked first: it serves deltas from 0.1 to 1e-14."""
 
+_LIMITS = np.array([3.1, 6.0, 10.0])
+"""Where the next depth serves better."""
+
 
 class TabledLoss(Loss):
     """A loss answered from profiles of its directions, at the depths it is asked for."""
@@ -44,16 +47,31 @@ class TabledLoss(Loss):
 
     def _delta(self, epsilon: Floats) -> Floats:
         first = 0.0 if not epsilon.any() else _CENTRE
-        found, seen = self.profile(first).delta_at(epsilon), {first}
+        found, seen = self._at(first, epsilon), {first}
         while missing := _depths(found) - seen:
             seen |= missing
             for depth in missing:
-                found = np.minimum(found, self.profile(depth).delta_at(epsilon))
+                found = np.minimum(found, self._at(depth, epsilon))
         return found
+
+    def _at(self, depth: float, epsilon: Floats) -> Floats:
+        """Return the greater delta of the directions, and the headline where it holds."""
+        sides = [sums.profile(depth).delta_at(epsilon) for sums in self.convolutions]
+        found = np.max(sides, axis=0)
+        known = self.guarantees
+        if isinstance(known.epsilon, float):
+            return found
+        capped = np.minimum(found, up(known.delta))
+        return np.where(epsilon >= up(known.epsilon), capped, found)
 
     def _epsilon(self, delta: Floats) -> Floats:
         depths = _depths(delta) or {_CENTRE}
-        return np.min([self.profile(d).epsilon_at(delta) for d in depths], axis=0)
+        tables = [[s.profile(d).epsilon_at(delta) for s in self.convolutions] for d in depths]
+        found = np.min([np.max(sides, axis=0) for sides in tables], axis=0)
+        known = self.guarantees
+        if isinstance(known.epsilon, float):
+            return found
+        return np.where(delta >= up(known.delta), np.minimum(found, up(known.epsilon)), found)
 
     def _tpr(self, alpha: Floats) -> Floats:
         return self._rates(alpha)[0]
@@ -74,9 +92,9 @@ class TabledLoss(Loss):
 
 
 def _depths(values: Floats) -> set[float]:
-    """Return the depths that serve small probabilities best."""
+    """Return the depths that serve small probabilities well."""
     wanted = np.sqrt(-2 * np.log(np.clip(values[values > 0], 1e-300, 1.0)))
-    nearest = np.abs(wanted[:, None] - np.array(DEPTHS)).argmin(axis=1)
+    nearest = np.searchsorted(_LIMITS, wanted)
     return {DEPTHS[index] for index in set(nearest.tolist())}
 
 
@@ -92,6 +110,9 @@ def _greater(sides: Sequence[Profile]) -> Profile:
     (second,) = rest
     mine, other = first.epsilon, second.epsilon
     before = other[(other > 0) & (other < mine[min(1, len(mine) - 1)])]
-    points = np.concatenate((mine[:1], before, mine[1:], other[other > mine[-1]]))
-    bounds = np.maximum(first.delta_at(points), second.delta_at(points))
+    after = other[other > mine[-1]]
+    points = np.concatenate((mine[:1], before, mine[1:], after))
+    at_before, at_after = first.delta_at(before), first.delta_at(after)
+    mine_there = (first.delta[:1], at_before, first.delta[1:], at_after)
+    bounds = np.maximum(np.concatenate(mine_there), second.delta_at(points))
     return Profile(points, np.minimum.accumulate(bounds))
