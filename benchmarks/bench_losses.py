@@ -4,8 +4,8 @@ import resource
 from fractions import Fraction
 
 import numpy as np
-
 from benchmarks.frame import Action, Figure, Race, Row
+
 from sordino.accounting.calibrate import calibrate
 from sordino.accounting.risk import Advantage
 from sordino.losses.base import Loss, compose
@@ -48,7 +48,9 @@ def peer_mixed() -> Action:
     def run() -> float:
         whole = peer.identity()
         for i, s in enumerate(scales()):
-            make = peer.from_gaussian_mechanism if i % 2 else peer.from_laplace_mechanism
+            make = (
+                peer.from_gaussian_mechanism if i % 2 else peer.from_laplace_mechanism
+            )
             whole = whole.compose(make(s))
         return float(whole.get_epsilon_for_delta(DELTA))
 
@@ -102,7 +104,10 @@ def peer_calibration() -> Action:
     from riskcal.calibration import dpsgd  # noqa: PLC0415 an optional peer
 
     return lambda: dpsgd.find_noise_multiplier_for_advantage(
-        advantage=float(ADVANTAGE), sample_rate=float(RATE), num_steps=STEPS, grid_step=1e-3
+        advantage=float(ADVANTAGE),
+        sample_rate=float(RATE),
+        num_steps=STEPS,
+        grid_step=1e-3,
     )
 
 

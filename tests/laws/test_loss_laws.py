@@ -95,7 +95,13 @@ def test_advantage_and_bayes_risk_agree(loss: Loss) -> None:
 def test_shapes_are_kept(loss: Loss) -> None:
     """A number gives a float; an array gives an array of its shape, in its order."""
     asked = np.array([[0.5, 1e-3], [0.9, 0.0]])
-    for ask in (loss.beta_at, loss.tpr_at, loss.delta_at, loss.epsilon_at, loss.bayes_risk):
+    for ask in (
+        loss.beta_at,
+        loss.tpr_at,
+        loss.delta_at,
+        loss.epsilon_at,
+        loss.bayes_risk,
+    ):
         assert isinstance(ask(0.5), float)
         answers = ask(asked)
         assert answers.shape == asked.shape
@@ -111,7 +117,9 @@ def test_composing_commutes_and_never_shrinks(loss: Loss) -> None:
     both = loss + other
     assert both == other + loss
     assert (both.beta_at(ALPHAS) <= loss.beta_at(ALPHAS) + 1e-9).all()
-    assert (both.delta_at(EPSILONS) >= loss.delta_at(EPSILONS) * (1 - 2e-5) - 1e-12).all()
+    assert (
+        both.delta_at(EPSILONS) >= loss.delta_at(EPSILONS) * (1 - 2e-5) - 1e-12
+    ).all()
     assert loss + PureDP(0) == loss
     assert sum([loss]) == loss
     assert loss * 0 == PureDP(0)

@@ -75,7 +75,9 @@ def test_a_bad_start_only_costs_time(start: str) -> None:
     """The search finds its way from far below and from far above."""
     for target in (Advantage("0.1"), ApproxDP(1, "1e-6")):
         near = calibrate(gaussian, target=target)
-        assert calibrate(gaussian, target=target, start=start) == pytest.approx(near, rel=3e-6)
+        assert calibrate(gaussian, target=target, start=start) == pytest.approx(
+            near, rel=3e-6
+        )
 
 
 def test_hopeless_targets_are_refused() -> None:

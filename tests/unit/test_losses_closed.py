@@ -40,7 +40,9 @@ def test_zcdp_bounds_the_advantage_sharply(rho: str, advantage: float) -> None:
     ("rho", "alpha", "tpr"),
     [("0.0283421", 0.01, 0.02), ("0.1733785", 0.01, 0.05), ("0.2327509", 0.001, 0.01)],
 )
-def test_zcdp_bounds_the_error_rates_sharply(rho: str, alpha: float, tpr: float) -> None:
+def test_zcdp_bounds_the_error_rates_sharply(
+    rho: str, alpha: float, tpr: float
+) -> None:
     """The rates are those of the best order of the binary divergence."""
     assert ZCDP(rho).tpr_at(alpha) == pytest.approx(tpr, rel=1e-5)
 
@@ -55,7 +57,7 @@ def test_a_gaussian_is_not_taken_for_a_zcdp_release() -> None:
 
 
 def test_pure_to_zcdp_is_tight() -> None:
-    """epsilon costs epsilon tanh(epsilon / 2), which a long composition approaches."""
+    """Epsilon costs epsilon tanh(epsilon / 2), which a long composition approaches."""
     rho = PureDP(1).guarantees.rho
     assert float(rho) == pytest.approx(math.tanh(0.5), rel=1e-15)
     assert Fraction(rho) >= Fraction(math.tanh(0.5)) * (1 - Fraction(1, 10**15))  # type: ignore[arg-type]
@@ -72,7 +74,10 @@ def test_headlines_add_exactly() -> None:
     assert ApproxDP(1, "1e-6") * 2 != ApproxDP(2, "2e-6")
     assert (ApproxDP(1, "1e-6") * 2).guarantees.delta == Fraction(2, 10**6)
     both = ApproxZCDP("0.1", "1e-6") + ZCDP("0.2")
-    assert (both.guarantees.rho, both.guarantees.delta) == (Fraction(3, 10), Fraction(1, 10**6))
+    assert (both.guarantees.rho, both.guarantees.delta) == (
+        Fraction(3, 10),
+        Fraction(1, 10**6),
+    )
     assert compose([]) == PureDP(0)
 
 
@@ -90,7 +95,13 @@ def test_budgets_admit_by_headline_or_by_curve() -> None:
 
 @pytest.mark.parametrize(
     "loss",
-    [PureDP(math.inf), GaussianDP(math.inf), ZCDP(math.inf), ApproxDP(0, 1), LaplaceLoss(math.inf)],
+    [
+        PureDP(math.inf),
+        GaussianDP(math.inf),
+        ZCDP(math.inf),
+        ApproxDP(0, 1),
+        LaplaceLoss(math.inf),
+    ],
     ids=repr,
 )
 def test_an_infinite_loss_protects_nobody(loss: Loss) -> None:
@@ -119,7 +130,9 @@ def test_tiny_deltas_keep_their_digits() -> None:
     assert both.delta_at(epsilon) >= 1e-30
 
 
-@pytest.mark.parametrize("make", [PureDP, ZCDP, GaussianDP, LaplaceLoss, RandomizedResponseLoss])
+@pytest.mark.parametrize(
+    "make", [PureDP, ZCDP, GaussianDP, LaplaceLoss, RandomizedResponseLoss]
+)
 @pytest.mark.parametrize("value", [-1, math.nan, True, None, [1], "many", 1j])
 def test_senseless_parameters_are_refused(make: type[Loss], value: object) -> None:
     """Negative, NaN, bool, arrays and complex numbers never become a loss."""

@@ -12,7 +12,8 @@ from sordino.losses.interop import from_dp_accounting, to_dp_accounting
 from sordino.losses.noise import DiscreteGaussianLoss, GeometricLoss, LaplaceLoss
 
 peer = pytest.importorskip(
-    "dp_accounting.pld.privacy_loss_distribution", reason="dp_accounting is not installed"
+    "dp_accounting.pld.privacy_loss_distribution",
+    reason="dp_accounting is not installed",
 )
 
 GRID = 1e-3
@@ -55,8 +56,12 @@ def test_a_distribution_survives_the_way_there_and_back() -> None:
 
 def test_riskcal_agrees_where_it_is_sound() -> None:
     """For a symmetric Gaussian at moderate rates both give the same curve."""
-    analysis = pytest.importorskip("riskcal.analysis", reason="riskcal is not installed")
-    composed = peer.from_gaussian_mechanism(4.0, value_discretization_interval=GRID).self_compose(4)
+    analysis = pytest.importorskip(
+        "riskcal.analysis", reason="riskcal is not installed"
+    )
+    composed = peer.from_gaussian_mechanism(
+        4.0, value_discretization_interval=GRID
+    ).self_compose(4)
     alpha = np.linspace(0.01, 0.99, 50)
     theirs = analysis.get_beta_from_pld(composed, alpha)
     ours = (GaussianDP(Fraction(1, 4)) * 4).beta_at(alpha)

@@ -9,11 +9,13 @@ import pytest
 
 from sordino.losses import convolve, grid
 from sordino.losses.closed import ApproxDP, GaussianDP, PureDP
+from sordino.losses.derived import Sampled
 from sordino.losses.grid import Grid, on_grid
-from sordino.losses.law import Atoms, GaussianLaw, LaplaceLaw, Law, Sampled
+from sordino.losses.law import Atoms, GaussianLaw, LaplaceLaw, Law
 from sordino.losses.noise import LaplaceLoss
 from sordino.losses.pld import Convolution, tail_profile
 from sordino.losses.points import Floats
+from sordino.losses.tabled import TabledLoss
 from sordino.losses.thresholded import thresholded
 
 EPSILONS = np.array([0.0, 0.05, 0.2, 0.7, 1.5])
@@ -29,7 +31,11 @@ def products(
 ) -> list[tuple[float, float, float]]:
     """Return every combination of the atoms of independent copies."""
     return [
-        (sum(a[0] for a in row), math.prod(a[1] for a in row), math.prod(a[2] for a in row))
+        (
+            sum(a[0] for a in row),
+            math.prod(a[1] for a in row),
+            math.prod(a[2] for a in row),
+        )
         for row in itertools.product(atoms, repeat=times)
     ]
 
@@ -58,7 +64,9 @@ def composed_delta(law: Law, times: int) -> Floats:
     return Convolution(((law, times),), 1e-3).profile(0.0).delta_at(EPSILONS)
 
 
-def test_a_grid_that_rounds_losses_down_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_grid_that_rounds_losses_down_is_caught(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """A mutant that puts each cell's mass on its left end falls below the closed form."""
     truth = GaussianDP("sqrt(0.4)").delta_at(EPSILONS)
     assert (composed_delta(GaussianLaw(0.2), 10) >= truth).all()
@@ -105,7 +113,10 @@ def test_transform_errors_are_within_their_bound() -> None:
     """The error claimed for each mass covers the difference to an exact convolution."""
     generator = np.random.default_rng(5)
     weights = [generator.dirichlet(np.ones(40)) for _ in range(6)]
-    factors = [convolve.Factor(w, n, 0.0) for w, n in zip(weights, (1, 1, 1, 2, 3, 7), strict=True)]
+    factors = [
+        convolve.Factor(w, n, 0.0)
+        for w, n in zip(weights, (1, 1, 1, 2, 3, 7), strict=True)
+    ]
     exact = np.array([Fraction(1)], dtype=object)
     for factor in factors:
         for _ in range(factor.times):
@@ -153,3 +164,26 @@ def test_the_joint_threshold_gives_the_published_noise() -> None:
         keys=1,
     )
     assert made.delta_at(1.0) <= 1.01e-6
+
+
+@pytest.mark.parametrize("times", [1, 10, 200])
+def test_the_optimistic_side_lies_below(times: int) -> None:
+    """The lower bound of a sum of Gaussian losses is below the closed form, and near."""
+    sums = Convolution(((GaussianLaw(0.1), times),))
+    epsilon = np.linspace(0, 2, 30)
+    truth = (
+        GaussianDP("0.1").compose(*[GaussianDP("0.1")] * (times - 1)).delta_at(epsilon)
+    )
+    low, high = sums.beneath(epsilon), sums.profile(0.0).delta_at(epsilon)
+    assert (low <= truth).all()
+    assert (truth <= high).all()
+    assert (high - low <= 0.02).all()
+
+
+def test_the_optimistic_side_of_a_lattice_is_close() -> None:
+    """On their own lattice the two sides differ by rounding alone."""
+    many = PureDP("0.1") * 20
+    assert isinstance(many, TabledLoss)
+    for epsilon in (0.0, 0.3, 1.0):
+        low, high = many.delta_beneath(epsilon), many.delta_at(epsilon)
+        assert low <= high <= low + 1e-10

@@ -117,7 +117,8 @@ def test_masses_at_infinity_count_exactly() -> None:
 
 
 @pytest.mark.parametrize(
-    "alpha", [0, 1, 0.5, np.float32(0.25), np.int64(1), np.array(0.5), [0, 1], [[0.9], [0.1]]]
+    "alpha",
+    [0, 1, 0.5, np.float32(0.25), np.int64(1), np.array(0.5), [0, 1], [[0.9], [0.1]]],
 )
 def test_any_form_of_alpha_is_answered_in_kind(alpha: ArrayLike) -> None:
     """P009: integers, single floats, 0-d and unsorted arrays all give exact floats."""
@@ -130,7 +131,18 @@ def test_any_form_of_alpha_is_answered_in_kind(alpha: ArrayLike) -> None:
 
 
 @pytest.mark.parametrize(
-    "alpha", [math.nan, math.inf, 1.5, -0.1, [0.1, math.nan, 0.5], True, "x", 1j, [[0.1], [1, 2]]]
+    "alpha",
+    [
+        math.nan,
+        math.inf,
+        1.5,
+        -0.1,
+        [0.1, math.nan, 0.5],
+        True,
+        "x",
+        1j,
+        [[0.1], [1, 2]],
+    ],
 )
 def test_senseless_alphas_are_refused_by_name(alpha: object) -> None:
     """P010: NaN, infinity and rates outside [0, 1] are refused, never answered."""

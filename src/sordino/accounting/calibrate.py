@@ -1,5 +1,6 @@
 """The least noise within a target: one search for the whole library.
 
+>>> from fractions import Fraction
 >>> from sordino.losses.closed import GaussianDP
 >>> from sordino.accounting.risk import Advantage
 >>> scale = calibrate(lambda s: GaussianDP(1 / Fraction(s)), target=Advantage("0.1"))
@@ -8,15 +9,15 @@ True
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from fractions import Fraction
 from typing import Any
 
 from sordino.accounting.risk import Advantage, ErrorRates, Target
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Loss
 from sordino.losses.pld import COARSENESS
+from sordino.losses.progress import Tick, watching
 from sordino.losses.root import least
 from sordino.numbers import positive, up
 
@@ -42,14 +43,19 @@ def calibrate(
 
     For any function that gives less loss for more noise: the target was seen to admit
     the loss at the scale returned, and not at (1 - tolerance) times it or somewhat
-    above. Coarse grids find the neighbourhood; the answer is confirmed at full precision.
+    above. Coarse grids find the neighbourhood; full precision confirms the answer.
     """
     relative, first = up(positive(tolerance=tolerance)), up(positive(start=start))
     if not 1e-15 <= relative < 1:
         raise InvalidParameter("tolerance", tolerance, "is out of range", 'Try "1e-6".')
-    search = _Search(loss_at, target)
+    with watching() as tick:
+        return _searched(_Search(loss_at, target, tick), math.log(first), relative)
+
+
+def _searched(search: "_Search", place: float, relative: float) -> float:
+    """Return the scale: rough, then bracketed, then confirmed."""
     with _coarser(_ROUGH):
-        near = search.neighbourhood(math.log(first))
+        near = search.neighbourhood(place)
     if relative >= _LENIENT:
         with _coarser(_MEDIUM):
             scale = search.least(near, relative)
@@ -59,7 +65,7 @@ def calibrate(
 
 
 @contextmanager
-def _coarser(factor: float) -> Iterator[None]:
+def _coarser(factor: float) -> Generator[None]:
     """Let losses made here choose coarser grids: their bounds are true, only looser."""
     token = COARSENESS.set(factor)
     try:
@@ -71,18 +77,24 @@ def _coarser(factor: float) -> Iterator[None]:
 class _Search:
     """What is asked of a function of the scale."""
 
-    def __init__(self, loss_at: Callable[[float], Loss], target: Target) -> None:
+    def __init__(
+        self, loss_at: Callable[[float], Loss], target: Target, tick: Tick
+    ) -> None:
         """Keep the question, and each answer by scale and coarseness."""
         self.loss_at = loss_at
         self.target = target
+        self.tick = tick
         self.seen: dict[tuple[float, float], bool] = {}
 
     def loss(self, scale: float) -> Loss:
         """Return the loss at a scale."""
+        self.tick(f"calibrating: scale {scale:.6g}")
         loss = self.loss_at(scale)
         if isinstance(loss, Loss):
             return loss
-        raise InvalidParameter("loss_at", loss, "must return a loss", "Return m.map(1).")
+        raise InvalidParameter(
+            "loss_at", loss, "must return a loss", "Return m.map(1)."
+        )
 
     def admitted(self, scale: float) -> bool:
         """Say whether the target admits the loss at a scale."""

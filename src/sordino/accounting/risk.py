@@ -1,7 +1,8 @@
 """Budgets stated as risk: what an attacker may achieve, instead of an epsilon.
 
 >>> from sordino.losses.closed import GaussianDP
->>> Advantage("0.1").admits(GaussianDP("0.25")), Advantage("0.1").admits(GaussianDP("0.26"))
+>>> tenth = Advantage("0.1")
+>>> tenth.admits(GaussianDP("0.25")), tenth.admits(GaussianDP("0.26"))
 (True, False)
 """
 
@@ -45,7 +46,7 @@ class Advantage:
 @final
 @dataclass(frozen=True, kw_only=True)
 class ErrorRates:
-    """An attack with false positive rate `fpr` has a true positive rate of at most `tpr`."""
+    """A false positive rate of `fpr` allows a true positive rate of at most `tpr`."""
 
     fpr: Fraction
     tpr: Fraction

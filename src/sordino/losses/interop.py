@@ -14,11 +14,11 @@ import numpy as np
 
 from sordino.errors import InvalidParameter, MissingDependency
 from sordino.losses.base import Guarantees, Loss
+from sordino.losses.grid import on_grid
 from sordino.losses.law import Atoms, Law
 from sordino.losses.pld import Convolution, both_ways
 from sordino.losses.profile import Profile
 from sordino.losses.tabled import TabledLoss
-from sordino.losses.grid import on_grid
 from sordino.numbers import positive, up
 
 
@@ -51,13 +51,16 @@ class TableLoss(TabledLoss):
 
 
 def from_dp_accounting(distribution: Any) -> Loss:
-    """Return the loss of a `PrivacyLossDistribution` that its maker calls pessimistic."""
+    """Return the loss of a pessimistic `PrivacyLossDistribution`."""
     _peer()
     remove, add = distribution._pmf_remove, distribution._pmf_add  # noqa: SLF001 no other door
     for side in (remove, add):
         if not side._pessimistic_estimate:  # noqa: SLF001 no other door
             raise InvalidParameter(
-                "distribution", "optimistic", "is no upper bound", "Use a pessimistic one."
+                "distribution",
+                "optimistic",
+                "is no upper bound",
+                "Use a pessimistic one.",
             )
     sides = (_atoms(remove),) if remove is add else (_atoms(remove), _atoms(add))
     return TableLoss(sides)

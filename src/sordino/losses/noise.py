@@ -179,11 +179,15 @@ class DiscreteGaussianLoss(TabledLoss):
         p = np.exp(-((wide - d) ** 2) / (2 * np.longdouble(variance)))
         q = np.exp(-(wide**2) / (2 * np.longdouble(variance)))
         reach = np.arange(-math.ceil(40 * sigma) - 1, math.ceil(40 * sigma) + 2)
-        weight = np.exp(-(reach.astype(np.longdouble) ** 2) / (2 * np.longdouble(variance)))
+        weight = np.exp(
+            -(reach.astype(np.longdouble) ** 2) / (2 * np.longdouble(variance))
+        )
         whole = weight.sum()
         unit = d * (1 if d % 2 else 2) / (2 * variance)
         losses = ((2 * x - d) * d) / (2 * variance)
-        beyond = float(np.exp(-(np.longdouble(x[-1] - d) ** 2) / (2 * np.longdouble(variance))))
+        beyond = float(
+            np.exp(-(np.longdouble(x[-1] - d) ** 2) / (2 * np.longdouble(variance)))
+        )
         return Atoms(
             losses,
             (p / whole).astype(np.float64),
@@ -224,7 +228,7 @@ class RandomizedResponseLoss(TabledLoss):
         return forms.pure_guarantees(self.epsilon, Fraction(0))
 
     def laws(self) -> tuple[Law, ...]:
-        """Return epsilon for the truth, minus epsilon for the other's, 0 for the rest."""
+        """Return the losses of the truth, of the other's truth, and of the rest."""
         most = up(self.epsilon)
         if most == 0 or math.isinf(most):
             return (forms.response(self.epsilon, Fraction(0)),)

@@ -2,12 +2,13 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from sordino.losses.base import Loss
 from sordino.losses.pld import DEPTHS, Convolution
-from sordino.losses.points import Floats
+from sordino.losses.points import Answer, Floats, read
 from sordino.losses.profile import Profile
 from sordino.numbers import up
 
@@ -19,7 +20,7 @@ _LIMITS = np.array([3.1, 6.0, 10.0])
 
 
 class TabledLoss(Loss):
-    """A loss answered from profiles of its directions, at the depths it is asked for."""
+    """A loss answered from profiles of its directions, made when they are needed."""
 
     @property
     @abstractmethod
@@ -38,6 +39,12 @@ class TabledLoss(Loss):
             self.tables[depth] = self._capped(_greater(sides))
         return self.tables[depth]
 
+    def delta_beneath(self, epsilon: Any) -> Answer:
+        """Return a lower bound on delta, to show how far apart the two sides are."""
+        asked = read(1, epsilon=epsilon)
+        sides = [sums.beneath(asked.values) for sums in self.convolutions]
+        return asked.answer(np.max(sides, axis=0))
+
     def _capped(self, profile: Profile) -> Profile:
         """Return the profile with the point of the headline (epsilon, delta)."""
         known = self.guarantees
@@ -55,23 +62,29 @@ class TabledLoss(Loss):
         return found
 
     def _at(self, depth: float, epsilon: Floats) -> Floats:
-        """Return the greater delta of the directions, and the headline where it holds."""
+        """Return the greater delta of the directions, within the headline."""
         sides = [sums.profile(depth).delta_at(epsilon) for sums in self.convolutions]
-        found = np.max(sides, axis=0)
+        found: Floats = np.max(sides, axis=0)
         known = self.guarantees
         if isinstance(known.epsilon, float):
             return found
         capped = np.minimum(found, up(known.delta))
-        return np.where(epsilon >= up(known.epsilon), capped, found)
+        answer: Floats = np.where(epsilon >= up(known.epsilon), capped, found)
+        return answer
 
     def _epsilon(self, delta: Floats) -> Floats:
         depths = _depths(delta) or {_CENTRE}
-        tables = [[s.profile(d).epsilon_at(delta) for s in self.convolutions] for d in depths]
-        found = np.min([np.max(sides, axis=0) for sides in tables], axis=0)
+        tables = [
+            [s.profile(d).epsilon_at(delta) for s in self.convolutions] for d in depths
+        ]
+        found: Floats = np.min([np.max(sides, axis=0) for sides in tables], axis=0)
         known = self.guarantees
         if isinstance(known.epsilon, float):
             return found
-        return np.where(delta >= up(known.delta), np.minimum(found, up(known.epsilon)), found)
+        answer: Floats = np.where(
+            delta >= up(known.delta), np.minimum(found, up(known.epsilon)), found
+        )
+        return answer
 
     def _tpr(self, alpha: Floats) -> Floats:
         return self._rates(alpha)[0]
