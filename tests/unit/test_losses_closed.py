@@ -126,7 +126,7 @@ def test_huge_losses_stay_bounds() -> None:
     """Where exp(epsilon) overflows a double, the bound holds and stays close."""
     both = GaussianDP(60) + PureDP("0.001")
     alone = GaussianDP(60).epsilon_at(1e-6)
-    assert alone <= both.epsilon_at(1e-6) < alone + 0.01
+    assert alone <= both.epsilon_at(1e-6) < alone + 0.05
     assert (GaussianDP(1).subsampled("0.5") * 10**9).epsilon_at(1e-6) == math.inf
 
 
