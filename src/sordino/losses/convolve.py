@@ -76,8 +76,9 @@ class Stack:
         top = exponent.max(axis=1)
         weight = np.exp(np.maximum(exponent - top[:, None], _FAINTEST))
         total = weight.sum(axis=1)
-        mean = weight @ index / total
-        square = weight @ (index * index) / total
+        # not `@`: threads of a linear algebra library cost more than they save here
+        mean = np.einsum("ij,j->i", weight, index) / total
+        square = np.einsum("ij,j->i", weight, index * index) / total
         logs = top + np.log(total)
         spread = np.maximum(square - mean * mean, 0.0)
         sums = (float(self.times @ part) for part in (logs, mean, spread))
