@@ -1,16 +1,31 @@
-"""Losses with a closed form: their headline parameters, exact."""
+"""Losses with a closed form: their headline parameters, exact, and their curves.
 
+>>> ZCDP("0.015").epsilon_at("1e-7") < 0.8547
+True
+>>> GaussianDP(3) + GaussianDP(4)
+GaussianDP(mu=Fraction(5, 1))
+"""
+
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, final
 
-from sordino.numbers import Exact, distance, probability
+import numpy as np
+
+from sordino.losses import forms, normal
+from sordino.losses.base import Guarantees, Loss
+from sordino.losses.forms import inverse
+from sordino.losses.law import GaussianLaw, Law
+from sordino.losses.points import Floats
+from sordino.losses.profile import symmetric
+from sordino.numbers import Exact, distance, down, probability, up
 
 
 @final
 @dataclass(frozen=True)
-class PureDP:
-    """epsilon-differential privacy."""
+class PureDP(Loss):
+    """epsilon-differential privacy: no worse than randomized response."""
 
     epsilon: Exact | float
 
@@ -18,11 +33,37 @@ class PureDP:
         """Read the parameter exactly."""
         object.__setattr__(self, "epsilon", distance(epsilon=epsilon))
 
+    @property
+    def guarantees(self) -> Guarantees:
+        """Return epsilon, and the least rho and mu that it implies."""
+        return forms.pure_guarantees(self.epsilon, Fraction(0))
+
+    def laws(self) -> tuple[Law, ...]:
+        """Return randomized response."""
+        return (forms.response(self.epsilon, Fraction(0)),)
+
+    def admits(self, loss: Loss) -> bool:
+        """Say whether a loss is certainly epsilon-DP, without any reserve delta."""
+        given = loss.guarantees
+        return given.delta == 0 and given.epsilon <= self.epsilon
+
+    def _delta(self, epsilon: Floats) -> Floats:
+        return forms.pure_delta(self.epsilon, Fraction(0), epsilon)
+
+    def _epsilon(self, delta: Floats) -> Floats:
+        return forms.pure_epsilon(self.epsilon, Fraction(0), delta)
+
+    def _tpr(self, alpha: Floats) -> Floats:
+        return forms.pure_profile(self.epsilon, Fraction(0)).rates(alpha)[0]
+
+    def _beta(self, alpha: Floats) -> Floats:
+        return forms.pure_profile(self.epsilon, Fraction(0)).rates(alpha)[1]
+
 
 @final
 @dataclass(frozen=True)
-class ApproxDP:
-    """(epsilon, delta)-differential privacy."""
+class ApproxDP(Loss):
+    """(epsilon, delta)-DP: with probability delta everything, else epsilon-DP."""
 
     epsilon: Exact | float
     delta: Fraction
@@ -32,10 +73,39 @@ class ApproxDP:
         object.__setattr__(self, "epsilon", distance(epsilon=epsilon))
         object.__setattr__(self, "delta", probability(delta=delta))
 
+    @property
+    def guarantees(self) -> Guarantees:
+        """Return epsilon beside its reserve delta, and what epsilon implies."""
+        return forms.pure_guarantees(self.epsilon, self.delta)
+
+    def laws(self) -> tuple[Law, ...]:
+        """Return randomized response that fails with probability delta."""
+        return (forms.response(self.epsilon, self.delta),)
+
+    def admits(self, loss: Loss) -> bool:
+        """Say whether a loss is (epsilon, delta)-DP, by its headline or its curve."""
+        given = loss.guarantees
+        if given.epsilon <= self.epsilon and given.delta <= self.delta:
+            return True
+        epsilon = down(self.epsilon)
+        return math.isinf(epsilon) or Fraction(loss.delta_at(epsilon)) <= self.delta
+
+    def _delta(self, epsilon: Floats) -> Floats:
+        return forms.pure_delta(self.epsilon, self.delta, epsilon)
+
+    def _epsilon(self, delta: Floats) -> Floats:
+        return forms.pure_epsilon(self.epsilon, self.delta, delta)
+
+    def _tpr(self, alpha: Floats) -> Floats:
+        return forms.pure_profile(self.epsilon, self.delta).rates(alpha)[0]
+
+    def _beta(self, alpha: Floats) -> Floats:
+        return forms.pure_profile(self.epsilon, self.delta).rates(alpha)[1]
+
 
 @final
 @dataclass(frozen=True)
-class ZCDP:
+class ZCDP(Loss):
     """rho-zero-concentrated differential privacy."""
 
     rho: Exact | float
@@ -44,11 +114,37 @@ class ZCDP:
         """Read the parameter exactly."""
         object.__setattr__(self, "rho", distance(rho=rho))
 
+    @property
+    def guarantees(self) -> Guarantees:
+        """Return rho; nothing pure follows from it, nor a Gaussian of the same rho."""
+        return forms.zcdp_guarantees(self.rho, Fraction(0))
+
+    def laws(self) -> tuple[Law, ...]:
+        """Return the law of the best known curve of all rho-zCDP releases."""
+        return (symmetric(forms.zcdp_profile(self.rho, Fraction(0))),)
+
+    def admits(self, loss: Loss) -> bool:
+        """Say whether a loss is certainly rho-zCDP, without any reserve delta."""
+        given = loss.guarantees
+        return given.delta == 0 and given.rho <= self.rho
+
+    def _delta(self, epsilon: Floats) -> Floats:
+        return forms.zcdp_delta(self.rho, Fraction(0), epsilon)
+
+    def _epsilon(self, delta: Floats) -> Floats:
+        return inverse(self._delta, delta)
+
+    def _tpr(self, alpha: Floats) -> Floats:
+        return forms.zcdp_rates(self.rho, Fraction(0), alpha)[0]
+
+    def _beta(self, alpha: Floats) -> Floats:
+        return forms.zcdp_rates(self.rho, Fraction(0), alpha)[1]
+
 
 @final
 @dataclass(frozen=True)
-class ApproxZCDP:
-    """delta-approximate rho-zero-concentrated differential privacy."""
+class ApproxZCDP(Loss):
+    """delta-approximate rho-zCDP: with probability delta everything, else rho-zCDP."""
 
     rho: Exact | float
     delta: Fraction
@@ -58,10 +154,36 @@ class ApproxZCDP:
         object.__setattr__(self, "rho", distance(rho=rho))
         object.__setattr__(self, "delta", probability(delta=delta))
 
+    @property
+    def guarantees(self) -> Guarantees:
+        """Return rho beside its reserve delta."""
+        return forms.zcdp_guarantees(self.rho, self.delta)
+
+    def laws(self) -> tuple[Law, ...]:
+        """Return the law of the best known curve, that fails with probability delta."""
+        return (symmetric(forms.zcdp_profile(self.rho, self.delta)),)
+
+    def admits(self, loss: Loss) -> bool:
+        """Say whether a loss is certainly rho-zCDP with a reserve within delta."""
+        given = loss.guarantees
+        return given.delta <= self.delta and given.rho <= self.rho
+
+    def _delta(self, epsilon: Floats) -> Floats:
+        return forms.zcdp_delta(self.rho, self.delta, epsilon)
+
+    def _epsilon(self, delta: Floats) -> Floats:
+        return inverse(self._delta, delta)
+
+    def _tpr(self, alpha: Floats) -> Floats:
+        return forms.zcdp_rates(self.rho, self.delta, alpha)[0]
+
+    def _beta(self, alpha: Floats) -> Floats:
+        return forms.zcdp_rates(self.rho, self.delta, alpha)[1]
+
 
 @final
 @dataclass(frozen=True)
-class GaussianDP:
+class GaussianDP(Loss):
     """mu-Gaussian differential privacy: no worse than telling N(0,1) from N(mu,1)."""
 
     mu: Exact | float
@@ -74,3 +196,40 @@ class GaussianDP:
     def rho(self) -> Exact | float:
         """Return mu**2 / 2, the zCDP parameter of the Gaussian mechanism."""
         return self.mu**2 / 2
+
+    @property
+    def guarantees(self) -> Guarantees:
+        """Return mu and rho; no epsilon holds without a delta."""
+        pure = Fraction(0) if self.mu == 0 else math.inf
+        return Guarantees(pure, Fraction(0), self.rho, self.mu)
+
+    def laws(self) -> tuple[Law, ...]:
+        """Return the normal law of the loss."""
+        if self.mu == 0:
+            return (forms.response(Fraction(0), Fraction(0)),)
+        if isinstance(self.mu, float):
+            return (forms.response(math.inf, Fraction(0)),)
+        return (GaussianLaw(up(self.mu)),)
+
+    def admits(self, loss: Loss) -> bool:
+        """Say whether a loss is certainly mu-GDP, without any reserve delta."""
+        given = loss.guarantees
+        return given.delta == 0 and given.mu <= self.mu
+
+    def _delta(self, epsilon: Floats) -> Floats:
+        if isinstance(self.mu, float) or self.mu == 0:
+            return np.full_like(epsilon, float(self.mu != 0))
+        return normal.delta(self.mu, epsilon)
+
+    def _epsilon(self, delta: Floats) -> Floats:
+        return inverse(self._delta, delta)
+
+    def _tpr(self, alpha: Floats) -> Floats:
+        if isinstance(self.mu, float) or self.mu == 0:
+            return alpha if self.mu == 0 else np.ones_like(alpha)
+        return normal.tpr(self.mu, alpha)
+
+    def _beta(self, alpha: Floats) -> Floats:
+        if isinstance(self.mu, float) or self.mu == 0:
+            return 1 - alpha if self.mu == 0 else np.zeros_like(alpha)
+        return normal.beta(self.mu, alpha)

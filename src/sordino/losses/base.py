@@ -1,0 +1,200 @@
+"""Privacy loss as a value: headline parameters, and the attacker's error rates.
+
+A loss bounds, for any two neighbouring databases and in both directions, how well
+an attacker can tell them apart. All its answers are two views of one curve:
+
+- `delta_at(epsilon)`: the least delta for which the release is (epsilon, delta)-DP;
+- `tpr_at(alpha)`: how often the best attack finds a person when it may raise a
+  false alarm with probability alpha; `beta_at(alpha)` is how often it misses.
+
+Both views hold the same facts: tpr(alpha) is the least of delta(e) + exp(e) alpha
+over all e. Every answer errs towards the attacker: delta, epsilon, tpr and advantage
+are upper bounds, beta and the Bayes risk are lower bounds, rounding included.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from sordino import _validate
+from sordino.errors import InvalidParameter
+from sordino.losses import points
+from sordino.losses.points import Answer, Floats
+from sordino.numbers import Exact
+
+if TYPE_CHECKING:
+    from sordino.losses.law import Law
+    from sordino.losses.tradeoff import TradeoffCurve
+
+
+@final
+@dataclass(frozen=True)
+class Guarantees:
+    """What is known exactly of a loss, infinite where nothing is known.
+
+    With probability at least 1 - delta the release comes from a pair of laws that is
+    epsilon-DP, and rho-zCDP, and mu-GDP.
+    """
+
+    epsilon: Exact | float
+    delta: Fraction
+    rho: Exact | float
+    mu: Exact | float
+
+
+class Loss(ABC):
+    """What a release costs, or what may be spent.
+
+    Proof obligation: for any two neighbouring databases, the trade-off curve between
+    the two laws of outputs lies on or above `beta_at`.
+    """
+
+    @property
+    @abstractmethod
+    def guarantees(self) -> Guarantees:
+        """Return the exact headline parameters."""
+
+    @abstractmethod
+    def laws(self) -> "tuple[Law, ...]":
+        """Return dominating laws of the loss: removing a unit, then adding one.
+
+        One law alone serves both directions.
+        """
+
+    @abstractmethod
+    def _delta(self, epsilon: Floats) -> Floats:
+        """Return upper bounds on delta for epsilon >= 0."""
+
+    @abstractmethod
+    def _epsilon(self, delta: Floats) -> Floats:
+        """Return upper bounds on the least epsilon >= 0, infinite where none serves."""
+
+    @abstractmethod
+    def _tpr(self, alpha: Floats) -> Floats:
+        """Return upper bounds on the true positive rate."""
+
+    @abstractmethod
+    def _beta(self, alpha: Floats) -> Floats:
+        """Return lower bounds on the false negative rate."""
+
+    def delta_at(self, epsilon: Any) -> Answer:
+        """Return the least delta such that the release is (epsilon, delta)-DP.
+
+        Below zero it follows from the other direction by exchanging the two laws:
+        delta(-e) = 1 - exp(-e) (1 - delta(e)).
+        """
+        asked = points.read(-1, least=-np.inf, epsilon=epsilon)
+        size = np.abs(asked.values)
+        found = np.clip(self._delta(size), 0.0, 1.0)
+        mirrored = points.raised(-np.expm1(-size) + np.exp(-size) * found)
+        return asked.answer(np.where(asked.values < 0, np.minimum(mirrored, 1), found))
+
+    def epsilon_at(self, delta: Any) -> Answer:
+        """Return an epsilon such that the release is (epsilon, delta)-DP."""
+        asked = points.read(-1, most=1.0, delta=delta)
+        found = self._epsilon(asked.values)
+        return asked.answer(np.where(asked.values >= 1, 0.0, np.maximum(found, 0.0)))
+
+    def tpr_at(self, alpha: Any) -> Answer:
+        """Return the greatest true positive rate at a false positive rate alpha."""
+        asked = points.read(1, most=1.0, alpha=alpha)
+        return asked.answer(np.clip(self._tpr(asked.values), asked.values, 1.0))
+
+    def beta_at(self, alpha: Any) -> Answer:
+        """Return the least false negative rate at a false positive rate alpha."""
+        asked = points.read(1, most=1.0, alpha=alpha)
+        return asked.answer(np.clip(self._beta(asked.values), 0.0, 1 - asked.values))
+
+    def advantage(self) -> float:
+        """Return the greatest true minus false positive rate, which is delta(0)."""
+        return float(self.delta_at(0.0))
+
+    def bayes_risk(self, prior: Any) -> Answer:
+        """Return the least chance of a wrong guess when the prior is `prior`.
+
+        For a guesser who believes "this person is in" with probability `prior`: the
+        minimum over tests of (1 - prior) alpha + prior beta. With prior <= 1/2 that is
+        prior (1 - delta(ln((1 - prior)/prior))), and the mirror image above 1/2.
+        """
+        asked = points.read(1, most=1.0, prior=prior)
+        rarer = np.minimum(asked.values, 1 - asked.values)
+        with np.errstate(divide="ignore"):
+            log_odds = np.log1p(-rarer) - np.log(rarer)
+        # an epsilon too small only enlarges delta
+        log_odds = np.where(np.isfinite(log_odds), log_odds, 0.0)
+        safe = np.maximum(points.lowered(log_odds) - points.ELEMENTARY, 0.0)
+        risk = rarer * (1 - np.clip(self._delta(safe), 0.0, 1.0))
+        return asked.answer(np.maximum(points.lowered(risk), 0.0))
+
+    def curve(self) -> "TradeoffCurve":
+        """Return the trade-off curve as arrays that can be drawn."""
+        from sordino.losses.tradeoff import TradeoffCurve  # noqa: PLC0415 a cycle
+
+        return TradeoffCurve.of(self)
+
+    def compose(self, *others: "Loss") -> "Loss":
+        """Return the loss of this release together with others."""
+        return compose([self, *others])
+
+    def subsampled(self, q: Any) -> "Loss":
+        """Return the loss on a Poisson sample: each unit kept with probability q."""
+        from sordino.losses.subsampled import subsampled  # noqa: PLC0415 a cycle
+
+        return subsampled(self, q)
+
+    def admits(self, loss: "Loss") -> bool:
+        """Say whether, as a budget, this certainly covers a loss.
+
+        A loss without a closed form is a budget only for itself and for nothing.
+        """
+        return loss == self or loss.guarantees == NOTHING
+
+    def explain(self) -> str:
+        """Return what the loss means to an attacker, in plain sentences."""
+        from sordino.losses.explain import explain  # noqa: PLC0415 a cycle
+
+        return explain(self)
+
+    def __add__(self, other: object) -> "Loss":
+        """Compose two losses."""
+        if isinstance(other, Loss):
+            return compose([self, other])
+        return NotImplemented
+
+    def __radd__(self, other: object) -> "Loss":
+        """Let `sum` begin at zero."""
+        if other == 0:
+            return self
+        return NotImplemented
+
+    def __mul__(self, times: int) -> "Loss":
+        """Compose a loss with itself."""
+        from sordino.losses.composition import repeated  # noqa: PLC0415 a cycle
+
+        return repeated(self, _validate.integer(times=times, least=0))
+
+    __rmul__ = __mul__
+
+
+NOTHING = Guarantees(Fraction(0), Fraction(0), Fraction(0), Fraction(0))
+"""The guarantees of a release that reveals nothing."""
+
+
+def compose(losses: Iterable[Loss]) -> Loss:
+    """Return the loss of all the releases together.
+
+    For any mechanisms whose losses were fixed before the first one ran, even when
+    their questions depend on earlier answers.
+    """
+    from sordino.losses.composition import composed  # noqa: PLC0415 a cycle
+
+    listed = list(losses)
+    for index, loss in enumerate(listed):
+        if not isinstance(loss, Loss):
+            place = f"losses[{index}]"
+            raise InvalidParameter(place, loss, "is not a loss", "Use sd.PureDP(1).")
+    return composed(listed)

@@ -1,0 +1,70 @@
+"""Exact and outward-rounded conversions between headline parameters.
+
+Each result is the least parameter that holds for every loss with the given one.
+"""
+
+import math
+from fractions import Fraction
+from functools import lru_cache
+
+from flint import arb, ctx
+
+from sordino.losses.normal import quantile
+from sordino.numbers import Exact, ball, up
+
+_BITS = 192
+
+
+@lru_cache(maxsize=4096)
+def pure_to_rho(epsilon: Exact | float) -> Exact | float:
+    """Return epsilon tanh(epsilon/2), rounded up: attained by randomized response."""
+    if isinstance(epsilon, float):
+        return math.inf
+    with ctx.workprec(_BITS):
+        return _rounded(ball(epsilon) * (ball(epsilon) / 2).tanh())
+
+
+@lru_cache(maxsize=4096)
+def pure_to_mu(epsilon: Exact | float) -> Exact | float:
+    """Return 2 Phi^-1(1 / (1 + exp(-epsilon))), rounded up.
+
+    The pure curve is two straight lines that meet at alpha = beta; the Gaussian curve
+    is convex, so it lies below them when it passes below their meeting point.
+    """
+    if isinstance(epsilon, float):
+        return math.inf
+    if epsilon == 0:
+        return Fraction(0)
+    with ctx.workprec(_BITS + 2 * int(math.ceil(min(up(epsilon), 1e4)))):
+        return _rounded(2 * quantile(1 / (1 + ball(epsilon).exp())))
+
+
+@lru_cache(maxsize=4096)
+def laplace_to_rho(ratio: Exact | float) -> Exact | float:
+    """Return r + exp(-r) - 1, rounded up, for Laplace noise with shift/scale = r.
+
+    Harrison and Manurangsi 2025: the order 1 is the worst of D_a / a.
+    """
+    if isinstance(ratio, float):
+        return math.inf
+    with ctx.workprec(_BITS):
+        return _rounded(ball(ratio) + (-ball(ratio)).expm1())
+
+
+@lru_cache(maxsize=4096)
+def geometric_to_rho(shift: int, scale: Exact) -> Exact:
+    """Return (D - 2a(1 - a^D)/(1 - a^2))/s, a = exp(-1/s), rounded up: the divergence.
+
+    Harrison and Manurangsi 2025: as for Laplace noise, the order 1 is the worst.
+    """
+    with ctx.workprec(_BITS):
+        rate = -1 / ball(scale)
+        a = rate.exp()
+        lost = 2 * a * (rate * shift).expm1() / (2 * rate).expm1()
+        return _rounded((arb(shift) - lost) / ball(scale))
+
+
+def _rounded(value: arb) -> Exact | float:
+    """Return the upper end as an exact rational of a double."""
+    top = up(value)
+    return top if math.isinf(top) else Fraction(max(top, 0.0))

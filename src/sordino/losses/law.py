@@ -1,0 +1,304 @@
+"""The law of a privacy loss: how much probability lies in each cell of losses.
+
+A law stands for a pair (P, Q) of output laws that dominates a release in one
+direction. The loss of an outcome is ln(P/Q). What every law can answer is the mass of
+P and of Q in cells of losses, and that is all the discretisation needs.
+
+Proof obligation: the pair of cell masses, P grown and Q shrunk by the law's margin,
+dominates the release for every threshold test at the edges of the cells.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, TypeAlias, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sordino.losses.points import ELEMENTARY, Floats
+
+Wide: TypeAlias = NDArray[np.floating[Any]]
+"""Doubles, or the longer floats of the platform where sums need them."""
+
+REACH = 15.5
+"""Normal quantile beyond which a tail (1e-54) is counted as a certain breach."""
+
+DEPTH = 9.5
+"""Normal quantile (1e-21) below which losses are raised to the lowest cell."""
+
+
+class Law(ABC):
+    """A dominating pair of laws, seen through its privacy loss."""
+
+    @property
+    @abstractmethod
+    def margin(self) -> float:
+        """Return the relative error of the masses of a tail."""
+
+    @property
+    @abstractmethod
+    def span(self) -> tuple[float, float]:
+        """Return finite losses between which all but negligible mass lies."""
+
+    @property
+    @abstractmethod
+    def step(self) -> float:
+        """Return a step such that all finite losses are its multiples, or 0."""
+
+    @abstractmethod
+    def masses(self, edges: Floats) -> tuple[Floats, Floats]:
+        """Return the masses of P and of Q in (-inf, e0), [e0, e1), ..., [en, inf].
+
+        Edges ascend and may be infinite. A loss of plus infinity counts to the cell
+        that ends at the first infinite edge, a loss of minus infinity to the cell that
+        begins at the last one.
+        """
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Atoms(Law):
+    """Finitely many losses, ascending, with their masses under P and under Q."""
+
+    losses: Floats
+    p: Floats
+    q: Floats
+    infinity: float
+    """The mass of P where Q has none."""
+    step: float = 0.0
+    margin: float = ELEMENTARY
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """Return the least and the greatest loss."""
+        if not len(self.losses):
+            return 0.0, 0.0
+        return float(self.losses[0]), float(self.losses[-1])
+
+    def masses(self, edges: Floats) -> tuple[Floats, Floats]:
+        """Return the sums of the atoms in each cell."""
+        cell = np.searchsorted(edges, self.losses, side="right")
+        p = np.bincount(cell, self.p, len(edges) + 1)
+        q = np.bincount(cell, self.q, len(edges) + 1)
+        p[np.searchsorted(edges, np.inf, side="left")] += self.infinity
+        rest = max(0.0, 1 - float(self.q.sum()))
+        q[np.searchsorted(edges, -np.inf, side="right")] += rest
+        return p, q
+
+
+@final
+@dataclass(frozen=True)
+class LaplaceLaw(Law):
+    """Laplace noise whose shift is `ratio` scales: losses in [-ratio, ratio]."""
+
+    ratio: float
+    margin: float = ELEMENTARY
+    step: float = 0.0
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """Return the range of the loss, attained on both sides."""
+        return -self.ratio, self.ratio
+
+    def masses(self, edges: Floats) -> tuple[Floats, Floats]:
+        """Return the masses from P[L >= l] = 1 - exp((l - ratio)/2)/2 inside the range.
+
+        Q[L >= l] = P[L <= -l]; half of P lies on the loss `ratio` itself.
+        """
+        inside = np.clip(edges, -self.ratio, self.ratio)
+        above = np.exp((-self.ratio - inside) / 2) / 2
+        below = np.exp((inside - self.ratio) / 2) / 2
+        low, high = edges <= -self.ratio, edges > self.ratio
+        p_below = np.where(low, 0.0, np.where(high, 1.0, below))
+        q_above = np.where(low, 1.0, np.where(high, 0.0, above))
+        return cells(1 - p_below, p_below), cells(q_above, 1 - q_above)
+
+
+@final
+@dataclass(frozen=True)
+class GaussianLaw(Law):
+    """N(mu, 1) against N(0, 1): the loss is N(mu^2/2, mu^2) under P."""
+
+    mu: float
+    margin: float = 1e-12
+    step: float = 0.0
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """Return the range that holds nearly all mass of P above and Q below."""
+        half = self.mu**2 / 2
+        return -half - DEPTH * self.mu, half + REACH * self.mu
+
+    def masses(self, edges: Floats) -> tuple[Floats, Floats]:
+        """Return the masses from both tails of the two normal laws."""
+        from scipy.special import ndtr  # noqa: PLC0415 scipy is loaded when needed
+
+        x = edges / self.mu - self.mu / 2
+        under_p = cells(ndtr(-x), ndtr(x))
+        x = edges / self.mu + self.mu / 2
+        return under_p, cells(ndtr(-x), ndtr(x))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Moved(Law):
+    """A law with every loss moved, part of P certain to breach, and part of Q lost.
+
+    P is `breach` at infinity plus (1 - breach) times the law; Q keeps (1 - lost) of it:
+    the exact joint form of a thresholded release.
+    """
+
+    base: Law
+    breach: float
+    lost: float
+
+    @property
+    def margin(self) -> float:
+        """Return the margin of the law, and a step of rounding."""
+        return self.base.margin + ELEMENTARY
+
+    @property
+    def shift(self) -> float:
+        """Return how far the losses move."""
+        return float(np.log1p(-self.breach) - np.log1p(-self.lost))
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """Return the moved range."""
+        low, high = self.base.span
+        return low + self.shift, high + self.shift
+
+    @property
+    def step(self) -> float:
+        """Return the step, which only an unmoved law keeps."""
+        return self.base.step if self.shift == 0 else 0.0
+
+    def masses(self, edges: Floats) -> tuple[Floats, Floats]:
+        """Return the masses of the moved law."""
+        p, q = self.base.masses(edges - self.shift)
+        p, q = p * (1 - self.breach), q * (1 - self.lost)
+        p[np.searchsorted(edges, np.inf, side="left")] += self.breach
+        q[np.searchsorted(edges, -np.inf, side="right")] += self.lost
+        return p, q
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Sampled(Law):
+    """A law on a Poisson sample, when the unit is removed: (1-q) Q + q P against Q.
+
+    Its loss is ln(1 - q + q exp(loss)), increasing in the loss: cells become cells.
+    """
+
+    base: Law
+    rate: float
+    step: float = 0.0
+
+    @property
+    def margin(self) -> float:
+        """Return the margin of the law, with the rounding of edges and mixture."""
+        return self.base.margin + 4 * ELEMENTARY
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """Return the range between the transformed ends."""
+        low, high = (float(np.logaddexp(np.log1p(-self.rate), np.log(self.rate) + x)) for x in self.base.span)
+        return low, high
+
+    def masses(self, edges: Floats) -> tuple[Floats, Floats]:
+        """Return the mixed masses between the edges of the law before sampling."""
+        p, q = self.base.masses(_before(edges, self.rate))
+        return (1 - self.rate) * q + self.rate * p, q
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class SampledAdding(Law):
+    """A law on a Poisson sample, when the unit is added: P against (1-q) P + q Q."""
+
+    base: Law
+    rate: float
+    step: float = 0.0
+
+    @property
+    def margin(self) -> float:
+        """Return the margin of the law, with the rounding of edges and mixture."""
+        return self.base.margin + 4 * ELEMENTARY
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """Return the range between the transformed ends."""
+        low, high = (float(-np.logaddexp(np.log1p(-self.rate), np.log(self.rate) - x)) for x in self.base.span)
+        return low, max(high, float(-np.log1p(-self.rate)))
+
+    def masses(self, edges: Floats) -> tuple[Floats, Floats]:
+        """Return the mixed masses between the edges of the law before sampling."""
+        p, q = self.base.masses(-_before(-edges, self.rate))
+        return p, (1 - self.rate) * p + self.rate * q
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Mixed(Law):
+    """One of several laws, chosen at random by public weights that sum to 1."""
+
+    parts: tuple[tuple[float, Law], ...]
+    step: float = 0.0
+
+    @property
+    def margin(self) -> float:
+        """Return the greatest margin, and a step of rounding."""
+        return max(law.margin for _, law in self.parts) + ELEMENTARY
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """Return the range that covers all parts."""
+        spans = [law.span for _, law in self.parts]
+        return min(low for low, _ in spans), max(high for _, high in spans)
+
+    def masses(self, edges: Floats) -> tuple[Floats, Floats]:
+        """Return the weighted sums of the masses."""
+        found = [(weight, *law.masses(edges)) for weight, law in self.parts]
+        p = np.sum([weight * p for weight, p, _ in found], axis=0)
+        q = np.sum([weight * q for weight, _, q in found], axis=0)
+        return p, q
+
+
+def cells(above: Floats, below: Floats) -> Floats:
+    """Return the masses between edges from the tails on both sides of each edge.
+
+    The shorter tail is differenced, so sums of cells give back the tails computed:
+    their relative error does not grow with the number of cells.
+    """
+    right = above[:-1] - above[1:]
+    left = below[1:] - below[:-1]
+    middle = 1 - below[:-1] - above[1:]
+    inner = np.where(
+        above[:-1] <= below[:-1], right, np.where(below[1:] <= above[1:], left, middle)
+    )
+    return np.concatenate((below[:1], np.maximum(inner, 0.0), above[-1:]))
+
+
+def mirrored(losses: Floats, q: Wide, p: Wide, infinity: float) -> Atoms:
+    """Return the symmetric law with given masses at losses > 0, and the rest at 0.
+
+    Under exchange of P and Q a symmetric law is reflected: the mass of P at -l is the
+    mass of Q at l.
+    """
+    rest = np.maximum(0.0, 1 - infinity - p.sum() - q.sum())
+    return Atoms(
+        np.concatenate((-losses[::-1], [0.0], losses)),
+        np.concatenate((q[::-1], [rest], p)).astype(np.float64),
+        np.concatenate((p[::-1], [rest], q)).astype(np.float64),
+        infinity,
+    )
+
+
+def _before(edges: Floats, rate: float) -> Floats:
+    """Return the losses that sampling maps to the edges, -inf where there is none."""
+    if rate == 1:
+        return edges
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        inner = np.expm1(np.minimum(edges, 500.0)) / rate
+        found = np.log1p(np.maximum(inner, -1.0))
+        return np.where(edges > 500.0, edges - np.log(rate), found)

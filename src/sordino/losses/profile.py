@@ -1,0 +1,136 @@
+"""A privacy profile known at points: upper bounds on delta at epsilons from 0 upwards.
+
+In t = exp(epsilon) the true profile is convex and decreasing, so chords between bounds
+bound it, and every point is a line tpr <= delta + t alpha, with the mirror image
+beta >= (1 - alpha - delta) / t. Which point is used decides tightness, never validity.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import final
+
+import numpy as np
+
+from sordino.losses.law import Law, mirrored
+from sordino.losses.normal import tangents
+from sordino.losses.points import ELEMENTARY, Floats
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Profile:
+    """Upper bounds on delta at ascending epsilons, the first at 0.
+
+    For any epsilon beyond the last, delta is at most the last bound.
+    """
+
+    epsilon: Floats
+    delta: Floats
+
+    @staticmethod
+    def of(epsilon: Floats, delta: Floats) -> "Profile":
+        """Return the profile of unsorted bounds: the points of their lower hull."""
+        order = np.lexsort((delta, epsilon))
+        first = np.append(True, np.diff(epsilon[order]) > 0)
+        points, bounds = epsilon[order][first], delta[order][first]
+        bounds = np.minimum.accumulate(np.clip(bounds, 0.0, 1.0))
+        kept = _hull(points, bounds)
+        return Profile(points[kept], bounds[kept])
+
+    @cached_property
+    def slopes(self) -> Floats:
+        """Return the alphas where the touching point changes, ascending."""
+        gap = np.diff(self.epsilon)
+        fall = -np.diff(self.delta)
+        with np.errstate(under="ignore"):
+            alphas = fall * np.exp(-self.epsilon[1:]) / -np.expm1(-gap)
+        return np.maximum.accumulate(alphas[::-1])
+
+    def delta_at(self, epsilon: Floats) -> Floats:
+        """Return delta by the chord around epsilon."""
+        last = len(self.epsilon) - 1
+        right = np.minimum(np.searchsorted(self.epsilon, epsilon, side="right"), last)
+        left = np.maximum(right - 1, 0)
+        high, low = self.delta[left], self.delta[right]
+        width = np.maximum(self.epsilon[right] - self.epsilon[left], 1e-300)
+        past = np.clip(epsilon - self.epsilon[left], 0.0, width)
+        with np.errstate(over="ignore", invalid="ignore"):
+            share = np.exp(past - width) * -np.expm1(-past) / -np.expm1(-width)
+        found = high - share * (high - low) * (1 - ELEMENTARY)
+        beyond = epsilon >= self.epsilon[last]
+        on_point = past == 0.0
+        return np.where(beyond, self.delta[last], np.where(on_point, high, found))
+
+    def epsilon_at(self, delta: Floats) -> Floats:
+        """Return epsilon by the chord that crosses delta."""
+        # indices into the reversed, ascending bounds
+        within = np.searchsorted(self.delta[::-1], delta, side="right")
+        right = len(self.delta) - within
+        safe = np.clip(right, 1, max(len(self.delta) - 1, 1))
+        if len(self.delta) == 1:
+            return np.where(within > 0, 0.0, np.inf)
+        high, low = self.delta[safe - 1], self.delta[safe]
+        share = np.clip((high - delta) / np.maximum(high - low, 1e-320), 0.0, 1.0)
+        left, end = self.epsilon[safe - 1], self.epsilon[safe]
+        with np.errstate(over="ignore"):
+            inner = left + np.log1p(share * np.expm1(end - left))
+        found = np.minimum(inner * (1 + ELEMENTARY) + ELEMENTARY * (end - left), end)
+        return np.where(within == 0, np.inf, np.where(right == 0, 0.0, found))
+
+    def rates(self, alpha: Floats) -> tuple[Floats, Floats]:
+        """Return (tpr from above, beta from below) by the best touching point.
+
+        Up to the fixed point of the curve the point is found by alpha, beyond it by
+        1 - alpha on the mirror image, so both small rates keep their digits.
+        """
+        rising = alpha <= (1 - self.delta[0]) / 2
+        rank = np.where(
+            rising,
+            np.searchsorted(self.slopes, alpha, side="left"),
+            np.searchsorted(self.corners, 1 - alpha, side="left"),
+        )
+        index = len(self.epsilon) - 1 - rank
+        return tangents(alpha, rising, self.epsilon[index], self.delta[index])
+
+    @cached_property
+    def corners(self) -> Floats:
+        """Return the true positive rates where the touching point changes, ascending."""
+        alphas = self.slopes
+        index = len(self.epsilon) - 1 - np.arange(len(alphas))
+        with np.errstate(over="ignore", invalid="ignore"):
+            rates = self.delta[index] + np.exp(self.epsilon[index]) * alphas
+        return np.maximum.accumulate(np.nan_to_num(rates, nan=0.0))
+
+
+def _hull(epsilon: Floats, delta: Floats) -> np.ndarray:
+    """Return the indices of the lower convex hull in (exp(epsilon), delta).
+
+    A point above the chord of its neighbours is never on the hull, so dropping all of
+    them at once is right; a few rounds leave the hull.
+    """
+    kept = np.arange(len(epsilon))
+    while len(kept) > 2:
+        e, d = epsilon[kept], delta[kept]
+        gap, whole = e[1:-1] - e[:-2], e[2:] - e[:-2]
+        with np.errstate(over="ignore", invalid="ignore"):
+            share = np.exp(gap - whole) * np.expm1(-gap) / np.expm1(-whole)
+        chord = d[:-2] + share * (d[2:] - d[:-2])
+        above = d[1:-1] > chord
+        if not above.any():
+            break
+        kept = kept[np.concatenate(([True], ~above, [True]))]
+    return kept
+
+
+def symmetric(profile: Profile) -> Law:
+    """Return a law whose delta meets every point of the profile.
+
+    Between two points the slope in t is constant; where it changes, the change is the
+    mass of Q at that loss.
+    """
+    t = np.exp(profile.epsilon.astype(np.longdouble))
+    delta = profile.delta.astype(np.longdouble)
+    slope = np.append(np.diff(delta) / np.diff(t), 0.0)
+    q = np.maximum(np.diff(slope), 0.0)
+    reserve = float(delta[-1])
+    return mirrored(profile.epsilon[1:], q, q * t[1:], reserve)
