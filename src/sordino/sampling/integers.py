@@ -11,7 +11,7 @@ from sordino.errors import InvalidParameter
 from sordino.numbers import Exact, floor_log2, up
 from sordino.sampling.bits import Source
 from sordino.sampling.blocks import BLOCKS_LOG2, BlockTable, Point, block_table
-from sordino.sampling.sampler import AbstractSampler
+from sordino.sampling.sampler import AbstractSampler, Compared, Threshold
 from sordino.sampling.shape import AbstractFamily, AbstractShape
 
 _LARGEST_SCALE_LOG2: Final = 57
@@ -57,6 +57,12 @@ class IntegerSampler(AbstractSampler):
             self._add_chunk(values[part], bits, sums[part])
         return sums
 
+    def compare(
+        self, values: NDArray[np.int64], threshold: Threshold, bits: Source
+    ) -> Compared:
+        """Return sums clamped to int64; clamping keeps their side of a level in int64."""
+        return _compared(self.add(values, bits), threshold)
+
     def add_to_one(self, value: int, bits: Source) -> int:
         """Return value + noise, the exact sum."""
         return value + _whole(self.table.draw_one(bits))
@@ -81,6 +87,12 @@ class IntegerSampler(AbstractSampler):
             sums[position] = max(_LEAST, min(_MOST, exact_sum))
 
 
+def _compared(sums: NDArray[np.int64], threshold: Threshold) -> Compared:
+    """Return the sums and which of them reach a whole level."""
+    level = int(threshold.level)
+    return Compared(sums, sums >= level if threshold.upward else sums <= level)
+
+
 def _whole(point: Point) -> int:
     """Return a draw whose place has as many digits as its depth, as an integer."""
     return point.block << (point.place.depth or 0) | point.place.prefix
@@ -95,6 +107,12 @@ class Unchanged(AbstractSampler):
         """Return a copy of the values."""
         del bits
         return values.copy()
+
+    def compare(
+        self, values: NDArray[np.int64], threshold: Threshold, bits: Source
+    ) -> Compared:
+        """Return a copy of the values, and which reach the threshold."""
+        return _compared(self.add(values, bits), threshold)
 
     def add_to_one(self, value: int, bits: Source) -> int:
         """Return the value."""
