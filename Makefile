@@ -8,7 +8,7 @@ PEERS := .venv/.peers
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
 PINS := requirements/pins.txt
 
-.PHONY: help venv demo test check bench audit format clean
+.PHONY: help venv demo test check bench coverage audit format clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -30,15 +30,18 @@ check: $(READY)  ## format, lint, types, layers, fast tests, executable docs
 	@echo "format, lint, types and layers are in order"
 	@$(BIN)/python -m pytest --quiet -m "not slow"
 
-bench: $(READY) $(PEERS)  ## measure against the peers and print the table
-	@$(BIN)/python -m benchmarks
+bench: $(READY) $(PEERS)  ## measure against the peers and print the table; ROWS=Laplace
+	@$(BIN)/python -m benchmarks $(ROWS)
+
+coverage: $(READY)  ## show the lines and branches that no test reaches
+	@$(BIN)/python -m pytest --quiet --cov --cov-report=term-missing
 
 audit: $(READY)  ## run the statistical tests alone, as long as a night allows
 	@SORDINO_PROFILE=night $(BIN)/python -m pytest --quiet -m slow
 
 format: $(READY)  ## format, and mend what lint can mend
 	@$(BIN)/ruff format --quiet .
-	@$(BIN)/ruff check --quiet --fix
+	@$(BIN)/ruff check --quiet --fix --exit-zero
 
 clean:  ## remove everything that was made
 	@rm -rf .venv dist .coverage .*_cache .hypothesis

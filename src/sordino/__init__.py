@@ -44,7 +44,7 @@ _HOMES = {
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 
-def __getattr__(name: str) -> Any:
+def _imported(name: str) -> Any:
     """Import a public name on first use, so that `import sordino` costs nothing."""
     if name == "errors":
         return import_module("sordino.errors")
@@ -54,6 +54,10 @@ def __getattr__(name: str) -> Any:
     value = getattr(import_module(f"sordino.{_HOME[name]}"), name)
     globals()[name] = value
     return value
+
+
+if not TYPE_CHECKING:  # a type checker would take this for leave to use any name
+    __getattr__ = _imported
 
 
 def __dir__() -> list[str]:

@@ -86,7 +86,7 @@ class AbstractLatticeLaw(AbstractLaw):
         return k * self.unit
 
     def _lower_quantile(self, p: Fraction) -> Exact:
-        """Mirror: P[K <= -k] = P[K >= k] >= p holds up to the k where it first fails."""
+        """Mirror: P[K <= -k] = P[K >= k] >= p holds up to the last such k."""
         k = max(0, self.near_quantile(float(p)))
         while self._from(k + 1) >= ball(p):
             k += 1
@@ -103,7 +103,7 @@ def _floor(x: Exact) -> int:
     """Return the greatest integer not above x."""
     if isinstance(x, Fraction):
         return math.floor(x)
-    root = math.isqrt(math.floor(x**2)) if x.index == 2 else 0  # noqa: PLR2004 square
+    root = math.isqrt(math.floor(x**2)) if x.index == 2 else 0
     while root + 1 <= x:
         root += 1
     return root

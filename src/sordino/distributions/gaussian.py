@@ -146,7 +146,9 @@ def _total(spread: Exact, precision: int) -> arb:
     By Poisson summation it equals sqrt(2 pi spread) times the same sum at the dual
     spread 1 / (4 pi**2 spread); whichever converges faster is summed.
     """
-    del precision  # a key of the cache: a ball is as wide as the precision it was made at
+    del (
+        precision
+    )  # a key of the cache: a ball is as wide as the precision it was made at
     value = ball(spread)
     wide = spread >= 1
     rate = 2 * arb.pi() ** 2 * value if wide else 1 / (2 * value)

@@ -1,5 +1,6 @@
 """What every mechanism is: noise, a privacy map, and what is public about both."""
 
+import math
 from abc import ABC, abstractmethod
 from functools import cached_property
 from typing import Any
@@ -9,6 +10,7 @@ from flint import ctx
 
 from sordino import _validate
 from sordino.distributions.base import AbstractLaw
+from sordino.errors import InvalidParameter
 from sordino.mechanisms.carrier import AbstractCarrier, FloatCarrier, IntegerCarrier
 from sordino.mechanisms.containers import is_number, opened
 from sordino.mechanisms.domain import (
@@ -19,7 +21,6 @@ from sordino.mechanisms.domain import (
     integer_domain,
 )
 from sordino.mechanisms.noise import AbstractNoise
-from sordino.errors import InvalidParameter
 from sordino.numbers import Exact, exact, positive, probability
 from sordino.sampling.bits import Bits
 
@@ -113,7 +114,7 @@ class AbstractMechanism(ABC):
         """Return a quantile as an int on the integers, else as the nearest double."""
         if isinstance(x, float):
             return x
-        return int(x) if self.input_domain.is_integer else float(x)
+        return math.floor(x) if self.input_domain.is_integer else float(x)
 
 
 class AbstractFloatMechanism(AbstractMechanism):
@@ -138,16 +139,6 @@ class AbstractFloatMechanism(AbstractMechanism):
         """Return the law of the noise on the reals or on the grid."""
         return self.noise.law(self.granularity)
 
-    def _build(self, dtype: str, granularity: int | None, **parameter: Exact) -> None:
-        """Set the fields of the frozen mechanism, checked."""
-        if granularity is not None:
-            granularity = _validate.integer(
-                granularity=granularity, least=_FINEST_GRID, most=_COARSEST_GRID
-            )
-        fields = {"dtype": float_domain(dtype).dtype, "granularity": granularity}
-        for name, value in (parameter | fields).items():
-            object.__setattr__(self, name, value)
-
 
 class AbstractIntegerMechanism(AbstractMechanism):
     """A mechanism for integers; sums saturate at the ends of the dtype."""
@@ -169,12 +160,29 @@ class AbstractIntegerMechanism(AbstractMechanism):
         """Return the law of the noise on the integers."""
         return self.noise.law(0)
 
-    def _build(self, dtype: str, **parameter: Exact) -> None:
-        """Set the fields of the frozen mechanism, checked."""
-        fields = {"dtype": integer_domain(dtype).dtype}
-        for name, value in (parameter | fields).items():
-            object.__setattr__(self, name, value)
-        self.noise.integers()  # refuses a scale that no integer dtype can hold
+
+def set_float_fields(
+    mechanism: AbstractFloatMechanism,
+    dtype: str,
+    granularity: int | None,
+    **parameter: Exact,
+) -> None:
+    """Check and set the fields of a frozen mechanism for floats."""
+    if granularity is not None:
+        granularity = _validate.integer(
+            granularity=granularity, least=_FINEST_GRID, most=_COARSEST_GRID
+        )
+    fields = {"dtype": float_domain(dtype).dtype, "granularity": granularity}
+    vars(mechanism).update(parameter, **fields)
+
+
+def set_integer_fields(
+    mechanism: AbstractIntegerMechanism, dtype: str, **parameter: Exact
+) -> None:
+    """Check and set the fields of a frozen mechanism for integers."""
+    vars(mechanism).update(parameter, dtype=integer_domain(dtype).dtype)
+    # Refuses a scale that no integer dtype can hold.
+    mechanism.noise.integers()
 
 
 def variance_of(variance: Any, scale: Any) -> Exact:

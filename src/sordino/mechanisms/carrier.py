@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino.errors import InvalidData
+from sordino.mechanisms.containers import exact_float
 from sordino.mechanisms.domain import NumberDomain
 from sordino.sampling.bits import Source
 from sordino.sampling.sampler import AbstractSampler
@@ -16,7 +17,9 @@ from sordino.sampling.sampler import AbstractSampler
 _SIGN = np.uint64(1 << 63)
 _ON_EVERY_GRID = 2.0**52
 """A double of this many steps or more is a multiple of the step already."""
-_EXACT_KINDS = {np.dtype(name) for name in ("f8", "f4", "f2", "i4", "i2", "i1", "u4", "u2", "u1")}
+_EXACT_KINDS = {
+    np.dtype(name) for name in ("f8", "f4", "f2", "i4", "i2", "i1", "u4", "u2", "u1")
+}
 """Dtypes whose every value is a double."""
 
 
@@ -101,7 +104,7 @@ class FloatCarrier(AbstractCarrier):
 
     def one(self, value: Any, bits: Source) -> Any:
         """Return one number with noise."""
-        known = value if type(value) is float else _as_float(value)
+        known = value if type(value) is float else exact_float(value)
         if not math.isfinite(known):
             raise _not_finite()
         if self.grid is not None:
@@ -129,31 +132,13 @@ def _on_grid(values: NDArray[np.float64], grid: int) -> NDArray[np.float64]:
     return np.where(np.abs(steps) < _ON_EVERY_GRID, rounded, values)
 
 
-def _as_float(value: Any) -> float:
-    """Return a number as the double it equals."""
-    try:
-        known = float(value)
-    except OverflowError:
-        raise _not_exact() from None
-    if isinstance(value, (int, np.integer)) and int(value) != known:
-        raise _not_exact()
-    return known
-
-
 def _as_floats(values: NDArray[Any]) -> NDArray[np.float64]:
     """Return numbers as the doubles they equal."""
     if values.dtype in _EXACT_KINDS or not values.size:
         return values.astype(np.float64, copy=False)
     if values.dtype.kind not in "iuO":
         raise InvalidData(f"a float mechanism takes numbers, not {values.dtype}.")
-    return np.array([_as_float(value) for value in values.tolist()], np.float64)
-
-
-def _not_exact() -> InvalidData:
-    """Return the refusal of an integer that no double equals."""
-    return InvalidData(
-        "an integer is too long for a float. Use an integer mechanism such as Geometric."
-    )
+    return np.array([exact_float(value) for value in values.tolist()], np.float64)
 
 
 def _not_finite() -> InvalidData:

@@ -87,9 +87,11 @@ def _numbers(value: "pa.Array | pa.ChunkedArray") -> NDArray[Any]:
     """Return an Arrow array of numbers as NumPy."""
     if not (pa.types.is_integer(value.type) or pa.types.is_floating(value.type)):
         raise InvalidData(f"an Arrow array of {value.type} holds no numbers.")
-    values: NDArray[Any] = value.to_numpy(zero_copy_only=False) if isinstance(
-        value, pa.Array
-    ) else value.to_numpy()
+    values: NDArray[Any] = (
+        value.to_numpy(zero_copy_only=False)
+        if isinstance(value, pa.Array)
+        else value.to_numpy()
+    )
     return values
 
 
@@ -97,12 +99,31 @@ def _array_of(value: "list[Any] | tuple[Any, ...]") -> NDArray[Any]:
     """Return a flat list of numbers as an array that loses nothing."""
     for item in value:
         if not is_number(item):
-            raise InvalidData(f"a list holds a {type(item).__name__}: only numbers may.")
+            raise InvalidData(
+                f"a list holds a {type(item).__name__}: only numbers may."
+            )
     if any(isinstance(item, (float, np.floating)) for item in value):
-        if all(item == float(item) for item in value if isinstance(item, int)):
-            return np.array(value, np.float64)
-        raise InvalidData("a list mixes floats with integers too long for a float.")
+        return np.array([exact_float(item) for item in value], np.float64)
     try:
         return np.array(value, np.int64)
     except OverflowError:
         return np.array([int(item) for item in value], object)
+
+
+def exact_float(value: Any) -> float:
+    """Return a number as the double it equals, or refuse it."""
+    try:
+        known = float(value)
+    except OverflowError:
+        raise _not_exact() from None
+    if isinstance(value, (int, np.integer)) and int(value) != known:
+        raise _not_exact()
+    return known
+
+
+def _not_exact() -> InvalidData:
+    """Return the refusal of an integer that no double equals."""
+    return InvalidData(
+        "an integer is too long for a float. "
+        "Use an integer mechanism such as Geometric."
+    )

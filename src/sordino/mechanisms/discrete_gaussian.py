@@ -5,7 +5,11 @@ from fractions import Fraction
 from typing import Any, Self, final
 
 from sordino.losses.closed import ZCDP
-from sordino.mechanisms.base import AbstractIntegerMechanism, variance_of
+from sordino.mechanisms.base import (
+    AbstractIntegerMechanism,
+    set_integer_fields,
+    variance_of,
+)
 from sordino.mechanisms.distance import l2, ratio
 from sordino.mechanisms.domain import Metric
 from sordino.mechanisms.noise import AbstractNoise, GaussianNoise, NoNoise
@@ -32,13 +36,13 @@ class DiscreteGaussian(AbstractIntegerMechanism):
         self, *, variance: Any = None, scale: Any = None, dtype: str = "i64"
     ) -> None:
         """Read the variance exactly."""
-        self._build(dtype, variance=variance_of(variance, scale))
+        set_integer_fields(self, dtype, variance=variance_of(variance, scale))
 
     @classmethod
     def no_noise(cls, *, dtype: str = "i64") -> Self:
         """Return the mechanism that adds nothing and whose loss is infinite."""
         silent = cls.__new__(cls)
-        silent._build(dtype, variance=Fraction(0))
+        set_integer_fields(silent, dtype, variance=Fraction(0))
         return silent
 
     @property

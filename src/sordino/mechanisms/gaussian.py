@@ -5,7 +5,11 @@ from fractions import Fraction
 from typing import Any, Self, final
 
 from sordino.losses.closed import ZCDP, GaussianDP
-from sordino.mechanisms.base import AbstractFloatMechanism, variance_of
+from sordino.mechanisms.base import (
+    AbstractFloatMechanism,
+    set_float_fields,
+    variance_of,
+)
 from sordino.mechanisms.distance import l2, ratio
 from sordino.mechanisms.domain import Metric
 from sordino.mechanisms.noise import AbstractNoise, GaussianNoise, NoNoise
@@ -43,13 +47,15 @@ class Gaussian(AbstractFloatMechanism):
         granularity: int | None = None,
     ) -> None:
         """Read the variance exactly."""
-        self._build(dtype, granularity, variance=variance_of(variance, scale))
+        set_float_fields(
+            self, dtype, granularity, variance=variance_of(variance, scale)
+        )
 
     @classmethod
     def no_noise(cls, *, dtype: str = "f64", granularity: int | None = None) -> Self:
         """Return the mechanism that adds nothing and whose loss is infinite."""
         silent = cls.__new__(cls)
-        silent._build(dtype, granularity, variance=Fraction(0))
+        set_float_fields(silent, dtype, granularity, variance=Fraction(0))
         return silent
 
     @property
@@ -73,7 +79,7 @@ class Gaussian(AbstractFloatMechanism):
         return GaussianNoise(self.variance) if self.variance else NoNoise()
 
     def map(self, d_in: Any) -> "GaussianDP | ZCDP":
-        """Return mu = l2 / sigma: for any shift d the pair is N(0, 1), N(|d| / sigma, 1).
+        """Return mu = l2 / sigma: any shift d is N(0, 1) against N(|d| / sigma, 1).
 
         On a grid, rho = l2**2 / (2 variance), rounding included: docs/proofs/noise.md.
         """

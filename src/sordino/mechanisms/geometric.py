@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import Any, Self, final
 
 from sordino.losses.closed import PureDP
-from sordino.mechanisms.base import AbstractIntegerMechanism
+from sordino.mechanisms.base import AbstractIntegerMechanism, set_integer_fields
 from sordino.mechanisms.distance import l1, ratio
 from sordino.mechanisms.domain import Metric
 from sordino.mechanisms.noise import AbstractNoise, LaplaceNoise, NoNoise
@@ -35,13 +35,13 @@ class Geometric(AbstractIntegerMechanism):
 
     def __init__(self, scale: Any, *, dtype: str = "i64") -> None:
         """Read the scale exactly."""
-        self._build(dtype, scale=positive(scale=scale))
+        set_integer_fields(self, dtype, scale=positive(scale=scale))
 
     @classmethod
     def no_noise(cls, *, dtype: str = "i64") -> Self:
         """Return the mechanism that adds nothing and whose loss is infinite."""
         silent = cls.__new__(cls)
-        silent._build(dtype, scale=Fraction(0))
+        set_integer_fields(silent, dtype, scale=Fraction(0))
         return silent
 
     @property

@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import Any, Self, final
 
 from sordino.losses.closed import PureDP
-from sordino.mechanisms.base import AbstractFloatMechanism
+from sordino.mechanisms.base import AbstractFloatMechanism, set_float_fields
 from sordino.mechanisms.distance import l1, ratio
 from sordino.mechanisms.domain import Metric
 from sordino.mechanisms.noise import AbstractNoise, LaplaceNoise, NoNoise
@@ -41,13 +41,13 @@ class Laplace(AbstractFloatMechanism):
         self, scale: Any, *, dtype: str = "f64", granularity: int | None = None
     ) -> None:
         """Read the scale exactly."""
-        self._build(dtype, granularity, scale=positive(scale=scale))
+        set_float_fields(self, dtype, granularity, scale=positive(scale=scale))
 
     @classmethod
     def no_noise(cls, *, dtype: str = "f64", granularity: int | None = None) -> Self:
         """Return the mechanism that adds nothing and whose loss is infinite."""
         silent = cls.__new__(cls)
-        silent._build(dtype, granularity, scale=Fraction(0))
+        set_float_fields(silent, dtype, granularity, scale=Fraction(0))
         return silent
 
     @property

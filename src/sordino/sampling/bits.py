@@ -49,14 +49,14 @@ class Bits:
             return np.frombuffer(bytearray(os.urandom(size)), np.uint64)
         # Older ciphers ask for fifteen bytes of room beyond the output.
         room = np.empty(count + 2, np.uint64)
-        target = memoryview(room).cast("B")
+        target = room.view(np.uint8).data
         stream = self._stream or self._start()
         for begin in range(0, size, _STRETCH):
             taken = min(_STRETCH, size - begin)
             stream.update_into(memoryview(_ZEROS)[:taken], target[begin:])
         return room[:count]
 
-    def word(self, size: int) -> int:  # noqa: PLR6301 planned sources keep state here
+    def word(self, size: int) -> int:
         """Return one uniform integer of `size` bytes."""
         return int.from_bytes(os.urandom(size), "little")
 

@@ -6,8 +6,8 @@ under the curve, so nothing needs to be tested. The entries left over stand for 
 residual between that floor and the curve, chosen block by block with 62-bit weights
 that dominate it, and accepted or redrawn by comparing with the curve; beyond the last
 block the proposal is a geometric number of further blocks. Whatever the weights, the
-accepted draws have exactly the density f: only domination matters (proof:
-docs/proofs/samplers.md). Doubles decide where their error bound allows, balls elsewhere.
+accepted draws have exactly the density f: only domination matters (docs/proofs/
+samplers.md). Doubles decide where their error bound allows, balls elsewhere.
 """
 
 import math
@@ -25,7 +25,10 @@ from sordino.sampling.certified import Uniform, settle, surely_less
 from sordino.sampling.shape import AbstractShape
 
 BLOCKS_LOG2: Final = 6
-"""A scale is 64 to 128 blocks wide: measured fastest, and wide enough for the proofs."""
+"""A scale is 64 to 128 blocks wide: measured fastest, and the proofs rely on it."""
+
+SLICE: Final = 1 << 14
+"""Temporaries of this many words stay in the cache and in the allocator's pool."""
 
 _ENTRIES = 1 << 16
 _UNITS = 1 << 62
@@ -34,6 +37,7 @@ _TINY = 2.0**-900
 _DOUBT = 2.0**-20
 _WHOLE = 64
 _LOW = (1 << _WHOLE) - 1
+_UNIT = 2.0**-_WHOLE
 
 
 class Point(NamedTuple):
@@ -60,10 +64,10 @@ class Draws(NamedTuple):
 class BlockTable:
     """Everything a draw looks up, for one shape and one depth of the places.
 
-    Per outcome of the residual choice (the blocks from left to right, the left and the
-    right tail, and a reject that absorbs the slack): `start`, `rest` and `turn` give the
-    distance from zero as start + rest + turn * place; `floor`, `height` and `peak` the
-    test floor + v * height < peak * exp(-rise).
+    Per outcome of the residual choice (the blocks from left to right, the left and
+    the right tail, and a reject that absorbs the slack): `start`, `rest` and `turn`
+    give the distance from zero as start + rest + turn * place; `floor`, `height` and
+    `peak` the test floor + v * height < peak * exp(-rise).
     """
 
     shape: AbstractShape
@@ -98,7 +102,10 @@ class BlockTable:
         """Return one draw; the same construction for a single value."""
         while True:
             word = bits.word(10)
-            entry, place = word >> _WHOLE, Uniform(bits, word & _LOW, _WHOLE, self.depth)
+            entry, place = (
+                word >> _WHOLE,
+                Uniform(bits, word & _LOW, _WHOLE, self.depth),
+            )
             if entry < self.core_count:
                 return Point(self.core.item(entry), place)
             point = self._residual_one(place, bits)
@@ -121,8 +128,8 @@ class BlockTable:
         unit = (bits.words(positions.size) >> np.uint64(2)).view(np.int64)
         v = bits.words(positions.size)
         outcome = np.searchsorted(self.edges, unit, side="right")
-        place = draws.place[positions] * 2.0**-64
-        surplus, doubt = self._surplus(outcome, place, v * 2.0**-64)
+        place = draws.place[positions].astype(np.float64) * _UNIT
+        surplus, doubt = self._surplus(outcome, place, v.astype(np.float64) * _UNIT)
         draws.block[positions] = outcome - self.reach
         accepted = surplus > 0
         tail = self._is_tail(outcome)
@@ -142,7 +149,7 @@ class BlockTable:
         outcome = int(np.searchsorted(self.edges, unit, side="right"))
         known = math.ldexp(place.prefix, -place.known)
         surplus, doubt = self._surplus(
-            np.array([outcome]), np.array([known]), np.array([v.prefix * 2.0**-64])
+            np.array([outcome]), np.array([known]), np.array([v.prefix * _UNIT])
         )
         if abs(surplus[0]) <= doubt[0] or self._is_tail(outcome):
             return self._settled(outcome, place, v, bits)
@@ -197,7 +204,7 @@ class BlockTable:
             if not far.is_finite():
                 return None
             least, most = fraction(far.lower()), fraction(far.upper())
-            return least.__floor__() if least.__floor__() == most.__floor__() else None
+            return math.floor(least) if math.floor(least) == math.floor(most) else None
 
         further = settle(blocks, u)
         start = self.reach + further
@@ -232,21 +239,10 @@ def block_table(shape: AbstractShape, depth: int | None) -> BlockTable:
     """Build the table of a shape; places have `depth` digits, None for a continuum."""
     reach = shape.reach()
     profile = shape.profile(reach + 1)
-    least, most = profile * (1 - _MARGIN) - _TINY, profile * (1 + _MARGIN) + _TINY
-    distance = np.arange(reach, dtype=np.float64)
-    right = np.repeat([0.0, 1.0], reach)
-    if depth == 0:
-        # One point a block, so floor and ceiling meet; the left side starts at -1.
-        start = np.concatenate([distance[::-1] + 1, distance])
-        rest = turn = np.zeros(2 * reach)
-        low = np.concatenate([least[:0:-1], least[:-1]])
-        high = np.concatenate([most[:0:-1], most[:-1]])
-    else:
-        start = np.concatenate([distance[::-1], distance])
-        rest, turn = 1 - right, 2 * right - 1
-        low = np.concatenate([least[:0:-1], least[1:]])
-        high = np.concatenate([most[-2::-1], most[:-1]])
-    tail = up(arb(float(most[-1])) / (1 - (-shape.slope(reach)).exp()))
+    side = _points(reach) if depth == 0 else _intervals(reach)
+    low = profile[side.far] * (1 - _MARGIN) - _TINY
+    high = profile[side.near] * (1 + _MARGIN) + _TINY
+    tail = up(arb(float(high[0])) / (1 - (-shape.slope(reach)).exp()))
     gain = _ENTRIES * (1 - 2.0**-20) / (float(high.sum()) + 2 * tail)
     floor = np.floor(np.maximum(gain * low, 0.0))
     core_count = int(floor.sum())
@@ -254,9 +250,8 @@ def block_table(shape: AbstractShape, depth: int | None) -> BlockTable:
     per_entry = down(arb(_UNITS) / (_ENTRIES - core_count))
     weights = np.ceil(needed * per_entry * (1 + _MARGIN)).astype(np.int64) + 1
     core = np.zeros(_ENTRIES, np.int16)
-    core[:core_count] = np.repeat(
-        np.arange(-reach, reach, dtype=np.int16), floor.astype(np.int64)
-    )
+    blocks = np.arange(-reach, reach, dtype=np.int16)
+    core[:core_count] = np.repeat(blocks, floor.astype(np.int64))
     pad = np.zeros(3)
     return BlockTable(
         shape=shape,
@@ -267,10 +262,38 @@ def block_table(shape: AbstractShape, depth: int | None) -> BlockTable:
         core_count=core_count,
         weights=weights,
         edges=np.cumsum(weights),
-        start=np.append(start, pad),
-        rest=np.append(rest, pad),
-        turn=np.append(turn, pad),
+        start=np.append(side.start, pad),
+        rest=np.append(side.rest, pad),
+        turn=np.append(side.turn, pad),
         floor=np.append(floor, pad),
         height=np.append(weights / per_entry, 1.0),
-        peak=np.append(gain * profile[start.astype(np.int64)], pad),
+        peak=np.append(gain * profile[side.start], pad),
     )
+
+
+class _Sides(NamedTuple):
+    """For each block: its nearest and farthest whole distance, and how it is walked.
+
+    The distance of a draw is start + rest + turn * place.
+    """
+
+    near: NDArray[np.intp]
+    far: NDArray[np.intp]
+    start: NDArray[np.intp]
+    rest: NDArray[np.intp]
+    turn: NDArray[np.intp]
+
+
+def _intervals(reach: int) -> _Sides:
+    """Lay out blocks [j, j + 1): the left ones are walked towards zero."""
+    distance = np.arange(reach)
+    near = np.concatenate([distance[::-1], distance])
+    right = np.repeat([0, 1], reach)
+    return _Sides(near, near + 1, near, 1 - right, 2 * right - 1)
+
+
+def _points(reach: int) -> _Sides:
+    """Lay out blocks of one point each: nothing to walk, floor and ceiling meet."""
+    distance = np.abs(np.arange(-reach, reach))
+    still = np.zeros_like(distance)
+    return _Sides(distance, distance, distance, still, still)

@@ -2,8 +2,8 @@
 
 A uniform number is known by a prefix of its binary digits. A decision is taken when
 every completion of the prefixes agrees, else more digits are drawn and the working
-precision is raised; the digits that were not read stay uniform (docs/proofs/samplers.md,
-lemma 1).
+precision is raised; the digits that were not read stay uniform (lemma 1 of
+docs/proofs/samplers.md).
 """
 
 from collections.abc import Callable

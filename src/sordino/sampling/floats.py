@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from sordino.numbers import down, floor_log2, up
 from sordino.sampling.bits import Source
+<<<<<<< HEAD
 from sordino.sampling.blocks import (
     BLOCKS_LOG2,
     BlockTable,
@@ -25,6 +26,9 @@ from sordino.sampling.blocks import (
     Point,
     block_table,
 )
+=======
+from sordino.sampling.blocks import BLOCKS_LOG2, SLICE, BlockTable, Point, block_table
+>>>>>>> main
 from sordino.sampling.certified import Uniform
 from sordino.sampling.sampler import AbstractSampler, Compared, Threshold
 from sordino.sampling.shape import AbstractFamily, AbstractShape
@@ -69,6 +73,7 @@ class FloatFormat:
             magnitude = self.largest
         return magnitude if count >= 0 else -magnitude
 
+<<<<<<< HEAD
     def rounded(self, value: Fraction) -> float:
         """Return the nearest float to a rational, ties to even, saturating at the ends.
 
@@ -80,6 +85,22 @@ class FloatFormat:
         unit = max(size - self.precision - 3, self.least - 3)
         count, rest = divmod(value / Fraction(2) ** unit, 1)
         return self.nearest(2 * int(count) + bool(rest), unit - 1)
+=======
+    def narrowed(
+        self, low: NDArray[np.float64], high: NDArray[np.float64]
+    ) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
+        """Round the ends of doubles' enclosures of sums to this format.
+
+        Doubles are rounded sums already. A shorter format must see the sums
+        themselves, and one step beyond each end encloses those.
+        """
+        if self.dtype is np.float64:
+            return low, high
+        bound = self.largest
+        low = np.clip(np.nextafter(low, -np.inf), -bound, bound)
+        high = np.clip(np.nextafter(high, np.inf), -bound, bound)
+        return low.astype(self.dtype), high.astype(self.dtype)
+>>>>>>> main
 
 
 F64: Final = FloatFormat(np.float64, 53, -1074, float(np.finfo(np.float64).max))
@@ -162,6 +183,7 @@ class FloatSampler(AbstractSampler):
     ) -> Draws:
         """Round one chunk where doubles suffice, the rest exactly; return its draws."""
         draws = self.table.draw(values.size, bits)
+<<<<<<< HEAD
         if self._is_safe:
             head = draws.block.astype(np.int64)
             head <<= _HEAD
@@ -179,6 +201,20 @@ class FloatSampler(AbstractSampler):
             undecided = np.arange(values.size)
         for i in {*undecided.tolist(), *draws.exact}:
             point = draws.exact.get(i) or self._point(draws, i, bits)
+=======
+        undecided = list(range(values.size)) if not self._is_safe else []
+        for begin in range(0, values.size if self._is_safe else 0, SLICE):
+            part = slice(begin, begin + SLICE)
+            sums[part], open_ = self._add_slice(
+                values[part], draws.block[part], draws.place[part]
+            )
+            undecided += (open_ + begin).tolist()
+        for i in {*undecided, *draws.exact}:
+            point = draws.exact.get(i) or Point(
+                int(draws.block[i]),
+                Uniform(bits, int(draws.place[i]), _WORD, self.table.depth),
+            )
+>>>>>>> main
             sums[i] = self._rounded(float(values[i]), point)
             draws.exact[i] = point
         return draws
@@ -187,6 +223,24 @@ class FloatSampler(AbstractSampler):
         """Return a draw of a chunk as a point whose digits can be continued."""
         place = Uniform(bits, int(draws.place[i]), _WORD, self.table.depth)
         return Point(int(draws.block[i]), place)
+
+    def _add_slice(
+        self,
+        values: NDArray[np.float64],
+        block: NDArray[np.int16],
+        place: NDArray[np.uint64],
+    ) -> tuple[NDArray[np.floating], NDArray[np.intp]]:
+        """Return rounded sums, and the positions at which doubles do not decide."""
+        head = block.astype(np.int64)
+        head <<= _HEAD
+        head += (place >> np.uint64(_TAIL)).view(np.int64)
+        tail = (place & np.uint64(_LOW)).view(np.int64)
+        with np.errstate(over="ignore", invalid="ignore"):
+            low, high = self._enclosed(
+                values, head.astype(np.float64), tail.astype(np.float64)
+            )
+            low, high = self.target.narrowed(low, high)
+        return low, np.flatnonzero(low != high)
 
     def _enclosed(
         self, value: Doubles, head: Doubles, tail: Doubles
@@ -197,10 +251,10 @@ class FloatSampler(AbstractSampler):
         value + head = total + lost exactly; lost + tail errs below 2**-53 of itself.
         """
         noise = head * 2.0 ** (self.exponent - _HEAD)
-        rest = tail * 2.0 ** (self.exponent - _WORD)
         total = value + noise
         shift = total - value
-        rest = rest + ((value - (total - shift)) + (noise - shift))
+        lost = tail * 2.0 ** (self.exponent - _WORD)
+        rest = lost + ((value - (total - shift)) + (noise - shift))
         slack = abs(rest) * 2.0**-51 + 2.0 ** (self.exponent - _WORD + 1)
         return total + (rest - slack), total + (rest + slack)
 

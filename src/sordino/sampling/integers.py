@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino.errors import InvalidParameter
-from sordino.numbers import Exact, floor_log2, up
+from sordino.numbers import floor_log2, up
 from sordino.sampling.bits import Source
-from sordino.sampling.blocks import BLOCKS_LOG2, BlockTable, Point, block_table
+from sordino.sampling.blocks import BLOCKS_LOG2, SLICE, BlockTable, Point, block_table
 from sordino.sampling.sampler import AbstractSampler, Compared, Threshold
 from sordino.sampling.shape import AbstractFamily, AbstractShape
 
@@ -19,7 +19,7 @@ _LARGEST_SCALE_LOG2: Final = 57
 
 _CHUNK = 1 << 16
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
-_WHOLE = np.uint64(64)
+_WHOLE = 64
 
 
 def integer_sampler(family: AbstractFamily) -> "IntegerSampler":
@@ -71,20 +71,36 @@ class IntegerSampler(AbstractSampler):
         self, values: NDArray[np.int64], bits: Source, sums: NDArray[np.int64]
     ) -> None:
         """Fill sums with the clamped values + noise of one chunk."""
-        depth = self.depth
         draws = self.table.draw(values.size, bits)
-        noise = draws.block.astype(np.int64)
-        if depth:
-            noise <<= depth
-            noise += (draws.place >> (_WHOLE - np.uint64(depth))).view(np.int64)
-        np.add(values, noise, out=sums)
-        furthest = (self.table.reach + 1) << depth
-        if values.max() > _MOST - furthest or values.min() < _LEAST + furthest:
-            sums[(noise > 0) & (sums < values)] = _MOST
-            sums[(noise < 0) & (sums > values)] = _LEAST
+        furthest = (self.table.reach + 1) << self.depth
+        fits = values.max() <= _MOST - furthest and values.min() >= _LEAST + furthest
+        for begin in range(0, values.size, SLICE):
+            part = slice(begin, begin + SLICE)
+            noise = self._noise(draws.block[part], draws.place[part])
+            np.add(values[part], noise, out=sums[part])
+            if not fits:
+                _clamp(values[part], noise, sums[part])
         for position, point in draws.exact.items():
             exact_sum = int(values[position]) + _whole(point)
             sums[position] = max(_LEAST, min(_MOST, exact_sum))
+
+    def _noise(
+        self, block: NDArray[np.int16], place: NDArray[np.uint64]
+    ) -> NDArray[np.int64]:
+        """Return blocks and places as integers."""
+        noise = block.astype(np.int64)
+        if self.depth:
+            noise <<= self.depth
+            noise += (place >> np.uint64(_WHOLE - self.depth)).view(np.int64)
+        return noise
+
+
+def _clamp(
+    values: NDArray[np.int64], noise: NDArray[np.int64], sums: NDArray[np.int64]
+) -> None:
+    """Replace the sums that wrapped around by the end they passed."""
+    sums[(noise > 0) & (sums < values)] = _MOST
+    sums[(noise < 0) & (sums > values)] = _LEAST
 
 
 def _compared(sums: NDArray[np.int64], threshold: Threshold) -> Compared:

@@ -6,11 +6,13 @@ for whatever doubles leave undecided.
 """
 
 from abc import ABC, abstractmethod
+
 import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
 from sordino.numbers import Exact
+
 
 class AbstractShape(ABC):
     """An unnormalised symmetric log-concave density.

@@ -1,0 +1,58 @@
+"""Tests of a law that state their false-alarm rate: once in a billion runs."""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+FALSE_ALARM = 1e-9
+_LEAST_EXPECTED = 50
+
+
+def integers_follow(
+    draws: NDArray[np.int64],
+    mass: Callable[[NDArray[np.int64]], NDArray[np.float64]],
+    reach: int,
+) -> bool:
+    """Tell whether integers follow a law, by a chi-square test of about 100 cells.
+
+    Neighbouring points share a cell where the law is wide; cells with fewer than 50
+    expected draws are pooled, so that the chi-square law of the statistic holds far
+    into its own tail.
+    """
+    width = max(1, reach // 50)
+    points = np.arange(-reach, reach + 1)
+    cells = (points + reach) // width
+    expected = np.bincount(cells, mass(points)) * draws.size
+    inside = np.abs(draws) <= reach
+    observed = np.bincount((draws[inside] + reach) // width, minlength=expected.size)
+    wide = expected >= _LEAST_EXPECTED
+    kept, seen = expected[wide], observed[wide].astype(float)
+    pooled = draws.size - kept.sum(), draws.size - seen.sum()
+    if pooled[0] >= _LEAST_EXPECTED:
+        kept, seen = np.append(kept, pooled[0]), np.append(seen, pooled[1])
+    else:
+        kept[-1], seen[-1] = kept[-1] + pooled[0], seen[-1] + pooled[1]
+    statistic = float(((seen - kept) ** 2 / kept).sum())
+    return bool(stats.chi2.sf(statistic, kept.size - 1) > FALSE_ALARM)
+
+
+def reals_follow(draws: NDArray[np.float64], cdf: Callable[..., object]) -> bool:
+    """Tell whether reals follow a law, by a Kolmogorov-Smirnov test.
+
+    P[sqrt(n) D > x] <= 2 exp(-2 x**2) for every n (Massart).
+    """
+    ordered = np.sort(draws)
+    levels = np.asarray(cdf(ordered), dtype=float)
+    steps = np.arange(draws.size + 1) / draws.size
+    distance = max((steps[1:] - levels).max(), (levels - steps[:-1]).max())
+    return bool(2 * np.exp(-2 * draws.size * distance**2) > FALSE_ALARM)
+
+
+def alike(first: NDArray[np.int64], second: NDArray[np.int64]) -> bool:
+    """Tell whether two samples of small integers follow one law, by chi-square."""
+    size = int(max(first.max(), second.max())) + 1
+    table = np.array([np.bincount(x, minlength=size) for x in (first, second)], float)
+    table = table[:, table.sum(axis=0) > 0]
+    return bool(stats.chi2_contingency(table).pvalue > FALSE_ALARM)

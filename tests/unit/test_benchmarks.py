@@ -1,0 +1,109 @@
+"""The frame of the benchmarks: verdicts, absent peers, and fair turns."""
+
+import io
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from benchmarks.__main__ import rows, table
+from benchmarks.frame import Action, Figure, Measured, Race
+
+
+class Clock:
+    """CPU time that passes only when a stand-in works."""
+
+    now = 0.0
+
+    def work(self, seconds: float) -> Action:
+        """Return a stand-in that takes so long."""
+
+        def act() -> None:
+            self.now += seconds
+
+        return act
+
+
+@pytest.fixture(name="clock")
+def clock_of_the_frame(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """Put the frame on a clock of ours, so that its answers are exact."""
+    clock = Clock()
+    monkeypatch.setattr("benchmarks.frame.time.process_time", lambda: clock.now)
+    return clock
+
+
+def absent() -> Action:
+    """Stand for a peer that is not installed."""
+    raise ImportError
+
+
+def race(clock: Clock, **changes: Any) -> Race:
+    """Return a race that we lose by four to one, changed as told."""
+    fields: dict[str, Any] = {
+        "what": "work",
+        "ours": lambda: clock.work(0.004),
+        "peer": lambda: clock.work(0.001),
+        "against": "a peer",
+        "floor": 4.5,
+    }
+    return Race(**(fields | changes))
+
+
+@pytest.mark.parametrize(
+    ("changes", "verdict"),
+    [
+        ({}, "floor"),
+        ({"goal": 4.2}, "goal"),
+        ({"goal": 0.5}, "floor"),
+        ({"floor": 0.5}, "below floor"),
+        ({"better": "more"}, "below floor"),
+        ({"better": "more", "floor": 0.2}, "floor"),
+        ({"peer": absent}, "peer absent"),
+    ],
+)
+def test_a_race_gets_its_verdict(
+    clock: Clock, changes: dict[str, Any], verdict: str
+) -> None:
+    """Ours over the peer's must stay below, or the peer's over ours above."""
+    result = race(clock, **changes).measure()
+    assert result.verdict == verdict
+    assert (result.ratio is None) == (verdict == "peer absent")
+
+
+def test_the_ratio_is_that_of_the_work(clock: Clock) -> None:
+    """Each side is called often enough, and its time is that of one call."""
+    result = race(clock, items=4).measure()
+    assert result.ratio == pytest.approx(4)
+    assert (result.ours, result.peer) == ("1 ms", "a peer 250 us")
+
+
+def test_a_figure_has_a_ceiling() -> None:
+    """A number without a peer is held against its own limits."""
+    result = Figure(what="size", figure=lambda: 2.5, unit="x", floor=3).measure()
+    assert (result.ours, result.peer, result.verdict) == ("2.5 x", "", "floor")
+
+
+def test_the_table_says_what_an_absent_peer_leaves_open(clock: Clock) -> None:
+    """All columns are there, and an absent peer is named."""
+    results: list[Measured] = [
+        race(clock).measure(),
+        race(clock, peer=absent).measure(),
+    ]
+    console = Console(file=io.StringIO(), width=160)
+    console.print(table(results))
+    assert isinstance(console.file, io.StringIO)
+    text = console.file.getvalue()
+    for word in ("what", "ours", "peer", "ratio", "floor", "goal", "verdict"):
+        assert word in text
+    assert "a peer -" in text
+    assert "<= 4.5" in text
+    assert "peer absent" in text
+
+
+def test_every_file_brings_its_rows() -> None:
+    """Rows are found by file, and chosen by words."""
+    everything = [row.what for row in rows([])]
+    assert len(everything) == len(set(everything))
+    assert [row.what for row in rows(["import"])] == [
+        w for w in everything if "import" in w
+    ]
