@@ -12,7 +12,7 @@ from sordino.losses import concentrated, conversion, normal
 from sordino.losses.base import Guarantees
 from sordino.losses.law import Atoms, Law, mirrored
 from sordino.losses.points import ELEMENTARY, Floats, raised
-from sordino.losses.profile import Profile
+from sordino.losses.profile import Profile, symmetric
 from sordino.losses.root import crossing, least
 from sordino.numbers import Exact, ball, up
 
@@ -135,6 +135,11 @@ def zcdp_profile(rho: Exact | float, delta: Fraction) -> Profile:
     points = np.concatenate(([0.0], epsilon, grid))
     bounds = np.concatenate(([start], bound, direct))
     return Profile.of(points, raised(reserve + (1 - reserve) * bounds))
+
+
+def zcdp_laws(rho: Exact | float) -> tuple[Law, ...]:
+    """Return the law of the best known curve of all rho-zCDP releases."""
+    return (symmetric(zcdp_profile(rho, Fraction(0))),)
 
 
 def zcdp_advantage(rho: Exact) -> float:

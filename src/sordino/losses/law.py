@@ -45,6 +45,11 @@ class Law(ABC):
     def step(self) -> float:
         """Return a step such that all finite losses are its multiples, or 0."""
 
+    @property
+    @abstractmethod
+    def anchor(self) -> float:
+        """Return a loss of large mass that a grid should meet, or 0."""
+
     @abstractmethod
     def masses(self, edges: Floats) -> tuple[Floats, Floats]:
         """Return the masses of P and of Q in (-inf, e0), [e0, e1), ..., [en, inf].
@@ -67,6 +72,11 @@ class Atoms(Law):
     """The mass of P where Q has none."""
     step: float = 0.0
     margin: float = ELEMENTARY
+
+    @property
+    def anchor(self) -> float:
+        """Return the step."""
+        return self.step
 
     @property
     def span(self) -> tuple[float, float]:
@@ -96,6 +106,11 @@ class LaplaceLaw(Law):
     step: float = 0.0
 
     @property
+    def anchor(self) -> float:
+        """Return the loss that half of P has."""
+        return self.ratio
+
+    @property
     def span(self) -> tuple[float, float]:
         """Return the range of the loss, attained on both sides."""
         return -self.ratio, self.ratio
@@ -116,12 +131,65 @@ class LaplaceLaw(Law):
 
 @final
 @dataclass(frozen=True)
+class GeometricLaw(Law):
+    """Two-sided geometric noise moved by `shift`, `rate` = 1/scale.
+
+    The losses are (shift - 2j) rate for j = 0..shift; the first j + 1 of them have
+    P-mass 1 - a^(j + 1)/(1 + a) with a = exp(-rate), and together mass 1.
+    """
+
+    shift: int
+    rate: float
+    margin: float = 4 * ELEMENTARY
+
+    @property
+    def step(self) -> float:
+        """Return the lattice: every second multiple of the rate, or every one."""
+        return self.rate * (1 if self.shift % 2 else 2)
+
+    @property
+    def anchor(self) -> float:
+        """Return the step."""
+        return self.step
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """Return the range of the loss, attained on both sides."""
+        return -self.shift * self.rate, self.shift * self.rate
+
+    def masses(self, edges: Floats) -> tuple[Floats, Floats]:
+        """Return the masses from the closed tail, and Q by reflection.
+
+        An atom within rounding of an edge counts to the cell above it.
+        """
+        count = self._count(edges)
+        p_below = self._below(count)
+        # Q[L >= l] = P[L <= -l]: the atoms at and below -l
+        q_above = self._below(self.shift + 1 - count)
+        return cells(1 - p_below, p_below), cells(q_above, 1 - q_above)
+
+    def _count(self, edges: Floats) -> Floats:
+        """Return how many atoms lie at or above each edge."""
+        with np.errstate(invalid="ignore"):
+            place = (self.shift - edges / self.rate) / 2
+        return np.clip(np.floor(place + 1e-9) + 1, 0, self.shift + 1)
+
+    def _below(self, count: Floats) -> Floats:
+        """Return the mass of P on all but the `count` greatest losses."""
+        a = np.exp(-self.rate)
+        mass = np.exp(-self.rate * count) / (1 + a)
+        return np.where(count <= 0, 1.0, np.where(count > self.shift, 0.0, mass))
+
+
+@final
+@dataclass(frozen=True)
 class GaussianLaw(Law):
     """N(mu, 1) against N(0, 1): the loss is N(mu^2/2, mu^2) under P."""
 
     mu: float
     margin: float = 1e-12
     step: float = 0.0
+    anchor: float = 0.0
 
     @property
     def span(self) -> tuple[float, float]:
@@ -173,6 +241,11 @@ class Moved(Law):
         """Return the step, which only an unmoved law keeps."""
         return self.base.step if self.shift == 0 else 0.0
 
+    @property
+    def anchor(self) -> float:
+        """Return the anchor of an unmoved law."""
+        return self.base.anchor if self.shift == 0 else 0.0
+
     def masses(self, edges: Floats) -> tuple[Floats, Floats]:
         """Return the masses of the moved law."""
         p, q = self.base.masses(edges - self.shift)
@@ -193,6 +266,7 @@ class Sampled(Law):
     base: Law
     rate: float
     step: float = 0.0
+    anchor: float = 0.0
 
     @property
     def margin(self) -> float:
@@ -219,6 +293,7 @@ class SampledAdding(Law):
     base: Law
     rate: float
     step: float = 0.0
+    anchor: float = 0.0
 
     @property
     def margin(self) -> float:
@@ -244,6 +319,7 @@ class Mixed(Law):
 
     parts: tuple[tuple[float, Law], ...]
     step: float = 0.0
+    anchor: float = 0.0
 
     @property
     def margin(self) -> float:

@@ -1,0 +1,195 @@
+"""Several releases together: the headlines add exactly, the curves convolve.
+
+Losses of one closed family fold into one (Gaussians by mu squared, zCDP by rho); what
+remains is kept as parts, and its curve is computed when it is first asked for.
+
+>>> from sordino.losses.closed import PureDP
+>>> tenth = PureDP("0.1") * 10
+>>> tenth.epsilon, tenth.epsilon_at(1e-6) < 1
+(Fraction(1, 1), True)
+"""
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, TypeAlias, final
+
+from sordino.losses.base import NOTHING, Guarantees, Loss
+from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
+from sordino.losses.law import Law
+from sordino.losses.pld import Convolution
+from sordino.losses.profile import Profile, symmetric
+from sordino.losses.reserved import ReservedLoss
+from sordino.losses.tabled import TabledLoss
+from sordino.numbers import Exact, sqrt, total
+
+Counts: TypeAlias = dict[Loss, int]
+"""Losses and how often each occurs."""
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Composition(TabledLoss):
+    """Losses of independent releases and how often each occurs, in any order."""
+
+    parts: tuple[tuple[Loss, int], ...]
+
+    @cached_property
+    def guarantees(self) -> Guarantees:
+        """Return the sums of the parts: epsilon, delta, rho, and mu by squares."""
+        known = [(part.guarantees, times) for part, times in self.parts]
+        reserve = sum((g.delta * times for g, times in known), Fraction(0))
+        return Guarantees(
+            total(*(_times(g.epsilon, times) for g, times in known)),
+            min(reserve, Fraction(1)),
+            total(*(_times(g.rho, times) for g, times in known)),
+            _root(total(*(_times(g.mu, times, 2) for g, times in known))),
+        )
+
+    @property
+    def epsilon(self) -> Exact | float:
+        """Return the sum of the epsilons."""
+        return self.guarantees.epsilon
+
+    @property
+    def delta(self) -> Fraction:
+        """Return the sum of the reserve deltas."""
+        return self.guarantees.delta
+
+    @property
+    def rho(self) -> Exact | float:
+        """Return the sum of the rhos."""
+        return self.guarantees.rho
+
+    @property
+    def mu(self) -> Exact | float:
+        """Return the root of the sum of the squared mus."""
+        return self.guarantees.mu
+
+    @cached_property
+    def convolutions(self) -> tuple[Convolution, ...]:
+        """Return the sums of losses, in each direction that differs."""
+        laws = [(part.laws(), times) for part, times in self.parts]
+        sides = max(len(found) for found, _ in laws)
+        return tuple(
+            Convolution(tuple((found[side % len(found)], times) for found, times in laws))
+            for side in range(sides)
+        )
+
+    @cached_property
+    def tables(self) -> dict[float, Profile]:
+        """Return the profiles computed so far."""
+        return {}
+
+    def laws(self) -> tuple[Law, ...]:
+        """Return the law of the sum, from its profile."""
+        return (symmetric(self.profile()),)
+
+    def __eq__(self, other: object) -> bool:
+        """Compare as a collection of parts."""
+        return isinstance(other, Composition) and dict(self.parts) == dict(other.parts)
+
+    def __hash__(self) -> int:
+        """Agree with equality."""
+        return hash(frozenset(self.parts))
+
+    def __repr__(self) -> str:
+        """Show the parts as a sum."""
+        shown = [f"{p!r} * {n}" if n > 1 else repr(p) for p, n in self.parts[:4]]
+        more = len(self.parts) - len(shown)
+        return " + ".join(shown) + (f" + ... ({more} more)" if more else "")
+
+
+def composed(losses: Iterable[Loss]) -> Loss:
+    """Return the loss of all releases together, folded where a closed form exists."""
+    counts: Counts = {}
+    for loss in losses:
+        counts[loss] = counts.get(loss, 0) + 1
+    return _folded(counts)
+
+
+def repeated(loss: Loss, times: int) -> Loss:
+    """Return the loss of several releases of the same loss."""
+    return _folded({loss: times})
+
+
+def _folded(counts: Counts) -> Loss:
+    """Fold the closed families and set the reserves apart."""
+    given = {loss: n for loss, n in counts.items() if n and loss.guarantees != NOTHING}
+    if len(given) == 1 and 1 in given.values():
+        return next(iter(given))
+    parts: Counts = {}
+    reserves: dict[Fraction, int] = {}
+    for loss, times in given.items():
+        _spread(loss, times, parts, reserves)
+    families: dict[type[Loss], Counts] = {}
+    for part in [part for part in parts if type(part) in _FOLDS]:
+        families.setdefault(type(part), {})[part] = parts.pop(part)
+    for family, group in families.items():
+        parts[_FOLDS[family](group)] = 1
+    base = _joined(parts)
+    return ReservedLoss(base, tuple(reserves.items())) if reserves else base
+
+
+def _spread(
+    loss: Loss, times: int, parts: Counts, reserves: dict[Fraction, int]
+) -> None:
+    """Add a loss to the parts; what is a loss beside a reserve comes apart.
+
+    (epsilon, delta)-DP is dominated by a breach of chance delta, else epsilon-DP, and
+    delta-approximate zCDP is so by definition.
+    """
+    match loss:
+        case Composition():
+            for part, count in loss.parts:
+                parts[part] = parts.get(part, 0) + count * times
+        case ReservedLoss():
+            _spread(loss.base, times, parts, reserves)
+            for delta, count in loss.reserves:
+                reserves[delta] = reserves.get(delta, 0) + count * times
+        case ApproxDP() | ApproxZCDP() if loss.delta > 0:
+            reserves[loss.delta] = reserves.get(loss.delta, 0) + times
+            pure = isinstance(loss, ApproxDP)
+            base = PureDP(loss.epsilon) if pure else ZCDP(loss.rho)
+            _spread(base, times, parts, reserves)
+        case _ if loss.guarantees != NOTHING:
+            parts[loss] = parts.get(loss, 0) + times
+
+
+def _joined(parts: Counts) -> Loss:
+    """Return the only part, or a composition, or nothing."""
+    if not parts:
+        return PureDP(0)
+    ((first, times), *rest) = parts.items()
+    return first if times == 1 and not rest else Composition(tuple(parts.items()))
+
+
+def _fold_gaussian(group: dict[Any, int]) -> Loss:
+    """Fold by mu squared: the product of normal pairs is one normal pair."""
+    squares = (_times(part.mu, times, 2) for part, times in group.items())
+    return GaussianDP(_root(total(*squares)))
+
+
+def _fold_zcdp(group: dict[Any, int]) -> Loss:
+    """Fold by rho (Bun and Steinke 2016)."""
+    return ZCDP(total(*(_times(part.rho, times) for part, times in group.items())))
+
+
+_FOLDS: dict[type[Loss], Callable[[dict[Any, int]], Loss]] = {
+    GaussianDP: _fold_gaussian,
+    ZCDP: _fold_zcdp,
+}
+
+
+def _times(value: Exact | float, times: int, power: int = 1) -> Exact | float:
+    """Return times value^power, infinite where value is."""
+    if isinstance(value, float):
+        return math.inf
+    return value**power * Fraction(times)
+
+
+def _root(value: Exact | float) -> Exact | float:
+    """Return the square root, infinite where value is."""
+    return math.inf if isinstance(value, float) else sqrt(value)

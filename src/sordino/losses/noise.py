@@ -1,0 +1,249 @@
+"""Losses of noise, each with its own tight curve beside an exact headline.
+
+>>> LaplaceLoss("0.1").epsilon, LaplaceLoss("0.1").advantage() < 0.04878
+(Fraction(1, 10), True)
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+
+from sordino import _validate
+from sordino.losses import conversion, forms
+from sordino.losses.base import Guarantees, Loss
+from sordino.losses.law import Atoms, GeometricLaw, LaplaceLaw, Law, DEPTH, REACH
+from sordino.losses.pld import Convolution
+from sordino.losses.points import ELEMENTARY, Floats
+from sordino.losses.profile import Profile
+from sordino.losses.tabled import TabledLoss
+from sordino.numbers import Exact, distance, positive, sqrt, up
+
+_MOST_ATOMS = 1 << 18
+
+
+@final
+@dataclass(frozen=True)
+class LaplaceLoss(Loss):
+    """Laplace noise on one number: `epsilon` is the shift over the scale."""
+
+    epsilon: Exact | float
+
+    def __init__(self, epsilon: Any) -> None:
+        """Read the ratio of shift and scale exactly."""
+        object.__setattr__(self, "epsilon", distance(epsilon=epsilon))
+
+    @property
+    def rho(self) -> Exact | float:
+        """Return the exact zCDP parameter, rounded up."""
+        return conversion.laplace_to_rho(self.epsilon)
+
+    @property
+    def guarantees(self) -> Guarantees:
+        """Return epsilon, its own rho, and the mu of its epsilon."""
+        mu = conversion.pure_to_mu(self.epsilon)
+        return Guarantees(self.epsilon, Fraction(0), self.rho, mu)
+
+    def laws(self) -> tuple[Law, ...]:
+        """Return the law with atoms at both ends and an exponential between."""
+        ratio = up(self.epsilon)
+        if ratio == 0 or math.isinf(ratio):
+            return (forms.response(self.epsilon, Fraction(0)),)
+        return (LaplaceLaw(ratio),)
+
+    def _delta(self, epsilon: Floats) -> Floats:
+        """Return 1 - exp((e - ratio) / 2) below the ratio."""
+        ratio = up(self.epsilon)
+        if math.isinf(ratio):
+            return np.ones_like(epsilon)
+        gap = np.minimum(epsilon - ratio, 0.0) / 2
+        return -np.expm1(gap) * (1 + ELEMENTARY)
+
+    def _epsilon(self, delta: Floats) -> Floats:
+        """Return ratio + 2 ln(1 - delta)."""
+        ratio = up(self.epsilon)
+        with np.errstate(divide="ignore"):
+            found = ratio + 2 * np.log1p(-delta) * (1 - ELEMENTARY)
+        return np.where(delta > 0, found + ELEMENTARY * abs(min(ratio, 1e300)), ratio)
+
+    def _tpr(self, alpha: Floats) -> Floats:
+        return 1 - self._miss(alpha) if math.isinf(up(self.epsilon)) else self._hit(alpha)
+
+    def _beta(self, alpha: Floats) -> Floats:
+        return self._miss(alpha)
+
+    def _hit(self, alpha: Floats) -> Floats:
+        """Return exp(ratio) alpha, then 1 - exp(-ratio)/(4 alpha), then the mirror."""
+        ratio = up(self.epsilon)
+        growth = math.exp(min(ratio, 700.0)) * (1 + ELEMENTARY * (1 + ratio / 24))
+        first = growth * alpha if ratio <= 700 else np.where(alpha > 0, 1.0, 0.0)
+        return np.minimum(first, 1 - self._miss(alpha))
+
+    def _miss(self, alpha: Floats) -> Floats:
+        """Return the false negative rate, from the closed form of the curve."""
+        ratio = up(self.epsilon)
+        shrink = math.exp(-ratio) * (1 - ELEMENTARY * (1 + min(ratio, 1e3) / 24))
+        growth = math.exp(min(ratio, 700.0)) * (1 + ELEMENTARY * (1 + ratio / 24))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            middle = np.where(shrink > 0, shrink / (4 * alpha), 0.0) * (1 - ELEMENTARY)
+        low, high = 1 - growth * alpha, shrink * (1 - alpha)
+        if math.isinf(ratio):
+            return np.zeros_like(alpha)
+        found = np.where(alpha >= 0.5, high, middle)
+        return np.where(2 * alpha <= shrink, np.maximum(low, 0.0), np.maximum(found, 0.0))
+
+
+@final
+@dataclass(frozen=True)
+class GeometricLoss(TabledLoss):
+    """Two-sided geometric noise (discrete Laplace) on one integer."""
+
+    shift: int
+    scale: Exact
+
+    def __init__(self, shift: Any, scale: Any) -> None:
+        """Read the distance of the answers and the scale of the noise exactly."""
+        object.__setattr__(self, "shift", _validate.integer(shift=shift, least=0))
+        object.__setattr__(self, "scale", positive(scale=scale))
+
+    @property
+    def epsilon(self) -> Exact:
+        """Return shift / scale."""
+        return Fraction(self.shift) / self.scale
+
+    @property
+    def guarantees(self) -> Guarantees:
+        """Return epsilon, its own rho, and the mu of its epsilon."""
+        rho = conversion.geometric_to_rho(self.shift, self.scale)
+        mu = conversion.pure_to_mu(self.epsilon)
+        return Guarantees(self.epsilon, Fraction(0), rho, mu)
+
+    def laws(self) -> tuple[Law, ...]:
+        """Return the law of losses two steps of 1 / scale apart."""
+        if self.shift == 0:
+            return (forms.response(Fraction(0), Fraction(0)),)
+        return (GeometricLaw(self.shift, up(1 / self.scale)),)
+
+    @cached_property
+    def convolutions(self) -> tuple[Convolution, ...]:
+        """Return the law alone."""
+        return (Convolution(((self.laws()[0], 1),)),)
+
+    @cached_property
+    def tables(self) -> dict[float, Profile]:
+        """Return the profiles computed so far."""
+        return {}
+
+
+@final
+@dataclass(frozen=True)
+class DiscreteGaussianLoss(TabledLoss):
+    """Discrete Gaussian noise on one integer, with its exact curve.
+
+    The curve is not that of a Gaussian of the same ratio: on a lattice it is worse.
+    """
+
+    shift: int
+    variance: Exact
+
+    def __init__(self, shift: Any, variance: Any) -> None:
+        """Read the distance of the answers and the variance parameter exactly."""
+        object.__setattr__(self, "shift", _validate.integer(shift=shift, least=0))
+        object.__setattr__(self, "variance", positive(variance=variance))
+
+    @property
+    def rho(self) -> Exact:
+        """Return shift^2 / (2 variance)."""
+        return Fraction(self.shift**2, 2) / self.variance
+
+    @property
+    def guarantees(self) -> Guarantees:
+        """Return rho; a discrete Gaussian is not mu-GDP for mu = sqrt(2 rho)."""
+        nothing = Fraction(0) if self.shift == 0 else math.inf
+        return Guarantees(nothing, Fraction(0), self.rho, nothing)
+
+    def laws(self) -> tuple[Law, ...]:
+        """Return the lattice of losses; for very wide noise the curve of rho."""
+        if self.shift == 0:
+            return (forms.response(Fraction(0), Fraction(0)),)
+        if up(sqrt(self.variance)) * (DEPTH + REACH) > _MOST_ATOMS:
+            return forms.zcdp_laws(self.rho)
+        return (self._lattice(),)
+
+    def _lattice(self) -> Law:
+        """Return (2 d x - d^2) / (2 variance) at integers x, with its masses."""
+        variance, d = up(self.variance), self.shift
+        sigma = math.sqrt(variance)
+        x = np.arange(math.floor(-DEPTH * sigma), math.ceil(REACH * sigma) + d + 1)
+        wide = x.astype(np.longdouble)
+        p = np.exp(-((wide - d) ** 2) / (2 * np.longdouble(variance)))
+        q = np.exp(-(wide**2) / (2 * np.longdouble(variance)))
+        reach = np.arange(-math.ceil(40 * sigma) - 1, math.ceil(40 * sigma) + 2)
+        weight = np.exp(-(reach.astype(np.longdouble) ** 2) / (2 * np.longdouble(variance)))
+        whole = weight.sum()
+        unit = d * (1 if d % 2 else 2) / (2 * variance)
+        losses = ((2 * x - d) * d) / (2 * variance)
+        beyond = float(np.exp(-(np.longdouble(x[-1] - d) ** 2) / (2 * np.longdouble(variance))))
+        return Atoms(
+            losses,
+            (p / whole).astype(np.float64),
+            (q / whole).astype(np.float64),
+            beyond,
+            unit,
+            1e-14,
+        )
+
+    @cached_property
+    def convolutions(self) -> tuple[Convolution, ...]:
+        """Return the law alone."""
+        return (Convolution(((self.laws()[0], 1),)),)
+
+    @cached_property
+    def tables(self) -> dict[float, Profile]:
+        """Return the profiles computed so far."""
+        return {}
+
+
+@final
+@dataclass(frozen=True)
+class RandomizedResponseLoss(TabledLoss):
+    """The truth with odds exp(epsilon) against each of the other categories."""
+
+    epsilon: Exact | float
+    categories: int
+
+    def __init__(self, epsilon: Any, categories: Any = 2) -> None:
+        """Read the parameters exactly."""
+        object.__setattr__(self, "epsilon", distance(epsilon=epsilon))
+        count = _validate.integer(categories=categories, least=2)
+        object.__setattr__(self, "categories", count)
+
+    @property
+    def guarantees(self) -> Guarantees:
+        """Return epsilon, and the rho and mu that it implies."""
+        return forms.pure_guarantees(self.epsilon, Fraction(0))
+
+    def laws(self) -> tuple[Law, ...]:
+        """Return epsilon for the truth, minus epsilon for the other's, 0 for the rest."""
+        most = up(self.epsilon)
+        if most == 0 or math.isinf(most):
+            return (forms.response(self.epsilon, Fraction(0)),)
+        lie = math.exp(-most) / (1 + (self.categories - 1) * math.exp(-most))
+        masses = np.array([lie, (self.categories - 2) * lie, lie * math.exp(most)])
+        if most > 500:
+            masses[-1] = 1.0
+        losses = np.array([-most, 0.0, most])
+        return (Atoms(losses, masses, masses[::-1].copy(), 0.0, most),)
+
+    @cached_property
+    def convolutions(self) -> tuple[Convolution, ...]:
+        """Return the law alone."""
+        return (Convolution(((self.laws()[0], 1),)),)
+
+    @cached_property
+    def tables(self) -> dict[float, Profile]:
+        """Return the profiles computed so far."""
+        return {}

@@ -1,0 +1,71 @@
+"""A release computed on a Poisson sample: each privacy unit is kept with chance q.
+
+Removing a unit compares (1-q) Q + q P with Q; adding one compares P with (1-q) P + q Q.
+The two curves differ, and both are kept (Zhu, Dong and Wang 2022).
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, final
+
+from flint import ctx
+
+from sordino.losses import conversion
+from sordino.losses.base import Guarantees, Loss
+from sordino.losses.closed import PureDP
+from sordino.losses.law import Law, Sampled, SampledAdding
+from sordino.losses.pld import Convolution
+from sordino.losses.profile import Profile
+from sordino.losses.tabled import TabledLoss
+from sordino.numbers import Exact, ball, probability, up
+
+
+@final
+@dataclass(frozen=True)
+class SubsampledLoss(TabledLoss):
+    """The loss of one release on a Poisson sample, by both directions."""
+
+    base: Loss
+    rate: Fraction
+
+    @cached_property
+    def epsilon(self) -> Exact | float:
+        """Return ln(1 + q (exp(epsilon) - 1)), rounded up."""
+        whole = self.base.guarantees.epsilon
+        if isinstance(whole, float):
+            return math.inf
+        with ctx.workprec(192):
+            top = up((ball(self.rate) * ball(whole).expm1()).log1p())
+        return min(whole, Fraction(top)) if math.isfinite(top) else whole
+
+    @property
+    def guarantees(self) -> Guarantees:
+        """Return the amplified epsilon beside q delta, and what epsilon implies."""
+        rho = conversion.pure_to_rho(self.epsilon)
+        mu = conversion.pure_to_mu(self.epsilon)
+        return Guarantees(self.epsilon, self.rate * self.base.guarantees.delta, rho, mu)
+
+    def laws(self) -> tuple[Law, ...]:
+        """Return the law of removing a unit, and of adding one."""
+        found, rate = self.base.laws(), up(self.rate)
+        return Sampled(found[0], rate), SampledAdding(found[-1], rate)
+
+    @cached_property
+    def convolutions(self) -> tuple[Convolution, ...]:
+        """Return each direction alone."""
+        return tuple(Convolution(((law, 1),)) for law in self.laws())
+
+    @cached_property
+    def tables(self) -> dict[float, Profile]:
+        """Return the profiles computed so far."""
+        return {}
+
+
+def subsampled(loss: Loss, q: Any) -> Loss:
+    """Return the loss on a Poisson sample of rate q."""
+    rate = probability(q=q)
+    if rate == 0:
+        return PureDP(0)
+    return loss if rate == 1 else SubsampledLoss(loss, rate)

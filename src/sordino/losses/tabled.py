@@ -1,0 +1,93 @@
+"""Losses whose curve is a table of bounds, made when first asked and then kept."""
+
+from abc import abstractmethod
+from collections.abc import Iterable
+
+import numpy as np
+
+from sordino.losses.base import Loss
+from sordino.losses.pld import DEPTHS, Convolution
+from sordino.losses.points import Floats
+from sordino.losses.profile import Profile
+from sordino.numbers import up
+
+_CENTRE = 4.0
+"""The tilt that is asked first: it serves deltas from 0.1 to 1e-14."""
+
+
+class TabledLoss(Loss):
+    """A loss answered from profiles of its directions, at the depths it is asked for."""
+
+    @property
+    @abstractmethod
+    def convolutions(self) -> tuple[Convolution, ...]:
+        """Return the sums of losses, one for each direction."""
+
+    @property
+    @abstractmethod
+    def tables(self) -> dict[float, Profile]:
+        """Return the profiles computed so far, by depth."""
+
+    def profile(self, depth: float = _CENTRE) -> Profile:
+        """Return bounds on the greater delta of the directions and the headline."""
+        if depth not in self.tables:
+            sides = [sums.profile(depth) for sums in self.convolutions]
+            self.tables[depth] = self._capped(_greater(sides))
+        return self.tables[depth]
+
+    def _capped(self, profile: Profile) -> Profile:
+        """Return the profile with the point of the headline (epsilon, delta)."""
+        known = self.guarantees
+        if isinstance(known.epsilon, float):
+            return profile
+        most, reserve = up(known.epsilon), up(known.delta)
+        before = profile.epsilon < most
+        return Profile(
+            np.append(profile.epsilon[before], most),
+            np.append(np.maximum(profile.delta[before], reserve), reserve)
+            if before.any()
+            else np.array([reserve]),
+        )
+
+    def _delta(self, epsilon: Floats) -> Floats:
+        found = self.profile().delta_at(epsilon)
+        for depth in _depths(found, found > 0):
+            found = np.minimum(found, self.profile(depth).delta_at(epsilon))
+        return found
+
+    def _epsilon(self, delta: Floats) -> Floats:
+        depths = _depths(delta, delta > 0) or [_CENTRE]
+        return np.min([self.profile(d).epsilon_at(delta) for d in depths], axis=0)
+
+    def _tpr(self, alpha: Floats) -> Floats:
+        return np.min([p.rates(alpha)[0] for p in self._near(alpha)], axis=0)
+
+    def _beta(self, alpha: Floats) -> Floats:
+        return np.max([p.rates(alpha)[1] for p in self._near(alpha)], axis=0)
+
+    def _near(self, alpha: Floats) -> list[Profile]:
+        """Return the profiles that are sharp at false positive rates."""
+        rates = np.minimum(alpha, 1 - alpha)
+        return [self.profile(d) for d in _depths(rates, rates > 0) or [_CENTRE]]
+
+
+def _depths(values: Floats, asked: np.ndarray) -> list[float]:
+    """Return the depths that serve small probabilities best."""
+    wanted = np.sqrt(-2 * np.log(np.clip(values[asked], 1e-300, 1.0)))
+    nearest = np.abs(wanted[:, None] - np.array(DEPTHS)).argmin(axis=1)
+    return [DEPTHS[index] for index in sorted(set(nearest.tolist()))]
+
+
+def _greater(sides: Iterable[Profile]) -> Profile:
+    """Return the greater of two profiles at the points of both.
+
+    The greater of two convex functions is convex: chords between its points bound it.
+    """
+    first, *rest = sides
+    if not rest:
+        return first
+    (second,) = rest
+    points = np.union1d(first.epsilon, second.epsilon)
+    bounds = np.maximum(first.delta_at(points), second.delta_at(points))
+    return Profile(points, bounds)
+
