@@ -18,17 +18,14 @@ from numpy.typing import NDArray
 
 from sordino.numbers import down, floor_log2, up
 from sordino.sampling.bits import Source
-<<<<<<< HEAD
 from sordino.sampling.blocks import (
     BLOCKS_LOG2,
+    SLICE,
     BlockTable,
     Draws,
     Point,
     block_table,
 )
-=======
-from sordino.sampling.blocks import BLOCKS_LOG2, SLICE, BlockTable, Point, block_table
->>>>>>> main
 from sordino.sampling.certified import Uniform
 from sordino.sampling.sampler import AbstractSampler, Compared, Threshold
 from sordino.sampling.shape import AbstractFamily, AbstractShape
@@ -73,7 +70,6 @@ class FloatFormat:
             magnitude = self.largest
         return magnitude if count >= 0 else -magnitude
 
-<<<<<<< HEAD
     def rounded(self, value: Fraction) -> float:
         """Return the nearest float to a rational, ties to even, saturating at the ends.
 
@@ -85,7 +81,7 @@ class FloatFormat:
         unit = max(size - self.precision - 3, self.least - 3)
         count, rest = divmod(value / Fraction(2) ** unit, 1)
         return self.nearest(2 * int(count) + bool(rest), unit - 1)
-=======
+
     def narrowed(
         self, low: NDArray[np.float64], high: NDArray[np.float64]
     ) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
@@ -100,7 +96,6 @@ class FloatFormat:
         low = np.clip(np.nextafter(low, -np.inf), -bound, bound)
         high = np.clip(np.nextafter(high, np.inf), -bound, bound)
         return low.astype(self.dtype), high.astype(self.dtype)
->>>>>>> main
 
 
 F64: Final = FloatFormat(np.float64, 53, -1074, float(np.finfo(np.float64).max))
@@ -183,25 +178,6 @@ class FloatSampler(AbstractSampler):
     ) -> Draws:
         """Round one chunk where doubles suffice, the rest exactly; return its draws."""
         draws = self.table.draw(values.size, bits)
-<<<<<<< HEAD
-        if self._is_safe:
-            head = draws.block.astype(np.int64)
-            head <<= _HEAD
-            head += (draws.place >> np.uint64(_TAIL)).view(np.int64)
-            tail = (draws.place & np.uint64(_LOW)).view(np.int64)
-            with np.errstate(over="ignore", invalid="ignore"):
-                low, high = self._enclosed(values, head, tail)
-                if self.target is F32:
-                    low, high = np.nextafter(low, -np.inf), np.nextafter(high, np.inf)
-                sums[:] = low
-                undecided = np.flatnonzero(sums != high.astype(self.target.dtype))
-            # Beyond the largest f32 a double is still finite, and became infinite here.
-            np.clip(sums, -self.target.largest, self.target.largest, out=sums)
-        else:
-            undecided = np.arange(values.size)
-        for i in {*undecided.tolist(), *draws.exact}:
-            point = draws.exact.get(i) or self._point(draws, i, bits)
-=======
         undecided = list(range(values.size)) if not self._is_safe else []
         for begin in range(0, values.size if self._is_safe else 0, SLICE):
             part = slice(begin, begin + SLICE)
@@ -210,11 +186,7 @@ class FloatSampler(AbstractSampler):
             )
             undecided += (open_ + begin).tolist()
         for i in {*undecided, *draws.exact}:
-            point = draws.exact.get(i) or Point(
-                int(draws.block[i]),
-                Uniform(bits, int(draws.place[i]), _WORD, self.table.depth),
-            )
->>>>>>> main
+            point = draws.exact.get(i) or self._point(draws, i, bits)
             sums[i] = self._rounded(float(values[i]), point)
             draws.exact[i] = point
         return draws
