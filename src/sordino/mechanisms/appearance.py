@@ -1,0 +1,57 @@
+"""The chance that a key nobody else has appears in a thresholded release.
+
+One new key passes with chance p, the inclusive tail P[Z >= T - linf]; the chance that
+any of l0 of them does is 1 - (1 - p)**l0, computed in logarithms and rounded up by at
+most one step of a double.
+"""
+
+import math
+from fractions import Fraction
+from functools import lru_cache
+
+from flint import arb, ctx
+
+from sordino.distributions.base import AbstractLaw
+from sordino.numbers import Exact, ball, fraction, up
+
+_PRECISION = 96
+_FINE = 256
+
+
+@lru_cache(maxsize=1024)
+def any_passes(law: AbstractLaw, gap: Fraction, keys: int) -> Fraction:
+    """Return 1 - (1 - P[Z >= gap])**keys as the double above, or the one after it."""
+    precision = _PRECISION
+    while True:
+        with ctx.workprec(precision):
+            chance = _any(law, gap, keys)
+            low, high = max(up(chance.lower()), 0.0), up(chance.upper())
+        if high <= math.nextafter(low, math.inf):
+            return Fraction(min(high, 1.0))
+        precision *= 2
+
+
+def _any(law: AbstractLaw, gap: Fraction, keys: int) -> arb:
+    """Enclose the chance, from whichever of p and 1 - p is small."""
+    stays = (-law.at_least(gap)).log1p() if gap > 0 else law.above(-gap).log()
+    chance = -(keys * stays).expm1()
+    return chance if chance.is_finite() else arb(1)
+
+
+def each_passes(delta: Fraction, keys: int) -> Fraction:
+    """Return the greatest p for which 1 - (1 - p)**keys is at most delta, rounded down.
+
+    >>> float(each_passes(Fraction(3, 4), 2))
+    0.5
+    """
+    with ctx.workprec(_FINE):
+        stays = (-ball(delta)).log1p() / keys
+        return fraction((-stays.expm1()).lower()) if delta < 1 else Fraction(1)
+
+
+def rational(value: Exact) -> Fraction:
+    """Return a rational that is not below a root, and above it by one part in 2**250."""
+    if isinstance(value, Fraction):
+        return value
+    with ctx.workprec(_FINE):
+        return fraction(ball(value).upper())

@@ -1,0 +1,210 @@
+"""Thresholded releases: noise each value of a map, keep what reaches the threshold.
+
+For a map whose keys are themselves private. A key that one person alone contributes
+must not appear, so it has to pass a threshold that its value plus noise seldom reaches;
+how seldom is delta (docs/proofs/thresholds.md).
+"""
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sordino import _validate
+from sordino.distributions.base import AbstractLaw
+from sordino.errors import InvalidParameter
+from sordino.mechanisms import change
+from sordino.mechanisms.appearance import any_passes, each_passes, rational
+from sordino.mechanisms.base import COARSEST_GRID, FINEST_GRID, AbstractMechanism
+from sordino.mechanisms.carrier import AbstractCarrier, FloatCarrier, IntegerCarrier
+from sordino.mechanisms.change import Change, Norm
+from sordino.mechanisms.domain import (
+    FLOATS,
+    INTEGERS,
+    MapDomain,
+    NumberDomain,
+    float_format,
+)
+from sordino.mechanisms.maps import opened_map
+from sordino.numbers import Exact, exact, up
+from sordino.sampling.bits import Bits
+from sordino.sampling.sampler import Threshold
+
+_HALF = Fraction(1, 2)
+
+
+class AbstractThresholdMechanism(AbstractMechanism):
+    """Add noise to the values of a map and keep the keys that reach a threshold.
+
+    A positive threshold T keeps a key when value + noise >= T, a negative one, as in a
+    mirror, when value + noise <= T; the exact sum decides, before any rounding or
+    saturation. A value of 0 counts as absent: its key gets no noise and never passes.
+    The keys kept come in their canonical order, whatever order they were given in.
+    """
+
+    threshold: Fraction
+    dtype: str
+    granularity: int | None
+
+    @property
+    @abstractmethod
+    def norm(self) -> Norm:
+        """Return the norm in which the whole change of a map is stated."""
+
+    @property
+    def values(self) -> NumberDomain:
+        """Return the domain of the values of a map."""
+        return NumberDomain(self.dtype)
+
+    @property
+    def input_domain(self) -> MapDomain:
+        """Return maps from keys to numbers of the dtype."""
+        return MapDomain(self.values)
+
+    @property
+    def law(self) -> AbstractLaw:
+        """Return the law of the noise on the integers, the grid or the reals."""
+        return self.noise.law(self._grid)
+
+    @cached_property
+    def carrier(self) -> AbstractCarrier:
+        """Return what adds the noise to values and compares the sums."""
+        if self.values.is_integer:
+            return IntegerCarrier(self.values, self.noise.integers())
+        sampler = self.noise.floats(self.granularity, float_format(self.dtype))
+        return FloatCarrier(self.values, sampler, self.granularity)
+
+    def __call__(self, value: Any) -> Any:
+        """Return the keys that pass, with their noisy values, in the kind of map given.
+
+        For any order of the same keys and values the answer has the same law, and its
+        order is that of the keys alone.
+        """
+        given = opened_map(value)
+        rows, answers = self.carrier.passing(given.values, self._rule, Bits())
+        order = given.keys.order(rows)
+        return given.close(rows[order], answers[order])
+
+    def change(self, d_in: Any) -> Change:
+        """Return a distance tightened, the rounding to the grid included."""
+        integer = self.values.is_integer
+        return change.read(d_in, self.norm, self._unit, integer=integer)
+
+    def delta(self, apart: Change) -> Fraction:
+        """Return the chance that any key of a change appears though only one map has it.
+
+        For any l0 keys of size at most linf: 1 - (1 - p)**l0 with the inclusive tail
+        p = P[Z >= |T| - linf], which is exact also where linf reaches the threshold.
+        """
+        if apart.l0 == 0:
+            return Fraction(0)
+        if isinstance(apart.linf, float) or isinstance(apart.l0, float):
+            return Fraction(1)
+        return any_passes(self.law, self._gap(apart), apart.l0)
+
+    @property
+    def _rule(self) -> Threshold:
+        """Return what exact sums are compared with."""
+        return Threshold(self.threshold, self.threshold > 0)
+
+    @property
+    def _grid(self) -> int | None:
+        """Return the exponent of the grid of the noise, None for the reals."""
+        return 0 if self.values.is_integer else self.granularity
+
+    @property
+    def _unit(self) -> Fraction | None:
+        """Return the step of the grid of the noise."""
+        return None if self._grid is None else Fraction(2) ** self._grid
+
+    def _gap(self, apart: Change) -> Fraction:
+        """Return how far noise must carry the largest new value to pass.
+
+        On a grid that is from multiple to multiple. A threshold off the grid is priced
+        at the nearest multiple: at most one step below what sums really have to reach.
+        """
+        linf = apart.linf
+        assert not isinstance(linf, float)  # noqa: S101 delta asked before
+        level = abs(self.threshold)
+        if self._unit is not None:
+            level = math.floor(level / self._unit + _HALF) * self._unit
+        return level - rational(linf)
+
+
+def set_threshold_fields(
+    mechanism: AbstractThresholdMechanism,
+    threshold: Any,
+    dtype: str,
+    granularity: int | None,
+    **parameter: Exact,
+) -> None:
+    """Check and set the fields of a frozen thresholded mechanism."""
+    values = NumberDomain(_validate.choice((*FLOATS, *INTEGERS), dtype=dtype))
+    if granularity is not None:
+        granularity = _grid_of(granularity, values)
+    level = threshold_of(threshold, values)
+    fields = {"threshold": level, "dtype": dtype, "granularity": granularity}
+    vars(mechanism).update(parameter, **fields)
+    if values.is_integer:
+        mechanism.noise.integers()  # refuses a scale that no integer dtype can hold
+
+
+def threshold_of(threshold: Any, values: NumberDomain) -> Fraction:
+    """Return a threshold within a dtype, exactly; 0 is refused."""
+    level = exact(threshold=threshold)
+    if not isinstance(level, Fraction):
+        raise InvalidParameter(
+            "threshold", threshold, "must be rational", "Try threshold=20."
+        )
+    if level == 0:
+        raise InvalidParameter(
+            "threshold",
+            threshold,
+            "must not be 0: a key that one person alone contributes would pass it with "
+            "a chance of about one half, and the sign says which side is kept",
+            "Use a positive threshold to keep large values, a negative one for the "
+            "mirror image.",
+        )
+    if values.is_integer and level.denominator != 1:
+        raise InvalidParameter(
+            "threshold",
+            threshold,
+            f"must be an integer for {values.dtype}",
+            f"Try threshold={math.ceil(level)}.",
+        )
+    least, most = ends(values)
+    if not least <= level <= most:
+        raise InvalidParameter(
+            "threshold",
+            threshold,
+            f"must lie within {values.dtype}, {least} to {most}",
+            "Use a wider dtype.",
+        )
+    return level
+
+
+def ends(values: NumberDomain) -> tuple[float, float]:
+    """Return the least and the greatest number of a dtype."""
+    if values.is_integer:
+        return values.bounds
+    largest = float_format(values.dtype).largest
+    return -largest, largest
+
+
+def _grid_of(granularity: Any, values: NumberDomain) -> int:
+    """Return the exponent of a grid; that of the integers is 0 already."""
+    if values.is_integer and granularity != 0:
+        raise InvalidParameter(
+            "granularity",
+            granularity,
+            f"has no meaning for {values.dtype}, whose grid is the integers",
+            "Leave it out.",
+        )
+    return _validate.integer(
+        granularity=granularity, least=FINEST_GRID, most=COARSEST_GRID
+    )
