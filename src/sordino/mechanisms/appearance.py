@@ -12,7 +12,7 @@ from functools import lru_cache
 from flint import arb, ctx
 
 from sordino.distributions.base import AbstractLaw
-from sordino.numbers import Exact, ball, fraction, up
+from sordino.numbers import Exact, ball, fraction
 
 _PRECISION = 96
 _FINE = 256
@@ -24,11 +24,23 @@ def any_passes(law: AbstractLaw, gap: Fraction, keys: int) -> Fraction:
     precision = _PRECISION
     while True:
         with ctx.workprec(precision):
-            chance = _any(law, gap, keys)
-            low, high = max(up(chance.lower()), 0.0), up(chance.upper())
-        if high <= math.nextafter(low, math.inf):
-            return Fraction(min(high, 1.0))
+            above = _double_above(_any(law, gap, keys))
+        if above is not None:
+            return Fraction(above)
         precision *= 2
+
+
+def _double_above(chance: arb) -> float | None:
+    """Return a double in (0, 1] above a chance and at most one step too far up.
+
+    None asks for more precision. A chance of an unbounded law is never 0.
+    """
+    near = float(chance.mid())
+    for point in (near, math.nextafter(near, math.inf)):
+        if arb(point) >= chance:
+            below = math.nextafter(math.nextafter(point, 0.0), 0.0)
+            return min(point, 1.0) if below == 0 or arb(below) < chance else None
+    return None
 
 
 def _any(law: AbstractLaw, gap: Fraction, keys: int) -> arb:

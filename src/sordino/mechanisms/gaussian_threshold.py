@@ -91,5 +91,5 @@ class GaussianThreshold(AbstractThresholdMechanism):
         the order-a divergence is at most a rho: docs/proofs/thresholds.md.
         """
         apart = self.change(d_in)
-        rho = ratio(apart.whole, self.scale) ** 2 / 2
+        rho = ratio(apart.whole**2, 2 * self.variance)
         return ApproxZCDP(rho, self.delta(apart))

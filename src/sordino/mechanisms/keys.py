@@ -198,10 +198,10 @@ def _text_words(column: pa.LargeBinaryArray) -> list[Words]:
     words = []
     for begin in range(0, longest, 8):
         word = everywhere[starts + begin].astype(np.uint64)
-        spare = np.clip(begin + 8 - lengths, 0, 8) * 8
+        spare = np.clip(begin + 8 - lengths, 0, 8).astype(np.uint64) << np.uint64(3)
         if spare.any():
-            word = np.where(spare < 64, word >> spare << spare, 0)  # type: ignore[assignment]
-        words.append(word.astype(np.uint64, copy=False))
+            word = np.where(spare < 64, word >> spare << spare, np.uint64(0))
+        words.append(word)
     if not words or (lengths != lengths[0]).any():
         words.append(lengths.astype(np.uint64))
     return words

@@ -56,7 +56,7 @@ class AbstractThresholdMechanism(AbstractMechanism):
     def norm(self) -> Norm:
         """Return the norm in which the whole change of a map is stated."""
 
-    @property
+    @cached_property
     def values(self) -> NumberDomain:
         """Return the domain of the values of a map."""
         return NumberDomain(self.dtype)
@@ -66,7 +66,7 @@ class AbstractThresholdMechanism(AbstractMechanism):
         """Return maps from keys to numbers of the dtype."""
         return MapDomain(self.values)
 
-    @property
+    @cached_property
     def law(self) -> AbstractLaw:
         """Return the law of the noise on the integers, the grid or the reals."""
         return self.noise.law(self._grid)
@@ -107,7 +107,7 @@ class AbstractThresholdMechanism(AbstractMechanism):
             return Fraction(1)
         return any_passes(self.law, self._gap(apart), apart.l0)
 
-    @property
+    @cached_property
     def _rule(self) -> Threshold:
         """Return what exact sums are compared with."""
         return Threshold(self.threshold, self.threshold > 0)
@@ -117,7 +117,7 @@ class AbstractThresholdMechanism(AbstractMechanism):
         """Return the exponent of the grid of the noise, None for the reals."""
         return 0 if self.values.is_integer else self.granularity
 
-    @property
+    @cached_property
     def _unit(self) -> Fraction | None:
         """Return the step of the grid of the noise."""
         return None if self._grid is None else Fraction(2) ** self._grid
