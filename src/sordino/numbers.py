@@ -11,7 +11,7 @@ True
 
 import math
 import re
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import total_ordering
 from numbers import Rational
@@ -24,6 +24,7 @@ from sordino import _validate
 from sordino.errors import InvalidParameter
 
 _LONGEST = 4000
+_WRITTEN = 24
 _LARGEST_BITS = 13_000
 """By default Python prints no integer of more than 4300 digits."""
 _SUM_BITS = 256
@@ -217,6 +218,37 @@ def fraction(point: arb) -> Fraction:
     """Return an exact ball as a rational."""
     mantissa, exponent = (int(part) for part in point.man_exp())
     return Fraction(mantissa) * Fraction(2) ** exponent
+
+
+def written(value: object) -> str:
+    """Return what a user may write for the value; "~" marks one that is too long.
+
+    >>> written(Fraction(1, 10)), written(Fraction(0.1)), written(Fraction(1, 3))
+    ("'0.1'", '0.1', "'1/3'")
+    """
+    if not isinstance(value, (Fraction, Radical)):
+        return repr(value)
+    if isinstance(value, Radical):
+        return repr(str(value)) if len(str(value)) <= _WRITTEN else _long(value)
+    if value.denominator == 1 and abs(value.numerator) < 10**_WRITTEN:
+        return str(value.numerator)
+    nearest = _directed(value, 1)
+    if math.isfinite(nearest):
+        if Fraction(nearest) == value:
+            return repr(nearest)
+        if Fraction(repr(nearest)) == value:
+            return repr(repr(nearest))
+    text = str(value)
+    return repr(text) if len(text) <= _WRITTEN else _long(value)
+
+
+def _long(value: Exact) -> str:
+    """Return a value too long to write out, to ten digits."""
+    if isinstance(value, Fraction):
+        with localcontext() as context:
+            context.prec = 10
+            return f"'~{Decimal(value.numerator) / Decimal(value.denominator)}'"
+    return f"'~{up(value):.10g}'"
 
 
 def up(value: "Exact | float | arb") -> float:

@@ -74,7 +74,9 @@ class Composition(TabledLoss):
         laws = [(part.laws(), times) for part, times in self.parts]
         sides = max(len(found) for found, _ in laws)
         return tuple(
-            Convolution(tuple((found[side % len(found)], times) for found, times in laws))
+            Convolution(
+                tuple((found[side % len(found)], times) for found, times in laws)
+            )
             for side in range(sides)
         )
 

@@ -60,7 +60,9 @@ def log_moment(grid: Grid, tilt: float) -> tuple[float, float]:
 def tilted(grid: Grid, tilt: float, log_total: float) -> Floats:
     """Return the masses p_j exp(tilt j) / exp(log_total)."""
     with np.errstate(divide="ignore", under="ignore"):
-        exponent = np.log(grid.masses) + (tilt * np.arange(len(grid.masses)) - log_total)
+        exponent = np.log(grid.masses) + (
+            tilt * np.arange(len(grid.masses)) - log_total
+        )
         return np.exp(exponent)
 
 
@@ -111,13 +113,17 @@ def _convolved(left: Sequence[Factor], right: Sequence[Factor]) -> list[Factor]:
     """Return the pairwise convolutions, in one batch of transforms."""
     from scipy import fft  # noqa: PLC0415 scipy is loaded when needed
 
-    lengths = [len(a.masses) + len(b.masses) - 1 for a, b in zip(left, right, strict=True)]
+    lengths = [
+        len(a.masses) + len(b.masses) - 1 for a, b in zip(left, right, strict=True)
+    ]
     size = fft.next_fast_len(max(lengths), real=True)
     stacked = np.zeros((2 * len(left), size))
     for row, factor in enumerate((*left, *right)):
         stacked[row, : len(factor.masses)] = factor.masses
     wide = fft.rfft(stacked, axis=1)
-    joint = np.maximum(fft.irfft(wide[: len(left)] * wide[len(left) :], size, axis=1), 0.0)
+    joint = np.maximum(
+        fft.irfft(wide[: len(left)] * wide[len(left) :], size, axis=1), 0.0
+    )
     norms = np.sqrt((stacked**2).sum(axis=1))
     rounding = 4 * _gamma(size) * size * norms[: len(left)] * norms[len(left) :]
     return [

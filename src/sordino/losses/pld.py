@@ -112,7 +112,9 @@ class Convolution:
             return 0.0
         rungs = sorted(rung for rung in self.moments if rung[0] >= 0)
         depths = [math.sqrt(2 * max(t * mean - log, 0.0)) for t, log, mean in rungs]
-        tilt = float(np.interp(depth, np.maximum.accumulate(depths), [t for t, _, _ in rungs]))
+        tilt = float(
+            np.interp(depth, np.maximum.accumulate(depths), [t for t, _, _ in rungs])
+        )
         return tilt
 
     def _window(self, tilt: float, log_total: float) -> tuple[int, int]:

@@ -90,4 +90,3 @@ def _greater(sides: Iterable[Profile]) -> Profile:
     points = np.union1d(first.epsilon, second.epsilon)
     bounds = np.maximum(first.delta_at(points), second.delta_at(points))
     return Profile(points, bounds)
-

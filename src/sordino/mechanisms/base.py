@@ -2,6 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
+from dataclasses import fields
 from functools import cached_property
 from typing import Any
 
@@ -22,7 +23,7 @@ from sordino.mechanisms.domain import (
     integer_domain,
 )
 from sordino.mechanisms.noise import AbstractNoise
-from sordino.numbers import Exact, exact, positive, probability
+from sordino.numbers import Exact, exact, positive, probability, written
 from sordino.sampling.bits import Bits
 
 _PRECISION = 128
@@ -80,6 +81,15 @@ class AbstractMechanism(ABC):
     def output_type(self) -> pa.DataType:
         """Return the Arrow type of the answers."""
         return self.input_domain.arrow
+
+    def __repr__(self) -> str:
+        """Show the call that makes an equal mechanism."""
+        shown = (
+            f"{field.name}={written(getattr(self, field.name))}"
+            for field in fields(self)  # type: ignore[arg-type]
+            if getattr(self, field.name) is not None
+        )
+        return f"{type(self).__name__}({', '.join(shown)})"
 
     @abstractmethod
     def __call__(self, value: Any) -> Any:
@@ -190,8 +200,6 @@ def set_integer_fields(
 ) -> None:
     """Check and set the fields of a frozen mechanism for integers."""
     vars(mechanism).update(parameter, dtype=integer_domain(dtype).dtype)
-    # Refuses a scale that no integer dtype can hold.
-    mechanism.noise.integers()
 
 
 def variance_of(variance: Any, scale: Any) -> Exact:

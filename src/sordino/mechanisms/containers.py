@@ -5,7 +5,7 @@ pandas or Polars series by one of theirs: same shape, same index, same name.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, final
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +17,7 @@ _PLAIN = frozenset({int, float})
 _KINDS = "a number, a list, a NumPy array, an Arrow array or a pandas or Polars series"
 
 
+@final
 class Opened(NamedTuple):
     """A flat array of values, and how to close an array of answers."""
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Self, final
 
+from sordino.losses.base import Loss
 from sordino.losses.closed import ZCDP, GaussianDP
 from sordino.mechanisms.base import (
     AbstractFloatMechanism,
@@ -12,12 +13,13 @@ from sordino.mechanisms.base import (
 )
 from sordino.mechanisms.distance import l2, ratio
 from sordino.mechanisms.domain import Metric
+from sordino.mechanisms.fitting import changed, guaranteed, least_noise, over
 from sordino.mechanisms.noise import AbstractNoise, GaussianNoise, NoNoise
 from sordino.numbers import Exact, sqrt
 
 
 @final
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class Gaussian(AbstractFloatMechanism):
     """Add Gaussian noise to floats, given by its variance or its scale.
 
@@ -85,3 +87,17 @@ class Gaussian(AbstractFloatMechanism):
         """
         mu = ratio(l2(d_in, self.granularity), self.scale)
         return GaussianDP(mu) if self.granularity is None else ZCDP(mu**2 / 2)
+
+    @classmethod
+    def for_loss(cls, loss: Loss, d_in: Any, **options: Any) -> Self:
+        """Return the least noise whose loss at distance d_in is within `loss`.
+
+        >>> Gaussian.for_loss(ZCDP("1/8"), 1).variance
+        Fraction(4, 1)
+        """
+        change = changed(l2(d_in, options.get("granularity")), d_in)
+        given = guaranteed(loss)
+        guesses = [over(change**2, 2 * given.rho), over(change, given.mu) ** 2]
+        return least_noise(
+            lambda variance: cls(variance=variance, **options), loss, d_in, guesses
+        )

@@ -4,16 +4,19 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Self, final
 
+from sordino.losses.base import Loss
 from sordino.losses.closed import PureDP
+from sordino.losses.noise import GeometricLoss
 from sordino.mechanisms.base import AbstractIntegerMechanism, set_integer_fields
 from sordino.mechanisms.distance import l1, ratio
 from sordino.mechanisms.domain import Metric
+from sordino.mechanisms.fitting import changed, guaranteed, least_noise, over
 from sordino.mechanisms.noise import AbstractNoise, LaplaceNoise, NoNoise
 from sordino.numbers import Exact, positive
 
 
 @final
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class Geometric(AbstractIntegerMechanism):
     """Add integer noise Z with P[Z = z] proportional to exp(-|z| / scale).
 
@@ -21,7 +24,7 @@ class Geometric(AbstractIntegerMechanism):
     |---|---|
     | `d_in` 0 | costs nothing |
     | scale 0, negative, NaN, infinite, a bool | refused; see `no_noise` |
-    | scale of 2**57 or more | refused: use a float mechanism |
+    | scale of 2**57 or more | exact, but drawn one by one: a microsecond each |
     | a float in the data, even 3.0 | `InvalidData` |
     | an integer outside the dtype | `InvalidData` |
     | a sum outside the dtype | the end of the dtype, taken after the exact sum |
@@ -59,6 +62,29 @@ class Geometric(AbstractIntegerMechanism):
         """Return Laplace noise, or none."""
         return LaplaceNoise(self.scale) if self.scale else NoNoise()
 
-    def map(self, d_in: Any) -> PureDP:
-        """Return l1 / scale: for any z, |log p(z) - log p(z + d)| <= |d| / scale."""
-        return PureDP(ratio(l1(d_in), self.scale))
+    def map(self, d_in: Any) -> Loss:
+        """Return the loss of epsilon = l1 / scale, for any vectors l1 apart.
+
+        A shift of one value by l1 is the worst such change (docs/proofs/noise.md,
+        lemma 1), so the curve for a whole l1 is that of one geometric draw.
+        """
+        change = l1(d_in)
+        epsilon = ratio(change, self.scale)
+        if change == 0 or isinstance(epsilon, float) or not _is_whole(change):
+            return PureDP(epsilon)
+        return GeometricLoss(int(change), self.scale)
+
+    @classmethod
+    def for_loss(cls, loss: Loss, d_in: Any, **options: Any) -> Self:
+        """Return the least noise whose loss at distance d_in is within `loss`.
+
+        >>> Geometric.for_loss(PureDP("0.1"), 1).scale
+        Fraction(10, 1)
+        """
+        guess = over(changed(l1(d_in), d_in), guaranteed(loss).epsilon)
+        return least_noise(lambda scale: cls(scale, **options), loss, d_in, [guess])
+
+
+def _is_whole(change: "Exact | float") -> bool:
+    """Tell whether a distance is an integer."""
+    return isinstance(change, Fraction) and change.denominator == 1

@@ -4,16 +4,19 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Self, final
 
+from sordino.losses.base import Loss
 from sordino.losses.closed import PureDP
+from sordino.losses.noise import LaplaceLoss
 from sordino.mechanisms.base import AbstractFloatMechanism, set_float_fields
 from sordino.mechanisms.distance import l1, ratio
 from sordino.mechanisms.domain import Metric
+from sordino.mechanisms.fitting import changed, guaranteed, least_noise, over
 from sordino.mechanisms.noise import AbstractNoise, LaplaceNoise, NoNoise
 from sordino.numbers import Exact, positive
 
 
 @final
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class Laplace(AbstractFloatMechanism):
     """Add Laplace noise to floats: density exp(-|z| / scale) / (2 scale).
 
@@ -65,6 +68,22 @@ class Laplace(AbstractFloatMechanism):
         """Return Laplace noise, or none."""
         return LaplaceNoise(self.scale) if self.scale else NoNoise()
 
-    def map(self, d_in: Any) -> PureDP:
-        """Return l1 / scale: for any z, |log p(z) - log p(z + d)| <= |d| / scale."""
-        return PureDP(ratio(l1(d_in, self.granularity), self.scale))
+    def map(self, d_in: Any) -> Loss:
+        """Return the loss of epsilon = l1 / scale, for any vectors l1 apart.
+
+        A shift of one value by l1 is the worst such change (docs/proofs/noise.md,
+        lemma 1), so the curve is that of one Laplace draw; on a grid, that of epsilon.
+        """
+        epsilon = ratio(l1(d_in, self.granularity), self.scale)
+        return LaplaceLoss(epsilon) if self.granularity is None else PureDP(epsilon)
+
+    @classmethod
+    def for_loss(cls, loss: Loss, d_in: Any, **options: Any) -> Self:
+        """Return the least noise whose loss at distance d_in is within `loss`.
+
+        >>> Laplace.for_loss(PureDP("0.1"), 1).scale
+        Fraction(10, 1)
+        """
+        change = changed(l1(d_in, options.get("granularity")), d_in)
+        guess = over(change, guaranteed(loss).epsilon)
+        return least_noise(lambda scale: cls(scale, **options), loss, d_in, [guess])

@@ -150,8 +150,6 @@ def set_threshold_fields(
     level = threshold_of(threshold, values)
     fields = {"threshold": level, "dtype": dtype, "granularity": granularity}
     vars(mechanism).update(parameter, **fields)
-    if values.is_integer:
-        mechanism.noise.integers()  # refuses a scale that no integer dtype can hold
 
 
 def threshold_of(threshold: Any, values: NumberDomain) -> Fraction:

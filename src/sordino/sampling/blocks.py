@@ -40,6 +40,7 @@ _LOW = (1 << _WHOLE) - 1
 _UNIT = 2.0**-_WHOLE
 
 
+@final
 class Point(NamedTuple):
     """One draw: a block and the place within it, known as far as it was needed."""
 
@@ -47,6 +48,7 @@ class Point(NamedTuple):
     place: Uniform
 
 
+@final
 class Draws(NamedTuple):
     """Many draws: blocks, the first 64 digits of the places, and the rare exact ones.
 
@@ -124,7 +126,7 @@ class BlockTable:
     def _residual(
         self, positions: NDArray[np.intp], draws: Draws, bits: Source
     ) -> NDArray[np.intp]:
-        """Choose a block above the floor for each position; return the rejected ones."""
+        """Choose a block above the floor for each position; return the rejected."""
         unit = (bits.words(positions.size) >> np.uint64(2)).view(np.int64)
         v = bits.words(positions.size)
         outcome = np.searchsorted(self.edges, unit, side="right")
@@ -224,6 +226,10 @@ class BlockTable:
         """Return gain * f(distance)."""
         return arb(self.gain) * (-self.shape.exponent(distance)).exp()
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle as the call that builds it."""
+        return block_table, (self.shape, self.depth)
+
     def _is_tail(self, outcome: Any) -> Any:
         """Tell, for one or many outcomes, whether they are one of the two tails."""
         return outcome // 2 == self.reach
@@ -271,6 +277,7 @@ def block_table(shape: AbstractShape, depth: int | None) -> BlockTable:
     )
 
 
+@final
 class _Sides(NamedTuple):
     """For each block: its nearest and farthest whole distance, and how it is walked.
 

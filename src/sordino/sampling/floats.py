@@ -33,8 +33,8 @@ from sordino.sampling.shape import AbstractFamily, AbstractShape
 Doubles = TypeVar("Doubles", float, NDArray[np.float64])
 
 _CHUNK = 1 << 16
-_HEAD = 42
-"""Digits of a place that fit beside an 11-bit block in one double."""
+_HEAD = 40
+"""Digits of a place that fit beside a 12-bit block in one double."""
 _WORD = 64
 _TAIL = _WORD - _HEAD
 _LOW = (1 << _TAIL) - 1
@@ -219,7 +219,7 @@ class FloatSampler(AbstractSampler):
     ) -> tuple[Doubles, Doubles]:
         """Return doubles that enclose the rounded sum value + noise.
 
-        noise lies between head * 2**-42 + tail * 2**-64 blocks and 2**-64 blocks more.
+        noise lies between head * 2**-40 + tail * 2**-64 blocks and 2**-64 blocks more.
         value + head = total + lost exactly; lost + tail errs below 2**-53 of itself.
         """
         noise = head * 2.0 ** (self.exponent - _HEAD)

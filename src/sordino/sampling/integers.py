@@ -7,15 +7,14 @@ from typing import Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sordino.errors import InvalidParameter
-from sordino.numbers import floor_log2, up
+from sordino.numbers import floor_log2
 from sordino.sampling.bits import Source
 from sordino.sampling.blocks import BLOCKS_LOG2, SLICE, BlockTable, Point, block_table
 from sordino.sampling.sampler import AbstractSampler, Compared, Threshold
 from sordino.sampling.shape import AbstractFamily, AbstractShape
 
-_LARGEST_SCALE_LOG2: Final = 57
-"""Noise of scale below 2**57 stays below 2**62 on the table: sums of it are checked."""
+_DEEPEST: Final = 50
+"""Blocks of at most 2**50 keep every draw of the table below 2**62."""
 
 _CHUNK = 1 << 16
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
@@ -23,16 +22,8 @@ _WHOLE = 64
 
 
 def integer_sampler(family: AbstractFamily) -> "IntegerSampler":
-    """Return the sampler of a family on the integers, or refuse its scale."""
-    log_spread = floor_log2(family.spread)
-    if log_spread >= _LARGEST_SCALE_LOG2:
-        raise InvalidParameter(
-            "scale",
-            up(family.spread),
-            f"must be below 2**{_LARGEST_SCALE_LOG2} for integer noise",
-            "Use a float mechanism for noise this large.",
-        )
-    depth = max(0, log_spread - BLOCKS_LOG2)
+    """Return the sampler of a family on the integers."""
+    depth = max(0, floor_log2(family.spread) - BLOCKS_LOG2)
     return IntegerSampler(family.shape(depth), depth)
 
 
@@ -51,6 +42,9 @@ class IntegerSampler(AbstractSampler):
 
     def add(self, values: NDArray[np.int64], bits: Source) -> NDArray[np.int64]:
         """Return values + noise, the exact sum clamped to int64."""
+        if self.depth > _DEEPEST:
+            exact_sums = (self.add_to_one(value, bits) for value in values.tolist())
+            return np.array([_clamped(total) for total in exact_sums], np.int64)
         sums = np.empty_like(values)
         for begin in range(0, values.size, _CHUNK):
             part = slice(begin, begin + _CHUNK)
@@ -81,8 +75,7 @@ class IntegerSampler(AbstractSampler):
             if not fits:
                 _clamp(values[part], noise, sums[part])
         for position, point in draws.exact.items():
-            exact_sum = int(values[position]) + _whole(point)
-            sums[position] = max(_LEAST, min(_MOST, exact_sum))
+            sums[position] = _clamped(int(values[position]) + _whole(point))
 
     def _noise(
         self, block: NDArray[np.int16], place: NDArray[np.uint64]
@@ -109,9 +102,16 @@ def _compared(sums: NDArray[np.int64], threshold: Threshold) -> Compared:
     return Compared(sums, sums >= level if threshold.upward else sums <= level)
 
 
+def _clamped(exact_sum: int) -> int:
+    """Return the nearest integer that int64 holds."""
+    return max(_LEAST, min(_MOST, exact_sum))
+
+
 def _whole(point: Point) -> int:
-    """Return a draw whose place has as many digits as its depth, as an integer."""
-    return point.block << (point.place.depth or 0) | point.place.prefix
+    """Return a draw as an integer, all digits of its place drawn."""
+    while not point.place.complete:
+        point.place.extend()
+    return point.block << point.place.known | point.place.prefix
 
 
 @final

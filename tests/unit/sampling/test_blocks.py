@@ -37,9 +37,13 @@ tables = pytest.mark.parametrize(("shape", "depth"), TABLES.values(), ids=list(T
 def exponent(shape: Any, distance: Any) -> Any:
     """Return phi(distance) to 60 digits, by an independent library."""
     if isinstance(shape, LaplaceShape):
-        return distance / (mp.mpf(shape.scale.numerator) / shape.scale.denominator)
-    variance = mp.mpf(shape.variance.numerator) / shape.variance.denominator
-    return distance**2 / (2 * variance)
+        return distance / rational(shape.scale)
+    return distance**2 / (2 * rational(shape.variance))
+
+
+def rational(value: Any) -> Any:
+    """Return a fraction as a number of the independent library."""
+    return mp.mpf(value.numerator) / value.denominator
 
 
 def curve(table: BlockTable, distance: Any) -> Any:

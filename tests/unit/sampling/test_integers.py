@@ -1,11 +1,12 @@
 """Integer sums: exact first, clamped after."""
 
+import math
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from sordino.errors import InvalidParameter
+from sordino.sampling.bits import Bits
 from sordino.sampling.blocks import Draws, Point
 from sordino.sampling.certified import Uniform
 from sordino.sampling.integers import IntegerSampler, integer_sampler
@@ -58,8 +59,20 @@ def test_draws_beyond_int64_are_added_exactly() -> None:
     assert sums.tolist() == [5, 0]
 
 
-def test_a_scale_beyond_the_integers_is_refused() -> None:
-    """From 2**57 on the refusal names the scale and the remedy."""
-    integer_sampler(LaplaceFamily(Fraction(2**57 - 1)))
-    with pytest.raises(InvalidParameter, match=r"scale must be below 2\*\*57 .* float"):
-        integer_sampler(LaplaceFamily(Fraction(2**57)))
+@pytest.mark.slow
+def test_scales_beyond_the_fast_path_are_exact() -> None:
+    """At scale 2**70 the clamped sums have the exact shares of each end and sign."""
+    sampler = integer_sampler(LaplaceFamily(Fraction(2**70)))
+    sums = sampler.add(np.zeros(20_000, np.int64), Bits())
+    inside = 1 - math.exp(-(2.0**-7))
+    assert abs(np.mean(sums > 0) - 0.5) < 6.5 * 0.5 / math.sqrt(20_000)
+    spread = math.sqrt(inside / 20_000)
+    assert abs(np.mean((sums > LEAST) & (sums < MOST)) - inside) < 6.5 * spread
+
+
+def test_one_draw_at_a_huge_scale_is_an_exact_integer() -> None:
+    """A scale of 10**300 gives noise of its size, to the last digit."""
+    sampler = integer_sampler(LaplaceFamily(Fraction(10) ** 300))
+    drawn = [sampler.add_to_one(0, Bits()) for _ in range(64)]
+    assert 10**296 < max(map(abs, drawn)) < 10**302
+    assert len({z % 2**64 for z in drawn}) == 64

@@ -1,0 +1,215 @@
+"""What holds for every mechanism that adds noise to numbers."""
+
+import importlib
+import inspect
+import pickle
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import sordino as sd
+from sordino.mechanisms.base import AbstractMechanism
+from tests.cases import MECHANISMS
+
+mechanisms = pytest.mark.parametrize("build", MECHANISMS.values(), ids=list(MECHANISMS))
+Build = Callable[[Any], AbstractMechanism]
+scales = st.fractions(Fraction(1, 1000), 1000)
+distances = st.fractions(0, 1000)
+
+
+def headline(loss: Any) -> Any:
+    """Return the parameter that tells losses of one mechanism apart."""
+    return loss.epsilon if hasattr(loss, "epsilon") else loss.rho
+
+
+def test_every_mechanism_is_a_case() -> None:
+    """Each public mechanism for numbers stands in tests/cases.py."""
+    public = {
+        name
+        for name in sd.__all__
+        if inspect.isclass(getattr(sd, name))
+        and issubclass(getattr(sd, name), AbstractMechanism)
+    }
+    assert public <= {type(build(1)).__name__ for build in MECHANISMS.values()}
+
+
+@mechanisms
+@given(scale=scales)
+def test_no_distance_costs_nothing(build: Build, scale: Fraction) -> None:
+    """Equal inputs are indistinguishable, whatever the scale and the grid."""
+    mechanism = build(scale)
+    assert headline(mechanism.map(0)) == 0
+    assert headline(mechanism.map(sd.Sensitivity(l0=0))) == 0
+
+
+@mechanisms
+@given(scale=scales, pair=st.tuples(distances, distances))
+def test_more_distance_never_costs_less(
+    build: Build, scale: Fraction, pair: tuple[Fraction, Fraction]
+) -> None:
+    """The map is increasing in the distance and decreasing in the scale."""
+    near, far = sorted(pair)
+    assert headline(build(scale).map(near)) <= headline(build(scale).map(far))
+    assert headline(build(scale).map(far)) >= headline(build(2 * scale).map(far))
+
+
+@mechanisms
+@given(scale=scales, d_in=distances, slack=st.fractions(-1, 1))
+def test_check_agrees_with_map(
+    build: Build, scale: Fraction, d_in: Fraction, slack: Fraction
+) -> None:
+    """A loss is within its own map's value and not within any smaller one."""
+    mechanism = build(scale)
+    loss = mechanism.map(d_in)
+    kind = sd.PureDP if hasattr(loss, "epsilon") else sd.ZCDP
+    allowed = max(headline(loss) * (1 + slack), Fraction(0))
+    assert mechanism.check(d_in, kind(allowed)) == (headline(loss) <= allowed)
+
+
+@mechanisms
+def test_incomparable_losses_are_a_plain_no(build: Build) -> None:
+    """A check against any form of loss answers True or False and never raises."""
+    for allowed in (
+        sd.PureDP(1),
+        sd.ApproxDP(1, "1e-6"),
+        sd.ZCDP(1),
+        sd.ApproxZCDP(1, "1e-6"),
+        sd.GaussianDP(1),
+    ):
+        assert build("1e-3").check(1, allowed) is False
+        assert build(1000).check(0, allowed) is True
+
+
+@mechanisms
+def test_public_facts(build: Build) -> None:
+    """Domain, metric, measure and Arrow type are stated and consistent."""
+    mechanism = build(3)
+    assert mechanism.output_measure in {sd.PureDP, sd.ZCDP, sd.GaussianDP}
+    assert mechanism.input_metric in {"l1", "l2"}
+    assert mechanism.output_type == pa.from_numpy_dtype(mechanism.input_domain.numpy)
+    assert mechanism.adds_no_noise is False
+    assert mechanism.is_interactive is False
+
+
+@mechanisms
+def test_the_answer_has_the_type_of_the_question(build: Build) -> None:
+    """Numbers, lists, tuples, arrays of any shape and Arrow come back in kind."""
+    mechanism = build(3)
+    dtype = mechanism.input_domain.numpy
+    plain = int if mechanism.input_domain.is_integer else float
+    assert type(mechanism(plain(2))) is plain
+    assert type(mechanism(dtype.type(2))) is dtype.type
+    assert [type(x) for x in mechanism([plain(1), plain(2)])] == [plain, plain]
+    assert type(mechanism((plain(1),))) is tuple
+    for shape in ((), (0,), (5,), (2, 3), (0, 4)):
+        answer = mechanism(np.zeros(shape, dtype))
+        assert isinstance(answer, np.ndarray)
+        assert (answer.shape, answer.dtype) == (shape, dtype)
+    arrow = mechanism(pa.array(np.zeros(4, dtype)))
+    assert isinstance(arrow, pa.Array)
+    assert arrow.type == mechanism.output_type
+    chunked = mechanism(pa.chunked_array([np.zeros(2, dtype), np.zeros(3, dtype)]))
+    assert isinstance(chunked, pa.ChunkedArray)
+    assert len(chunked) == 5
+
+
+@mechanisms
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_series_keep_their_names(build: Build, library: str) -> None:
+    """A series of another library comes back as one, index and name kept."""
+    module = pytest.importorskip(library)
+    mechanism = build(3)
+    values = np.zeros(3, mechanism.input_domain.numpy)
+    series = (
+        module.Series("n", values)
+        if library == "polars"
+        else module.Series(values, index=["a", "b", "c"], name="n")
+    )
+    answer = mechanism(series)
+    assert type(answer) is type(series)
+    assert (answer.name, len(answer), answer.dtype) == ("n", 3, series.dtype)
+    assert library == "polars" or list(answer.index) == ["a", "b", "c"]
+
+
+@mechanisms
+@given(scale=st.fractions(Fraction(1, 50), 50), p=st.fractions(0, 1))
+def test_quantiles_invert_the_distribution(
+    build: Build, scale: Fraction, p: Fraction
+) -> None:
+    """The quantile at p has mass at least p at or below it, and less just below."""
+    mechanism = build(scale)
+    x = mechanism.inverse_cdf(p)
+    if 0 < p < 1:
+        assert mechanism.cdf(x) >= p * (1 - Fraction(1, 10**12))
+        step = (
+            Fraction(1, 16) if mechanism.input_domain.is_integer else Fraction(1, 999)
+        )
+        below = Fraction(x) - (1 if mechanism.input_domain.is_integer else step)
+        assert mechanism.cdf(below) <= p
+    else:
+        assert x == (float("inf") if p else -float("inf"))
+
+
+@mechanisms
+def test_error_bounds_the_noise(build: Build) -> None:
+    """Nineteen in twenty of 100,000 draws lie within the 95 % error (6.5 sigma)."""
+    mechanism = build(7)
+    values = np.zeros(100_000, mechanism.input_domain.numpy)
+    noise = np.abs(mechanism(values).astype(float))
+    error = mechanism.error("0.95")
+    slack = 6.5 * (0.95 * 0.05 / noise.size) ** 0.5
+    assert np.mean(noise <= error) >= 0.95 - slack
+    assert np.mean(noise < error) <= 0.95 + slack
+
+
+@mechanisms
+def test_mechanisms_are_values(build: Build) -> None:
+    """Equal parameters make equal, hashable, picklable mechanisms of short repr."""
+    mechanism = build("1/3")
+    mechanism(np.zeros(3, mechanism.input_domain.numpy))
+    again = pickle.loads(pickle.dumps(mechanism))
+    assert again == mechanism == build(Fraction(1, 3))
+    assert len({again, mechanism}) == 1
+    assert len(pickle.dumps(mechanism)) < 2000
+    assert len(repr(build(1e300))) < 120
+    with pytest.raises(AttributeError):
+        mechanism.scale = 1  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    "silent",
+    [
+        sd.Laplace.no_noise(),
+        sd.Gaussian.no_noise(),
+        sd.Geometric.no_noise(),
+        sd.DiscreteGaussian.no_noise(),
+    ],
+    ids=lambda mechanism: type(mechanism).__name__,
+)
+def test_no_noise_is_explicit_and_costs_everything(silent: AbstractMechanism) -> None:
+    """The no-noise mode returns values as they are, at an infinite loss."""
+    assert silent.adds_no_noise
+    assert headline(silent.map(1)) == float("inf")
+    assert headline(silent.map(0)) == 0
+    assert silent(7) == 7
+    assert silent([1, 2]) == [1, 2]
+    assert (silent.error("0.99"), silent.cdf(0), silent.cdf("-0.1")) == (0, 1, 0)
+
+
+def test_every_map_says_why_it_holds() -> None:
+    """Each map's docstring gives the reason in a line or links a proof."""
+    for name in ("laplace", "geometric", "gaussian", "discrete_gaussian"):
+        module = importlib.import_module(f"sordino.mechanisms.{name}")
+        (kind,) = (
+            c
+            for c in vars(module).values()
+            if inspect.isclass(c) and c.__module__ == module.__name__
+        )
+        reason = inspect.getdoc(kind.map) or ""
+        assert "for any" in reason or "any shift" in reason or "docs/proofs" in reason

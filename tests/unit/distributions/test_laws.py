@@ -1,0 +1,129 @@
+"""Tails and quantiles against an independent library, from the safe side."""
+
+from fractions import Fraction
+from typing import Any
+
+import mpmath as mp
+import pytest
+from flint import ctx
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sordino.distributions import gaussian
+from sordino.distributions.base import AbstractLatticeLaw, AbstractLaw
+from sordino.distributions.gaussian import ContinuousGaussian, DiscreteGaussian
+from sordino.distributions.laplace import ContinuousLaplace, DiscreteLaplace
+from sordino.numbers import fraction, sqrt
+
+F = Fraction
+VARIANCES = [F(1, 100), F(1, 4), F(1), F(30), F(4095), F(4096), F(10**5)]
+LATTICE: list[AbstractLatticeLaw] = [
+    DiscreteLaplace(F(1, 3)),
+    DiscreteLaplace(F(40), F(1, 8)),
+    DiscreteGaussian(F(9)),
+    DiscreteGaussian(F(10**6)),
+    DiscreteGaussian(F(9), F(4)),
+]
+CONTINUOUS: list[AbstractLaw] = [
+    ContinuousLaplace(F(7, 2)),
+    ContinuousGaussian(F(9)),
+    ContinuousGaussian(sqrt(F(2))),
+]
+probabilities = st.fractions(F(1, 10**12), 1 - F(1, 10**12))
+
+
+def discrete_gaussian_tail(variance: Fraction, k: int) -> Any:
+    """Sum the tail directly to 40 digits."""
+    v = mp.mpf(variance.numerator) / variance.denominator
+    far = int(mp.sqrt(2 * v * 400)) + k + 10
+    heights = {x: mp.exp(-(mp.mpf(x) ** 2) / (2 * v)) for x in range(far)}
+    return sum(heights[x] for x in range(k, far)) / (2 * sum(heights.values()) - 1)
+
+
+@pytest.mark.parametrize("variance", VARIANCES, ids=str)
+@pytest.mark.parametrize("z", ["0.01", "0.7", "3", "20", "37"])
+def test_discrete_gaussian_tail_encloses_the_sum(variance: Fraction, z: str) -> None:
+    """The ball holds the directly summed tail and is narrow, down to 1e-300."""
+    k = max(1, int(float(z) * float(variance) ** 0.5))
+    with ctx.workprec(128), mp.workdps(50):
+        tail = DiscreteGaussian(variance).tail(k)
+        expected = discrete_gaussian_tail(variance, k)
+        low, high = fraction(tail.lower()), fraction(tail.upper())
+        slack = expected * mp.mpf(10) ** -42
+        assert mp.mpf(low.numerator) / low.denominator <= expected + slack
+        assert mp.mpf(high.numerator) / high.denominator >= expected - slack
+    assert tail.rel_accuracy_bits() > 90
+
+
+@pytest.mark.parametrize("k", [1, 64, 200, 640, 2400])
+def test_both_ways_to_sum_a_gaussian_tail_agree(k: int) -> None:
+    """At the variance where the method changes, both enclosures overlap."""
+    law = DiscreteGaussian(F(64**2))
+    with ctx.workprec(128):
+        assert law._integral(k).overlaps(law._sum_from(k))
+
+
+def test_a_missing_term_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the correction terms off by 2 % the two enclosures no longer overlap."""
+    law = DiscreteGaussian(F(64**2))
+    original = gaussian._bernoulli
+    monkeypatch.setattr(gaussian, "_bernoulli", lambda n: original(n) * F(51, 50))
+    with ctx.workprec(128):
+        assert not law._integral(200).overlaps(law._sum_from(200))
+
+
+@pytest.mark.parametrize("law", LATTICE, ids=repr)
+def test_points_belong_to_the_closed_tail_only(law: AbstractLatticeLaw) -> None:
+    """P[Z >= x] exceeds P[Z > x] at lattice points and equals it between them."""
+    unit = law.unit
+    for k in (-2, 0, 1, 3):
+        at, between = k * unit, (k + F(1, 2)) * unit
+        assert law.at_least(at) > law.above(at)
+        assert law.at_least(between).overlaps(law.above(between))
+        assert law.above(at).overlaps(law.at_least(at + unit))
+        assert law.at_most(at).overlaps(1 - law.above(at))
+
+
+@pytest.mark.parametrize("law", LATTICE, ids=repr)
+@given(p=probabilities)
+def test_lattice_quantiles_are_the_least_points(
+    law: AbstractLatticeLaw, p: Fraction
+) -> None:
+    """P[Z <= x] >= p at the quantile, and not one step below it."""
+    x = law.quantile(p)
+    assert isinstance(x, Fraction)
+    assert fraction(law.at_most(x).upper()) >= p
+    assert fraction(law.at_most(x - law.unit).lower()) <= p
+
+
+@pytest.mark.parametrize("law", CONTINUOUS, ids=repr)
+@given(p=probabilities)
+def test_continuous_quantiles_are_tight_from_above(
+    law: AbstractLaw, p: Fraction
+) -> None:
+    """P[Z <= x] encloses p to 1e-20 relative at the quantile."""
+    with ctx.workprec(128):
+        x = law.quantile(p)
+        assert isinstance(x, Fraction)
+        found = fraction(law.at_most(x).mid())
+    assert abs(found - p) <= min(p, 1 - p) / 10**15
+
+
+@pytest.mark.parametrize("law", [*LATTICE, *CONTINUOUS], ids=repr)
+def test_laws_are_symmetric(law: AbstractLaw) -> None:
+    """P[Z <= -x] = P[Z >= x], the median is 0 and the ends are infinite."""
+    for x in (F(0), F(1, 2), F(5), F(77, 3)):
+        assert law.at_most(-x).overlaps(law.at_least(x))
+    assert law.quantile(F(1, 2)) == 0
+    assert (law.quantile(F(0)), law.quantile(F(1))) == (-float("inf"), float("inf"))
+
+
+def test_known_values() -> None:
+    """Textbook figures: the normal's 97.5 % point, and the geometric's tail."""
+    assert float(ContinuousGaussian(F(1)).quantile(F("0.975"))) == pytest.approx(
+        1.959963984540054, rel=1e-15
+    )
+    q = mp.exp(-1)
+    assert float(DiscreteLaplace(F(1)).at_least(F(9)).mid()) == pytest.approx(
+        float(q**9 / (1 + q)), rel=1e-15
+    )

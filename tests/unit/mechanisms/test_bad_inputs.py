@@ -1,0 +1,205 @@
+"""Refusals: typed, naming the argument and the remedy, decided at the door."""
+
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import sordino as sd
+from sordino.errors import InvalidData, InvalidParameter
+
+SCALES: list[Any] = [
+    0, -1, float("inf"), float("nan"), True, np.True_, 1 + 0j, np.array([1.0]),
+    [1], None, "", "abc", "1,5", "0x10", "nan", "1e", "-1", Decimal("NaN"), b"1",
+    np.datetime64("2020-01-01"), object(),
+]  # fmt: skip
+FLOAT_KINDS = [sd.Laplace(1), sd.Gaussian(scale=1), sd.Laplace(1, granularity=0)]
+
+
+def named(value: Any) -> str:
+    """Name a case the same way in every process."""
+    return f"{type(value).__name__}-{str(value)[:24]}".split(" object")[0]
+
+
+INTEGER_KINDS = [sd.Geometric(1), sd.DiscreteGaussian(scale=1)]
+
+
+@pytest.mark.parametrize("scale", SCALES, ids=named)
+def test_senseless_scales_are_refused_by_name(scale: Any) -> None:
+    """Every mechanism names its argument and says what to write instead."""
+    for build in (sd.Laplace, sd.Geometric):
+        with pytest.raises(InvalidParameter, match=r"^scale .*, got .*\. \S"):
+            build(scale)
+    if scale is not None:
+        for build in (sd.Gaussian, sd.DiscreteGaussian):
+            with pytest.raises(InvalidParameter, match=r"^scale .*, got "):
+                build(scale=scale)
+            with pytest.raises(InvalidParameter, match=r"^variance .*, got "):
+                build(variance=scale)
+
+
+@pytest.mark.parametrize("scale", ["1", " 1 ", "1/3", "1e-6", "sqrt(2)", 2**70, 1e300])
+def test_unusual_scales_that_make_sense_are_taken(scale: Any) -> None:
+    """Text is read exactly, and any magnitude works in every mechanism."""
+    assert sd.Laplace(scale).map(0).epsilon == 0
+    for mechanism in (
+        sd.Laplace(scale),
+        sd.Geometric(scale),
+        sd.Gaussian(scale=scale),
+        sd.DiscreteGaussian(scale=scale),
+    ):
+        answers = mechanism(np.zeros(3, mechanism.input_domain.numpy))
+        assert np.isfinite(answers.astype(float)).all()
+
+
+def test_the_least_scales_work() -> None:
+    """A scale of 1e-310 leaves integers alone and moves a zero by its own size."""
+    assert sd.Geometric(1e-310)(5) == 5
+    assert sd.DiscreteGaussian(scale=1e-310)([1, 2]) == [1, 2]
+    assert 0 < abs(sd.Laplace(1e-310)(0.0)) < 1e-307
+    assert sd.Laplace(1e-310)(1.0) == 1.0
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
+@pytest.mark.parametrize("mechanism", FLOAT_KINDS, ids=named)
+def test_nan_and_infinities_are_refused(mechanism: Any, value: float) -> None:
+    """Alone, in a list, in an array or in Arrow: the same typed error."""
+    for data in (value, [1.0, value], np.array([value, 0.0]), pa.array([0.0, value])):
+        with pytest.raises(InvalidData, match="NaN or infinite.*Replace or drop"):
+            mechanism(data)
+
+
+@pytest.mark.parametrize("mechanism", [*FLOAT_KINDS, *INTEGER_KINDS], ids=named)
+@pytest.mark.parametrize(
+    "value",
+    [True, [True], np.array([True]), np.True_, "1", ["1"], np.array(["1"]), None,
+     [None], 1j, [1j], np.array([1j]), {"a": 1}, {1}, b"1", pa.array(["a"]),
+     pa.array([1, None]), np.ma.masked_array([1], [True]), object(), Decimal(1),
+     np.array([np.datetime64("2020-01-01")]), np.timedelta64(1), [[1], [2]]],
+    ids=named,
+)  # fmt: skip
+def test_what_is_no_number_is_refused(mechanism: Any, value: Any) -> None:
+    """Bools, text, nulls, complex numbers and nested lists: typed, and not shown."""
+    with pytest.raises(InvalidData):
+        mechanism(value)
+
+
+@pytest.mark.parametrize("mechanism", INTEGER_KINDS, ids=named)
+@pytest.mark.parametrize(
+    "value",
+    [3.0, 3.5, [3.0], np.array([3.0]), np.float32(3), pa.array([3.0])],
+    ids=named,
+)
+def test_integer_mechanisms_take_no_floats(mechanism: Any, value: Any) -> None:
+    """Even a whole float is refused: it is never silently cut."""
+    with pytest.raises(InvalidData, match="takes integers"):
+        mechanism(value)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "value"),
+    [("i64", 2**70), ("i64", 2**63), ("i8", 128), ("u8", -1), ("u64", 2**64),
+     ("u64", -1), ("i64", -(2**63) - 1), ("u32", 2**32)],
+)  # fmt: skip
+def test_integers_outside_the_dtype_are_refused(dtype: str, value: int) -> None:
+    """Alone and in a list, with the ends of the dtype in the message."""
+    mechanism = sd.Geometric(1, dtype=dtype)
+    for data in (value, [value], [0, value]):
+        with pytest.raises(InvalidData, match=f"outside {dtype}, .* Clamp"):
+            mechanism(data)
+
+
+def test_integers_outside_the_dtype_in_arrays() -> None:
+    """Arrays of a wider dtype are checked by value, narrower ones are widened."""
+    with pytest.raises(InvalidData, match="outside i8"):
+        sd.Geometric(1, dtype="i8")(np.array([0, 1000]))
+    with pytest.raises(InvalidData, match="outside i64"):
+        sd.Geometric(1)(np.array([2**63], np.uint64))
+    assert sd.Geometric(1)(np.zeros(2, np.int8)).dtype == np.int64
+    assert sd.Geometric(1, dtype="i8")(np.zeros(2, np.int64)).dtype == np.int8
+
+
+@pytest.mark.parametrize(
+    "value", [2**53 + 1, [2**53 + 1], np.array([2**53 + 1]), 10**400]
+)
+def test_integers_no_double_equals_are_refused_by_float_mechanisms(value: Any) -> None:
+    """They would be rounded before the noise, which changes their distance."""
+    with pytest.raises(InvalidData, match="too long for a float"):
+        sd.Laplace(1)(value)
+
+
+def test_integers_that_doubles_equal_are_taken() -> None:
+    """Small integers, and long ones that are exact, count as floats."""
+    assert isinstance(sd.Laplace(1)(3), float)
+    assert sd.Laplace(1)(2**70) == 2.0**70
+    assert sd.Laplace(1)(np.arange(3)).dtype == np.float64
+    assert len(sd.Laplace(1)([1, 2.5])) == 2
+
+
+@pytest.mark.parametrize(
+    "d_in", [-1, "-1", float("nan"), True, 1j, None, "x", [1], (1, 2)]
+)
+def test_senseless_distances_are_refused_by_name(d_in: Any) -> None:
+    """The map names d_in; a distance is a number or a Sensitivity."""
+    for mechanism in (*FLOAT_KINDS, *INTEGER_KINDS):
+        with pytest.raises(InvalidParameter, match="^d_in "):
+            mechanism.map(d_in)
+
+
+def test_infinite_distances_cost_everything() -> None:
+    """An unbounded change is a loss without bound, never an error or a number."""
+    for mechanism in (*FLOAT_KINDS, *INTEGER_KINDS):
+        loss = mechanism.map(float("inf"))
+        assert (loss.epsilon if hasattr(loss, "epsilon") else loss.rho) == float("inf")
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [({"dtype": "f16"}, "dtype"), ({"dtype": "i64"}, "dtype"), ({"dtype": 3}, "dtype"),
+     ({"granularity": 0.5}, "granularity"), ({"granularity": True}, "granularity"),
+     ({"granularity": -1075}, "granularity"), ({"granularity": 971}, "granularity")],
+)  # fmt: skip
+def test_senseless_options_are_refused_by_name(options: Any, name: str) -> None:
+    """Dtypes and grids outside what exists are named with what does."""
+    with pytest.raises(InvalidParameter, match=f"^{name} must be"):
+        sd.Laplace(1, **options)
+
+
+@pytest.mark.parametrize("build", [sd.Gaussian, sd.DiscreteGaussian])
+def test_variance_and_scale_are_one_or_the_other(build: Any) -> None:
+    """Neither, or both, is a refusal that shows both spellings."""
+    for given in ({}, {"variance": 1, "scale": 1}):
+        with pytest.raises(InvalidParameter, match="variance=4 or scale=2"):
+            build(**given)
+    assert build(variance=4) == build(scale=2)
+
+
+@pytest.mark.parametrize("p", [-0.1, 1.1, float("nan"), "x", True, None])
+def test_probabilities_outside_the_unit_interval_are_refused(p: Any) -> None:
+    """Quantiles and errors name their argument."""
+    with pytest.raises(InvalidParameter, match="^p "):
+        sd.Laplace(1).inverse_cdf(p)
+    with pytest.raises(InvalidParameter, match="^confidence "):
+        sd.Geometric(1).error(p)
+
+
+def test_losses_that_no_scale_can_meet_are_refused() -> None:
+    """Gaussian noise is never pure, and a distance of zero needs no noise."""
+    with pytest.raises(InvalidParameter, match="loss cannot be met.*Laplace"):
+        sd.Gaussian.for_loss(sd.PureDP(1), 1)
+    with pytest.raises(InvalidParameter, match="d_in must be positive"):
+        sd.Laplace.for_loss(sd.PureDP(1), 0)
+    with pytest.raises(InvalidParameter, match="loss is not a loss"):
+        sd.Laplace.for_loss(1, 1)
+
+
+@pytest.mark.parametrize("mechanism", [*FLOAT_KINDS, *INTEGER_KINDS], ids=named)
+def test_empty_data_gives_empty_answers(mechanism: Any) -> None:
+    """Nothing in, nothing out, in kind and dtype."""
+    assert mechanism([]) == []
+    assert mechanism(()) == ()
+    dtype = mechanism.input_domain.numpy
+    assert mechanism(np.zeros(0, dtype)).dtype == dtype
+    assert mechanism(pa.array([], mechanism.output_type)).type == mechanism.output_type
