@@ -13,6 +13,7 @@ from typing import Any, Final, Literal, final
 
 from sordino import _validate
 from sordino.errors import InvalidParameter
+from sordino.mechanisms.appearance import rational
 from sordino.numbers import Exact, distance, sqrt, total
 from sordino.sensitivity import Sensitivity
 
@@ -30,6 +31,23 @@ class Change:
     l0: int | float
     whole: Exact | float
     linf: Exact | float
+
+    def kept(self, keys: int, norm: Norm, least: Fraction) -> "Change":
+        """Return the change left to `keys` keys when the other l0 - keys are new.
+
+        A key that is new, or vanishes, changes by `least` or more.
+        """
+        power = 1 if norm == "l1" else 2
+        if self.l0 == 0 or keys == 0:
+            return NO_CHANGE
+        whole, linf = self.whole, self.linf
+        if not isinstance(whole, float):
+            spent = (Fraction(self.l0) - keys) * least**power
+            left = max(rational(whole**power) - spent, Fraction(0))
+            whole = left if norm == "l1" else sqrt(left)
+        if not isinstance(linf, float):
+            linf = rational(linf)
+        return _tightened(keys, whole, linf, norm, None, False)  # noqa: FBT003
 
 
 NO_CHANGE: Final = Change(0, Fraction(0), Fraction(0))
@@ -76,6 +94,7 @@ def _tightened(
     if integer:
         whole = _floored(whole, norm)
         linf = floored(linf, Fraction(1))
+        l0 = _count(l0, whole, norm)
     if 0 in (l0, whole, linf):
         return NO_CHANGE
     linf = min(linf, whole)
@@ -91,6 +110,13 @@ def _tightened(
         whole = floored(whole, unit)
     whole = min(whole, _most(l0, linf, norm))
     return Change(l0, whole, min(linf, floored(whole, unit)))
+
+
+def _count(l0: int | float, whole: Exact | float, norm: Norm) -> int | float:
+    """Return how many integers can change where that was not said: each by 1 at least."""
+    if isinstance(l0, int) or isinstance(whole, float):
+        return l0
+    return math.floor(whole if norm == "l1" else whole**2)
 
 
 def _most(l0: int | float, each: Exact | float, norm: Norm) -> Exact | float:

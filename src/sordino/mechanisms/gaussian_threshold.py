@@ -4,9 +4,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Self, final
 
-from sordino.losses.closed import ApproxDP, ApproxZCDP
+from sordino.losses.base import Loss
+from sordino.losses.closed import ZCDP, ApproxZCDP, GaussianDP
+from sordino.losses.noise import DiscreteGaussianLoss
 from sordino.mechanisms.base import variance_of
-from sordino.mechanisms.change import Norm
+from sordino.mechanisms.change import Change, Norm, floored
 from sordino.mechanisms.distance import ratio
 from sordino.mechanisms.domain import Metric
 from sordino.mechanisms.noise import AbstractNoise, GaussianNoise, NoNoise
@@ -15,6 +17,9 @@ from sordino.mechanisms.thresholded import (
     set_threshold_fields,
 )
 from sordino.numbers import Exact, sqrt
+
+_MOST_STEPS = 1 << 20
+"""A change of more steps of the grid than this is priced by its rho alone."""
 
 
 @final
@@ -84,12 +89,24 @@ class GaussianThreshold(AbstractThresholdMechanism):
         """Return Gaussian noise, or none."""
         return GaussianNoise(self.variance) if self.variance else NoNoise()
 
-    def map(self, d_in: Any) -> ApproxZCDP:
-        """Return rho = l2**2 / (2 variance) and delta, the chance of a new key.
-
-        For any two maps at distance d_in, given that no key of one map alone appears,
-        the order-a divergence is at most a rho: docs/proofs/thresholds.md.
-        """
-        apart = self.change(d_in)
+    def headline(self, apart: Change) -> ApproxZCDP:
+        """Return rho = l2**2 / (2 variance) and delta, the chance of a new key."""
         rho = ratio(apart.whole**2, 2 * self.variance)
         return ApproxZCDP(rho, self.delta(apart))
+
+    def noise_loss(self, apart: Change) -> Loss:
+        """Return the loss of the noise on keys that both maps have.
+
+        Continuous noise depends on l2 alone. On a lattice the curve is exact where one
+        key changes, or each by one step, which is the worst of such changes; any other
+        change is bounded by its rho.
+        """
+        mu = ratio(apart.whole, self.scale)
+        if self._unit is None or isinstance(mu, float):
+            return GaussianDP(mu)
+        steps = apart.linf / self._unit
+        if (apart.l0 == 1 or steps == 1) and steps <= _MOST_STEPS:
+            copies = int(floored((apart.whole / apart.linf) ** 2, Fraction(1)))
+            one = DiscreteGaussianLoss(int(steps), self.variance / self._unit**2)
+            return one * copies
+        return ZCDP(mu**2 / 2)

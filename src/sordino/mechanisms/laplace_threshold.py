@@ -4,8 +4,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Self, final
 
-from sordino.losses.closed import ApproxDP
-from sordino.mechanisms.change import Norm
+from sordino.losses.base import Loss, compose
+from sordino.losses.closed import ApproxDP, PureDP
+from sordino.losses.noise import GeometricLoss, LaplaceLoss
+from sordino.mechanisms.change import Change, Norm, floored
 from sordino.mechanisms.distance import ratio
 from sordino.mechanisms.domain import Metric
 from sordino.mechanisms.noise import AbstractNoise, LaplaceNoise, NoNoise
@@ -15,6 +17,9 @@ from sordino.mechanisms.thresholded import (
     set_threshold_fields,
 )
 from sordino.numbers import Exact, positive
+
+_MOST_STEPS = 1 << 20
+"""A change of more steps of the grid than this is priced by its epsilon alone."""
 
 
 @final
@@ -115,11 +120,28 @@ class LaplaceThreshold(AbstractThresholdMechanism):
         """Return Laplace noise, or none."""
         return LaplaceNoise(self.scale) if self.scale else NoNoise()
 
-    def map(self, d_in: Any) -> ApproxDP:
-        """Return epsilon = l1 / scale and delta, the chance that a new key appears.
-
-        For any two maps at distance d_in, keys in both differ by additive noise alone,
-        and keys in one are silent but with chance delta: docs/proofs/thresholds.md.
-        """
-        apart = self.change(d_in)
+    def headline(self, apart: Change) -> ApproxDP:
+        """Return epsilon = l1 / scale and delta, the chance that a new key appears."""
         return ApproxDP(ratio(apart.whole, self.scale), self.delta(apart))
+
+    def noise_loss(self, apart: Change) -> Loss:
+        """Return the loss of the worst change: as many keys as can change by linf.
+
+        For any change the one with the same l1 on the fewest keys is no better hidden
+        (docs/proofs/noise.md); its keys are independent, so their losses compose.
+        """
+        whole, each = apart.whole, apart.linf
+        if self.scale == 0 or isinstance(whole, float) or isinstance(each, float):
+            return PureDP(ratio(whole, self.scale))
+        copies = int(min(apart.l0, floored(whole / each, Fraction(1))))
+        rest = whole - copies * each if copies < apart.l0 else Fraction(0)
+        return compose([self._one(each) * copies, self._one(rest)])
+
+    def _one(self, shift: Exact) -> Loss:
+        """Return the loss of the noise on one key."""
+        if self._unit is None:
+            return LaplaceLoss(shift / self.scale)
+        steps = shift / self._unit
+        if steps > _MOST_STEPS:
+            return PureDP(shift / self.scale)
+        return GeometricLoss(int(steps), self.scale / self._unit)

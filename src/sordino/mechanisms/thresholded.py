@@ -7,22 +7,22 @@ how seldom is delta (docs/proofs/thresholds.md).
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any, final
 
 from sordino import _validate
 from sordino.distributions.base import AbstractLaw
 from sordino.errors import InvalidParameter
+from sordino.losses.base import Loss
+from sordino.losses.closed import PureDP
+from sordino.losses.joint import Headline, JointLoss
 from sordino.mechanisms import change
-from sordino.mechanisms.appearance import any_passes, each_passes, rational
+from sordino.mechanisms.appearance import any_passes, rational
 from sordino.mechanisms.base import COARSEST_GRID, FINEST_GRID, AbstractMechanism
 from sordino.mechanisms.carrier import AbstractCarrier, FloatCarrier, IntegerCarrier
-from sordino.mechanisms.change import Change, Norm
+from sordino.mechanisms.change import Change, Norm, floored
 from sordino.mechanisms.domain import (
     FLOATS,
     INTEGERS,
@@ -31,7 +31,7 @@ from sordino.mechanisms.domain import (
     float_format,
 )
 from sordino.mechanisms.maps import opened_map
-from sordino.numbers import Exact, exact, up
+from sordino.numbers import Exact, exact
 from sordino.sampling.bits import Bits
 from sordino.sampling.sampler import Threshold
 
@@ -55,6 +55,14 @@ class AbstractThresholdMechanism(AbstractMechanism):
     @abstractmethod
     def norm(self) -> Norm:
         """Return the norm in which the whole change of a map is stated."""
+
+    @abstractmethod
+    def headline(self, apart: Change) -> Headline:
+        """Return the parameters of the noise beside the chance of a new key."""
+
+    @abstractmethod
+    def noise_loss(self, apart: Change) -> Loss:
+        """Return the loss of the noise on keys that both maps have."""
 
     @cached_property
     def values(self) -> NumberDomain:
@@ -90,6 +98,20 @@ class AbstractThresholdMechanism(AbstractMechanism):
         order = given.keys.order(rows)
         return given.close(rows[order], answers[order])
 
+    def map(self, d_in: Any) -> Headline | JointLoss:
+        """Return the loss between maps at distance d_in: headline and joint curve.
+
+        For any two maps at distance d_in, keys in both differ by additive noise alone,
+        and keys in one are silent but with chance delta: docs/proofs/thresholds.md.
+        """
+        apart = self.change(d_in)
+        headline = self.headline(apart)
+        if isinstance(apart.l0, float) or headline.delta in {0, 1}:
+            return headline
+        keys = self._most_keys(apart) if self.values.is_integer else apart.l0
+        chance = any_passes(self.law, self._gap(apart), 1)
+        return JointLoss(headline, chance, keys, KeptKeys(self, replace(apart, l0=keys)))
+
     def change(self, d_in: Any) -> Change:
         """Return a distance tightened, the rounding to the grid included."""
         integer = self.values.is_integer
@@ -106,6 +128,11 @@ class AbstractThresholdMechanism(AbstractMechanism):
         if isinstance(apart.linf, float) or isinstance(apart.l0, float):
             return Fraction(1)
         return any_passes(self.law, self._gap(apart), apart.l0)
+
+    def _most_keys(self, apart: Change) -> int:
+        """Return how many integers can change: each changes by 1 or more."""
+        power = 1 if self.norm == "l1" else 2
+        return int(min(apart.l0, floored(apart.whole**power, Fraction(1))))
 
     @cached_property
     def _rule(self) -> Threshold:
@@ -134,6 +161,22 @@ class AbstractThresholdMechanism(AbstractMechanism):
         if self._unit is not None:
             level = math.floor(level / self._unit + _HALF) * self._unit
         return level - rational(linf)
+
+
+@final
+@dataclass(frozen=True)
+class KeptKeys:
+    """The loss of the noise by how many of the changed keys both maps have."""
+
+    mechanism: AbstractThresholdMechanism
+    apart: Change
+
+    def __call__(self, keys: int) -> Loss:
+        """Return the loss when `keys` keys are kept and the others are new."""
+        mechanism = self.mechanism
+        least = Fraction(1 if mechanism.values.is_integer else 0)
+        left = self.apart.kept(keys, mechanism.norm, least)
+        return mechanism.noise_loss(left) if left.l0 else PureDP(0)
 
 
 def set_threshold_fields(

@@ -1,0 +1,87 @@
+"""A thresholded release: the headline that is quoted, and a tighter curve of its own.
+
+The headline (epsilon, delta) or (rho, delta) adds up two risks that never meet in one
+key: a new key is seen or not, a kept key shows its noise. The curve takes them together
+(`thresholded`); it is worked out when it is first asked for.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TypeAlias, final
+
+import numpy as np
+
+from sordino.losses.base import Guarantees, Loss
+from sordino.losses.closed import ApproxDP, ApproxZCDP
+from sordino.losses.law import Law
+from sordino.losses.points import Floats
+from sordino.losses.thresholded import thresholded
+from sordino.numbers import Exact
+
+Headline: TypeAlias = ApproxDP | ApproxZCDP
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class JointLoss(Loss):
+    """The loss of a thresholded release; both bounds hold, and the lesser is given.
+
+    `kept(m)` is the loss of the noise when m of the changed keys are in both maps;
+    `key_delta` bounds the chance that a single new key appears.
+    """
+
+    headline: Headline
+    key_delta: Fraction
+    keys: int
+    kept: Callable[[int], Loss]
+
+    @property
+    def epsilon(self) -> Exact | float:
+        """Return the epsilon of the headline."""
+        return self.headline.guarantees.epsilon
+
+    @property
+    def rho(self) -> Exact | float:
+        """Return the rho of the headline."""
+        return self.headline.guarantees.rho
+
+    @property
+    def delta(self) -> Fraction:
+        """Return the delta of the headline: the chance that a new key appears."""
+        return self.headline.delta
+
+    @property
+    def guarantees(self) -> Guarantees:
+        """Return those of the headline."""
+        return self.headline.guarantees
+
+    @cached_property
+    def curve(self) -> Loss:
+        """Return the loss of new and kept keys together."""
+        return thresholded(self.kept, key_delta=self.key_delta, keys=self.keys)
+
+    def laws(self) -> tuple[Law, ...]:
+        """Return the law of the curve."""
+        return self.curve.laws()
+
+    def __repr__(self) -> str:
+        """Show the headline."""
+        return repr(self.headline)
+
+    def _delta(self, epsilon: Floats) -> Floats:
+        found = self.headline.delta_at(epsilon)
+        return np.minimum(found, self.curve.delta_at(epsilon))
+
+    def _epsilon(self, delta: Floats) -> Floats:
+        found = self.headline.epsilon_at(delta)
+        return np.minimum(found, self.curve.epsilon_at(delta))
+
+    def _tpr(self, alpha: Floats) -> Floats:
+        found = self.headline.tpr_at(alpha)
+        return np.minimum(found, self.curve.tpr_at(alpha))
+
+    def _beta(self, alpha: Floats) -> Floats:
+        found = self.headline.beta_at(alpha)
+        return np.maximum(found, self.curve.beta_at(alpha))
