@@ -17,6 +17,7 @@ from sordino.losses.base import Guarantees, Loss
 from sordino.losses.closed import ApproxDP, ApproxZCDP
 from sordino.losses.law import Law
 from sordino.losses.points import Floats
+from sordino.losses.reserved import joint_breach
 from sordino.losses.thresholded import thresholded
 from sordino.numbers import Exact
 
@@ -70,18 +71,27 @@ class JointLoss(Loss):
         """Show the headline."""
         return repr(self.headline)
 
+    @property
+    def bounds(self) -> tuple[Loss, ...]:
+        """Return what bounds the release.
+
+        Where the headline is a rho, the case without new keys is no worse than it.
+        """
+        pure = not isinstance(self.epsilon, float)
+        return (self.headline, self.curve) if pure else (self.curve,)
+
     def _delta(self, epsilon: Floats) -> Floats:
-        found = self.headline.delta_at(epsilon)
-        return np.minimum(found, self.curve.delta_at(epsilon))
+        return np.minimum.reduce([loss.delta_at(epsilon) for loss in self.bounds])
 
     def _epsilon(self, delta: Floats) -> Floats:
-        found = self.headline.epsilon_at(delta)
-        return np.minimum(found, self.curve.epsilon_at(delta))
+        # Below the chance that all changed keys are new and one is seen, none serves.
+        reserve = joint_breach(((self.key_delta, self.keys),))
+        asked = np.maximum(delta, reserve)
+        found = np.minimum.reduce([loss.epsilon_at(asked) for loss in self.bounds])
+        return np.where(delta < reserve, np.inf, found)
 
     def _tpr(self, alpha: Floats) -> Floats:
-        found = self.headline.tpr_at(alpha)
-        return np.minimum(found, self.curve.tpr_at(alpha))
+        return np.minimum.reduce([loss.tpr_at(alpha) for loss in self.bounds])
 
     def _beta(self, alpha: Floats) -> Floats:
-        found = self.headline.beta_at(alpha)
-        return np.maximum(found, self.curve.beta_at(alpha))
+        return np.maximum.reduce([loss.beta_at(alpha) for loss in self.bounds])

@@ -4,19 +4,29 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Self, final
 
+from sordino.errors import InvalidParameter
 from sordino.losses.base import Loss
-from sordino.losses.closed import ZCDP, ApproxZCDP, GaussianDP
+from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP
 from sordino.losses.noise import DiscreteGaussianLoss
 from sordino.mechanisms.base import variance_of
 from sordino.mechanisms.change import Change, Norm, floored
 from sordino.mechanisms.distance import ratio
 from sordino.mechanisms.domain import Metric
+from sordino.mechanisms.fitting import guaranteed
 from sordino.mechanisms.noise import AbstractNoise, GaussianNoise, NoNoise
+from sordino.mechanisms.solving import (
+    SPARE,
+    changed,
+    gaussian_ratio,
+    positive_delta,
+)
 from sordino.mechanisms.thresholded import (
     AbstractThresholdMechanism,
+    replaced,
     set_threshold_fields,
+    with_threshold,
 )
-from sordino.numbers import Exact, sqrt
+from sordino.numbers import Exact, down, sqrt
 
 _MOST_STEPS = 1 << 20
 """A change of more steps of the grid than this is priced by its rho alone."""
@@ -64,6 +74,34 @@ class GaussianThreshold(AbstractThresholdMechanism):
         set_threshold_fields(silent, threshold, dtype, granularity, variance=none)
         return silent
 
+    @classmethod
+    def for_loss(
+        cls,
+        loss: ApproxDP | ApproxZCDP,
+        d_in: Any,
+        *,
+        negative: bool = False,
+        **options: Any,
+    ) -> Self:
+        """Return the least variance, and for it the least threshold, within a loss.
+
+        For any d_in the answer's own `map(d_in)` is within the loss: by its rho and
+        delta, or for (epsilon, delta) by its joint curve at epsilon.
+
+        >>> fitted = GaussianThreshold.for_loss(ApproxZCDP("1/2", "1e-6"), (1, 1, 1))
+        >>> fitted.variance, round(float(fitted.threshold), 4)
+        (Fraction(1, 1), 5.7534)
+        """
+        probe = cls(variance=1, threshold=1, **options)
+        apart = changed(probe.change(d_in), d_in)
+        known = guaranteed(loss)
+        delta = positive_delta(loss, known.delta)
+        if not isinstance(known.epsilon, float):
+            delta *= SPARE
+        variance = _variance(loss, apart, delta, on_lattice=probe.unit is not None)
+        fitted = replaced(probe, variance=variance)
+        return with_threshold(fitted, apart, delta, negative=negative)
+
     @property
     def scale(self) -> Exact:
         """Return the standard deviation, on integers that of the continuous law."""
@@ -102,11 +140,31 @@ class GaussianThreshold(AbstractThresholdMechanism):
         change is bounded by its rho.
         """
         mu = ratio(apart.whole, self.scale)
-        if self._unit is None or isinstance(mu, float):
+        if self.unit is None or isinstance(mu, float):
             return GaussianDP(mu)
-        steps = apart.linf / self._unit
+        steps = apart.linf / self.unit
         if (apart.l0 == 1 or steps == 1) and steps <= _MOST_STEPS:
             copies = int(floored((apart.whole / apart.linf) ** 2, Fraction(1)))
-            one = DiscreteGaussianLoss(int(steps), self.variance / self._unit**2)
+            one = DiscreteGaussianLoss(int(steps), self.variance / self.unit**2)
             return one * copies
         return ZCDP(mu**2 / 2)
+
+
+def _variance(
+    loss: Loss, apart: Change, delta: Fraction, *, on_lattice: bool
+) -> Exact:
+    """Return the least variance by rho, or else by epsilon and delta."""
+    known = loss.guarantees
+    square = apart.whole**2
+    if isinstance(known.epsilon, float) and not isinstance(known.rho, float):
+        if known.rho > 0:
+            return square / (2 * known.rho)
+    elif not isinstance(known.epsilon, float):
+        ratio = gaussian_ratio(apart, down(known.epsilon), delta, on_lattice=on_lattice)
+        return square / Fraction(ratio) ** 2
+    raise InvalidParameter(
+        "loss",
+        loss,
+        "must bound epsilon or rho beside delta",
+        'Use sd.ApproxDP(1, "1e-6") or sd.ApproxZCDP("1/2", "1e-6").',
+    )

@@ -4,17 +4,21 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Self, final
 
+from sordino.errors import InvalidParameter
 from sordino.losses.base import Loss, compose
 from sordino.losses.closed import ApproxDP, PureDP
 from sordino.losses.noise import GeometricLoss, LaplaceLoss
 from sordino.mechanisms.change import Change, Norm, floored
 from sordino.mechanisms.distance import ratio
 from sordino.mechanisms.domain import Metric
+from sordino.mechanisms.fitting import guaranteed
 from sordino.mechanisms.noise import AbstractNoise, LaplaceNoise, NoNoise
-from sordino.mechanisms.solving import least_threshold, spread_within
+from sordino.mechanisms.solving import changed, positive_delta
 from sordino.mechanisms.thresholded import (
     AbstractThresholdMechanism,
+    replaced,
     set_threshold_fields,
+    with_threshold,
 )
 from sordino.numbers import Exact, positive
 
@@ -79,26 +83,26 @@ class LaplaceThreshold(AbstractThresholdMechanism):
 
     @classmethod
     def for_loss(
-        cls,
-        loss: ApproxDP,
-        d_in: Any,
-        *,
-        dtype: str = "f64",
-        granularity: int | None = None,
+        cls, loss: ApproxDP, d_in: Any, *, negative: bool = False, **options: Any
     ) -> Self:
-        """Return the least scale and then the least threshold within a loss.
+        """Return the least scale, and for it the least threshold, within a loss.
 
-        For any d_in the answer's own `map(d_in)` is within the loss: it is checked.
+        For any d_in the answer's own `map(d_in)` is within the loss.
 
         >>> fitted = LaplaceThreshold.for_loss(ApproxDP(1, "1e-6"), (1, 1, 1))
         >>> fitted.scale, round(float(fitted.threshold), 4)
         (Fraction(1, 1), 14.1224)
         """
-        probe = cls(1, 1, dtype=dtype, granularity=granularity)
-        scale = spread_within(probe.change(d_in).whole, loss, d_in)
-        fitted = cls(scale, 1, dtype=dtype, granularity=granularity)
-        level = least_threshold(fitted, loss, d_in)
-        return cls(scale, level, dtype=dtype, granularity=granularity)
+        probe = cls(1, 1, **options)
+        apart = changed(probe.change(d_in), d_in)
+        known = guaranteed(loss)
+        epsilon, delta = known.epsilon, positive_delta(loss, known.delta)
+        if isinstance(epsilon, float) or epsilon == 0:
+            raise InvalidParameter(
+                "loss", loss, "needs a positive epsilon", 'Use sd.ApproxDP(1, "1e-6").'
+            )
+        fitted = replaced(probe, scale=apart.whole / epsilon)
+        return with_threshold(fitted, apart, delta, negative=negative)
 
     @property
     def norm(self) -> Norm:
@@ -139,9 +143,9 @@ class LaplaceThreshold(AbstractThresholdMechanism):
 
     def _one(self, shift: Exact) -> Loss:
         """Return the loss of the noise on one key."""
-        if self._unit is None:
+        if self.unit is None:
             return LaplaceLoss(shift / self.scale)
-        steps = shift / self._unit
+        steps = shift / self.unit
         if steps > _MOST_STEPS:
             return PureDP(shift / self.scale)
-        return GeometricLoss(int(steps), self.scale / self._unit)
+        return GeometricLoss(int(steps), self.scale / self.unit)

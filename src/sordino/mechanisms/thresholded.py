@@ -10,7 +10,7 @@ from abc import abstractmethod
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, final
+from typing import Any, TypeVar, final
 
 from sordino import _validate
 from sordino.distributions.base import AbstractLaw
@@ -31,7 +31,8 @@ from sordino.mechanisms.domain import (
     float_format,
 )
 from sordino.mechanisms.maps import opened_map
-from sordino.numbers import Exact, exact
+from sordino.mechanisms.solving import least_threshold
+from sordino.numbers import Exact, exact, up
 from sordino.sampling.bits import Bits
 from sordino.sampling.sampler import Threshold
 
@@ -106,16 +107,16 @@ class AbstractThresholdMechanism(AbstractMechanism):
         """
         apart = self.change(d_in)
         headline = self.headline(apart)
-        if isinstance(apart.l0, float) or headline.delta in {0, 1}:
+        if isinstance(apart.linf, float) or headline.delta in {0, 1}:
             return headline
-        keys = self._most_keys(apart) if self.values.is_integer else apart.l0
-        chance = any_passes(self.law, self._gap(apart), 1)
+        keys = self._most_keys(apart) if self.values.is_integer else int(apart.l0)
+        chance = any_passes(self.law, self._gap(apart.linf, self.threshold), 1)
         return JointLoss(headline, chance, keys, KeptKeys(self, replace(apart, l0=keys)))
 
     def change(self, d_in: Any) -> Change:
         """Return a distance tightened, the rounding to the grid included."""
         integer = self.values.is_integer
-        return change.read(d_in, self.norm, self._unit, integer=integer)
+        return change.read(d_in, self.norm, self.unit, integer=integer)
 
     def delta(self, apart: Change) -> Fraction:
         """Return the chance that any key of a change appears though only one map has it.
@@ -123,11 +124,15 @@ class AbstractThresholdMechanism(AbstractMechanism):
         For any l0 keys of size at most linf: 1 - (1 - p)**l0 with the inclusive tail
         p = P[Z >= |T| - linf], which is exact also where linf reaches the threshold.
         """
+        return self.delta_of(apart, self.threshold)
+
+    def delta_of(self, apart: Change, threshold: Fraction) -> Fraction:
+        """Return the delta that another threshold would have."""
         if apart.l0 == 0:
             return Fraction(0)
         if isinstance(apart.linf, float) or isinstance(apart.l0, float):
             return Fraction(1)
-        return any_passes(self.law, self._gap(apart), apart.l0)
+        return any_passes(self.law, self._gap(apart.linf, threshold), apart.l0)
 
     def _most_keys(self, apart: Change) -> int:
         """Return how many integers can change: each changes by 1 or more."""
@@ -145,21 +150,19 @@ class AbstractThresholdMechanism(AbstractMechanism):
         return 0 if self.values.is_integer else self.granularity
 
     @cached_property
-    def _unit(self) -> Fraction | None:
+    def unit(self) -> Fraction | None:
         """Return the step of the grid of the noise."""
         return None if self._grid is None else Fraction(2) ** self._grid
 
-    def _gap(self, apart: Change) -> Fraction:
+    def _gap(self, linf: Exact, threshold: Fraction) -> Fraction:
         """Return how far noise must carry the largest new value to pass.
 
         On a grid that is from multiple to multiple. A threshold off the grid is priced
         at the nearest multiple: at most one step below what sums really have to reach.
         """
-        linf = apart.linf
-        assert not isinstance(linf, float)  # noqa: S101 delta asked before
-        level = abs(self.threshold)
-        if self._unit is not None:
-            level = math.floor(level / self._unit + _HALF) * self._unit
+        level = abs(threshold)
+        if self.unit is not None:
+            level = math.floor(level / self.unit + _HALF) * self.unit
         return level - rational(linf)
 
 
@@ -177,6 +180,38 @@ class KeptKeys:
         least = Fraction(1 if mechanism.values.is_integer else 0)
         left = self.apart.kept(keys, mechanism.norm, least)
         return mechanism.noise_loss(left) if left.l0 else PureDP(0)
+
+
+Mechanism = TypeVar("Mechanism", bound=AbstractThresholdMechanism)
+
+
+def with_threshold(
+    mechanism: Mechanism, apart: Change, delta: Fraction, *, negative: bool
+) -> Mechanism:
+    """Return the mechanism with the least threshold whose delta is within the given one.
+
+    A negative threshold is the mirror image of the positive one.
+    """
+    level = least_threshold(mechanism, apart, delta)
+    signed = -level if negative else level
+    least, most = ends(mechanism.values)
+    if not least <= signed <= most:
+        raise InvalidParameter(
+            "dtype",
+            mechanism.dtype,
+            f"holds no threshold strict enough for this loss: it would be {up(signed):g}",
+            "Use a wider dtype or a larger loss.",
+        )
+    return replaced(mechanism, threshold=signed)
+
+
+def replaced(mechanism: Mechanism, **fields: Fraction) -> Mechanism:
+    """Return a mechanism with some fields changed."""
+    copy = object.__new__(type(mechanism))
+    names = ("scale", "variance", "threshold", "dtype", "granularity")
+    kept = {name: value for name, value in vars(mechanism).items() if name in names}
+    vars(copy).update(kept | fields)
+    return copy
 
 
 def set_threshold_fields(
