@@ -38,7 +38,7 @@ def integers_follow(
     return bool(stats.chi2.sf(statistic, kept.size - 1) > FALSE_ALARM)
 
 
-def reals_follow(draws: NDArray[np.float64], cdf: Callable[..., object]) -> bool:
+def reals_follow(draws: NDArray[np.floating], cdf: Callable[..., object]) -> bool:
     """Tell whether reals follow a law, by a Kolmogorov-Smirnov test.
 
     P[sqrt(n) D > x] <= 2 exp(-2 x**2) for every n (Massart).

@@ -13,15 +13,33 @@ import math
 import re
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from functools import total_ordering
 from numbers import Rational
-from typing import Any, Literal, TypeAlias, final
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from flint import arb, ctx, fmpq
 
 from sordino import _validate
 from sordino.errors import InvalidParameter
+from sordino.radical import FORMS, Exact, Radical, as_fraction, sqrt
+
+__all__ = [
+    "Exact",
+    "Number",
+    "Radical",
+    "ball",
+    "distance",
+    "down",
+    "exact",
+    "floor_log2",
+    "fraction",
+    "positive",
+    "probability",
+    "sqrt",
+    "total",
+    "up",
+    "written",
+]
 
 _LONGEST = 4000
 _WRITTEN = 24
@@ -36,101 +54,6 @@ _DECIMAL = (
 _FACTOR = rf"(?:{_DECIMAL}|sqrt\((?:{_DECIMAL})(?:/(?:{_DECIMAL}))?\))"
 _TEXT = re.compile(rf"[+-]?{_FACTOR}(?:[*/]{_FACTOR})*", re.ASCII)
 _SPLIT = re.compile(rf"([*/]?)(?:({_DECIMAL})|sqrt\(([^)]*)\))", re.ASCII)
-_FORMS = 'Write a number such as 2, 0.5, "0.1", "1/3", "1e-6" or "sqrt(2)".'
-
-
-@final
-@total_ordering
-class Radical:
-    """An irrational root `radicand ** (1 / index)`, index a power of two.
-
-    Closed under multiplication, division, integer powers and square roots, and
-    compared exactly. Built by `sqrt`, which returns a Fraction where it can.
-
-    >>> sqrt(Fraction(2)) * sqrt(Fraction(8)), sqrt(Fraction(2)) < Fraction(3, 2)
-    (Fraction(4, 1), True)
-    """
-
-    __slots__ = ("index", "radicand")
-    radicand: Fraction
-    index: int
-
-    def __init__(self, radicand: Fraction, index: int) -> None:
-        """Trust the caller that the root is irrational and `index` least."""
-        object.__setattr__(self, "radicand", radicand)
-        object.__setattr__(self, "index", index)
-
-    def __setattr__(self, name: str, value: object) -> None:
-        """Refuse to change."""
-        raise AttributeError(f"a Radical is frozen: cannot set {name}")
-
-    def __repr__(self) -> str:
-        """Show as a root."""
-        text = str(self.radicand)
-        for _ in range(self.index.bit_length() - 1):
-            text = f"sqrt({text})"
-        return text
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle as its two fields."""
-        return Radical, (self.radicand, self.index)
-
-    def __hash__(self) -> int:
-        """Agree with equality."""
-        return hash((self.radicand, self.index))
-
-    def __eq__(self, other: object) -> bool:
-        """Compare exactly; a root in least form equals no rational."""
-        if isinstance(other, Radical):
-            return (self.radicand, self.index) == (other.radicand, other.index)
-        if isinstance(other, (Rational, float)):
-            return False
-        return NotImplemented
-
-    def __lt__(self, other: object) -> bool:
-        """Compare by powers that make both sides rational."""
-        if isinstance(other, float) and not math.isfinite(other):
-            return NotImplemented if math.isnan(other) else other > 0
-        if isinstance(other, (Rational, float)):
-            bound = _fraction(other)
-            return bound > 0 and self.radicand < bound**self.index
-        if isinstance(other, Radical):
-            index = max(self.index, other.index)
-            return _power(self, index) < _power(other, index)
-        return NotImplemented
-
-    def __mul__(self, other: object) -> "Exact":
-        """Multiply under the longer root."""
-        if isinstance(other, (Rational, Radical)):
-            return _rooted_product(self, other, 1)
-        return NotImplemented
-
-    __rmul__ = __mul__
-
-    def __truediv__(self, other: object) -> "Exact":
-        """Divide under the longer root."""
-        if isinstance(other, (Rational, Radical)):
-            return _rooted_product(self, other, -1)
-        return NotImplemented
-
-    def __rtruediv__(self, other: object) -> "Exact":
-        """Divide a rational by this root."""
-        if isinstance(other, Rational):
-            return _fraction(other) * self**-1
-        return NotImplemented
-
-    def __pow__(self, exponent: int) -> "Exact":
-        """Raise to an integer power."""
-        return _root(self.radicand**exponent, self.index)
-
-    def __float__(self) -> float:
-        """Return the least double not below the root."""
-        return up(self)
-
-
-Exact: TypeAlias = Fraction | Radical
-"""An exact number as the library holds it."""
-
 Number: TypeAlias = int | float | str | Fraction | Decimal | Radical
 """What a user may write for a privacy parameter."""
 
@@ -170,17 +93,6 @@ def probability(**argument: Any) -> Fraction:
     if isinstance(value, Radical):
         raise InvalidParameter(name, given, "must be rational", f'Try {name}="1e-6".')
     return value
-
-
-def sqrt(value: "Exact") -> Exact:
-    """Return the exact square root of a number that is not negative.
-
-    >>> sqrt(Fraction(9, 4)), sqrt(Fraction(2))
-    (Fraction(3, 2), sqrt(2))
-    """
-    if isinstance(value, Radical):
-        return Radical(value.radicand, value.index * 2)
-    return _root(value, 2)
 
 
 def total(*terms: "Exact | float") -> "Exact | float":
@@ -283,7 +195,7 @@ def _read(name: str, given: Any) -> "Exact | float":
         case bool() | np.bool_() | np.timedelta64():
             kind = type(given).__name__
             problem = f"must be a number, not a {kind}"
-            raise InvalidParameter(name, given, problem, _FORMS)
+            raise InvalidParameter(name, given, problem, FORMS)
         case np.number() if not isinstance(given, (float, np.longdouble)):
             return _read(name, given.item())
         case Radical():
@@ -293,21 +205,21 @@ def _read(name: str, given: Any) -> "Exact | float":
         case float() | Decimal():
             return _unrounded(name, given)
         case Rational():
-            value = _fraction(given)
+            value = as_fraction(given)
             _printable(name, given, value)
             return value
-    raise InvalidParameter(name, given, "must be a number", _FORMS)
+    raise InvalidParameter(name, given, "must be a number", FORMS)
 
 
 def _unrounded(name: str, given: "float | Decimal") -> "Fraction | float":
     """Read a float or a decimal; a decimal beyond the doubles stays finite."""
     decimal = Decimal(given)
     if decimal.is_nan():
-        raise InvalidParameter(name, given, "must not be NaN", _FORMS)
+        raise InvalidParameter(name, given, "must not be NaN", FORMS)
     if decimal.is_infinite():
         return math.copysign(math.inf, decimal)
     if abs(decimal.adjusted()) > _LONGEST:
-        raise InvalidParameter(name, given, "is out of every useful range", _FORMS)
+        raise InvalidParameter(name, given, "is out of every useful range", FORMS)
     value = Fraction(given)
     _printable(name, given, value)
     return value
@@ -317,25 +229,25 @@ def _printable(name: str, given: object, value: Exact) -> None:
     """Refuse a number of more digits than Python prints."""
     shown = value.radicand if isinstance(value, Radical) else value
     if max(abs(shown.numerator), shown.denominator).bit_length() > _LARGEST_BITS:
-        raise InvalidParameter(name, given, "is out of every useful range", _FORMS)
+        raise InvalidParameter(name, given, "is out of every useful range", FORMS)
 
 
 def _parsed(name: str, text: str) -> Exact:
     """Read a product of decimals and square roots such as "2*sqrt(3)/7"."""
     body = text.strip(" ")
     if len(body) > _LONGEST or not _TEXT.fullmatch(body):
-        raise InvalidParameter(name, text, "is not a number I can read", _FORMS)
+        raise InvalidParameter(name, text, "is not a number I can read", FORMS)
     size: Exact = Fraction(1)
     for operator, decimal, radicand in _SPLIT.findall(body.lstrip("+-")):
         factor = Fraction(decimal) if decimal else _root_of(name, text, radicand)
         if operator == "/" and factor == 0:
-            raise InvalidParameter(name, text, "divides by zero", _FORMS)
+            raise InvalidParameter(name, text, "divides by zero", FORMS)
         size = size / factor if operator == "/" else size * factor
         _printable(name, text, size)
     if not body.startswith("-"):
         return size
     if isinstance(size, Radical):
-        raise InvalidParameter(name, text, "must not be negative", _FORMS)
+        raise InvalidParameter(name, text, "must not be negative", FORMS)
     return -size
 
 
@@ -344,47 +256,15 @@ def _root_of(name: str, given: str, ratio: str) -> Exact:
     above, _, below = ratio.partition("/")
     denominator = Fraction(below or 1)
     if denominator == 0:
-        raise InvalidParameter(name, given, "divides by zero", _FORMS)
+        raise InvalidParameter(name, given, "divides by zero", FORMS)
     return sqrt(Fraction(above) / denominator)
 
 
 def _finite(name: str, given: object, value: "Exact | float") -> Exact:
     """Refuse infinity."""
     if isinstance(value, float):
-        raise InvalidParameter(name, given, "must be finite", _FORMS)
+        raise InvalidParameter(name, given, "must be finite", FORMS)
     return value
-
-
-def _root(radicand: Fraction, index: int) -> Exact:
-    """Return the root in least form."""
-    while index > 1:
-        above, below = math.isqrt(radicand.numerator), math.isqrt(radicand.denominator)
-        if above**2 != radicand.numerator or below**2 != radicand.denominator:
-            return Radical(radicand, index)
-        radicand, index = Fraction(above, below), index // 2
-    return radicand
-
-
-def _power(value: "Exact | Rational", exponent: int) -> Fraction:
-    """Return a power that is rational because `exponent` is a multiple of the index."""
-    if isinstance(value, Radical):
-        return value.radicand ** (exponent // value.index)
-    return _fraction(value) ** exponent
-
-
-def _fraction(value: "Rational | float") -> Fraction:
-    """Return a rational made of Python integers: NumPy's would overflow."""
-    if isinstance(value, float):
-        return Fraction(value)
-    return Fraction(int(value.numerator), int(value.denominator))
-
-
-def _rooted_product(root: Radical, other: "Radical | Rational", sign: int) -> Exact:
-    """Return root * other or root / other."""
-    index = max(root.index, other.index if isinstance(other, Radical) else 1)
-    if not isinstance(other, Radical) and other < 0:
-        raise InvalidParameter("factor", other, "must not be negative", _FORMS)
-    return _root(_power(root, index) * _power(other, index) ** sign, index)
 
 
 def _directed(value: "Exact | float | arb", towards: Literal[1, -1]) -> float:

@@ -291,3 +291,11 @@ def test_floor_log2_brackets(size: Exact, power: int) -> None:
     value = size * Fraction(2) ** power
     exponent = floor_log2(value)
     assert Fraction(2) ** exponent <= value < Fraction(2) ** (exponent + 1)
+
+
+@given(st.fractions(Fraction(1, 10**9), 10**9), st.integers(-1100, 1050))
+def test_a_root_as_a_float_is_rounded_up(value: Fraction, exponent: int) -> None:
+    """float() of a root is the least double above it, also beyond every double."""
+    root = sqrt(sqrt(value * Fraction(4) ** exponent))
+    if isinstance(root, Radical):
+        assert float(root) == up(root)

@@ -1,1 +1,0 @@
-"""What was spent, and what it means."""

@@ -1,1 +1,0 @@
-"""Privacy loss as a value."""

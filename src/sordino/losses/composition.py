@@ -19,7 +19,7 @@ from typing import Any, TypeAlias, final
 from sordino.losses.base import NOTHING, Guarantees, Loss
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
 from sordino.losses.law import Law
-from sordino.losses.pld import Convolution
+from sordino.losses.pld import Convolution, both_ways
 from sordino.losses.profile import Profile, symmetric
 from sordino.losses.reserved import ReservedLoss
 from sordino.losses.tabled import TabledLoss
@@ -73,11 +73,11 @@ class Composition(TabledLoss):
         """Return the sums of losses, in each direction that differs."""
         laws = [(part.laws(), times) for part, times in self.parts]
         sides = max(len(found) for found, _ in laws)
-        return tuple(
-            Convolution(
+        return both_ways(
+            [
                 tuple((found[side % len(found)], times) for found, times in laws)
-            )
-            for side in range(sides)
+                for side in range(sides)
+            ]
         )
 
     @cached_property

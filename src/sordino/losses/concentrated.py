@@ -52,18 +52,11 @@ def lines(rho: Exact, alpha: Floats) -> tuple[Floats, Floats]:
     return np.array([e for e, _ in kept]), np.array([d for _, d in kept])
 
 
-def _log_delta_sized(
-    rho: float, epsilon: Floats, order: Floats
-) -> tuple[Floats, Floats]:
+def _log_delta_sized(rho: float, epsilon: Floats, order: Floats) -> tuple[Floats, Floats]:
     """Return the logarithm of the bound and the sum of the sizes of its terms."""
     less = np.exp(order)
     a = 1 + less
-    terms = (
-        less * a * rho,
-        -less * epsilon,
-        less * (order - np.log1p(less)),
-        -np.log1p(less),
-    )
+    terms = (less * a * rho, -less * epsilon, less * (order - np.log1p(less)), -np.log1p(less))
     return sum(terms), sum(np.abs(term) for term in terms) + less * np.abs(order) + 1
 
 

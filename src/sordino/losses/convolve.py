@@ -25,6 +25,9 @@ from sordino.losses.points import Floats
 
 _UNIT = float(np.finfo(np.float64).eps) / 2
 _WIDEST_PAIR = 1 << 14
+_FAINT = -150.0
+_FAINTEST = -600.0
+"""Tilted masses below the exponential of this count as nothing: slow, and immaterial."""
 
 
 @final
@@ -46,50 +49,60 @@ class Sum:
     error: float
 
 
-def log_moment(grid: Grid, tilt: float) -> tuple[float, float]:
-    """Return ln sum p_j exp(tilt j), and its derivative."""
-    index = np.arange(len(grid.masses))
-    with np.errstate(divide="ignore", under="ignore"):
-        exponent = np.log(grid.masses) + tilt * index
-        top = float(exponent.max())
-        weight = np.exp(exponent - top)
+@final
+@dataclass(frozen=True)
+class Moment:
+    """ln E exp(tilt J), and the mean and variance of J in the tilted law."""
+
+    log: float
+    mean: float
+    variance: float
+
+
+def moment(grid: Grid, tilt: float) -> Moment:
+    """Return the moment of one law of indices."""
+    exponent = grid.logs + tilt * grid.index
+    top = float(exponent.max())
+    weight = np.exp(np.maximum(exponent - top, _FAINTEST))
     total = float(weight.sum())
-    return top + math.log(total), float(weight @ index) / total
+    mean = float(weight @ grid.index) / total
+    variance = float(weight @ (grid.index - mean) ** 2) / total
+    return Moment(top + math.log(total), mean, variance)
 
 
 def tilted(grid: Grid, tilt: float, log_total: float) -> Floats:
     """Return the masses p_j exp(tilt j) / exp(log_total)."""
-    with np.errstate(divide="ignore", under="ignore"):
-        exponent = np.log(grid.masses) + (
-            tilt * np.arange(len(grid.masses)) - log_total
-        )
-        return np.exp(exponent)
+    exponent = grid.logs + (tilt * grid.index - log_total)
+    return np.where(exponent > _FAINTEST, np.exp(np.maximum(exponent, _FAINTEST)), 0.0)
 
 
 def summed(factors: Sequence[Factor], low: int, size: int) -> Sum:
-    """Return the sum of all factors in the window of `size` indices from `low`."""
+    """Return the sum of all factors in the window of `size` indices from `low`.
+
+    Frequencies where the product is certainly below exp(_FAINT) are left at zero.
+    """
     from scipy import fft  # noqa: PLC0415 scipy is loaded when needed
 
-    product: NDArray[np.complex128] | None = None
-    modulus = least = np.zeros(0)
+    active = np.arange(size // 2 + 1)
+    product = np.ones(len(active), dtype=np.complex128)
+    logs, least = np.zeros(len(active)), np.full(len(active), np.inf)
     unsure = 0.0
-    for factor in paired(factors, size):
-        wide = fft.rfft(_folded(factor.masses, size), size)
+    for factor in sorted(paired(factors, size), key=lambda one: -one.times):
         gamma = _gamma(size) * float(factor.masses.sum()) + factor.error
-        size_of = np.abs(wide) + gamma
-        power = _power(wide, factor.times)
+        wide = fft.rfft(_folded(factor.masses, size), size)[active]
+        modulus = np.abs(wide) + gamma
+        logs += factor.times * np.log(modulus)
+        least = np.minimum(least, modulus)
+        kept = logs > _FAINT
+        active, logs, least = active[kept], logs[kept], least[kept]
+        product = product[kept] * _power(wide[kept], factor.times)
         unsure += factor.times * (gamma + 4 * _UNIT)
-        with np.errstate(under="ignore"):
-            bound = size_of**factor.times
-        if product is None:
-            product, modulus, least = power, bound, size_of
-        else:
-            product, modulus = product * power, modulus * bound
-            least = np.minimum(least, size_of)
-    masses = fft.irfft(product, size)
-    mean = 2 / size
-    error = mean * unsure * float((modulus / least).sum())
-    error += mean * _gamma(size) * float(modulus.sum())
+    whole = np.zeros(size // 2 + 1, dtype=np.complex128)
+    whole[active] = product
+    masses = fft.irfft(whole, size)
+    bound = np.exp(logs)
+    error = (2 / size) * unsure * float((bound / least).sum())
+    error += (2 / size) * _gamma(size) * float(bound.sum()) + 2 * math.exp(_FAINT)
     shift = -(low % size)
     return Sum(np.maximum(np.roll(masses, shift), 0.0), error * (1 + 1e-6))
 
@@ -113,17 +126,13 @@ def _convolved(left: Sequence[Factor], right: Sequence[Factor]) -> list[Factor]:
     """Return the pairwise convolutions, in one batch of transforms."""
     from scipy import fft  # noqa: PLC0415 scipy is loaded when needed
 
-    lengths = [
-        len(a.masses) + len(b.masses) - 1 for a, b in zip(left, right, strict=True)
-    ]
+    lengths = [len(a.masses) + len(b.masses) - 1 for a, b in zip(left, right, strict=True)]
     size = fft.next_fast_len(max(lengths), real=True)
     stacked = np.zeros((2 * len(left), size))
     for row, factor in enumerate((*left, *right)):
         stacked[row, : len(factor.masses)] = factor.masses
     wide = fft.rfft(stacked, axis=1)
-    joint = np.maximum(
-        fft.irfft(wide[: len(left)] * wide[len(left) :], size, axis=1), 0.0
-    )
+    joint = np.maximum(fft.irfft(wide[: len(left)] * wide[len(left) :], size, axis=1), 0.0)
     norms = np.sqrt((stacked**2).sum(axis=1))
     rounding = 4 * _gamma(size) * size * norms[: len(left)] * norms[len(left) :]
     return [

@@ -29,13 +29,15 @@ class Grid:
     infinity: float
 
     @cached_property
-    def moments(self) -> tuple[float, float]:
-        """Return the mean index and the variance of the index."""
-        index = np.arange(len(self.masses))
-        total = max(float(self.masses.sum()), 1e-300)
-        mean = float(self.masses @ index) / total
-        spread = float(self.masses @ (index - mean) ** 2) / total
-        return mean, spread
+    def index(self) -> Floats:
+        """Return 0, 1, 2, ..."""
+        return np.arange(len(self.masses), dtype=np.float64)
+
+    @cached_property
+    def logs(self) -> Floats:
+        """Return the logarithms of the masses, minus infinity where there is none."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.masses)
 
 
 def on_grid(law: Law, step: float) -> Grid:

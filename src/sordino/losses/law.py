@@ -276,10 +276,7 @@ class Sampled(Law):
     @property
     def span(self) -> tuple[float, float]:
         """Return the range between the transformed ends."""
-        low, high = (
-            float(np.logaddexp(np.log1p(-self.rate), np.log(self.rate) + x))
-            for x in self.base.span
-        )
+        low, high = (float(np.logaddexp(np.log1p(-self.rate), np.log(self.rate) + x)) for x in self.base.span)
         return low, high
 
     def masses(self, edges: Floats) -> tuple[Floats, Floats]:
@@ -306,10 +303,7 @@ class SampledAdding(Law):
     @property
     def span(self) -> tuple[float, float]:
         """Return the range between the transformed ends."""
-        low, high = (
-            float(-np.logaddexp(np.log1p(-self.rate), np.log(self.rate) - x))
-            for x in self.base.span
-        )
+        low, high = (float(-np.logaddexp(np.log1p(-self.rate), np.log(self.rate) - x)) for x in self.base.span)
         return low, max(high, float(-np.log1p(-self.rate)))
 
     def masses(self, edges: Floats) -> tuple[Floats, Floats]:

@@ -70,9 +70,7 @@ class LaplaceLoss(Loss):
         return np.where(delta > 0, found + ELEMENTARY * abs(min(ratio, 1e300)), ratio)
 
     def _tpr(self, alpha: Floats) -> Floats:
-        return (
-            1 - self._miss(alpha) if math.isinf(up(self.epsilon)) else self._hit(alpha)
-        )
+        return 1 - self._miss(alpha) if math.isinf(up(self.epsilon)) else self._hit(alpha)
 
     def _beta(self, alpha: Floats) -> Floats:
         return self._miss(alpha)
@@ -95,9 +93,7 @@ class LaplaceLoss(Loss):
         if math.isinf(ratio):
             return np.zeros_like(alpha)
         found = np.where(alpha >= 0.5, high, middle)
-        return np.where(
-            2 * alpha <= shrink, np.maximum(low, 0.0), np.maximum(found, 0.0)
-        )
+        return np.where(2 * alpha <= shrink, np.maximum(low, 0.0), np.maximum(found, 0.0))
 
 
 @final
@@ -186,15 +182,11 @@ class DiscreteGaussianLoss(TabledLoss):
         p = np.exp(-((wide - d) ** 2) / (2 * np.longdouble(variance)))
         q = np.exp(-(wide**2) / (2 * np.longdouble(variance)))
         reach = np.arange(-math.ceil(40 * sigma) - 1, math.ceil(40 * sigma) + 2)
-        weight = np.exp(
-            -(reach.astype(np.longdouble) ** 2) / (2 * np.longdouble(variance))
-        )
+        weight = np.exp(-(reach.astype(np.longdouble) ** 2) / (2 * np.longdouble(variance)))
         whole = weight.sum()
         unit = d * (1 if d % 2 else 2) / (2 * variance)
         losses = ((2 * x - d) * d) / (2 * variance)
-        beyond = float(
-            np.exp(-(np.longdouble(x[-1] - d) ** 2) / (2 * np.longdouble(variance)))
-        )
+        beyond = float(np.exp(-(np.longdouble(x[-1] - d) ** 2) / (2 * np.longdouble(variance))))
         return Atoms(
             losses,
             (p / whole).astype(np.float64),

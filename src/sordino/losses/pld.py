@@ -15,7 +15,7 @@ from typing import final
 
 import numpy as np
 
-from sordino.losses.convolve import Factor, Sum, log_moment, summed, tilted
+from sordino.losses.convolve import Factor, Moment, Sum, moment, summed, tilted
 from sordino.losses.grid import Grid, on_grid
 from sordino.losses.law import Law
 from sordino.losses.points import ELEMENTARY, Floats, raised
@@ -24,15 +24,26 @@ from sordino.losses.profile import Profile
 DEPTHS = (0.0, 4.0, 8.0, 12.0)
 """The tilts, by depth: the last serves deltas down to 1e-50."""
 
-_LADDER = (-14.0, -9.0, -6.0, -3.0, 1.5, 3.0, 5.0, 8.0, 12.0, 17.0, 24.0)
+_RUNGS = (0.5, 1.0, 2.0, 4.0, 6.0, 9.0, 13.0)
+"""Other tilts tried for the ends of the window, in units of the tilted deviation."""
+
+_BOUNDED = 1e-3
+"""A tilted variance below this share of the plain one: the losses are bounded there."""
+
+_SEARCH = 12
+_NEAR = 0.7
+_FLAT = 1e-9
 _TINY = 1e-16
 """Mass of a tilted sum left outside each end of the window."""
 
-_PRECISION = 4e-7
+_PRECISION = 1.5e-6
 """Wanted error of the mean loss, in standard deviations of the sum."""
 
 _FINEST = 1 << 15
-_LARGEST = 1 << 21
+_LARGEST = 1 << 20
+_WIDEST = 1 << 18
+_COARSE = 1 << 12
+_HUGE = 300.0
 _REACH = 26.0
 
 
@@ -42,21 +53,23 @@ class Convolution:
     """Independent losses, each a law and how often it occurs, in one direction."""
 
     parts: tuple[tuple[Law, int], ...]
+    given_step: float = 0.0
+    """A step that another direction uses, or 0 to choose."""
 
     @cached_property
     def step(self) -> float:
         """Return the step of the grid: the common lattice, or fine enough for all."""
+        if self.given_step:
+            return self.given_step
         lattice = _common([law.step for law, _ in self.parts])
         anchors = [law.anchor for law, _ in self.parts if law.anchor > 0]
         widest = max(max(high - low for low, high in spans(self.parts)), 1e-300)
         if lattice and widest / lattice < _LARGEST:
             return lattice
         step = widest / 64
-        for _ in range(4):
-            wanted = _wanted(self.parts, step, widest)
-            if wanted >= step / 1.5:
-                break
-            step = wanted
+        for _ in range(3):
+            step = max(_wanted(self.parts, step, widest), widest / _COARSE)
+        step = _wanted(self.parts, step, widest)
         anchor = _common(anchors) if anchors else 0.0
         return anchor / math.ceil(anchor / step) if anchor else step
 
@@ -83,13 +96,6 @@ class Convolution:
         return min(-math.expm1(logs) * math.exp(whole) * (1 + ELEMENTARY), 1.0)
 
     @cached_property
-    def moments(self) -> tuple[tuple[float, float, float], ...]:
-        """Return (tilt, ln moment, mean index) of the sum along a ladder of tilts."""
-        spread = sum(times * grid.moments[1] for grid, times in self.grids)
-        unit = 1 / math.sqrt(max(spread, 1e-12))
-        return tuple(self._moment(rung * unit) for rung in (*_LADDER, 0.0))
-
-    @cached_property
     def profiles(self) -> dict[float, Profile]:
         """Return the profiles computed so far, by depth."""
         return {}
@@ -100,69 +106,99 @@ class Convolution:
             self.profiles[depth] = self._profile(depth)
         return self.profiles[depth]
 
-    def _moment(self, tilt: float) -> tuple[float, float, float]:
-        """Return (tilt, ln moment, mean index) of the sum."""
-        found = [(times, *log_moment(grid, tilt)) for grid, times in self.grids]
-        log_total = math.fsum(times * log for times, log, _ in found)
-        return tilt, log_total, math.fsum(times * mean for times, _, mean in found)
-
-    def _tilt(self, depth: float) -> float:
-        """Return the tilt whose Chernoff exponent is depth^2 / 2, by interpolation."""
-        if depth == 0:
-            return 0.0
-        rungs = sorted(rung for rung in self.moments if rung[0] >= 0)
-        depths = [math.sqrt(2 * max(t * mean - log, 0.0)) for t, log, mean in rungs]
-        tilt = float(
-            np.interp(depth, np.maximum.accumulate(depths), [t for t, _, _ in rungs])
+    def moment(self, tilt: float) -> Moment:
+        """Return the moment of the sum of all indices."""
+        found = [(times, moment(grid, tilt)) for grid, times in self.grids]
+        return Moment(
+            math.fsum(times * one.log for times, one in found),
+            math.fsum(times * one.mean for times, one in found),
+            math.fsum(times * one.variance for times, one in found),
         )
-        return tilt
 
-    def _window(self, tilt: float, log_total: float) -> tuple[int, int]:
-        """Return the indices beyond which the tilted sum has mass at most _TINY."""
-        low, high = 0.0, float(sum((len(g.masses) - 1) * n for g, n in self.grids))
-        allowed = -math.log(_TINY)
-        for other, log_moment_there, _ in self.moments:
-            reach = log_moment_there - log_total + allowed
-            if other > tilt:
-                high = min(high, reach / (other - tilt))
-            elif other < tilt:
-                low = max(low, reach / (other - tilt))
+    def _tilt(self, depth: float) -> tuple[float, Moment]:
+        """Return a tilt whose Chernoff exponent is about depth^2 / 2."""
+        plain = self.moment(0.0)
+        if depth == 0 or plain.variance < _FLAT:
+            return 0.0, plain
+        low, high = 0.0, math.inf
+        tilt = depth / math.sqrt(plain.variance)
+        for _ in range(_SEARCH):
+            found = self.moment(tilt)
+            reached = math.sqrt(2 * max(tilt * found.mean - found.log, 0.0))
+            if abs(reached - depth) < _NEAR or found.variance < plain.variance * _BOUNDED:
+                return tilt, found
+            low, high = (tilt, high) if reached < depth else (low, tilt)
+            guess = tilt * depth / max(reached, depth / 8)
+            tilt = guess if low < guess < high else (low + min(high, 4 * tilt)) / 2
+        return tilt, self.moment(tilt)
+
+    def _window(self, tilt: float, there: Moment) -> tuple[int, int]:
+        """Return the indices beyond which the tilted sum has mass at most _TINY.
+
+        By the Chernoff bound with any other tilt: steps grow while the bound improves.
+        """
+        unit = 1 / math.sqrt(max(there.variance, _FLAT))
+        ends = [self._end(tilt, there, sign * unit) for sign in (-1, 1)]
+        low, high = max(ends[0], 0.0), min(ends[1], float(self.reach))
         return math.floor(low), max(math.ceil(high), math.floor(low))
+
+    def _end(self, tilt: float, there: Moment, unit: float) -> float:
+        """Return the best Chernoff bound on one end of the window, signed as `unit`."""
+        best = math.inf
+        for rung in _RUNGS:
+            other = self.moment(tilt + rung * unit)
+            bound = (other.log - there.log - math.log(_TINY)) / (rung * abs(unit))
+            if bound > best:
+                break
+            best = bound
+        return math.copysign(best, best * unit)
+
+    @cached_property
+    def reach(self) -> int:
+        """Return the greatest index of the sum."""
+        return sum((len(grid.masses) - 1) * times for grid, times in self.grids)
 
     def _profile(self, depth: float) -> Profile:
         """Return the profile by one tilt."""
         if len(self.grids) == 1 and self.grids[0][1] == 1:
             grid = self.grids[0][0]
             return tail_profile(grid.masses, self.origin, self.step, grid.infinity)
-        tilt = self._tilt(depth)
-        _, log_total, _ = self._moment(tilt)
-        low, high = self._window(tilt, log_total)
+        tilt, there = self._tilt(depth)
+        low, high = self._window(tilt, there)
         from scipy import fft  # noqa: PLC0415 scipy is loaded when needed
 
         size = fft.next_fast_len(max(high - low + 1, 16), real=True)
         found = summed(self._factors(tilt), low, size)
-        return self._charged(found, low, tilt, log_total)
+        return self._charged(found, low, tilt, there.log)
 
     def _factors(self, tilt: float) -> list[Factor]:
         """Return the tilted masses."""
         return [
-            Factor(tilted(grid, tilt, log_moment(grid, tilt)[0]), times, 0.0)
+            Factor(tilted(grid, tilt, moment(grid, tilt).log), times, 0.0)
             for grid, times in self.grids
         ]
 
-    def _charged(self, found: Sum, low: int, tilt: float, log_total: float) -> Profile:
+    def _charged(self, total: Sum, low: int, tilt: float, log_total: float) -> Profile:
         """Undo the tilt and charge the errors: per mass, and beyond the window."""
-        index = low + np.arange(len(found.masses))
+        index = low + np.arange(len(total.masses))
         with np.errstate(over="ignore"):
             weight = np.exp(np.minimum(log_total - tilt * index, 700.0))
-        masses = (found.masses + found.error) * weight * (1 + 1e-12)
+        masses = (total.masses + total.error) * weight * (1 + 1e-12)
         beyond = math.exp(min(log_total - tilt * (index[-1] + 1), 0.0)) * _TINY
-        reach = sum((len(g.masses) - 1) * n for g, n in self.grids)
-        inside = index <= reach
-        beyond = beyond if index[-1] < reach else 0.0
-        return tail_profile(
+        inside = index <= self.reach
+        beyond = beyond if index[-1] < self.reach else 0.0
+        found = tail_profile(
             masses[inside], self.origin + low, self.step, self.breach + beyond
         )
+        # a tilt takes the weight from the losses below the window
+        start = 1.0 if tilt > 0 and self.origin + low > 0 else found.delta[0]
+        return found.starting(float(start))
+
+
+def both_ways(sides: Sequence[tuple[tuple[Law, int], ...]]) -> tuple[Convolution, ...]:
+    """Return the sums in each direction, on one grid."""
+    first = Convolution(sides[0])
+    return (first, *(Convolution(parts, first.step) for parts in sides[1:]))
 
 
 def tail_profile(masses: Floats, start: int, step: float, infinity: float) -> Profile:
@@ -178,12 +214,14 @@ def tail_profile(masses: Floats, start: int, step: float, infinity: float) -> Pr
         return Profile(np.zeros(1), np.array([min(infinity, 1.0)]))
     if losses[0] > 0:
         losses, kept = np.append(0.0, losses), np.append(0.0, kept)
-    wide = losses.astype(np.longdouble)
-    q_tail = np.cumsum((kept * np.exp(-wide))[::-1])[::-1]
-    falls = np.diff(np.exp(wide)) * q_tail[1:]
-    above = np.append(np.cumsum(falls[::-1])[::-1], np.longdouble(0)) + infinity
-    bounds = np.minimum(raised(above.astype(np.float64)), 1.0)
-    return Profile(losses, np.minimum.accumulate(bounds))
+    # doubles hold exp(loss) unless it is huge; sums are longer in any case
+    wide = losses if losses[-1] < _HUGE else losses.astype(np.longdouble)
+    terms = kept * np.exp(-wide)
+    q_tail = np.cumsum(terms[::-1], dtype=np.longdouble)[::-1]
+    falls = np.exp(wide[:-1]) * np.expm1(np.diff(wide)) * q_tail[1:].astype(wide.dtype)
+    above = np.append(np.cumsum(falls[::-1], dtype=np.longdouble)[::-1], 0.0) + infinity
+    bounds = raised(above.astype(np.float64), ELEMENTARY * (1 + losses[-1] / 8))
+    return Profile(losses, np.minimum.accumulate(bounds)).starting(float(bounds[0]))
 
 
 def spans(parts: Sequence[tuple[Law, int]]) -> list[tuple[float, float]]:
@@ -207,8 +245,9 @@ def _wanted(parts: Sequence[tuple[Law, int]], step: float, widest: float) -> flo
     Connecting the dots moves the mean of one loss by about step^2 / 12.
     """
     count = sum(times for _, times in parts)
-    spread = sum(n * on_grid(law, step).moments[1] for law, n in parts) * step * step
-    deviation = math.sqrt(spread)
+    coarse = [(on_grid(law, step), n) for law, n in parts]
+    variance = sum(n * moment(grid, 0.0).variance for grid, n in coarse)
+    deviation = math.sqrt(variance) * step
     accurate = math.sqrt(12 * _PRECISION * deviation / count)
-    affordable = max(_REACH * deviation, widest) / _LARGEST
-    return max(min(accurate, _REACH * deviation / _FINEST), affordable)
+    wanted = min(accurate, _REACH * deviation / _FINEST)
+    return max(wanted, _REACH * deviation / _LARGEST, widest / _WIDEST)

@@ -37,6 +37,36 @@ class Profile:
         kept = _hull(points, bounds)
         return Profile(points[kept], bounds[kept])
 
+    def starting(self, first: float) -> "Profile":
+        """Return the hull of this convex profile with its bound at 0 set to `first`.
+
+        No bound above 1 is kept: the line from the start touches the rest.
+        """
+        begin = min(first, 1.0)
+        if len(self.epsilon) == 1 or (begin == first and first == self.delta[0]):
+            return Profile(self.epsilon, np.minimum(self.delta, 1.0))
+        with np.errstate(over="ignore"):
+            slope = (self.delta[1:] - begin) / np.expm1(self.epsilon[1:])
+        touch = 1 + int(slope.argmin())
+        if self.delta[touch] >= begin:
+            return Profile(np.zeros(1), np.array([begin]))
+        return Profile(
+            np.append(0.0, self.epsilon[touch:]), np.append(begin, self.delta[touch:])
+        )
+
+    def ending(self, most: float, last: float) -> "Profile":
+        """Return the hull of this convex profile with the point (most, last) added.
+
+        From `most` on delta is at most `last`: the line back from there touches the rest.
+        """
+        before = (self.epsilon < most) & (self.delta > last)
+        epsilon, delta = self.epsilon[before], self.delta[before]
+        if not len(epsilon):
+            return Profile(np.zeros(1), np.array([min(last, self.delta[0])]))
+        slope = (delta - last) / -np.expm1(epsilon - most)
+        touch = int(slope.argmin()) + 1
+        return Profile(np.append(epsilon[:touch], most), np.append(delta[:touch], last))
+
     @cached_property
     def slopes(self) -> Floats:
         """Return the alphas where the touching point changes, ascending."""
@@ -80,17 +110,16 @@ class Profile:
     def rates(self, alpha: Floats) -> tuple[Floats, Floats]:
         """Return (tpr from above, beta from below) by the best touching point.
 
-        Up to the fixed point of the curve the point is found by alpha, beyond it by
-        1 - alpha on the mirror image, so both small rates keep their digits.
+        A point is found by alpha, and another by 1 - alpha on the mirror image, where
+        the false negative rate is the small one; the better of the two is returned.
         """
-        rising = alpha <= (1 - self.delta[0]) / 2
-        rank = np.where(
-            rising,
-            np.searchsorted(self.slopes, alpha, side="left"),
-            np.searchsorted(self.corners, 1 - alpha, side="left"),
-        )
-        index = len(self.epsilon) - 1 - rank
-        return tangents(alpha, rising, self.epsilon[index], self.delta[index])
+        last = len(self.epsilon) - 1
+        forward = last - np.searchsorted(self.slopes, alpha, side="left")
+        back = last - np.searchsorted(self.corners, 1 - alpha, side="left")
+        rising, falling = np.ones(len(alpha), bool), np.zeros(len(alpha), bool)
+        first = tangents(alpha, rising, self.epsilon[forward], self.delta[forward])
+        second = tangents(alpha, falling, self.epsilon[back], self.delta[back])
+        return np.minimum(first[0], second[0]), np.maximum(first[1], second[1])
 
     @cached_property
     def corners(self) -> Floats:

@@ -100,7 +100,5 @@ def joint_breach(reserves: tuple[tuple[Fraction, int], ...]) -> float:
     if any(delta == 1 for delta, times in reserves if times):
         return 1.0
     with ctx.workprec(128):
-        logs = sum(
-            (times * (-ball(delta)).log1p() for delta, times in reserves), arb(0)
-        )
+        logs = sum((times * (-ball(delta)).log1p() for delta, times in reserves), arb(0))
         return min(max(up(-logs.expm1()), 0.0), 1.0)

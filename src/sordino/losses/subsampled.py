@@ -16,7 +16,7 @@ from sordino.losses import conversion
 from sordino.losses.base import Guarantees, Loss
 from sordino.losses.closed import PureDP
 from sordino.losses.law import Law, Sampled, SampledAdding
-from sordino.losses.pld import Convolution
+from sordino.losses.pld import Convolution, both_ways
 from sordino.losses.profile import Profile
 from sordino.losses.tabled import TabledLoss
 from sordino.numbers import Exact, ball, probability, up
@@ -55,7 +55,7 @@ class SubsampledLoss(TabledLoss):
     @cached_property
     def convolutions(self) -> tuple[Convolution, ...]:
         """Return each direction alone."""
-        return tuple(Convolution(((law, 1),)) for law in self.laws())
+        return both_ways([((law, 1),) for law in self.laws()])
 
     @cached_property
     def tables(self) -> dict[float, Profile]:

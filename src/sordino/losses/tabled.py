@@ -1,7 +1,7 @@
 """Losses whose curve is a table of bounds, made when first asked and then kept."""
 
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -40,17 +40,11 @@ class TabledLoss(Loss):
         known = self.guarantees
         if isinstance(known.epsilon, float):
             return profile
-        most, reserve = up(known.epsilon), up(known.delta)
-        before = profile.epsilon < most
-        return Profile(
-            np.append(profile.epsilon[before], most),
-            np.append(np.maximum(profile.delta[before], reserve), reserve)
-            if before.any()
-            else np.array([reserve]),
-        )
+        return profile.ending(up(known.epsilon), up(known.delta))
 
     def _delta(self, epsilon: Floats) -> Floats:
-        found = self.profile().delta_at(epsilon)
+        first = 0.0 if not epsilon.any() else _CENTRE
+        found = self.profile(first).delta_at(epsilon)
         for depth in _depths(found, found > 0):
             found = np.minimum(found, self.profile(depth).delta_at(epsilon))
         return found
@@ -78,15 +72,18 @@ def _depths(values: Floats, asked: np.ndarray) -> list[float]:
     return [DEPTHS[index] for index in sorted(set(nearest.tolist()))]
 
 
-def _greater(sides: Iterable[Profile]) -> Profile:
-    """Return the greater of two profiles at the points of both.
+def _greater(sides: Sequence[Profile]) -> Profile:
+    """Return the greater of two profiles, at the points of the first and beyond.
 
-    The greater of two convex functions is convex: chords between its points bound it.
+    The greater of two convex functions is convex: chords between any of its points
+    bound it. The directions share a grid, so the first has the points that matter.
     """
     first, *rest = sides
     if not rest:
         return first
     (second,) = rest
-    points = np.union1d(first.epsilon, second.epsilon)
+    mine, other = first.epsilon, second.epsilon
+    before = other[(other > 0) & (other < mine[min(1, len(mine) - 1)])]
+    points = np.concatenate((mine[:1], before, mine[1:], other[other > mine[-1]]))
     bounds = np.maximum(first.delta_at(points), second.delta_at(points))
-    return Profile(points, bounds)
+    return Profile(points, np.minimum.accumulate(bounds))

@@ -132,9 +132,7 @@ def thresholded(noise: Callable[[int], Loss], *, key_delta: Any, keys: Any) -> L
     fresh = _starts(count)
     kept = tuple(noise(count - first) for first in fresh)
     if not all(isinstance(loss, Loss) for loss in kept):
-        raise InvalidParameter(
-            "noise", noise, "must return losses", "Return sd.PureDP."
-        )
+        raise InvalidParameter("noise", noise, "must return losses", "Return sd.PureDP.")
     return ThresholdedLoss(chance, count, fresh, kept)
 
 

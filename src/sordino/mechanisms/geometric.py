@@ -70,9 +70,9 @@ class Geometric(AbstractIntegerMechanism):
         """
         change = l1(d_in)
         epsilon = ratio(change, self.scale)
-        if change == 0 or isinstance(epsilon, float) or not _is_whole(change):
-            return PureDP(epsilon)
-        return GeometricLoss(int(change), self.scale)
+        if isinstance(change, Fraction) and change.denominator == 1 and self.scale:
+            return GeometricLoss(change.numerator, self.scale)
+        return PureDP(epsilon)
 
     @classmethod
     def for_loss(cls, loss: Loss, d_in: Any, **options: Any) -> Self:
@@ -83,8 +83,3 @@ class Geometric(AbstractIntegerMechanism):
         """
         guess = over(changed(l1(d_in), d_in), guaranteed(loss).epsilon)
         return least_noise(lambda scale: cls(scale, **options), loss, d_in, [guess])
-
-
-def _is_whole(change: "Exact | float") -> bool:
-    """Tell whether a distance is an integer."""
-    return isinstance(change, Fraction) and change.denominator == 1

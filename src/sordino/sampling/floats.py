@@ -211,8 +211,8 @@ class FloatSampler(AbstractSampler):
             low, high = self._enclosed(
                 values, head.astype(np.float64), tail.astype(np.float64)
             )
-            low, high = self.target.narrowed(low, high)
-        return low, np.flatnonzero(low != high)
+            first, last = self.target.narrowed(low, high)
+        return first, np.flatnonzero(first != last)
 
     def _enclosed(
         self, value: Doubles, head: Doubles, tail: Doubles

@@ -80,9 +80,8 @@ def test_doubles_decide_only_what_all_completions_agree_on(
     sampler = float_sampler(family, None, target)
     random = np.random.default_rng(3)
     decided = 0
-    for _ in range(40):
-        block = int(random.integers(-2139, 2139))
-        place = int(random.integers(0, 2**64, dtype=np.uint64))
+    for block in [-2139, 2138, *random.integers(-2139, 2139, 40).tolist()] * 2:
+        place = int(random.integers(0, 2**64, dtype=np.uint64)) | 2**23
         values = aimed(sampler, block, place)
         if target is F32:
             values = values[np.abs(values) < 1e38]

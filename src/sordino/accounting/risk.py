@@ -1,0 +1,61 @@
+"""Budgets stated as risk: what an attacker may achieve, instead of an epsilon.
+
+>>> from sordino.losses.closed import GaussianDP
+>>> Advantage("0.1").admits(GaussianDP("0.25")), Advantage("0.1").admits(GaussianDP("0.26"))
+(True, False)
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Protocol, final
+
+from sordino.errors import InvalidParameter
+from sordino.losses.base import Loss
+from sordino.numbers import probability, up
+
+
+class Target(Protocol):
+    """Whatever says whether a loss may be spent: a loss as a budget, or a risk."""
+
+    def admits(self, loss: Loss) -> bool:
+        """Say whether a loss is certainly within this."""
+
+
+@final
+@dataclass(frozen=True)
+class Advantage:
+    """The true positive rate of any attack exceeds its false one by at most `most`."""
+
+    most: Fraction
+
+    def __init__(self, most: Any) -> None:
+        """Read the advantage exactly."""
+        object.__setattr__(self, "most", probability(most=most))
+
+    def admits(self, loss: Loss) -> bool:
+        """Say whether the advantage of a loss is certainly within this."""
+        return Fraction(loss.advantage()) <= self.most
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class ErrorRates:
+    """An attack with false positive rate `fpr` has a true positive rate of at most `tpr`."""
+
+    fpr: Fraction
+    tpr: Fraction
+
+    def __init__(self, *, fpr: Any, tpr: Any) -> None:
+        """Read the rates exactly; a tpr below the fpr is met by no release at all."""
+        object.__setattr__(self, "fpr", probability(fpr=fpr))
+        object.__setattr__(self, "tpr", probability(tpr=tpr))
+        if self.tpr < self.fpr:
+            raise InvalidParameter(
+                "tpr", tpr, "is below fpr, which blind guessing attains", "Raise tpr."
+            )
+
+    def admits(self, loss: Loss) -> bool:
+        """Say whether the rates of a loss are certainly within these."""
+        if self.fpr == self.tpr:
+            return loss.advantage() == 0
+        return Fraction(loss.tpr_at(up(self.fpr))) <= self.tpr

@@ -1,0 +1,69 @@
+"""A loss in plain sentences.
+
+>>> from sordino.losses.closed import PureDP
+>>> print(explain(PureDP(1)).splitlines()[0])
+An attacker who is allowed 1 false alarm in 100 finds the person at most 2.8 times in 100.
+"""
+
+import math
+
+from sordino.losses.base import Loss
+
+_RATES = ((100, 0.01), (1000, 0.001))
+
+
+def explain(loss: Loss) -> str:
+    """Return sentences on false alarms, on guessing, on belief, and the headline."""
+    sentences = [_finds(loss, out_of, rate) for out_of, rate in _RATES]
+    sentences += [_guesses(loss), _believes(loss), _headline(loss)]
+    return "\n".join(sentence for sentence in sentences if sentence)
+
+
+def _finds(loss: Loss, out_of: int, alpha: float) -> str:
+    """Say how often the best attack finds a person at a false positive rate."""
+    found = _upwards(float(loss.tpr_at(alpha)) * out_of)
+    return (
+        f"An attacker who is allowed 1 false alarm in {out_of} finds the person "
+        f"at most {found} times in {out_of}."
+    )
+
+
+def _guesses(loss: Loss) -> str:
+    """Say how often a guess between two equally likely databases is right."""
+    right = _upwards(50 * (1 + loss.advantage()))
+    return (
+        "Asked whether a person is in the data, when both answers are equally likely "
+        f"beforehand, the best guess is right at most {right} times in 100, "
+        "where a coin is right 50 times."
+    )
+
+
+def _believes(loss: Loss) -> str:
+    """Say how far an outcome can move a belief, where a ratio bounds it."""
+    known = loss.guarantees
+    if known.epsilon == math.inf or known.delta > 0 or float(known.epsilon) > 3:
+        return ""
+    after = 1 / (1 + 9 * math.exp(-float(known.epsilon)))
+    return (
+        "Whatever is published, a belief of 10 in 100 that the person is in the data "
+        f"becomes at most {_upwards(100 * after)} in 100."
+    )
+
+
+def _headline(loss: Loss) -> str:
+    """Say the exact parameters."""
+    known = loss.guarantees
+    reserve = f", with a reserve delta of {_upwards(float(known.delta))}" if known.delta else ""
+    for name, value in (("epsilon", known.epsilon), ("mu", known.mu), ("rho", known.rho)):
+        if value != math.inf:
+            return f"In the terms of the field: {name} = {_upwards(float(value))}{reserve}."
+    return f"In the terms of the field: epsilon = {_upwards(float(loss.epsilon_at(1e-6)))} at delta = 1e-06."
+
+
+def _upwards(value: float) -> str:
+    """Return two digits, rounded up, so that a sentence never understates."""
+    if value <= 0 or not math.isfinite(value):
+        return f"{value:g}"
+    unit = 10.0 ** (math.floor(math.log10(value)) - 1)
+    rounded = math.ceil(value / unit * (1 - 1e-12)) * unit
+    return f"{rounded:.2g}" if rounded < 100 else f"{rounded:.0f}"

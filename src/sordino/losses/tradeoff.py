@@ -1,0 +1,220 @@
+"""Trade-off curves: from privacy loss variables to the attacker's error rates.
+
+**Dominating pairs.** A pair of laws (P, Q) dominates a mechanism when no test tells the
+mechanism's outputs on neighbouring databases apart better than it tells P from Q. Its
+trade-off f(alpha) is the least false negative rate among tests of false positive rate
+alpha. For add/remove neighbours both T(P, Q) and T(Q, P) occur, so the bound that holds
+is the lower convex hull of both: never the larger of the two.
+
+**Loss variables.** Y is ln(P/Q) of an outcome drawn from P, X the same drawn from Q.
+Y may be +infinity (P has mass where Q has none) and X may be -infinity. On a grid both
+live on whole numbers, and the size of the step does not matter here:
+
+    Y = y0 + j with chance pmf_Y[j],    X = x0 + i with chance pmf_X[i].
+
+**The curve.** A test that accuses when the loss exceeds a threshold x has the rates
+(P[X > x], P[Y <= x]). These points, for every threshold, span the curve by straight
+lines (randomised tests). For both directions the mirror images (P[Y <= x], P[X > x])
+are added. Whatever mass is missing from a pmf counts as infinite.
+
+>>> pair = PLRVs(0, [0.25, 0.75], 0.0, 0, [0.75, 0.25], 0.0, True)
+>>> get_beta(pair, 0.25), get_beta(pair, [[0, 1]]).tolist()
+(0.25, [[1.0, 0.0]])
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from sordino import _validate
+from sordino.errors import InvalidParameter
+from sordino.losses import points
+from sordino.losses.base import Loss
+from sordino.losses.points import Answer, Floats
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_SLACK = 1e-9
+"""Rounding allowed in the total of a pmf."""
+
+_BUCKETS = 1 << 16
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class PLRVs:
+    """Privacy loss random variables on a common grid.
+
+    | field | accepted | refused |
+    |---|---|---|
+    | `y0`, `x0` | any integer | bool, float |
+    | `pmf_Y`, `pmf_X` | one dimension, not negative, total with its mass at most 1 | NaN |
+    | `infinity_mass_Y`, `minus_infinity_mass_X` | 0 to 1 | NaN |
+
+    An empty pmf is right where all mass is infinite.
+    """
+
+    y0: int
+    pmf_Y: Floats  # noqa: N815 the names of the loss variables
+    infinity_mass_Y: float  # noqa: N815
+    x0: int
+    pmf_X: Floats  # noqa: N815
+    minus_infinity_mass_X: float  # noqa: N815
+    is_symmetric: bool
+
+    def __post_init__(self) -> None:
+        """Check every field and hold the masses as doubles."""
+        for name, start in (("y0", self.y0), ("x0", self.x0)):
+            object.__setattr__(self, name, _validate.integer(**{name: start}))
+        if not isinstance(self.is_symmetric, (bool, np.bool_)):
+            problem = "must be True or False"
+            raise InvalidParameter("is_symmetric", self.is_symmetric, problem, "Say False.")
+        for name, beside in (
+            ("pmf_Y", "infinity_mass_Y"),
+            ("pmf_X", "minus_infinity_mass_X"),
+        ):
+            infinite = points.read(1, most=1.0, **{beside: getattr(self, beside)})
+            if infinite.shape is not None:
+                raise InvalidParameter(beside, infinite.shape, "must be a number", "Try 0.")
+            object.__setattr__(self, beside, float(infinite.values[0]))
+            masses = _pmf(name, getattr(self, name), float(infinite.values[0]))
+            object.__setattr__(self, name, masses)
+
+    @cached_property
+    def vertices(self) -> tuple[Floats, Floats]:
+        """Return the corners (alpha, beta) of the curve, alpha ascending."""
+        alpha, beta = self._tests()
+        if not self.is_symmetric:
+            alpha, beta = np.append(alpha, beta), np.append(beta, alpha)
+        alpha, beta = np.append(alpha, (0.0, 1.0)), np.append(beta, (1.0, 0.0))
+        order = np.lexsort((beta, alpha))
+        return _lower_hull(alpha[order], beta[order])
+
+    def _tests(self) -> tuple[Floats, Floats]:
+        """Return the rates of every threshold test, on the union of both supports."""
+        low = min(self.x0, self.y0)
+        high = max(self.x0 + len(self.pmf_X), self.y0 + len(self.pmf_Y))
+        above, below = np.zeros(high - low + 1), np.zeros(high - low + 1)
+        # entry i: thresholds just below low + i
+        above_x = np.cumsum(self.pmf_X[::-1], dtype=np.longdouble)[::-1]
+        start = self.x0 - low
+        above[start : start + len(above_x)] = above_x
+        above[:start] = above_x[0] if len(above_x) else 0.0
+        below_y = np.cumsum(self.pmf_Y, dtype=np.longdouble)
+        start = self.y0 - low + 1
+        below[start : start + len(below_y)] = below_y
+        below[start + len(below_y) :] = below_y[-1] if len(below_y) else 0.0
+        return np.minimum(above, 1.0), np.minimum(below, 1 - self.infinity_mass_Y)
+
+    @cached_property
+    def buckets(self) -> np.ndarray:
+        """Return for equal slices of [0, 1] the corner at or before their beginning."""
+        starts = np.arange(_BUCKETS + 1) / _BUCKETS
+        return np.searchsorted(self.vertices[0], starts, side="right") - 1
+
+
+def get_beta(plrvs: PLRVs, alpha: Any) -> Answer:
+    """Return the least false negative rate of any attack at false positive rate alpha.
+
+    For any mechanism that the variables dominate, in both directions unless they are
+    declared symmetric. A number gives a number, an array of any shape and order gives
+    an array of that shape. NaN and values outside [0, 1] are refused.
+    """
+    asked = points.read(1, most=1.0, alpha=alpha)
+    corners, betas = plrvs.vertices
+    found = np.interp(asked.values, corners, betas)
+    return asked.answer(np.minimum(found, 1 - asked.values))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class TradeoffCurve:
+    """A trade-off curve as arrays that can be drawn.
+
+    `beta` and `tpr` are bounds at the false positive rates `alpha`; `bound_beta` is the
+    curve that the single statement (epsilon, delta) would give, for comparison.
+    """
+
+    alpha: Floats
+    beta: Floats
+    tpr: Floats
+    epsilon: float
+    delta: float
+    bound_beta: Floats
+
+    @staticmethod
+    def of(loss: Loss, delta: float = 1e-6) -> "TradeoffCurve":
+        """Return the curve of a loss at rates spaced for drawing."""
+        from sordino.losses.closed import ApproxDP  # noqa: PLC0415 a cycle
+
+        small = np.logspace(-9, -2, 141)[:-1]
+        middle = np.linspace(0.01, 0.99, 393)
+        alpha = np.concatenate(([0.0], small, middle, 1 - small[::-1], [1.0]))
+        known = loss.guarantees
+        reserve = float(known.delta) if known.epsilon != np.inf else delta
+        epsilon = float(loss.epsilon_at(reserve))
+        bound = ApproxDP(epsilon, reserve)
+        return TradeoffCurve(
+            alpha,
+            loss.beta_at(alpha),
+            loss.tpr_at(alpha),
+            epsilon,
+            reserve,
+            bound.beta_at(alpha),
+        )
+
+    def beta_at(self, alpha: Any) -> Answer:
+        """Return the bound between the points: the lower of the two around alpha."""
+        asked = points.read(1, most=1.0, alpha=alpha)
+        right = np.searchsorted(self.alpha, asked.values, side="left")
+        return asked.answer(self.beta[right])
+
+    def plot(self, path: "str | Path | None" = None, *, title: str = "") -> "Axes":
+        """Draw the curve, and save it as PNG or SVG when a path is given."""
+        from sordino.losses.drawing import draw  # noqa: PLC0415 matplotlib is slow
+
+        return draw(self, path, title)
+
+
+def _pmf(name: str, given: Any, infinite: float) -> Floats:
+    """Return a checked mass function."""
+    if not isinstance(given, (np.ndarray, list, tuple)):
+        raise InvalidParameter(name, given, "must be an array", f"Try {name}=[1.0].")
+    masses = np.asarray(given)
+    if masses.ndim != 1:
+        raise InvalidParameter(name, masses.shape, "must have one dimension", "Flatten it.")
+    if masses.size and masses.dtype.kind not in "iuf":
+        raise InvalidParameter(name, given, "must hold real numbers", "Use floats.")
+    masses = masses.astype(np.float64)
+    if not (masses >= 0).all():
+        worst = float(masses[~(masses >= 0)][0])
+        raise InvalidParameter(name, worst, "must not be negative or NaN", "Clip to 0.")
+    whole = float(masses.sum()) + infinite
+    if whole > 1 + _SLACK:
+        raise InvalidParameter(name, whole, "must total at most 1", "Divide by the total.")
+    if whole == 0:
+        raise InvalidParameter(name, given, "is empty", "Give some probability.")
+    return masses
+
+
+def _lower_hull(alpha: Floats, beta: Floats) -> tuple[Floats, Floats]:
+    """Return the lower convex hull of points sorted by alpha, then beta.
+
+    A point above the chord of its neighbours is no corner, so all such points go at
+    once, and a few rounds leave the hull.
+    """
+    first = np.append(True, np.diff(alpha) > 0)
+    alpha, beta = alpha[first], np.minimum.accumulate(beta[first])
+    while len(alpha) > 2:
+        run, rise = np.diff(alpha), np.diff(beta)
+        above = rise[:-1] * run[1:] >= rise[1:] * run[:-1]
+        # of neighbours that both seem removable, rounding may decide: keep every other
+        if not above.any():
+            break
+        kept = np.concatenate(([True], ~above, [True]))
+        alpha, beta = alpha[kept], beta[kept]
+    return alpha, beta
