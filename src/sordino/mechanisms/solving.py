@@ -15,6 +15,7 @@ import numpy as np
 from sordino.errors import InvalidParameter
 from sordino.losses.closed import PureDP
 from sordino.losses.points import Floats
+from sordino.losses.root import crossing
 from sordino.losses.thresholded import ThresholdedLoss, thresholded
 from sordino.mechanisms.appearance import each_passes, rational
 from sordino.mechanisms.change import Change
@@ -28,7 +29,7 @@ _MARGIN: Final = 1e-6
 SPARE: Final = 1 - Fraction(1, 2**40)
 """What a joint curve, rounded up in doubles, may lose of delta."""
 _CLOSE: Final = 1e-7
-_MOST_STEPS: Final = 40
+_STRIDE: Final = 0.1
 _LEAST_FLOAT: Final = Fraction(2) ** -149
 _ORDERS: Final = 1 + np.geomspace(1e-3, 1e5, 200)
 
@@ -113,20 +114,18 @@ def _blocks(keys: int) -> tuple[Floats, Floats]:
 
 
 def _root(excess: Callable[[float], float], start: float) -> float:
-    """Return x where the decreasing, nearly straight `excess` is just at most 0."""
-    before, x = start, start + 0.1
-    above, found = excess(before), excess(x)
-    for _ in range(_MOST_STEPS):
-        if abs(found) < _CLOSE or found == above:
-            break
-        step = found * (x - before) / (above - found)
-        before, x, above = x, x + min(max(step, -1.0), 1.0), found
-        found = excess(x)
-    nudge = _CLOSE
-    while found > 0:
-        x, nudge = x + nudge, 2 * nudge
-        found = excess(x)
-    return x
+    """Return x where the decreasing `excess` is at most 0, close to its root.
+
+    Left of the root it is nearly a straight line, right of it it may be flat.
+    """
+    high = start
+    while excess(high) > 0:
+        high += _STRIDE
+    low = high - _STRIDE
+    while excess(low) <= 0:
+        low, high = low - _STRIDE, low
+    # `crossing` stops by relative width, so the bracket is moved to begin at 1.
+    return crossing(lambda x: excess(x - 1 + low), 1.0, 1 + high - low, _CLOSE) - 1 + low
 
 
 def _normal(epsilon: Floats, ratio: Floats) -> Floats:

@@ -19,6 +19,7 @@ from sordino.losses.base import Loss
 from sordino.losses.closed import PureDP
 from sordino.losses.joint import Headline, JointLoss
 from sordino.mechanisms import change
+from sordino.mechanisms.absent import AbsentKeys, DrawKeys
 from sordino.mechanisms.appearance import any_passes, rational
 from sordino.mechanisms.base import COARSEST_GRID, FINEST_GRID, AbstractMechanism
 from sordino.mechanisms.carrier import AbstractCarrier, FloatCarrier, IntegerCarrier
@@ -112,6 +113,24 @@ class AbstractThresholdMechanism(AbstractMechanism):
         keys = self._most_keys(apart) if self.values.is_integer else int(apart.l0)
         chance = any_passes(self.law, self._gap(apart.linf, self.threshold), 1)
         return JointLoss(headline, chance, keys, KeptKeys(self, replace(apart, l0=keys)))
+
+    def release_absent(self, n_absent_keys: Any, draw_keys: DrawKeys) -> tuple[Any, Any]:
+        """Return the absent keys of a public domain that pass, and their noisy values.
+
+        For any listing of the absent keys the answer has the law of noising a 0 for
+        each of them and keeping what passes, in time proportional to what passes.
+        `draw_keys` is given ascending positions in that listing, an int64 array, and
+        returns the keys there. Joined with the release of the present keys and sorted,
+        this is a release over the whole domain: its keys are public, so its delta is 0.
+
+        >>> from sordino.mechanisms.laplace_threshold import LaplaceThreshold
+        >>> mechanism = LaplaceThreshold(1, 15, dtype="i64")
+        >>> keys, values = mechanism.release_absent(10**8, lambda positions: positions)
+        >>> len(keys) == len(values), bool((values >= 15).all())
+        (True, True)
+        """
+        absent = AbsentKeys(self.noise, self.threshold, self._grid, self.values)
+        return absent.release(n_absent_keys, draw_keys)
 
     def change(self, d_in: Any) -> Change:
         """Return a distance tightened, the rounding to the grid included."""
