@@ -59,13 +59,13 @@ class JointLoss(Loss):
         return self.headline.guarantees
 
     @cached_property
-    def curve(self) -> Loss:
+    def joint(self) -> Loss:
         """Return the loss of new and kept keys together."""
         return thresholded(self.kept, key_delta=self.key_delta, keys=self.keys)
 
     def laws(self) -> tuple[Law, ...]:
         """Return the law of the curve."""
-        return self.curve.laws()
+        return self.joint.laws()
 
     def __repr__(self) -> str:
         """Show the headline."""
@@ -78,20 +78,25 @@ class JointLoss(Loss):
         Where the headline is a rho, the case without new keys is no worse than it.
         """
         pure = not isinstance(self.epsilon, float)
-        return (self.headline, self.curve) if pure else (self.curve,)
+        return (self.headline, self.joint) if pure else (self.joint,)
 
     def _delta(self, epsilon: Floats) -> Floats:
-        return np.minimum.reduce([loss.delta_at(epsilon) for loss in self.bounds])
+        return _least([loss.delta_at(epsilon) for loss in self.bounds])
 
     def _epsilon(self, delta: Floats) -> Floats:
         # Below the chance that all changed keys are new and one is seen, none serves.
         reserve = joint_breach(((self.key_delta, self.keys),))
         asked = np.maximum(delta, reserve)
-        found = np.minimum.reduce([loss.epsilon_at(asked) for loss in self.bounds])
+        found = _least([loss.epsilon_at(asked) for loss in self.bounds])
         return np.where(delta < reserve, np.inf, found)
 
     def _tpr(self, alpha: Floats) -> Floats:
-        return np.minimum.reduce([loss.tpr_at(alpha) for loss in self.bounds])
+        return _least([loss.tpr_at(alpha) for loss in self.bounds])
 
     def _beta(self, alpha: Floats) -> Floats:
-        return np.maximum.reduce([loss.beta_at(alpha) for loss in self.bounds])
+        return -_least([-loss.beta_at(alpha) for loss in self.bounds])
+
+
+def _least(bounds: list[Floats]) -> Floats:
+    """Return the least of several bounds, point by point."""
+    return np.min(np.array(bounds), axis=0)  # type: ignore[no-any-return]

@@ -33,7 +33,7 @@ _MOST_STEPS = 1 << 20
 
 
 @final
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class GaussianThreshold(AbstractThresholdMechanism):
     """Add Gaussian noise to the values of a map; keep the keys that reach a threshold.
 
@@ -150,9 +150,7 @@ class GaussianThreshold(AbstractThresholdMechanism):
         return ZCDP(mu**2 / 2)
 
 
-def _variance(
-    loss: Loss, apart: Change, delta: Fraction, *, on_lattice: bool
-) -> Exact:
+def _variance(loss: Loss, apart: Change, delta: Fraction, *, on_lattice: bool) -> Exact:
     """Return the least variance by rho, or else by epsilon and delta."""
     known = loss.guarantees
     square = apart.whole**2

@@ -23,6 +23,7 @@ Words: TypeAlias = NDArray[np.uint64]
 _SIGN = np.uint64(1 << 63)
 _MIXER = np.uint64(0x9E3779B97F4A7C15)
 _FOLD = np.uint64(29)
+_WORD = 64
 _LONGEST: Final = 64
 """Text of more bytes than this is compared by its rank, which costs a sort."""
 _KINDS: Final = "text, integers, bytes, dates, or tuples of these"
@@ -89,9 +90,8 @@ class ColumnKeys(AbstractKeys):
         first = self.columns[0]
         if (first[1:] > first[:-1]).all():
             return
-        if len(self.columns) == 1:
-            hashes = first.copy()
-        else:
+        hashes = _packed(self.columns)
+        if hashes is None:
             hashes = np.zeros(self.count, np.uint64)
             for column in self.columns:
                 hashes ^= hashes >> _FOLD
@@ -102,12 +102,10 @@ class ColumnKeys(AbstractKeys):
             raise _twice()
 
     def order(self, rows: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Sort by the words that differ at all."""
+        """Sort by the words, as one word where that is enough."""
         words = [column[rows] for column in self.columns]
-        telling = [word for word in words if word.size and (word != word[0]).any()]
-        if not telling:
-            return np.arange(rows.size)
-        return telling[0].argsort() if len(telling) == 1 else np.lexsort(telling[::-1])
+        packed = _packed(words)
+        return np.lexsort(words[::-1]) if packed is None else packed.argsort()
 
     def _repeats(self) -> bool:
         """Tell whether two keys agree in every word."""
@@ -142,22 +140,13 @@ def _arrow_words(column: "pa.Array | pa.ChunkedArray") -> list[Words]:
         return _arrow_words(column.dictionary_decode())
     if pa.types.is_integer(kind) or pa.types.is_temporal(kind):
         return _number_words(column.to_numpy(zero_copy_only=False))
-    if _is_text(kind):
-        return _text_words(column.cast(pa.large_binary()))
+    if pa.types.is_string(kind) or pa.types.is_binary(kind):
+        return _text_words(column, np.int32)
+    if pa.types.is_large_string(kind) or pa.types.is_large_binary(kind):
+        return _text_words(column, np.int64)
+    if str(kind).startswith(("string_view", "binary_view", "fixed_size_binary")):
+        return _text_words(column.cast(pa.large_binary()), np.int64)
     raise _no_key(str(kind))
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    """Tell whether an Arrow type is text or bytes."""
-    return (
-        pa.types.is_string(kind)
-        or pa.types.is_large_string(kind)
-        or pa.types.is_string_view(kind)
-        or pa.types.is_binary(kind)
-        or pa.types.is_large_binary(kind)
-        or pa.types.is_binary_view(kind)
-        or pa.types.is_fixed_size_binary(kind)
-    )
 
 
 def _number_words(column: NDArray[Any]) -> list[Words]:
@@ -172,39 +161,69 @@ def _number_words(column: NDArray[Any]) -> list[Words]:
     return [column.astype(np.int64).view(np.uint64) ^ _SIGN]
 
 
-def _text_words(column: pa.LargeBinaryArray) -> list[Words]:
+def _text_words(column: pa.Array, offset_type: type[np.signedinteger]) -> list[Words]:
     """Return text as big-endian words, padded with zeros, and its length.
 
     Padding never changes the order of two texts that differ within the shorter one;
     where they do not, the shorter one comes first, as its length does.
     """
     _, offset_buffer, data_buffer = column.buffers()
-    offsets = np.frombuffer(offset_buffer, np.int64)
-    offsets = offsets[column.offset : column.offset + len(column) + 1]
+    offsets = np.frombuffer(offset_buffer, offset_type)
+    offsets = offsets[column.offset : column.offset + len(column) + 1].astype(np.int64)
     lengths = np.diff(offsets)
-    longest = int(lengths.max(initial=0))
+    shortest, longest = int(lengths.min(initial=_LONGEST)), int(lengths.max(initial=0))
     if longest > _LONGEST:
         ranks = pc.rank(column, tiebreaker="dense").to_numpy()
         return [ranks.astype(np.uint64)]
-    least, most = (int(offsets[0]), int(offsets[-1])) if len(column) else (0, 0)
-    data = np.zeros(most - least + _LONGEST + 8, np.uint8)
-    if most > least:
-        data[: most - least] = np.frombuffer(data_buffer, np.uint8)[least:most]
-    # Every 8 bytes of the data as a word, at every byte.
-    everywhere = np.lib.stride_tricks.as_strided(
-        data[:8].view(np.dtype(">u8")), (data.size - 7,), (1,)
-    )
-    starts = offsets[:-1] - least
-    words = []
-    for begin in range(0, longest, 8):
-        word = everywhere[starts + begin].astype(np.uint64)
-        spare = np.clip(begin + 8 - lengths, 0, 8).astype(np.uint64) << np.uint64(3)
-        if spare.any():
-            word = np.where(spare < 64, word >> spare << spare, np.uint64(0))
-        words.append(word)
-    if not words or (lengths != lengths[0]).any():
-        words.append(lengths.astype(np.uint64))
-    return words
+    if not longest:
+        return [lengths.astype(np.uint64)]
+    data = np.zeros(int(offsets[-1] - offsets[0]) + _LONGEST, np.uint8)
+    held = np.frombuffer(data_buffer, np.uint8)[offsets[0] : offsets[-1]]
+    data[: held.size] = held
+    starts = offsets[:-1] - offsets[0]
+    if shortest == longest:
+        return [_evenly(data, len(column), longest, at) for at in range(0, longest, 8)]
+    words = [_unevenly(data, starts, lengths, at) for at in range(0, longest, 8)]
+    return [*words, lengths.astype(np.uint64)]
+
+
+def _evenly(data: NDArray[np.uint8], count: int, length: int, at: int) -> Words:
+    """Return the words that begin `at` bytes into texts of one length."""
+    words = np.ndarray((count,), ">u8", data.data, offset=at, strides=(length,))
+    spare = np.uint64(8 * max(at + 8 - length, 0))
+    return words.astype(np.uint64) >> spare << spare
+
+
+def _unevenly(
+    data: NDArray[np.uint8], starts: NDArray[np.int64], lengths: NDArray[np.int64], at: int
+) -> Words:
+    """Return the words that begin `at` bytes into texts of different lengths."""
+    everywhere = np.ndarray((data.size - 7,), ">u8", data.data, strides=(1,))
+    words = everywhere[np.minimum(starts + at, data.size - 8)].astype(np.uint64)
+    spare = np.clip(at + 8 - lengths, 0, 8).astype(np.uint64) << np.uint64(3)
+    return np.where(spare < _WORD, words >> spare << spare, np.uint64(0))
+
+
+def _packed(columns: Sequence[Words]) -> Words | None:
+    """Return one word that orders the keys, or None if their bits do not fit in it.
+
+    Bits that are the same in every key decide nothing and are left out.
+    """
+    parts, total = [], 0
+    for column in columns:
+        varying = int(np.bitwise_or.reduce(column ^ column[0])) if column.size else 0
+        low = (varying & -varying).bit_length() - 1 if varying else 0
+        width = varying.bit_length() - low
+        parts.append((column, low, width))
+        total += width
+    if total > _WORD:
+        return None
+    packed = np.zeros(columns[0].size, np.uint64)
+    for column, low, width in parts:
+        if width:
+            bits = column >> np.uint64(low) & np.uint64((1 << width) - 1)
+            packed = bits if width == total else packed << np.uint64(width) | bits
+    return packed
 
 
 def _check_kind(keys: Sequence[Any]) -> None:

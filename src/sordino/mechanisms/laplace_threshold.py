@@ -27,7 +27,7 @@ _MOST_STEPS = 1 << 20
 
 
 @final
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class LaplaceThreshold(AbstractThresholdMechanism):
     """Add Laplace noise to the values of a map; keep the keys that reach a threshold.
 

@@ -62,9 +62,13 @@ def _opened_dict(given: dict[Any, Any]) -> OpenedMap:
     keys = list(given)
 
     def close(rows: NDArray[np.intp], answers: NDArray[Any]) -> dict[Any, Any]:
-        return {keys[row]: x for row, x in zip(rows.tolist(), answers.tolist(), strict=True)}
+        return {
+            keys[row]: x for row, x in zip(rows.tolist(), answers.tolist(), strict=True)
+        }
 
-    return OpenedMap(ObjectKeys(keys, unique=True), _numbers(list(given.values())), close)
+    return OpenedMap(
+        ObjectKeys(keys, unique=True), _numbers(list(given.values())), close
+    )
 
 
 def _opened_pair(given: tuple[Any, ...]) -> OpenedMap:
@@ -176,6 +180,8 @@ def _arrow_take(
     return lambda rows: column.take(pa.array(rows))
 
 
-def _list_take(keys: "list[Any] | tuple[Any, ...]") -> Callable[[NDArray[np.intp]], Any]:
+def _list_take(
+    keys: "list[Any] | tuple[Any, ...]",
+) -> Callable[[NDArray[np.intp]], Any]:
     """Return how to take items of a list."""
     return lambda rows: type(keys)(keys[row] for row in rows.tolist())

@@ -103,7 +103,9 @@ def gaussian_ratio(
         return math.log((breach + (1 - breach) * inner).max() + 1e-320) - target
 
     depth = math.sqrt(2 * max(-target, 1e-3))
-    return math.exp(-_root(excess, -math.log(math.sqrt(depth**2 + 2 * epsilon) - depth)))
+    return math.exp(
+        -_root(excess, -math.log(math.sqrt(depth**2 + 2 * epsilon) - depth))
+    )
 
 
 def _blocks(keys: int) -> tuple[Floats, Floats]:
@@ -125,7 +127,9 @@ def _root(excess: Callable[[float], float], start: float) -> float:
     while excess(low) <= 0:
         low, high = low - _STRIDE, low
     # `crossing` stops by relative width, so the bracket is moved to begin at 1.
-    return crossing(lambda x: excess(x - 1 + low), 1.0, 1 + high - low, _CLOSE) - 1 + low
+    return (
+        crossing(lambda x: excess(x - 1 + low), 1.0, 1 + high - low, _CLOSE) - 1 + low
+    )
 
 
 def _normal(epsilon: Floats, ratio: Floats) -> Floats:

@@ -112,9 +112,13 @@ class AbstractThresholdMechanism(AbstractMechanism):
             return headline
         keys = self._most_keys(apart) if self.values.is_integer else int(apart.l0)
         chance = any_passes(self.law, self._gap(apart.linf, self.threshold), 1)
-        return JointLoss(headline, chance, keys, KeptKeys(self, replace(apart, l0=keys)))
+        return JointLoss(
+            headline, chance, keys, KeptKeys(self, replace(apart, l0=keys))
+        )
 
-    def release_absent(self, n_absent_keys: Any, draw_keys: DrawKeys) -> tuple[Any, Any]:
+    def release_absent(
+        self, n_absent_keys: Any, draw_keys: DrawKeys
+    ) -> tuple[Any, Any]:
         """Return the absent keys of a public domain that pass, and their noisy values.
 
         For any listing of the absent keys the answer has the law of noising a 0 for

@@ -3,12 +3,14 @@
 Of many values of 0 with noise only few reach a far level. Which of them do is a
 sequence of independent trials of one chance, so the gaps between passes are geometric;
 and by how much a pass exceeds the level is the tail of the noise, drawn on its own.
-Every decision is settled in ball arithmetic: the law is exact (docs/proofs/thresholds.md).
+Every decision is settled in ball arithmetic, so the law is exact: see
+docs/proofs/thresholds.md.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Final, final
 
 from flint import arb
@@ -67,7 +69,8 @@ class Tail:
                 return _floor(-u.enclosure().log() / ball(self.slope * unit))
 
             count = settle(whole, u)
-            if self._accepts(lambda count=count: ball(count * unit), bits):
+            far = count * unit
+            if self._accepts(partial(ball, far), bits):
                 return count
 
     def nearest(self, level: Fraction, target: FloatFormat, bits: Source) -> float:
