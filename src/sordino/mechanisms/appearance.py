@@ -45,8 +45,9 @@ def _double_above(chance: arb) -> float | None:
 
 def _any(law: AbstractLaw, gap: Fraction, keys: int) -> arb:
     """Enclose the chance, from whichever of p and 1 - p is small."""
-    stays = (-law.at_least(gap)).log1p() if gap > 0 else law.above(-gap).log()
-    chance = -(keys * stays).expm1()
+    if gap <= 0:
+        return 1 - law.above(-gap) ** keys
+    chance = -(keys * (-law.at_least(gap)).log1p()).expm1()
     return chance if chance.is_finite() else arb(1)
 
 

@@ -130,9 +130,8 @@ def column_keys(columns: Sequence[Any]) -> ColumnKeys:
 def _arrow_words(column: "pa.Array | pa.ChunkedArray") -> list[Words]:
     """Return the words of an Arrow column."""
     if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks()
-    if isinstance(column, pa.ChunkedArray):  # as older versions leave many chunks
-        column = pa.concat_arrays(column.chunks)
+        alone = column.num_chunks == 1
+        column = column.chunk(0) if alone else column.combine_chunks()
     if column.null_count:
         raise InvalidData("a key is missing. Drop the rows whose key is null.")
     kind = column.type
@@ -177,9 +176,9 @@ def _text_words(column: pa.Array, offset_type: type[np.signedinteger]) -> list[W
         return [ranks.astype(np.uint64)]
     if not longest:
         return [lengths.astype(np.uint64)]
-    data = np.zeros(int(offsets[-1] - offsets[0]) + _LONGEST, np.uint8)
     held = np.frombuffer(data_buffer, np.uint8)[offsets[0] : offsets[-1]]
-    data[: held.size] = held
+    data = np.empty(held.size + _LONGEST, np.uint8)
+    data[: held.size], data[held.size :] = held, 0
     starts = offsets[:-1] - offsets[0]
     if shortest == longest:
         return [_evenly(data, len(column), longest, at) for at in range(0, longest, 8)]
@@ -209,9 +208,11 @@ def _packed(columns: Sequence[Words]) -> Words | None:
 
     Bits that are the same in every key decide nothing and are left out.
     """
+    if not columns[0].size:
+        return columns[0]
     parts, total = [], 0
     for column in columns:
-        varying = int(np.bitwise_or.reduce(column ^ column[0])) if column.size else 0
+        varying = int(np.bitwise_or.reduce(column) ^ np.bitwise_and.reduce(column))
         low = (varying & -varying).bit_length() - 1 if varying else 0
         width = varying.bit_length() - low
         parts.append((column, low, width))
@@ -219,10 +220,13 @@ def _packed(columns: Sequence[Words]) -> Words | None:
     if total > _WORD:
         return None
     packed = np.zeros(columns[0].size, np.uint64)
+    bits = np.empty_like(packed)
     for column, low, width in parts:
-        if width:
-            bits = column >> np.uint64(low) & np.uint64((1 << width) - 1)
-            packed = bits if width == total else packed << np.uint64(width) | bits
+        np.right_shift(column, np.uint64(low), out=bits)
+        bits &= np.uint64((1 << width) - 1)
+        if 0 < width < _WORD:
+            packed <<= np.uint64(width)
+        packed |= bits
     return packed
 
 

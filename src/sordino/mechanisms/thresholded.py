@@ -98,7 +98,7 @@ class AbstractThresholdMechanism(AbstractMechanism):
         given = opened_map(value)
         rows, answers = self.carrier.passing(given.values, self._rule, Bits())
         order = given.keys.order(rows)
-        return given.close(rows[order], answers[order])
+        return given.close(rows, order, answers[order])
 
     def map(self, d_in: Any) -> Headline | JointLoss:
         """Return the loss between maps at distance d_in: headline and joint curve.
