@@ -91,7 +91,8 @@ def gaussian_ratio(
     stays = math.log1p(-float(each_passes(delta * SPARE, keys)))
     fresh, ends = _blocks(keys)
     breach = -np.expm1(stays * (ends - 1))
-    shift = stays * (keys - fresh - ends + 1)
+    moved = epsilon + stays * (keys - fresh - ends + 1)
+    size = np.abs(moved)
     most, largest = up(_finite(apart.whole)), up(_finite(apart.linf))
     share = np.minimum(1.0, np.sqrt(keys - fresh) * largest / most)
     noise = _concentrated if on_lattice else _normal
@@ -99,7 +100,9 @@ def gaussian_ratio(
 
     def excess(log_spread: float) -> float:
         ratios = share * math.exp(-log_spread)
-        inner = noise(np.maximum(epsilon + shift, 0.0), ratios)
+        inner = noise(size, ratios)
+        # Below zero delta follows from the other direction of the pair.
+        inner = np.where(moved < 0, -np.expm1(-size) + np.exp(-size) * inner, inner)
         return math.log((breach + (1 - breach) * inner).max() + 1e-320) - target
 
     depth = math.sqrt(2 * max(-target, 1e-3))
