@@ -87,6 +87,19 @@ def test_incomparable_losses_are_a_plain_no(build: Build) -> None:
 
 
 @mechanisms
+def test_a_number_is_read_as_the_headline_parameter(build: Build) -> None:
+    """Checks take a plain number, and refuse by name what is no loss at all."""
+    mechanism = build(2)
+    limit = mechanism.map(1)
+    bare = limit.mu if hasattr(limit, "mu") else headline(limit)
+    assert mechanism.check(1, bare) is True
+    assert mechanism.check(1, bare / 2) is False
+    for nothing in (None, "x", True, [1]):
+        with pytest.raises(sd.errors.InvalidParameter):
+            mechanism.check(1, nothing)
+
+
+@mechanisms
 def test_public_facts(build: Build) -> None:
     """Domain, metric, measure and Arrow type are stated and consistent."""
     mechanism = build(3)

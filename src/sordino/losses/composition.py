@@ -16,14 +16,18 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, TypeAlias, final
 
+import numpy as np
+
 from sordino.losses.base import NOTHING, Guarantees, Loss
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
 from sordino.losses.law import Law
-from sordino.losses.pld import Convolution, both_ways
+from sordino.losses.pld import DEPTHS, Convolution, both_ways
 from sordino.losses.profile import Profile, symmetric
 from sordino.losses.reserved import ReservedLoss
 from sordino.losses.tabled import TabledLoss
 from sordino.numbers import Exact, sqrt, total
+
+_LAW_POINTS = 8192
 
 Counts: TypeAlias = dict[Loss, int]
 """Losses and how often each occurs."""
@@ -86,8 +90,14 @@ class Composition(TabledLoss):
         return {}
 
     def laws(self) -> tuple[Law, ...]:
-        """Return the law of the sum, from its profile."""
-        return (symmetric(self.profile()),)
+        """Return the law of the sum, from its profiles at all depths.
+
+        Any points of a profile serve, because chords between them bound it.
+        """
+        plain = self.profile(0.0).epsilon
+        points = np.append(plain[:: len(plain) // _LAW_POINTS + 1], plain[-1])
+        bounds = [self.profile(depth).delta_at(points) for depth in DEPTHS]
+        return (symmetric(Profile.of(points, np.min(bounds, axis=0))),)
 
     def __eq__(self, other: object) -> bool:
         """Compare as a collection of parts."""

@@ -59,15 +59,53 @@ class Moment:
     variance: float
 
 
-def moment(grid: Grid, tilt: float) -> Moment:
-    """Return the moment of one law of indices."""
-    exponent = grid.logs + tilt * grid.index
-    top = float(exponent.max())
-    weight = np.exp(np.maximum(exponent - top, _FAINTEST))
-    total = float(weight.sum())
-    mean = float(weight @ grid.index) / total
-    variance = float(weight @ (grid.index - mean) ** 2) / total
-    return Moment(top + math.log(total), mean, variance)
+@final
+@dataclass(frozen=True, eq=False)
+class Stack:
+    """Laws of similar length, one a row, so that one call serves them all."""
+
+    logs: Floats
+    times: Floats
+    rows: tuple[int, ...]
+    """The place of each row among all the laws."""
+
+    def moments(self, tilt: float) -> tuple[Floats, Moment]:
+        """Return ln moments of the rows, and the moment of the sum of all."""
+        index = np.arange(self.logs.shape[1], dtype=np.float64)
+        exponent = self.logs + tilt * index
+        top = exponent.max(axis=1)
+        weight = np.exp(np.maximum(exponent - top[:, None], _FAINTEST))
+        total = weight.sum(axis=1)
+        mean = weight @ index / total
+        square = weight @ (index * index) / total
+        logs = top + np.log(total)
+        spread = np.maximum(square - mean * mean, 0.0)
+        sums = (float(self.times @ part) for part in (logs, mean, spread))
+        return logs, Moment(*sums)
+
+
+def stacked(grids: Sequence[tuple[Grid, int]]) -> list[Stack]:
+    """Return the laws in stacks whose rows differ in length by a factor of two at most."""
+    order = sorted(range(len(grids)), key=lambda place: len(grids[place][0].masses))
+    groups: list[list[int]] = []
+    for place in order:
+        size = len(grids[place][0].masses)
+        if not groups or size > 2 * len(grids[groups[-1][0]][0].masses):
+            groups.append([])
+        groups[-1].append(place)
+    return [_stack(grids, group) for group in groups]
+
+
+def _stack(grids: Sequence[tuple[Grid, int]], group: Sequence[int]) -> Stack:
+    """Return one stack, short rows padded with nothing."""
+    width = len(grids[group[-1]][0].masses)
+    masses = np.zeros((len(group), width))
+    for row, place in enumerate(group):
+        masses[row, : len(grids[place][0].masses)] = grids[place][0].masses
+    with np.errstate(divide="ignore"):
+        logs = np.log(masses)
+    times = np.array([grids[place][1] for place in group], dtype=np.float64)
+    return Stack(logs, times, tuple(group))
 
 
 def tilted(grid: Grid, tilt: float, log_total: float) -> Floats:

@@ -8,8 +8,10 @@ Proof obligation: the pair of cell masses, P grown and Q shrunk by the law's mar
 dominates the release for every threshold test at the edges of the cells.
 """
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeAlias, final
 
 import numpy as np
@@ -27,6 +29,9 @@ DEPTH = 9.5
 """Normal quantile (1e-21) below which losses are raised to the lowest cell."""
 
 
+_COARSE = 4096
+
+
 class Law(ABC):
     """A dominating pair of laws, seen through its privacy loss."""
 
@@ -39,6 +44,11 @@ class Law(ABC):
     @abstractmethod
     def span(self) -> tuple[float, float]:
         """Return finite losses between which all but negligible mass lies."""
+
+    @property
+    @abstractmethod
+    def deviation(self) -> float:
+        """Return about the standard deviation of the loss, to choose a grid by."""
 
     @property
     @abstractmethod
@@ -74,6 +84,13 @@ class Atoms(Law):
     margin: float = ELEMENTARY
 
     @property
+    def deviation(self) -> float:
+        """Return the standard deviation of the finite losses."""
+        total = max(float(self.p.sum()), 1e-300)
+        mean = float(self.p @ self.losses) / total
+        return math.sqrt(float(self.p @ (self.losses - mean) ** 2) / total)
+
+    @property
     def anchor(self) -> float:
         """Return the step."""
         return self.step
@@ -104,6 +121,11 @@ class LaplaceLaw(Law):
     ratio: float
     margin: float = ELEMENTARY
     step: float = 0.0
+
+    @property
+    def deviation(self) -> float:
+        """Return about the ratio, and at most about that of the exponential part."""
+        return min(self.ratio, 2.0)
 
     @property
     def anchor(self) -> float:
@@ -141,6 +163,11 @@ class GeometricLaw(Law):
     shift: int
     rate: float
     margin: float = 4 * ELEMENTARY
+
+    @property
+    def deviation(self) -> float:
+        """Return about the greatest loss, and at most about that of the long part."""
+        return min(self.shift * self.rate, 2.0)
 
     @property
     def step(self) -> float:
@@ -192,6 +219,11 @@ class GaussianLaw(Law):
     anchor: float = 0.0
 
     @property
+    def deviation(self) -> float:
+        """Return mu."""
+        return self.mu
+
+    @property
     def span(self) -> tuple[float, float]:
         """Return the range that holds nearly all mass of P above and Q below."""
         half = self.mu**2 / 2
@@ -224,6 +256,11 @@ class Moved(Law):
     def margin(self) -> float:
         """Return the margin of the law, and a step of rounding."""
         return self.base.margin + ELEMENTARY
+
+    @property
+    def deviation(self) -> float:
+        """Return that of the law."""
+        return self.base.deviation
 
     @property
     def shift(self) -> float:
@@ -273,6 +310,11 @@ class Sampled(Law):
         """Return the margin of the law, with the rounding of edges and mixture."""
         return self.base.margin + 4 * ELEMENTARY
 
+    @cached_property
+    def deviation(self) -> float:
+        """Return the standard deviation on a coarse grid."""
+        return _deviation(self)
+
     @property
     def span(self) -> tuple[float, float]:
         """Return the range between the transformed ends."""
@@ -300,6 +342,11 @@ class SampledAdding(Law):
         """Return the margin of the law, with the rounding of edges and mixture."""
         return self.base.margin + 4 * ELEMENTARY
 
+    @cached_property
+    def deviation(self) -> float:
+        """Return the standard deviation on a coarse grid."""
+        return _deviation(self)
+
     @property
     def span(self) -> tuple[float, float]:
         """Return the range between the transformed ends."""
@@ -325,6 +372,11 @@ class Mixed(Law):
     def margin(self) -> float:
         """Return the greatest margin, and a step of rounding."""
         return max(law.margin for _, law in self.parts) + ELEMENTARY
+
+    @cached_property
+    def deviation(self) -> float:
+        """Return the standard deviation on a coarse grid."""
+        return _deviation(self)
 
     @property
     def span(self) -> tuple[float, float]:
@@ -368,6 +420,20 @@ def mirrored(losses: Floats, q: Wide, p: Wide, infinity: float) -> Atoms:
         np.concatenate((p[::-1], [rest], q)).astype(np.float64),
         infinity,
     )
+
+
+def _deviation(law: Law) -> float:
+    """Return the standard deviation of a law on two grids, the second around the bulk."""
+    low, high = law.span
+    for _ in range(2):
+        edges = np.linspace(low, max(high, low + 1e-9), _COARSE)
+        p = law.masses(edges)[0][1:-1]
+        middle = (edges[1:] + edges[:-1]) / 2
+        total = max(float(p.sum()), 1e-300)
+        mean = float(p @ middle) / total
+        found = math.sqrt(float(p @ (middle - mean) ** 2) / total)
+        low, high = max(low, mean - 20 * found), min(high, mean + 20 * found)
+    return found
 
 
 def _before(edges: Floats, rate: float) -> Floats:

@@ -15,7 +15,7 @@ from typing import final
 
 import numpy as np
 
-from sordino.losses.convolve import Factor, Moment, Sum, moment, summed, tilted
+from sordino.losses.convolve import Factor, Moment, Stack, Sum, stacked, summed, tilted
 from sordino.losses.grid import Grid, on_grid
 from sordino.losses.law import Law
 from sordino.losses.points import ELEMENTARY, Floats, raised
@@ -36,14 +36,14 @@ _FLAT = 1e-9
 _TINY = 1e-16
 """Mass of a tilted sum left outside each end of the window."""
 
-_PRECISION = 1.5e-6
+_PRECISION = 6e-7
 """Wanted error of the mean loss, in standard deviations of the sum."""
 
 _FINEST = 1 << 15
 _LARGEST = 1 << 20
 _WIDEST = 1 << 18
-_COARSE = 1 << 12
 _HUGE = 300.0
+_NARROWEST = 1e-6
 _REACH = 26.0
 
 
@@ -63,13 +63,10 @@ class Convolution:
             return self.given_step
         lattice = _common([law.step for law, _ in self.parts])
         anchors = [law.anchor for law, _ in self.parts if law.anchor > 0]
-        widest = max(max(high - low for low, high in spans(self.parts)), 1e-300)
+        widest = _widest(self.parts)
         if lattice and widest / lattice < _LARGEST:
             return lattice
-        step = widest / 64
-        for _ in range(3):
-            step = max(_wanted(self.parts, step, widest), widest / _COARSE)
-        step = _wanted(self.parts, step, widest)
+        step = _wanted(self.parts, widest)
         anchor = _common(anchors) if anchors else 0.0
         return anchor / math.ceil(anchor / step) if anchor else step
 
@@ -108,12 +105,17 @@ class Convolution:
 
     def moment(self, tilt: float) -> Moment:
         """Return the moment of the sum of all indices."""
-        found = [(times, moment(grid, tilt)) for grid, times in self.grids]
+        found = [stack.moments(tilt)[1] for stack in self.stacks]
         return Moment(
-            math.fsum(times * one.log for times, one in found),
-            math.fsum(times * one.mean for times, one in found),
-            math.fsum(times * one.variance for times, one in found),
+            math.fsum(one.log for one in found),
+            math.fsum(one.mean for one in found),
+            math.fsum(one.variance for one in found),
         )
+
+    @cached_property
+    def stacks(self) -> list[Stack]:
+        """Return the laws on the grid, stacked by length."""
+        return stacked(self.grids)
 
     def _tilt(self, depth: float) -> tuple[float, Moment]:
         """Return a tilt whose Chernoff exponent is about depth^2 / 2."""
@@ -173,9 +175,12 @@ class Convolution:
 
     def _factors(self, tilt: float) -> list[Factor]:
         """Return the tilted masses."""
+        logs = np.zeros(len(self.grids))
+        for stack in self.stacks:
+            logs[list(stack.rows)] = stack.moments(tilt)[0]
         return [
-            Factor(tilted(grid, tilt, moment(grid, tilt).log), times, 0.0)
-            for grid, times in self.grids
+            Factor(tilted(grid, tilt, log), times, 0.0)
+            for (grid, times), log in zip(self.grids, logs.tolist(), strict=True)
         ]
 
     def _charged(self, total: Sum, low: int, tilt: float, log_total: float) -> Profile:
@@ -198,7 +203,8 @@ class Convolution:
 def both_ways(sides: Sequence[tuple[tuple[Law, int], ...]]) -> tuple[Convolution, ...]:
     """Return the sums in each direction, on one grid."""
     first = Convolution(sides[0])
-    return (first, *(Convolution(parts, first.step) for parts in sides[1:]))
+    step = max(first.step, *(_widest(parts) / _WIDEST for parts in sides))
+    return tuple(Convolution(parts, step) for parts in sides)
 
 
 def tail_profile(masses: Floats, start: int, step: float, infinity: float) -> Profile:
@@ -224,11 +230,6 @@ def tail_profile(masses: Floats, start: int, step: float, infinity: float) -> Pr
     return Profile(losses, np.minimum.accumulate(bounds)).starting(float(bounds[0]))
 
 
-def spans(parts: Sequence[tuple[Law, int]]) -> list[tuple[float, float]]:
-    """Return the spans of the laws."""
-    return [law.span for law, _ in parts]
-
-
 def _common(steps: Sequence[float]) -> float:
     """Return the least of the steps if the others are its multiples, else 0."""
     least = min(steps)
@@ -239,15 +240,18 @@ def _common(steps: Sequence[float]) -> float:
     return least if common else 0.0
 
 
-def _wanted(parts: Sequence[tuple[Law, int]], step: float, widest: float) -> float:
-    """Return the step wanted, from the spread of the laws on a coarser grid.
+def _widest(parts: Sequence[tuple[Law, int]]) -> float:
+    """Return the width of the widest law."""
+    return max(_NARROWEST, *(law.span[1] - law.span[0] for law, _ in parts))
+
+
+def _wanted(parts: Sequence[tuple[Law, int]], widest: float) -> float:
+    """Return the step wanted: fine for the sum, and affordable.
 
     Connecting the dots moves the mean of one loss by about step^2 / 12.
     """
     count = sum(times for _, times in parts)
-    coarse = [(on_grid(law, step), n) for law, n in parts]
-    variance = sum(n * moment(grid, 0.0).variance for grid, n in coarse)
-    deviation = math.sqrt(variance) * step
+    deviation = math.sqrt(sum(n * law.deviation**2 for law, n in parts))
     accurate = math.sqrt(12 * _PRECISION * deviation / count)
     wanted = min(accurate, _REACH * deviation / _FINEST)
     return max(wanted, _REACH * deviation / _LARGEST, widest / _WIDEST)

@@ -5,6 +5,7 @@ bound it, and every point is a line tpr <= delta + t alpha, with the mirror imag
 beta >= (1 - alpha - delta) / t. Which point is used decides tightness, never validity.
 """
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import final
@@ -131,23 +132,23 @@ class Profile:
         return np.maximum.accumulate(np.nan_to_num(rates, nan=0.0))
 
 
-def _hull(epsilon: Floats, delta: Floats) -> np.ndarray:
+def _hull(epsilon: Floats, delta: Floats) -> list[int]:
     """Return the indices of the lower convex hull in (exp(epsilon), delta).
 
-    A point above the chord of its neighbours is never on the hull, so dropping all of
-    them at once is right; a few rounds leave the hull.
+    One pass from the left: a point above the chord of its neighbours is dropped.
     """
-    kept = np.arange(len(epsilon))
-    while len(kept) > 2:
-        e, d = epsilon[kept], delta[kept]
-        gap, whole = e[1:-1] - e[:-2], e[2:] - e[:-2]
-        with np.errstate(over="ignore", invalid="ignore"):
-            share = np.exp(gap - whole) * np.expm1(-gap) / np.expm1(-whole)
-        chord = d[:-2] + share * (d[2:] - d[:-2])
-        above = d[1:-1] > chord
-        if not above.any():
-            break
-        kept = kept[np.concatenate(([True], ~above, [True]))]
+    kept: list[int] = []
+    e, d = epsilon.tolist(), delta.tolist()
+    for index in range(len(e)):
+        while len(kept) > 1:
+            first, middle = kept[-2], kept[-1]
+            whole = e[index] - e[first]
+            share = math.expm1(e[first] - e[middle]) / math.expm1(-whole)
+            share *= math.exp(e[middle] - e[index])
+            if d[middle] <= d[first] + share * (d[index] - d[first]):
+                break
+            kept.pop()
+        kept.append(index)
     return kept
 
 

@@ -44,32 +44,40 @@ class TabledLoss(Loss):
 
     def _delta(self, epsilon: Floats) -> Floats:
         first = 0.0 if not epsilon.any() else _CENTRE
-        found = self.profile(first).delta_at(epsilon)
-        for depth in _depths(found, found > 0):
-            found = np.minimum(found, self.profile(depth).delta_at(epsilon))
+        found, seen = self.profile(first).delta_at(epsilon), {first}
+        while missing := _depths(found) - seen:
+            seen |= missing
+            for depth in missing:
+                found = np.minimum(found, self.profile(depth).delta_at(epsilon))
         return found
 
     def _epsilon(self, delta: Floats) -> Floats:
-        depths = _depths(delta, delta > 0) or [_CENTRE]
+        depths = _depths(delta) or {_CENTRE}
         return np.min([self.profile(d).epsilon_at(delta) for d in depths], axis=0)
 
     def _tpr(self, alpha: Floats) -> Floats:
-        return np.min([p.rates(alpha)[0] for p in self._near(alpha)], axis=0)
+        return self._rates(alpha)[0]
 
     def _beta(self, alpha: Floats) -> Floats:
-        return np.max([p.rates(alpha)[1] for p in self._near(alpha)], axis=0)
+        return self._rates(alpha)[1]
 
-    def _near(self, alpha: Floats) -> list[Profile]:
-        """Return the profiles that are sharp at false positive rates."""
-        rates = np.minimum(alpha, 1 - alpha)
-        return [self.profile(d) for d in _depths(rates, rates > 0) or [_CENTRE]]
+    def _rates(self, alpha: Floats) -> tuple[Floats, Floats]:
+        """Return the rates by the profiles that are sharp at the smaller of them."""
+        tpr, beta = self.profile(0.0).rates(alpha)
+        seen = {0.0}
+        while missing := _depths(np.minimum(tpr, 1 - alpha)) - seen:
+            seen |= missing
+            for depth in missing:
+                upper, lower = self.profile(depth).rates(alpha)
+                tpr, beta = np.minimum(tpr, upper), np.maximum(beta, lower)
+        return tpr, beta
 
 
-def _depths(values: Floats, asked: np.ndarray) -> list[float]:
+def _depths(values: Floats) -> set[float]:
     """Return the depths that serve small probabilities best."""
-    wanted = np.sqrt(-2 * np.log(np.clip(values[asked], 1e-300, 1.0)))
+    wanted = np.sqrt(-2 * np.log(np.clip(values[values > 0], 1e-300, 1.0)))
     nearest = np.abs(wanted[:, None] - np.array(DEPTHS)).argmin(axis=1)
-    return [DEPTHS[index] for index in sorted(set(nearest.tolist()))]
+    return {DEPTHS[index] for index in set(nearest.tolist())}
 
 
 def _greater(sides: Sequence[Profile]) -> Profile:

@@ -2,16 +2,17 @@
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import fields
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
 from flint import ctx
 
 from sordino import _validate
 from sordino.distributions.base import AbstractLaw
 from sordino.errors import InvalidParameter
+from sordino.losses.base import Loss
 from sordino.mechanisms.carrier import AbstractCarrier, FloatCarrier, IntegerCarrier
 from sordino.mechanisms.containers import is_number, opened
 from sordino.mechanisms.domain import (
@@ -25,6 +26,9 @@ from sordino.mechanisms.domain import (
 from sordino.mechanisms.noise import AbstractNoise
 from sordino.numbers import Exact, exact, positive, probability, written
 from sordino.sampling.bits import Bits
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _PRECISION = 128
 COARSEST_GRID = 970
@@ -50,7 +54,7 @@ class AbstractMechanism(ABC):
 
     @property
     @abstractmethod
-    def output_measure(self) -> type:
+    def output_measure(self) -> Callable[..., Loss]:
         """Return the class of the losses that `map` returns."""
 
     @property
@@ -78,7 +82,7 @@ class AbstractMechanism(ABC):
         return False
 
     @property
-    def output_type(self) -> pa.DataType:
+    def output_type(self) -> "pa.DataType":
         """Return the Arrow type of the answers."""
         return self.input_domain.arrow
 
@@ -96,8 +100,13 @@ class AbstractMechanism(ABC):
         """Return a noisy answer of the type of the question."""
 
     def check(self, d_in: Any, d_out: Any) -> bool:
-        """Tell whether outputs of inputs at distance d_in are within the loss d_out."""
-        return bool(d_out.admits(self.map(d_in)))
+        """Tell whether outputs of inputs at distance d_in are within the loss d_out.
+
+        Any form of loss may be asked; a number is read as the headline parameter of
+        the output measure.
+        """
+        allowed = d_out if isinstance(d_out, Loss) else self.output_measure(d_out)
+        return bool(allowed.admits(self.map(d_in)))
 
     def cdf(self, x: Any) -> float:
         """Return P[Z <= x] of the noise Z."""

@@ -4,11 +4,11 @@ A number is answered by a number, a list by a list, a NumPy array, an Arrow arra
 pandas or Polars series by one of theirs: same shape, same index, same name.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple, final
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from sordino.errors import InvalidData
@@ -38,10 +38,12 @@ def opened(value: Any) -> Opened:
     if isinstance(value, np.ndarray):
         return _opened_numpy(value)
     if isinstance(value, (list, tuple)):
-        return Opened(_array_of(value), lambda answer: type(value)(answer.tolist()))
-    if isinstance(value, (pa.Array, pa.ChunkedArray)):
-        return _opened_arrow(value)
+        kind = list if isinstance(value, list) else tuple
+        return Opened(_array_of(value), lambda answer: kind(answer.tolist()))
+    # Other libraries are known by name: none of them is imported to be asked.
     match type(value).__module__.partition(".")[0], type(value).__name__:
+        case "pyarrow", name if name.endswith("Array"):
+            return _opened_arrow(value)
         case "pandas", "Series":
             return _opened_pandas(value)
         case "polars", "Series":
@@ -57,13 +59,17 @@ def _opened_numpy(value: NDArray[Any]) -> Opened:
     return Opened(value.reshape(-1), lambda answer: answer.reshape(shape))
 
 
-def _opened_arrow(value: "pa.Array | pa.ChunkedArray") -> Opened:
-    """Open an Arrow array that has no nulls."""
+def _opened_arrow(value: Any) -> Opened:
+    """Open an Arrow array, chunked or not, that has no nulls."""
+    import pyarrow as pa  # noqa: PLC0415 imported already, by whoever made the array
+
     if value.null_count:
         raise InvalidData("the Arrow array has nulls. Fill or drop them first.")
+    if not (pa.types.is_integer(value.type) or pa.types.is_floating(value.type)):
+        raise InvalidData(f"an Arrow array of {value.type} holds no numbers.")
     if isinstance(value, pa.ChunkedArray):
-        return Opened(_numbers(value), lambda answer: pa.chunked_array([answer]))
-    return Opened(_numbers(value), pa.array)
+        return Opened(value.to_numpy(), lambda answer: pa.chunked_array([answer]))
+    return Opened(value.to_numpy(zero_copy_only=False), pa.array)
 
 
 def _opened_pandas(value: Any) -> Opened:
@@ -82,18 +88,6 @@ def _opened_polars(value: Any) -> Opened:
     if value.null_count():
         raise InvalidData("the series has nulls. Fill or drop them first.")
     return Opened(value.to_numpy(), lambda answer: type(value)(value.name, answer))
-
-
-def _numbers(value: "pa.Array | pa.ChunkedArray") -> NDArray[Any]:
-    """Return an Arrow array of numbers as NumPy."""
-    if not (pa.types.is_integer(value.type) or pa.types.is_floating(value.type)):
-        raise InvalidData(f"an Arrow array of {value.type} holds no numbers.")
-    values: NDArray[Any] = (
-        value.to_numpy(zero_copy_only=False)
-        if isinstance(value, pa.Array)
-        else value.to_numpy()
-    )
-    return values
 
 
 def _array_of(value: "list[Any] | tuple[Any, ...]") -> NDArray[Any]:
@@ -117,14 +111,14 @@ def exact_float(value: Any) -> float:
         known = float(value)
     except OverflowError:
         raise _not_exact() from None
-    if isinstance(value, (int, np.integer)) and int(value) != known:
+    told = int(value) if isinstance(value, (int, np.integer)) else value
+    if told != known and not math.isnan(known):
         raise _not_exact()
     return known
 
 
 def _not_exact() -> InvalidData:
-    """Return the refusal of an integer that no double equals."""
+    """Return the refusal of a number that no double equals."""
     return InvalidData(
-        "an integer is too long for a float. "
-        "Use an integer mechanism such as Geometric."
+        "a value is too long for a float. Use an integer mechanism such as Geometric."
     )

@@ -2,13 +2,15 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, Literal, TypeAlias, final
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, final
 
 import numpy as np
-import pyarrow as pa
 
 from sordino import _validate
 from sordino.sampling.floats import F32, F64, FloatFormat
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 FLOATS: Final = ("f64", "f32")
 INTEGERS: Final = ("i64", "i32", "i16", "i8", "u64", "u32", "u16", "u8")
@@ -43,8 +45,10 @@ class NumberDomain:
         return np.dtype(_NUMPY[self.dtype])
 
     @cached_property
-    def arrow(self) -> pa.DataType:
+    def arrow(self) -> "pa.DataType":
         """Return the Arrow type."""
+        import pyarrow as pa  # noqa: PLC0415 loaded only when it is asked for
+
         return pa.from_numpy_dtype(self.numpy)
 
     @cached_property
@@ -67,7 +71,7 @@ class MapDomain:
     values: NumberDomain
 
     @property
-    def arrow(self) -> pa.DataType:
+    def arrow(self) -> "pa.DataType":
         """Return the Arrow type of the values."""
         return self.values.arrow
 

@@ -1,5 +1,6 @@
 """Refusals: typed, naming the argument and the remedy, decided at the door."""
 
+from collections import namedtuple
 from decimal import Decimal
 from typing import Any
 
@@ -136,6 +137,15 @@ def test_integers_that_doubles_equal_are_taken() -> None:
     assert sd.Laplace(1)(2**70) == 2.0**70
     assert sd.Laplace(1)(np.arange(3)).dtype == np.float64
     assert len(sd.Laplace(1)([1, 2.5])) == 2
+    assert sd.Laplace(1e-300)([np.longdouble(2.5)]) == [2.5]
+    with pytest.raises(InvalidData, match="too long for a float"):
+        sd.Laplace(1)([np.longdouble(1) / 3])
+
+
+def test_named_tuples_come_back_as_tuples() -> None:
+    """A tuple of fields is answered by a plain tuple."""
+    point = namedtuple("point", "x y")  # noqa: PYI024 the plain kind is meant
+    assert type(sd.Geometric(1)(point(1, 2))) is tuple
 
 
 @pytest.mark.parametrize(

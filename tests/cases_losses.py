@@ -1,0 +1,43 @@
+"""The list of losses: every law of `laws/test_loss_laws.py` holds for each of them."""
+
+from fractions import Fraction
+
+from sordino.losses.base import Loss, compose
+from sordino.losses.closed import ApproxDP, ApproxZCDP, GaussianDP, PureDP, ZCDP
+from sordino.losses.noise import (
+    DiscreteGaussianLoss,
+    GeometricLoss,
+    LaplaceLoss,
+    RandomizedResponseLoss,
+)
+from sordino.losses.thresholded import mixture, thresholded
+
+LOSSES: dict[str, Loss] = {
+    "nothing": PureDP(0),
+    "pure": PureDP("0.5"),
+    "approximate": ApproxDP(1, "1e-5"),
+    "breach": ApproxDP(0, "0.1"),
+    "concentrated": ZCDP("0.1"),
+    "approximately concentrated": ApproxZCDP("0.1", "1e-6"),
+    "gaussian": GaussianDP("0.7"),
+    "laplace": LaplaceLoss("0.8"),
+    "geometric": GeometricLoss(3, 4),
+    "discrete gaussian": DiscreteGaussianLoss(2, 9),
+    "randomized response": RandomizedResponseLoss("0.6", 5),
+    "pure, often": PureDP("0.1") * 20,
+    "laplace, often": LaplaceLoss("0.1") * 50,
+    "all sorts": compose(
+        [LaplaceLoss("0.2"), GaussianDP("0.3"), GeometricLoss(1, 3), PureDP("0.1")]
+    ),
+    "with a reserve": LaplaceLoss("0.3") * 2 + ApproxDP("0.1", "1e-6"),
+    "sampled gaussian": GaussianDP(1).subsampled("0.1"),
+    "sampled gaussian, often": GaussianDP(1).subsampled("0.02") * 100,
+    "sampled response": PureDP(1).subsampled("0.2"),
+    "thresholded gaussian": thresholded(
+        lambda kept: GaussianDP("0.4") if kept else PureDP(0), key_delta="1e-6", keys=3
+    ),
+    "thresholded laplace": thresholded(
+        lambda kept: LaplaceLoss(Fraction(1, 10)) * kept, key_delta="1e-7", keys=12
+    ),
+    "mixture": mixture([("1/3", PureDP(1)), ("2/3", GaussianDP("0.5"))]),
+}

@@ -1,0 +1,181 @@
+"""What holds for every loss, whatever its form."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from cases_losses import LOSSES
+from sordino.losses.base import NOTHING
+from sordino.losses.closed import GaussianDP, PureDP, ZCDP
+
+ALPHAS = np.concatenate(([0.0], np.logspace(-12, -2, 60), np.linspace(0.011, 1, 140)))
+EPSILONS = np.concatenate(([0.0], np.logspace(-3, 1.5, 90)))
+ROUNDING = 2e-9
+"""What one tilt or one rounding may differ from the next by, relatively."""
+
+every_loss = pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
+
+
+@every_loss
+def test_beta_is_convex_decreasing_and_below_blind_guessing(loss):
+    """The curve is a trade-off curve: beta(0) <= 1, beta(1) = 0, and no bump between."""
+    beta = loss.beta_at(ALPHAS)
+    assert (beta >= 0).all()
+    assert (beta <= 1 - ALPHAS).all()
+    assert (np.diff(beta) <= ROUNDING).all()
+    slopes = np.diff(beta) / np.diff(ALPHAS)
+    assert (np.diff(slopes) >= -1e-3 * np.abs(slopes[:-1]) - 1e-6).all()
+    assert beta[-1] == 0
+
+
+@every_loss
+def test_tpr_and_beta_are_two_sides_of_one_test(loss):
+    """What is found and what is missed add up to at least one, and hardly more."""
+    total = loss.tpr_at(ALPHAS) + loss.beta_at(ALPHAS)
+    assert (total >= 1 - 1e-14).all()
+    assert (total <= 1 + 1e-5).all()
+
+
+@every_loss
+def test_beta_is_its_own_inverse(loss):
+    """Neither direction is better for the attacker: f(f(alpha)) is alpha."""
+    inner = ALPHAS[(ALPHAS > 1e-3) & (ALPHAS < 0.5)]
+    beta = loss.beta_at(inner)
+    again = loss.beta_at(beta)
+    steep = loss.beta_at(np.maximum(inner - 1e-4, 0)) - beta < 0.05
+    known = steep & (beta > 0) & (beta < 1 - float(loss.delta_at(1e3)) - 1e-6)
+    np.testing.assert_allclose(again[known], inner[known], rtol=2e-3)
+
+
+@every_loss
+def test_delta_decreases_and_mirrors_below_zero(loss):
+    """Delta falls with epsilon, and below zero is that of the exchanged databases."""
+    delta = loss.delta_at(EPSILONS)
+    assert (np.diff(delta) <= ROUNDING * delta[:-1]).all()
+    below = loss.delta_at(-EPSILONS)
+    np.testing.assert_allclose(1 - below, np.exp(-EPSILONS) * (1 - delta), atol=1e-12)
+
+
+@every_loss
+def test_delta_and_beta_are_dual(loss):
+    """For any e: tpr(alpha) <= delta(e) + exp(e) alpha, and some e nearly attains it."""
+    grid = np.concatenate(([0.0], np.logspace(-3, 1.6, 4000)))
+    lines = loss.delta_at(grid)[:, None] + np.exp(grid)[:, None] * ALPHAS
+    mirror = 1 - np.exp(-grid)[:, None] * (1 - ALPHAS - loss.delta_at(grid)[:, None])
+    best = np.minimum(np.minimum(lines, mirror).min(axis=0), 1.0)
+    tpr = loss.tpr_at(ALPHAS)
+    assert (tpr <= best * (1 + 3e-3) + 1e-12).all()
+    assert (tpr >= best * (1 - 6e-3) - 1e-6).all()
+
+
+@every_loss
+def test_epsilon_answers_delta(loss):
+    """The epsilon returned for a delta has that delta or less, and hardly less."""
+    for delta in (0.3, 1e-2, 1e-6, 1e-9):
+        epsilon = loss.epsilon_at(delta)
+        if np.isfinite(epsilon):
+            assert loss.delta_at(epsilon) <= delta * (1 + 2e-6)
+            before = loss.delta_at(max(epsilon * (1 - 1e-3), 0.0))
+            assert epsilon == 0 or before > delta * (1 - 1e-6)
+
+
+@every_loss
+def test_advantage_and_bayes_risk_agree(loss):
+    """At even odds the risk is half of one minus the advantage; at certainty it is 0."""
+    assert loss.advantage() == loss.delta_at(0)
+    assert loss.bayes_risk(0.5) == pytest.approx((1 - loss.advantage()) / 2, abs=1e-12)
+    assert loss.bayes_risk([0, 1]).tolist() == [0, 0]
+    assert (loss.bayes_risk(ALPHAS) <= np.minimum(ALPHAS, 1 - ALPHAS)).all()
+    mirrored = loss.bayes_risk([0.2, 0.8])
+    assert mirrored[0] == pytest.approx(mirrored[1], rel=1e-9)
+
+
+@every_loss
+def test_shapes_are_kept(loss):
+    """A number gives a float; an array gives an array of its shape, in its order."""
+    asked = np.array([[0.5, 1e-3], [0.9, 0.0]])
+    for ask in (loss.beta_at, loss.tpr_at, loss.delta_at, loss.epsilon_at, loss.bayes_risk):
+        assert isinstance(ask(0.5), float)
+        answers = ask(asked)
+        assert answers.shape == asked.shape
+        np.testing.assert_allclose(answers[1, 0], ask(0.9), rtol=1e-6)
+        assert ask(np.zeros((0, 3))).shape == (0, 3)
+        assert ask(np.array(0.5)).shape == ()
+
+
+@every_loss
+def test_composing_commutes_and_never_shrinks(loss):
+    """Two releases cost the same in either order, and no less than one."""
+    other = GaussianDP("0.2")
+    both = loss + other
+    assert both == other + loss
+    assert (both.beta_at(ALPHAS) <= loss.beta_at(ALPHAS) + 1e-9).all()
+    assert (both.delta_at(EPSILONS) >= loss.delta_at(EPSILONS) * (1 - 2e-5) - 1e-12).all()
+    assert loss + PureDP(0) == loss
+    assert sum([loss]) == loss
+    assert loss * 0 == PureDP(0)
+
+
+@every_loss
+def test_composing_counts(loss):
+    """Adding a loss to itself is repeating it."""
+    assert loss + loss + loss == loss * 3
+    assert 2 * loss == loss * 2
+
+
+@every_loss
+def test_the_curve_is_within_the_headline(loss):
+    """The curve never says worse than the exact parameters do."""
+    known = loss.guarantees
+    reserve = float(known.delta)
+    if known.epsilon != np.inf:
+        assert loss.delta_at(float(known.epsilon)) <= reserve * (1 + 1e-9) + 1e-15
+    if known.mu != np.inf and known.mu > 0:
+        inner = GaussianDP(known.mu).delta_at(EPSILONS)
+        limit = reserve + (1 - reserve) * inner
+        assert (loss.delta_at(EPSILONS) <= limit * (1 + 3e-5) + 1e-12).all()
+    if known.rho != np.inf and known.rho > 0:
+        inner = ZCDP(known.rho).delta_at(EPSILONS)
+        limit = reserve + (1 - reserve) * inner
+        assert (loss.delta_at(EPSILONS) <= limit * (1 + 3e-5) + 1e-12).all()
+
+
+@every_loss
+def test_a_sample_never_costs_more(loss):
+    """Poisson sampling loses no privacy, and at rate 1 changes nothing."""
+    assert loss.subsampled(1) == loss
+    sampled = loss.subsampled("0.3")
+    slack = loss.delta_at(EPSILONS) * 1e-4 + 1e-9
+    assert (sampled.delta_at(EPSILONS) <= loss.delta_at(EPSILONS) + slack).all()
+
+
+@every_loss
+def test_the_law_dominates_the_closed_form(loss):
+    """The discretised law of a loss lies on or above its own curve, and close to it."""
+    from sordino.losses.pld import Convolution
+
+    sides = [Convolution(((law, 1),)).profile(0.0) for law in loss.laws()]
+    found = np.max([side.delta_at(EPSILONS) for side in sides], axis=0)
+    truth = loss.delta_at(EPSILONS)
+    assert (found >= truth * (1 - 1e-6) - 1e-12).all()
+    assert (found <= truth * (1 + 2e-2) + 2e-4).all()
+
+
+@every_loss
+def test_budgets_admit_what_they_are(loss):
+    """Every loss admits itself and nothing, and nothing admits only nothing."""
+    assert loss.admits(loss)
+    assert loss.admits(PureDP(0))
+    assert PureDP(0).admits(loss) == (loss.guarantees == NOTHING)
+
+
+@every_loss
+def test_every_loss_explains_itself(loss):
+    """The sentences hold no number better than the curve's."""
+    text = loss.explain()
+    assert "at most" in text
+    assert "nan" not in text
