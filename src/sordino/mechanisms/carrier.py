@@ -44,6 +44,7 @@ class AbstractCarrier(ABC):
         """
 
 
+@final
 class Passing(NamedTuple):
     """The rows that reached a threshold, ascending, and their answers."""
 

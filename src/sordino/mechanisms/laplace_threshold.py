@@ -50,7 +50,7 @@ class LaplaceThreshold(AbstractThresholdMechanism):
     >>> mechanism = LaplaceThreshold(1, 20)
     >>> loss = mechanism.map((1, 1, 1))
     >>> loss.epsilon, float(loss.delta)
-    (Fraction(1, 1), 2.80139821876864e-09)
+    (Fraction(1, 1), 2.801398218768634e-09)
     >>> LaplaceThreshold("1e-3", 10, dtype="i32")({"c": 40, "b": 20, "a": 1})
     {'b': 20, 'c': 40}
     """

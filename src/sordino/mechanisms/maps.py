@@ -6,7 +6,7 @@ by a frame: the keys that passed, in their canonical order.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, final
 
 import numpy as np
 import pyarrow as pa
@@ -27,6 +27,7 @@ _KINDS = (
 )
 
 
+@final
 class OpenedMap(NamedTuple):
     """Keys and values of a map, and how to close an answer of some of its rows."""
 

@@ -23,6 +23,7 @@ class Threshold:
     upward: bool
 
 
+@final
 class Compared(NamedTuple):
     """Values with noise, and which of the exact sums reach a threshold."""
 
