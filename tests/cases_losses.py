@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 from sordino.losses.base import Loss, compose
-from sordino.losses.closed import ApproxDP, ApproxZCDP, GaussianDP, PureDP, ZCDP
+from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
 from sordino.losses.noise import (
     DiscreteGaussianLoss,
     GeometricLoss,
@@ -26,9 +26,12 @@ LOSSES: dict[str, Loss] = {
     "randomized response": RandomizedResponseLoss("0.6", 5),
     "pure, often": PureDP("0.1") * 20,
     "laplace, often": LaplaceLoss("0.1") * 50,
-    "all sorts": compose(
-        [LaplaceLoss("0.2"), GaussianDP("0.3"), GeometricLoss(1, 3), PureDP("0.1")]
-    ),
+    "all sorts": compose([
+        LaplaceLoss("0.2"),
+        GaussianDP("0.3"),
+        GeometricLoss(1, 3),
+        PureDP("0.1"),
+    ]),
     "with a reserve": LaplaceLoss("0.3") * 2 + ApproxDP("0.1", "1e-6"),
     "sampled gaussian": GaussianDP(1).subsampled("0.1"),
     "sampled gaussian, often": GaussianDP(1).subsampled("0.02") * 100,

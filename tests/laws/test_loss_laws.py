@@ -1,16 +1,13 @@
 """What holds for every loss, whatever its form."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent.parent))
-
-from cases_losses import LOSSES
-from sordino.losses.base import NOTHING
-from sordino.losses.closed import GaussianDP, PureDP, ZCDP
+from sordino.losses.base import NOTHING, Loss
+from sordino.losses.closed import ZCDP, GaussianDP, PureDP
+from sordino.losses.pld import Convolution
+from sordino.numbers import up
+from tests.cases_losses import LOSSES
 
 ALPHAS = np.concatenate(([0.0], np.logspace(-12, -2, 60), np.linspace(0.011, 1, 140)))
 EPSILONS = np.concatenate(([0.0], np.logspace(-3, 1.5, 90)))
@@ -21,7 +18,7 @@ every_loss = pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
 
 
 @every_loss
-def test_beta_is_convex_decreasing_and_below_blind_guessing(loss):
+def test_beta_is_convex_decreasing_and_below_blind_guessing(loss: Loss) -> None:
     """The curve is a trade-off curve: beta(0) <= 1, beta(1) = 0, and no bump between."""
     beta = loss.beta_at(ALPHAS)
     assert (beta >= 0).all()
@@ -33,7 +30,7 @@ def test_beta_is_convex_decreasing_and_below_blind_guessing(loss):
 
 
 @every_loss
-def test_tpr_and_beta_are_two_sides_of_one_test(loss):
+def test_tpr_and_beta_are_two_sides_of_one_test(loss: Loss) -> None:
     """What is found and what is missed add up to at least one, and hardly more."""
     total = loss.tpr_at(ALPHAS) + loss.beta_at(ALPHAS)
     assert (total >= 1 - 1e-14).all()
@@ -41,7 +38,7 @@ def test_tpr_and_beta_are_two_sides_of_one_test(loss):
 
 
 @every_loss
-def test_beta_is_its_own_inverse(loss):
+def test_beta_is_its_own_inverse(loss: Loss) -> None:
     """Neither direction is better for the attacker: f(f(alpha)) is alpha."""
     inner = ALPHAS[(ALPHAS > 1e-3) & (ALPHAS < 0.5)]
     beta = loss.beta_at(inner)
@@ -52,7 +49,7 @@ def test_beta_is_its_own_inverse(loss):
 
 
 @every_loss
-def test_delta_decreases_and_mirrors_below_zero(loss):
+def test_delta_decreases_and_mirrors_below_zero(loss: Loss) -> None:
     """Delta falls with epsilon, and below zero is that of the exchanged databases."""
     delta = loss.delta_at(EPSILONS)
     assert (np.diff(delta) <= ROUNDING * delta[:-1]).all()
@@ -61,7 +58,7 @@ def test_delta_decreases_and_mirrors_below_zero(loss):
 
 
 @every_loss
-def test_delta_and_beta_are_dual(loss):
+def test_delta_and_beta_are_dual(loss: Loss) -> None:
     """For any e: tpr(alpha) <= delta(e) + exp(e) alpha, and some e nearly attains it."""
     grid = np.concatenate(([0.0], np.logspace(-3, 1.6, 4000)))
     lines = loss.delta_at(grid)[:, None] + np.exp(grid)[:, None] * ALPHAS
@@ -73,7 +70,7 @@ def test_delta_and_beta_are_dual(loss):
 
 
 @every_loss
-def test_epsilon_answers_delta(loss):
+def test_epsilon_answers_delta(loss: Loss) -> None:
     """The epsilon returned for a delta has that delta or less, and hardly less."""
     for delta in (0.3, 1e-2, 1e-6, 1e-9):
         epsilon = loss.epsilon_at(delta)
@@ -84,7 +81,7 @@ def test_epsilon_answers_delta(loss):
 
 
 @every_loss
-def test_advantage_and_bayes_risk_agree(loss):
+def test_advantage_and_bayes_risk_agree(loss: Loss) -> None:
     """At even odds the risk is half of one minus the advantage; at certainty it is 0."""
     assert loss.advantage() == loss.delta_at(0)
     assert loss.bayes_risk(0.5) == pytest.approx((1 - loss.advantage()) / 2, abs=1e-12)
@@ -95,10 +92,16 @@ def test_advantage_and_bayes_risk_agree(loss):
 
 
 @every_loss
-def test_shapes_are_kept(loss):
+def test_shapes_are_kept(loss: Loss) -> None:
     """A number gives a float; an array gives an array of its shape, in its order."""
     asked = np.array([[0.5, 1e-3], [0.9, 0.0]])
-    for ask in (loss.beta_at, loss.tpr_at, loss.delta_at, loss.epsilon_at, loss.bayes_risk):
+    for ask in (
+        loss.beta_at,
+        loss.tpr_at,
+        loss.delta_at,
+        loss.epsilon_at,
+        loss.bayes_risk,
+    ):
         assert isinstance(ask(0.5), float)
         answers = ask(asked)
         assert answers.shape == asked.shape
@@ -108,32 +111,34 @@ def test_shapes_are_kept(loss):
 
 
 @every_loss
-def test_composing_commutes_and_never_shrinks(loss):
+def test_composing_commutes_and_never_shrinks(loss: Loss) -> None:
     """Two releases cost the same in either order, and no less than one."""
     other = GaussianDP("0.2")
     both = loss + other
     assert both == other + loss
     assert (both.beta_at(ALPHAS) <= loss.beta_at(ALPHAS) + 1e-9).all()
-    assert (both.delta_at(EPSILONS) >= loss.delta_at(EPSILONS) * (1 - 2e-5) - 1e-12).all()
+    assert (
+        both.delta_at(EPSILONS) >= loss.delta_at(EPSILONS) * (1 - 2e-5) - 1e-12
+    ).all()
     assert loss + PureDP(0) == loss
     assert sum([loss]) == loss
     assert loss * 0 == PureDP(0)
 
 
 @every_loss
-def test_composing_counts(loss):
+def test_composing_counts(loss: Loss) -> None:
     """Adding a loss to itself is repeating it."""
     assert loss + loss + loss == loss * 3
     assert 2 * loss == loss * 2
 
 
 @every_loss
-def test_the_curve_is_within_the_headline(loss):
+def test_the_curve_is_within_the_headline(loss: Loss) -> None:
     """The curve never says worse than the exact parameters do."""
     known = loss.guarantees
     reserve = float(known.delta)
     if known.epsilon != np.inf:
-        assert loss.delta_at(float(known.epsilon)) <= reserve * (1 + 1e-9) + 1e-15
+        assert loss.delta_at(up(known.epsilon)) <= reserve * (1 + 1e-9) + 1e-15
     if known.mu != np.inf and known.mu > 0:
         inner = GaussianDP(known.mu).delta_at(EPSILONS)
         limit = reserve + (1 - reserve) * inner
@@ -145,7 +150,7 @@ def test_the_curve_is_within_the_headline(loss):
 
 
 @every_loss
-def test_a_sample_never_costs_more(loss):
+def test_a_sample_never_costs_more(loss: Loss) -> None:
     """Poisson sampling loses no privacy, and at rate 1 changes nothing."""
     assert loss.subsampled(1) == loss
     sampled = loss.subsampled("0.3")
@@ -154,10 +159,8 @@ def test_a_sample_never_costs_more(loss):
 
 
 @every_loss
-def test_the_law_dominates_the_closed_form(loss):
+def test_the_law_dominates_the_closed_form(loss: Loss) -> None:
     """The discretised law of a loss lies on or above its own curve, and close to it."""
-    from sordino.losses.pld import Convolution
-
     sides = [Convolution(((law, 1),)).profile(0.0) for law in loss.laws()]
     found = np.max([side.delta_at(EPSILONS) for side in sides], axis=0)
     truth = loss.delta_at(EPSILONS)
@@ -166,7 +169,7 @@ def test_the_law_dominates_the_closed_form(loss):
 
 
 @every_loss
-def test_budgets_admit_what_they_are(loss):
+def test_budgets_admit_what_they_are(loss: Loss) -> None:
     """Every loss admits itself and nothing, and nothing admits only nothing."""
     assert loss.admits(loss)
     assert loss.admits(PureDP(0))
@@ -174,7 +177,7 @@ def test_budgets_admit_what_they_are(loss):
 
 
 @every_loss
-def test_every_loss_explains_itself(loss):
+def test_every_loss_explains_itself(loss: Loss) -> None:
     """The sentences hold no number better than the curve's."""
     text = loss.explain()
     assert "at most" in text

@@ -1,11 +1,14 @@
-"""Losses against reference numbers: always on the safe side, and as tight as claimed."""
+"""Losses against reference numbers: on the safe side, and as tight as claimed."""
 
 import json
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
+
 from sordino.losses.base import Loss
 from sordino.losses.closed import ApproxDP, GaussianDP, PureDP
 from sordino.losses.noise import (
@@ -14,30 +17,34 @@ from sordino.losses.noise import (
     LaplaceLoss,
     RandomizedResponseLoss,
 )
+from sordino.losses.tabled import TabledLoss
 
 VECTORS = Path(__file__).parent.parent / "vectors" / "tradeoff_curves.json"
 ROWS = json.loads(VECTORS.read_text())["rows"]
+
+Params: TypeAlias = dict[str, Any]
 
 EXACT, LATTICE, GRID, ATOMS = 3e-14, 1e-9, 3e-6, 1e-4
 """Closed forms; sums on their own lattice; sums on a chosen grid, of
 densities and of a few unlike atoms."""
 
 
-def _exact(value):
+def _exact(value: object) -> Fraction:
     return Fraction(str(value))
 
 
-def _gaussian(p):
+def _gaussian(p: Params) -> Loss:
     return GaussianDP(Fraction(p.get("sensitivity", 1)) / _exact(p["sigma"]))
 
 
-def _thresholded(p, noise):
+def _thresholded(p: Params, noise: Loss) -> Loss:
     breach = ApproxDP(0, p["key_delta"])
-    return (noise + breach) * p["keys"]
+    keys: int = p["keys"]
+    return (noise + breach) * keys
 
 
-MAKERS = {
-    "identity": lambda p: (PureDP(0), EXACT),
+MAKERS: dict[str, Callable[[Params], tuple[Loss, float | None]]] = {
+    "identity": lambda _: (PureDP(0), EXACT),
     "gaussian": lambda p: (_gaussian(p), EXACT),
     "gaussian_composed": lambda p: (_gaussian(p) * p["k"], EXACT),
     "laplace": lambda p: (LaplaceLoss(1 / _exact(p["scale"])), EXACT),
@@ -105,17 +112,19 @@ ABOVE_THE_TRUTH = {210: 5e-5}
 Row 210 says 6.162506e-08; dp_accounting's pessimistic grid of 1e-4 gives 6.162320e-08.
 """
 
-_MADE: dict[str, tuple[Loss, float]] = {}
+_MADE: dict[str, tuple[Loss, float | None]] = {}
 
 
-def _made(row):
+def _made(row: Params) -> tuple[Loss, float | None]:
     key = row["mechanism"] + json.dumps(row["params"])
     if key not in _MADE:
         _MADE[key] = MAKERS[row["mechanism"]](row["params"])
     return _MADE[key]
 
 
-def _within(bound, truth, side, reltol, tight):
+def _within(
+    bound: float, truth: float, side: int, reltol: float, tight: float | None
+) -> None:
     """Check a bound: never beyond the truth on the unsafe side, close on the other."""
     # where epsilon is attained exactly the reference keeps 1e-51 of rounding
     slack = reltol * abs(truth) + 1e-45
@@ -126,14 +135,17 @@ def _within(bound, truth, side, reltol, tight):
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['id']}-{row['mechanism']}")
-def test_every_reference_number_is_bounded_from_the_safe_side(row):
+def test_every_reference_number_is_bounded_from_the_safe_side(row: Params) -> None:
     """Delta, epsilon, tpr and advantage are never below the truth, beta never above."""
     loss, tight = _made(row)
     at, truth = row["input"], float(row["value"])
-    reltol = ABOVE_THE_TRUTH.get(row["id"], row["reltol"])
+    reltol: float = float(ABOVE_THE_TRUTH.get(row["id"]) or row["reltol"])
     if "direction" in row["params"] and row["quantity"] == "delta":
+        assert isinstance(loss, TabledLoss)
         side = loss.convolutions[row["params"]["direction"] == "add"]
-        bounds = [side.profile(d).delta_at(np.array([float(at)]))[0] for d in (0.0, 4.0)]
+        bounds = [
+            side.profile(d).delta_at(np.array([float(at)]))[0] for d in (0.0, 4.0)
+        ]
         _within(min(bounds), truth, 1, reltol, tight)
         return
     if row["quantity"] == "beta":
@@ -152,6 +164,6 @@ def test_every_reference_number_is_bounded_from_the_safe_side(row):
     _within(ask(at), truth, 1, max(reltol, 3e-16), tight)
 
 
-def test_every_kind_of_reference_row_is_used():
+def test_every_kind_of_reference_row_is_used() -> None:
     """No row of the reference file is passed over in silence."""
     assert {row["mechanism"] for row in ROWS} == set(MAKERS)

@@ -1,24 +1,35 @@
 """The least noise within a target: one search for the whole library.
 
+>>> from fractions import Fraction
 >>> from sordino.losses.closed import GaussianDP
 >>> from sordino.accounting.risk import Advantage
->>> scale = calibrate(lambda scale: GaussianDP(1 / Fraction(scale)), target=Advantage("0.1"))
+>>> scale = calibrate(lambda s: GaussianDP(1 / Fraction(s)), target=Advantage("0.1"))
 >>> 3.97894 < scale < 3.97900
 True
 """
 
-from collections.abc import Callable
-from fractions import Fraction
+import math
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from typing import Any
 
-from sordino.accounting.risk import Target
+from sordino.accounting.risk import Advantage, ErrorRates, Target
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Loss
+from sordino.losses.pld import COARSENESS
+from sordino.losses.progress import Tick, watching
 from sordino.losses.root import least
 from sordino.numbers import positive, up
 
-_LIMIT = 80
-"""Doublings or halvings of the first guess before giving up."""
+_ROUNDS = 24
+_ROUGH, _MEDIUM = 32.0, 8.0
+"""How much coarser the grids are while the neighbourhood is sought, then bracketed."""
+
+_LENIENT = 3e-4
+"""From this tolerance on the medium grids decide, and full precision confirms."""
+
+_FURTHEST = 640.0
+"""Largest logarithm of a scale, up or down, before giving up."""
 
 
 def calibrate(
@@ -30,39 +41,96 @@ def calibrate(
 ) -> float:
     """Return a scale whose loss the target admits, near the least such scale.
 
-    For any function that gives less loss for more noise: the target admits the loss at
-    the scale returned, checked last, and does not at (1 - tolerance) times it.
+    For any function that gives less loss for more noise: the target was seen to admit
+    the loss at the scale returned, and not at (1 - tolerance) times it or somewhat
+    above. Coarse grids find the neighbourhood; full precision confirms the answer.
     """
     relative, first = up(positive(tolerance=tolerance)), up(positive(start=start))
     if not 1e-15 <= relative < 1:
         raise InvalidParameter("tolerance", tolerance, "is out of range", 'Try "1e-6".')
-
-    def admitted(scale: float) -> bool:
-        loss = loss_at(scale)
-        if not isinstance(loss, Loss):
-            raise InvalidParameter("loss_at", loss, "must return a loss", "Return m.map(1).")
-        return target.admits(loss)
-
-    low, high = _bracket(admitted, first, target)
-    scale = least(admitted, low, high, relative) if low < high else high
-    if not admitted(scale):
-        problem = "changes its answer from call to call"
-        raise InvalidParameter("loss_at", scale, problem, "Make it a pure function.")
-    return scale
+    with watching() as tick:
+        return _searched(_Search(loss_at, target, tick), math.log(first), relative)
 
 
-def _bracket(
-    admitted: Callable[[float], bool], first: float, target: Target
-) -> tuple[float, float]:
-    """Return scales around the edge of the target, the greater one admitted."""
-    inside = admitted(first)
-    high, factor = first, 2.0
-    for _ in range(_LIMIT):
-        other = high / factor if inside else high * factor
-        if admitted(other) != inside:
-            return (other, high) if inside else (high, other)
-        high, factor = other, min(factor * factor, 1e12)
-        if not 1e-300 < high < 1e300:
-            break
-    problem = "is admitted at every scale" if inside else "is admitted at no scale"
-    raise InvalidParameter("target", target, problem, "Check that noise falls with scale.")
+def _searched(search: "_Search", place: float, relative: float) -> float:
+    """Return the scale: rough, then bracketed, then confirmed."""
+    with _coarser(_ROUGH):
+        near = search.neighbourhood(place)
+    if relative >= _LENIENT:
+        with _coarser(_MEDIUM):
+            scale = search.least(near, relative)
+        if search.admitted(scale):
+            return scale
+    return search.least(near, relative)
+
+
+@contextmanager
+def _coarser(factor: float) -> Generator[None]:
+    """Let losses made here choose coarser grids: their bounds are true, only looser."""
+    token = COARSENESS.set(factor)
+    try:
+        yield
+    finally:
+        COARSENESS.reset(token)
+
+
+class _Search:
+    """What is asked of a function of the scale."""
+
+    def __init__(
+        self, loss_at: Callable[[float], Loss], target: Target, tick: Tick
+    ) -> None:
+        """Keep the question, and each answer by scale and coarseness."""
+        self.loss_at = loss_at
+        self.target = target
+        self.tick = tick
+        self.seen: dict[tuple[float, float], bool] = {}
+
+    def loss(self, scale: float) -> Loss:
+        """Return the loss at a scale."""
+        self.tick(f"calibrating: scale {scale:.6g}")
+        loss = self.loss_at(scale)
+        if isinstance(loss, Loss):
+            return loss
+        raise InvalidParameter(
+            "loss_at", loss, "must return a loss", "Return m.map(1)."
+        )
+
+    def admitted(self, scale: float) -> bool:
+        """Say whether the target admits the loss at a scale."""
+        asked = scale, COARSENESS.get()
+        if asked not in self.seen:
+            self.seen[asked] = self.target.admits(self.loss(scale))
+        return self.seen[asked]
+
+    def least(self, near: float, relative: float) -> float:
+        """Return an admitted scale within a tolerance of a refused one."""
+        low, high = self.bracket(near, relative / 2)
+        return least(self.admitted, math.exp(low), math.exp(high), relative)
+
+    def neighbourhood(self, place: float) -> float:
+        """Return the logarithm of a scale near the edge, by secants where possible."""
+        match self.target:
+            case Advantage() | ErrorRates() as risk:
+                slope, value = -1.0, risk.excess(self.loss(math.exp(place)))
+                for _ in range(_ROUNDS):
+                    step = min(max(-value / slope, -4.0), 4.0)
+                    place, before = place + step, value
+                    if abs(step) < 1e-4 or abs(place) > _FURTHEST:
+                        break
+                    value = risk.excess(self.loss(math.exp(place)))
+                    slope = min((value - before) / step, -0.05)
+        return place
+
+    def bracket(self, near: float, width: float) -> tuple[float, float]:
+        """Return logarithms of a scale refused and of one admitted, close to `near`."""
+        inside = self.admitted(math.exp(near))
+        edge, reach = near, width
+        while abs(edge + reach) < _FURTHEST:
+            other = edge - reach if inside else edge + reach
+            if self.admitted(math.exp(other)) != inside:
+                return (other, edge) if inside else (edge, other)
+            edge, reach = other, min(reach * 4, 40.0)
+        problem = "is admitted at every scale" if inside else "is admitted at no scale"
+        remedy = "Check that the loss falls with the scale."
+        raise InvalidParameter("target", self.target, problem, remedy)

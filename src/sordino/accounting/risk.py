@@ -1,10 +1,12 @@
 """Budgets stated as risk: what an attacker may achieve, instead of an epsilon.
 
 >>> from sordino.losses.closed import GaussianDP
->>> Advantage("0.1").admits(GaussianDP("0.25")), Advantage("0.1").admits(GaussianDP("0.26"))
+>>> tenth = Advantage("0.1")
+>>> tenth.admits(GaussianDP("0.25")), tenth.admits(GaussianDP("0.26"))
 (True, False)
 """
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol, final
@@ -36,11 +38,15 @@ class Advantage:
         """Say whether the advantage of a loss is certainly within this."""
         return Fraction(loss.advantage()) <= self.most
 
+    def excess(self, loss: Loss) -> float:
+        """Return how far a loss is beyond this, in logarithms; a search follows it."""
+        return _log(loss.advantage()) - _log(float(self.most))
+
 
 @final
 @dataclass(frozen=True, kw_only=True)
 class ErrorRates:
-    """An attack with false positive rate `fpr` has a true positive rate of at most `tpr`."""
+    """A false positive rate of `fpr` allows a true positive rate of at most `tpr`."""
 
     fpr: Fraction
     tpr: Fraction
@@ -59,3 +65,13 @@ class ErrorRates:
         if self.fpr == self.tpr:
             return loss.advantage() == 0
         return Fraction(loss.tpr_at(up(self.fpr))) <= self.tpr
+
+    def excess(self, loss: Loss) -> float:
+        """Return how far a loss is beyond this, in logarithms; a search follows it."""
+        gained = float(loss.tpr_at(up(self.fpr))) - float(self.fpr)
+        return _log(gained) - _log(float(self.tpr - self.fpr))
+
+
+def _log(value: float) -> float:
+    """Return the logarithm of a number that may be 0."""
+    return math.log(max(value, 1e-300))

@@ -1,0 +1,1 @@
+"""Privacy loss as a value: headline parameters, curves and their composition."""

@@ -82,6 +82,10 @@ class ApproxDP(Loss):
         """Return randomized response that fails with probability delta."""
         return (forms.response(self.epsilon, self.delta),)
 
+    def without_reserve(self) -> Loss:
+        """Return the loss when nothing fails."""
+        return PureDP(self.epsilon)
+
     def admits(self, loss: Loss) -> bool:
         """Say whether a loss is (epsilon, delta)-DP, by its headline or its curve."""
         given = loss.guarantees
@@ -162,6 +166,10 @@ class ApproxZCDP(Loss):
     def laws(self) -> tuple[Law, ...]:
         """Return the law of the best known curve, that fails with probability delta."""
         return (symmetric(forms.zcdp_profile(self.rho, self.delta)),)
+
+    def without_reserve(self) -> Loss:
+        """Return the loss when nothing fails."""
+        return ZCDP(self.rho)
 
     def admits(self, loss: Loss) -> bool:
         """Say whether a loss is certainly rho-zCDP with a reserve within delta."""

@@ -77,12 +77,10 @@ class Composition(TabledLoss):
         """Return the sums of losses, in each direction that differs."""
         laws = [(part.laws(), times) for part, times in self.parts]
         sides = max(len(found) for found, _ in laws)
-        return both_ways(
-            [
-                tuple((found[side % len(found)], times) for found, times in laws)
-                for side in range(sides)
-            ]
-        )
+        return both_ways([
+            tuple((found[side % len(found)], times) for found, times in laws)
+            for side in range(sides)
+        ])
 
     @cached_property
     def tables(self) -> dict[float, Profile]:
@@ -163,9 +161,7 @@ def _spread(
                 reserves[delta] = reserves.get(delta, 0) + count * times
         case ApproxDP() | ApproxZCDP() if loss.delta > 0:
             reserves[loss.delta] = reserves.get(loss.delta, 0) + times
-            pure = isinstance(loss, ApproxDP)
-            base = PureDP(loss.epsilon) if pure else ZCDP(loss.rho)
-            _spread(base, times, parts, reserves)
+            _spread(loss.without_reserve(), times, parts, reserves)
         case _ if loss.guarantees != NOTHING:
             parts[loss] = parts.get(loss, 0) + times
 

@@ -6,7 +6,8 @@ Delta (Canonne, Kamath and Steinke 2020): for any a > 1,
 
 Trade-off: the test with rates (alpha, t) is a function of the output, so for any a > 1
 
-    g(alpha, t) = t^a alpha^(1 - a) + (1 - t)^a (1 - alpha)^(1 - a) <= exp((a - 1) a rho).
+    g(alpha, t) = t^a alpha^(1 - a) + (1 - t)^a (1 - alpha)^(1 - a)
+                <= exp((a - 1) a rho).
 
 g is convex, so its tangent plane at any point (alpha, t), on the boundary or not, is a
 line above every attainable test: a bound on delta at the slope of that line. Choosing a
@@ -39,7 +40,7 @@ def delta(rho: Exact, epsilon: Floats) -> Floats:
 
 
 def lines(rho: Exact, alpha: Floats) -> tuple[Floats, Floats]:
-    """Return bounds (epsilon, delta) whose lines touch the trade-off curve near alpha."""
+    """Return bounds (epsilon, delta) whose lines touch the curve near alpha."""
     size = up(rho)
     order = _best(lambda u: _greatest(size, alpha, 1 + np.exp(u)), len(alpha))
     rate = _greatest(size, alpha, 1 + np.exp(order))
@@ -52,12 +53,20 @@ def lines(rho: Exact, alpha: Floats) -> tuple[Floats, Floats]:
     return np.array([e for e, _ in kept]), np.array([d for _, d in kept])
 
 
-def _log_delta_sized(rho: float, epsilon: Floats, order: Floats) -> tuple[Floats, Floats]:
+def _log_delta_sized(
+    rho: float, epsilon: Floats, order: Floats
+) -> tuple[Floats, Floats]:
     """Return the logarithm of the bound and the sum of the sizes of its terms."""
     less = np.exp(order)
     a = 1 + less
-    terms = (less * a * rho, -less * epsilon, less * (order - np.log1p(less)), -np.log1p(less))
-    return sum(terms), sum(np.abs(term) for term in terms) + less * np.abs(order) + 1
+    terms = (
+        less * a * rho,
+        -less * epsilon,
+        less * (order - np.log1p(less)),
+        -np.log1p(less),
+    )
+    sizes = np.sum(np.abs(terms), axis=0) + less * np.abs(order) + 1
+    return np.sum(terms, axis=0), sizes
 
 
 def _log_delta(rho: float, epsilon: Floats, order: Floats) -> Floats:
@@ -123,4 +132,5 @@ def _best(value: Callable[[Floats], Floats], count: int) -> Floats:
             np.where(shrink, fresh, at_right),
             np.where(shrink, at_left, fresh),
         )
-    return (low + high) / 2
+    answer: Floats = (low + high) / 2
+    return answer

@@ -35,7 +35,7 @@ def pure_to_mu(epsilon: Exact | float) -> Exact | float:
         return math.inf
     if epsilon == 0:
         return Fraction(0)
-    with ctx.workprec(_BITS + 2 * int(math.ceil(min(up(epsilon), 1e4)))):
+    with ctx.workprec(_BITS + 2 * math.ceil(min(up(epsilon), 1e4))):
         return _rounded(2 * quantile(1 / (1 + ball(epsilon).exp())))
 
 
@@ -52,7 +52,7 @@ def laplace_to_rho(ratio: Exact | float) -> Exact | float:
 
 
 @lru_cache(maxsize=4096)
-def geometric_to_rho(shift: int, scale: Exact) -> Exact:
+def geometric_to_rho(shift: int, scale: Exact) -> Exact | float:
     """Return (D - 2a(1 - a^D)/(1 - a^2))/s, a = exp(-1/s), rounded up: the divergence.
 
     Harrison and Manurangsi 2025: as for Laplace noise, the order 1 is the worst.

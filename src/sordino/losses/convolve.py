@@ -3,8 +3,8 @@
 The masses are tilted by exp(theta loss) first, so that the losses of interest lie in
 the bulk and keep their digits however small the tail. Three errors are bounded:
 
-- what lies outside the window: below, it wraps to larger losses, which only adds; above,
-  it is at most the Chernoff bound at the window's end, and is charged at infinity;
+- what lies outside the window: below, it wraps to larger losses, which only adds;
+  above, it is at most the Chernoff bound at the window's end, and is charged at infinity;
 - rounding of a transform of n points: each output is a sum of inputs along paths of
   log2(n) stages, each with a relative error of a few units, so it is off by at most
   gamma times the sum of the inputs, gamma = 8 units log2(2n);
@@ -27,7 +27,7 @@ _UNIT = float(np.finfo(np.float64).eps) / 2
 _WIDEST_PAIR = 1 << 14
 _FAINT = -150.0
 _FAINTEST = -600.0
-"""Tilted masses below the exponential of this count as nothing: slow, and immaterial."""
+"""Tilted masses below the exponential of this count as nothing."""
 
 
 @final
@@ -85,7 +85,7 @@ class Stack:
 
 
 def stacked(grids: Sequence[tuple[Grid, int]]) -> list[Stack]:
-    """Return the laws in stacks whose rows differ in length by a factor of two at most."""
+    """Return the laws in stacks of rows whose lengths are within a factor of two."""
     order = sorted(range(len(grids)), key=lambda place: len(grids[place][0].masses))
     groups: list[list[int]] = []
     for place in order:
@@ -164,13 +164,17 @@ def _convolved(left: Sequence[Factor], right: Sequence[Factor]) -> list[Factor]:
     """Return the pairwise convolutions, in one batch of transforms."""
     from scipy import fft  # noqa: PLC0415 scipy is loaded when needed
 
-    lengths = [len(a.masses) + len(b.masses) - 1 for a, b in zip(left, right, strict=True)]
+    lengths = [
+        len(a.masses) + len(b.masses) - 1 for a, b in zip(left, right, strict=True)
+    ]
     size = fft.next_fast_len(max(lengths), real=True)
     stacked = np.zeros((2 * len(left), size))
     for row, factor in enumerate((*left, *right)):
         stacked[row, : len(factor.masses)] = factor.masses
     wide = fft.rfft(stacked, axis=1)
-    joint = np.maximum(fft.irfft(wide[: len(left)] * wide[len(left) :], size, axis=1), 0.0)
+    joint = np.maximum(
+        fft.irfft(wide[: len(left)] * wide[len(left) :], size, axis=1), 0.0
+    )
     norms = np.sqrt((stacked**2).sum(axis=1))
     rounding = 4 * _gamma(size) * size * norms[: len(left)] * norms[len(left) :]
     return [
@@ -182,15 +186,15 @@ def _convolved(left: Sequence[Factor], right: Sequence[Factor]) -> list[Factor]:
 
 
 def _power(wide: NDArray[np.complex128], times: int) -> NDArray[np.complex128]:
-    """Return an integer power by squaring, whose relative error is 4 units each time."""
+    """Return a power by squaring: a relative error of 4 units for each factor."""
     result = np.ones_like(wide)
     with np.errstate(under="ignore"):
         while times:
             if times & 1:
-                result = result * wide
+                result *= wide
             times >>= 1
             if times:
-                wide = wide * wide
+                wide *= wide
     return result
 
 

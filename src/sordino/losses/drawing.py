@@ -17,7 +17,9 @@ def draw(curve: "TradeoffCurve", path: "str | Path | None", title: str) -> "Axes
     """Draw the curve between the lines of no privacy and of perfect privacy."""
     target = None if path is None else Path(path)
     if target is not None and target.suffix not in _KINDS:
-        raise InvalidParameter("path", str(path), "must end in .png or .svg", "Rename it.")
+        raise InvalidParameter(
+            "path", str(path), "must end in .png or .svg", "Rename it."
+        )
     try:
         from matplotlib.figure import Figure  # noqa: PLC0415 slow to import
     except ImportError as error:
@@ -47,8 +49,18 @@ def _lines(axes: "Axes", curve: "TradeoffCurve") -> None:
     # three digits, upwards, so that the label never understates
     text = f"({curve.epsilon:.3g}, {curve.delta:.1g})-DP"
     axes.plot(
-        curve.alpha, curve.bound_beta, color=bound, linestyle=":", linewidth=1.6, label=text
+        curve.alpha,
+        curve.bound_beta,
+        color=bound,
+        linestyle=":",
+        linewidth=1.6,
+        label=text,
     )
     axes.plot(
-        [0, 0, 1], [1, 0, 0], color=edge, linewidth=1.6, clip_on=False, label="no privacy"
+        [0, 0, 1],
+        [1, 0, 0],
+        color=edge,
+        linewidth=1.6,
+        clip_on=False,
+        label="no privacy",
     )

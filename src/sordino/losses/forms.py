@@ -185,5 +185,3 @@ def inverse(delta: Callable[[Floats], Floats], targets: Floats) -> Floats:
         distinct = distinct[:: len(distinct) // normal.FEW + 1]
     ends = normal.each(found, distinct)
     return ends[np.searchsorted(distinct, targets, side="right") - 1]
-
-

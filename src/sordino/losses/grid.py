@@ -48,9 +48,9 @@ def on_grid(law: Law, step: float) -> Grid:
     low, high = law.span
     start = math.floor(low / step - 1e-9)
     count = max(math.ceil(high / step + 1e-9) - start, 1)
-    edges = (start + np.arange(count + 1)) * step
+    edges: Floats = (start + np.arange(count + 1, dtype=np.float64)) * step
     p, q = law.masses(edges)
-    p = p * (1 + law.margin)
+    p *= 1 + law.margin
     inner, shadow = p[1:-1], q[1:-1] * (1 - law.margin - 4 * _UNIT * np.abs(edges[:-1]))
     right = _right_share(inner, shadow, edges[:-1], step)
     # rounding, or an edge that missed an atom, can put a loss beyond its cell

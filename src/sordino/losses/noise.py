@@ -15,7 +15,7 @@ import numpy as np
 from sordino import _validate
 from sordino.losses import conversion, forms
 from sordino.losses.base import Guarantees, Loss
-from sordino.losses.law import Atoms, GeometricLaw, LaplaceLaw, Law, DEPTH, REACH
+from sordino.losses.law import DEPTH, REACH, Atoms, GeometricLaw, LaplaceLaw, Law
 from sordino.losses.pld import Convolution
 from sordino.losses.points import ELEMENTARY, Floats
 from sordino.losses.profile import Profile
@@ -23,6 +23,7 @@ from sordino.losses.tabled import TabledLoss
 from sordino.numbers import Exact, distance, positive, sqrt, up
 
 _MOST_ATOMS = 1 << 18
+_STEEPEST = 600.0
 
 
 @final
@@ -65,35 +66,31 @@ class LaplaceLoss(Loss):
     def _epsilon(self, delta: Floats) -> Floats:
         """Return ratio + 2 ln(1 - delta)."""
         ratio = up(self.epsilon)
+        if math.isinf(ratio):
+            return np.full_like(delta, math.inf)
         with np.errstate(divide="ignore"):
             found = ratio + 2 * np.log1p(-delta) * (1 - ELEMENTARY)
-        return np.where(delta > 0, found + ELEMENTARY * abs(min(ratio, 1e300)), ratio)
+        return np.where(delta > 0, found + ELEMENTARY * ratio, ratio)
 
     def _tpr(self, alpha: Floats) -> Floats:
-        return 1 - self._miss(alpha) if math.isinf(up(self.epsilon)) else self._hit(alpha)
+        """Return exp(ratio) alpha where that is less than what `_beta` leaves."""
+        ratio = up(self.epsilon)
+        if ratio > _STEEPEST:
+            return np.ones_like(alpha)
+        growth = math.exp(ratio) * (1 + ELEMENTARY * (1 + ratio / 24))
+        return np.minimum(growth * alpha, 1 - self._beta(alpha))
 
     def _beta(self, alpha: Floats) -> Floats:
-        return self._miss(alpha)
-
-    def _hit(self, alpha: Floats) -> Floats:
-        """Return exp(ratio) alpha, then 1 - exp(-ratio)/(4 alpha), then the mirror."""
+        """Return 1 - exp(ratio) alpha, then exp(-ratio)/(4 alpha), then the mirror."""
         ratio = up(self.epsilon)
-        growth = math.exp(min(ratio, 700.0)) * (1 + ELEMENTARY * (1 + ratio / 24))
-        first = growth * alpha if ratio <= 700 else np.where(alpha > 0, 1.0, 0.0)
-        return np.minimum(first, 1 - self._miss(alpha))
-
-    def _miss(self, alpha: Floats) -> Floats:
-        """Return the false negative rate, from the closed form of the curve."""
-        ratio = up(self.epsilon)
-        shrink = math.exp(-ratio) * (1 - ELEMENTARY * (1 + min(ratio, 1e3) / 24))
-        growth = math.exp(min(ratio, 700.0)) * (1 + ELEMENTARY * (1 + ratio / 24))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            middle = np.where(shrink > 0, shrink / (4 * alpha), 0.0) * (1 - ELEMENTARY)
-        low, high = 1 - growth * alpha, shrink * (1 - alpha)
-        if math.isinf(ratio):
+        if ratio > _STEEPEST:
             return np.zeros_like(alpha)
-        found = np.where(alpha >= 0.5, high, middle)
-        return np.where(2 * alpha <= shrink, np.maximum(low, 0.0), np.maximum(found, 0.0))
+        margin = ELEMENTARY * (1 + ratio / 24)
+        shrink, growth = math.exp(-ratio) * (1 - margin), math.exp(ratio) * (1 + margin)
+        first, last = 1 - growth * alpha, shrink * (1 - alpha)
+        middle = shrink / (4 * np.maximum(alpha, shrink / 2)) * (1 - ELEMENTARY)
+        found = np.where(alpha >= 0.5, last, middle)
+        return np.maximum(np.where(2 * alpha <= shrink, first, found), 0.0)
 
 
 @final
@@ -182,11 +179,15 @@ class DiscreteGaussianLoss(TabledLoss):
         p = np.exp(-((wide - d) ** 2) / (2 * np.longdouble(variance)))
         q = np.exp(-(wide**2) / (2 * np.longdouble(variance)))
         reach = np.arange(-math.ceil(40 * sigma) - 1, math.ceil(40 * sigma) + 2)
-        weight = np.exp(-(reach.astype(np.longdouble) ** 2) / (2 * np.longdouble(variance)))
+        weight = np.exp(
+            -(reach.astype(np.longdouble) ** 2) / (2 * np.longdouble(variance))
+        )
         whole = weight.sum()
         unit = d * (1 if d % 2 else 2) / (2 * variance)
         losses = ((2 * x - d) * d) / (2 * variance)
-        beyond = float(np.exp(-(np.longdouble(x[-1] - d) ** 2) / (2 * np.longdouble(variance))))
+        beyond = float(
+            np.exp(-(np.longdouble(x[-1] - d) ** 2) / (2 * np.longdouble(variance)))
+        )
         return Atoms(
             losses,
             (p / whole).astype(np.float64),
@@ -227,7 +228,7 @@ class RandomizedResponseLoss(TabledLoss):
         return forms.pure_guarantees(self.epsilon, Fraction(0))
 
     def laws(self) -> tuple[Law, ...]:
-        """Return epsilon for the truth, minus epsilon for the other's, 0 for the rest."""
+        """Return the losses of the truth, of the other's truth, and of the rest."""
         most = up(self.epsilon)
         if most == 0 or math.isinf(most):
             return (forms.response(self.epsilon, Fraction(0)),)

@@ -1,4 +1,4 @@
-"""The trade-off between N(0, 1) and N(mu, 1): enclosures for points, doubles for arrays.
+"""The trade-off between N(0, 1) and N(mu, 1), enclosed for points.
 
 With x = epsilon/mu - mu/2 and Phi the normal law (Balle and Wang 2018; Dong, Roth and
 Su 2022, where f is Phi(Phi^-1(1 - alpha) - mu)):
@@ -23,6 +23,7 @@ FEW = 64
 SPECIAL = 1e-13
 """Relative error allowed for scipy's ndtr and log_ndtr; tests compare them with Arb."""
 
+_UNDERFLOW = 1e-320
 _BITS = (96, 192, 384, 768, 1536, 3072)
 _GOOD = 58
 
@@ -100,7 +101,8 @@ def _delta_doubles(mu: float, epsilon: Floats) -> Floats:
     slack = ELEMENTARY * (1 + np.abs(x) + mu) * (np.abs(x) + epsilon / mu + mu + 1)
     slack += SPECIAL * (1 + 2 * np.abs(log_tail) + epsilon)
     found = np.exp(log_tail) * (-np.expm1(np.minimum(exponent, 0.0)) + slack)
-    return np.minimum(found, 1.0)
+    answer: Floats = np.minimum(found + _UNDERFLOW, 1.0)
+    return answer
 
 
 def _by_tangents(mu: float, alpha: Floats) -> tuple[Floats, Floats]:

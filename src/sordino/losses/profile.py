@@ -58,7 +58,7 @@ class Profile:
     def ending(self, most: float, last: float) -> "Profile":
         """Return the hull of this convex profile with the point (most, last) added.
 
-        From `most` on delta is at most `last`: the line back from there touches the rest.
+        From `most` on delta is at most `last`: a line back from it touches the rest.
         """
         before = (self.epsilon < most) & (self.delta > last)
         epsilon, delta = self.epsilon[before], self.delta[before]
@@ -90,7 +90,10 @@ class Profile:
         found = high - share * (high - low) * (1 - ELEMENTARY)
         beyond = epsilon >= self.epsilon[last]
         on_point = past == 0.0
-        return np.where(beyond, self.delta[last], np.where(on_point, high, found))
+        answer: Floats = np.where(
+            beyond, self.delta[last], np.where(on_point, high, found)
+        )
+        return answer
 
     def epsilon_at(self, delta: Floats) -> Floats:
         """Return epsilon by the chord that crosses delta."""
@@ -124,7 +127,7 @@ class Profile:
 
     @cached_property
     def corners(self) -> Floats:
-        """Return the true positive rates where the touching point changes, ascending."""
+        """Return the tprs where the touching point changes, ascending."""
         alphas = self.slopes
         index = len(self.epsilon) - 1 - np.arange(len(alphas))
         with np.errstate(over="ignore", invalid="ignore"):

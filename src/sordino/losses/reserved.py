@@ -15,7 +15,8 @@ import numpy as np
 from flint import arb, ctx
 
 from sordino.losses.base import Guarantees, Loss
-from sordino.losses.law import Law, Moved
+from sordino.losses.derived import Moved
+from sordino.losses.law import Law
 from sordino.losses.points import ELEMENTARY, Floats
 from sordino.numbers import Exact, ball, up
 
@@ -57,7 +58,7 @@ class ReservedLoss(Loss):
 
     @cached_property
     def breach(self) -> float:
-        """Return the chance that any of them happens, 1 - prod (1 - delta), from above."""
+        """Return the chance that any of them happens, from above."""
         return joint_breach(self.reserves)
 
     def laws(self) -> tuple[Law, ...]:
@@ -79,7 +80,8 @@ class ReservedLoss(Loss):
 
     def _beta(self, alpha: Floats) -> Floats:
         kept = (1 - self.breach) * (1 - ELEMENTARY)
-        return kept * self.base.beta_at(self._within(alpha))
+        answer: Floats = kept * self.base.beta_at(self._within(alpha))
+        return answer
 
     def _mixed(self, inner: Floats) -> Floats:
         """Return D + (1 - D) inner."""
@@ -94,11 +96,13 @@ class ReservedLoss(Loss):
 def joint_breach(reserves: tuple[tuple[Fraction, int], ...]) -> float:
     """Return 1 - prod (1 - delta)^n, rounded up.
 
-    >>> joint_breach(((Fraction(1, 2), 2),))
-    0.75
+    >>> 0.75 <= joint_breach(((Fraction(1, 2), 2),)) < 0.75001
+    True
     """
     if any(delta == 1 for delta, times in reserves if times):
         return 1.0
     with ctx.workprec(128):
-        logs = sum((times * (-ball(delta)).log1p() for delta, times in reserves), arb(0))
+        logs = sum(
+            (times * (-ball(delta)).log1p() for delta, times in reserves), arb(0)
+        )
         return min(max(up(-logs.expm1()), 0.0), 1.0)

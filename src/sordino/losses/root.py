@@ -62,6 +62,6 @@ def _between(low: float, high: float) -> float:
     """Return the middle, geometric for positive ends far apart."""
     if low <= 0 < high and high > 2e-300:
         return min(high / 2, high * 1e-3) if low == 0 else (low + high) / 2
-    if 0 < low and high > 4 * low:
+    if low > 0 and high > 4 * low:
         return math.sqrt(low) * math.sqrt(high)
     return low + (high - low) / 2

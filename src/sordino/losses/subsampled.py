@@ -15,7 +15,8 @@ from flint import ctx
 from sordino.losses import conversion
 from sordino.losses.base import Guarantees, Loss
 from sordino.losses.closed import PureDP
-from sordino.losses.law import Law, Sampled, SampledAdding
+from sordino.losses.derived import Sampled, SampledAdding
+from sordino.losses.law import Law
 from sordino.losses.pld import Convolution, both_ways
 from sordino.losses.profile import Profile
 from sordino.losses.tabled import TabledLoss

@@ -2,21 +2,25 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from sordino.losses.base import Loss
 from sordino.losses.pld import DEPTHS, Convolution
-from sordino.losses.points import Floats
+from sordino.losses.points import Answer, Floats, read
 from sordino.losses.profile import Profile
 from sordino.numbers import up
 
 _CENTRE = 4.0
 """The tilt that is asked first: it serves deltas from 0.1 to 1e-14."""
 
+_LIMITS = np.array([3.1, 6.0, 10.0])
+"""Where the next depth serves better."""
+
 
 class TabledLoss(Loss):
-    """A loss answered from profiles of its directions, at the depths it is asked for."""
+    """A loss answered from profiles of its directions, made when they are needed."""
 
     @property
     @abstractmethod
@@ -35,6 +39,12 @@ class TabledLoss(Loss):
             self.tables[depth] = self._capped(_greater(sides))
         return self.tables[depth]
 
+    def delta_beneath(self, epsilon: Any) -> Answer:
+        """Return a lower bound on delta, to show how far apart the two sides are."""
+        asked = read(1, epsilon=epsilon)
+        sides = [sums.beneath(asked.values) for sums in self.convolutions]
+        return asked.answer(np.max(sides, axis=0))
+
     def _capped(self, profile: Profile) -> Profile:
         """Return the profile with the point of the headline (epsilon, delta)."""
         known = self.guarantees
@@ -44,16 +54,37 @@ class TabledLoss(Loss):
 
     def _delta(self, epsilon: Floats) -> Floats:
         first = 0.0 if not epsilon.any() else _CENTRE
-        found, seen = self.profile(first).delta_at(epsilon), {first}
+        found, seen = self._at(first, epsilon), {first}
         while missing := _depths(found) - seen:
             seen |= missing
             for depth in missing:
-                found = np.minimum(found, self.profile(depth).delta_at(epsilon))
+                found = np.minimum(found, self._at(depth, epsilon))
         return found
+
+    def _at(self, depth: float, epsilon: Floats) -> Floats:
+        """Return the greater delta of the directions, within the headline."""
+        sides = [sums.profile(depth).delta_at(epsilon) for sums in self.convolutions]
+        found: Floats = np.max(sides, axis=0)
+        known = self.guarantees
+        if isinstance(known.epsilon, float):
+            return found
+        capped = np.minimum(found, up(known.delta))
+        answer: Floats = np.where(epsilon >= up(known.epsilon), capped, found)
+        return answer
 
     def _epsilon(self, delta: Floats) -> Floats:
         depths = _depths(delta) or {_CENTRE}
-        return np.min([self.profile(d).epsilon_at(delta) for d in depths], axis=0)
+        tables = [
+            [s.profile(d).epsilon_at(delta) for s in self.convolutions] for d in depths
+        ]
+        found: Floats = np.min([np.max(sides, axis=0) for sides in tables], axis=0)
+        known = self.guarantees
+        if isinstance(known.epsilon, float):
+            return found
+        answer: Floats = np.where(
+            delta >= up(known.delta), np.minimum(found, up(known.epsilon)), found
+        )
+        return answer
 
     def _tpr(self, alpha: Floats) -> Floats:
         return self._rates(alpha)[0]
@@ -74,9 +105,9 @@ class TabledLoss(Loss):
 
 
 def _depths(values: Floats) -> set[float]:
-    """Return the depths that serve small probabilities best."""
+    """Return the depths that serve small probabilities well."""
     wanted = np.sqrt(-2 * np.log(np.clip(values[values > 0], 1e-300, 1.0)))
-    nearest = np.abs(wanted[:, None] - np.array(DEPTHS)).argmin(axis=1)
+    nearest = np.searchsorted(_LIMITS, wanted)
     return {DEPTHS[index] for index in set(nearest.tolist())}
 
 
@@ -92,6 +123,9 @@ def _greater(sides: Sequence[Profile]) -> Profile:
     (second,) = rest
     mine, other = first.epsilon, second.epsilon
     before = other[(other > 0) & (other < mine[min(1, len(mine) - 1)])]
-    points = np.concatenate((mine[:1], before, mine[1:], other[other > mine[-1]]))
-    bounds = np.maximum(first.delta_at(points), second.delta_at(points))
+    after = other[other > mine[-1]]
+    points = np.concatenate((mine[:1], before, mine[1:], after))
+    at_before, at_after = first.delta_at(before), first.delta_at(after)
+    mine_there = (first.delta[:1], at_before, first.delta[1:], at_after)
+    bounds = np.maximum(np.concatenate(mine_there), second.delta_at(points))
     return Profile(points, np.minimum.accumulate(bounds))

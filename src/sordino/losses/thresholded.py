@@ -21,8 +21,9 @@ import numpy as np
 from sordino import _validate
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Guarantees, Loss
+from sordino.losses.derived import Mixed
 from sordino.losses.forms import inverse
-from sordino.losses.law import Law, Mixed
+from sordino.losses.law import Law
 from sordino.losses.points import ELEMENTARY, Floats
 from sordino.losses.profile import Profile, symmetric
 from sordino.losses.reserved import joint_breach
@@ -132,7 +133,9 @@ def thresholded(noise: Callable[[int], Loss], *, key_delta: Any, keys: Any) -> L
     fresh = _starts(count)
     kept = tuple(noise(count - first) for first in fresh)
     if not all(isinstance(loss, Loss) for loss in kept):
-        raise InvalidParameter("noise", noise, "must return losses", "Return sd.PureDP.")
+        raise InvalidParameter(
+            "noise", noise, "must return losses", "Return sd.PureDP."
+        )
     return ThresholdedLoss(chance, count, fresh, kept)
 
 
@@ -180,7 +183,8 @@ class MixtureLoss(Loss):
 
     def _delta(self, epsilon: Floats) -> Floats:
         terms = [float(weight) * loss.delta_at(epsilon) for weight, loss in self.parts]
-        return np.minimum(np.sum(terms, axis=0) * (1 + ELEMENTARY), 1.0)
+        answer: Floats = np.minimum(np.sum(terms, axis=0) * (1 + ELEMENTARY), 1.0)
+        return answer
 
     def _epsilon(self, delta: Floats) -> Floats:
         return inverse(self._delta, delta)

@@ -52,17 +52,17 @@ class PLRVs:
     | field | accepted | refused |
     |---|---|---|
     | `y0`, `x0` | any integer | bool, float |
-    | `pmf_Y`, `pmf_X` | one dimension, not negative, total with its mass at most 1 | NaN |
+    | `pmf_Y`, `pmf_X` | flat, not negative, total with its mass at most 1 | NaN |
     | `infinity_mass_Y`, `minus_infinity_mass_X` | 0 to 1 | NaN |
 
     An empty pmf is right where all mass is infinite.
     """
 
     y0: int
-    pmf_Y: Floats  # noqa: N815 the names of the loss variables
+    pmf_Y: Any  # noqa: N815 the names of the variables; held as doubles
     infinity_mass_Y: float  # noqa: N815
     x0: int
-    pmf_X: Floats  # noqa: N815
+    pmf_X: Any  # noqa: N815
     minus_infinity_mass_X: float  # noqa: N815
     is_symmetric: bool
 
@@ -72,14 +72,18 @@ class PLRVs:
             object.__setattr__(self, name, _validate.integer(**{name: start}))
         if not isinstance(self.is_symmetric, (bool, np.bool_)):
             problem = "must be True or False"
-            raise InvalidParameter("is_symmetric", self.is_symmetric, problem, "Say False.")
+            raise InvalidParameter(
+                "is_symmetric", self.is_symmetric, problem, "Say False."
+            )
         for name, beside in (
             ("pmf_Y", "infinity_mass_Y"),
             ("pmf_X", "minus_infinity_mass_X"),
         ):
             infinite = points.read(1, most=1.0, **{beside: getattr(self, beside)})
             if infinite.shape is not None:
-                raise InvalidParameter(beside, infinite.shape, "must be a number", "Try 0.")
+                raise InvalidParameter(
+                    beside, infinite.shape, "must be a number", "Try 0."
+                )
             object.__setattr__(self, beside, float(infinite.values[0]))
             masses = _pmf(name, getattr(self, name), float(infinite.values[0]))
             object.__setattr__(self, name, masses)
@@ -186,7 +190,9 @@ def _pmf(name: str, given: Any, infinite: float) -> Floats:
         raise InvalidParameter(name, given, "must be an array", f"Try {name}=[1.0].")
     masses = np.asarray(given)
     if masses.ndim != 1:
-        raise InvalidParameter(name, masses.shape, "must have one dimension", "Flatten it.")
+        raise InvalidParameter(
+            name, masses.shape, "must have one dimension", "Flatten it."
+        )
     if masses.size and masses.dtype.kind not in "iuf":
         raise InvalidParameter(name, given, "must hold real numbers", "Use floats.")
     masses = masses.astype(np.float64)
@@ -195,7 +201,9 @@ def _pmf(name: str, given: Any, infinite: float) -> Floats:
         raise InvalidParameter(name, worst, "must not be negative or NaN", "Clip to 0.")
     whole = float(masses.sum()) + infinite
     if whole > 1 + _SLACK:
-        raise InvalidParameter(name, whole, "must total at most 1", "Divide by the total.")
+        raise InvalidParameter(
+            name, whole, "must total at most 1", "Divide by the total."
+        )
     if whole == 0:
         raise InvalidParameter(name, given, "is empty", "Give some probability.")
     return masses

@@ -1,0 +1,111 @@
+"""Calibration: the least noise within a target of any form, re-checked."""
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+import pytest
+
+from sordino.accounting.calibrate import calibrate
+from sordino.accounting.risk import Advantage, ErrorRates, Target
+from sordino.errors import InvalidParameter
+from sordino.losses.base import Loss
+from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
+from sordino.losses.noise import LaplaceLoss
+
+
+def gaussian(scale: float) -> Loss:
+    """Return the loss of Gaussian noise."""
+    return GaussianDP(1 / Fraction(scale))
+
+
+def laplace_often(scale: float) -> Loss:
+    """Return the loss of fifty releases with Laplace noise."""
+    return LaplaceLoss(1 / Fraction(scale)) * 50
+
+
+def sampled(scale: float) -> Loss:
+    """Return the loss of a hundred sampled releases."""
+    return GaussianDP(1 / Fraction(scale)).subsampled("0.05") * 100
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        ApproxDP(1, "1e-6"),
+        GaussianDP("0.3"),
+        ZCDP("0.05"),
+        ApproxZCDP("0.05", "1e-9"),
+        Advantage("0.1"),
+        ErrorRates(fpr="0.01", tpr="0.03"),
+        ErrorRates(fpr="1e-5", tpr="1e-4"),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("loss_at", [gaussian, laplace_often], ids=lambda f: f.__name__)
+def test_the_scale_found_is_admitted_and_hardly_more_than_needed(
+    loss_at: Callable[[float], Loss], target: Target
+) -> None:
+    """The target admits the scale returned, and refuses one a tolerance below."""
+    if target == GaussianDP("0.3") and loss_at is laplace_often:
+        target = PureDP(2)
+    scale = calibrate(loss_at, target=target, tolerance="1e-5")
+    assert target.admits(loss_at(scale))
+    assert not target.admits(loss_at(scale * (1 - 2e-5)))
+
+
+def test_known_answers() -> None:
+    """The mu of an advantage of 0.1 is 0.251323, of 2 % at 1 % it is 0.272599."""
+    one = calibrate(gaussian, target=Advantage("0.1"))
+    assert 1 / one == pytest.approx(0.251323, rel=4e-6)
+    two = calibrate(gaussian, target=ErrorRates(fpr="0.01", tpr="0.02"))
+    assert 1 / two == pytest.approx(0.272599, rel=4e-6)
+
+
+def test_a_lenient_search_is_confirmed_at_full_precision() -> None:
+    """With coarse grids in between, the answer still holds, within its tolerance."""
+    target = Advantage("0.2")
+    scale = calibrate(sampled, target=target, tolerance="1e-3")
+    assert target.admits(sampled(scale))
+    assert not target.admits(sampled(scale * (1 - 3e-3)))
+
+
+@pytest.mark.parametrize("start", ["1e-6", "1e6"])
+def test_a_bad_start_only_costs_time(start: str) -> None:
+    """The search finds its way from far below and from far above."""
+    for target in (Advantage("0.1"), ApproxDP(1, "1e-6")):
+        near = calibrate(gaussian, target=target)
+        assert calibrate(gaussian, target=target, start=start) == pytest.approx(
+            near, rel=3e-6
+        )
+
+
+def test_hopeless_targets_are_refused() -> None:
+    """Where every scale or none is within the target, the refusal says so."""
+    with pytest.raises(InvalidParameter, match="no scale"):
+        calibrate(lambda _: GaussianDP(1), target=Advantage("0.1"))
+    with pytest.raises(InvalidParameter, match="every scale"):
+        calibrate(lambda _: PureDP(0), target=Advantage("0.1"))
+
+
+@pytest.mark.parametrize("tolerance", [0, -1, 1, 2, math.nan, "1e-300"])
+def test_senseless_tolerances_are_refused(tolerance: object) -> None:
+    """A tolerance lies between rounding and one."""
+    with pytest.raises(InvalidParameter, match="tolerance"):
+        calibrate(gaussian, target=Advantage("0.1"), tolerance=tolerance)
+
+
+def test_a_function_that_returns_no_loss_is_refused() -> None:
+    """An epsilon is not a loss."""
+    with pytest.raises(InvalidParameter, match="loss_at"):
+        calibrate(lambda scale: 1 / scale, target=Advantage("0.1"))  # type: ignore[arg-type,return-value]
+
+
+def test_senseless_risks_are_refused() -> None:
+    """Rates outside [0, 1], and a tpr that guessing attains, are refused by name."""
+    with pytest.raises(InvalidParameter, match="most"):
+        Advantage(1.5)
+    with pytest.raises(InvalidParameter, match="fpr"):
+        ErrorRates(fpr=-0.1, tpr=0.5)
+    with pytest.raises(InvalidParameter, match="tpr"):
+        ErrorRates(fpr="0.1", tpr="0.05")
