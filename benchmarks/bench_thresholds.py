@@ -52,7 +52,9 @@ def opendp(kind: str) -> Action:
     dp.enable_features("contrib")
     atom = dp.atom_domain(T="i64") if kind == "i8" else dp.atom_domain("f64", nan=False)
     space = dp.map_domain(dp.atom_domain(T=str), atom)
-    metric = dp.l01inf_distance(dp.absolute_distance(T="i64" if kind == "i8" else "f64"))
+    metric = dp.l01inf_distance(
+        dp.absolute_distance(T="i64" if kind == "i8" else "f64")
+    )
     level: Any = THRESHOLD if kind == "i8" else float(THRESHOLD)
     mechanism = dp.m.make_laplace_threshold(space, metric, SCALE, level)
     rows = table(FEW, kind).to_pydict()
@@ -112,7 +114,10 @@ ROWS: tuple[Row, ...] = (
     over_opendp("integer", "i8"),
     over_opendp("float", "f8"),
     Figure(
-        what="a threshold's privacy map", figure=microseconds_a_map, unit="us", floor=100
+        what="a threshold's privacy map",
+        figure=microseconds_a_map,
+        unit="us",
+        floor=100,
     ),
     Figure(
         what="scale and threshold solved", figure=milliseconds_a_fit, unit="ms", floor=1

@@ -29,14 +29,15 @@ Headline: TypeAlias = ApproxDP | ApproxZCDP
 class JointLoss(Loss):
     """The loss of a thresholded release; both bounds hold, and the lesser is given.
 
-    `kept(m)` is the loss of the noise when m of the changed keys are in both maps;
+    `kept(m)` is the loss of the noise when m of the changed keys are in both maps, None
+    where the headline is all there is to say;
     `key_delta` bounds the chance that a single new key appears.
     """
 
     headline: Headline
     key_delta: Fraction
     keys: int
-    kept: Callable[[int], Loss]
+    kept: Callable[[int], Loss] | None
 
     @property
     def epsilon(self) -> Exact | float:
@@ -61,6 +62,8 @@ class JointLoss(Loss):
     @cached_property
     def joint(self) -> Loss:
         """Return the loss of new and kept keys together."""
+        if self.kept is None:
+            return self.headline
         return thresholded(self.kept, key_delta=self.key_delta, keys=self.keys)
 
     def laws(self) -> tuple[Law, ...]:

@@ -52,7 +52,7 @@ def _any(law: AbstractLaw, gap: Fraction, keys: int) -> arb:
 
 
 def each_passes(delta: Fraction, keys: int) -> Fraction:
-    """Return the greatest p for which 1 - (1 - p)**keys is at most delta, rounded down.
+    """Return the greatest p whose 1 - (1 - p)**keys is at most delta, rounded down.
 
     >>> float(each_passes(Fraction(3, 4), 2))
     0.5
@@ -62,8 +62,10 @@ def each_passes(delta: Fraction, keys: int) -> Fraction:
         return fraction((-stays.expm1()).lower()) if delta < 1 else Fraction(1)
 
 
-def rational(value: Exact) -> Fraction:
-    """Return a rational that is not below a root, and above it by one part in 2**250."""
+def rational(value: Exact | float) -> Fraction:
+    """Return a rational not below a finite number, above it by one part in 2**250."""
+    if isinstance(value, float):
+        return Fraction(value)
     if isinstance(value, Fraction):
         return value
     with ctx.workprec(_FINE):

@@ -26,7 +26,7 @@ _FINEST: Final = Fraction(2) ** -1074
 @final
 @dataclass(frozen=True)
 class Change:
-    """A change of a map after rounding: how many keys, how much in all, how much each."""
+    """A change of a map after rounding: how many keys, how much in all and each."""
 
     l0: int | float
     whole: Exact | float
@@ -47,14 +47,14 @@ class Change:
             whole = left if norm == "l1" else sqrt(left)
         if not isinstance(linf, float):
             linf = rational(linf)
-        return _tightened(keys, whole, linf, norm, None, False)  # noqa: FBT003
+        return _tightened(keys, whole, linf, norm, None, False)
 
 
 NO_CHANGE: Final = Change(0, Fraction(0), Fraction(0))
 
 
 def read(d_in: Any, norm: Norm, unit: Fraction | None, *, integer: bool) -> Change:
-    """Return a stated distance, tightened; with a unit, after rounding to its multiples.
+    """Return a stated distance, tightened; with a unit, after rounding to multiples.
 
     Integers change by integers, so what must be integral is floored. Rounding to a grid
     moves a value of a changed key by less than a unit relative to its neighbour, and
@@ -83,7 +83,7 @@ def _stated(d_in: Any, norm: Norm) -> tuple[int, Exact | float, Exact | float]:
 
 @lru_cache(maxsize=1024)
 def _tightened(
-    l0: int | float,
+    l0: float,
     whole: Exact | float,
     linf: Exact | float,
     norm: Norm,
@@ -112,14 +112,14 @@ def _tightened(
     return Change(l0, whole, min(linf, floored(whole, unit)))
 
 
-def _count(l0: int | float, whole: Exact | float, norm: Norm) -> int | float:
-    """Return how many integers can change where that was not said: each by 1 at least."""
+def _count(l0: float, whole: Exact | float, norm: Norm) -> int | float:
+    """Return how many integers can change if that was not said: each by 1 or more."""
     if isinstance(l0, int) or isinstance(whole, float):
         return l0
     return math.floor(whole if norm == "l1" else whole**2)
 
 
-def _most(l0: int | float, each: Exact | float, norm: Norm) -> Exact | float:
+def _most(l0: float, each: Exact | float, norm: Norm) -> Exact | float:
     """Return the norm of a change of l0 keys by `each`."""
     if each == 0:
         return Fraction(0)

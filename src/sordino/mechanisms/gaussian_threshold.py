@@ -1,5 +1,6 @@
 """Gaussian noise on a map with unknown keys, released above a threshold."""
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Self, final
@@ -8,8 +9,9 @@ from sordino.errors import InvalidParameter
 from sordino.losses.base import Loss
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP
 from sordino.losses.noise import DiscreteGaussianLoss
+from sordino.mechanisms.appearance import rational
 from sordino.mechanisms.base import variance_of
-from sordino.mechanisms.change import Change, Norm, floored
+from sordino.mechanisms.change import Change, Norm
 from sordino.mechanisms.distance import ratio
 from sordino.mechanisms.domain import Metric
 from sordino.mechanisms.fitting import guaranteed
@@ -142,10 +144,12 @@ class GaussianThreshold(AbstractThresholdMechanism):
         mu = ratio(apart.whole, self.scale)
         if self.unit is None or isinstance(mu, float):
             return GaussianDP(mu)
-        steps = apart.linf / self.unit
-        if (apart.l0 == 1 or steps == 1) and steps <= _MOST_STEPS:
-            copies = int(floored((apart.whole / apart.linf) ** 2, Fraction(1)))
-            one = DiscreteGaussianLoss(int(steps), self.variance / self.unit**2)
+        whole_steps = math.floor(rational(apart.linf) / self.unit)
+        if (apart.l0 == 1 or whole_steps == 1) and whole_steps <= _MOST_STEPS:
+            # |d|**2 is mu**2 variance, of which each key takes linf**2.
+            taken = rational(apart.linf) ** 2
+            copies = math.floor(rational(mu**2 * self.variance) / taken)
+            one = DiscreteGaussianLoss(whole_steps, self.variance / self.unit**2)
             return one * copies
         return ZCDP(mu**2 / 2)
 
@@ -153,13 +157,13 @@ class GaussianThreshold(AbstractThresholdMechanism):
 def _variance(loss: Loss, apart: Change, delta: Fraction, *, on_lattice: bool) -> Exact:
     """Return the least variance by rho, or else by epsilon and delta."""
     known = loss.guarantees
-    square = apart.whole**2
-    if isinstance(known.epsilon, float) and not isinstance(known.rho, float):
-        if known.rho > 0:
-            return square / (2 * known.rho)
-    elif not isinstance(known.epsilon, float):
+    assert not isinstance(apart.whole, float)  # noqa: S101 checked by `changed`
+    square, rho = apart.whole**2, known.rho
+    if not isinstance(known.epsilon, float):
         ratio = gaussian_ratio(apart, down(known.epsilon), delta, on_lattice=on_lattice)
         return square / Fraction(ratio) ** 2
+    if not isinstance(rho, float) and rho > 0:
+        return square / (2 * rho)
     raise InvalidParameter(
         "loss",
         loss,

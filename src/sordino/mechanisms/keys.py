@@ -194,7 +194,10 @@ def _evenly(data: NDArray[np.uint8], count: int, length: int, at: int) -> Words:
 
 
 def _unevenly(
-    data: NDArray[np.uint8], starts: NDArray[np.int64], lengths: NDArray[np.int64], at: int
+    data: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    lengths: NDArray[np.int64],
+    at: int,
 ) -> Words:
     """Return the words that begin `at` bytes into texts of different lengths."""
     everywhere = np.ndarray((data.size - 7,), ">u8", data.data, strides=(1,))

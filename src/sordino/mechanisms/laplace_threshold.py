@@ -1,5 +1,6 @@
 """Laplace noise on a map with unknown keys, released above a threshold."""
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Self, final
@@ -8,7 +9,8 @@ from sordino.errors import InvalidParameter
 from sordino.losses.base import Loss, compose
 from sordino.losses.closed import ApproxDP, PureDP
 from sordino.losses.noise import GeometricLoss, LaplaceLoss
-from sordino.mechanisms.change import Change, Norm, floored
+from sordino.mechanisms.appearance import rational
+from sordino.mechanisms.change import Change, Norm
 from sordino.mechanisms.distance import ratio
 from sordino.mechanisms.domain import Metric
 from sordino.mechanisms.fitting import guaranteed
@@ -101,7 +103,7 @@ class LaplaceThreshold(AbstractThresholdMechanism):
             raise InvalidParameter(
                 "loss", loss, "needs a positive epsilon", 'Use sd.ApproxDP(1, "1e-6").'
             )
-        fitted = replaced(probe, scale=apart.whole / epsilon)
+        fitted = replaced(probe, scale=rational(apart.whole) / epsilon)
         return with_threshold(fitted, apart, delta, negative=negative)
 
     @property
@@ -134,18 +136,18 @@ class LaplaceThreshold(AbstractThresholdMechanism):
         For any change the one with the same l1 on the fewest keys is no better hidden
         (docs/proofs/noise.md); its keys are independent, so their losses compose.
         """
-        whole, each = apart.whole, apart.linf
-        if self.scale == 0 or isinstance(whole, float) or isinstance(each, float):
-            return PureDP(ratio(whole, self.scale))
-        copies = int(min(apart.l0, floored(whole / each, Fraction(1))))
+        if self.scale == 0 or math.inf in {apart.whole, apart.linf}:
+            return PureDP(ratio(apart.whole, self.scale))
+        whole, each = rational(apart.whole), rational(apart.linf)
+        copies = min(int(apart.l0), math.floor(whole / each))
         rest = whole - copies * each if copies < apart.l0 else Fraction(0)
         return compose([self._one(each) * copies, self._one(rest)])
 
-    def _one(self, shift: Exact) -> Loss:
+    def _one(self, shift: Fraction) -> Loss:
         """Return the loss of the noise on one key."""
         if self.unit is None:
             return LaplaceLoss(shift / self.scale)
-        steps = shift / self.unit
+        steps = math.floor(shift / self.unit)
         if steps > _MOST_STEPS:
             return PureDP(shift / self.scale)
-        return GeometricLoss(int(steps), self.scale / self.unit)
+        return GeometricLoss(steps, self.scale / self.unit)

@@ -144,7 +144,7 @@ def _opened_series(given: Any) -> OpenedMap:
 
 
 def _opened_frame(given: Any) -> OpenedMap:
-    """Open a Polars frame whose last column holds the values and the others the keys."""
+    """Open a Polars frame whose last column holds the values, the others the keys."""
     names = _names(given.columns)
     keys = column_keys(given.select(names[:-1]).to_arrow().columns)
 

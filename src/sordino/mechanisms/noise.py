@@ -43,7 +43,7 @@ class AbstractNoise(ABC):
 
     @abstractmethod
     def tail(self, level: Fraction) -> Tail | None:
-        """Return how the noise goes on beyond a level > 0; None if it never gets there."""
+        """Return how the noise goes on beyond a level > 0, None if it never does."""
 
 
 @final
@@ -136,3 +136,4 @@ class NoNoise(AbstractNoise):
     def tail(self, level: Fraction) -> Tail | None:
         """Return nothing: no level is reached."""
         del level
+        return None

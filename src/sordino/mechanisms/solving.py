@@ -45,7 +45,7 @@ def changed(apart: Change, d_in: Any) -> Change:
             "d_in",
             d_in,
             "must be positive and finite in each of its three numbers",
-            "Say how many keys one unit can change, how much in all, and how much each.",
+            "Say how many keys one unit can change, how much in all, how much each.",
         )
     return apart
 
@@ -56,7 +56,7 @@ def positive_delta(loss: Any, delta: Fraction) -> Fraction:
         raise InvalidParameter(
             "loss",
             loss,
-            "has delta 0, which no threshold can meet: any threshold is passed sometimes",
+            "has delta 0, which no threshold can meet: each is passed sometimes",
             'Allow a small delta such as sd.ApproxDP(1, "1e-6").',
         )
     return delta
@@ -137,7 +137,7 @@ def _root(excess: Callable[[float], float], start: float) -> float:
 
 def _normal(epsilon: Floats, ratio: Floats) -> Floats:
     """Return delta of N(0, 1) against N(ratio, 1)."""
-    from scipy.special import log_ndtr, ndtr  # noqa: PLC0415 scipy is loaded when needed
+    from scipy.special import log_ndtr, ndtr  # noqa: PLC0415 loaded when needed
 
     x = epsilon / ratio - ratio / 2
     return np.asarray(ndtr(-x) - np.exp(epsilon + log_ndtr(-x - ratio)))

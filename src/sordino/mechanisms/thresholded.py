@@ -100,7 +100,7 @@ class AbstractThresholdMechanism(AbstractMechanism):
         order = given.keys.order(rows)
         return given.close(rows, order, answers[order])
 
-    def map(self, d_in: Any) -> Headline | JointLoss:
+    def map(self, d_in: Any) -> JointLoss:
         """Return the loss between maps at distance d_in: headline and joint curve.
 
         For any two maps at distance d_in, keys in both differ by additive noise alone,
@@ -109,7 +109,7 @@ class AbstractThresholdMechanism(AbstractMechanism):
         apart = self.change(d_in)
         headline = self.headline(apart)
         if isinstance(apart.linf, float) or headline.delta in {0, 1}:
-            return headline
+            return JointLoss(headline, headline.delta, 1, None)
         keys = self._most_keys(apart) if self.values.is_integer else int(apart.l0)
         chance = any_passes(self.law, self._gap(apart.linf, self.threshold), 1)
         return JointLoss(
@@ -142,7 +142,7 @@ class AbstractThresholdMechanism(AbstractMechanism):
         return change.read(d_in, self.norm, self.unit, integer=integer)
 
     def delta(self, apart: Change) -> Fraction:
-        """Return the chance that any key of a change appears though only one map has it.
+        """Return the chance that any key of a change appears that one map lacks.
 
         For any l0 keys of size at most linf: 1 - (1 - p)**l0 with the inclusive tail
         p = P[Z >= |T| - linf], which is exact also where linf reaches the threshold.
@@ -211,7 +211,7 @@ Mechanism = TypeVar("Mechanism", bound=AbstractThresholdMechanism)
 def with_threshold(
     mechanism: Mechanism, apart: Change, delta: Fraction, *, negative: bool
 ) -> Mechanism:
-    """Return the mechanism with the least threshold whose delta is within the given one.
+    """Return the mechanism with the least threshold whose delta is within a given one.
 
     A negative threshold is the mirror image of the positive one.
     """
@@ -222,13 +222,13 @@ def with_threshold(
         raise InvalidParameter(
             "dtype",
             mechanism.dtype,
-            f"holds no threshold strict enough for this loss: it would be {up(signed):g}",
+            f"holds no threshold strict enough: it would be {up(signed):g}",
             "Use a wider dtype or a larger loss.",
         )
     return replaced(mechanism, threshold=signed)
 
 
-def replaced(mechanism: Mechanism, **fields: Fraction) -> Mechanism:
+def replaced(mechanism: Mechanism, **fields: Exact) -> Mechanism:
     """Return a mechanism with some fields changed."""
     copy = object.__new__(type(mechanism))
     names = ("scale", "variance", "threshold", "dtype", "granularity")

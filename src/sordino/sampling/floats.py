@@ -286,7 +286,7 @@ class Nearest(AbstractSampler):
     def compare(
         self, values: NDArray[np.float64], threshold: Threshold, bits: Source
     ) -> Compared:
-        """Return the nearest floats, and which values themselves reach the threshold."""
+        """Return the nearest floats, and which values themselves reach the level."""
         level = threshold.level
         if threshold.upward:
             return Compared(self.add(values, bits), values >= up(level))

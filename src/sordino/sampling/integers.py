@@ -54,7 +54,7 @@ class IntegerSampler(AbstractSampler):
     def compare(
         self, values: NDArray[np.int64], threshold: Threshold, bits: Source
     ) -> Compared:
-        """Return sums clamped to int64; clamping keeps their side of a level in int64."""
+        """Return sums clamped to int64, which keeps their side of a level in int64."""
         return _compared(self.add(values, bits), threshold)
 
     def add_to_one(self, value: int, bits: Source) -> int:

@@ -1,4 +1,4 @@
-"""The joint curve of thresholded releases against enumeration, and fitting to a loss."""
+"""The joint curve of thresholded releases by enumeration, and fitting to a loss."""
 
 import itertools
 import math
@@ -48,7 +48,8 @@ def true_delta(
             cell[0] += a
             cell[1] += b
         losses = [
-            (a * c, b * d) for (a, b), (c, d) in itertools.product(losses, single.values())
+            (a * c, b * d)
+            for (a, b), (c, d) in itertools.product(losses, single.values())
         ]
     return math.fsum(max(a - math.exp(epsilon) * b, 0.0) for a, b in losses)
 
@@ -66,9 +67,11 @@ def test_curve_against_enumeration(kind: str, scale: float, level: int) -> None:
     if kind == "Laplace":
         loss = sd.LaplaceThreshold(scale, level, dtype="i64").map((2, 2, 1))
     else:
-        loss = sd.GaussianThreshold(scale=scale, threshold=level, dtype="i64").map(
-            (2, "sqrt(2)", 1)
-        )
+        loss = sd.GaussianThreshold(scale=scale, threshold=level, dtype="i64").map((
+            2,
+            "sqrt(2)",
+            1,
+        ))
     assert isinstance(loss, JointLoss)
     new, gone = law(kind, scale, 1, level), law(kind, scale, 0, level)
     high, higher = law(kind, scale, HUGE, level), law(kind, scale, HUGE + 1, level)
@@ -108,7 +111,7 @@ def test_small_counts_stay_below_the_curve() -> None:
     ids=str,
 )
 def test_curve_is_a_curve(mechanism: Any, distance: Any) -> None:
-    """delta falls with epsilon to the headline's delta, and epsilon_at inverts it."""
+    """Delta falls with epsilon to the headline's delta, and epsilon_at inverts it."""
     loss = mechanism.map(distance)
     grid = np.array([0.0, 0.1, 0.5, 1.0, 2.0, 60.0])
     deltas = loss.delta_at(grid)
@@ -187,7 +190,8 @@ def test_gaussian_for_approximate_dp(options: Any, target: Any, keys: int) -> No
 
 
 @pytest.mark.parametrize(
-    ("keys", "scale", "threshold"), [(1, 4.225, 21.09), (10, 13.37, 70.5), (100, 42.3, 239)]
+    ("keys", "scale", "threshold"),
+    [(1, 4.225, 21.09), (10, 13.37, 70.5), (100, 42.3, 239)],
 )
 def test_gaussian_fit_is_tight(keys: int, scale: float, threshold: float) -> None:
     """Scale and threshold of (1, 1e-6) are those of the exact joint analysis."""
@@ -221,8 +225,10 @@ def test_for_loss_is_quick() -> None:
         (sd.ApproxDP(1, "1e-6"), (90, 90, 1), {"dtype": "i8"}, "dtype"),
     ],
 )
-def test_what_cannot_be_fitted(loss: Any, distance: Any, options: Any, named: str) -> None:
-    """A loss no threshold meets, a change of nothing and too small a dtype are refused."""
+def test_what_cannot_be_fitted(
+    loss: Any, distance: Any, options: Any, named: str
+) -> None:
+    """A loss no threshold meets, no change, and too small a dtype are refused."""
     for maker in (sd.LaplaceThreshold, sd.GaussianThreshold):
         if maker is sd.GaussianThreshold and loss == sd.ApproxDP(0, "1e-6"):
             continue  # Gaussian noise meets epsilon 0 by its delta

@@ -2,8 +2,10 @@
 
 import json
 import math
+from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -40,10 +42,16 @@ def truth(text: str) -> Fraction:
     return Fraction(0) if power < -320 else Fraction(found) * Fraction(10) ** power
 
 
+def exactly(value: Any) -> Fraction:
+    """Return a rational, a root rounded up."""
+    return value if isinstance(value, Fraction) else Fraction(up(value))
+
+
 def close(ours: Fraction, true: Fraction, least_step: Fraction) -> bool:
     """Tell whether a number is not below the truth and within 1e-12 of it."""
     lost_digits = true / 10 ** (STATED - 1)
-    return true - lost_digits <= ours <= true * (1 + Fraction(1, 10**12)) + least_step
+    most = true * (1 + Fraction(1, 10**12)) + least_step
+    return bool(true - lost_digits <= ours <= most)
 
 
 @pytest.mark.parametrize("row", COMPUTED, ids=[row["id"] for row in COMPUTED])
@@ -56,7 +64,7 @@ def test_true_delta_and_loss(row: dict[str, Any]) -> None:
     loss = built(row).map(tuple(row["d_in"]))
     spent = loss.epsilon if "laplace" in row["fn"] else loss.rho
     least = Fraction(5e-324)
-    assert close(Fraction(spent), truth(row["true_loss"]), least)
+    assert close(exactly(spent), truth(row["true_loss"]), least)
     if "true_delta_ge" in row:
         assert close(loss.delta, truth(row["true_delta_ge"]), least)
         if row["true_delta_ge"] == row["true_delta_gt"]:
@@ -66,7 +74,7 @@ def test_true_delta_and_loss(row: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    "row", [row for row in ROWS if not row["ok"]], ids=lambda row: row["id"]
+    "row", [row for row in ROWS if not row["ok"]], ids=itemgetter("id")
 )
 def test_what_others_refuse(row: dict[str, Any]) -> None:
     """What the reference refuses is refused, or is a large delta, or needs no bound."""
@@ -78,7 +86,7 @@ def test_what_others_refuse(row: dict[str, Any]) -> None:
 
 
 def test_seed_page() -> None:
-    """The numbers of the seeds' page: floats agree, integers have the inclusive tail."""
+    """The seeds' page: floats agree, integers have the inclusive tail."""
     spread = (100, 10, 0.001)
     laplace = sd.LaplaceThreshold(1.0, 20.0)
     assert float(laplace.map((1, 1, 1)).delta) == pytest.approx(2.8013982187e-09, 1e-10)
@@ -107,7 +115,7 @@ def test_delta_keeps_its_digits(keys: int, level: int) -> None:
 
 SIZES = st.fractions(min_value=Fraction(1, 50), max_value=9, max_denominator=60)
 MORE = st.fractions(min_value=0, max_value=3, max_denominator=20)
-MAKERS = {
+MAKERS: dict[str, Callable[..., AbstractThresholdMechanism]] = {
     "Laplace": lambda s, t, **o: sd.LaplaceThreshold(s, t, **o),
     "Gaussian": lambda s, t, **o: sd.GaussianThreshold(scale=s, threshold=t, **o),
 }
@@ -116,10 +124,8 @@ OPTIONS: list[dict[str, Any]] = [{}, {"dtype": "i32"}, {"granularity": -1}]
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("kind", MAKERS)
-@given(
-    l0=st.integers(1, 50), whole=SIZES, linf=SIZES, more=st.tuples(MORE, MORE, MORE)
-)
-def test_monotone_in_distance(  # noqa: PLR0917 pytest and Hypothesis both add
+@given(l0=st.integers(1, 50), whole=SIZES, linf=SIZES, more=st.tuples(MORE, MORE, MORE))
+def test_monotone_in_distance(
     options: Any, kind: str, l0: int, whole: Any, linf: Any, more: Any
 ) -> None:
     """A larger distance in any of its three numbers never costs less."""
@@ -139,9 +145,7 @@ def parameter(headline: Any) -> Any:
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("kind", MAKERS)
-@given(
-    scale=SIZES, more=MORE, threshold=st.integers(2, 40), further=st.integers(0, 20)
-)
+@given(scale=SIZES, more=MORE, threshold=st.integers(2, 40), further=st.integers(0, 20))
 def test_monotone_in_noise_and_threshold(
     options: Any, kind: str, scale: Any, more: Any, threshold: int, further: int
 ) -> None:
@@ -156,13 +160,13 @@ def test_monotone_in_noise_and_threshold(
 
 
 def test_redundant_sensitivities() -> None:
-    """A bound that the others imply changes nothing; a change of nothing costs nothing."""
+    """A bound that the others imply changes nothing; no change costs nothing."""
     mechanism = sd.LaplaceThreshold(1, 10, dtype="i64")
     assert mechanism.map((3, 100, 1)).epsilon == mechanism.map((3, 3, 1)).epsilon == 3
     assert mechanism.map((1, 1, 11)).delta == mechanism.map((1, 1, 1)).delta
     assert mechanism.map((3, "2.9", "1.9")).epsilon == 2
     for nothing in ((0, 1, 1), (1, 0, 1), (1, 1, 0), (4, "0.9", "0.9")):
-        assert mechanism.map(nothing) == sd.ApproxDP(0, 0)
+        assert mechanism.map(nothing).headline == sd.ApproxDP(0, 0)
     asked = sd.Sensitivity(l0=3, linf=1)
     assert mechanism.map(asked).delta == mechanism.map((3, 3, 1)).delta
 
@@ -200,7 +204,7 @@ def test_bad_distances(distance: object, named: str) -> None:
 @pytest.mark.parametrize("bad", [float("nan"), float("inf"), True, 0, -1, None, "x"])
 def test_bad_scales(bad: Any) -> None:
     """A scale that is none is refused by name."""
-    with pytest.raises(sd.errors.InvalidParameter, match="^scale "):
+    with pytest.raises(sd.errors.InvalidParameter, match=r"^scale "):
         sd.LaplaceThreshold(bad, 10)
 
 
@@ -223,22 +227,22 @@ def test_bad_scales(bad: Any) -> None:
 )
 def test_bad_thresholds(bad: Any, dtype: str) -> None:
     """A threshold that is 0, no number, or outside the dtype is refused by name."""
-    with pytest.raises(sd.errors.InvalidParameter, match="^threshold "):
+    with pytest.raises(sd.errors.InvalidParameter, match=r"^threshold "):
         sd.LaplaceThreshold(1, bad, dtype=dtype)
 
 
 def test_bad_options() -> None:
     """An unknown dtype and a grid for integers are refused by name."""
-    with pytest.raises(sd.errors.InvalidParameter, match="^dtype "):
+    with pytest.raises(sd.errors.InvalidParameter, match=r"^dtype "):
         sd.LaplaceThreshold(1, 10, dtype="f16")
-    with pytest.raises(sd.errors.InvalidParameter, match="^granularity "):
+    with pytest.raises(sd.errors.InvalidParameter, match=r"^granularity "):
         sd.LaplaceThreshold(1, 10, dtype="i32", granularity=-3)
-    with pytest.raises(sd.errors.InvalidParameter, match="^variance "):
+    with pytest.raises(sd.errors.InvalidParameter, match=r"^variance "):
         sd.GaussianThreshold(threshold=10)
 
 
 def test_no_noise() -> None:
-    """Without noise every loss is infinite, and the comparison is that of the values."""
+    """Without noise every loss is infinite, and the values themselves decide."""
     for mechanism in (
         sd.LaplaceThreshold.no_noise("1/2"),
         sd.GaussianThreshold.no_noise("1/2"),

@@ -75,7 +75,7 @@ def test_measured_delta(kind: str, dtype: str, grid: int | None, sign: int) -> N
 @pytest.mark.parametrize("kind", MAKERS)
 @pytest.mark.parametrize("options", [{}, {"dtype": "i32"}], ids=str)
 def test_measured_delta_of_several_keys(kind: str, options: dict[str, Any]) -> None:
-    """One of l0 new keys appears with the stated delta; the delta of one key is less."""
+    """One of l0 new keys appears with the stated delta, not with that of one key."""
     mechanism, l0 = MAKERS[kind](LEVEL + 1, **options), 5
     keys, _ = released(mechanism, 1, KEYS)
     seen, units = len(np.unique(keys // l0)), KEYS // l0
@@ -86,7 +86,7 @@ def test_measured_delta_of_several_keys(kind: str, options: dict[str, Any]) -> N
 
 
 def test_exact_sum_decides_before_rounding() -> None:
-    """A threshold between two floats is compared with the sum, not with its rounding."""
+    """A threshold between two floats is compared with the sum before rounding."""
     start, level = 2.0**25, 2**25 + 3  # neighbouring f32 lie 4 apart here
     mechanism = sd.LaplaceThreshold(SCALE, level, dtype="f32")
     keys, values = released(mechanism, start, KEYS)
@@ -133,7 +133,7 @@ def test_nothing_to_count_is_never_noised() -> None:
 
 
 def shuffled(order: NDArray[np.intp]) -> NDArray[np.int64]:
-    """Return which of 20,000 keys, one in two of value 5, passed in this input order."""
+    """Return which keys, one in two of value 5, passed in this input order."""
     values = np.where(np.arange(order.size) % 2, 5, 1)
     mechanism = sd.LaplaceThreshold(SCALE, 4, dtype="i64")
     keys, _ = mechanism((order, values[order]))
@@ -164,7 +164,7 @@ def test_order_of_input_tells_nothing() -> None:
 def test_absent_keys_have_the_law_of_noised_zeros(
     kind: str, options: dict[str, Any], sign: int
 ) -> None:
-    """What absent keys add has the law of noising a 0 for each and keeping what passes."""
+    """What absent keys add has the law of noising a 0 for each of them."""
     mechanism = MAKERS[kind](sign * 2, **options)
     step = 1.0 if "dtype" in options and options["dtype"][0] == "i" else None
     step = 0.5 if "granularity" in options else step
