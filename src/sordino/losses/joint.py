@@ -14,7 +14,7 @@ from typing import TypeAlias, final
 import numpy as np
 
 from sordino.losses.base import Guarantees, Loss
-from sordino.losses.closed import ApproxDP, ApproxZCDP
+from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP
 from sordino.losses.law import Law
 from sordino.losses.points import Floats
 from sordino.losses.reserved import joint_breach
@@ -74,14 +74,27 @@ class JointLoss(Loss):
         """Show the headline."""
         return repr(self.headline)
 
-    @property
+    @cached_property
     def bounds(self) -> tuple[Loss, ...]:
         """Return what bounds the release.
 
-        Where the headline is a rho, the case without new keys is no worse than it.
+        A pure headline serves beside the joint curve. Where noise is priced by tables,
+        whose digits end, its rho serves far out in the tail; the case of no new keys
+        then makes the headline itself superfluous.
         """
-        pure = not isinstance(self.epsilon, float)
-        return (self.headline, self.joint) if pure else (self.joint,)
+        if not isinstance(self.epsilon, float) or self.kept is None:
+            return (self.headline, self.joint)
+        if not isinstance(self.kept(self.keys).guarantees.mu, float):
+            return (self.joint,)
+        return (self.joint, self._by_rho(self.kept))
+
+    def _by_rho(self, kept: Callable[[int], Loss]) -> Loss:
+        """Return the joint loss with the noise on kept keys priced by its rho."""
+        return thresholded(
+            lambda keys: ZCDP(kept(keys).guarantees.rho),
+            key_delta=self.key_delta,
+            keys=self.keys,
+        )
 
     def _delta(self, epsilon: Floats) -> Floats:
         return _least([loss.delta_at(epsilon) for loss in self.bounds])
