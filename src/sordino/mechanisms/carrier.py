@@ -82,13 +82,13 @@ class IntegerCarrier(AbstractCarrier):
     ) -> Passing:
         """Return the integers that pass; sums saturate after the comparison."""
         signed = self._signed(values)
-        rows = np.flatnonzero(values)
-        present = signed if rows.size == signed.size else signed[rows]
+        rows = _present(values)
+        present = signed if rows is None else signed[rows]
         if self.domain.dtype == "u64":
             threshold = replace(threshold, level=threshold.level - (1 << 63))
         compared = self.sampler.compare(present, threshold, bits)
         kept = np.flatnonzero(compared.reached)
-        return Passing(rows[kept], self._saturated(compared.sums[kept]))
+        return Passing(_rows(rows, kept), self._saturated(compared.sums[kept]))
 
     def _saturated(self, sums: NDArray[np.int64]) -> NDArray[Any]:
         """Return sums in the dtype, the ends standing for what lies beyond."""
@@ -159,13 +159,23 @@ class FloatCarrier(AbstractCarrier):
     ) -> Passing:
         """Return the numbers that pass; sums are rounded after the comparison."""
         known = _finite(values)
-        rows = np.flatnonzero(known)
-        present = known if rows.size == known.size else known[rows]
+        rows = _present(known)
+        present = known if rows is None else known[rows]
         if self.grid is not None:
             present = _on_grid(present, self.grid)
         compared = self.sampler.compare(present, threshold, bits)
         kept = np.flatnonzero(compared.reached)
-        return Passing(rows[kept], compared.sums[kept])
+        return Passing(_rows(rows, kept), compared.sums[kept])
+
+
+def _present(values: NDArray[Any]) -> NDArray[np.intp] | None:
+    """Return the rows that are not 0, None for all of them."""
+    return None if values.all() else np.flatnonzero(values)
+
+
+def _rows(present: NDArray[np.intp] | None, kept: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return the rows of what is kept of the present ones."""
+    return kept if present is None else present[kept]
 
 
 def _on_grid(values: NDArray[np.float64], grid: int) -> NDArray[np.float64]:

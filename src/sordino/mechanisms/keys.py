@@ -21,9 +21,11 @@ from sordino.errors import InvalidData
 Words: TypeAlias = NDArray[np.uint64]
 
 _SIGN = np.uint64(1 << 63)
-_MIXER = np.uint64(0x9E3779B97F4A7C15)
-_FOLD = np.uint64(29)
+_MIXERS = np.array([0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9], np.uint64)
+_FOLD = np.uint64(32)
+_FEW = 64
 _WORD = 64
+_BYTES = 8
 _LONGEST: Final = 64
 """Text of more bytes than this is compared by its rank, which costs a sort."""
 _KINDS: Final = "text, integers, bytes, dates, or tuples of these"
@@ -88,17 +90,16 @@ class ColumnKeys(AbstractKeys):
     def check(self) -> None:
         """Refuse keys that stand twice: equal keys have equal hashes."""
         first = self.columns[0]
-        if (first[1:] > first[:-1]).all():
+        if _ascends(first[:_FEW]) and _ascends(first):
             return
-        hashes = _packed(self.columns)
-        if hashes is None:
-            hashes = np.zeros(self.count, np.uint64)
-            for column in self.columns:
-                hashes ^= hashes >> _FOLD
-                hashes += column
-                hashes *= _MIXER
-        hashes.sort()
-        if (hashes[1:] == hashes[:-1]).any() and self._repeats():
+        hashes = first * _MIXERS[0]
+        for place, column in enumerate(self.columns[1:], 1):
+            hashes ^= hashes >> _FOLD
+            hashes += column * _MIXERS[place % len(_MIXERS)]
+        short = (hashes >> _FOLD).astype(np.uint32)
+        ordered = np.sort(short)
+        met = ordered[1:][ordered[1:] == ordered[:-1]]
+        if met.size and self._repeats(np.flatnonzero(_among(short, met))):
             raise _twice()
 
     def order(self, rows: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -107,13 +108,27 @@ class ColumnKeys(AbstractKeys):
         packed = _packed(words)
         return np.lexsort(words[::-1]) if packed is None else packed.argsort()
 
-    def _repeats(self) -> bool:
-        """Tell whether two keys agree in every word."""
-        order = np.lexsort(self.columns[::-1])
-        same = np.ones(max(self.count - 1, 0), np.bool_)
-        for column in self.columns:
-            same &= np.diff(column[order]) == 0
+    def _repeats(self, rows: NDArray[np.intp]) -> bool:
+        """Tell whether two of some keys agree in every word."""
+        words = [column[rows] for column in self.columns]
+        order = np.lexsort(words[::-1])
+        same = np.ones(max(rows.size - 1, 0), np.bool_)
+        for word in words:
+            same &= np.diff(word[order]) == 0
         return bool(same.any())
+
+
+def _ascends(words: Words) -> bool:
+    """Tell whether each word is greater than the one before."""
+    return bool((words[1:] > words[:-1]).all())
+
+
+def _among(hashes: NDArray[np.uint32], met: NDArray[np.uint32]) -> NDArray[np.bool_]:
+    """Tell which hashes may be among a few, by their last 16 digits."""
+    marked = np.zeros(1 << 16, np.bool_)
+    marked[met & np.uint32(0xFFFF)] = True
+    found: NDArray[np.bool_] = marked[hashes & np.uint32(0xFFFF)]
+    return found
 
 
 def column_keys(columns: Sequence[Any]) -> ColumnKeys:
@@ -168,7 +183,7 @@ def _text_words(column: pa.Array, offset_type: type[np.signedinteger]) -> list[W
     """
     _, offset_buffer, data_buffer = column.buffers()
     offsets = np.frombuffer(offset_buffer, offset_type)
-    offsets = offsets[column.offset : column.offset + len(column) + 1].astype(np.int64)
+    offsets = offsets[column.offset : column.offset + len(column) + 1]
     lengths = np.diff(offsets)
     shortest, longest = int(lengths.min(initial=_LONGEST)), int(lengths.max(initial=0))
     if longest > _LONGEST:
@@ -177,20 +192,28 @@ def _text_words(column: pa.Array, offset_type: type[np.signedinteger]) -> list[W
     if not longest:
         return [lengths.astype(np.uint64)]
     held = np.frombuffer(data_buffer, np.uint8)[offsets[0] : offsets[-1]]
+    if shortest == longest >= _BYTES:
+        return [_evenly(held, longest, at) for at in range(0, longest, _BYTES)]
     data = np.empty(held.size + _LONGEST, np.uint8)
     data[: held.size], data[held.size :] = held, 0
-    starts = offsets[:-1] - offsets[0]
-    if shortest == longest:
-        return [_evenly(data, len(column), longest, at) for at in range(0, longest, 8)]
-    words = [_unevenly(data, starts, lengths, at) for at in range(0, longest, 8)]
+    starts, lengths = (
+        offsets[:-1].astype(np.int64) - offsets[0],
+        lengths.astype(np.int64),
+    )
+    words = [_unevenly(data, starts, lengths, at) for at in range(0, longest, _BYTES)]
     return [*words, lengths.astype(np.uint64)]
 
 
-def _evenly(data: NDArray[np.uint8], count: int, length: int, at: int) -> Words:
-    """Return the words that begin `at` bytes into texts of one length."""
-    words = np.ndarray((count,), ">u8", data.data, offset=at, strides=(length,))
-    spare = np.uint64(8 * max(at + 8 - length, 0))
-    return words.astype(np.uint64) >> spare << spare
+def _evenly(data: NDArray[np.uint8], length: int, at: int) -> Words:
+    """Return the words that begin `at` bytes into texts of one length, 8 or more.
+
+    Where a text ends within the word, its last 8 bytes are read and moved up.
+    """
+    begin = min(at, length - _BYTES)
+    words = np.ndarray(
+        (data.size // length,), ">u8", data.data, offset=begin, strides=(length,)
+    )
+    return words.astype(np.uint64) << np.uint64(8 * (at - begin))
 
 
 def _unevenly(
