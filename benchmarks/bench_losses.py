@@ -58,12 +58,12 @@ def peer_mixed() -> Action:
 
 
 def plrvs() -> PLRVs:
-    """Return the loss variables of a Gaussian composition on a grid of 1e-3."""
+    """Return the loss variables of N(1, 1) on the grid that the peers use, 1e-4."""
     from scipy.special import ndtr  # noqa: PLC0415 loaded where it is used
 
-    edges = np.arange(-6000, 6001) * 1e-3
+    edges = np.arange(-60000, 60001) * 1e-4
     y, x = np.diff(ndtr(edges - 0.5)), np.diff(ndtr(edges + 0.5))
-    return PLRVs(-6000, y, float(ndtr(-5.5)), -6000, x, float(ndtr(-5.5)), True)
+    return PLRVs(-60000, y, float(ndtr(-5.5)), -60000, x, float(ndtr(-5.5)), True)
 
 
 def ours_beta(alpha: "float | np.ndarray") -> Action:

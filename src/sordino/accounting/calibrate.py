@@ -55,9 +55,10 @@ def calibrate(
 def _searched(search: "_Search", place: float, relative: float) -> float:
     """Return the scale: rough, then bracketed, then confirmed."""
     with _coarser(_ROUGH):
-        near = search.neighbourhood(place)
+        near = search.neighbourhood(place, 1e-3)
     if relative >= _LENIENT:
         with _coarser(_MEDIUM):
+            near = search.neighbourhood(near, relative / 8)
             scale = search.least(near, relative)
         if search.admitted(scale):
             return scale
@@ -84,6 +85,7 @@ class _Search:
         self.loss_at = loss_at
         self.target = target
         self.tick = tick
+        self.slope = -1.0
         self.seen: dict[tuple[float, float], bool] = {}
 
     def loss(self, scale: float) -> Loss:
@@ -108,18 +110,18 @@ class _Search:
         low, high = self.bracket(near, relative / 2)
         return least(self.admitted, math.exp(low), math.exp(high), relative)
 
-    def neighbourhood(self, place: float) -> float:
+    def neighbourhood(self, place: float, close: float) -> float:
         """Return the logarithm of a scale near the edge, by secants where possible."""
         match self.target:
             case Advantage() | ErrorRates() as risk:
-                slope, value = -1.0, risk.excess(self.loss(math.exp(place)))
+                value = risk.excess(self.loss(math.exp(place)))
                 for _ in range(_ROUNDS):
-                    step = min(max(-value / slope, -4.0), 4.0)
+                    step = min(max(-value / self.slope, -4.0), 4.0)
                     place, before = place + step, value
-                    if abs(step) < 1e-4 or abs(place) > _FURTHEST:
+                    if abs(step) < close or abs(place) > _FURTHEST:
                         break
                     value = risk.excess(self.loss(math.exp(place)))
-                    slope = min((value - before) / step, -0.05)
+                    self.slope = min((value - before) / step, -0.05)
         return place
 
     def bracket(self, near: float, width: float) -> tuple[float, float]:

@@ -4,7 +4,7 @@ The masses are tilted by exp(theta loss) first, so that the losses of interest l
 the bulk and keep their digits however small the tail. Three errors are bounded:
 
 - what lies outside the window: below, it wraps to larger losses, which only adds;
-  above, it is at most the Chernoff bound at the window's end, and is charged at infinity;
+  above, it is at most the Chernoff bound at the window's end, charged at infinity;
 - rounding of a transform of n points: each output is a sum of inputs along paths of
   log2(n) stages, each with a relative error of a few units, so it is off by at most
   gamma times the sum of the inputs, gamma = 8 units log2(2n);

@@ -10,7 +10,7 @@ import numpy as np
 from sordino.losses.law import Law
 from sordino.losses.points import ELEMENTARY, Floats
 
-_COARSE = 4096
+_COARSE = 1024
 
 
 @final

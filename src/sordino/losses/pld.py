@@ -46,7 +46,7 @@ _PRECISION = 6e-7
 
 _FINEST = 1 << 15
 _LARGEST = 1 << 20
-_WIDEST = 1 << 18
+_WIDEST = 1 << 17
 _HUGE = 300.0
 _NARROWEST = 1e-6
 _REACH = 26.0

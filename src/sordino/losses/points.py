@@ -59,8 +59,9 @@ def read(
         values, shape = flat.ravel(), flat.shape
     else:
         values, shape = np.array([_scalar(name, given, towards)]), None
-    inside = (values >= least) & (values <= most)
-    if not inside.all():
+    # a NaN is the minimum of an array that holds one, and is not within anything
+    if values.size and not (values.min() >= least and values.max() <= most):
+        inside = (values >= least) & (values <= most)
         worst = float(values[~inside][0])
         limits = f"must lie between {least:g} and {most:g}"
         raise InvalidParameter(name, worst, limits, f"Remove NaN, clip {name}.")
@@ -75,7 +76,7 @@ def _array(name: str, given: Any) -> Floats:
         raise InvalidParameter(name, given, "is ragged", "Use one shape.") from error
     if array.size and array.dtype.kind not in "iuf":
         raise InvalidParameter(name, given, "must hold real numbers", "Use floats.")
-    return array.astype(np.float64)
+    return array.astype(np.float64, copy=False)
 
 
 def _scalar(name: str, given: Any, towards: Literal[1, -1]) -> float:

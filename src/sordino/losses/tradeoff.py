@@ -41,8 +41,6 @@ if TYPE_CHECKING:
 _SLACK = 1e-9
 """Rounding allowed in the total of a pmf."""
 
-_BUCKETS = 1 << 16
-
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -114,12 +112,6 @@ class PLRVs:
         below[start + len(below_y) :] = below_y[-1] if len(below_y) else 0.0
         return np.minimum(above, 1.0), np.minimum(below, 1 - self.infinity_mass_Y)
 
-    @cached_property
-    def buckets(self) -> np.ndarray:
-        """Return for equal slices of [0, 1] the corner at or before their beginning."""
-        starts = np.arange(_BUCKETS + 1) / _BUCKETS
-        return np.searchsorted(self.vertices[0], starts, side="right") - 1
-
 
 def get_beta(plrvs: PLRVs, alpha: Any) -> Answer:
     """Return the least false negative rate of any attack at false positive rate alpha.
@@ -130,8 +122,7 @@ def get_beta(plrvs: PLRVs, alpha: Any) -> Answer:
     """
     asked = points.read(1, most=1.0, alpha=alpha)
     corners, betas = plrvs.vertices
-    found = np.interp(asked.values, corners, betas)
-    return asked.answer(np.minimum(found, 1 - asked.values))
+    return asked.answer(np.interp(asked.values, corners, betas))
 
 
 @final
@@ -220,7 +211,6 @@ def _lower_hull(alpha: Floats, beta: Floats) -> tuple[Floats, Floats]:
     while len(alpha) > 2:
         run, rise = np.diff(alpha), np.diff(beta)
         above = rise[:-1] * run[1:] >= rise[1:] * run[:-1]
-        # of neighbours that both seem removable, rounding may decide: keep every other
         if not above.any():
             break
         kept = np.concatenate(([True], ~above, [True]))

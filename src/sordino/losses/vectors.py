@@ -58,7 +58,7 @@ def discrete_gaussian_vector(d_in: Sensitivity, variance: Any) -> Loss:
 
 
 def _worst(d_in: Sensitivity) -> tuple[int, Exact | float, Exact | float]:
-    """Return how many numbers change most, by how much, and what is left for one more."""
+    """Return how many numbers change most, by how much, and the rest for one more."""
     if isinstance(d_in.linf, float) or d_in.linf == 0:
         return 0, d_in.linf, d_in.l1
     if isinstance(d_in.l1, float):
