@@ -122,6 +122,23 @@ def test_a_thousand_million_releases_are_bounded() -> None:
     assert (GaussianDP("1e-6") * 10**9).guarantees.mu == GaussianDP("sqrt(0.001)").mu
 
 
+def test_huge_losses_stay_bounds() -> None:
+    """Where exp(epsilon) overflows a double, the bound holds and stays close."""
+    both = GaussianDP(60) + PureDP("0.001")
+    alone = GaussianDP(60).epsilon_at(1e-6)
+    assert alone <= both.epsilon_at(1e-6) < alone + 0.01
+    assert (GaussianDP(1).subsampled("0.5") * 10**9).epsilon_at(1e-6) == math.inf
+
+
+def test_adding_one_by_one_is_no_slower_than_it_need_be() -> None:
+    """A thousand unlike losses, added in a loop, are the same as composed at once."""
+    unlike = [LaplaceLoss(Fraction(1, 1000 + i)) for i in range(1000)]
+    one_by_one: Loss = PureDP(0)
+    for loss in unlike:
+        one_by_one += loss
+    assert one_by_one == compose(unlike)
+
+
 def test_tiny_deltas_keep_their_digits() -> None:
     """At epsilon where delta is 1e-30 a tilted sum agrees with a closed form."""
     both = GaussianDP(3) + LaplaceLoss("1e-9")

@@ -80,7 +80,7 @@ MAKERS: dict[str, Callable[[Params], tuple[Loss, float | None]]] = {
     ),
     "poisson_subsampled_gaussian_composed": lambda p: (
         _gaussian(p).subsampled(str(p["q"])) * p["k"],
-        5e-5,
+        ATOMS,
     ),
     "laplace_gaussian_heterogeneous": lambda p: (
         LaplaceLoss(1 / _exact(p["laplace_scale"])) * p["laplace_k"]

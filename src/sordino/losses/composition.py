@@ -10,7 +10,7 @@ remains is kept as parts, and its curve is computed when it is first asked for.
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -38,7 +38,13 @@ Counts: TypeAlias = dict[Loss, int]
 class Composition(TabledLoss):
     """Losses of independent releases and how often each occurs, in any order."""
 
-    parts: tuple[tuple[Loss, int], ...]
+    counts: Counts
+    """Never changed once it is here."""
+
+    @property
+    def parts(self) -> tuple[tuple[Loss, int], ...]:
+        """Return the losses and how often each occurs."""
+        return tuple(self.counts.items())
 
     @cached_property
     def guarantees(self) -> Guarantees:
@@ -99,7 +105,7 @@ class Composition(TabledLoss):
 
     def __eq__(self, other: object) -> bool:
         """Compare as a collection of parts."""
-        return isinstance(other, Composition) and dict(self.parts) == dict(other.parts)
+        return isinstance(other, Composition) and self.counts == other.counts
 
     def __hash__(self) -> int:
         """Agree with equality."""
@@ -114,25 +120,22 @@ class Composition(TabledLoss):
 
 def composed(losses: Iterable[Loss]) -> Loss:
     """Return the loss of all releases together, folded where a closed form exists."""
-    counts: Counts = {}
-    for loss in losses:
-        counts[loss] = counts.get(loss, 0) + 1
-    return _folded(counts)
+    return _folded([(loss, 1) for loss in losses])
 
 
 def repeated(loss: Loss, times: int) -> Loss:
     """Return the loss of several releases of the same loss."""
-    return _folded({loss: times})
+    return _folded([(loss, times)])
 
 
-def _folded(counts: Counts) -> Loss:
+def _folded(given: Sequence[tuple[Loss, int]]) -> Loss:
     """Fold the closed families and set the reserves apart."""
-    given = {loss: n for loss, n in counts.items() if n and loss.guarantees != NOTHING}
-    if len(given) == 1 and 1 in given.values():
-        return next(iter(given))
+    costly = [(loss, times) for loss, times in given if times and _costs(loss)]
+    if len(costly) == 1 and costly[0][1] == 1:
+        return costly[0][0]
     parts: Counts = {}
     reserves: dict[Fraction, int] = {}
-    for loss, times in given.items():
+    for loss, times in costly:
         _spread(loss, times, parts, reserves)
     families: dict[type[Loss], Counts] = {}
     for part in [part for part in parts if type(part) in _FOLDS]:
@@ -141,6 +144,11 @@ def _folded(counts: Counts) -> Loss:
         parts[_FOLDS[family](group)] = 1
     base = _joined(parts)
     return ReservedLoss(base, tuple(reserves.items())) if reserves else base
+
+
+def _costs(loss: Loss) -> bool:
+    """Say whether a loss reveals anything; what was put together does."""
+    return isinstance(loss, (Composition, ReservedLoss)) or loss.guarantees != NOTHING
 
 
 def _spread(
@@ -152,8 +160,11 @@ def _spread(
     delta-approximate zCDP is so by definition.
     """
     match loss:
+        case Composition() if times == 1 and not parts:
+            # a copy does not hash the parts again
+            parts.update(loss.counts)
         case Composition():
-            for part, count in loss.parts:
+            for part, count in loss.counts.items():
                 parts[part] = parts.get(part, 0) + count * times
         case ReservedLoss():
             _spread(loss.base, times, parts, reserves)
@@ -162,7 +173,7 @@ def _spread(
         case ApproxDP() | ApproxZCDP() if loss.delta > 0:
             reserves[loss.delta] = reserves.get(loss.delta, 0) + times
             _spread(loss.without_reserve(), times, parts, reserves)
-        case _ if loss.guarantees != NOTHING:
+        case _ if _costs(loss):
             parts[loss] = parts.get(loss, 0) + times
 
 
@@ -171,7 +182,7 @@ def _joined(parts: Counts) -> Loss:
     if not parts:
         return PureDP(0)
     ((first, times), *rest) = parts.items()
-    return first if times == 1 and not rest else Composition(tuple(parts.items()))
+    return first if times == 1 and not rest else Composition(parts)
 
 
 def _fold_gaussian(group: dict[Any, int]) -> Loss:

@@ -48,6 +48,7 @@ _FINEST = 1 << 15
 _LARGEST = 1 << 20
 _WIDEST = 1 << 17
 _HUGE = 300.0
+_FARTHEST = 5000.0
 _NARROWEST = 1e-6
 _REACH = 26.0
 
@@ -256,7 +257,10 @@ def tail_profile(masses: Floats, start: int, step: float, infinity: float) -> Pr
     it is summed from the far end in positive terms: no digits cancel.
     """
     first = max(0, -start)
-    kept = masses[first:]
+    reach = max(math.floor(_FARTHEST / step) - start, first)
+    # beyond any use, and beyond exp in long floats, a loss counts as infinite
+    infinity += float(masses[reach:].sum())
+    kept = masses[first:reach]
     losses: Floats = (start + first + np.arange(len(kept), dtype=np.float64)) * step
     if not len(kept):
         return Profile(np.zeros(1), np.array([min(infinity, 1.0)]))

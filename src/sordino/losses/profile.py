@@ -47,7 +47,8 @@ class Profile:
         if len(self.epsilon) == 1 or (begin == first and first == self.delta[0]):
             return Profile(self.epsilon, np.minimum(self.delta, 1.0))
         with np.errstate(over="ignore"):
-            slope = (self.delta[1:] - begin) / np.expm1(self.epsilon[1:])
+            wide = np.expm1(self.epsilon[1:].astype(np.longdouble))
+            slope = (self.delta[1:] - begin) / wide
         touch = 1 + int(slope.argmin())
         if self.delta[touch] >= begin:
             return Profile(np.zeros(1), np.array([begin]))
@@ -104,7 +105,7 @@ class Profile:
         if len(self.delta) == 1:
             return np.where(within > 0, 0.0, np.inf)
         high, low = self.delta[safe - 1], self.delta[safe]
-        share = np.clip((high - delta) / np.maximum(high - low, 1e-320), 0.0, 1.0)
+        share = np.clip((high - delta) / np.maximum(high - low, 1e-300), 0.0, 1.0)
         left, end = self.epsilon[safe - 1], self.epsilon[safe]
         with np.errstate(over="ignore"):
             inner = left + np.log1p(share * np.expm1(end - left))
