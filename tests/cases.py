@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import sordino as sd
 from sordino.mechanisms.base import AbstractMechanism
+from sordino.mechanisms.thresholded import AbstractThresholdMechanism
 
 MECHANISMS: Final[dict[str, Callable[[Any], AbstractMechanism]]] = {
     "Laplace": lambda scale: sd.Laplace(scale),
@@ -17,3 +18,26 @@ MECHANISMS: Final[dict[str, Callable[[Any], AbstractMechanism]]] = {
     "DiscreteGaussian i16": lambda scale: sd.DiscreteGaussian(scale=scale, dtype="i16"),
 }
 """Every mechanism that adds noise to numbers, by its scale."""
+
+THRESHOLDS: Final[dict[str, Callable[[Any, Any], AbstractThresholdMechanism]]] = {
+    "LaplaceThreshold": lambda scale, level: sd.LaplaceThreshold(scale, level),
+    "LaplaceThreshold f32": lambda scale, level: sd.LaplaceThreshold(
+        scale, level, dtype="f32"
+    ),
+    "LaplaceThreshold i32": lambda scale, level: sd.LaplaceThreshold(
+        scale, level, dtype="i32"
+    ),
+    "LaplaceThreshold grid": lambda scale, level: sd.LaplaceThreshold(
+        scale, level, granularity=-2
+    ),
+    "GaussianThreshold": lambda scale, level: sd.GaussianThreshold(
+        scale=scale, threshold=level
+    ),
+    "GaussianThreshold i64": lambda scale, level: sd.GaussianThreshold(
+        scale=scale, threshold=level, dtype="i64"
+    ),
+    "GaussianThreshold grid": lambda scale, level: sd.GaussianThreshold(
+        scale=scale, threshold=level, granularity=-2
+    ),
+}
+"""Every mechanism that releases maps above a threshold, by its scale and threshold."""

@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
     from sordino.mechanisms.discrete_gaussian import DiscreteGaussian
     from sordino.mechanisms.gaussian import Gaussian
+    from sordino.mechanisms.gaussian_threshold import GaussianThreshold
     from sordino.mechanisms.geometric import Geometric
     from sordino.mechanisms.laplace import Laplace
+    from sordino.mechanisms.laplace_threshold import LaplaceThreshold
     from sordino.sensitivity import Sensitivity
 
 __all__ = [
@@ -26,8 +28,10 @@ __all__ = [
     "DiscreteGaussian",
     "Gaussian",
     "GaussianDP",
+    "GaussianThreshold",
     "Geometric",
     "Laplace",
+    "LaplaceThreshold",
     "PureDP",
     "Sensitivity",
     "errors",
@@ -37,8 +41,10 @@ _HOMES = {
     "losses.closed": ("PureDP", "ApproxDP", "ZCDP", "ApproxZCDP", "GaussianDP"),
     "mechanisms.discrete_gaussian": ("DiscreteGaussian",),
     "mechanisms.gaussian": ("Gaussian",),
+    "mechanisms.gaussian_threshold": ("GaussianThreshold",),
     "mechanisms.geometric": ("Geometric",),
     "mechanisms.laplace": ("Laplace",),
+    "mechanisms.laplace_threshold": ("LaplaceThreshold",),
     "sensitivity": ("Sensitivity",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sordino as sd
-from sordino.mechanisms.base import AbstractMechanism
+from sordino.mechanisms.base import AbstractAdditiveMechanism, AbstractMechanism
 from tests.cases import MECHANISMS
 
 mechanisms = pytest.mark.parametrize("build", MECHANISMS.values(), ids=list(MECHANISMS))
@@ -34,7 +34,7 @@ def test_every_mechanism_is_a_case() -> None:
         name
         for name in sd.__all__
         if inspect.isclass(getattr(sd, name))
-        and issubclass(getattr(sd, name), AbstractMechanism)
+        and issubclass(getattr(sd, name), AbstractAdditiveMechanism)
     }
     assert public <= {type(build(1)).__name__ for build in MECHANISMS.values()}
 

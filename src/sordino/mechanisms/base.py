@@ -16,6 +16,7 @@ from sordino.losses.base import Loss
 from sordino.mechanisms.carrier import AbstractCarrier, FloatCarrier, IntegerCarrier
 from sordino.mechanisms.containers import is_number, opened
 from sordino.mechanisms.domain import (
+    Domain,
     Metric,
     NumberDomain,
     float_domain,
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _PRECISION = 128
-_COARSEST_GRID = 970
-_FINEST_GRID = -1074
+COARSEST_GRID = 970
+FINEST_GRID = -1074
 
 
 class AbstractMechanism(ABC):
@@ -43,7 +44,7 @@ class AbstractMechanism(ABC):
 
     @property
     @abstractmethod
-    def input_domain(self) -> NumberDomain:
+    def input_domain(self) -> Domain:
         """Return what the mechanism takes."""
 
     @property
@@ -60,11 +61,6 @@ class AbstractMechanism(ABC):
     @abstractmethod
     def noise(self) -> AbstractNoise:
         """Return the noise that is added."""
-
-    @property
-    @abstractmethod
-    def carrier(self) -> AbstractCarrier:
-        """Return what adds the noise to values."""
 
     @property
     @abstractmethod
@@ -99,12 +95,9 @@ class AbstractMechanism(ABC):
         )
         return f"{type(self).__name__}({', '.join(shown)})"
 
+    @abstractmethod
     def __call__(self, value: Any) -> Any:
-        """Return the value with noise: the answer has the type of the question."""
-        if is_number(value):
-            return self.carrier.one(value, Bits())
-        values, close = opened(value)
-        return close(self.carrier.many(values, Bits()))
+        """Return a noisy answer of the type of the question."""
 
     def check(self, d_in: Any, d_out: Any) -> bool:
         """Tell whether outputs of inputs at distance d_in are within the loss d_out.
@@ -136,7 +129,23 @@ class AbstractMechanism(ABC):
         return math.floor(x) if self.input_domain.is_integer else float(x)
 
 
-class AbstractFloatMechanism(AbstractMechanism):
+class AbstractAdditiveMechanism(AbstractMechanism):
+    """A mechanism that adds noise to each number it is given."""
+
+    @property
+    @abstractmethod
+    def carrier(self) -> AbstractCarrier:
+        """Return what adds the noise to values."""
+
+    def __call__(self, value: Any) -> Any:
+        """Return the value with noise: the answer has the type of the question."""
+        if is_number(value):
+            return self.carrier.one(value, Bits())
+        values, close = opened(value)
+        return close(self.carrier.many(values, Bits()))
+
+
+class AbstractFloatMechanism(AbstractAdditiveMechanism):
     """A mechanism for floats, on the reals or on a grid 2**granularity."""
 
     dtype: str
@@ -159,7 +168,7 @@ class AbstractFloatMechanism(AbstractMechanism):
         return self.noise.law(self.granularity)
 
 
-class AbstractIntegerMechanism(AbstractMechanism):
+class AbstractIntegerMechanism(AbstractAdditiveMechanism):
     """A mechanism for integers; sums saturate at the ends of the dtype."""
 
     dtype: str
@@ -189,7 +198,7 @@ def set_float_fields(
     """Check and set the fields of a frozen mechanism for floats."""
     if granularity is not None:
         granularity = _validate.integer(
-            granularity=granularity, least=_FINEST_GRID, most=_COARSEST_GRID
+            granularity=granularity, least=FINEST_GRID, most=COARSEST_GRID
         )
     fields = {"dtype": float_domain(dtype).dtype, "granularity": granularity}
     vars(mechanism).update(parameter, **fields)

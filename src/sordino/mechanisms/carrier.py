@@ -2,8 +2,8 @@
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import Any, final
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from sordino.errors import InvalidData
 from sordino.mechanisms.containers import exact_float
 from sordino.mechanisms.domain import NumberDomain
 from sordino.sampling.bits import Source
-from sordino.sampling.sampler import AbstractSampler
+from sordino.sampling.sampler import AbstractSampler, Threshold
 
 _SIGN = np.uint64(1 << 63)
 _ON_EVERY_GRID = 2.0**52
@@ -33,6 +33,23 @@ class AbstractCarrier(ABC):
     @abstractmethod
     def many(self, values: NDArray[Any], bits: Source) -> NDArray[Any]:
         """Return a flat array with noise, in the dtype of the domain."""
+
+    @abstractmethod
+    def passing(
+        self, values: NDArray[Any], threshold: Threshold, bits: Source
+    ) -> "Passing":
+        """Return the rows whose exact sums reach the threshold, with their answers.
+
+        A row of value 0 has nothing to count: it gets no noise and never passes.
+        """
+
+
+@final
+class Passing(NamedTuple):
+    """The rows that reached a threshold, ascending, and their answers."""
+
+    rows: NDArray[np.intp]
+    answers: NDArray[Any]
 
 
 @final
@@ -58,7 +75,23 @@ class IntegerCarrier(AbstractCarrier):
 
     def many(self, values: NDArray[Any], bits: Source) -> NDArray[Any]:
         """Return integers with noise."""
-        sums: NDArray[Any] = self.sampler.add(self._signed(values), bits)
+        return self._saturated(self.sampler.add(self._signed(values), bits))
+
+    def passing(
+        self, values: NDArray[Any], threshold: Threshold, bits: Source
+    ) -> Passing:
+        """Return the integers that pass; sums saturate after the comparison."""
+        signed = self._signed(values)
+        rows = _present(values)
+        present = signed if rows is None else signed[rows]
+        if self.domain.dtype == "u64":
+            threshold = replace(threshold, level=threshold.level - (1 << 63))
+        compared = self.sampler.compare(present, threshold, bits)
+        kept = np.flatnonzero(compared.reached)
+        return Passing(_rows(rows, kept), self._saturated(compared.sums[kept]))
+
+    def _saturated(self, sums: NDArray[np.int64]) -> NDArray[Any]:
+        """Return sums in the dtype, the ends standing for what lies beyond."""
         if self.domain.dtype == "u64":
             return sums.view(np.uint64) ^ _SIGN
         if self.domain.dtype != "i64":
@@ -116,20 +149,55 @@ class FloatCarrier(AbstractCarrier):
 
     def many(self, values: NDArray[Any], bits: Source) -> NDArray[Any]:
         """Return numbers with noise."""
-        known = _as_floats(values)
-        if not np.isfinite(known).all():
-            raise _not_finite()
+        known = _finite(values)
         if self.grid is not None:
             known = _on_grid(known, self.grid)
         return self.sampler.add(known, bits)
 
+    def passing(
+        self, values: NDArray[Any], threshold: Threshold, bits: Source
+    ) -> Passing:
+        """Return the numbers that pass; sums are rounded after the comparison."""
+        known = _finite(values)
+        rows = _present(known)
+        present = known if rows is None else known[rows]
+        if self.grid is not None:
+            present = _on_grid(present, self.grid)
+        compared = self.sampler.compare(present, threshold, bits)
+        kept = np.flatnonzero(compared.reached)
+        return Passing(_rows(rows, kept), compared.sums[kept])
+
+
+def _present(values: NDArray[Any]) -> NDArray[np.intp] | None:
+    """Return the rows that are not 0, None for all of them."""
+    return None if values.all() else np.flatnonzero(values)
+
+
+def _rows(present: NDArray[np.intp] | None, kept: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return the rows of what is kept of the present ones."""
+    return kept if present is None else present[kept]
+
 
 def _on_grid(values: NDArray[np.float64], grid: int) -> NDArray[np.float64]:
-    """Round to multiples of 2**grid, ties to even."""
+    """Round to multiples of 2**grid, ties upwards.
+
+    For any two values at distance d the answers lie at most ceil(d / 2**grid) steps
+    apart: rounding that treats every step alike moves both ends of a whole number of
+    steps by the same amount. Ties to even would not.
+    """
     with np.errstate(over="ignore"):
         steps = np.ldexp(values, -grid)
-        rounded = np.ldexp(np.rint(steps), grid)
+        whole = np.floor(steps)
+        rounded = np.ldexp(whole + (steps - whole >= 0.5), grid)
     return np.where(np.abs(steps) < _ON_EVERY_GRID, rounded, values)
+
+
+def _finite(values: NDArray[Any]) -> NDArray[np.float64]:
+    """Return numbers as the doubles they equal, none of them NaN or infinite."""
+    known = _as_floats(values)
+    if not np.isfinite(known).all():
+        raise _not_finite()
+    return known
 
 
 def _as_floats(values: NDArray[Any]) -> NDArray[np.float64]:

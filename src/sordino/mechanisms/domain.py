@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, Literal, final
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, final
 
 import numpy as np
 
@@ -61,6 +61,28 @@ class NumberDomain:
         """Return the ends of an integer dtype."""
         info = np.iinfo(self.numpy)
         return int(info.min), int(info.max)
+
+
+@final
+@dataclass(frozen=True)
+class MapDomain:
+    """Maps from keys of one kind to numbers of one dtype; 0 counts as absent."""
+
+    values: NumberDomain
+
+    @property
+    def arrow(self) -> "pa.DataType":
+        """Return the Arrow type of the values."""
+        return self.values.arrow
+
+    @property
+    def is_integer(self) -> bool:
+        """Tell whether the values are integers."""
+        return self.values.is_integer
+
+
+Domain: TypeAlias = NumberDomain | MapDomain
+"""What a mechanism takes."""
 
 
 def float_domain(dtype: str) -> NumberDomain:

@@ -15,6 +15,7 @@ from sordino.sampling.gaussian import GaussianFamily
 from sordino.sampling.integers import Unchanged, integer_sampler
 from sordino.sampling.laplace import LaplaceFamily
 from sordino.sampling.sampler import AbstractSampler
+from sordino.sampling.tails import Tail
 
 
 class AbstractNoise(ABC):
@@ -39,6 +40,10 @@ class AbstractNoise(ABC):
     @abstractmethod
     def law(self, grid: int | None) -> AbstractLaw:
         """Return the law on the reals, or on the multiples of 2**grid."""
+
+    @abstractmethod
+    def tail(self, level: Fraction) -> Tail | None:
+        """Return how the noise goes on beyond a level > 0, None if it never does."""
 
 
 @final
@@ -67,6 +72,11 @@ class LaplaceNoise(AbstractNoise):
             return ContinuousLaplace(self.scale)
         return DiscreteLaplace(self.scale, Fraction(2) ** grid)
 
+    def tail(self, level: Fraction) -> Tail | None:
+        """Return an exponential tail, the same beyond every level."""
+        del level
+        return Tail(Fraction(1) / self.scale, None)
+
 
 @final
 @dataclass(frozen=True)
@@ -94,6 +104,10 @@ class GaussianNoise(AbstractNoise):
             return ContinuousGaussian(self.variance)
         return DiscreteGaussian(self.variance, Fraction(2) ** grid)
 
+    def tail(self, level: Fraction) -> Tail | None:
+        """Return exp(-(level + x)**2 / (2 variance)) as a function of x."""
+        return Tail(level / self.variance, self.variance)
+
 
 @final
 @dataclass(frozen=True)
@@ -118,3 +132,8 @@ class NoNoise(AbstractNoise):
         """Return a point mass at zero."""
         del grid
         return PointMass()
+
+    def tail(self, level: Fraction) -> Tail | None:
+        """Return nothing: no level is reached."""
+        del level
+        return None

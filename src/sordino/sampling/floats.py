@@ -9,17 +9,25 @@ float. Sums beyond the largest float give the largest float.
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import Final, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sordino.numbers import floor_log2
+from sordino.numbers import down, floor_log2, up
 from sordino.sampling.bits import Source
-from sordino.sampling.blocks import BLOCKS_LOG2, SLICE, BlockTable, Point, block_table
+from sordino.sampling.blocks import (
+    BLOCKS_LOG2,
+    SLICE,
+    BlockTable,
+    Draws,
+    Point,
+    block_table,
+)
 from sordino.sampling.certified import Uniform
-from sordino.sampling.sampler import AbstractSampler
+from sordino.sampling.sampler import AbstractSampler, Compared, Threshold
 from sordino.sampling.shape import AbstractFamily, AbstractShape
 
 Doubles = TypeVar("Doubles", float, NDArray[np.float64])
@@ -61,6 +69,18 @@ class FloatFormat:
         except OverflowError:
             magnitude = self.largest
         return magnitude if count >= 0 else -magnitude
+
+    def rounded(self, value: Fraction) -> float:
+        """Return the nearest float to a rational, ties to even, saturating at the ends.
+
+        >>> F32.rounded(Fraction(1, 10)), F64.rounded(Fraction(1, 10))
+        (0.10000000149011612, 0.1)
+        """
+        # Beyond two guard digits only whether anything is left matters: a sticky digit.
+        size = value.numerator.bit_length() - value.denominator.bit_length()
+        unit = max(size - self.precision - 3, self.least - 3)
+        count, rest = divmod(value / Fraction(2) ** unit, 1)
+        return self.nearest(2 * int(count) + bool(rest), unit - 1)
 
     def narrowed(
         self, low: NDArray[np.float64], high: NDArray[np.float64]
@@ -120,6 +140,28 @@ class FloatSampler(AbstractSampler):
             self._add_chunk(values[part], bits, sums[part])
         return sums
 
+    def compare(
+        self, values: NDArray[np.float64], threshold: Threshold, bits: Source
+    ) -> Compared:
+        """Return the nearest floats, and which exact sums reach the threshold.
+
+        Rounding is monotone, so a rounded sum on one side of the rounded level has its
+        exact sum on that side of the level. Where the two meet, the lazily known draw
+        decides: as many of its digits are read as it takes.
+        """
+        sums = np.empty(values.shape, self.target.dtype)
+        reached = np.empty(values.shape, np.bool_)
+        level = self.target.rounded(threshold.level)
+        for begin in range(0, values.size, _CHUNK):
+            part = slice(begin, begin + _CHUNK)
+            known, near = values[part], sums[part]
+            draws = self._add_chunk(known, bits, near)
+            reached[part] = near > level if threshold.upward else near < level
+            for i in np.flatnonzero(near == level).tolist():
+                point = draws.exact.get(i) or self._point(draws, i, bits)
+                reached[begin + i] = self._reaches(float(known[i]), point, threshold)
+        return Compared(sums, reached)
+
     def add_to_one(self, value: float, bits: Source) -> float:
         """Return the float nearest to value + noise."""
         point = self.table.draw_one(bits)
@@ -133,8 +175,8 @@ class FloatSampler(AbstractSampler):
 
     def _add_chunk(
         self, values: NDArray[np.float64], bits: Source, sums: NDArray[np.floating]
-    ) -> None:
-        """Round one chunk where doubles suffice, the rest exactly."""
+    ) -> Draws:
+        """Round one chunk where doubles suffice, the rest exactly; return its draws."""
         draws = self.table.draw(values.size, bits)
         undecided = list(range(values.size)) if not self._is_safe else []
         for begin in range(0, values.size if self._is_safe else 0, SLICE):
@@ -144,11 +186,15 @@ class FloatSampler(AbstractSampler):
             )
             undecided += (open_ + begin).tolist()
         for i in {*undecided, *draws.exact}:
-            point = draws.exact.get(i) or Point(
-                int(draws.block[i]),
-                Uniform(bits, int(draws.place[i]), _WORD, self.table.depth),
-            )
+            point = draws.exact.get(i) or self._point(draws, i, bits)
             sums[i] = self._rounded(float(values[i]), point)
+            draws.exact[i] = point
+        return draws
+
+    def _point(self, draws: Draws, i: int, bits: Source) -> Point:
+        """Return a draw of a chunk as a point whose digits can be continued."""
+        place = Uniform(bits, int(draws.place[i]), _WORD, self.table.depth)
+        return Point(int(draws.block[i]), place)
 
     def _add_slice(
         self,
@@ -191,19 +237,37 @@ class FloatSampler(AbstractSampler):
 
     def _rounded(self, value: float, point: Point) -> float:
         """Draw digits until both ends of the sum round to one float."""
+        while True:
+            low, width, unit = self._bracket(value, point)
+            nearest = self.target.nearest(low, unit)
+            if not width or nearest == self.target.nearest(low + width, unit):
+                return nearest
+            point.place.extend()
+
+    def _reaches(self, value: float, point: Point, threshold: Threshold) -> bool:
+        """Draw digits until both ends of the sum lie on one side of the level."""
+        while True:
+            low, width, unit = self._bracket(value, point)
+            scaled = threshold.level / Fraction(2) ** unit
+            least, most = low - scaled, low + width - scaled
+            if least > 0 or (least == 0 and threshold.upward):
+                return threshold.upward
+            if most <= 0:
+                return not threshold.upward
+            point.place.extend()
+
+    def _bracket(self, value: float, point: Point) -> tuple[int, int, int]:
+        """Return low, width, unit: the sum lies in [low, low + width) * 2**unit.
+
+        A width of zero means that the sum is known.
+        """
         above, below = value.as_integer_ratio()
         place = point.place
-        while True:
-            # value = above / below and noise = low * 2**step, all in units of 2**unit.
-            step = self.exponent - place.known
-            unit = min(step, 1 - below.bit_length())
-            low = (point.block << place.known | place.prefix) << (step - unit)
-            low += above << (1 - below.bit_length() - unit)
-            nearest = self.target.nearest(low, unit)
-            width = 1 << (step - unit)
-            if place.complete or nearest == self.target.nearest(low + width, unit):
-                return nearest
-            place.extend()
+        step = self.exponent - place.known
+        unit = min(step, 1 - below.bit_length())
+        low = (point.block << place.known | place.prefix) << (step - unit)
+        low += above << (1 - below.bit_length() - unit)
+        return low, 0 if place.complete else 1 << (step - unit), unit
 
 
 @final
@@ -218,6 +282,15 @@ class Nearest(AbstractSampler):
         del bits
         bound = self.target.largest
         return np.clip(values, -bound, bound).astype(self.target.dtype)
+
+    def compare(
+        self, values: NDArray[np.float64], threshold: Threshold, bits: Source
+    ) -> Compared:
+        """Return the nearest floats, and which values themselves reach the level."""
+        level = threshold.level
+        if threshold.upward:
+            return Compared(self.add(values, bits), values >= up(level))
+        return Compared(self.add(values, bits), values <= down(level))
 
     def add_to_one(self, value: float, bits: Source) -> float:
         """Return the nearest float."""

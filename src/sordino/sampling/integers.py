@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sordino.numbers import floor_log2
 from sordino.sampling.bits import Source
 from sordino.sampling.blocks import BLOCKS_LOG2, SLICE, BlockTable, Point, block_table
-from sordino.sampling.sampler import AbstractSampler
+from sordino.sampling.sampler import AbstractSampler, Compared, Threshold
 from sordino.sampling.shape import AbstractFamily, AbstractShape
 
 _DEEPEST: Final = 50
@@ -51,6 +51,12 @@ class IntegerSampler(AbstractSampler):
             self._add_chunk(values[part], bits, sums[part])
         return sums
 
+    def compare(
+        self, values: NDArray[np.int64], threshold: Threshold, bits: Source
+    ) -> Compared:
+        """Return sums clamped to int64, which keeps their side of a level in int64."""
+        return _compared(self.add(values, bits), threshold)
+
     def add_to_one(self, value: int, bits: Source) -> int:
         """Return value + noise, the exact sum."""
         return value + _whole(self.table.draw_one(bits))
@@ -90,6 +96,12 @@ def _clamp(
     sums[(noise < 0) & (sums > values)] = _LEAST
 
 
+def _compared(sums: NDArray[np.int64], threshold: Threshold) -> Compared:
+    """Return the sums and which of them reach a whole level."""
+    level = int(threshold.level)
+    return Compared(sums, sums >= level if threshold.upward else sums <= level)
+
+
 def _clamped(exact_sum: int) -> int:
     """Return the nearest integer that int64 holds."""
     return max(_LEAST, min(_MOST, exact_sum))
@@ -111,6 +123,12 @@ class Unchanged(AbstractSampler):
         """Return a copy of the values."""
         del bits
         return values.copy()
+
+    def compare(
+        self, values: NDArray[np.int64], threshold: Threshold, bits: Source
+    ) -> Compared:
+        """Return a copy of the values, and which reach the threshold."""
+        return _compared(self.add(values, bits), threshold)
 
     def add_to_one(self, value: int, bits: Source) -> int:
         """Return the value."""

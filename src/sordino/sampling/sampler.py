@@ -1,11 +1,34 @@
 """Adding noise to canonical values: int64 to int64, or doubles to a float format."""
 
 from abc import ABC, abstractmethod
-from typing import Any
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, NamedTuple, final
 
+import numpy as np
 from numpy.typing import NDArray
 
 from sordino.sampling.bits import Source
+
+
+@final
+@dataclass(frozen=True)
+class Threshold:
+    """A level that exact sums are held against, from below or from above.
+
+    A sum reaches it when sum >= level, or for the mirror image when sum <= level.
+    """
+
+    level: Fraction
+    upward: bool
+
+
+@final
+class Compared(NamedTuple):
+    """Values with noise, and which of the exact sums reach a threshold."""
+
+    sums: NDArray[Any]
+    reached: NDArray[np.bool_]
 
 
 class AbstractSampler(ABC):
@@ -18,6 +41,16 @@ class AbstractSampler(ABC):
     @abstractmethod
     def add(self, values: NDArray[Any], bits: Source) -> NDArray[Any]:
         """Return a flat array of values with noise."""
+
+    @abstractmethod
+    def compare(
+        self, values: NDArray[Any], threshold: Threshold, bits: Source
+    ) -> Compared:
+        """Return a flat array of values with noise, and which reach a threshold.
+
+        For any value the decision is that of the exact sum, whatever the rounding or
+        saturation of the answer.
+        """
 
     @abstractmethod
     def add_to_one(self, value: Any, bits: Source) -> Any:

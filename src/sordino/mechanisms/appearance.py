@@ -1,0 +1,72 @@
+"""The chance that a key nobody else has appears in a thresholded release.
+
+One new key passes with chance p, the inclusive tail P[Z >= T - linf]; the chance that
+any of l0 of them does is 1 - (1 - p)**l0, computed in logarithms and rounded up by at
+most one step of a double.
+"""
+
+import math
+from fractions import Fraction
+from functools import lru_cache
+
+from flint import arb, ctx
+
+from sordino.distributions.base import AbstractLaw
+from sordino.numbers import Exact, ball, fraction
+
+_PRECISION = 96
+_FINE = 256
+
+
+@lru_cache(maxsize=1024)
+def any_passes(law: AbstractLaw, gap: Fraction, keys: int) -> Fraction:
+    """Return 1 - (1 - P[Z >= gap])**keys as the double above, or the one after it."""
+    precision = _PRECISION
+    while True:
+        with ctx.workprec(precision):
+            above = _double_above(_any(law, gap, keys))
+        if above is not None:
+            return Fraction(above)
+        precision *= 2
+
+
+def _double_above(chance: arb) -> float | None:
+    """Return a double in (0, 1] above a chance and at most one step too far up.
+
+    None asks for more precision. A chance of an unbounded law is never 0.
+    """
+    near = float(chance.mid())
+    for point in (near, math.nextafter(near, math.inf)):
+        if arb(point) >= chance:
+            below = math.nextafter(math.nextafter(point, 0.0), 0.0)
+            return min(point, 1.0) if below == 0 or arb(below) < chance else None
+    return None
+
+
+def _any(law: AbstractLaw, gap: Fraction, keys: int) -> arb:
+    """Enclose the chance, from whichever of p and 1 - p is small."""
+    if gap <= 0:
+        return 1 - law.above(-gap) ** keys
+    chance = -(keys * (-law.at_least(gap)).log1p()).expm1()
+    return chance if chance.is_finite() else arb(1)
+
+
+def each_passes(delta: Fraction, keys: int) -> Fraction:
+    """Return the greatest p whose 1 - (1 - p)**keys is at most delta, rounded down.
+
+    >>> float(each_passes(Fraction(3, 4), 2))
+    0.5
+    """
+    with ctx.workprec(_FINE):
+        stays = (-ball(delta)).log1p() / keys
+        return fraction((-stays.expm1()).lower()) if delta < 1 else Fraction(1)
+
+
+def rational(value: Exact | float) -> Fraction:
+    """Return a rational not below a finite number, above it by one part in 2**250."""
+    if isinstance(value, float):
+        return Fraction(value)
+    if isinstance(value, Fraction):
+        return value
+    with ctx.workprec(_FINE):
+        return fraction(ball(value).upper())

@@ -1,0 +1,172 @@
+"""Gaussian noise on a map with unknown keys, released above a threshold."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Self, final
+
+from sordino.errors import InvalidParameter
+from sordino.losses.base import Loss
+from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP
+from sordino.losses.noise import DiscreteGaussianLoss
+from sordino.mechanisms.appearance import rational
+from sordino.mechanisms.base import variance_of
+from sordino.mechanisms.change import Change, Norm
+from sordino.mechanisms.distance import ratio
+from sordino.mechanisms.domain import Metric
+from sordino.mechanisms.fitting import guaranteed
+from sordino.mechanisms.noise import AbstractNoise, GaussianNoise, NoNoise
+from sordino.mechanisms.solving import (
+    SPARE,
+    changed,
+    gaussian_ratio,
+    positive_delta,
+)
+from sordino.mechanisms.thresholded import (
+    AbstractThresholdMechanism,
+    replaced,
+    set_threshold_fields,
+    with_threshold,
+)
+from sordino.numbers import Exact, down, sqrt
+
+_MOST_STEPS = 1 << 20
+"""A change of more steps of the grid than this is priced by its rho alone."""
+
+
+@final
+@dataclass(frozen=True, init=False, repr=False)
+class GaussianThreshold(AbstractThresholdMechanism):
+    """Add Gaussian noise to the values of a map; keep the keys that reach a threshold.
+
+    On floats the noise is Gaussian on the reals, rounded once with the sum, or on the
+    grid 2**granularity; on integers it is the discrete Gaussian. The edge cases are
+    those of `LaplaceThreshold`, with l2 for l1.
+
+    >>> loss = GaussianThreshold(scale=1, threshold=20).map((1, 1, 1))
+    >>> loss.rho, float(loss.delta)
+    (Fraction(1, 2), 8.527223952630977e-81)
+    """
+
+    variance: Exact
+    threshold: Fraction
+    dtype: str
+    granularity: int | None
+
+    def __init__(
+        self,
+        *,
+        variance: Any = None,
+        scale: Any = None,
+        threshold: Any,
+        dtype: str = "f64",
+        granularity: int | None = None,
+    ) -> None:
+        """Read the variance and the threshold exactly."""
+        spread = variance_of(variance, scale)
+        set_threshold_fields(self, threshold, dtype, granularity, variance=spread)
+
+    @classmethod
+    def no_noise(
+        cls, threshold: Any, *, dtype: str = "f64", granularity: int | None = None
+    ) -> Self:
+        """Return the mechanism that adds nothing and whose loss is infinite."""
+        silent = cls.__new__(cls)
+        none = Fraction(0)
+        set_threshold_fields(silent, threshold, dtype, granularity, variance=none)
+        return silent
+
+    @classmethod
+    def for_loss(
+        cls,
+        loss: ApproxDP | ApproxZCDP,
+        d_in: Any,
+        *,
+        negative: bool = False,
+        **options: Any,
+    ) -> Self:
+        """Return the least variance, and for it the least threshold, within a loss.
+
+        For any d_in the answer's own `map(d_in)` is within the loss: by its rho and
+        delta, or for (epsilon, delta) by its joint curve at epsilon.
+
+        >>> fitted = GaussianThreshold.for_loss(ApproxZCDP("1/2", "1e-6"), (1, 1, 1))
+        >>> fitted.variance, round(float(fitted.threshold), 4)
+        (Fraction(1, 1), 5.7534)
+        """
+        probe = cls(variance=1, threshold=1, **options)
+        apart = changed(probe.change(d_in), d_in)
+        known = guaranteed(loss)
+        delta = positive_delta(loss, known.delta)
+        if not isinstance(known.epsilon, float):
+            delta *= SPARE
+        variance = _variance(loss, apart, delta, on_lattice=probe.unit is not None)
+        fitted = replaced(probe, variance=variance)
+        return with_threshold(fitted, apart, delta, negative=negative)
+
+    @property
+    def scale(self) -> Exact:
+        """Return the standard deviation, on integers that of the continuous law."""
+        return sqrt(self.variance)
+
+    @property
+    def norm(self) -> Norm:
+        """Return l2."""
+        return "l2"
+
+    @property
+    def input_metric(self) -> Metric:
+        """Return how many keys, how far in all, and how much each."""
+        return "l0, l2, linf"
+
+    @property
+    def output_measure(self) -> type[ApproxZCDP]:
+        """Return approximate zero-concentrated differential privacy."""
+        return ApproxZCDP
+
+    @property
+    def noise(self) -> AbstractNoise:
+        """Return Gaussian noise, or none."""
+        return GaussianNoise(self.variance) if self.variance else NoNoise()
+
+    def headline(self, apart: Change) -> ApproxZCDP:
+        """Return rho = l2**2 / (2 variance) and delta, the chance of a new key."""
+        rho = ratio(apart.whole**2, 2 * self.variance)
+        return ApproxZCDP(rho, self.delta(apart))
+
+    def noise_loss(self, apart: Change) -> Loss:
+        """Return the loss of the noise on keys that both maps have.
+
+        Continuous noise depends on l2 alone. On a lattice the curve is exact where one
+        key changes, or each by one step, which is the worst of such changes; any other
+        change is bounded by its rho.
+        """
+        mu = ratio(apart.whole, self.scale)
+        if self.unit is None or isinstance(mu, float):
+            return GaussianDP(mu)
+        whole_steps = math.floor(rational(apart.linf) / self.unit)
+        if (apart.l0 == 1 or whole_steps == 1) and whole_steps <= _MOST_STEPS:
+            # |d|**2 is mu**2 variance, of which each key takes linf**2.
+            taken = rational(apart.linf) ** 2
+            copies = math.floor(rational(mu**2 * self.variance) / taken)
+            one = DiscreteGaussianLoss(whole_steps, self.variance / self.unit**2)
+            return one * copies
+        return ZCDP(mu**2 / 2)
+
+
+def _variance(loss: Loss, apart: Change, delta: Fraction, *, on_lattice: bool) -> Exact:
+    """Return the least variance by rho, or else by epsilon and delta."""
+    known = loss.guarantees
+    assert not isinstance(apart.whole, float)  # noqa: S101 checked by `changed`
+    square, rho = apart.whole**2, known.rho
+    if not isinstance(known.epsilon, float):
+        ratio = gaussian_ratio(apart, down(known.epsilon), delta, on_lattice=on_lattice)
+        return square / Fraction(ratio) ** 2
+    if not isinstance(rho, float) and rho > 0:
+        return square / (2 * rho)
+    raise InvalidParameter(
+        "loss",
+        loss,
+        "must bound epsilon or rho beside delta",
+        'Use sd.ApproxDP(1, "1e-6") or sd.ApproxZCDP("1/2", "1e-6").',
+    )

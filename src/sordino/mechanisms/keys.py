@@ -1,0 +1,304 @@
+"""Keys of a map: refusing what is no key or stands twice, and their canonical order.
+
+The order is that of the keys alone, whatever order they came in: text by code point,
+bytes by byte, numbers and dates by size, tuples by their first difference. Columns of
+keys are compared as 64-bit words, so that nothing loops over Python objects.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any, Final, TypeAlias, final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from sordino.errors import InvalidData
+
+Words: TypeAlias = NDArray[np.uint64]
+
+_SIGN = np.uint64(1 << 63)
+_MIXERS = np.array([0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9], np.uint64)
+_FOLD = np.uint64(32)
+_FEW = 64
+_WORD = 64
+_BYTES = 8
+_LONGEST: Final = 64
+"""Text of more bytes than this is compared by its rank, which costs a sort."""
+_KINDS: Final = "text, integers, bytes, dates, or tuples of these"
+
+
+class AbstractKeys(ABC):
+    """The keys of a map, one for each value."""
+
+    @property
+    @abstractmethod
+    def count(self) -> int:
+        """Return how many keys there are."""
+
+    @abstractmethod
+    def check(self) -> None:
+        """Refuse keys of a wrong kind, missing keys, and keys that stand twice."""
+
+    @abstractmethod
+    def order(self, rows: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Return the places in `rows` in the canonical order of their keys."""
+
+
+@final
+@dataclass(frozen=True)
+class ObjectKeys(AbstractKeys):
+    """Keys that are Python objects."""
+
+    keys: Sequence[Any]
+    unique: bool
+    """Whether a container such as a dict vouches that no key stands twice."""
+
+    @property
+    def count(self) -> int:
+        """Return how many keys there are."""
+        return len(self.keys)
+
+    def check(self) -> None:
+        """Refuse all but one kind of key, each once."""
+        _check_kind(self.keys)
+        if not self.unique and len(set(self.keys)) < len(self.keys):
+            raise _twice()
+
+    def order(self, rows: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Sort by comparing the objects."""
+        kept = [self.keys[row] for row in rows.tolist()]
+        return np.array(sorted(range(len(kept)), key=kept.__getitem__), np.intp)
+
+
+@final
+@dataclass(frozen=True)
+class ColumnKeys(AbstractKeys):
+    """Keys held in columns: a key is a row of them."""
+
+    columns: tuple[Words, ...]
+    """Words that order the keys, the most significant first."""
+
+    @property
+    def count(self) -> int:
+        """Return how many keys there are."""
+        return self.columns[0].size
+
+    def check(self) -> None:
+        """Refuse keys that stand twice: equal keys have equal hashes."""
+        first = self.columns[0]
+        if _ascends(first[:_FEW]) and _ascends(first):
+            return
+        hashes = first * _MIXERS[0]
+        for place, column in enumerate(self.columns[1:], 1):
+            hashes ^= hashes >> _FOLD
+            hashes += column * _MIXERS[place % len(_MIXERS)]
+        short = (hashes >> _FOLD).astype(np.uint32)
+        ordered = np.sort(short)
+        met = ordered[1:][ordered[1:] == ordered[:-1]]
+        if met.size and self._repeats(np.flatnonzero(_among(short, met))):
+            raise _twice()
+
+    def order(self, rows: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Sort by the words, as one word where that is enough."""
+        words = [column[rows] for column in self.columns]
+        packed = _packed(words)
+        return np.lexsort(words[::-1]) if packed is None else packed.argsort()
+
+    def _repeats(self, rows: NDArray[np.intp]) -> bool:
+        """Tell whether two of some keys agree in every word."""
+        words = [column[rows] for column in self.columns]
+        order = np.lexsort(words[::-1])
+        same = np.ones(max(rows.size - 1, 0), np.bool_)
+        for word in words:
+            same &= np.diff(word[order]) == 0
+        return bool(same.any())
+
+
+def _ascends(words: Words) -> bool:
+    """Tell whether each word is greater than the one before."""
+    return bool((words[1:] > words[:-1]).all())
+
+
+def _among(hashes: NDArray[np.uint32], met: NDArray[np.uint32]) -> NDArray[np.bool_]:
+    """Tell which hashes may be among a few, by their last 16 digits."""
+    marked = np.zeros(1 << 16, np.bool_)
+    marked[met & np.uint32(0xFFFF)] = True
+    found: NDArray[np.bool_] = marked[hashes & np.uint32(0xFFFF)]
+    return found
+
+
+def column_keys(columns: Sequence[Any]) -> ColumnKeys:
+    """Return the keys held in one or more NumPy or Arrow columns."""
+    words: list[Words] = []
+    for column in columns:
+        if isinstance(column, np.ndarray):
+            words += _number_words(column)
+        else:
+            words += _arrow_words(column)
+    return ColumnKeys(tuple(words))
+
+
+def _arrow_words(column: "pa.Array | pa.ChunkedArray") -> list[Words]:
+    """Return the words of an Arrow column."""
+    if isinstance(column, pa.ChunkedArray):
+        alone = column.num_chunks == 1
+        column = column.chunk(0) if alone else column.combine_chunks()
+    if column.null_count:
+        raise InvalidData("a key is missing. Drop the rows whose key is null.")
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        return _arrow_words(column.dictionary_decode())
+    if pa.types.is_integer(kind) or pa.types.is_temporal(kind):
+        return _number_words(column.to_numpy(zero_copy_only=False))
+    if pa.types.is_string(kind) or pa.types.is_binary(kind):
+        return _text_words(column, np.int32)
+    if pa.types.is_large_string(kind) or pa.types.is_large_binary(kind):
+        return _text_words(column, np.int64)
+    if str(kind).startswith(("string_view", "binary_view", "fixed_size_binary")):
+        return _text_words(column.cast(pa.large_binary()), np.int64)
+    raise _no_key(str(kind))
+
+
+def _number_words(column: NDArray[Any]) -> list[Words]:
+    """Return one word for each integer or date, in the same order."""
+    if column.dtype.kind == "u":
+        return [column.astype(np.uint64)]
+    if column.dtype.kind in "mM":
+        if np.isnat(column).any():
+            raise InvalidData("a key is missing. Drop the rows whose key is null.")
+    elif column.dtype.kind != "i":
+        raise _no_key(str(column.dtype))
+    return [column.astype(np.int64).view(np.uint64) ^ _SIGN]
+
+
+def _text_words(column: pa.Array, offset_type: type[np.signedinteger]) -> list[Words]:
+    """Return text as big-endian words, padded with zeros, and its length.
+
+    Padding never changes the order of two texts that differ within the shorter one;
+    where they do not, the shorter one comes first, as its length does.
+    """
+    _, offset_buffer, data_buffer = column.buffers()
+    offsets = np.frombuffer(offset_buffer, offset_type)
+    offsets = offsets[column.offset : column.offset + len(column) + 1]
+    lengths = np.diff(offsets)
+    shortest, longest = int(lengths.min(initial=_LONGEST)), int(lengths.max(initial=0))
+    if longest > _LONGEST:
+        ranks = pc.rank(column, tiebreaker="dense").to_numpy()
+        return [ranks.astype(np.uint64)]
+    if not longest:
+        return [lengths.astype(np.uint64)]
+    held = np.frombuffer(data_buffer, np.uint8)[offsets[0] : offsets[-1]]
+    if shortest == longest >= _BYTES:
+        return [_evenly(held, longest, at) for at in range(0, longest, _BYTES)]
+    data = np.empty(held.size + _LONGEST, np.uint8)
+    data[: held.size], data[held.size :] = held, 0
+    starts, lengths = (
+        offsets[:-1].astype(np.int64) - offsets[0],
+        lengths.astype(np.int64),
+    )
+    words = [_unevenly(data, starts, lengths, at) for at in range(0, longest, _BYTES)]
+    return [*words, lengths.astype(np.uint64)]
+
+
+def _evenly(data: NDArray[np.uint8], length: int, at: int) -> Words:
+    """Return the words that begin `at` bytes into texts of one length, 8 or more.
+
+    Where a text ends within the word, its last 8 bytes are read and moved up.
+    """
+    begin = min(at, length - _BYTES)
+    words = np.ndarray(
+        (data.size // length,), ">u8", data.data, offset=begin, strides=(length,)
+    )
+    return words.astype(np.uint64) << np.uint64(8 * (at - begin))
+
+
+def _unevenly(
+    data: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    lengths: NDArray[np.int64],
+    at: int,
+) -> Words:
+    """Return the words that begin `at` bytes into texts of different lengths."""
+    everywhere = np.ndarray((data.size - 7,), ">u8", data.data, strides=(1,))
+    words = everywhere[np.minimum(starts + at, data.size - 8)].astype(np.uint64)
+    spare = np.clip(at + 8 - lengths, 0, 8).astype(np.uint64) << np.uint64(3)
+    return np.where(spare < _WORD, words >> spare << spare, np.uint64(0))
+
+
+def _packed(columns: Sequence[Words]) -> Words | None:
+    """Return one word that orders the keys, or None if their bits do not fit in it.
+
+    Bits that are the same in every key decide nothing and are left out.
+    """
+    if not columns[0].size:
+        return columns[0]
+    parts, total = [], 0
+    for column in columns:
+        varying = int(np.bitwise_or.reduce(column) ^ np.bitwise_and.reduce(column))
+        low = (varying & -varying).bit_length() - 1 if varying else 0
+        width = varying.bit_length() - low
+        parts.append((column, low, width))
+        total += width
+    if total > _WORD:
+        return None
+    packed = np.zeros(columns[0].size, np.uint64)
+    bits = np.empty_like(packed)
+    for column, low, width in parts:
+        np.right_shift(column, np.uint64(low), out=bits)
+        bits &= np.uint64((1 << width) - 1)
+        if 0 < width < _WORD:
+            packed <<= np.uint64(width)
+        packed |= bits
+    return packed
+
+
+def _check_kind(keys: Sequence[Any]) -> None:
+    """Refuse keys that are not all of one kind; tuples are checked place by place."""
+    types = set(map(type, keys))
+    kinds = {_kind(one) for one in types}
+    if len(kinds) > 1:
+        listed = " and ".join(sorted(kinds))
+        raise InvalidData(f"keys of one map must be of one kind, not {listed}.")
+    if kinds != {"tuples"}:
+        return
+    if len(set(map(len, keys))) > 1:
+        raise InvalidData("keys that are tuples must all have the same length.")
+    for place in zip(*keys, strict=True):
+        _check_kind(place)
+
+
+def _kind(one: type) -> str:
+    """Return the kind of a key by its type, or refuse it."""
+    if issubclass(one, (bool, np.bool_)):
+        raise _no_key(one.__name__)
+    for kind, base in _BASES:
+        if issubclass(one, base):
+            return kind
+    raise _no_key(one.__name__)
+
+
+_BASES: Final[tuple[tuple[str, Any], ...]] = (
+    ("text", str),
+    ("integers", (int, np.integer)),
+    ("bytes", bytes),
+    ("times", datetime),
+    ("dates", date),
+    ("tuples", tuple),
+)
+
+
+def _no_key(kind: str) -> InvalidData:
+    """Return the refusal of a kind of key."""
+    return InvalidData(
+        f"a key may not be of type {kind}: keys are {_KINDS}. "
+        "Turn numbers with fractions into text or integers, and drop missing keys."
+    )
+
+
+def _twice() -> InvalidData:
+    """Return the refusal of a key that stands twice; which one is private."""
+    return InvalidData("a key stands twice. Add up the values of each key first.")

@@ -1,0 +1,193 @@
+"""Opening a map from keys to numbers, and closing the answer in the same kind.
+
+A dict is answered by a dict, an Arrow table by an Arrow table, a pair of arrays by a
+pair of arrays, a pandas series by a series with the same kind of index, a Polars frame
+by a frame: the keys that passed, in their canonical order.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias, final
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sordino.errors import InvalidData
+from sordino.mechanisms.containers import opened
+from sordino.mechanisms.keys import AbstractKeys, ObjectKeys, column_keys
+
+Rows: TypeAlias = NDArray[np.intp]
+
+Take: TypeAlias = Callable[[Rows, Rows], Any]
+"""Takes ascending rows of a column of keys, and puts them in an order."""
+
+_KINDS = (
+    "a dict, an Arrow table, a pair (keys, values) of arrays, "
+    "a pandas series or a Polars frame"
+)
+
+
+@final
+class OpenedMap(NamedTuple):
+    """Keys and values of a map, and how to close an answer of some of its rows."""
+
+    keys: AbstractKeys
+    values: NDArray[Any]
+    close: Callable[[Rows, Rows, NDArray[Any]], Any]
+    """Takes ascending rows, the order to put them in, and the answers in that order."""
+
+
+def opened_map(given: Any) -> OpenedMap:
+    """Return the keys and values of a map, checked."""
+    found = _opened(given)
+    if found.keys.count != found.values.size:
+        raise InvalidData("there must be one value for each key.")
+    found.keys.check()
+    return found
+
+
+def _opened(given: Any) -> OpenedMap:
+    """Open a map of any kind."""
+    if isinstance(given, dict):
+        return _opened_dict(given)
+    if isinstance(given, tuple):
+        return _opened_pair(given)
+    if isinstance(given, pa.RecordBatch):
+        return _opened_table(pa.Table.from_batches([given]))
+    if isinstance(given, pa.Table):
+        return _opened_table(given)
+    match type(given).__module__.partition(".")[0], type(given).__name__:
+        case "pandas", "Series":
+            return _opened_series(given)
+        case "polars", "DataFrame":
+            return _opened_frame(given)
+    raise InvalidData(f"a {type(given).__name__} is no map. Give {_KINDS}.")
+
+
+def _opened_dict(given: dict[Any, Any]) -> OpenedMap:
+    """Open a dict."""
+    keys = list(given)
+
+    def close(rows: Rows, order: Rows, answers: NDArray[Any]) -> dict[Any, Any]:
+        kept = (keys[row] for row in rows[order].tolist())
+        return dict(zip(kept, answers.tolist(), strict=True))
+
+    return OpenedMap(
+        ObjectKeys(keys, unique=True), _numbers(list(given.values())), close
+    )
+
+
+def _opened_pair(given: tuple[Any, ...]) -> OpenedMap:
+    """Open a pair of keys and values; keys may be a list, a NumPy or an Arrow array."""
+    if len(given) != 2:
+        raise InvalidData(
+            f"a tuple of {len(given)} is no map: give a pair (keys, values)."
+        )
+    keys, values = given
+    if isinstance(keys, (pa.Array, pa.ChunkedArray)):
+        found: AbstractKeys = column_keys([keys])
+        take = _arrow_take(keys)
+    elif isinstance(keys, np.ndarray) and keys.dtype.kind in "iuM":
+        found, take = column_keys([_flat(keys)]), _array_take(keys)
+    elif isinstance(keys, np.ndarray):
+        found, take = ObjectKeys(_flat(keys).tolist(), unique=False), _array_take(keys)
+    elif isinstance(keys, (list, tuple)):
+        found, take = ObjectKeys(keys, unique=False), _list_take(keys)
+    else:
+        raise InvalidData(
+            f"keys may not stand in a {type(keys).__name__}: "
+            "give a list, a NumPy array or an Arrow array."
+        )
+    finish = _finisher(values)
+
+    def close(rows: Rows, order: Rows, answers: NDArray[Any]) -> tuple[Any, Any]:
+        return take(rows, order), finish(answers)
+
+    return OpenedMap(found, _numbers(values), close)
+
+
+def _finisher(values: Any) -> Callable[[NDArray[Any]], Any]:
+    """Return how to close answers in the kind of the values of a pair."""
+    if isinstance(values, (list, tuple)):
+        return lambda answers: type(values)(answers.tolist())
+    if isinstance(values, (pa.Array, pa.ChunkedArray)):
+        return opened(values).close
+    if isinstance(values, np.ndarray) and values.ndim == 1:
+        return lambda answers: answers
+    raise InvalidData(
+        f"values may not stand in a {type(values).__name__}: "
+        "give a list, a flat NumPy array or an Arrow array."
+    )
+
+
+def _opened_table(given: pa.Table) -> OpenedMap:
+    """Open a table whose last column holds the values and the others the keys."""
+    names = _names(given.column_names)
+    keys = column_keys(given.columns[:-1])
+
+    def close(rows: Rows, order: Rows, answers: NDArray[Any]) -> pa.Table:
+        kept = [_arrow_take(column)(rows, order) for column in given.columns[:-1]]
+        return pa.table([*kept, pa.array(answers)], names=names)
+
+    return OpenedMap(keys, _numbers(given.columns[-1]), close)
+
+
+def _opened_series(given: Any) -> OpenedMap:
+    """Open a pandas series whose index holds the keys."""
+    index = given.index
+    keys = ObjectKeys(index.tolist(), unique=index.is_unique)
+
+    def close(rows: Rows, order: Rows, answers: NDArray[Any]) -> Any:
+        return type(given)(answers, index=index.take(rows[order]), name=given.name)
+
+    return OpenedMap(keys, _numbers(given), close)
+
+
+def _opened_frame(given: Any) -> OpenedMap:
+    """Open a Polars frame whose last column holds the values, the others the keys."""
+    names = _names(given.columns)
+    keys = column_keys(given.select(names[:-1]).to_arrow().columns)
+
+    def close(rows: Rows, order: Rows, answers: NDArray[Any]) -> Any:
+        values = type(given)({names[-1]: answers}).get_column(names[-1])
+        return given.select(names[:-1])[rows[order]].with_columns(values)
+
+    return OpenedMap(keys, _numbers(given.get_column(names[-1])), close)
+
+
+def _names(names: list[str]) -> list[str]:
+    """Return the names of the columns of a table of keys and values."""
+    if len(names) < 2:
+        raise InvalidData(
+            "a table needs a column of keys and, last, the column of values."
+        )
+    return list(names)
+
+
+def _numbers(values: Any) -> NDArray[Any]:
+    """Return the values of a container as a flat array."""
+    known = opened(values).values
+    # Objects may be anything: let the reader of lists look at each.
+    return opened(known.tolist()).values if known.dtype.kind == "O" else known
+
+
+def _flat(keys: NDArray[Any]) -> NDArray[Any]:
+    """Refuse keys in more than one dimension, and masked ones."""
+    if keys.ndim != 1 or isinstance(keys, np.ma.MaskedArray):
+        raise InvalidData("keys must stand in a plain array of one dimension.")
+    return keys
+
+
+def _arrow_take(column: "pa.Array | pa.ChunkedArray") -> Take:
+    """Return how to take rows of an Arrow column: in two steps that are both short."""
+    return lambda rows, order: column.take(pa.array(rows)).take(pa.array(order))
+
+
+def _array_take(keys: NDArray[Any]) -> Take:
+    """Return how to take items of an array."""
+    return lambda rows, order: keys[rows[order]]
+
+
+def _list_take(keys: "list[Any] | tuple[Any, ...]") -> Take:
+    """Return how to take items of a list."""
+    return lambda rows, order: type(keys)(keys[row] for row in rows[order].tolist())
