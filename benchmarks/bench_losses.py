@@ -4,8 +4,8 @@ import resource
 from fractions import Fraction
 
 import numpy as np
-from benchmarks.frame import Action, Figure, Race, Row
 
+from benchmarks.frame import Action, Figure, Race, Row
 from sordino.accounting.calibrate import calibrate
 from sordino.accounting.risk import Advantage
 from sordino.losses.base import Loss, compose

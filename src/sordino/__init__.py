@@ -12,7 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sordino import errors
+    from sordino.accounting.calibrate import calibrate
+    from sordino.accounting.risk import Advantage, ErrorRates
+    from sordino.losses.base import Loss, compose
     from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
+    from sordino.losses.interop import from_dp_accounting, to_dp_accounting
+    from sordino.losses.noise import (
+        DiscreteGaussianLoss,
+        GeometricLoss,
+        LaplaceLoss,
+        RandomizedResponseLoss,
+    )
+    from sordino.losses.tradeoff import PLRVs, TradeoffCurve, get_beta
     from sordino.mechanisms.discrete_gaussian import DiscreteGaussian
     from sordino.mechanisms.gaussian import Gaussian
     from sordino.mechanisms.gaussian_threshold import GaussianThreshold
@@ -23,22 +34,47 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ZCDP",
+    "Advantage",
     "ApproxDP",
     "ApproxZCDP",
     "DiscreteGaussian",
+    "DiscreteGaussianLoss",
+    "ErrorRates",
     "Gaussian",
     "GaussianDP",
     "GaussianThreshold",
     "Geometric",
+    "GeometricLoss",
     "Laplace",
+    "LaplaceLoss",
     "LaplaceThreshold",
+    "Loss",
+    "PLRVs",
     "PureDP",
+    "RandomizedResponseLoss",
     "Sensitivity",
+    "TradeoffCurve",
+    "calibrate",
+    "compose",
     "errors",
+    "from_dp_accounting",
+    "get_beta",
+    "to_dp_accounting",
 ]
 
 _HOMES = {
+    "accounting.calibrate": ("calibrate",),
+    "accounting.risk": ("Advantage", "ErrorRates"),
+    "losses.base": ("Loss", "compose"),
     "losses.closed": ("PureDP", "ApproxDP", "ZCDP", "ApproxZCDP", "GaussianDP"),
+    "losses.interop": ("from_dp_accounting", "to_dp_accounting"),
+    "losses.noise": (
+        "LaplaceLoss",
+        "GeometricLoss",
+        "DiscreteGaussianLoss",
+        "RandomizedResponseLoss",
+    ),
+    "losses.tradeoff": ("PLRVs", "TradeoffCurve", "get_beta"),
     "mechanisms.discrete_gaussian": ("DiscreteGaussian",),
     "mechanisms.gaussian": ("Gaussian",),
     "mechanisms.gaussian_threshold": ("GaussianThreshold",),

@@ -11,11 +11,11 @@ from sordino.losses import convolve, grid
 from sordino.losses.closed import ApproxDP, GaussianDP, PureDP
 from sordino.losses.derived import Sampled
 from sordino.losses.grid import Grid, on_grid
-from sordino.losses.law import Atoms, GaussianLaw, LaplaceLaw, Law
+from sordino.losses.law import AbstractLossLaw, Atoms, GaussianLaw, LaplaceLaw
 from sordino.losses.noise import LaplaceLoss
 from sordino.losses.pld import Convolution, tail_profile
 from sordino.losses.points import Floats
-from sordino.losses.tabled import TabledLoss
+from sordino.losses.tabled import AbstractTabledLoss
 from sordino.losses.thresholded import thresholded
 
 EPSILONS = np.array([0.0, 0.05, 0.2, 0.7, 1.5])
@@ -59,7 +59,7 @@ def test_a_composition_bounds_the_exact_enumeration() -> None:
                     assert bound <= truth + 1e-4
 
 
-def composed_delta(law: Law, times: int) -> Floats:
+def composed_delta(law: AbstractLossLaw, times: int) -> Floats:
     """Return delta of repeated sampling at a few epsilons."""
     return Convolution(((law, times),), 1e-3).profile(0.0).delta_at(EPSILONS)
 
@@ -183,7 +183,7 @@ def test_the_optimistic_side_lies_below(times: int) -> None:
 def test_the_optimistic_side_of_a_lattice_is_close() -> None:
     """On their own lattice the two sides differ by rounding alone."""
     many = PureDP("0.1") * 20
-    assert isinstance(many, TabledLoss)
+    assert isinstance(many, AbstractTabledLoss)
     for epsilon in (0.0, 0.3, 1.0):
         low, high = many.delta_beneath(epsilon), many.delta_at(epsilon)
         assert low <= high <= low + 1e-10

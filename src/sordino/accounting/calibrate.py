@@ -11,7 +11,7 @@ True
 import math
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, final
 
 from sordino.accounting.risk import Advantage, ErrorRates, Target
 from sordino.errors import InvalidParameter
@@ -75,6 +75,7 @@ def _coarser(factor: float) -> Generator[None]:
         COARSENESS.reset(token)
 
 
+@final
 class _Search:
     """What is asked of a function of the scale."""
 

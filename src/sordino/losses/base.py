@@ -27,7 +27,7 @@ from sordino.losses.points import Answer, Floats
 from sordino.numbers import Exact
 
 if TYPE_CHECKING:
-    from sordino.losses.law import Law
+    from sordino.losses.law import AbstractLossLaw
     from sordino.losses.tradeoff import TradeoffCurve
 
 
@@ -59,7 +59,7 @@ class Loss(ABC):
         """Return the exact headline parameters."""
 
     @abstractmethod
-    def laws(self) -> "tuple[Law, ...]":
+    def laws(self) -> "tuple[AbstractLossLaw, ...]":
         """Return dominating laws of the loss: removing a unit, then adding one.
 
         One law alone serves both directions.

@@ -16,7 +16,7 @@ import numpy as np
 from sordino.losses import forms, normal
 from sordino.losses.base import Guarantees, Loss
 from sordino.losses.forms import inverse
-from sordino.losses.law import GaussianLaw, Law
+from sordino.losses.law import AbstractLossLaw, GaussianLaw
 from sordino.losses.points import Floats
 from sordino.losses.profile import symmetric
 from sordino.numbers import Exact, distance, down, probability, up
@@ -38,7 +38,7 @@ class PureDP(Loss):
         """Return epsilon, and the least rho and mu that it implies."""
         return forms.pure_guarantees(self.epsilon, Fraction(0))
 
-    def laws(self) -> tuple[Law, ...]:
+    def laws(self) -> tuple[AbstractLossLaw, ...]:
         """Return randomized response."""
         return (forms.response(self.epsilon, Fraction(0)),)
 
@@ -78,7 +78,7 @@ class ApproxDP(Loss):
         """Return epsilon beside its reserve delta, and what epsilon implies."""
         return forms.pure_guarantees(self.epsilon, self.delta)
 
-    def laws(self) -> tuple[Law, ...]:
+    def laws(self) -> tuple[AbstractLossLaw, ...]:
         """Return randomized response that fails with probability delta."""
         return (forms.response(self.epsilon, self.delta),)
 
@@ -123,7 +123,7 @@ class ZCDP(Loss):
         """Return rho; nothing pure follows from it, nor a Gaussian of the same rho."""
         return forms.zcdp_guarantees(self.rho, Fraction(0))
 
-    def laws(self) -> tuple[Law, ...]:
+    def laws(self) -> tuple[AbstractLossLaw, ...]:
         """Return the law of the best known curve of all rho-zCDP releases."""
         return (symmetric(forms.zcdp_profile(self.rho, Fraction(0))),)
 
@@ -163,7 +163,7 @@ class ApproxZCDP(Loss):
         """Return rho beside its reserve delta."""
         return forms.zcdp_guarantees(self.rho, self.delta)
 
-    def laws(self) -> tuple[Law, ...]:
+    def laws(self) -> tuple[AbstractLossLaw, ...]:
         """Return the law of the best known curve, that fails with probability delta."""
         return (symmetric(forms.zcdp_profile(self.rho, self.delta)),)
 
@@ -211,7 +211,7 @@ class GaussianDP(Loss):
         pure = Fraction(0) if self.mu == 0 else math.inf
         return Guarantees(pure, Fraction(0), self.rho, self.mu)
 
-    def laws(self) -> tuple[Law, ...]:
+    def laws(self) -> tuple[AbstractLossLaw, ...]:
         """Return the normal law of the loss."""
         if self.mu == 0:
             return (forms.response(Fraction(0), Fraction(0)),)

@@ -20,11 +20,11 @@ import numpy as np
 
 from sordino.losses.base import NOTHING, Guarantees, Loss
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
-from sordino.losses.law import Law
+from sordino.losses.law import AbstractLossLaw
 from sordino.losses.pld import DEPTHS, Convolution, both_ways
 from sordino.losses.profile import Profile, symmetric
 from sordino.losses.reserved import ReservedLoss
-from sordino.losses.tabled import TabledLoss
+from sordino.losses.tabled import AbstractTabledLoss
 from sordino.numbers import Exact, sqrt, total
 
 _LAW_POINTS = 8192
@@ -35,7 +35,7 @@ Counts: TypeAlias = dict[Loss, int]
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class Composition(TabledLoss):
+class Composition(AbstractTabledLoss):
     """Losses of independent releases and how often each occurs, in any order."""
 
     counts: Counts
@@ -93,7 +93,7 @@ class Composition(TabledLoss):
         """Return the profiles computed so far."""
         return {}
 
-    def laws(self) -> tuple[Law, ...]:
+    def laws(self) -> tuple[AbstractLossLaw, ...]:
         """Return the law of the sum, from its profiles at all depths.
 
         Any points of a profile serve, because chords between them bound it.

@@ -7,7 +7,7 @@ from typing import final
 
 import numpy as np
 
-from sordino.losses.law import Law
+from sordino.losses.law import AbstractLossLaw
 from sordino.losses.points import ELEMENTARY, Floats
 
 _COARSE = 1024
@@ -15,14 +15,14 @@ _COARSE = 1024
 
 @final
 @dataclass(frozen=True, eq=False)
-class Moved(Law):
+class Moved(AbstractLossLaw):
     """A law with every loss moved, part of P certain to breach, and part of Q lost.
 
     P is `breach` at infinity plus (1 - breach) times the law; Q keeps (1 - lost) of it:
     the exact joint form of a thresholded release.
     """
 
-    base: Law
+    base: AbstractLossLaw
     breach: float
     lost: float
 
@@ -68,13 +68,13 @@ class Moved(Law):
 
 @final
 @dataclass(frozen=True, eq=False)
-class Sampled(Law):
+class Sampled(AbstractLossLaw):
     """A law on a Poisson sample, when the unit is removed: (1-q) Q + q P against Q.
 
     Its loss is ln(1 - q + q exp(loss)), increasing in the loss: cells become cells.
     """
 
-    base: Law
+    base: AbstractLossLaw
     rate: float
     step: float = 0.0
     anchor: float = 0.0
@@ -106,10 +106,10 @@ class Sampled(Law):
 
 @final
 @dataclass(frozen=True, eq=False)
-class SampledAdding(Law):
+class SampledAdding(AbstractLossLaw):
     """A law on a Poisson sample, when the unit is added: P against (1-q) P + q Q."""
 
-    base: Law
+    base: AbstractLossLaw
     rate: float
     step: float = 0.0
     anchor: float = 0.0
@@ -141,10 +141,10 @@ class SampledAdding(Law):
 
 @final
 @dataclass(frozen=True, eq=False)
-class Mixed(Law):
+class Mixed(AbstractLossLaw):
     """One of several laws, chosen at random by public weights that sum to 1."""
 
-    parts: tuple[tuple[float, Law], ...]
+    parts: tuple[tuple[float, AbstractLossLaw], ...]
     step: float = 0.0
     anchor: float = 0.0
 
@@ -172,7 +172,7 @@ class Mixed(Law):
         return p, q
 
 
-def _deviation(law: Law) -> float:
+def _deviation(law: AbstractLossLaw) -> float:
     """Return the standard deviation on two grids, the second around the bulk."""
     low, high = law.span
     for _ in range(2):

@@ -10,7 +10,7 @@ from flint import arb, ctx
 
 from sordino.losses import concentrated, conversion, normal
 from sordino.losses.base import Guarantees
-from sordino.losses.law import Atoms, Law, mirrored
+from sordino.losses.law import AbstractLossLaw, Atoms, mirrored
 from sordino.losses.points import ELEMENTARY, Floats, raised
 from sordino.losses.profile import Profile, symmetric
 from sordino.losses.root import crossing, least
@@ -64,7 +64,7 @@ def pure_profile(limit: Exact | float, delta: Fraction) -> Profile:
     return Profile(np.array([0.0, most]), np.array([start, reserve]))
 
 
-def response(limit: Exact | float, delta: Fraction) -> Law:
+def response(limit: Exact | float, delta: Fraction) -> AbstractLossLaw:
     """Return the law of randomized response that fails with probability delta."""
     most, reserve = up(limit), up(delta)
     if math.isinf(most) or most == 0:
@@ -137,7 +137,7 @@ def zcdp_profile(rho: Exact | float, delta: Fraction) -> Profile:
     return Profile.of(points, raised(reserve + (1 - reserve) * bounds))
 
 
-def zcdp_laws(rho: Exact | float) -> tuple[Law, ...]:
+def zcdp_laws(rho: Exact | float) -> tuple[AbstractLossLaw, ...]:
     """Return the law of the best known curve of all rho-zCDP releases."""
     return (symmetric(zcdp_profile(rho, Fraction(0))),)
 

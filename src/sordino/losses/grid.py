@@ -13,7 +13,7 @@ from typing import final
 
 import numpy as np
 
-from sordino.losses.law import Law
+from sordino.losses.law import AbstractLossLaw
 from sordino.losses.points import ELEMENTARY, Floats
 
 _UNIT = float(np.finfo(np.float64).eps)
@@ -40,7 +40,7 @@ class Grid:
             return np.log(self.masses)
 
 
-def on_grid(law: Law, step: float) -> Grid:
+def on_grid(law: AbstractLossLaw, step: float) -> Grid:
     """Return a law on the grid; for any threshold test it dominates the law.
 
     P is grown and Q shrunk by the margin of the law and by the rounding of exp(loss).

@@ -15,16 +15,16 @@ import numpy as np
 from sordino.errors import InvalidParameter, MissingDependency
 from sordino.losses.base import Guarantees, Loss
 from sordino.losses.grid import on_grid
-from sordino.losses.law import Atoms, Law
+from sordino.losses.law import AbstractLossLaw, Atoms
 from sordino.losses.pld import Convolution, both_ways
 from sordino.losses.profile import Profile
-from sordino.losses.tabled import TabledLoss
+from sordino.losses.tabled import AbstractTabledLoss
 from sordino.numbers import positive, up
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class TableLoss(TabledLoss):
+class TableLoss(AbstractTabledLoss):
     """A loss known only by its masses on grids of losses, in each direction."""
 
     sides: tuple[Atoms, ...]
@@ -35,7 +35,7 @@ class TableLoss(TabledLoss):
         inf = float("inf")
         return Guarantees(inf, Fraction(0), inf, inf)
 
-    def laws(self) -> tuple[Law, ...]:
+    def laws(self) -> tuple[AbstractLossLaw, ...]:
         """Return the masses as they were read."""
         return self.sides
 

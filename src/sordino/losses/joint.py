@@ -15,7 +15,7 @@ import numpy as np
 
 from sordino.losses.base import Guarantees, Loss
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP
-from sordino.losses.law import Law
+from sordino.losses.law import AbstractLossLaw
 from sordino.losses.points import Floats
 from sordino.losses.reserved import joint_breach
 from sordino.losses.thresholded import thresholded
@@ -66,7 +66,7 @@ class JointLoss(Loss):
             return self.headline
         return thresholded(self.kept, key_delta=self.key_delta, keys=self.keys)
 
-    def laws(self) -> tuple[Law, ...]:
+    def laws(self) -> tuple[AbstractLossLaw, ...]:
         """Return the law of the curve."""
         return self.joint.laws()
 

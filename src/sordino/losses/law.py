@@ -28,7 +28,7 @@ DEPTH = 9.5
 """Normal quantile (1e-21) below which losses are raised to the lowest cell."""
 
 
-class Law(ABC):
+class AbstractLossLaw(ABC):
     """A dominating pair of laws, seen through its privacy loss."""
 
     @property
@@ -68,7 +68,7 @@ class Law(ABC):
 
 @final
 @dataclass(frozen=True, eq=False)
-class Atoms(Law):
+class Atoms(AbstractLossLaw):
     """Finitely many losses, ascending, with their masses under P and under Q."""
 
     losses: Floats
@@ -111,7 +111,7 @@ class Atoms(Law):
 
 @final
 @dataclass(frozen=True)
-class LaplaceLaw(Law):
+class LaplaceLaw(AbstractLossLaw):
     """Laplace noise whose shift is `ratio` scales: losses in [-ratio, ratio]."""
 
     ratio: float
@@ -149,7 +149,7 @@ class LaplaceLaw(Law):
 
 @final
 @dataclass(frozen=True)
-class GeometricLaw(Law):
+class GeometricLaw(AbstractLossLaw):
     """Two-sided geometric noise moved by `shift`, `rate` = 1/scale.
 
     The losses are (shift - 2j) rate for j = 0..shift; the first j + 1 of them have
@@ -207,7 +207,7 @@ class GeometricLaw(Law):
 
 @final
 @dataclass(frozen=True)
-class GaussianLaw(Law):
+class GaussianLaw(AbstractLossLaw):
     """N(mu, 1) against N(0, 1): the loss is N(mu^2/2, mu^2) under P."""
 
     mu: float

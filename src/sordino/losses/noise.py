@@ -15,11 +15,18 @@ import numpy as np
 from sordino import _validate
 from sordino.losses import conversion, forms
 from sordino.losses.base import Guarantees, Loss
-from sordino.losses.law import DEPTH, REACH, Atoms, GeometricLaw, LaplaceLaw, Law
+from sordino.losses.law import (
+    DEPTH,
+    REACH,
+    AbstractLossLaw,
+    Atoms,
+    GeometricLaw,
+    LaplaceLaw,
+)
 from sordino.losses.pld import Convolution
 from sordino.losses.points import ELEMENTARY, Floats
 from sordino.losses.profile import Profile
-from sordino.losses.tabled import TabledLoss
+from sordino.losses.tabled import AbstractTabledLoss
 from sordino.numbers import Exact, distance, positive, sqrt, up
 
 _MOST_ATOMS = 1 << 18
@@ -48,7 +55,7 @@ class LaplaceLoss(Loss):
         mu = conversion.pure_to_mu(self.epsilon)
         return Guarantees(self.epsilon, Fraction(0), self.rho, mu)
 
-    def laws(self) -> tuple[Law, ...]:
+    def laws(self) -> tuple[AbstractLossLaw, ...]:
         """Return the law with atoms at both ends and an exponential between."""
         ratio = up(self.epsilon)
         if ratio == 0 or math.isinf(ratio):
@@ -95,7 +102,7 @@ class LaplaceLoss(Loss):
 
 @final
 @dataclass(frozen=True)
-class GeometricLoss(TabledLoss):
+class GeometricLoss(AbstractTabledLoss):
     """Two-sided geometric noise (discrete Laplace) on one integer."""
 
     shift: int
@@ -118,7 +125,7 @@ class GeometricLoss(TabledLoss):
         mu = conversion.pure_to_mu(self.epsilon)
         return Guarantees(self.epsilon, Fraction(0), rho, mu)
 
-    def laws(self) -> tuple[Law, ...]:
+    def laws(self) -> tuple[AbstractLossLaw, ...]:
         """Return the law of losses two steps of 1 / scale apart."""
         if self.shift == 0:
             return (forms.response(Fraction(0), Fraction(0)),)
@@ -137,7 +144,7 @@ class GeometricLoss(TabledLoss):
 
 @final
 @dataclass(frozen=True)
-class DiscreteGaussianLoss(TabledLoss):
+class DiscreteGaussianLoss(AbstractTabledLoss):
     """Discrete Gaussian noise on one integer, with its exact curve.
 
     The curve is not that of a Gaussian of the same ratio: on a lattice it is worse.
@@ -162,7 +169,7 @@ class DiscreteGaussianLoss(TabledLoss):
         nothing = Fraction(0) if self.shift == 0 else math.inf
         return Guarantees(nothing, Fraction(0), self.rho, nothing)
 
-    def laws(self) -> tuple[Law, ...]:
+    def laws(self) -> tuple[AbstractLossLaw, ...]:
         """Return the lattice of losses; for very wide noise the curve of rho."""
         if self.shift == 0:
             return (forms.response(Fraction(0), Fraction(0)),)
@@ -170,7 +177,7 @@ class DiscreteGaussianLoss(TabledLoss):
             return forms.zcdp_laws(self.rho)
         return (self._lattice(),)
 
-    def _lattice(self) -> Law:
+    def _lattice(self) -> AbstractLossLaw:
         """Return (2 d x - d^2) / (2 variance) at integers x, with its masses."""
         variance, d = up(self.variance), self.shift
         sigma = math.sqrt(variance)
@@ -210,7 +217,7 @@ class DiscreteGaussianLoss(TabledLoss):
 
 @final
 @dataclass(frozen=True)
-class RandomizedResponseLoss(TabledLoss):
+class RandomizedResponseLoss(AbstractTabledLoss):
     """The truth with odds exp(epsilon) against each of the other categories."""
 
     epsilon: Exact | float
@@ -227,7 +234,7 @@ class RandomizedResponseLoss(TabledLoss):
         """Return epsilon, and the rho and mu that it implies."""
         return forms.pure_guarantees(self.epsilon, Fraction(0))
 
-    def laws(self) -> tuple[Law, ...]:
+    def laws(self) -> tuple[AbstractLossLaw, ...]:
         """Return the losses of the truth, of the other's truth, and of the rest."""
         most = up(self.epsilon)
         if most == 0 or math.isinf(most):

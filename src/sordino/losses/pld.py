@@ -18,7 +18,7 @@ import numpy as np
 
 from sordino.losses.convolve import Factor, Moment, Stack, Sum, stacked, summed, tilted
 from sordino.losses.grid import Grid, on_grid
-from sordino.losses.law import Law
+from sordino.losses.law import AbstractLossLaw
 from sordino.losses.points import ELEMENTARY, Floats, raised
 from sordino.losses.profile import Profile
 
@@ -58,7 +58,7 @@ _REACH = 26.0
 class Convolution:
     """Independent losses, each a law and how often it occurs, in one direction."""
 
-    parts: tuple[tuple[Law, int], ...]
+    parts: tuple[tuple[AbstractLossLaw, int], ...]
     given_step: float = 0.0
     """A step that another direction uses, or 0 to choose."""
 
@@ -243,7 +243,9 @@ class Convolution:
         return found.starting(float(start))
 
 
-def both_ways(sides: Sequence[tuple[tuple[Law, int], ...]]) -> tuple[Convolution, ...]:
+def both_ways(
+    sides: Sequence[tuple[tuple[AbstractLossLaw, int], ...]],
+) -> tuple[Convolution, ...]:
     """Return the sums in each direction, on one grid."""
     first = Convolution(sides[0])
     step = max(first.step, *(_widest(parts) / _WIDEST for parts in sides))
@@ -286,12 +288,12 @@ def _common(steps: Sequence[float]) -> float:
     return least if common else 0.0
 
 
-def _widest(parts: Sequence[tuple[Law, int]]) -> float:
+def _widest(parts: Sequence[tuple[AbstractLossLaw, int]]) -> float:
     """Return the width of the widest law."""
     return max(_NARROWEST, *(law.span[1] - law.span[0] for law, _ in parts))
 
 
-def _wanted(parts: Sequence[tuple[Law, int]], widest: float) -> float:
+def _wanted(parts: Sequence[tuple[AbstractLossLaw, int]], widest: float) -> float:
     """Return the step wanted: fine for the sum, and affordable.
 
     Connecting the dots moves the mean of one loss by about step^2 / 12.

@@ -12,7 +12,7 @@ from typing import final
 
 import numpy as np
 
-from sordino.losses.law import Law, mirrored
+from sordino.losses.law import AbstractLossLaw, mirrored
 from sordino.losses.normal import tangents
 from sordino.losses.points import ELEMENTARY, Floats
 
@@ -156,7 +156,7 @@ def _hull(epsilon: Floats, delta: Floats) -> list[int]:
     return kept
 
 
-def symmetric(profile: Profile) -> Law:
+def symmetric(profile: Profile) -> AbstractLossLaw:
     """Return a law whose delta meets every point of the profile.
 
     Between two points the slope in t is constant; where it changes, the change is the

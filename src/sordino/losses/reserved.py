@@ -16,7 +16,7 @@ from flint import arb, ctx
 
 from sordino.losses.base import Guarantees, Loss
 from sordino.losses.derived import Moved
-from sordino.losses.law import Law
+from sordino.losses.law import AbstractLossLaw
 from sordino.losses.points import ELEMENTARY, Floats
 from sordino.numbers import Exact, ball, up
 
@@ -61,7 +61,7 @@ class ReservedLoss(Loss):
         """Return the chance that any of them happens, from above."""
         return joint_breach(self.reserves)
 
-    def laws(self) -> tuple[Law, ...]:
+    def laws(self) -> tuple[AbstractLossLaw, ...]:
         """Return the laws of the base, each part lost with the same chance."""
         return tuple(Moved(law, self.breach, self.breach) for law in self.base.laws())
 

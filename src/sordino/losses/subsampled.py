@@ -16,16 +16,16 @@ from sordino.losses import conversion
 from sordino.losses.base import Guarantees, Loss
 from sordino.losses.closed import PureDP
 from sordino.losses.derived import Sampled, SampledAdding
-from sordino.losses.law import Law
+from sordino.losses.law import AbstractLossLaw
 from sordino.losses.pld import Convolution, both_ways
 from sordino.losses.profile import Profile
-from sordino.losses.tabled import TabledLoss
+from sordino.losses.tabled import AbstractTabledLoss
 from sordino.numbers import Exact, ball, probability, up
 
 
 @final
 @dataclass(frozen=True)
-class SubsampledLoss(TabledLoss):
+class SubsampledLoss(AbstractTabledLoss):
     """The loss of one release on a Poisson sample, by both directions."""
 
     base: Loss
@@ -48,7 +48,7 @@ class SubsampledLoss(TabledLoss):
         mu = conversion.pure_to_mu(self.epsilon)
         return Guarantees(self.epsilon, self.rate * self.base.guarantees.delta, rho, mu)
 
-    def laws(self) -> tuple[Law, ...]:
+    def laws(self) -> tuple[AbstractLossLaw, ...]:
         """Return the law of removing a unit, and of adding one."""
         found, rate = self.base.laws(), up(self.rate)
         return Sampled(found[0], rate), SampledAdding(found[-1], rate)

@@ -19,7 +19,7 @@ _LIMITS = np.array([3.1, 6.0, 10.0])
 """Where the next depth serves better."""
 
 
-class TabledLoss(Loss):
+class AbstractTabledLoss(Loss):
     """A loss answered from profiles of its directions, made when they are needed."""
 
     @property

@@ -23,7 +23,7 @@ from sordino.errors import InvalidParameter
 from sordino.losses.base import Guarantees, Loss
 from sordino.losses.derived import Mixed
 from sordino.losses.forms import inverse
-from sordino.losses.law import Law
+from sordino.losses.law import AbstractLossLaw
 from sordino.losses.points import ELEMENTARY, Floats
 from sordino.losses.profile import Profile, symmetric
 from sordino.losses.reserved import joint_breach
@@ -100,7 +100,7 @@ class ThresholdedLoss(Loss):
         points = np.linspace(0.0, min(reach, 700.0), _POINTS)
         return Profile.of(points, self._delta(points))
 
-    def laws(self) -> tuple[Law, ...]:
+    def laws(self) -> tuple[AbstractLossLaw, ...]:
         """Return the law of the greatest profile."""
         return (symmetric(self.profile),)
 
@@ -172,7 +172,7 @@ class MixtureLoss(Loss):
         points = np.linspace(0.0, min(reach, 700.0), _POINTS)
         return Profile.of(points, self._delta(points))
 
-    def laws(self) -> tuple[Law, ...]:
+    def laws(self) -> tuple[AbstractLossLaw, ...]:
         """Return the weighted mixture of the laws, in each direction that differs."""
         found = [(float(weight), loss.laws()) for weight, loss in self.parts]
         sides = max(len(laws) for _, laws in found)
