@@ -22,7 +22,7 @@ are added. Whatever mass is missing from a pmf counts as infinite.
 (0.25, [[1.0, 0.0]])
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
@@ -134,12 +134,12 @@ class TradeoffCurve:
     curve that the single statement (epsilon, delta) would give, for comparison.
     """
 
-    alpha: Floats
-    beta: Floats
-    tpr: Floats
+    alpha: Floats = field(repr=False)
+    beta: Floats = field(repr=False)
+    tpr: Floats = field(repr=False)
     epsilon: float
     delta: float
-    bound_beta: Floats
+    bound_beta: Floats = field(repr=False)
 
     @staticmethod
     def of(loss: Loss, delta: float = 1e-6) -> "TradeoffCurve":
