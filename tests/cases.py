@@ -1,9 +1,19 @@
 """The list of parts: what holds for every one of them is tested in tests/laws."""
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any, Final
 
 import sordino as sd
+from sordino.losses.base import Loss, compose
+from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
+from sordino.losses.noise import (
+    DiscreteGaussianLoss,
+    GeometricLoss,
+    LaplaceLoss,
+    RandomizedResponseLoss,
+)
+from sordino.losses.thresholded import mixture, thresholded
 from sordino.mechanisms.base import AbstractMechanism
 from sordino.mechanisms.thresholded import AbstractThresholdMechanism
 
@@ -41,3 +51,37 @@ THRESHOLDS: Final[dict[str, Callable[[Any, Any], AbstractThresholdMechanism]]] =
     ),
 }
 """Every mechanism that releases maps above a threshold, by its scale and threshold."""
+
+LOSSES: Final[dict[str, Loss]] = {
+    "nothing": PureDP(0),
+    "pure": PureDP("0.5"),
+    "approximate": ApproxDP(1, "1e-5"),
+    "breach": ApproxDP(0, "0.1"),
+    "concentrated": ZCDP("0.1"),
+    "approximately concentrated": ApproxZCDP("0.1", "1e-6"),
+    "gaussian": GaussianDP("0.7"),
+    "laplace": LaplaceLoss("0.8"),
+    "geometric": GeometricLoss(3, 4),
+    "discrete gaussian": DiscreteGaussianLoss(2, 9),
+    "randomized response": RandomizedResponseLoss("0.6", 5),
+    "pure, often": PureDP("0.1") * 20,
+    "laplace, often": LaplaceLoss("0.1") * 50,
+    "all sorts": compose([
+        LaplaceLoss("0.2"),
+        GaussianDP("0.3"),
+        GeometricLoss(1, 3),
+        PureDP("0.1"),
+    ]),
+    "with a reserve": LaplaceLoss("0.3") * 2 + ApproxDP("0.1", "1e-6"),
+    "sampled gaussian": GaussianDP(1).subsampled("0.1"),
+    "sampled gaussian, often": GaussianDP(1).subsampled("0.02") * 100,
+    "sampled response": PureDP(1).subsampled("0.2"),
+    "thresholded gaussian": thresholded(
+        lambda kept: GaussianDP("0.4") if kept else PureDP(0), key_delta="1e-6", keys=3
+    ),
+    "thresholded laplace": thresholded(
+        lambda kept: LaplaceLoss(Fraction(1, 10)) * kept, key_delta="1e-7", keys=12
+    ),
+    "mixture": mixture([("1/3", PureDP(1)), ("2/3", GaussianDP("0.5"))]),
+}
+"""Every form of loss."""

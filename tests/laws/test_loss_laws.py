@@ -7,7 +7,7 @@ from sordino.losses.base import NOTHING, Loss
 from sordino.losses.closed import ZCDP, GaussianDP, PureDP
 from sordino.losses.pld import Convolution
 from sordino.numbers import up
-from tests.cases_losses import LOSSES
+from tests.cases import LOSSES
 
 ALPHAS = np.concatenate(([0.0], np.logspace(-12, -2, 60), np.linspace(0.011, 1, 140)))
 EPSILONS = np.concatenate(([0.0], np.logspace(-3, 1.5, 90)))
@@ -19,7 +19,7 @@ every_loss = pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
 
 @every_loss
 def test_beta_is_convex_decreasing_and_below_blind_guessing(loss: Loss) -> None:
-    """The curve is a trade-off curve: beta(0) <= 1, beta(1) = 0, and no bump between."""
+    """A trade-off curve: beta(0) <= 1, beta(1) = 0, and no bump between."""
     beta = loss.beta_at(ALPHAS)
     assert (beta >= 0).all()
     assert (beta <= 1 - ALPHAS).all()
@@ -59,7 +59,7 @@ def test_delta_decreases_and_mirrors_below_zero(loss: Loss) -> None:
 
 @every_loss
 def test_delta_and_beta_are_dual(loss: Loss) -> None:
-    """For any e: tpr(alpha) <= delta(e) + exp(e) alpha, and some e nearly attains it."""
+    """For any e tpr(alpha) <= delta(e) + exp(e) alpha; some e nearly attains it."""
     grid = np.concatenate(([0.0], np.logspace(-3, 1.6, 4000)))
     lines = loss.delta_at(grid)[:, None] + np.exp(grid)[:, None] * ALPHAS
     mirror = 1 - np.exp(-grid)[:, None] * (1 - ALPHAS - loss.delta_at(grid)[:, None])
@@ -82,7 +82,7 @@ def test_epsilon_answers_delta(loss: Loss) -> None:
 
 @every_loss
 def test_advantage_and_bayes_risk_agree(loss: Loss) -> None:
-    """At even odds the risk is half of one minus the advantage; at certainty it is 0."""
+    """At even odds the risk is half of 1 - advantage; at certainty it is 0."""
     assert loss.advantage() == loss.delta_at(0)
     assert loss.bayes_risk(0.5) == pytest.approx((1 - loss.advantage()) / 2, abs=1e-12)
     assert loss.bayes_risk([0, 1]).tolist() == [0, 0]

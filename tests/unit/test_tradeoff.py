@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import ArrayLike
+from scipy.special import ndtr
 
 from sordino.errors import InvalidParameter
 from sordino.losses.closed import GaussianDP, PureDP
@@ -35,7 +36,7 @@ def pair(p: ArrayLike, q: ArrayLike, step: float, *, symmetric: bool = False) ->
 
 
 def test_both_directions_are_bounded_when_the_losses_start_above_zero() -> None:
-    """P002: where a slice that assumes a loss of 0 over-claims beta by 0.09, we do not."""
+    """P002: a slice that assumes a loss of 0 over-claims beta by 0.09; not ours."""
     row = next(row for row in PITFALLS if row["id"] == "P002")
     rest = 1 - 0.5 * math.exp(-0.2) - 0.5 * math.exp(-1)
     variables = pair(
@@ -92,8 +93,6 @@ def test_the_larger_of_both_directions_would_be_caught() -> None:
 
 def test_a_discretised_gaussian_matches_its_closed_form() -> None:
     """On a grid of 1e-3 the curve lies below the Gaussian's, by less than 1e-6."""
-    from scipy.special import ndtr
-
     edges = np.arange(-7000, 7001) * 1e-3
     y, x = np.diff(ndtr(edges - 0.5)), np.diff(ndtr(edges + 0.5))
     missing = float(ndtr(-6.5))

@@ -155,13 +155,13 @@ def test_every_reference_number_is_bounded_from_the_safe_side(row: Params) -> No
         if "tpr_str" in row and "input_str" not in row:
             _within(loss.tpr_at(float(at)), float(row["tpr_str"]), 1, reltol, tight)
         return
-    ask = {
+    asks: dict[str, Callable[[Any], Any]] = {
         "delta": loss.delta_at,
         "epsilon": loss.epsilon_at,
         "tpr": loss.tpr_at,
         "advantage": lambda _: loss.advantage(),
-    }[row["quantity"]]
-    _within(ask(at), truth, 1, max(reltol, 3e-16), tight)
+    }
+    _within(asks[row["quantity"]](at), truth, 1, max(reltol, 3e-16), tight)
 
 
 def test_every_kind_of_reference_row_is_used() -> None:
