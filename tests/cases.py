@@ -4,10 +4,10 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import sordino as sd
-from sordino.mechanisms.base import AbstractMechanism
+from sordino.mechanisms.base import AbstractAdditiveMechanism
 from sordino.mechanisms.thresholded import AbstractThresholdMechanism
 
-MECHANISMS: Final[dict[str, Callable[[Any], AbstractMechanism]]] = {
+MECHANISMS: Final[dict[str, Callable[[Any], AbstractAdditiveMechanism]]] = {
     "Laplace": lambda scale: sd.Laplace(scale),
     "Laplace f32": lambda scale: sd.Laplace(scale, dtype="f32"),
     "Laplace grid": lambda scale: sd.Laplace(scale, granularity=-4),
