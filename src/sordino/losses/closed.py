@@ -3,7 +3,7 @@
 >>> ZCDP("0.015").epsilon_at("1e-7") < 0.8547
 True
 >>> GaussianDP(3) + GaussianDP(4)
-GaussianDP(mu=Fraction(5, 1))
+GaussianDP(mu=5)
 """
 
 import math
