@@ -14,10 +14,10 @@ from sordino.losses.noise import (
     RandomizedResponseLoss,
 )
 from sordino.losses.thresholded import mixture, thresholded
-from sordino.mechanisms.base import AbstractMechanism
+from sordino.mechanisms.base import AbstractAdditiveMechanism
 from sordino.mechanisms.thresholded import AbstractThresholdMechanism
 
-MECHANISMS: Final[dict[str, Callable[[Any], AbstractMechanism]]] = {
+MECHANISMS: Final[dict[str, Callable[[Any], AbstractAdditiveMechanism]]] = {
     "Laplace": lambda scale: sd.Laplace(scale),
     "Laplace f32": lambda scale: sd.Laplace(scale, dtype="f32"),
     "Laplace grid": lambda scale: sd.Laplace(scale, granularity=-4),

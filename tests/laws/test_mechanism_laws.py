@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sordino as sd
-from sordino.mechanisms.base import AbstractAdditiveMechanism, AbstractMechanism
+from sordino.mechanisms.base import AbstractAdditiveMechanism
 from tests.cases import MECHANISMS
 
 mechanisms = pytest.mark.parametrize("build", MECHANISMS.values(), ids=list(MECHANISMS))
-Build = Callable[[Any], AbstractMechanism]
+Build = Callable[[Any], AbstractAdditiveMechanism]
 scales = st.fractions(Fraction(1, 1000), 1000)
 distances = st.fractions(0, 1000)
 
@@ -205,7 +205,9 @@ def test_mechanisms_are_values(build: Build) -> None:
     ],
     ids=lambda mechanism: type(mechanism).__name__,
 )
-def test_no_noise_is_explicit_and_costs_everything(silent: AbstractMechanism) -> None:
+def test_no_noise_is_explicit_and_costs_everything(
+    silent: AbstractAdditiveMechanism,
+) -> None:
     """The no-noise mode returns values as they are, at an infinite loss."""
     assert silent.adds_no_noise
     assert headline(silent.map(1)) == float("inf")
@@ -223,7 +225,26 @@ def test_every_map_says_why_it_holds() -> None:
             c
             for c in vars(module).values()
             if isinstance(c, type) and c.__module__ == module.__name__
-            if issubclass(c, AbstractMechanism)
+            if issubclass(c, AbstractAdditiveMechanism)
         )
         reason = inspect.getdoc(kind.map) or ""
         assert "for any" in reason or "any shift" in reason or "docs/proofs" in reason
+
+
+@pytest.mark.parametrize("kind", ["Laplace", "Geometric", "DiscreteGaussian"])
+@given(scale=st.integers(1, 40), l0=st.integers(1, 6), linf=st.integers(1, 3))
+def test_bounds_on_each_value_never_cost_more(
+    kind: str, scale: int, l0: int, linf: int
+) -> None:
+    """A Sensitivity gives the same headline as its norm, and at most its delta."""
+    mechanism = MECHANISMS[kind](scale)
+    apart = sd.Sensitivity(l0=l0, linf=linf)
+    pure = mechanism.input_metric == "l1"
+    known = mechanism.map(apart)
+    plain = mechanism.map(apart.l1 if pure else apart.l2)
+    if pure:
+        assert known.epsilon == plain.epsilon
+    else:
+        assert known.rho == plain.rho
+    for epsilon in (0.0, float(l0) / scale / 2):
+        assert known.delta_at(epsilon) <= plain.delta_at(epsilon) * (1 + 1e-6)

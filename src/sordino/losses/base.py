@@ -14,7 +14,7 @@ are upper bounds, beta and the Bayes risk are lower bounds, rounding included.
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, final
 
@@ -24,7 +24,7 @@ from sordino import _validate
 from sordino.errors import InvalidParameter
 from sordino.losses import points
 from sordino.losses.points import Answer, Floats
-from sordino.numbers import Exact
+from sordino.numbers import Exact, written
 
 if TYPE_CHECKING:
     from sordino.losses.law import AbstractLossLaw
@@ -158,6 +158,14 @@ class Loss(ABC):
         from sordino.losses.explain import explain  # noqa: PLC0415 a cycle
 
         return explain(self)
+
+    def __repr__(self) -> str:
+        """Show the call that makes an equal loss, with numbers that can be read."""
+        named = (
+            f"{field.name}={written(getattr(self, field.name))}"
+            for field in fields(self)  # type: ignore[arg-type]
+        )
+        return f"{type(self).__name__}({', '.join(named)})"
 
     def __add__(self, other: object) -> "Loss":
         """Compose two losses."""

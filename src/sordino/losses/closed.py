@@ -3,7 +3,7 @@
 >>> ZCDP("0.015").epsilon_at("1e-7") < 0.8547
 True
 >>> GaussianDP(3) + GaussianDP(4)
-GaussianDP(mu=Fraction(5, 1))
+GaussianDP(mu=5)
 """
 
 import math
@@ -23,7 +23,7 @@ from sordino.numbers import Exact, distance, down, probability, up
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PureDP(Loss):
     """epsilon-differential privacy: no worse than randomized response."""
 
@@ -61,7 +61,7 @@ class PureDP(Loss):
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ApproxDP(Loss):
     """(epsilon, delta)-DP: with probability delta everything, else epsilon-DP."""
 
@@ -108,7 +108,7 @@ class ApproxDP(Loss):
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ZCDP(Loss):
     """rho-zero-concentrated differential privacy."""
 
@@ -146,7 +146,7 @@ class ZCDP(Loss):
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ApproxZCDP(Loss):
     """delta-approximate rho-zCDP: with probability delta everything, else rho-zCDP."""
 
@@ -190,7 +190,7 @@ class ApproxZCDP(Loss):
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class GaussianDP(Loss):
     """mu-Gaussian differential privacy: no worse than telling N(0,1) from N(mu,1)."""
 

@@ -34,7 +34,7 @@ _STEEPEST = 600.0
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LaplaceLoss(Loss):
     """Laplace noise on one number: `epsilon` is the shift over the scale."""
 
@@ -101,7 +101,7 @@ class LaplaceLoss(Loss):
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class GeometricLoss(AbstractTabledLoss):
     """Two-sided geometric noise (discrete Laplace) on one integer."""
 
@@ -143,7 +143,7 @@ class GeometricLoss(AbstractTabledLoss):
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class DiscreteGaussianLoss(AbstractTabledLoss):
     """Discrete Gaussian noise on one integer, with its exact curve.
 
@@ -216,7 +216,7 @@ class DiscreteGaussianLoss(AbstractTabledLoss):
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RandomizedResponseLoss(AbstractTabledLoss):
     """The truth with odds exp(epsilon) against each of the other categories."""
 

@@ -22,7 +22,7 @@ from sordino.numbers import Exact, ball, up
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ReservedLoss(Loss):
     """A loss, and independent chances of total breach with how often each occurs."""
 

@@ -24,7 +24,7 @@ from sordino.numbers import Exact, ball, probability, up
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SubsampledLoss(AbstractTabledLoss):
     """The loss of one release on a Poisson sample, by both directions."""
 

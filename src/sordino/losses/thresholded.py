@@ -37,7 +37,7 @@ _LEAST_DELTA = 1e-40
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ThresholdedLoss(Loss):
     """The greatest loss over how many of the changed keys are new.
 
@@ -148,7 +148,7 @@ def _starts(keys: int) -> tuple[int, ...]:
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class MixtureLoss(Loss):
     """One of several losses, chosen by public weights; the choice is revealed."""
 

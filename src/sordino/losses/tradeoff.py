@@ -120,6 +120,10 @@ def get_beta(plrvs: PLRVs, alpha: Any) -> Answer:
     declared symmetric. A number gives a number, an array of any shape and order gives
     an array of that shape. NaN and values outside [0, 1] are refused.
     """
+    if not isinstance(plrvs, PLRVs):
+        raise InvalidParameter(
+            "plrvs", plrvs, "are not loss variables", "Build sd.PLRVs(...)."
+        )
     asked = points.read(1, most=1.0, alpha=alpha)
     corners, betas = plrvs.vertices
     return asked.answer(np.interp(asked.values, corners, betas))

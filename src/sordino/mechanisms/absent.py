@@ -48,6 +48,10 @@ class AbsentKeys:
     ) -> tuple[Any, NDArray[Any]]:
         """Return the keys that pass, in the order of the listing, and their values."""
         count = _validate.integer(n_absent_keys=n_absent_keys, least=0, most=2**63 - 1)
+        if not callable(draw_keys):
+            raise InvalidParameter(
+                "draw_keys", draw_keys, "must be a function", "Try lambda at: keys[at]."
+            )
         tail, bits = self.noise.tail(self.level), Bits()
         places, answers = [], []
         if tail is not None:

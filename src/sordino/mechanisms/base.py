@@ -134,6 +134,11 @@ class AbstractAdditiveMechanism(AbstractMechanism):
 
     @property
     @abstractmethod
+    def input_domain(self) -> NumberDomain:
+        """Return the numbers it takes."""
+
+    @property
+    @abstractmethod
     def carrier(self) -> AbstractCarrier:
         """Return what adds the noise to values."""
 

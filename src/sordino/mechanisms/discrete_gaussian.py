@@ -1,13 +1,12 @@
 """Discrete Gaussian noise for integers."""
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Self, final
 
 from sordino.losses.base import Loss
 from sordino.losses.closed import ZCDP
-from sordino.losses.noise import DiscreteGaussianLoss
+from sordino.losses.vectors import discrete_gaussian_vector
 from sordino.mechanisms.base import (
     AbstractIntegerMechanism,
     set_integer_fields,
@@ -73,15 +72,13 @@ class DiscreteGaussian(AbstractIntegerMechanism):
     def map(self, d_in: Any) -> Loss:
         """Return the loss of rho = l2**2 / (2 variance): for any order a, D_a <= a rho.
 
-        For one value that moves by a whole distance the curve is the exact one; for
-        vectors only rho is known to hold (docs/proofs/noise.md, lemma 3).
+        Where a `Sensitivity` says that one value changes, or each by at most 1, the
+        curve is the exact one; else only rho is known to hold (docs/proofs/noise.md,
+        lemma 3).
         """
-        change = l2(d_in)
-        rho = ratio(change, self.scale) ** 2 / 2
-        single = isinstance(d_in, Sensitivity) and d_in.l0 == 1
-        if single and self.variance and isinstance(change, Fraction) and change >= 1:
-            return DiscreteGaussianLoss(math.floor(change), self.variance)
-        return ZCDP(rho)
+        if isinstance(d_in, Sensitivity) and self.variance:
+            return discrete_gaussian_vector(d_in, self.variance)
+        return ZCDP(ratio(l2(d_in), self.scale) ** 2 / 2)
 
     @classmethod
     def for_loss(cls, loss: Loss, d_in: Any, **options: Any) -> Self:

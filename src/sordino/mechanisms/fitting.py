@@ -14,7 +14,7 @@ from sordino.numbers import Exact, up
 Mechanism = TypeVar("Mechanism", bound=AbstractMechanism)
 
 _NOTICEABLE = 1 - Fraction(1, 2**20)
-_CLOSE = 2.0**-40
+_CLOSE = 2.0**-30
 _WIDEST = 2.0**100
 
 
@@ -27,7 +27,7 @@ def least_noise(
     """Return the mechanism of least scale whose map at d_in is within the loss.
 
     A guess that is within, while a scale one part in a million less is not, is the
-    answer and exact; else the least scale is searched to one part in 2**40.
+    answer and exact; else the least scale is searched to one part in 2**30.
     """
 
     def within(scale: Exact) -> bool:

@@ -31,7 +31,7 @@ class Gaussian(AbstractFloatMechanism):
     The edge cases are those of `Laplace`.
 
     >>> Gaussian(scale=2).map(1)
-    GaussianDP(mu=Fraction(1, 2))
+    GaussianDP(mu=0.5)
     >>> Gaussian(variance=2).map(1).rho
     Fraction(1, 4)
     """

@@ -7,12 +7,14 @@ from typing import Any, Self, final
 from sordino.losses.base import Loss
 from sordino.losses.closed import PureDP
 from sordino.losses.noise import GeometricLoss
+from sordino.losses.vectors import geometric_vector
 from sordino.mechanisms.base import AbstractIntegerMechanism, set_integer_fields
 from sordino.mechanisms.distance import l1, ratio
 from sordino.mechanisms.domain import Metric
 from sordino.mechanisms.fitting import changed, guaranteed, least_noise, over
 from sordino.mechanisms.noise import AbstractNoise, LaplaceNoise, NoNoise
 from sordino.numbers import Exact, positive
+from sordino.sensitivity import Sensitivity
 
 
 @final
@@ -66,8 +68,12 @@ class Geometric(AbstractIntegerMechanism):
         """Return the loss of epsilon = l1 / scale, for any vectors l1 apart.
 
         A shift of one value by l1 is the worst such change (docs/proofs/noise.md,
-        lemma 1), so the curve for a whole l1 is that of one geometric draw.
+        lemma 1), so the curve for a whole l1 is that of one geometric draw; where a
+        `Sensitivity` bounds the change of each value, that of the worst vector
+        (lemma 6).
         """
+        if isinstance(d_in, Sensitivity) and self.scale:
+            return geometric_vector(d_in, self.scale)
         change = l1(d_in)
         epsilon = ratio(change, self.scale)
         if isinstance(change, Fraction) and change.denominator == 1 and self.scale:

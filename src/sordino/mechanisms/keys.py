@@ -263,12 +263,24 @@ def _check_kind(keys: Sequence[Any]) -> None:
     if len(kinds) > 1:
         listed = " and ".join(sorted(kinds))
         raise InvalidData(f"keys of one map must be of one kind, not {listed}.")
+    if kinds == {"times"}:
+        _check_times(keys)
     if kinds != {"tuples"}:
         return
     if len(set(map(len, keys))) > 1:
         raise InvalidData("keys that are tuples must all have the same length.")
     for place in zip(*keys, strict=True):
         _check_kind(place)
+
+
+def _check_times(times: Sequence[datetime]) -> None:
+    """Refuse a missing time, and times of which only some know their zone."""
+    if any(time != time for time in times):  # noqa: PLR0124 as a missing time does
+        raise InvalidData("a key is missing. Drop the rows whose key is null.")
+    if len({time.utcoffset() is None for time in times}) > 1:
+        raise InvalidData(
+            "keys that are times must all have a zone, or none. Convert them to UTC."
+        )
 
 
 def _kind(one: type) -> str:

@@ -7,12 +7,14 @@ from typing import Any, Self, final
 from sordino.losses.base import Loss
 from sordino.losses.closed import PureDP
 from sordino.losses.noise import LaplaceLoss
+from sordino.losses.vectors import laplace_vector
 from sordino.mechanisms.base import AbstractFloatMechanism, set_float_fields
 from sordino.mechanisms.distance import l1, ratio
 from sordino.mechanisms.domain import Metric
 from sordino.mechanisms.fitting import changed, guaranteed, least_noise, over
 from sordino.mechanisms.noise import AbstractNoise, LaplaceNoise, NoNoise
 from sordino.numbers import Exact, positive
+from sordino.sensitivity import Sensitivity
 
 
 @final
@@ -72,8 +74,12 @@ class Laplace(AbstractFloatMechanism):
         """Return the loss of epsilon = l1 / scale, for any vectors l1 apart.
 
         A shift of one value by l1 is the worst such change (docs/proofs/noise.md,
-        lemma 1), so the curve is that of one Laplace draw; on a grid, that of epsilon.
+        lemma 1), so the curve is that of one Laplace draw; where a `Sensitivity`
+        bounds the change of each value, that of the worst vector (lemma 6). On a grid
+        it is the curve of epsilon.
         """
+        if isinstance(d_in, Sensitivity) and self.granularity is None and self.scale:
+            return laplace_vector(d_in, self.scale)
         epsilon = ratio(l1(d_in, self.granularity), self.scale)
         return LaplaceLoss(epsilon) if self.granularity is None else PureDP(epsilon)
 

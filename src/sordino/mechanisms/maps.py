@@ -3,6 +3,10 @@
 A dict is answered by a dict, an Arrow table by an Arrow table, a pair of arrays by a
 pair of arrays, a pandas series by a series with the same kind of index, a Polars frame
 by a frame: the keys that passed, in their canonical order.
+
+Nothing of an answer may tell of keys that did not pass. Containers remember more than
+they show: the width of the longest text, the categories of a column, the levels of an
+index, the dictionary of an encoded array. Each is made anew from what passed.
 """
 
 from collections.abc import Callable
@@ -127,7 +131,8 @@ def _opened_table(given: pa.Table) -> OpenedMap:
 
     def close(rows: Rows, order: Rows, answers: NDArray[Any]) -> pa.Table:
         kept = [_arrow_take(column)(rows, order) for column in given.columns[:-1]]
-        return pa.table([*kept, pa.array(answers)], names=names)
+        whole = [column.combine_chunks() for column in kept]
+        return pa.table([*whole, pa.array(answers)], names=names)
 
     return OpenedMap(keys, _numbers(given.columns[-1]), close)
 
@@ -138,7 +143,8 @@ def _opened_series(given: Any) -> OpenedMap:
     keys = ObjectKeys(index.tolist(), unique=index.is_unique)
 
     def close(rows: Rows, order: Rows, answers: NDArray[Any]) -> Any:
-        return type(given)(answers, index=index.take(rows[order]), name=given.name)
+        kept = _index_take(index, rows[order])
+        return type(given)(answers, index=kept, name=given.name)
 
     return OpenedMap(keys, _numbers(given), close)
 
@@ -150,7 +156,11 @@ def _opened_frame(given: Any) -> OpenedMap:
 
     def close(rows: Rows, order: Rows, answers: NDArray[Any]) -> Any:
         values = type(given)({names[-1]: answers}).get_column(names[-1])
-        return given.select(names[:-1])[rows[order]].with_columns(values)
+        kept = given.select(names[:-1])[rows[order]]
+        texts = {
+            name: str for name in names[:-1] if "Categorical" in str(kept[name].dtype)
+        }
+        return kept.cast(texts).with_columns(values)
 
     return OpenedMap(keys, _numbers(given.get_column(names[-1])), close)
 
@@ -180,12 +190,36 @@ def _flat(keys: NDArray[Any]) -> NDArray[Any]:
 
 def _arrow_take(column: "pa.Array | pa.ChunkedArray") -> Take:
     """Return how to take rows of an Arrow column: in two steps that are both short."""
-    return lambda rows, order: column.take(pa.array(rows)).take(pa.array(order))
+    if not pa.types.is_dictionary(column.type):
+        return lambda rows, order: column.take(pa.array(rows)).take(pa.array(order))
+
+    def take(rows: Rows, order: Rows) -> Any:
+        kept = column.take(pa.array(rows)).take(pa.array(order))
+        return kept.cast(column.type.value_type).dictionary_encode().cast(column.type)
+
+    return take
 
 
 def _array_take(keys: NDArray[Any]) -> Take:
-    """Return how to take items of an array."""
-    return lambda rows, order: keys[rows[order]]
+    """Return how to take items of an array; text gets the width that its items need."""
+    if keys.dtype.kind not in "US":
+        return lambda rows, order: keys[rows[order]]
+    kind = keys.dtype.kind
+    return lambda rows, order: np.array(keys[rows[order]].tolist(), kind)
+
+
+def _index_take(index: Any, rows: Rows) -> Any:
+    """Return rows of a pandas index, without levels or categories left unused."""
+    kept = index.take(rows)
+    match type(index).__name__:
+        case "MultiIndex" if rows.size:
+            return type(index).from_tuples(kept.tolist(), names=index.names)
+        case "MultiIndex":
+            return kept.remove_unused_levels()
+        case "CategoricalIndex":
+            return kept.remove_unused_categories()
+        case _:
+            return kept
 
 
 def _list_take(keys: "list[Any] | tuple[Any, ...]") -> Take:
