@@ -76,6 +76,11 @@ class Convolution:
         anchor = _common(anchors) if anchors else 0.0
         return anchor / math.ceil(anchor / step) if anchor else step
 
+    @property
+    def width(self) -> float:
+        """Return the width of the widest law, which decides the cost."""
+        return _widest(self.parts)
+
     @cached_property
     def grids(self) -> tuple[tuple[Grid, int], ...]:
         """Return every law on the grid."""
@@ -157,8 +162,8 @@ class Convolution:
         """Return the best Chernoff bound on one end of the window, signed as `unit`."""
         best = math.inf
         for rung in _RUNGS:
-            other = self.moment(tilt + rung * unit)
-            bound = (other.log - there.log - math.log(_TINY)) / (rung * abs(unit))
+            other = math.fsum(s.log_moment(tilt + rung * unit) for s in self.stacks)
+            bound = (other - there.log - math.log(_TINY)) / (rung * abs(unit))
             if bound > best:
                 break
             best = bound
