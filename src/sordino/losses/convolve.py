@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from sordino.losses.grid import Grid
 from sordino.losses.points import Floats
+from sordino.losses.progress import watched
 
 _UNIT = float(np.finfo(np.float64).eps) / 2
 _WIDEST_PAIR = 1 << 14
@@ -136,7 +137,8 @@ def summed(factors: Sequence[Factor], low: int, size: int) -> Sum:
     product = np.ones(len(active), dtype=np.complex128)
     logs, least = np.zeros(len(active)), np.full(len(active), np.inf)
     unsure = 0.0
-    for factor in sorted(paired(factors, size), key=lambda one: -one.times):
+    rest = sorted(paired(factors, size), key=lambda one: -one.times)
+    for factor in watched(rest, "composing: transform"):
         gamma = _gamma(size) * float(factor.masses.sum()) + factor.error
         wide = fft.rfft(_folded(factor.masses, size), size)[active]
         modulus = np.abs(wide) + gamma

@@ -66,8 +66,8 @@ def on_grid(law: AbstractLossLaw, step: float) -> Grid:
     masses[beyond + 1] -= further
     masses[beyond + 2] += np.where(lost, 0.0, further)
     infinity = float(p[-1] + further[lost].sum())
-    used = len(masses) if masses[-1] > 0 else len(masses) - 1
-    return Grid(start, np.maximum(masses[:used], 0.0) * (1 + ELEMENTARY), infinity)
+    masses = masses if masses[-1] > 0 else masses[:-1]
+    return Grid(start, np.maximum(masses, 0.0) * (1 + ELEMENTARY), infinity)
 
 
 def _right_share(p: Floats, q: Floats, left: Floats, step: float) -> Floats:
