@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from sordino.accounting.calibrate import calibrate
@@ -68,6 +69,27 @@ def test_a_lenient_search_is_confirmed_at_full_precision() -> None:
     scale = calibrate(sampled, target=target, tolerance="1e-3")
     assert target.admits(sampled(scale))
     assert not target.admits(sampled(scale * (1 - 3e-3)))
+
+
+@pytest.mark.parametrize("loss_at", [sampled, laplace_often], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("tolerance", ["1e-2", "1e-3", "1e-4"])
+def test_coarser_grids_cost_no_more_than_the_tolerance(
+    loss_at: Callable[[float], Loss], tolerance: str
+) -> None:
+    """A tolerant answer is at most its tolerance above the strict one, never below."""
+    target = Advantage("0.1")
+    strict = calibrate(loss_at, target=target, tolerance="1e-6")
+    found = calibrate(loss_at, target=target, tolerance=tolerance)
+    assert strict * (1 - 2e-6) <= found <= strict * (1 + 1.01 * float(tolerance))
+
+
+def test_the_advantage_is_the_same_from_both_directions() -> None:
+    """Total variation is symmetric, so either direction bounds it as well."""
+    removing, adding = sampled(1.0).convolutions  # type: ignore[attr-defined]
+    start = np.zeros(1)
+    bounds = [sums.profile(0.0).delta_at(start)[0] for sums in (removing, adding)]
+    assert bounds[0] == pytest.approx(bounds[1], rel=1e-5)
+    assert sampled(1.0).advantage() in bounds
 
 
 @pytest.mark.parametrize("start", ["1e-6", "1e6"])

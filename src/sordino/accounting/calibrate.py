@@ -11,7 +11,7 @@ True
 import math
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from typing import Any, final
+from typing import Any, TypeAlias, final
 
 from sordino.accounting.risk import Advantage, ErrorRates, Target
 from sordino.errors import InvalidParameter
@@ -22,11 +22,17 @@ from sordino.losses.root import least
 from sordino.numbers import positive, up
 
 _ROUNDS = 24
-_ROUGH, _MEDIUM = 32.0, 8.0
+_ROUGH, _MEDIUM = 64.0, 8.0
 """How much coarser the grids are while the neighbourhood is sought, then bracketed."""
 
-_LENIENT = 3e-4
-"""From this tolerance on the medium grids decide, and full precision confirms."""
+_FINER = (16.0, 8.0, 4.0, 2.0)
+"""Grids that may decide, from the first whose looseness the tolerance forgives."""
+
+_LENIENT = 2e-5, 3e-4
+"""Lesser tolerances need full precision, where looseness is measured or is not."""
+
+Risk: TypeAlias = Advantage | ErrorRates
+"""Targets that say how far a loss is beyond them, so that a search can follow."""
 
 _FURTHEST = 640.0
 """Largest logarithm of a scale, up or down, before giving up."""
@@ -43,7 +49,8 @@ def calibrate(
 
     For any function that gives less loss for more noise: the target was seen to admit
     the loss at the scale returned, and not at (1 - tolerance) times it or somewhat
-    above. Coarse grids find the neighbourhood; full precision confirms the answer.
+    above. Coarse grids find the neighbourhood; the grid that decides is as fine as the
+    tolerance needs, and its bounds are true bounds as on any grid.
     """
     relative, first = up(positive(tolerance=tolerance)), up(positive(start=start))
     if not 1e-15 <= relative < 1:
@@ -53,15 +60,38 @@ def calibrate(
 
 
 def _searched(search: "_Search", place: float, relative: float) -> float:
-    """Return the scale: rough, then bracketed, then confirmed."""
-    with _coarser(_ROUGH):
-        near = search.neighbourhood(place, 1e-3)
-    if relative >= _LENIENT:
+    """Return the scale: found on rough grids, then bracketed on those that decide."""
+    if isinstance(search.target, Risk):
+        return _followed(search, search.target, place, relative)
+    near = place
+    if relative >= _LENIENT[1]:
         with _coarser(_MEDIUM):
-            near = search.neighbourhood(near, relative / 8)
             scale = search.least(near, relative)
         if search.admitted(scale):
             return scale
+        near = math.log(scale)
+    return search.least(near, relative)
+
+
+def _followed(search: "_Search", risk: Risk, place: float, relative: float) -> float:
+    """Return the scale for a target that says how far a loss is beyond it.
+
+    A grid's looseness falls as the square of its step: halving a step takes away three
+    quarters of it, so what is left is less than half of what the finer grid gained. No
+    gain at all tells nothing: then the grids may be the same.
+    """
+    with _coarser(_ROUGH):
+        near = search.neighbourhood(risk, place, max(relative, 1e-3))
+    before = 0.0
+    for factor in _FINER if relative >= _LENIENT[0] else ():
+        with _coarser(factor):
+            value = search.excess(risk, near)
+            loose = (before - value) / -search.slope / 2
+            before = value
+            if 0 < loose <= relative / 4:
+                near = search.neighbourhood(risk, near, 10 * relative)
+                return search.least(near, relative * 3 / 4)
+    near = search.neighbourhood(risk, near, 10 * relative)
     return search.least(near, relative)
 
 
@@ -88,6 +118,7 @@ class _Search:
         self.tick = tick
         self.slope = -1.0
         self.seen: dict[tuple[float, float], bool] = {}
+        self.values: dict[tuple[float, float], float] = {}
 
     def loss(self, scale: float) -> Loss:
         """Return the loss at a scale."""
@@ -108,21 +139,29 @@ class _Search:
 
     def least(self, near: float, relative: float) -> float:
         """Return an admitted scale within a tolerance of a refused one."""
-        low, high = self.bracket(near, relative / 2)
+        low, high = self.bracket(near + 0.4 * relative, 0.8 * relative)
         return least(self.admitted, math.exp(low), math.exp(high), relative)
 
-    def neighbourhood(self, place: float, close: float) -> float:
-        """Return the logarithm of a scale near the edge, by secants where possible."""
-        match self.target:
-            case Advantage() | ErrorRates() as risk:
-                value = risk.excess(self.loss(math.exp(place)))
-                for _ in range(_ROUNDS):
-                    step = min(max(-value / self.slope, -4.0), 4.0)
-                    place, before = place + step, value
-                    if abs(step) < close or abs(place) > _FURTHEST:
-                        break
-                    value = risk.excess(self.loss(math.exp(place)))
-                    self.slope = min((value - before) / step, -0.05)
+    def excess(self, risk: Risk, place: float) -> float:
+        """Return how far the loss at the exponential of a place is beyond a risk."""
+        asked = place, COARSENESS.get()
+        if asked not in self.values:
+            self.values[asked] = risk.excess(self.loss(math.exp(place)))
+        return self.values[asked]
+
+    def neighbourhood(self, risk: Risk, place: float, close: float) -> float:
+        """Return the logarithm of a scale near the edge, by secants.
+
+        A last step of at most `close` is taken on trust.
+        """
+        value = self.excess(risk, place)
+        for _ in range(_ROUNDS):
+            step = min(max(-value / self.slope, -4.0), 4.0)
+            place, before = place + step, value
+            if abs(step) < close or abs(place) > _FURTHEST:
+                break
+            value = self.excess(risk, place)
+            self.slope = min((value - before) / step, -0.05)
         return place
 
     def bracket(self, near: float, width: float) -> tuple[float, float]:

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from sordino.losses.grid import Grid
 from sordino.losses.points import Floats
+from sordino.losses.progress import watched
 
 _UNIT = float(np.finfo(np.float64).eps) / 2
 _WIDEST_PAIR = 1 << 14
@@ -71,11 +72,7 @@ class Stack:
 
     def moments(self, tilt: float) -> tuple[Floats, Moment]:
         """Return ln moments of the rows, and the moment of the sum of all."""
-        index = np.arange(self.logs.shape[1], dtype=np.float64)
-        exponent = self.logs + tilt * index
-        top = exponent.max(axis=1)
-        weight = np.exp(np.maximum(exponent - top[:, None], _FAINTEST))
-        total = weight.sum(axis=1)
+        index, top, weight, total = self._weighed(tilt)
         # not `@`: threads of a linear algebra library cost more than they save here
         mean = np.einsum("ij,j->i", weight, index) / total
         square = np.einsum("ij,j->i", weight, index * index) / total
@@ -83,6 +80,20 @@ class Stack:
         spread = np.maximum(square - mean * mean, 0.0)
         sums = (float(self.times @ part) for part in (logs, mean, spread))
         return logs, Moment(*sums)
+
+    def log_moment(self, tilt: float) -> float:
+        """Return the logarithm of the moment alone, which is cheaper."""
+        _, top, _, total = self._weighed(tilt)
+        return float(self.times @ (top + np.log(total)))
+
+    def _weighed(self, tilt: float) -> tuple[Floats, Floats, Floats, Floats]:
+        """Return 0, 1, 2, ..., the greatest exponents, tilted masses, their sums."""
+        index = np.arange(self.logs.shape[1], dtype=np.float64)
+        exponent = tilt * index + self.logs
+        top = exponent.max(axis=1)
+        exponent -= top[:, None]
+        weight = np.exp(np.maximum(exponent, _FAINTEST, out=exponent), out=exponent)
+        return index, top, weight, weight.sum(axis=1)
 
 
 def stacked(grids: Sequence[tuple[Grid, int]]) -> list[Stack]:
@@ -126,7 +137,8 @@ def summed(factors: Sequence[Factor], low: int, size: int) -> Sum:
     product = np.ones(len(active), dtype=np.complex128)
     logs, least = np.zeros(len(active)), np.full(len(active), np.inf)
     unsure = 0.0
-    for factor in sorted(paired(factors, size), key=lambda one: -one.times):
+    rest = sorted(paired(factors, size), key=lambda one: -one.times)
+    for factor in watched(rest, "composing: transform"):
         gamma = _gamma(size) * float(factor.masses.sum()) + factor.error
         wide = fft.rfft(_folded(factor.masses, size), size)[active]
         modulus = np.abs(wide) + gamma

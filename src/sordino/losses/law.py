@@ -230,10 +230,27 @@ class GaussianLaw(AbstractLossLaw):
         """Return the masses from both tails of the two normal laws."""
         from scipy.special import ndtr  # noqa: PLC0415 scipy is loaded when needed
 
-        x = edges / self.mu - self.mu / 2
-        under_p = cells(ndtr(-x), ndtr(x))
-        x = edges / self.mu + self.mu / 2
-        return under_p, cells(ndtr(-x), ndtr(x))
+        x, half = edges / self.mu, self.mu / 2
+        # of the two tails beside a point only the shorter is computed
+        return (
+            _from_tails(x - half, ndtr(-np.abs(x - half))),
+            _from_tails(x + half, ndtr(-np.abs(x + half))),
+        )
+
+
+def _from_tails(x: Floats, tails: Floats) -> Floats:
+    """Return the masses of a symmetric law between ascending points.
+
+    `tails` are the masses beyond |x|; as in `cells`, the shorter tail is differenced.
+    """
+    found = np.empty(len(x) + 1)
+    np.abs(np.diff(tails), out=found[1:-1])
+    middle = int(np.searchsorted(x, 0.0))
+    if 0 < middle < len(x):
+        found[middle] = 1 - tails[middle - 1] - tails[middle]
+    found[0] = tails[0] if middle else 1 - tails[0]
+    found[-1] = tails[-1] if middle < len(x) else 1 - tails[-1]
+    return found
 
 
 def cells(above: Floats, below: Floats) -> Floats:

@@ -30,6 +30,10 @@ from sordino.losses.tabled import AbstractTabledLoss
 from sordino.numbers import Exact, distance, positive, sqrt, up
 
 _MOST_ATOMS = 1 << 18
+_LEAST_MARGIN = 1e-14
+_FAINTEST = 760.0
+"""Beyond this exponent a mass is 0 in doubles."""
+
 _STEEPEST = 600.0
 
 
@@ -177,6 +181,21 @@ class DiscreteGaussianLoss(AbstractTabledLoss):
             return forms.zcdp_laws(self.rho)
         return (self._lattice(),)
 
+    @property
+    def _margin(self) -> float:
+        """Return a bound on the relative error of the masses of the lattice.
+
+        An exponent u is off by u units of the variance's rounding to a double, and by
+        u units of a long double for its own square and division: on some platforms
+        that is a plain double, so its size is asked for. exp and the pairwise sum of
+        the weights add less than 64 units.
+        """
+        sigma = math.sqrt(up(self.variance))
+        most = min((REACH + (self.shift + 1) / sigma) ** 2 / 2, _FAINTEST)
+        double = float(np.finfo(np.float64).eps)
+        wide = float(np.finfo(np.longdouble).eps)
+        return max(_LEAST_MARGIN, most * double + (2 * most + 64) * wide)
+
     def _lattice(self) -> AbstractLossLaw:
         """Return (2 d x - d^2) / (2 variance) at integers x, with its masses."""
         variance, d = up(self.variance), self.shift
@@ -201,7 +220,7 @@ class DiscreteGaussianLoss(AbstractTabledLoss):
             (q / whole).astype(np.float64),
             beyond,
             unit,
-            1e-14,
+            self._margin,
         )
 
     @cached_property

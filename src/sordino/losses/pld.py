@@ -21,6 +21,7 @@ from sordino.losses.grid import Grid, on_grid
 from sordino.losses.law import AbstractLossLaw
 from sordino.losses.points import ELEMENTARY, Floats, raised
 from sordino.losses.profile import Profile
+from sordino.losses.progress import watched, watching
 
 DEPTHS = (0.0, 4.0, 8.0, 12.0)
 """The tilts, by depth: the last serves deltas down to 1e-50."""
@@ -76,10 +77,16 @@ class Convolution:
         anchor = _common(anchors) if anchors else 0.0
         return anchor / math.ceil(anchor / step) if anchor else step
 
+    @property
+    def width(self) -> float:
+        """Return the width of the widest law, which decides the cost."""
+        return _widest(self.parts)
+
     @cached_property
     def grids(self) -> tuple[tuple[Grid, int], ...]:
         """Return every law on the grid."""
-        return tuple((on_grid(law, self.step), times) for law, times in self.parts)
+        parts = watched(self.parts, "composing: loss")
+        return tuple((on_grid(law, self.step), times) for law, times in parts)
 
     @cached_property
     def origin(self) -> int:
@@ -106,7 +113,8 @@ class Convolution:
     def profile(self, depth: float) -> Profile:
         """Return upper bounds on delta, sharpest near exp(-depth^2 / 2)."""
         if depth not in self.profiles:
-            self.profiles[depth] = self._profile(depth)
+            with watching():
+                self.profiles[depth] = self._profile(depth)
         return self.profiles[depth]
 
     def moment(self, tilt: float) -> Moment:
@@ -157,8 +165,8 @@ class Convolution:
         """Return the best Chernoff bound on one end of the window, signed as `unit`."""
         best = math.inf
         for rung in _RUNGS:
-            other = self.moment(tilt + rung * unit)
-            bound = (other.log - there.log - math.log(_TINY)) / (rung * abs(unit))
+            other = math.fsum(s.log_moment(tilt + rung * unit) for s in self.stacks)
+            bound = (other - there.log - math.log(_TINY)) / (rung * abs(unit))
             if bound > best:
                 break
             best = bound

@@ -1,12 +1,15 @@
 """A line that says what takes so long, shown only where someone watches."""
 
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from rich.status import Status
+
+T = TypeVar("T")
 
 PATIENCE = 2.0
 """Seconds of silence."""
@@ -19,9 +22,26 @@ class Tick(Protocol):
         """Show the text once the work has taken long enough."""
 
 
+_WATCHED: ContextVar[Tick | None] = ContextVar("watched", default=None)
+
+
+def watched(work: Sequence[T], text: str) -> Generator[T]:
+    """Give each piece of work in turn, and say how far it is."""
+    with watching() as tick:
+        for done, piece in enumerate(work):
+            tick(f"{text} {done + 1} of {len(work)}")
+            yield piece
+
+
 @contextmanager
 def watching() -> Generator[Tick]:
-    """Give a function to call along the way; after two seconds a line appears."""
+    """Give a function to call along the way; after two seconds a line appears.
+
+    Work within work shares one line.
+    """
+    if (outer := _WATCHED.get()) is not None:
+        yield outer
+        return
     began = time.monotonic()
     shown: list[Status] = []
 
@@ -34,8 +54,10 @@ def watching() -> Generator[Tick]:
         if shown:
             shown[0].update(text)
 
+    token = _WATCHED.set(tick)
     try:
         yield tick
     finally:
+        _WATCHED.reset(token)
         for status in shown:
             status.stop()

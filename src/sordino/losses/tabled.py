@@ -62,8 +62,15 @@ class AbstractTabledLoss(Loss):
         return found
 
     def _at(self, depth: float, epsilon: Floats) -> Floats:
-        """Return the greater delta of the directions, within the headline."""
-        sides = [sums.profile(depth).delta_at(epsilon) for sums in self.convolutions]
+        """Return the greater delta of the directions, within the headline.
+
+        At epsilon 0 delta is the total variation, which is the same both ways: a bound
+        on either direction bounds both, and the cheaper one is asked.
+        """
+        asked = self.convolutions
+        if not epsilon.any():
+            asked = (min(asked, key=lambda sums: sums.width),)
+        sides = [sums.profile(depth).delta_at(epsilon) for sums in asked]
         found: Floats = np.max(sides, axis=0)
         known = self.guarantees
         if isinstance(known.epsilon, float):
