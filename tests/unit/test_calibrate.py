@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -131,3 +132,10 @@ def test_senseless_risks_are_refused() -> None:
         ErrorRates(fpr=-0.1, tpr=0.5)
     with pytest.raises(InvalidParameter, match="tpr"):
         ErrorRates(fpr="0.1", tpr="0.05")
+
+
+@pytest.mark.parametrize("target", [3, None, "0.1", 0.1])
+def test_what_is_no_target_is_refused_by_name(target: Any) -> None:
+    """A number says neither which loss nor which risk is meant."""
+    with pytest.raises(InvalidParameter, match=r"^target .*Advantage"):
+        calibrate(lambda scale: GaussianDP(1 / Fraction(scale)), target=target)

@@ -55,6 +55,10 @@ def calibrate(
     relative, first = up(positive(tolerance=tolerance)), up(positive(start=start))
     if not 1e-15 <= relative < 1:
         raise InvalidParameter("tolerance", tolerance, "is out of range", 'Try "1e-6".')
+    if not isinstance(target, (Loss, Advantage, ErrorRates)):
+        raise InvalidParameter(
+            "target", target, "is neither a loss nor a risk", "Try sd.Advantage(0.1)."
+        )
     with watching() as tick:
         return _searched(_Search(loss_at, target, tick), math.log(first), relative)
 
