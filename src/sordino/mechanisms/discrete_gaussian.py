@@ -69,7 +69,7 @@ class DiscreteGaussian(AbstractIntegerMechanism):
         """Return Gaussian noise, or none."""
         return GaussianNoise(self.variance) if self.variance else NoNoise()
 
-    def map(self, d_in: Any) -> Loss:
+    def map(self, d_in: Any) -> Any:
         """Return the loss of rho = l2**2 / (2 variance): for any order a, D_a <= a rho.
 
         Where a `Sensitivity` says that one value changes, or each by at most 1, the

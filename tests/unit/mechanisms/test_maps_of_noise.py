@@ -1,0 +1,49 @@
+"""What is particular about the maps of single mechanisms."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import sordino as sd
+
+
+def test_a_lattice_is_worse_than_the_gaussian_of_its_ratio() -> None:
+    """A discrete Gaussian step at scale 1 exceeds GaussianDP(1) by 0.0161 in delta."""
+    lattice = sd.DiscreteGaussian(scale=1).map(sd.Sensitivity(l0=1, linf=1))
+    epsilons = np.linspace(0, 3, 3001)
+    excess = lattice.delta_at(epsilons) - sd.GaussianDP(1).delta_at(epsilons)
+    assert excess.max() == pytest.approx(0.0161087, rel=1e-3)
+    assert isinstance(sd.DiscreteGaussian(scale=1).map(1), sd.ZCDP)
+
+
+def test_a_rounded_gaussian_costs_what_the_gaussian_costs() -> None:
+    """Rounding the exact sum is post-processing: mu is distance over scale, exactly."""
+    for dtype in ("f64", "f32"):
+        assert sd.Gaussian(scale=3, dtype=dtype).map(1) == sd.GaussianDP("1/3")
+
+
+def test_a_grid_adds_its_rounding_for_every_value_that_can_change() -> None:
+    """Four changed values add four steps in l1 and two in l2; a number is one value."""
+    laplace = sd.Laplace(1, granularity=-2)
+    assert laplace.map(1).epsilon == Fraction(5, 4)
+    assert laplace.map(sd.Sensitivity(l0=8, l1=1)).epsilon == 3
+    gaussian = sd.Gaussian(scale=1, granularity=-2)
+    assert gaussian.map(1).rho == Fraction(25, 32)
+    assert gaussian.map(sd.Sensitivity(l0=4, l2=1)).rho == Fraction(9, 8)
+    unknown = laplace.map(sd.Sensitivity(l1=1))
+    assert unknown.epsilon == float("inf")
+
+
+def test_values_move_to_the_grid_alike_wherever_they_lie() -> None:
+    """Rounding to the grid treats every step alike: ties go up, also below zero."""
+    silent = sd.Laplace("1e-9", granularity=0)
+    values = [-2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 2.49]
+    assert silent(values) == [-2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 2.0]
+
+
+def test_vectors_are_priced_by_their_worst_change() -> None:
+    """A hundred counts that move by 1 cost far less than one that moves by 100."""
+    together = sd.Laplace(100).map(sd.Sensitivity(l0=100, linf=1))
+    assert together.epsilon == 1
+    assert together.delta_at(0.5) < sd.Laplace(100).map(100).delta_at(0.5) / 50
