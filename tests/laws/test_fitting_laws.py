@@ -7,12 +7,14 @@ import pytest
 
 import sordino as sd
 
-BUDGETS: dict[str, sd.Loss] = {
+BUDGETS: dict[str, Any] = {
     "pure": sd.PureDP("0.7"),
     "approximate": sd.ApproxDP("0.7", "1e-6"),
     "concentrated": sd.ZCDP("0.03"),
     "approximately concentrated": sd.ApproxZCDP("0.03", "1e-6"),
     "gaussian": sd.GaussianDP("0.3"),
+    "advantage": sd.Advantage("0.1"),
+    "error rates": sd.ErrorRates(fpr="0.01", tpr="0.03"),
 }
 PAIRS = [
     (kind, name)

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from sordino.accounting.calibrate import calibrate
-from sordino.accounting.risk import Advantage, ErrorRates, Target
+from sordino.accounting.risk import Advantage, ErrorRates
 from sordino.errors import InvalidParameter
-from sordino.losses.base import Loss
+from sordino.losses.base import Budget, Loss
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
 from sordino.losses.noise import LaplaceLoss
 
@@ -46,7 +46,7 @@ def sampled(scale: float) -> Loss:
 )
 @pytest.mark.parametrize("loss_at", [gaussian, laplace_often], ids=lambda f: f.__name__)
 def test_the_scale_found_is_admitted_and_hardly_more_than_needed(
-    loss_at: Callable[[float], Loss], target: Target
+    loss_at: Callable[[float], Loss], target: Budget
 ) -> None:
     """The target admits the scale returned, and refuses one a tolerance below."""
     if target == GaussianDP("0.3") and loss_at is laplace_often:

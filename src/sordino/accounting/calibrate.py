@@ -13,9 +13,9 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any, TypeAlias, final
 
-from sordino.accounting.risk import Advantage, ErrorRates, Target
+from sordino.accounting.risk import Advantage, ErrorRates
 from sordino.errors import InvalidParameter
-from sordino.losses.base import Loss
+from sordino.losses.base import Budget, Loss
 from sordino.losses.pld import COARSENESS
 from sordino.losses.progress import Tick, watching
 from sordino.losses.root import least
@@ -41,7 +41,7 @@ _FURTHEST = 640.0
 def calibrate(
     loss_at: Callable[[float], Loss],
     *,
-    target: Target,
+    target: Budget,
     tolerance: Any = "1e-6",
     start: Any = 1,
 ) -> float:
@@ -55,7 +55,7 @@ def calibrate(
     relative, first = up(positive(tolerance=tolerance)), up(positive(start=start))
     if not 1e-15 <= relative < 1:
         raise InvalidParameter("tolerance", tolerance, "is out of range", 'Try "1e-6".')
-    if not isinstance(target, (Loss, Advantage, ErrorRates)):
+    if not isinstance(target, Budget):
         raise InvalidParameter(
             "target", target, "is neither a loss nor a risk", "Try sd.Advantage(0.1)."
         )
@@ -114,7 +114,7 @@ class _Search:
     """What is asked of a function of the scale."""
 
     def __init__(
-        self, loss_at: Callable[[float], Loss], target: Target, tick: Tick
+        self, loss_at: Callable[[float], Loss], target: Budget, tick: Tick
     ) -> None:
         """Keep the question, and each answer by scale and coarseness."""
         self.loss_at = loss_at

@@ -9,18 +9,11 @@
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol, final
+from typing import Any, final
 
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Loss
 from sordino.numbers import probability, up
-
-
-class Target(Protocol):
-    """Whatever says whether a loss may be spent: a loss as a budget, or a risk."""
-
-    def admits(self, loss: Loss) -> bool:
-        """Say whether a loss is certainly within this."""
 
 
 @final

@@ -16,7 +16,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, Protocol, final, runtime_checkable
 
 import numpy as np
 
@@ -44,6 +44,14 @@ class Guarantees:
     delta: Fraction
     rho: Exact | float
     mu: Exact | float
+
+
+@runtime_checkable
+class Budget(Protocol):
+    """What may be spent: a loss, or a risk that an attacker may pose."""
+
+    def admits(self, loss: "Loss") -> bool:
+        """Say whether this certainly covers a loss."""
 
 
 class Loss(ABC):

@@ -12,7 +12,7 @@ from flint import ctx
 from sordino import _validate
 from sordino.distributions.base import AbstractLaw
 from sordino.errors import InvalidParameter
-from sordino.losses.base import Loss
+from sordino.losses.base import Budget, Loss
 from sordino.mechanisms.carrier import AbstractCarrier, FloatCarrier, IntegerCarrier
 from sordino.mechanisms.containers import is_number, opened
 from sordino.mechanisms.domain import (
@@ -102,11 +102,12 @@ class AbstractMechanism(ABC):
     def check(self, d_in: Any, d_out: Any) -> bool:
         """Tell whether outputs of inputs at distance d_in are within the loss d_out.
 
-        Any form of loss may be asked; a number is read as the headline parameter of
-        the output measure.
+        Any form of loss or risk may be asked; a number is read as the headline
+        parameter of the output measure.
         """
-        allowed = d_out if isinstance(d_out, Loss) else self.output_measure(d_out)
-        return bool(allowed.admits(self.map(d_in)))
+        if not isinstance(d_out, Budget):
+            d_out = self.output_measure(d_out)
+        return bool(d_out.admits(self.map(d_in)))
 
     def cdf(self, x: Any) -> float:
         """Return P[Z <= x] of the noise Z."""

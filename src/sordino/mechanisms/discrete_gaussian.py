@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Self, final
 
-from sordino.losses.base import Loss
+from sordino.losses.base import Budget
 from sordino.losses.closed import ZCDP
 from sordino.losses.vectors import discrete_gaussian_vector
 from sordino.mechanisms.base import (
@@ -81,8 +81,8 @@ class DiscreteGaussian(AbstractIntegerMechanism):
         return ZCDP(ratio(l2(d_in), self.scale) ** 2 / 2)
 
     @classmethod
-    def for_loss(cls, loss: Loss, d_in: Any, **options: Any) -> Self:
-        """Return the least noise whose loss at distance d_in is within `loss`.
+    def for_loss(cls, loss: Budget, d_in: Any, **options: Any) -> Self:
+        """Return the least noise whose loss at distance d_in is within a loss or risk.
 
         >>> DiscreteGaussian.for_loss(ZCDP("1/8"), 1).variance
         Fraction(4, 1)

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any, TypeVar
 
 from sordino.errors import InvalidParameter
-from sordino.losses.base import Guarantees, Loss
+from sordino.losses.base import Budget, Guarantees, Loss
 from sordino.losses.root import least
 from sordino.mechanisms.base import AbstractMechanism
 from sordino.numbers import Exact, up
@@ -20,7 +20,7 @@ _WIDEST = 2.0**100
 
 def least_noise(
     build: Callable[[Exact], Mechanism],
-    loss: Loss,
+    loss: Budget,
     d_in: Any,
     guesses: Iterable["Exact | float"],
 ) -> Mechanism:
@@ -59,11 +59,16 @@ def _searched(within: Callable[[Exact], bool], high: float) -> Exact:
     return Fraction(least(lambda x: within(Fraction(x)), low, high, _CLOSE))
 
 
-def guaranteed(loss: Any) -> Guarantees:
-    """Return the headline parameters of a loss, or refuse what is none."""
-    if not isinstance(loss, Loss):
-        raise InvalidParameter("loss", loss, "is not a loss", "Use sd.PureDP(1).")
-    return loss.guarantees
+def guaranteed(budget: Any) -> Guarantees:
+    """Return the headline parameters of a budget, or refuse what is none.
+
+    A risk has none: infinite parameters give no guess, and the scale is searched.
+    """
+    if isinstance(budget, Loss):
+        return budget.guarantees
+    if isinstance(budget, Budget):
+        return Guarantees(math.inf, Fraction(0), math.inf, math.inf)
+    raise InvalidParameter("loss", budget, "is not a loss", "Use sd.PureDP(1).")
 
 
 def changed(distance: "Exact | float", d_in: Any) -> Exact:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Self, final
 
-from sordino.losses.base import Loss
+from sordino.losses.base import Budget
 from sordino.losses.closed import ZCDP, GaussianDP
 from sordino.mechanisms.base import (
     AbstractFloatMechanism,
@@ -89,8 +89,8 @@ class Gaussian(AbstractFloatMechanism):
         return GaussianDP(mu) if self.granularity is None else ZCDP(mu**2 / 2)
 
     @classmethod
-    def for_loss(cls, loss: Loss, d_in: Any, **options: Any) -> Self:
-        """Return the least noise whose loss at distance d_in is within `loss`.
+    def for_loss(cls, loss: Budget, d_in: Any, **options: Any) -> Self:
+        """Return the least noise whose loss at distance d_in is within a loss or risk.
 
         >>> Gaussian.for_loss(ZCDP("1/8"), 1).variance
         Fraction(4, 1)

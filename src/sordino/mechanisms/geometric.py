@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Self, final
 
-from sordino.losses.base import Loss
+from sordino.losses.base import Budget
 from sordino.losses.closed import PureDP
 from sordino.losses.noise import GeometricLoss
 from sordino.losses.vectors import geometric_vector
@@ -81,8 +81,8 @@ class Geometric(AbstractIntegerMechanism):
         return PureDP(epsilon)
 
     @classmethod
-    def for_loss(cls, loss: Loss, d_in: Any, **options: Any) -> Self:
-        """Return the least noise whose loss at distance d_in is within `loss`.
+    def for_loss(cls, loss: Budget, d_in: Any, **options: Any) -> Self:
+        """Return the least noise whose loss at distance d_in is within a loss or risk.
 
         >>> Geometric.for_loss(PureDP("0.1"), 1).scale
         Fraction(10, 1)
