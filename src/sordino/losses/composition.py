@@ -88,11 +88,6 @@ class Composition(AbstractTabledLoss):
             for side in range(sides)
         ])
 
-    @cached_property
-    def tables(self) -> dict[float, Profile]:
-        """Return the profiles computed so far."""
-        return {}
-
     def laws(self) -> tuple[AbstractLossLaw, ...]:
         """Return the law of the sum, from its profiles at all depths.
 

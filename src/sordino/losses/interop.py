@@ -17,7 +17,6 @@ from sordino.losses.base import Guarantees, Loss
 from sordino.losses.grid import on_grid
 from sordino.losses.law import AbstractLossLaw, Atoms
 from sordino.losses.pld import Convolution, both_ways
-from sordino.losses.profile import Profile
 from sordino.losses.tabled import AbstractTabledLoss
 from sordino.numbers import positive, up
 
@@ -43,11 +42,6 @@ class TableLoss(AbstractTabledLoss):
     def convolutions(self) -> tuple[Convolution, ...]:
         """Return each direction alone."""
         return both_ways([((law, 1),) for law in self.sides])
-
-    @cached_property
-    def tables(self) -> dict[float, Profile]:
-        """Return the profiles computed so far."""
-        return {}
 
 
 def from_dp_accounting(distribution: Any) -> Loss:

@@ -25,7 +25,6 @@ from sordino.losses.law import (
 )
 from sordino.losses.pld import Convolution
 from sordino.losses.points import ELEMENTARY, Floats
-from sordino.losses.profile import Profile
 from sordino.losses.tabled import AbstractTabledLoss
 from sordino.numbers import Exact, distance, positive, sqrt, up
 
@@ -140,11 +139,6 @@ class GeometricLoss(AbstractTabledLoss):
         """Return the law alone."""
         return (Convolution(((self.laws()[0], 1),)),)
 
-    @cached_property
-    def tables(self) -> dict[float, Profile]:
-        """Return the profiles computed so far."""
-        return {}
-
 
 @final
 @dataclass(frozen=True, repr=False)
@@ -228,11 +222,6 @@ class DiscreteGaussianLoss(AbstractTabledLoss):
         """Return the law alone."""
         return (Convolution(((self.laws()[0], 1),)),)
 
-    @cached_property
-    def tables(self) -> dict[float, Profile]:
-        """Return the profiles computed so far."""
-        return {}
-
 
 @final
 @dataclass(frozen=True, repr=False)
@@ -269,8 +258,3 @@ class RandomizedResponseLoss(AbstractTabledLoss):
     def convolutions(self) -> tuple[Convolution, ...]:
         """Return the law alone."""
         return (Convolution(((self.laws()[0], 1),)),)
-
-    @cached_property
-    def tables(self) -> dict[float, Profile]:
-        """Return the profiles computed so far."""
-        return {}

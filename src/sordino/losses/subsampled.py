@@ -18,7 +18,6 @@ from sordino.losses.closed import PureDP
 from sordino.losses.derived import Sampled, SampledAdding
 from sordino.losses.law import AbstractLossLaw
 from sordino.losses.pld import Convolution, both_ways
-from sordino.losses.profile import Profile
 from sordino.losses.tabled import AbstractTabledLoss
 from sordino.numbers import Exact, ball, probability, up
 
@@ -57,11 +56,6 @@ class SubsampledLoss(AbstractTabledLoss):
     def convolutions(self) -> tuple[Convolution, ...]:
         """Return each direction alone."""
         return both_ways([((law, 1),) for law in self.laws()])
-
-    @cached_property
-    def tables(self) -> dict[float, Profile]:
-        """Return the profiles computed so far."""
-        return {}
 
 
 def subsampled(loss: Loss, q: Any) -> Loss:

@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -27,10 +28,10 @@ class AbstractTabledLoss(Loss):
     def convolutions(self) -> tuple[Convolution, ...]:
         """Return the sums of losses, one for each direction."""
 
-    @property
-    @abstractmethod
+    @cached_property
     def tables(self) -> dict[float, Profile]:
         """Return the profiles computed so far, by depth."""
+        return {}
 
     def profile(self, depth: float = _CENTRE) -> Profile:
         """Return bounds on the greater delta of the directions and the headline."""
