@@ -3,6 +3,10 @@
     SordinoError
     ├── InvalidParameter   (ValueError)   an argument that cannot mean what it says
     ├── InvalidData        (ValueError)   a value outside the domain of a mechanism
+    ├── UnknownName        (ValueError)   a table or a column that does not exist
+    ├── InvalidQuery       (ValueError)   a question with no sound answer as it stands
+    ├── BudgetExceeded     (RuntimeError) a release that costs more than is left
+    ├── EngineFailure      (RuntimeError) an engine that could not finish
     └── MissingDependency  (ImportError)  an optional package that is not installed
 
 A refusal names the argument, says what was given and what to do next; it charges
@@ -10,9 +14,11 @@ nothing. Catch `SordinoError` to catch them all.
 """
 
 import math
+from collections.abc import Sequence
 from typing import final
 
 _SHOWN = 60
+_NAMED = 3
 
 
 class SordinoError(Exception):
@@ -42,6 +48,63 @@ class InvalidParameter(SordinoError, ValueError):
 @final
 class InvalidData(SordinoError, ValueError):
     """A value handed to a mechanism is outside its input domain; it is not shown."""
+
+
+@final
+class UnknownName(SordinoError, ValueError):
+    """A table or a column that does not exist, with the names that come near.
+
+    >>> raise UnknownName("column", "aeg", ["age"])
+    Traceback (most recent call last):
+    sordino.errors.UnknownName: there is no column 'aeg'. Did you mean 'age'?
+    """
+
+    def __init__(self, kind: str, name: object, near: Sequence[str]) -> None:
+        """Say what is missing, and what there is instead."""
+        listed = " or ".join(shown(one) for one in near[:_NAMED])
+        more = ", among others" if len(near) > _NAMED else ""
+        hint = f" Did you mean {listed}{more}?" if near else " There are none."
+        super().__init__(f"there is no {kind} {shown(name)}.{hint}")
+        self.kind = kind
+        self.name = name
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle as the finished message."""
+        return _finished, (type(self), str(self))
+
+
+@final
+class InvalidQuery(SordinoError, ValueError):
+    """A question that has no sound answer as it stands; the message says what to do."""
+
+    def __init__(self, problem: str, remedy: str) -> None:
+        """Say what is wrong and what to do next."""
+        super().__init__(f"{problem}. {remedy}")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle as the finished message."""
+        return _finished, (type(self), str(self))
+
+
+@final
+class BudgetExceeded(SordinoError, RuntimeError):
+    """A release that costs more than what is left; nothing was charged."""
+
+
+@final
+class EngineFailure(SordinoError, RuntimeError):
+    """An engine could not finish; what it said may quote data and is kept back."""
+
+    def __init__(self) -> None:
+        """Say the one thing that is said of every failure."""
+        super().__init__(
+            "the engine could not finish this query. What was charged stays charged; "
+            "free memory or disk, check that the source can be read, and retry."
+        )
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle without arguments."""
+        return type(self), ()
 
 
 @final
@@ -81,4 +144,11 @@ def _restored(message: str, name: str) -> InvalidParameter:
     error.args = (message,)
     error.name = name
     error.value = None
+    return error
+
+
+def _finished(kind: type[SordinoError], message: str) -> SordinoError:
+    """Return an unpickled refusal with its finished message."""
+    error = kind.__new__(kind, message)
+    error.args = (message,)
     return error

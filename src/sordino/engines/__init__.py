@@ -1,0 +1,1 @@
+"""Exact relational work, never noise: one file for each engine."""

@@ -1,0 +1,44 @@
+"""What every engine is: it opens sources and answers questions, exactly.
+
+Proof obligations: for any question the totals are exact; the rows kept by a bound
+depend on the rows of their own group alone; nothing that is raised, logged or returned
+depends on data but through the answer. Any failure is an `EngineFailure`.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from sordino.query.question import Question
+from sordino.schema import Column, Schema
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class AbstractEngine(ABC):
+    """Holds the tables of one session."""
+
+    @abstractmethod
+    def open(self, table: str, source: Any, declared: Mapping[str, Column]) -> Schema:
+        """Make a source known under a name and return its public schema.
+
+        Only names and types are read, no rows. Declared facts take precedence over
+        those of the source; a declared column that the source lacks is refused.
+        """
+
+    @abstractmethod
+    def multiplicity(self, table: str, on: tuple[str, ...]) -> int:
+        """Return how many rows of a public table share their values of `on`, at most.
+
+        Rows in which one of them is missing match nothing and do not count; 0 for an
+        empty table.
+        """
+
+    @abstractmethod
+    def answer(self, question: Question) -> "pa.Table":
+        """Return the exact totals."""
+
+    @abstractmethod
+    def statement(self, question: Question) -> str:
+        """Return the text of what would run, for people to read."""

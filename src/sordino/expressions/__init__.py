@@ -1,0 +1,1 @@
+"""What may be done to the columns of a row: total, deterministic, one meaning each."""

@@ -1,0 +1,1 @@
+"""What was asked: pure values that know no engine and no data."""

@@ -1,0 +1,263 @@
+"""The relational work that engines do: a tree of few kinds of node, pure values.
+
+Every node says which columns its rows have. Rows are multisets: no node depends on the
+order of rows.
+
+    Source ── Project ── Filter ── Keep... ── Join ── Explode ── MapRows ── FlatMap
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, final
+
+from sordino.expressions.base import AbstractExpression
+from sordino.schema import Schema
+
+
+class AbstractNode(ABC):
+    """Rows, and what is publicly known of their columns."""
+
+    schema: Schema
+
+    @property
+    @abstractmethod
+    def inputs(self) -> "tuple[AbstractNode, ...]":
+        """Return the nodes whose rows this one takes."""
+
+    @abstractmethod
+    def describe(self) -> str:
+        """Return one line that says what the node does."""
+
+
+@final
+@dataclass(frozen=True)
+class Source(AbstractNode):
+    """The rows of a table of the session."""
+
+    table: str
+    schema: Schema
+
+    @property
+    def inputs(self) -> tuple[AbstractNode, ...]:
+        """Return nothing."""
+        return ()
+
+    def describe(self) -> str:
+        """Name the table."""
+        return f"table {self.table}"
+
+
+@final
+@dataclass(frozen=True)
+class Project(AbstractNode):
+    """Each row with exactly these columns, computed from it."""
+
+    child: AbstractNode
+    columns: tuple[tuple[str, AbstractExpression], ...]
+    schema: Schema
+
+    @property
+    def inputs(self) -> tuple[AbstractNode, ...]:
+        """Return the child."""
+        return (self.child,)
+
+    def describe(self) -> str:
+        """Show the columns that are not merely carried along."""
+        shown = [
+            name if str(made) == f"col({name!r})" else f"{name} = {made}"
+            for name, made in self.columns
+        ]
+        return "select " + ", ".join(shown)
+
+
+@final
+@dataclass(frozen=True)
+class Filter(AbstractNode):
+    """The rows for which a condition is true; missing is not true."""
+
+    child: AbstractNode
+    condition: AbstractExpression
+    schema: Schema
+
+    @property
+    def inputs(self) -> tuple[AbstractNode, ...]:
+        """Return the child."""
+        return (self.child,)
+
+    def describe(self) -> str:
+        """Show the condition."""
+        return f"filter {self.condition}"
+
+
+@final
+@dataclass(frozen=True)
+class KeepRows(AbstractNode):
+    """At most `limit` rows for each value of `per`.
+
+    The rows kept are the first in the order of a keyed hash of the row, ties broken by
+    all columns: for any value of `per` they depend on its own rows alone. Rows in which
+    a column of `per` is missing form one group.
+    """
+
+    child: AbstractNode
+    per: tuple[str, ...]
+    limit: int
+    schema: Schema
+
+    @property
+    def inputs(self) -> tuple[AbstractNode, ...]:
+        """Return the child."""
+        return (self.child,)
+
+    def describe(self) -> str:
+        """Show the bound."""
+        return f"keep {self.limit} rows per {', '.join(self.per)}"
+
+
+@final
+@dataclass(frozen=True)
+class KeepGroups(AbstractNode):
+    """All rows of at most `limit` values of `groups` for each value of `per`.
+
+    The groups kept are the first in the order of a keyed hash of (per, groups), ties
+    broken by the groups themselves.
+    """
+
+    child: AbstractNode
+    per: tuple[str, ...]
+    groups: tuple[str, ...]
+    limit: int
+    schema: Schema
+
+    @property
+    def inputs(self) -> tuple[AbstractNode, ...]:
+        """Return the child."""
+        return (self.child,)
+
+    def describe(self) -> str:
+        """Show the bound."""
+        groups = ", ".join(self.groups)
+        return f"keep {self.limit} values of {groups} per {', '.join(self.per)}"
+
+
+@final
+@dataclass(frozen=True)
+class KeepUnique(AbstractNode):
+    """The rows whose value of `per` no other row has."""
+
+    child: AbstractNode
+    per: tuple[str, ...]
+    schema: Schema
+
+    @property
+    def inputs(self) -> tuple[AbstractNode, ...]:
+        """Return the child."""
+        return (self.child,)
+
+    def describe(self) -> str:
+        """Show the columns."""
+        return f"keep rows that are alone with their {', '.join(self.per)}"
+
+
+@final
+@dataclass(frozen=True)
+class Join(AbstractNode):
+    """Pairs of rows that agree in the columns `on`; a missing value agrees with none.
+
+    The result has all columns of the left side, then those of the right side that are
+    not in `on`. With `outer`, a left row without a partner stays, its right columns
+    missing. Both sides have the same types in `on`.
+    """
+
+    left: AbstractNode
+    right: AbstractNode
+    on: tuple[str, ...]
+    outer: bool
+    schema: Schema
+
+    @property
+    def inputs(self) -> tuple[AbstractNode, ...]:
+        """Return both sides."""
+        return (self.left, self.right)
+
+    def describe(self) -> str:
+        """Show how the sides meet."""
+        return f"{'left' if self.outer else 'inner'} join on {', '.join(self.on)}"
+
+
+@final
+@dataclass(frozen=True)
+class Explode(AbstractNode):
+    """A row for each of the first `limit` entries of a list column, which they replace.
+
+    A row whose list is missing or empty gives none. The entries kept are the first of
+    the list, an order that belongs to the row; with no limit all are kept.
+    """
+
+    child: AbstractNode
+    column: str
+    limit: int | None
+    schema: Schema
+
+    @property
+    def inputs(self) -> tuple[AbstractNode, ...]:
+        """Return the child."""
+        return (self.child,)
+
+    def describe(self) -> str:
+        """Show the column and the cap."""
+        cap = "" if self.limit is None else f", at most {self.limit} rows each"
+        return f"explode {self.column}{cap}"
+
+
+@final
+@dataclass(frozen=True)
+class MapRows(AbstractNode):
+    """Each row with further columns from a Python function of the row.
+
+    The function takes a dict of the row and returns a dict. What it fails to return, or
+    returns in a wrong type, is missing.
+    """
+
+    child: AbstractNode
+    function: Callable[[dict[str, Any]], Any]
+    returns: tuple[str, ...]
+    """The names of the new columns; their types stand in the schema."""
+    schema: Schema
+
+    @property
+    def inputs(self) -> tuple[AbstractNode, ...]:
+        """Return the child."""
+        return (self.child,)
+
+    def describe(self) -> str:
+        """Name the new columns."""
+        return f"map {', '.join(self.returns)} = a Python function of the row"
+
+
+@final
+@dataclass(frozen=True)
+class FlatMap(AbstractNode):
+    """For each row the first `limit` rows that a Python function makes of it.
+
+    The function takes a dict of the row and returns an iterable of dicts. A row of the
+    result has all columns of the schema: those in `returns` from the function, the
+    others from the row it was made of. A row on which it fails gives none.
+    """
+
+    child: AbstractNode
+    function: Callable[[dict[str, Any]], Any]
+    returns: tuple[str, ...]
+    limit: int | None
+    schema: Schema
+
+    @property
+    def inputs(self) -> tuple[AbstractNode, ...]:
+        """Return the child."""
+        return (self.child,)
+
+    def describe(self) -> str:
+        """Name the new columns and the cap."""
+        cap = "" if self.limit is None else f", at most {self.limit} rows each"
+        return f"flat map {', '.join(self.returns)} by a Python function{cap}"

@@ -1,0 +1,142 @@
+"""Public facts of a table: its columns, their types, and what may be missing in them.
+
+Facts are pessimistic unless declared or derived, and belong to a *version* of a column:
+a column written anew under an old name is another version, and what was known of the
+old one is not known of it.
+
+| type | values in Python | in Arrow | remarks |
+|---|---|---|---|
+| `i64` | int | int64 | wider integers that do not fit are missing |
+| `f64` | float | float64 | may hold NaN and infinities; -0.0 is 0.0 |
+| `text` | str | string | compared code point by code point |
+| `bool` | bool | bool | |
+| `date` | datetime.date | date32 | years 1 to 9999, others are missing |
+| `time` | datetime.datetime | timestamp[us] | UTC without a zone, years 1 to 9999 |
+| `list[i64]`, ... | list | list | only to be exploded into rows |
+"""
+
+import difflib
+import itertools
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final, final
+
+from sordino import _validate
+from sordino.errors import InvalidParameter, UnknownName
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+PLAIN: Final = ("i64", "f64", "text", "bool", "date", "time")
+TYPES: Final = (*PLAIN, *(f"list[{one}]" for one in PLAIN))
+NUMBERS: Final = ("i64", "f64")
+
+_VERSIONS = itertools.count()
+
+
+@final
+@dataclass(frozen=True)
+class Version:
+    """The identity of what is in a column."""
+
+    number: int = field(default_factory=lambda: next(_VERSIONS))
+
+
+@final
+@dataclass(frozen=True)
+class Column:
+    """Public facts of a column.
+
+    `unsettled` says why a value may be missing that the data did have, for example
+    "a division by zero has no answer": an aggregation then asks for a rule.
+    """
+
+    type: str
+    nullable: bool = True
+    nan: bool = True
+    unsettled: str | None = None
+    version: Version = field(default_factory=Version, compare=False)
+
+    def __post_init__(self) -> None:
+        """Refuse a type that is none; only floats can be NaN."""
+        _validate.choice(TYPES, type=self.type)
+        for name in ("nullable", "nan"):
+            given = getattr(self, name)
+            if not isinstance(given, bool):
+                raise InvalidParameter(name, given, "must be a bool", "Say True.")
+        if self.type != "f64":
+            object.__setattr__(self, "nan", False)
+
+    @property
+    def arrow(self) -> "pa.DataType":
+        """Return the Arrow type of the values."""
+        return arrow_type(self.type)
+
+    def renewed(self) -> "Column":
+        """Return the same facts of another version."""
+        return replace(self, version=Version())
+
+
+@final
+@dataclass(frozen=True)
+class Schema:
+    """The columns of a table, in order."""
+
+    columns: tuple[tuple[str, Column], ...]
+
+    @classmethod
+    def of(cls, columns: Iterable[tuple[str, Column]]) -> "Schema":
+        """Return a schema, refusing two columns of one name."""
+        listed = tuple(columns)
+        seen: set[str] = set()
+        for name, _ in listed:
+            if name in seen:
+                raise InvalidParameter(
+                    "columns", name, "names two columns", "Rename one of them."
+                )
+            seen.add(name)
+        return cls(listed)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the columns, in order."""
+        return tuple(name for name, _ in self.columns)
+
+    def __contains__(self, name: object) -> bool:
+        """Tell whether there is such a column."""
+        return name in self.names
+
+    def __getitem__(self, name: str) -> Column:
+        """Return the facts of a column, or refuse a name that is not there."""
+        for known, column in self.columns:
+            if known == name:
+                return column
+        raise unknown("column", name, self.names)
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names."""
+        return iter(self.names)
+
+
+def unknown(kind: str, name: object, known: Iterable[str]) -> UnknownName:
+    """Return the refusal of a name, with the nearest known ones."""
+    listed = list(known)
+    text = name if isinstance(name, str) else ""
+    near = difflib.get_close_matches(text[:200], listed, n=2, cutoff=0.6)
+    return UnknownName(kind, name, near or listed)
+
+
+def arrow_type(kind: str) -> "pa.DataType":
+    """Return the Arrow type of a type."""
+    import pyarrow as pa  # noqa: PLC0415 loaded when needed
+
+    if kind.startswith("list["):
+        return pa.list_(arrow_type(kind[5:-1]))
+    made = {
+        "i64": pa.int64,
+        "f64": pa.float64,
+        "text": pa.string,
+        "bool": pa.bool_,
+        "date": pa.date32,
+    }
+    return pa.timestamp("us") if kind == "time" else made[kind]()
