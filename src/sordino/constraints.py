@@ -1,0 +1,220 @@
+"""Bounds to enforce on what one id contributes, and on what one row of a join meets.
+
+A constraint says whose rows are counted (`per`, beside the id), what is counted
+(`counted`: values of these columns, or rows if there are none) and how many are kept.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias, final
+
+from sordino import _validate
+from sordino.contribution import Contribution, Versions
+from sordino.errors import InvalidParameter
+from sordino.units import column_name
+
+Columns: TypeAlias = str | tuple[str, ...] | list[str]
+
+
+class AbstractConstraint(ABC):
+    """A bound on the rows of one id.
+
+    Proof obligation: for any table, what is kept of an id depends on that id's rows
+    alone and satisfies `bound`, and so does every subset of it.
+    """
+
+    limit: int
+
+    @property
+    @abstractmethod
+    def per(self) -> tuple[str, ...]:
+        """Return the columns that, with the id, mark the rows that are counted."""
+
+    @property
+    @abstractmethod
+    def counted(self) -> tuple[str, ...]:
+        """Return the columns whose values are counted, none to count rows."""
+
+    @abstractmethod
+    def bound(
+        self, known: Contribution, versions: Callable[[tuple[str, ...]], Versions]
+    ) -> Contribution:
+        """Return what is known of an id once the constraint holds."""
+
+
+@final
+@dataclass(frozen=True)
+class MaxRowsPerID(AbstractConstraint):
+    """Keep at most `limit` rows of each id.
+
+    >>> MaxRowsPerID(5)
+    MaxRowsPerID(limit=5)
+    """
+
+    limit: int
+
+    def __post_init__(self) -> None:
+        """Refuse a limit that keeps nothing."""
+        object.__setattr__(self, "limit", _validate.integer(limit=self.limit, least=1))
+
+    @property
+    def per(self) -> tuple[str, ...]:
+        """Return no columns beside the id."""
+        return ()
+
+    @property
+    def counted(self) -> tuple[str, ...]:
+        """Return no columns: rows are counted."""
+        return ()
+
+    def bound(
+        self, known: Contribution, versions: Callable[[tuple[str, ...]], Versions]
+    ) -> Contribution:
+        """Return a bound on rows."""
+        del versions
+        return known.with_rows(self.limit)
+
+
+@final
+@dataclass(frozen=True)
+class MaxGroupsPerID(AbstractConstraint):
+    """Keep the rows of each id in at most `limit` groups of one or more columns.
+
+    >>> MaxGroupsPerID(("ward", "year"), 2)
+    MaxGroupsPerID(columns=('ward', 'year'), limit=2)
+    """
+
+    columns: Columns
+    limit: int
+
+    def __post_init__(self) -> None:
+        """Refuse names that are none and a limit that keeps nothing."""
+        object.__setattr__(self, "columns", _columns(self.columns))
+        object.__setattr__(self, "limit", _validate.integer(limit=self.limit, least=1))
+
+    @property
+    def per(self) -> tuple[str, ...]:
+        """Return no columns beside the id."""
+        return ()
+
+    @property
+    def counted(self) -> tuple[str, ...]:
+        """Return the columns whose values are counted."""
+        return tuple(self.columns)
+
+    def bound(
+        self, known: Contribution, versions: Callable[[tuple[str, ...]], Versions]
+    ) -> Contribution:
+        """Return a bound on groups."""
+        return known.with_groups(versions(self.counted), self.limit)
+
+
+@final
+@dataclass(frozen=True)
+class MaxRowsPerGroupPerID(AbstractConstraint):
+    """Keep at most `limit` rows of each id in each group of one or more columns.
+
+    >>> MaxRowsPerGroupPerID("ward", 3)
+    MaxRowsPerGroupPerID(columns=('ward',), limit=3)
+    """
+
+    columns: Columns
+    limit: int
+
+    def __post_init__(self) -> None:
+        """Refuse names that are none and a limit that keeps nothing."""
+        object.__setattr__(self, "columns", _columns(self.columns))
+        object.__setattr__(self, "limit", _validate.integer(limit=self.limit, least=1))
+
+    @property
+    def per(self) -> tuple[str, ...]:
+        """Return the columns of the groups."""
+        return tuple(self.columns)
+
+    @property
+    def counted(self) -> tuple[str, ...]:
+        """Return no columns: rows are counted."""
+        return ()
+
+    def bound(
+        self, known: Contribution, versions: Callable[[tuple[str, ...]], Versions]
+    ) -> Contribution:
+        """Return a bound on the rows of a group."""
+        return known.with_group_rows(versions(self.per), self.limit)
+
+
+class AbstractTruncation(ABC):
+    """What is done, on one side of a private join, to rows that share a key.
+
+    Proof obligation: for any table and any row added to it, the rows kept change by at
+    most `moved`, and no key keeps more than `limit` (docs/proofs/queries.md, lemma 2).
+    """
+
+    limit: int
+
+    @property
+    @abstractmethod
+    def moved(self) -> int:
+        """Return how many kept rows one row can change."""
+
+    @property
+    @abstractmethod
+    def drops_all(self) -> bool:
+        """Tell whether a key with too many rows keeps none of them."""
+
+
+@final
+@dataclass(frozen=True)
+class DropExcess(AbstractTruncation):
+    """Keep at most `limit` rows of each key; one row may push another out."""
+
+    limit: int
+
+    def __post_init__(self) -> None:
+        """Refuse a limit that keeps nothing."""
+        object.__setattr__(self, "limit", _validate.integer(limit=self.limit, least=1))
+
+    @property
+    def moved(self) -> int:
+        """Return 2: a new row enters and another leaves."""
+        return 2
+
+    @property
+    def drops_all(self) -> bool:
+        """Return False."""
+        return False
+
+
+@final
+@dataclass(frozen=True)
+class DropNonUnique(AbstractTruncation):
+    """Keep the rows whose key no other row has; a second row removes the first."""
+
+    @property
+    def limit(self) -> int:  # type: ignore[override]
+        """Return 1."""
+        return 1
+
+    @property
+    def moved(self) -> int:
+        """Return 1: the first row of a key enters, or leaves when a second comes."""
+        return 1
+
+    @property
+    def drops_all(self) -> bool:
+        """Return True."""
+        return True
+
+
+def _columns(columns: object) -> tuple[str, ...]:
+    """Return one or several names, each once."""
+    listed = (columns,) if isinstance(columns, str) else columns
+    if not isinstance(listed, (tuple, list)) or not listed:
+        raise InvalidParameter(
+            "columns", columns, "must be a name or names", 'Try columns="ward".'
+        )
+    names = tuple(column_name(columns=name) for name in listed)
+    if len(set(names)) < len(names):
+        raise InvalidParameter("columns", columns, "names one twice", "Name it once.")
+    return names

@@ -1,0 +1,147 @@
+"""How much of a table one protected unit can hold: bounds, and what follows from them.
+
+A unit is what the promise protects: some rows, or all rows with one id. Bounds on
+groups speak of versions of columns, so a column written anew is not bounded by what was
+known of the old one. For any subset of a unit's rows every bound still holds.
+"""
+
+import itertools
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TypeAlias, final
+
+from sordino.numbers import sqrt
+from sordino.schema import Version
+from sordino.sensitivity import Sensitivity
+
+Versions: TypeAlias = frozenset[Version]
+Limits: TypeAlias = tuple[tuple[Versions, int], ...]
+
+
+@final
+@dataclass(frozen=True)
+class Contribution:
+    """Bounds on one unit's rows: in all, in how many groups, in each group.
+
+    >>> from sordino.schema import Version
+    >>> ward = frozenset([Version()])
+    >>> held = Contribution().with_groups(ward, 9).with_group_rows(ward, 2)
+    >>> held.sensitivity(ward), held.with_rows(4).sensitivity(ward).l2
+    (Sensitivity(l0=9, l1=Fraction(18, 1), l2=Fraction(6, 1), linf=Fraction(2, 1)), sqrt(8))
+    """
+
+    rows: int | None = None
+    groups: Limits = ()
+    """(columns, most groups): values of the columns among a unit's rows."""
+    group_rows: Limits = ()
+    """(columns, most rows): rows of a unit that share their value of the columns."""
+
+    def with_rows(self, most: int) -> "Contribution":
+        """Return the bounds when a unit holds at most so many rows."""
+        return replace(self, rows=most if self.rows is None else min(most, self.rows))
+
+    def with_groups(self, columns: Versions, most: int) -> "Contribution":
+        """Return the bounds when a unit's rows lie in at most so many groups."""
+        return replace(self, groups=_tightened(self.groups, columns, most))
+
+    def with_group_rows(self, columns: Versions, most: int) -> "Contribution":
+        """Return the bounds when a unit has at most so many rows in each group."""
+        return replace(self, group_rows=_tightened(self.group_rows, columns, most))
+
+    def times(self, factor: int) -> "Contribution":
+        """Return the bounds when each row becomes at most so many."""
+        return replace(
+            self,
+            rows=None if self.rows is None else self.rows * factor,
+            group_rows=tuple((c, most * factor) for c, most in self.group_rows),
+        )
+
+    def without_row_bounds(self) -> "Contribution":
+        """Return the bounds when each row becomes any number of rows."""
+        return replace(self, rows=None, group_rows=())
+
+    def most_rows(self) -> int | None:
+        """Return how many rows a unit holds at most, None if that is not bounded."""
+        known = [] if self.rows is None else [self.rows]
+        for columns, most in self.group_rows:
+            groups = self.most_groups(columns)
+            known += [] if groups is None else [groups * most]
+        return min(known, default=None)
+
+    def most_groups(self, by: Versions) -> int | None:
+        """Return in how many groups of `by` a unit lies by the bounds on groups alone.
+
+        Values of `by` are determined by values of any columns that include them, and
+        values of several sets of columns number at most the product.
+        """
+        if not by:
+            return 1
+        known = [
+            _product(most for _, most in chosen)
+            for chosen in _subsets(self.groups)
+            if by <= frozenset().union(*(columns for columns, _ in chosen))
+        ]
+        return min(known, default=None)
+
+    def touched(self, by: Versions) -> int | None:
+        """Return in how many groups of `by` a unit lies, by all that is known."""
+        known = (self.most_groups(by), self.most_rows())
+        return min((one for one in known if one is not None), default=None)
+
+    def sensitivity(self, by: Versions) -> Sensitivity | None:
+        """Return how far the row counts of groups can move, None if without bound.
+
+        l2 is the exact maximum of the sum of squares of at most l0 integers of size at
+        most linf that add up to at most l1 (docs/proofs/queries.md, lemma 1), or, where
+        the rows of coarser groups are bounded, groups * rows**2, whichever is less.
+        """
+        rows, touched = self.most_rows(), self.touched(by)
+        each = [most for columns, most in self.group_rows if columns <= by]
+        each += [] if rows is None else [rows]
+        if not each or touched is None:
+            return None
+        largest = min(each)
+        whole = touched * largest if rows is None else min(rows, touched * largest)
+        squares = [most_squares(whole, largest, touched)]
+        for columns, most in self.group_rows:
+            coarse = self.most_groups(columns)
+            squares += [coarse * most**2] if columns <= by and coarse else []
+        return Sensitivity(
+            l0=touched, l1=whole, l2=sqrt(Fraction(min(squares))), linf=largest
+        )
+
+
+def most_squares(whole: int, largest: int, count: int) -> int:
+    """Return the most that the squares of `count` such integers add up to.
+
+    >>> most_squares(whole=7, largest=3, count=5)
+    19
+    """
+    if largest == 0:
+        return 0
+    full = min(count, whole // largest)
+    rest = whole - full * largest if full < count else 0
+    return full * largest**2 + rest**2
+
+
+def _tightened(limits: Limits, columns: Versions, most: int) -> Limits:
+    """Return the limits with one more, the least for each set of columns."""
+    known = dict(limits)
+    known[columns] = min(most, known.get(columns, most))
+    return tuple(known.items())
+
+
+def _subsets(limits: Limits) -> "Iterator[tuple[tuple[Versions, int], ...]]":
+    """Return all non-empty choices of limits."""
+    return itertools.chain.from_iterable(
+        itertools.combinations(limits, size) for size in range(1, len(limits) + 1)
+    )
+
+
+def _product(factors: Iterable[int]) -> int:
+    """Return the product."""
+    found = 1
+    for factor in factors:
+        found *= factor
+    return found

@@ -1,0 +1,169 @@
+"""Whom a table protects: the change that no answer may reveal.
+
+All changes are additions or removals. Several tables of a session may change at once,
+each by its own change; tables that share an id space change by the same id.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import final
+
+from sordino import _validate
+from sordino.contribution import Contribution
+from sordino.errors import InvalidParameter, InvalidQuery
+from sordino.schema import Schema
+
+_IDS = ("i64", "text", "date")
+
+
+class AbstractUnit(ABC):
+    """A protected change of a table."""
+
+    @property
+    @abstractmethod
+    def id_column(self) -> str | None:
+        """Return the column whose equal values mark one unit, if there is one."""
+
+    @property
+    @abstractmethod
+    def id_space(self) -> str | None:
+        """Return what the ids stand for; tables with the same change together."""
+
+    @abstractmethod
+    def contribution(self, schema: Schema) -> Contribution:
+        """Return what is known of one unit's rows, or refuse a schema that lacks it."""
+
+
+@final
+@dataclass(frozen=True)
+class AddOneRow(AbstractUnit):
+    """Protects the presence of any one row."""
+
+    @property
+    def id_column(self) -> None:
+        """Return None: rows are not marked."""
+
+    @property
+    def id_space(self) -> None:
+        """Return None."""
+
+    def contribution(self, schema: Schema) -> Contribution:
+        """Return one row."""
+        del schema
+        return Contribution(rows=1)
+
+
+@final
+@dataclass(frozen=True)
+class AddMaxRows(AbstractUnit):
+    """Protects the presence of any `max_rows` rows.
+
+    >>> AddMaxRows(3)
+    AddMaxRows(max_rows=3)
+    """
+
+    max_rows: int
+
+    def __post_init__(self) -> None:
+        """Refuse a number of rows that protects nothing."""
+        _set(self, max_rows=_validate.integer(max_rows=self.max_rows, least=1))
+
+    @property
+    def id_column(self) -> None:
+        """Return None: rows are not marked."""
+
+    @property
+    def id_space(self) -> None:
+        """Return None."""
+
+    def contribution(self, schema: Schema) -> Contribution:
+        """Return that many rows."""
+        del schema
+        return Contribution(rows=self.max_rows)
+
+
+@final
+@dataclass(frozen=True)
+class AddMaxRowsInMaxGroups(AbstractUnit):
+    """Protects any rows in at most `max_groups` values of a column, so many in each."""
+
+    column: str
+    max_groups: int
+    max_rows_per_group: int
+
+    def __post_init__(self) -> None:
+        """Refuse numbers that protect nothing."""
+        _set(
+            self,
+            column=column_name(column=self.column),
+            max_groups=_validate.integer(max_groups=self.max_groups, least=1),
+            max_rows_per_group=_validate.integer(
+                max_rows_per_group=self.max_rows_per_group, least=1
+            ),
+        )
+
+    @property
+    def id_column(self) -> None:
+        """Return None: rows are not marked."""
+
+    @property
+    def id_space(self) -> None:
+        """Return None."""
+
+    def contribution(self, schema: Schema) -> Contribution:
+        """Return the bounds on groups of the column, and on rows in each."""
+        column = frozenset([schema[self.column].version])
+        known = Contribution(rows=self.max_groups * self.max_rows_per_group)
+        known = known.with_groups(column, self.max_groups)
+        return known.with_group_rows(column, self.max_rows_per_group)
+
+
+@final
+@dataclass(frozen=True)
+class AddRowsWithID(AbstractUnit):
+    """Protects all rows that share one value of a column, however many they are.
+
+    A row whose id is missing belongs to nobody and is left out. Tables of one session
+    with the same `id_space` hold rows of the same people.
+    """
+
+    column: str
+    id_space: str = "default"
+
+    def __post_init__(self) -> None:
+        """Refuse names that are none."""
+        _set(
+            self,
+            column=column_name(column=self.column),
+            id_space=column_name(id_space=self.id_space),
+        )
+
+    @property
+    def id_column(self) -> str:
+        """Return the column of ids."""
+        return self.column
+
+    def contribution(self, schema: Schema) -> Contribution:
+        """Return nothing: rows with one id are without bound until one is enforced."""
+        found = schema[self.column]
+        if found.type not in _IDS:
+            raise InvalidQuery(
+                f"ids must be text, integers or dates, and {self.column!r} has type "
+                f"{found.type}",
+                'Name another column: sd.AddRowsWithID("person").',
+            )
+        return Contribution()
+
+
+def column_name(**argument: object) -> str:
+    """Return a name, refusing what is no text."""
+    name, value = _validate.one(**argument)
+    if not isinstance(value, str):
+        raise InvalidParameter(name, value, "must be text", f'Try {name}="name".')
+    return value
+
+
+def _set(unit: AbstractUnit, **fields: object) -> None:
+    """Set the fields of a frozen unit to what the door made of them."""
+    for name, value in fields.items():
+        object.__setattr__(unit, name, value)
