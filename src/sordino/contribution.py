@@ -6,7 +6,7 @@ known of the old one. For any subset of a unit's rows every bound still holds.
 """
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TypeAlias, final
@@ -60,6 +60,14 @@ class Contribution:
     def without_row_bounds(self) -> "Contribution":
         """Return the bounds when each row becomes any number of rows."""
         return replace(self, rows=None, group_rows=())
+
+    def restated(self, moved: Mapping[Version, Version]) -> "Contribution":
+        """Return what is known in terms of new versions; what has none is not known."""
+        return replace(
+            self,
+            groups=_restated(self.groups, moved),
+            group_rows=_restated(self.group_rows, moved),
+        )
 
     def most_rows(self) -> int | None:
         """Return how many rows a unit holds at most, None if that is not bounded."""
@@ -130,6 +138,15 @@ def _tightened(limits: Limits, columns: Versions, most: int) -> Limits:
     known = dict(limits)
     known[columns] = min(most, known.get(columns, most))
     return tuple(known.items())
+
+
+def _restated(limits: Limits, moved: Mapping[Version, Version]) -> Limits:
+    """Return the limits on columns that all have new versions."""
+    return tuple(
+        (frozenset(moved[one] for one in columns), most)
+        for columns, most in limits
+        if columns <= moved.keys()
+    )
 
 
 def _subsets(limits: Limits) -> "Iterator[tuple[tuple[Versions, int], ...]]":

@@ -9,50 +9,16 @@ saturate at +-MOST.
 - Without `keys` there is a row for each group that has rows, in any order.
 """
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, final
+from typing import TYPE_CHECKING, final
 
-from sordino.expressions.base import AbstractExpression
+from sordino.aggregations.totals import MOST, AbstractTotal, Distinct, Total
 from sordino.query.nodes import AbstractNode
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-MOST: Final = 2**53
-"""Where exact totals saturate: all of them are doubles without rounding."""
-
-
-class AbstractTotal(ABC):
-    """An exact integer for each group."""
-
-    @abstractmethod
-    def names(self) -> frozenset[str]:
-        """Return the columns that are read."""
-
-
-@final
-@dataclass(frozen=True)
-class Total(AbstractTotal):
-    """The sum of an i64 expression over the rows of a group; missing counts as 0."""
-
-    expression: AbstractExpression
-
-    def names(self) -> frozenset[str]:
-        """Return the columns of the expression."""
-        return self.expression.names()
-
-
-@final
-@dataclass(frozen=True)
-class Distinct(AbstractTotal):
-    """How many different values of some columns a group has, none of them missing."""
-
-    columns: tuple[str, ...]
-
-    def names(self) -> frozenset[str]:
-        """Return the columns."""
-        return frozenset(self.columns)
+__all__ = ["MOST", "AbstractTotal", "Distinct", "Question", "Total"]
 
 
 @final

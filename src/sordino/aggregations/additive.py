@@ -1,0 +1,43 @@
+"""The form of an answer that is one noisy number as it stands."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final, final
+
+import numpy as np
+
+from sordino.aggregations.base import AbstractForm, Expected, Finished, Noisy
+from sordino.aggregations.intervals import additive
+from sordino.aggregations.parts import AbstractPart
+from sordino.mechanisms.base import AbstractMechanism
+
+_WHOLE: Final = (Fraction(1),)
+
+
+@final
+@dataclass(frozen=True)
+class SingleForm(AbstractForm):
+    """One number with noise, unbiased; its interval is cut to the public range."""
+
+    parts: tuple[AbstractPart]
+    least: float = -np.inf
+    shares: tuple[Fraction, ...] = _WHOLE
+
+    def expected(
+        self, mechanisms: Sequence[AbstractMechanism], confidence: Fraction
+    ) -> Expected:
+        """Return the spread of the noise."""
+        noise = self.parts[0].noise(mechanisms[0])
+        return Expected(noise.sd, noise.reach(confidence), of_total=False)
+
+    def finish(
+        self, noisy: Sequence[Noisy], confidence: Fraction
+    ) -> tuple[Finished, ...]:
+        """Return the numbers as they are."""
+        import pyarrow as pa  # noqa: PLC0415 loaded when needed
+
+        (values,) = noisy[0].values
+        noise = self.parts[0].noise(noisy[0].mechanism)
+        bars = additive(values, noise, confidence, self.least)
+        return (Finished(pa.array(values), bars),)

@@ -1,0 +1,146 @@
+"""What every aggregation is: forms of an answer, made of noisy parts."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, TypeAlias, final
+
+from sordino.aggregations.intervals import Bars
+from sordino.aggregations.parts import Numbers
+from sordino.contribution import Contribution, Versions
+from sordino.errors import InvalidQuery
+from sordino.mechanisms.base import AbstractMechanism
+from sordino.schema import Schema
+from sordino.sensitivity import Sensitivity
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@final
+@dataclass(frozen=True)
+class Setting:
+    """The rows that are aggregated, as the public knows them."""
+
+    schema: Schema
+    contribution: Contribution
+    by: tuple[str, ...]
+    ids: str | None
+
+    @property
+    def versions(self) -> Versions:
+        """Return the versions of the columns that mark groups."""
+        return frozenset(self.schema[name].version for name in self.by)
+
+    def rows(self, *more: Versions) -> Sensitivity:
+        """Return how far one unit can move the row counts of the groups.
+
+        `more` are versions of columns that split the groups further.
+        """
+        found = self.contribution.sensitivity(self.versions.union(*more))
+        if found is None:
+            raise InvalidQuery(
+                "nothing bounds how many rows one id contributes", self._remedy()
+            )
+        return found
+
+    def people(self) -> Sensitivity:
+        """Return how far one id can move the counts of ids of the groups."""
+        groups = self.contribution.touched(self.versions)
+        if groups is None:
+            columns = _listed(self.by)
+            raise InvalidQuery(
+                "nothing bounds in how many groups one id lies",
+                f"Add .enforce(sd.MaxGroupsPerID({columns}, 2)) before group_by.",
+            )
+        return Sensitivity(l0=groups, linf=1)
+
+    def _remedy(self) -> str:
+        """Return which constraints would bound the rows of an id."""
+        if not self.by:
+            return "Add .enforce(sd.MaxRowsPerID(5))."
+        columns = _listed(self.by)
+        return (
+            f"Add .enforce(sd.MaxGroupsPerID({columns}, 2), "
+            f"sd.MaxRowsPerGroupPerID({columns}, 3)) before group_by, or "
+            ".enforce(sd.MaxRowsPerID(5))."
+        )
+
+
+@final
+@dataclass(frozen=True)
+class Noisy:
+    """The noisy numbers of one part, and the mechanism that made them."""
+
+    values: tuple[Numbers, ...]
+    mechanism: AbstractMechanism
+
+
+@final
+@dataclass(frozen=True)
+class Finished:
+    """A column of answers with its error bars."""
+
+    values: "pa.Array"
+    bars: Bars
+
+
+@final
+@dataclass(frozen=True)
+class Expected:
+    """How far an answer will be off, as far as that is known beforehand.
+
+    With `of_total` the numbers are those of the answer times the size of its group:
+    divide by the number of rows that the group may have.
+    """
+
+    sd: float
+    half_width: float
+    of_total: bool
+
+    def __str__(self) -> str:
+        """Return the error in words."""
+        size = " / rows of the group" if self.of_total else ""
+        return f"sd {self.sd:.4g}{size}, within ±{self.half_width:.4g}{size}"
+
+
+Deviations: TypeAlias = Sequence[float]
+
+
+class AbstractForm(ABC):
+    """One way to put an answer together of noisy parts."""
+
+    parts: "tuple[Any, ...]"
+    """Additive parts or a choice."""
+    shares: tuple[Fraction, ...]
+    """What each part gets of what the answer may spend; they add up to 1."""
+
+    @abstractmethod
+    def expected(
+        self, mechanisms: Sequence[AbstractMechanism], confidence: Fraction
+    ) -> Expected:
+        """Return how far the answer will be off."""
+
+    @abstractmethod
+    def finish(
+        self, noisy: Sequence[Noisy], confidence: Fraction
+    ) -> tuple[Finished, ...]:
+        """Return the columns of the answer."""
+
+
+class AbstractAggregation(ABC):
+    """A question about each group."""
+
+    @abstractmethod
+    def columns(self, name: str) -> tuple[str, ...]:
+        """Return the names of the columns of the answer."""
+
+    @abstractmethod
+    def forms(self, setting: Setting) -> tuple[AbstractForm, ...]:
+        """Return the ways to answer, or refuse what has no sound answer."""
+
+
+def _listed(columns: tuple[str, ...]) -> str:
+    """Return one name or several as they are written in a call."""
+    return repr(columns[0]) if len(columns) == 1 else repr(columns)

@@ -1,0 +1,47 @@
+"""How many rows a group has."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final
+
+from sordino.aggregations.additive import SingleForm
+from sordino.aggregations.base import AbstractAggregation, Setting
+from sordino.aggregations.parts import IntegerPart
+from sordino.aggregations.totals import Total
+from sordino.expressions.literals import lit
+
+ROWS = "rows"
+"""The key of the number of rows."""
+
+
+@final
+@dataclass(frozen=True)
+class Count(AbstractAggregation):
+    """The number of rows of a group."""
+
+    def __repr__(self) -> str:
+        """Show the call."""
+        return "count()"
+
+    def columns(self, name: str) -> tuple[str, ...]:
+        """Return the one column."""
+        return (name,)
+
+    def forms(self, setting: Setting) -> tuple[SingleForm, ...]:
+        """Return the row counts with noise."""
+        return (SingleForm((rows_part(setting),), least=0),)
+
+
+def rows_part(setting: Setting) -> IntegerPart:
+    """Return the row counts of the groups: a row moves one of them by 1."""
+    return IntegerPart(ROWS, setting.rows(), (Total(lit(1)),))
+
+
+def count() -> Count:
+    """Return a question for the number of rows.
+
+    >>> count()
+    count()
+    """
+    return Count()

@@ -1,0 +1,57 @@
+"""How many different values some columns have in a group."""
+
+from dataclasses import dataclass
+from typing import Any, final
+
+from sordino.aggregations.additive import SingleForm
+from sordino.aggregations.base import AbstractAggregation, Setting
+from sordino.aggregations.count_ids import ids_part
+from sordino.aggregations.parts import IntegerPart
+from sordino.aggregations.totals import Distinct
+from sordino.errors import InvalidParameter, InvalidQuery
+from sordino.units import column_name
+
+
+@final
+@dataclass(frozen=True)
+class CountDistinct(AbstractAggregation):
+    """The number of different values of some columns, none of them missing."""
+
+    names: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        """Show the call."""
+        return f"count_distinct({', '.join(map(repr, self.names))})"
+
+    def columns(self, name: str) -> tuple[str, ...]:
+        """Return the one column."""
+        return (name,)
+
+    def forms(self, setting: Setting) -> tuple[SingleForm, ...]:
+        """Return the counts with noise: a row moves one of them by at most 1."""
+        if self.names == (setting.ids,):
+            return (SingleForm((ids_part(setting),), least=0),)
+        for name in self.names:
+            if setting.schema[name].type.startswith("list"):
+                raise InvalidQuery(
+                    f"{name!r} is a list, and lists are not compared",
+                    "Explode it first.",
+                )
+        key = tuple(setting.schema[name].version for name in self.names)
+        part = IntegerPart(key, setting.rows(), (Distinct(self.names),))
+        return (SingleForm((part,), least=0),)
+
+
+def count_distinct(*columns: Any) -> CountDistinct:
+    """Return a question for the number of different values of one or more columns.
+
+    Rows in which one of them is missing do not count.
+
+    >>> count_distinct("doctor")
+    count_distinct('doctor')
+    """
+    if not columns:
+        raise InvalidParameter(
+            "columns", columns, "names no column", 'Try count_distinct("doctor").'
+        )
+    return CountDistinct(tuple(column_name(columns=name) for name in columns))

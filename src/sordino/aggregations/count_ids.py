@@ -1,0 +1,58 @@
+"""How many ids a group has: the people, where ids are the protected unit."""
+
+from dataclasses import dataclass
+from typing import final
+
+from sordino.aggregations.additive import SingleForm
+from sordino.aggregations.base import AbstractAggregation, Setting
+from sordino.aggregations.count import rows_part
+from sordino.aggregations.parts import IntegerPart
+from sordino.aggregations.totals import Distinct
+from sordino.errors import InvalidQuery
+
+IDS = "ids"
+"""The key of the number of ids."""
+
+
+@final
+@dataclass(frozen=True)
+class CountIds(AbstractAggregation):
+    """The number of different ids of a group."""
+
+    def __repr__(self) -> str:
+        """Show the call."""
+        return "count_ids()"
+
+    def columns(self, name: str) -> tuple[str, ...]:
+        """Return the one column."""
+        return (name,)
+
+    def forms(self, setting: Setting) -> tuple[SingleForm, ...]:
+        """Return the counts of ids with noise."""
+        return (SingleForm((ids_part(setting),), least=0),)
+
+
+def ids_part(setting: Setting) -> IntegerPart:
+    """Return the counts of ids: an id moves each group that it lies in by 1.
+
+    Where an id has at most one row in each group, they are the row counts.
+    """
+    if setting.ids is None:
+        raise InvalidQuery(
+            "count_ids counts protected ids, and this table protects rows",
+            'Use sd.count(), or protect ids: protects=sd.AddRowsWithID("person").',
+        )
+    change = setting.people()
+    each = setting.contribution.sensitivity(setting.versions)
+    if each is not None and each.linf == 1:
+        return rows_part(setting)
+    return IntegerPart(IDS, change, (Distinct((setting.ids,)),))
+
+
+def count_ids() -> CountIds:
+    """Return a question for the number of ids.
+
+    >>> count_ids()
+    count_ids()
+    """
+    return CountIds()

@@ -1,0 +1,144 @@
+"""A numeric column on its way to a sum: its rule for missing values, and its lattice.
+
+Values are clamped to public bounds and rounded to multiples of 2**exponent; the bounds
+are first moved outwards to such multiples, and the sensitivity is priced from those.
+"""
+
+import math
+from collections.abc import Hashable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Final, Literal, final
+
+from sordino.aggregations.base import Setting
+from sordino.errors import InvalidParameter, InvalidQuery
+from sordino.expressions.base import AbstractExpression
+from sordino.expressions.columns import Col
+from sordino.expressions.dsl import column_or_expression
+from sordino.expressions.lattice import Lattice
+from sordino.numbers import exact, floor_log2
+from sordino.schema import NUMBERS
+
+Nulls = Literal["drop"] | int | float | None
+"""What stands for a missing value or NaN: nothing ("drop"), or a number."""
+
+SUM_STEPS: Final = {"i64": 2**31, "f64": 2**24}
+"""Most steps of one row in a sum: 2**22 rows of such size, 2**29 for floats, add up to
+the largest exact total."""
+SQUARE_STEPS: Final = {"i64": 2**13, "f64": 2**13}
+"""Most steps of a row whose square is added up."""
+_FURTHEST: Final = 2**40
+_SMALLEST: Final = -1000
+_LARGEST: Final = Fraction(2) ** 900
+
+
+@final
+@dataclass(frozen=True)
+class Measured:
+    """A numeric expression of a row, and what is known of it."""
+
+    expression: AbstractExpression
+    key: Hashable
+    type: str
+    complete: bool
+    """Whether every row has a value."""
+
+
+def measured(setting: Setting, column: Any, nulls: Nulls) -> Measured:
+    """Return the values that are aggregated, by the rule for missing ones."""
+    cell = column_or_expression(column=column)
+    facts = cell.column(setting.schema)
+    if facts.type not in NUMBERS:
+        raise InvalidQuery(
+            f"{cell} has type {facts.type}, and only numbers can be aggregated",
+            'Cast it first: with_columns(age=sd.col("age").cast("i64")).',
+        )
+    if nulls is None and facts.unsettled is not None:
+        raise InvalidQuery(
+            f"{cell} may be missing: {facts.unsettled}",
+            'Say what then counts: nulls="drop" or nulls=0; or use fill_null.',
+        )
+    key = facts.version if isinstance(cell, Col) else (id(cell), cell)
+    if nulls is None or nulls == "drop":
+        complete = not facts.nullable and not facts.nan
+        return Measured(cell, key, facts.type, complete)
+    value = _replacement(nulls, facts.type)
+    filled = cell.fill_nan(value).fill_null(value) if facts.nan else cell.fill_null(value)
+    return Measured(filled, (key, value), facts.type, complete=True)
+
+
+def _replacement(nulls: Any, kind: str) -> int | float:
+    """Return the number that stands for missing values."""
+    if isinstance(nulls, str):
+        raise InvalidParameter(
+            "nulls", nulls, 'must be "drop" or a number', 'Try nulls="drop".'
+        )
+    value = exact(nulls=nulls)
+    if not isinstance(value, Fraction) or (kind == "i64" and value.denominator != 1):
+        raise InvalidParameter(
+            "nulls", nulls, "must be an integer for a column of integers", "Try nulls=0."
+        )
+    return int(value) if kind == "i64" else float(value)
+
+
+def lattice(low: Any, high: Any, kind: str, steps: dict[str, int]) -> Lattice:
+    """Return the finest lattice whose bounds are within so many steps of 0.
+
+    For integers it is the integers themselves, unless the bounds are very wide.
+
+    >>> lattice(0, "7.5", "f64", SUM_STEPS).top, lattice(0, 10, "i64", SUM_STEPS)
+    (Fraction(15, 2), Lattice(low=0, high=10, exponent=0))
+    """
+    least, most = bounds(low, high)
+    return _fitted(least, most, max(abs(least), abs(most)), kind, steps[kind])
+
+
+def width_lattice(low: Any, high: Any, kind: str, steps: dict[str, int]) -> Lattice:
+    """Return the finest lattice with at most so many steps between the bounds."""
+    least, most = bounds(low, high)
+    return _fitted(least, most, most - least, kind, steps[kind])
+
+
+def bounds(low: Any, high: Any) -> tuple[Fraction, Fraction]:
+    """Return public bounds exactly, refusing those that bound nothing."""
+    least, most = _bound(low=low), _bound(high=high)
+    if least >= most:
+        raise InvalidParameter(
+            "low", low, f"must be below high, {high!r}", "Exchange or widen the bounds."
+        )
+    return least, most
+
+
+def _bound(**argument: Any) -> Fraction:
+    """Return one bound as a rational of a size that can be computed with."""
+    value = exact(**argument)
+    ((name, given),) = argument.items()
+    if not isinstance(value, Fraction):
+        raise InvalidParameter(name, given, "must be rational", f"Try {name}=1.")
+    if abs(value) > _LARGEST:
+        raise InvalidParameter(
+            name, given, "is beyond every useful bound", f"Try {name}=1e9."
+        )
+    return value
+
+
+def _fitted(
+    least: Fraction, most: Fraction, extent: Fraction, kind: str, steps: int
+) -> Lattice:
+    """Return the finest lattice with at most `steps` steps in an extent."""
+    furthest = max(abs(least), abs(most))
+    exponent = max(floor_log2(extent / steps), floor_log2(furthest / _FURTHEST))
+    exponent = max(exponent, 0 if kind == "i64" else _SMALLEST)
+    while not _fits(least, most, extent, exponent, steps):
+        exponent += 1
+    unit = Fraction(2) ** exponent
+    return Lattice(math.floor(least / unit), math.ceil(most / unit), exponent)
+
+
+def _fits(
+    least: Fraction, most: Fraction, extent: Fraction, exponent: int, steps: int
+) -> bool:
+    """Tell whether a lattice has few enough steps."""
+    unit = Fraction(2) ** exponent
+    furthest = max(abs(least), abs(most)) / unit
+    return math.ceil(extent / unit) <= steps and furthest + 1 <= _FURTHEST

@@ -1,0 +1,70 @@
+"""The sum of a column, clamped to public bounds."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, final
+
+from sordino.aggregations.additive import SingleForm
+from sordino.aggregations.base import AbstractAggregation, Setting
+from sordino.aggregations.measured import (
+    SUM_STEPS,
+    Measured,
+    Nulls,
+    bounds,
+    lattice,
+    measured,
+)
+from sordino.aggregations.parts import AbstractPart, IntegerPart, LatticePart, scaled
+from sordino.aggregations.totals import Total
+from sordino.expressions.lattice import Lattice, steps
+
+
+@final
+@dataclass(frozen=True)
+class Sum(AbstractAggregation):
+    """The sum of the values of a group, each clamped to [low, high]."""
+
+    column: Any
+    low: Any
+    high: Any
+    nulls: Nulls
+
+    def __repr__(self) -> str:
+        """Show the call."""
+        return f"sum({self.column!r}, {self.low!r}, {self.high!r})"
+
+    def columns(self, name: str) -> tuple[str, ...]:
+        """Return the one column."""
+        return (name,)
+
+    def forms(self, setting: Setting) -> tuple[SingleForm, ...]:
+        """Return the sums with noise."""
+        values = measured(setting, self.column, self.nulls)
+        grid = lattice(self.low, self.high, values.type, SUM_STEPS)
+        return (SingleForm((sum_part(setting, values, grid),)),)
+
+
+def sum_part(setting: Setting, values: Measured, grid: Lattice) -> AbstractPart:
+    """Return the sums of lattice steps: a row moves one by max(|low|, |high|) at most.
+
+    A row whose value is missing counts as 0.
+    """
+    total = (Total(steps(values.expression, grid)),)
+    key = ("sum", values.key, grid)
+    most = max(abs(grid.low), abs(grid.high))
+    if values.type == "i64" and grid.exponent == 0:
+        return IntegerPart(key, scaled(setting.rows(), most), total)
+    size = most * Fraction(2) ** grid.exponent
+    return LatticePart(key, scaled(setting.rows(), size), grid.exponent, total)
+
+
+def sum(column: Any, low: Any, high: Any, *, nulls: Nulls = None) -> Sum:  # noqa: A001 the word for it
+    """Return a question for the sum of a column, each value clamped to [low, high].
+
+    Missing values and NaN count as nothing, or as the number `nulls`.
+
+    >>> sum("days", 0, 30)
+    sum('days', 0, 30)
+    """
+    bounds(low, high)
+    return Sum(column, low, high, nulls)

@@ -1,0 +1,42 @@
+"""What an engine adds up for each group of rows: exact integers."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Final, final
+
+from sordino.expressions.base import AbstractExpression
+
+MOST: Final = 2**53
+"""Where exact totals saturate: all of them are doubles without rounding."""
+
+
+class AbstractTotal(ABC):
+    """An exact integer for each group."""
+
+    @abstractmethod
+    def names(self) -> frozenset[str]:
+        """Return the columns that are read."""
+
+
+@final
+@dataclass(frozen=True)
+class Total(AbstractTotal):
+    """The sum of an i64 expression over the rows of a group; missing counts as 0."""
+
+    expression: AbstractExpression
+
+    def names(self) -> frozenset[str]:
+        """Return the columns of the expression."""
+        return self.expression.names()
+
+
+@final
+@dataclass(frozen=True)
+class Distinct(AbstractTotal):
+    """How many different values of some columns a group has, none of them missing."""
+
+    columns: tuple[str, ...]
+
+    def names(self) -> frozenset[str]:
+        """Return the columns."""
+        return frozenset(self.columns)

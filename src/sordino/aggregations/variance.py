@@ -1,0 +1,174 @@
+"""The variance and the standard deviation of a column, clamped to public bounds.
+
+From the number of values, the sum of deviations from the middle of the range, and the
+sum of their squares. Squares are centred too: with R the width of the range, the square
+of a deviation less R**2 / 8 lies within +-R**2 / 8, half of what squares alone add.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Final, final
+
+import numpy as np
+
+from sordino.aggregations.base import (
+    AbstractAggregation,
+    AbstractForm,
+    Expected,
+    Finished,
+    Noisy,
+    Setting,
+)
+from sordino.aggregations.intervals import Bars, Combined, Noise, variance_bars
+from sordino.aggregations.mean import deviation_part, values_part
+from sordino.aggregations.measured import (
+    SQUARE_STEPS,
+    Measured,
+    Nulls,
+    bounds,
+    measured,
+    width_lattice,
+)
+from sordino.aggregations.parts import AbstractPart, LatticePart, Numbers, scaled
+from sordino.aggregations.totals import Total
+from sordino.expressions.lattice import Lattice, spread
+from sordino.mechanisms.base import AbstractMechanism
+from sordino.numbers import up
+
+_THIRDS: Final = (Fraction(1, 3), Fraction(1, 3), Fraction(1, 3))
+
+Change = Callable[[Numbers], Numbers]
+
+
+@final
+@dataclass(frozen=True)
+class Variance(AbstractAggregation):
+    """The mean squared distance of a group's values from their mean, or its root."""
+
+    column: Any
+    low: Any
+    high: Any
+    nulls: Nulls
+    name: str
+    finishing: Change
+    """What is made of variances: nothing, or their roots."""
+
+    def __repr__(self) -> str:
+        """Show the call."""
+        return f"{self.name}({self.column!r}, {self.low!r}, {self.high!r})"
+
+    def columns(self, name: str) -> tuple[str, ...]:
+        """Return the one column."""
+        return (name,)
+
+    def forms(self, setting: Setting) -> tuple[AbstractForm, ...]:
+        """Return the variance from three sums."""
+        values = measured(setting, self.column, self.nulls)
+        grid = width_lattice(self.low, self.high, values.type, SQUARE_STEPS)
+        parts = (
+            values_part(setting, values),
+            deviation_part(setting, values, grid),
+            square_part(setting, values, grid),
+        )
+        return (MomentsForm(parts, grid, self.finishing),)
+
+
+@final
+@dataclass(frozen=True)
+class MomentsForm(AbstractForm):
+    """The mean square less the square of the mean, from noisy moments."""
+
+    parts: tuple[AbstractPart, AbstractPart, AbstractPart]
+    grid: Lattice
+    finishing: Change
+    shares: tuple[Fraction, ...] = _THIRDS
+
+    def expected(
+        self, mechanisms: Sequence[AbstractMechanism], confidence: Fraction
+    ) -> Expected:
+        """Return the spread of the mean square times the number of values."""
+        square = self._noises(mechanisms)[2]
+        return Expected(square.sd, square.reach(confidence), of_total=True)
+
+    def finish(
+        self, noisy: Sequence[Noisy], confidence: Fraction
+    ) -> tuple[Finished, ...]:
+        """Return the variance, within what values in the range can have."""
+        import pyarrow as pa  # noqa: PLC0415 loaded when needed
+
+        count, first, centred = (one.values[0].astype(np.float64) for one in noisy)
+        second = centred + count * self._eighth
+        size = np.maximum(count, 1.0)
+        most = 2 * self._eighth
+        values = np.clip(second / size - (first / size) ** 2, 0.0, most)
+        noises = self._noises([one.mechanism for one in noisy])
+        within = (float(self.grid.bottom), float(self.grid.top))
+        bars = variance_bars((count, first, second), noises, confidence, within)
+        ends = (self.finishing(bars.low), self.finishing(bars.high))
+        made = self.finishing(values)
+        return (
+            Finished(pa.array(made, pa.float64()), Bars(self._sd(bars, made), *ends)),
+        )
+
+    @property
+    def _eighth(self) -> float:
+        """Return the square of the width over 8."""
+        return up((self.grid.top - self.grid.bottom) ** 2 / 8)
+
+    def _noises(
+        self, mechanisms: Sequence[AbstractMechanism]
+    ) -> "tuple[Noise, Noise, Combined]":
+        """Return the noise of the count, of deviations, and of uncentred squares."""
+        count, first, centred = (
+            part.noise(one) for part, one in zip(self.parts, mechanisms, strict=True)
+        )
+        return count, first, Combined(((centred, 1.0), (count, self._eighth)))
+
+    def _sd(self, bars: Bars, made: Numbers) -> Numbers:
+        """Return standard errors: a root moves by half the error over itself."""
+        if self.finishing is _same:
+            return bars.sd
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found: Numbers = np.where(made > 0, bars.sd / (2 * made), np.nan)
+        return found
+
+
+def square_part(setting: Setting, values: Measured, grid: Lattice) -> AbstractPart:
+    """Return the sums of centred squares: a row adds at most R**2 / 8.
+
+    With w = high - low steps and d = 2 k - low - high, the integer 2 d**2 - w**2 is of
+    size w**2 at most, in units of step**2 / 8.
+    """
+    total = (Total(spread(values.expression, grid)),)
+    exponent = 2 * grid.exponent - 3
+    size = (grid.high - grid.low) ** 2 * Fraction(2) ** exponent
+    key = ("squares", values.key, grid)
+    return LatticePart(key, scaled(setting.rows(), size), exponent, total)
+
+
+def _same(values: Numbers) -> Numbers:
+    """Return variances as they are."""
+    return values
+
+
+def variance(column: Any, low: Any, high: Any, *, nulls: Nulls = None) -> Variance:
+    """Return a question for the variance of a column, clamped to [low, high].
+
+    It is the mean squared distance from the mean: of all the values, not of a sample.
+
+    >>> variance("days", 0, 30)
+    variance('days', 0, 30)
+    """
+    bounds(low, high)
+    return Variance(column, low, high, nulls, "variance", _same)
+
+
+def stdev(column: Any, low: Any, high: Any, *, nulls: Nulls = None) -> Variance:
+    """Return a question for the standard deviation of a column, clamped to [low, high].
+
+    >>> stdev("days", 0, 30)
+    stdev('days', 0, 30)
+    """
+    bounds(low, high)
+    return Variance(column, low, high, nulls, "stdev", np.sqrt)

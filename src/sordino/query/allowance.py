@@ -1,0 +1,244 @@
+"""What a budget allows each family of noise, as shares that add up.
+
+Laplace noise and choices spend epsilon; Gaussian noise spends the square of mu. A
+budget stated as a risk is turned into the largest epsilon, and the largest mu, that it
+admits. Theorems in docs/proofs/queries.md, section 6.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Final, final
+
+from sordino.aggregations.choices import ConcentratedChoice, PureChoice
+from sordino.aggregations.families import AbstractShare, GaussianShare, LaplaceShare
+from sordino.errors import InvalidParameter
+from sordino.losses.base import Budget, Loss, compose
+from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
+from sordino.losses.root import least
+from sordino.mechanisms.gaussian import Gaussian
+from sordino.numbers import Exact, sqrt
+from sordino.query.joint import joint_loss
+from sordino.sensitivity import Sensitivity
+
+_CLOSE: Final = 2.0**-30
+_WIDEST: Final = 2.0**40
+"""A parameter beyond this is no protection, and is not searched for."""
+
+
+class AbstractAllowance(ABC):
+    """What one family may spend."""
+
+    delta: Fraction
+    """What is set apart for the keys of groups that are not known."""
+
+    @abstractmethod
+    def share(self, weight: Fraction, choices: Fraction) -> AbstractShare:
+        """Return a part's share of additive noise, when choices take some weight."""
+
+    @abstractmethod
+    def together(
+        self,
+        noise: Sequence[tuple[Any, Sensitivity]],
+        selection: Any,
+        presence: Sensitivity | None,
+    ) -> Loss:
+        """Return the loss of some noise, beside a selection of keys if there is one."""
+
+    @abstractmethod
+    def choice(self, weight: Fraction) -> "PureChoice | ConcentratedChoice":
+        """Return the share of a part that chooses among candidates."""
+
+
+@final
+@dataclass(frozen=True)
+class LaplaceAllowance(AbstractAllowance):
+    """An epsilon for Laplace noise and choices."""
+
+    epsilon: Exact
+    delta: Fraction = Fraction(0)
+
+    def share(self, weight: Fraction, choices: Fraction) -> LaplaceShare:
+        """Return its part of the epsilon."""
+        del choices
+        return LaplaceShare(self.epsilon * weight)
+
+    def together(
+        self,
+        noise: Sequence[tuple[Any, Sensitivity]],
+        selection: Any,
+        presence: Sensitivity | None,
+    ) -> Loss:
+        """Return the composition of all of them."""
+        losses = [one.map(change) for one, change in noise]
+        return compose(losses if selection is None else [selection.map(presence), *losses])
+
+    def choice(self, weight: Fraction) -> PureChoice:
+        """Return its part of the epsilon."""
+        return PureChoice(self.epsilon * weight)
+
+
+@final
+@dataclass(frozen=True)
+class ConcentratedAllowance(AbstractAllowance):
+    """A rho for Gaussian noise and choices."""
+
+    rho: Exact
+    delta: Fraction = Fraction(0)
+
+    def share(self, weight: Fraction, choices: Fraction) -> GaussianShare:
+        """Return its part: mu**2 is twice rho."""
+        del choices
+        return GaussianShare(2 * self.rho * weight)
+
+    def together(
+        self,
+        noise: Sequence[tuple[Any, Sensitivity]],
+        selection: Any,
+        presence: Sensitivity | None,
+    ) -> Loss:
+        """Return the joint loss of Gaussian noise and a selection."""
+        return gaussian_loss(noise, selection, presence)
+
+    def choice(self, weight: Fraction) -> ConcentratedChoice:
+        """Return its part of rho."""
+        return ConcentratedChoice(self.rho * weight)
+
+
+@final
+@dataclass(frozen=True)
+class GaussianAllowance(AbstractAllowance):
+    """A mu for Gaussian noise; choices spend the epsilon that some of it stands for."""
+
+    mu: Exact
+    delta: Fraction = Fraction(0)
+
+    def share(self, weight: Fraction, choices: Fraction) -> GaussianShare:
+        """Return its part of mu**2."""
+        del choices
+        return GaussianShare(self.mu**2 * weight)
+
+    def together(
+        self,
+        noise: Sequence[tuple[Any, Sensitivity]],
+        selection: Any,
+        presence: Sensitivity | None,
+    ) -> Loss:
+        """Return the joint loss of Gaussian noise and a selection."""
+        return gaussian_loss(noise, selection, presence)
+
+    def choice(self, weight: Fraction) -> PureChoice:
+        """Return the largest epsilon within the part of mu**2."""
+        return PureChoice(largest(GaussianDP(sqrt(weight) * self.mu), PureDP))
+
+
+@final
+@dataclass(frozen=True)
+class MixedAllowance(AbstractAllowance):
+    """(epsilon, delta): epsilon for choices, and for Gaussian noise the rest and delta.
+
+    `mu` is what Gaussian noise may have in all.
+    """
+
+    epsilon: Exact
+    mu: Exact
+    delta: Fraction
+
+    def share(self, weight: Fraction, choices: Fraction) -> GaussianShare:
+        """Return its part of mu**2 among the parts with additive noise."""
+        return GaussianShare(self.mu**2 * weight / (1 - choices))
+
+    def together(
+        self,
+        noise: Sequence[tuple[Any, Sensitivity]],
+        selection: Any,
+        presence: Sensitivity | None,
+    ) -> Loss:
+        """Return the joint loss of Gaussian noise and a selection."""
+        return gaussian_loss(noise, selection, presence)
+
+    def choice(self, weight: Fraction) -> PureChoice:
+        """Return its part of the epsilon."""
+        return PureChoice(self.epsilon * weight)
+
+
+def gaussian_loss(
+    noise: Sequence[tuple[Any, Sensitivity]],
+    selection: Any,
+    presence: Sensitivity | None,
+) -> Loss:
+    """Return the loss of Gaussian noise, jointly with a selection of keys if any."""
+    if selection is None or presence is None:
+        return compose([one.map(change) for one, change in noise])
+    return joint_loss(selection, presence, noise)
+
+
+def laplace(budget: Budget) -> LaplaceAllowance | None:
+    """Return what a budget allows Laplace noise, None for nothing."""
+    match budget:
+        case PureDP():
+            return LaplaceAllowance(finite(budget, budget.epsilon))
+        case ApproxDP():
+            return LaplaceAllowance(finite(budget, budget.epsilon), budget.delta)
+        case ApproxZCDP():
+            pure = largest(ZCDP(budget.rho), PureDP)
+            return LaplaceAllowance(pure, budget.delta)
+        case _:
+            return LaplaceAllowance(largest(budget, PureDP))
+
+
+def gaussian(
+    budget: Budget, choices: Fraction, mu_of: "MuOf | None"
+) -> AbstractAllowance | None:
+    """Return what a budget allows Gaussian noise, None for nothing.
+
+    `choices` is the weight of parts that choose; `mu_of` finds mu where delta also pays
+    for the keys of groups.
+    """
+    match budget:
+        case PureDP():
+            return None
+        case ApproxDP() if budget.delta == 0 or choices == 1:
+            return None
+        case ApproxDP():
+            epsilon = finite(budget, budget.epsilon)
+            rest = ApproxDP(epsilon * (1 - choices), budget.delta)
+            mu = 1 / Gaussian.for_loss(rest, 1).scale if mu_of is None else mu_of(rest)
+            return MixedAllowance(epsilon, mu, budget.delta)
+        case ZCDP():
+            return ConcentratedAllowance(finite(budget, budget.rho))
+        case ApproxZCDP():
+            return ConcentratedAllowance(finite(budget, budget.rho), budget.delta)
+        case GaussianDP():
+            return GaussianAllowance(finite(budget, budget.mu))
+        case _:
+            return GaussianAllowance(largest(budget, GaussianDP))
+
+
+MuOf = Callable[[ApproxDP], Exact]
+"""The largest mu of Gaussian noise beside a threshold, within (epsilon, delta)."""
+
+
+def finite(budget: Budget, parameter: "Exact | float") -> Exact:
+    """Return a parameter of a budget that noise can be bought with."""
+    if isinstance(parameter, float) or parameter == 0:
+        raise InvalidParameter(
+            "budget", budget, "must be positive and finite", "Try sd.PureDP(1)."
+        )
+    return parameter
+
+
+def largest(budget: Budget, family: Callable[[Any], Loss]) -> Fraction:
+    """Return nearly the largest parameter whose loss a budget admits."""
+
+    def within(inverse: float) -> bool:
+        return budget.admits(family(Fraction(1 / inverse)))
+
+    found = least(within, 1 / _WIDEST, _WIDEST, _CLOSE)
+    if found in {1 / _WIDEST, math.inf}:
+        raise InvalidParameter(
+            "budget", budget, "allows nothing, or everything", "Try sd.PureDP(1)."
+        )
+    return Fraction(1 / found)

@@ -1,0 +1,293 @@
+"""Asking questions: a query is a table's name and the steps taken on it, a pure value.
+
+>>> import sordino as sd
+>>> query = sd.table("visits").filter(sd.col("age") >= 18).group_by("ward")
+>>> query.agg(n=sd.count())
+table('visits').filter(col('age') >= 18).group_by('ward').agg(n=count())
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, final
+
+from sordino import _validate
+from sordino.constraints import AbstractConstraint, AbstractTruncation
+from sordino.errors import InvalidParameter
+from sordino.expressions.base import AbstractExpression
+from sordino.expressions.columns import Col
+from sordino.expressions.dsl import expression
+from sordino.keysets import KeySet
+from sordino.query import joins, steps
+from sordino.query.functions import Udf, returned
+from sordino.query.relation import AbstractCatalog, Relation
+from sordino.query.request import Request, requested
+from sordino.schema import Column
+from sordino.units import column_name
+
+Names = str | tuple[str, ...] | list[str]
+Returns = Mapping[str, str | Column]
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class Query:
+    """Rows of a private table, and what is done to them before they are counted."""
+
+    table: str
+    steps: tuple[steps.AbstractStep, ...] = ()
+    asked: str = ""
+    """How the query was written."""
+
+    def __repr__(self) -> str:
+        """Show the query as it was written."""
+        return self.asked
+
+    def resolve(self, catalog: AbstractCatalog) -> Relation:
+        """Return what the steps make of the table."""
+        relation = catalog.relation(self.table)
+        for step in self.steps:
+            relation = step.apply(relation, catalog)
+        return relation
+
+    def select(self, *columns: str) -> "Query":
+        """Keep some columns; the column of ids is kept in any case."""
+        return self._then(steps.Select(names(columns=columns)), "select", columns)
+
+    def rename(self, columns: Mapping[str, str]) -> "Query":
+        """Give columns other names: `{"old": "new"}`."""
+        pairs = tuple(
+            (column_name(columns=old), column_name(columns=new))
+            for old, new in steps.literals(columns, "rename")
+        )
+        return self._then(steps.Rename(pairs), "rename", (dict(columns),))
+
+    def filter(self, condition: AbstractExpression) -> "Query":
+        """Keep the rows for which a condition is true."""
+        asked = expression(condition=condition)
+        return self._then(steps.Where(asked), "filter", (asked,))
+
+    def with_columns(self, *functions: Udf, **columns: Any) -> "Query":
+        """Add columns, or write columns anew: `with_columns(old=col("age") > 65)`.
+
+        `sd.udf(f, returns=...)` adds the columns that a Python function computes.
+        """
+        made = tuple(
+            (name, expression(**{name: given})) for name, given in columns.items()
+        )
+        query = self
+        for one in functions:
+            step = _udf(one)
+            query = query._then(step, "with_columns", ("a Python function",))
+        if not made and functions:
+            return query
+        step = steps.WithColumns(steps.literals(dict(made), "with_columns"))
+        return query._then(step, "with_columns", (), dict(made))
+
+    def drop_nulls(self, *columns: str) -> "Query":
+        """Drop the rows in which one of the columns, or any, is missing."""
+        return self._then(
+            steps.DropNulls(names(columns=columns)), "drop_nulls", columns
+        )
+
+    def drop_nan(self, *columns: str) -> "Query":
+        """Drop the rows in which one of the columns, or any, is NaN."""
+        return self._then(steps.DropNaN(names(columns=columns)), "drop_nan", columns)
+
+    def fill_null(self, **values: Any) -> "Query":
+        """Put a value where one is missing: `fill_null(age=0)`."""
+        listed = steps.literals(values, "fill_null")
+        made = tuple((name, Col(name).fill_null(value)) for name, value in listed)
+        return self._then(steps.WithColumns(made), "fill_null", (), values)
+
+    def fill_nan(self, **values: Any) -> "Query":
+        """Put a number where there is NaN: `fill_nan(weight=70.0)`."""
+        listed = steps.literals(values, "fill_nan")
+        made = tuple((name, Col(name).fill_nan(value)) for name, value in listed)
+        return self._then(steps.WithColumns(made), "fill_nan", (), values)
+
+    def replace_infinity(self, **ends: Any) -> "Query":
+        """Put numbers for the infinities: `replace_infinity(weight=(0, 500))`."""
+        made = tuple(
+            (name, steps.without_infinities(name, pair))
+            for name, pair in steps.literals(ends, "replace_infinity")
+        )
+        return self._then(steps.WithColumns(made), "replace_infinity", (), ends)
+
+    def bin(self, column: str, bins: Any, name: str | None = None) -> "Query":
+        """Put a column into bins, as a new column or under its own name."""
+        made = Col(column_name(column=column)).bin(bins)
+        target = column if name is None else column_name(name=name)
+        step = steps.WithColumns(((target, made),))
+        return self._then(step, "bin", (column, bins))
+
+    def flat_map(
+        self,
+        function: Any,
+        returns: Returns | None = None,
+        max_rows: int | None = None,
+    ) -> "Query":
+        """Make rows of each row, by a Python function or from the list in a column.
+
+        `flat_map("codes", max_rows=3)` makes a row of each of the first 3 entries.
+        """
+        most = None if max_rows is None else _validate.integer(max_rows=max_rows, least=0)
+        if isinstance(function, str):
+            return self._then(
+                joins.ExplodeStep(function, most), "flat_map", (function, most)
+            )
+        facts = returned(function, returns)
+        step = joins.FlatMapStep(function, facts, most)
+        return self._then(step, "flat_map", ("a Python function", most))
+
+    def join_public(
+        self,
+        table: str,
+        on: Names,
+        how: Literal["inner", "left"] = "inner",
+        suffix: str = "_right",
+    ) -> "Query":
+        """Bring in the columns of a public table, matched by the columns `on`."""
+        outer = _validate.choice(("inner", "left"), how=how) == "left"
+        name, keys = column_name(table=table), names(on=on, some=True)
+        step = joins.JoinPublic(name, keys, outer, column_name(suffix=suffix))
+        return self._then(step, "join_public", (name,), {"on": on, "how": how})
+
+    def join_private(
+        self,
+        table: str,
+        on: Names,
+        left: AbstractTruncation | None = None,
+        right: AbstractTruncation | None = None,
+        suffix: str = "_right",
+    ) -> "Query":
+        """Bring together two private tables, each bounded by a truncation.
+
+        Tables that protect ids are joined on the ids, with no truncation.
+        """
+        for side, given in (("left", left), ("right", right)):
+            if given is not None and not isinstance(given, AbstractTruncation):
+                raise InvalidParameter(
+                    side, given, "is no truncation", f"Try {side}=sd.DropExcess(2)."
+                )
+        name, keys = column_name(table=table), names(on=on, some=True)
+        step = joins.JoinPrivate(name, keys, left, right, column_name(suffix=suffix))
+        shown = {"on": on, "left": left, "right": right}
+        return self._then(step, "join_private", (name,), shown)
+
+    def enforce(self, *constraints: AbstractConstraint) -> "Query":
+        """Bound what each id contributes."""
+        for given in constraints:
+            if not isinstance(given, AbstractConstraint):
+                raise InvalidParameter(
+                    "constraints",
+                    given,
+                    "is no constraint",
+                    "Try sd.MaxRowsPerID(5).",
+                )
+        return self._then(steps.Enforce(constraints), "enforce", constraints)
+
+    def group_by(self, *columns: Any) -> "Grouped":
+        """Ask for each group: of columns with unknown values, or of a `KeySet`."""
+        if len(columns) == 1 and isinstance(columns[0], KeySet):
+            keys = columns[0]
+            return Grouped(self, tuple(keys.columns), keys)
+        flat = columns[0] if len(columns) == 1 else columns
+        return Grouped(self, names(columns=flat, some=True), None)
+
+    def agg(
+        self,
+        *,
+        noise: Literal["laplace", "gaussian"] | None = None,
+        weights: Mapping[str, Any] | None = None,
+        **aggregations: Any,
+    ) -> Request:
+        """Ask for one row of answers about all the rows."""
+        return requested(self, (), None, aggregations, noise=noise, weights=weights)
+
+    def histogram(self, column: str, bins: Any, name: str = "count") -> Request:
+        """Ask for the number of rows in each bin of a column."""
+        made = Col(column_name(column=column)).bin(bins)
+        query = self._then(steps.WithColumns(((column, made),)), "bin", (column, bins))
+        return query.group_by(KeySet.from_bins(column, bins)).agg(
+            **{name: steps.counted()}
+        )
+
+    def _then(
+        self,
+        step: steps.AbstractStep,
+        verb: str,
+        given: Iterable[Any],
+        named: Mapping[str, Any] | None = None,
+    ) -> "Query":
+        """Return the query with one more step."""
+        shown = [repr(one) for one in given]
+        shown += [f"{name}={one!r}" for name, one in (named or {}).items()]
+        asked = f"{self.asked}.{verb}({', '.join(shown)})"
+        return Query(self.table, (*self.steps, step), asked)
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class Grouped:
+    """A query whose rows fall into groups, about to be aggregated."""
+
+    query: Query
+    by: tuple[str, ...]
+    keys: KeySet | None
+
+    def __repr__(self) -> str:
+        """Show the query as it was written."""
+        shown = repr(self.keys) if self.keys else ", ".join(map(repr, self.by))
+        return f"{self.query!r}.group_by({shown})"
+
+    def agg(
+        self,
+        *,
+        noise: Literal["laplace", "gaussian"] | None = None,
+        weights: Mapping[str, Any] | None = None,
+        **aggregations: Any,
+    ) -> Request:
+        """Ask for a row of answers about each group."""
+        return requested(
+            self.query, self.by, self.keys, aggregations, noise=noise, weights=weights
+        )
+
+    def keys_only(self) -> Request:
+        """Ask which groups there are, of those that several people are in."""
+        return requested(self.query, self.by, self.keys, {}, noise=None, weights=None)
+
+
+def table(name: str) -> Query:
+    """Begin a query on a private table or a view of the session.
+
+    >>> table("visits")
+    table('visits')
+    """
+    checked = column_name(table=name)
+    return Query(checked, (), f"table({checked!r})")
+
+
+def names(*, some: bool = False, **argument: Any) -> tuple[str, ...]:
+    """Return one or several names of columns."""
+    name, given = _validate.one(**argument)
+    listed = (given,) if isinstance(given, str) else given
+    if not isinstance(listed, (tuple, list)) or (some and not listed):
+        raise InvalidParameter(
+            name, given, "must be a name or names", f'Try {name}="ward".'
+        )
+    found = tuple(column_name(**{name: one}) for one in listed)
+    if len(set(found)) < len(found):
+        raise InvalidParameter(name, given, "names one twice", "Name it once.")
+    return found
+
+
+def _udf(given: Any) -> steps.AbstractStep:
+    """Return the step of a Python function, refusing what is none."""
+    if not isinstance(given, Udf):
+        raise InvalidParameter(
+            "with_columns",
+            given,
+            "takes new columns by name",
+            'Write with_columns(old=sd.col("age") > 65).',
+        )
+    return joins.MapStep(given.function, given.returns)

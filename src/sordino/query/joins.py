@@ -1,0 +1,285 @@
+"""The steps of a query that make several rows of one, or bring two tables together."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+from sordino.constraints import AbstractTruncation
+from sordino.contribution import Contribution
+from sordino.errors import InvalidQuery
+from sordino.expressions.columns import Col
+from sordino.query.nodes import (
+    AbstractNode,
+    Explode,
+    FlatMap,
+    Join,
+    KeepRows,
+    KeepUnique,
+    MapRows,
+    Project,
+)
+from sordino.query.relation import AbstractCatalog, Relation
+from sordino.query.steps import AbstractStep, refuse_ids
+from sordino.schema import Column, Schema, Version
+
+Function = Callable[[dict[str, Any]], Any]
+
+
+@final
+@dataclass(frozen=True)
+class MapStep(AbstractStep):
+    """Add columns that a Python function computes from the row."""
+
+    function: Function
+    returns: tuple[tuple[str, Column], ...]
+
+    def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:
+        """Return the rows with the columns: a row stays one row."""
+        del catalog
+        names = tuple(name for name, _ in self.returns)
+        schema = _returned(relation, self.returns)
+        return relation.with_node(MapRows(relation.node, self.function, names, schema))
+
+
+@final
+@dataclass(frozen=True)
+class FlatMapStep(AbstractStep):
+    """Make rows of each row by a Python function."""
+
+    function: Function
+    returns: tuple[tuple[str, Column], ...]
+    limit: int | None
+
+    def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:
+        """Return the rows made: at most `limit` of each, cut in the order of the row."""
+        del catalog
+        refuse_unbounded(relation, self.limit)
+        names = tuple(name for name, _ in self.returns)
+        schema = _returned(relation, self.returns)
+        node = FlatMap(relation.node, self.function, names, self.limit, schema)
+        return relation.multiplied(node, self.limit)
+
+
+@final
+@dataclass(frozen=True)
+class ExplodeStep(AbstractStep):
+    """Make a row of each entry of a list."""
+
+    name: str
+    limit: int | None
+
+    def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:
+        """Return a row for each of the first entries: at most `limit` of each."""
+        del catalog
+        refuse_unbounded(relation, self.limit)
+        found = relation.schema[self.name]
+        if not found.type.startswith("list["):
+            raise InvalidQuery(
+                f"{self.name!r} has type {found.type}, and only a list can be exploded",
+                "Name a list column, or give a function that makes rows.",
+            )
+        facts = dict(relation.schema.columns)
+        facts[self.name] = Column(found.type[5:-1])
+        schema = Schema(tuple(facts.items()))
+        node = Explode(relation.node, self.name, self.limit, schema)
+        return relation.multiplied(node, self.limit)
+
+
+@final
+@dataclass(frozen=True)
+class JoinPublic(AbstractStep):
+    """Bring in the columns of a public table."""
+
+    table: str
+    on: tuple[str, ...]
+    outer: bool
+    suffix: str
+
+    def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:
+        """Return the pairs: at most m of each row, m rows of the table sharing a key.
+
+        A left join keeps a row without a partner, so it makes max(1, m) of each; for
+        the inner join the same factor is sound, and differs only where m is 0.
+        """
+        right = catalog.public(self.table)
+        pairs = joined(relation.node, right, self.on, self.suffix, outer=self.outer)
+        factor = catalog.multiplicity(self.table, self.on)
+        return relation.multiplied(pairs.node, factor)
+
+
+@final
+@dataclass(frozen=True)
+class JoinPrivate(AbstractStep):
+    """Bring together two private tables."""
+
+    table: str
+    on: tuple[str, ...]
+    left: AbstractTruncation | None
+    right: AbstractTruncation | None
+    suffix: str
+
+    def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:
+        """Return the pairs, of which those of one unit are bounded by both sides."""
+        other = catalog.relation(self.table)
+        if (relation.ids is None) != (other.ids is None):
+            raise InvalidQuery(
+                "one of the tables protects ids and the other protects rows",
+                "Join tables that protect the same kind of thing.",
+            )
+        if relation.ids is None:
+            return self._by_rows(relation, other)
+        return self._by_ids(relation, other)
+
+    def _by_rows(self, one: Relation, other: Relation) -> Relation:
+        """Return the join of truncated sides.
+
+        For any change of d_l and d_r rows the kept rows change by s d on each side, and
+        each changed row meets at most tau rows of the other (docs/proofs/queries.md,
+        lemma 4): tau_l s_r d_r + tau_r s_l d_l.
+        """
+        if self.left is None or self.right is None:
+            raise InvalidQuery(
+                "a join of tables that protect rows needs a bound on each side",
+                "Add left=sd.DropExcess(2), right=sd.DropNonUnique().",
+            )
+        moved = (
+            self.left.limit * self.right.moved * _rows(other)
+            + self.right.limit * self.left.moved * _rows(one)
+        )
+        pairs = joined(
+            _truncated(one.node, self.on, self.left),
+            _truncated(other.node, self.on, self.right),
+            self.on,
+            self.suffix,
+            outer=False,
+        )
+        return replace(one, node=pairs.node, contribution=Contribution(rows=moved))
+
+    def _by_ids(self, one: Relation, other: Relation) -> Relation:
+        """Return the join in which rows of one id meet rows of the same id only."""
+        if self.left is not None or self.right is not None:
+            raise InvalidQuery(
+                "a join of tables that protect ids takes no truncation",
+                "Enforce sd.MaxRowsPerID on each table instead.",
+            )
+        if one.space != other.space:
+            raise InvalidQuery(
+                f"the ids of the tables stand for different things, {one.space!r} and "
+                f"{other.space!r}",
+                "Give both tables the same id_space if they hold the same people.",
+            )
+        if one.ids != other.ids or one.ids not in self.on:
+            raise InvalidQuery(
+                "a join of tables that protect ids must be on the column of ids, under "
+                "one name",
+                f"Join on {one.ids!r}; rename the column of the other table to it.",
+            )
+        pairs = joined(one.node, other.node, self.on, self.suffix, outer=False)
+        theirs = other.contribution.restated(pairs.moved)
+        both = _paired(one.contribution, theirs)
+        return replace(one, node=pairs.node, contribution=both)
+
+
+@final
+@dataclass(frozen=True)
+class Pairs:
+    """A join, and which versions of the right side's columns became which.
+
+    What the right side brings is a new version: the same table may stand on both sides,
+    and what is known of one side's groups is not known of the other's.
+    """
+
+    node: Join
+    moved: Mapping[Version, Version]
+
+
+def joined(
+    left: AbstractNode,
+    right: AbstractNode,
+    on: tuple[str, ...],
+    suffix: str,
+    *,
+    outer: bool,
+) -> Pairs:
+    """Return the join, columns of the right that clash with the left renamed."""
+    for name in on:
+        refuse_unlike(name, left.schema[name].type, right.schema[name].type)
+    shared = {name: left.schema[name] for name in on}
+    brought = {
+        name: (name + suffix if name in left.schema else name, known.renewed())
+        for name, known in right.schema.columns
+        if name not in on
+    }
+    if outer:
+        brought = {
+            name: (new, replace(known, nullable=True))
+            for name, (new, known) in brought.items()
+        }
+    names = {name: (name, known) for name, known in shared.items()} | brought
+    cells = tuple((names[name][0], Col(name)) for name in right.schema)
+    renamed = Schema.of(names[name] for name in right.schema)
+    schema = Schema.of([*left.schema.columns, *brought.values()])
+    moved = {
+        known.version: names[name][1].version for name, known in right.schema.columns
+    }
+    return Pairs(
+        Join(left, Project(right, cells, renamed), on, outer, schema), moved
+    )
+
+
+def refuse_unlike(name: str, left: str, right: str) -> None:
+    """Refuse columns to join on that cannot agree without a cast."""
+    if left != right:
+        raise InvalidQuery(
+            f"the sides of the join hold {left} and {right} in {name!r}",
+            "Cast one of them first: no cast is made unasked.",
+        )
+    if left.startswith("list"):
+        raise InvalidQuery(
+            f"{name!r} is a list, and lists are not compared", "Explode it first."
+        )
+
+
+def refuse_unbounded(relation: Relation, limit: int | None) -> None:
+    """Refuse rows without number where it is rows that are protected."""
+    if limit is None and relation.ids is None:
+        raise InvalidQuery(
+            "this makes any number of rows of one, and the table protects rows",
+            "Say how many are kept: max_rows=3.",
+        )
+
+
+def _returned(relation: Relation, returns: tuple[tuple[str, Column], ...]) -> Schema:
+    """Return the columns of rows that a function has added to."""
+    made: Mapping[str, Column] = {name: one.renewed() for name, one in returns}
+    refuse_ids(relation, made)
+    return Schema(tuple((dict(relation.schema.columns) | made).items()))
+
+
+def _truncated(
+    node: AbstractNode, on: tuple[str, ...], truncation: AbstractTruncation
+) -> AbstractNode:
+    """Return what a truncation keeps of one side."""
+    if truncation.drops_all:
+        return KeepUnique(node, on, node.schema)
+    return KeepRows(node, on, truncation.limit, node.schema)
+
+
+def _rows(relation: Relation) -> int:
+    """Return how many rows of a table that protects rows can change."""
+    rows = relation.contribution.rows
+    assert rows is not None  # noqa: S101 such a table always says so
+    return rows
+
+
+def _paired(one: Contribution, other: Contribution) -> Contribution:
+    """Return the bounds on pairs of rows of one id."""
+    left, right = one.most_rows(), other.most_rows()
+    return Contribution(
+        rows=None if left is None or right is None else left * right,
+        groups=one.groups + other.groups,
+        group_rows=(
+            *((c, n * right) for c, n in one.group_rows if right is not None),
+            *((c, n * left) for c, n in other.group_rows if left is not None),
+        ),
+    )

@@ -1,0 +1,72 @@
+"""How a release is put together: its forms, the parts they share, and their weights.
+
+Columns share the budget by their weights. Parts that several columns need add up their
+shares and are drawn once; where the groups are not known, one more part counts whoever
+is there to show that they exist, unless a column counts it already.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, final
+
+from sordino.aggregations.base import AbstractForm, Setting
+from sordino.aggregations.count import rows_part
+from sordino.aggregations.count_ids import ids_part
+from sordino.aggregations.parts import AbstractPart
+from sordino.query.request import Request
+
+
+@final
+@dataclass(frozen=True)
+class Layout:
+    """Forms of the columns, and each part once with its weight."""
+
+    forms: tuple[AbstractForm, ...]
+    weights: tuple[Fraction, ...]
+    """Of the columns, adding up to at most 1."""
+    additive: dict[Any, tuple[AbstractPart, Fraction]]
+    choices: dict[Any, tuple[Any, Fraction]]
+    presence: AbstractPart | None
+    """What shows that a group exists, where groups are not known."""
+
+    @property
+    def chosen(self) -> Fraction:
+        """Return the weight of all choices."""
+        return sum((weight for _, weight in self.choices.values()), Fraction(0))
+
+
+def layouts(request: Request, setting: Setting) -> Iterator[Layout]:
+    """Return the ways to put the answers together, the forms of all columns alike."""
+    options = [asked.forms(setting) for _, asked in request.columns]
+    presence = _presence(setting) if request.selects_keys else None
+    for variant in range(max((len(forms) for forms in options), default=1)):
+        forms = tuple(forms[min(variant, len(forms) - 1)] for forms in options)
+        yield _layout(forms, request.weights, presence)
+
+
+def _presence(setting: Setting) -> AbstractPart:
+    """Return the part that shows that a group exists: people, or else rows."""
+    return rows_part(setting) if setting.ids is None else ids_part(setting)
+
+
+def _layout(
+    forms: Sequence[AbstractForm],
+    weights: Sequence[Fraction],
+    presence: AbstractPart | None,
+) -> Layout:
+    """Return the parts of some forms with their weights."""
+    counted = {part.key for form in forms for part in form.parts}
+    extra = presence is not None and presence.key not in counted
+    whole = sum(weights, Fraction(int(extra)))
+    additive: dict[Any, tuple[AbstractPart, Fraction]] = {}
+    choices: dict[Any, tuple[Any, Fraction]] = {}
+    for form, weight in zip(forms, weights, strict=True):
+        for part, share in zip(form.parts, form.shares, strict=True):
+            held = choices if form.chooses else additive
+            _, before = held.get(part.key, (part, Fraction(0)))
+            held[part.key] = (part, before + share * weight / whole)
+    if presence is not None and extra:
+        additive[presence.key] = (presence, 1 / whole)
+    shares = tuple(weight / whole for weight in weights)
+    return Layout(tuple(forms), shares, additive, choices, presence)

@@ -1,0 +1,128 @@
+"""What a layout buys: the noise of every part within a budget, and its exact loss."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Final, final
+
+from sordino.aggregations.base import Expected
+from sordino.losses.base import Budget, Loss, compose
+from sordino.losses.closed import ApproxDP
+from sordino.mechanisms.base import AbstractAdditiveMechanism, AbstractMechanism
+from sordino.mechanisms.thresholded import AbstractThresholdMechanism
+from sordino.numbers import Exact
+from sordino.query import allowance
+from sordino.query.allowance import AbstractAllowance
+from sordino.query.joint import largest_mu
+from sordino.query.layout import Layout
+
+_EVEN: Final = Fraction(1, 2)
+_LESS: Final = 1 - Fraction(1, 2**16)
+_TRIES: Final = 200
+
+
+@final
+@dataclass(frozen=True)
+class Outlay:
+    """The mechanisms of a layout, by the keys of its parts, and what they cost."""
+
+    layout: Layout
+    noise: dict[Any, AbstractAdditiveMechanism]
+    """Of the parts that are not selected by."""
+    choices: dict[Any, AbstractMechanism]
+    selection: AbstractThresholdMechanism | None
+    """Noise and threshold of the part that shows which groups exist."""
+    additive_loss: Loss
+
+    def mechanisms(self, place: int) -> tuple[AbstractMechanism, ...]:
+        """Return the mechanisms behind a column, in the order of its parts."""
+        return tuple(self.behind[part.key] for part in self.layout.forms[place].parts)
+
+    @property
+    def behind(self) -> dict[Any, AbstractMechanism]:
+        """Return the mechanism of every part."""
+        known: dict[Any, AbstractMechanism] = {**self.noise, **self.choices}
+        if self.selection is not None and self.layout.presence is not None:
+            known[self.layout.presence.key] = self.selection
+        return known
+
+    def expected(self, place: int, confidence: Fraction) -> Expected:
+        """Return how far a column will be off."""
+        return self.layout.forms[place].expected(self.mechanisms(place), confidence)
+
+    @property
+    def score(self) -> float:
+        """Return the mean logarithm of the errors of the columns; less is better."""
+        if not self.layout.forms:
+            return float(self.selection.threshold) if self.selection else 0.0
+        return math.fsum(
+            float(weight) * math.log(self.expected(place, _EVEN).sd)
+            for place, weight in enumerate(self.layout.weights)
+        )
+
+    @property
+    def loss(self) -> Loss:
+        """Return the loss of everything that is released."""
+        chosen = (
+            part.loss(self.choices[key])
+            for key, (part, _) in self.layout.choices.items()
+        )
+        return compose([self.additive_loss, *chosen])
+
+
+def outlays(layout: Layout, budget: Budget) -> dict[str, Outlay]:
+    """Return what each family of noise buys, by its name; none that cannot serve."""
+    found: dict[str, Outlay] = {}
+    spent = allowance.laplace(budget)
+    if spent is not None and (layout.presence is None or spent.delta > 0):
+        found["laplace"] = _bought(layout, spent)
+    mu_of = None if layout.presence is None else _mu_of(layout)
+    allowed = allowance.gaussian(budget, layout.chosen, mu_of)
+    if allowed is not None and (layout.presence is None or allowed.delta > 0):
+        found["gaussian"] = _bought(layout, allowed)
+    return found
+
+
+def _mu_of(layout: Layout) -> Callable[[ApproxDP], Exact]:
+    """Return the search for the largest mu beside a threshold.
+
+    The closed form is followed by a check of the very loss that will be charged.
+    """
+
+    def mu_of(rest: ApproxDP) -> Exact:
+        mu = largest_mu(layout, rest)
+        for _ in range(_TRIES):
+            probe = allowance.MixedAllowance(rest.epsilon, mu, rest.delta)
+            if rest.admits(_bought(layout, probe).additive_loss):
+                return mu
+            mu *= _LESS
+        raise AssertionError  # a smaller mu is within every budget
+
+    return mu_of
+
+
+def _bought(layout: Layout, allowed: AbstractAllowance) -> Outlay:
+    """Return the mechanisms that an allowance buys."""
+    chosen = layout.chosen
+    presence = layout.presence
+    noise = {
+        key: part.mechanism(allowed.share(weight, chosen))
+        for key, (part, weight) in layout.additive.items()
+        if presence is None or key != presence.key
+    }
+    choices = {
+        key: part.mechanism(allowed.choice(weight))
+        for key, (part, weight) in layout.choices.items()
+    }
+    selection = None
+    if presence is not None:
+        share = allowed.share(layout.additive[presence.key][1], chosen)
+        selection = share.thresholded(presence.change, allowed.delta)
+    changes = {key: layout.additive[key][0].change for key in noise}
+    loss = allowed.together(
+        [(one, changes[key]) for key, one in noise.items()],
+        selection,
+        None if presence is None else presence.change,
+    )
+    return Outlay(layout, noise, choices, selection, loss)

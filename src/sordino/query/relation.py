@@ -1,0 +1,75 @@
+"""An intermediate table as the public knows it: its rows' columns, and whom they are of.
+
+A step of a query takes a relation and gives another. The catalog of a session knows
+where they begin.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import final
+
+from sordino.contribution import Contribution, Versions
+from sordino.query.nodes import AbstractNode, Source
+from sordino.schema import Schema
+
+
+@final
+@dataclass(frozen=True)
+class Relation:
+    """Rows, and how much of them one protected unit can hold.
+
+    Proof obligation: for any two databases that differ by the protected change, the
+    rows differ by rows of one unit that satisfy `contribution`: by those with one id,
+    or, without ids, by that many rows in all, added or removed.
+    """
+
+    node: AbstractNode
+    contribution: Contribution
+    ids: str | None
+    """The column of ids, None where rows are protected."""
+    space: str | None
+    """What the ids stand for."""
+
+    @property
+    def schema(self) -> Schema:
+        """Return the columns of the rows."""
+        return self.node.schema
+
+    def versions(self, columns: tuple[str, ...]) -> Versions:
+        """Return the versions of some columns, refusing one that is not there."""
+        return frozenset(self.schema[name].version for name in columns)
+
+    def with_node(self, node: AbstractNode) -> "Relation":
+        """Return other rows of the same people, each row made of at most one."""
+        return replace(self, node=node)
+
+    def multiplied(self, node: AbstractNode, factor: int | None) -> "Relation":
+        """Return rows of which each old row makes at most `factor`, or any number."""
+        if factor is None:
+            return replace(
+                self, node=node, contribution=self.contribution.without_row_bounds()
+            )
+        return replace(
+            self, node=node, contribution=self.contribution.times(max(factor, 1))
+        )
+
+
+class AbstractCatalog(ABC):
+    """The tables and views of a session, by name."""
+
+    @abstractmethod
+    def relation(self, name: str) -> Relation:
+        """Return a private table or a view."""
+
+    @abstractmethod
+    def public(self, name: str) -> Source:
+        """Return a public table."""
+
+    @abstractmethod
+    def multiplicity(self, name: str, on: tuple[str, ...]) -> int:
+        """Return how many rows of a public table share their values of `on`."""
+
+
+Step = Callable[[Relation, AbstractCatalog], Relation]
+"""What a query does next."""

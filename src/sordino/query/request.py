@@ -1,0 +1,112 @@
+"""A question ready to be priced: a query, its groups, and what is asked of each."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Final, Literal, Protocol, final
+
+from sordino import _validate
+from sordino.aggregations.base import AbstractAggregation
+from sordino.errors import InvalidParameter, InvalidQuery
+from sordino.keysets import KeySet
+from sordino.numbers import positive
+from sordino.query.relation import AbstractCatalog, Relation
+from sordino.schema import unknown
+
+Family = Literal["laplace", "gaussian"]
+FAMILIES: Final = ("laplace", "gaussian")
+
+
+class Rows(Protocol):
+    """Rows that a session can resolve."""
+
+    def resolve(self, catalog: AbstractCatalog) -> Relation:
+        """Return what is publicly known of the rows."""
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class Request:
+    """What is asked of each group of some rows."""
+
+    rows: Rows
+    by: tuple[str, ...]
+    keyset: KeySet | None
+    columns: tuple[tuple[str, AbstractAggregation], ...]
+    noise: Family | None
+    weights: tuple[Fraction, ...]
+    """How the columns share the budget, relative to each other."""
+
+    def __repr__(self) -> str:
+        """Show the question as it was written."""
+        shown = [f"{name}={asked!r}" for name, asked in self.columns]
+        shown += [] if self.noise is None else [f"noise={self.noise!r}"]
+        return f"{self.grouped}.agg({', '.join(shown)})"
+
+    @property
+    def grouped(self) -> str:
+        """Return the rows and their groups as they were written."""
+        if not self.by:
+            return repr(self.rows)
+        shown = ", ".join(map(repr, self.by)) if self.keyset is None else "keys"
+        return f"{self.rows!r}.group_by({shown})"
+
+    @property
+    def selects_keys(self) -> bool:
+        """Tell whether the groups are not known beforehand."""
+        return bool(self.by) and self.keyset is None
+
+
+def requested(
+    rows: Rows,
+    by: tuple[str, ...],
+    keyset: KeySet | None,
+    aggregations: Mapping[str, Any],
+    *,
+    noise: Any,
+    weights: Mapping[str, Any] | None,
+) -> Request:
+    """Return a checked request."""
+    if not aggregations and (not by or keyset is not None):
+        raise InvalidQuery(
+            "nothing is asked of the groups", "Ask something: agg(n=sd.count())."
+        )
+    names: list[str] = []
+    for name, asked in aggregations.items():
+        if not isinstance(asked, AbstractAggregation):
+            raise InvalidParameter(
+                name, asked, "is no aggregation", f"Try agg({name}=sd.count())."
+            )
+        names += asked.columns(name)
+    _refuse_twice([*by, *names])
+    if noise is not None:
+        noise = _validate.choice(FAMILIES, noise=noise)
+    shares = _weights(weights or {}, tuple(aggregations))
+    return Request(rows, by, keyset, tuple(aggregations.items()), noise, shares)
+
+
+def _refuse_twice(names: list[str]) -> None:
+    """Refuse two columns of the answer of one name."""
+    for place, name in enumerate(names):
+        if name in names[:place]:
+            raise InvalidParameter(
+                "agg", name, "names two columns of the answer", "Rename one of them."
+            )
+
+
+def _weights(given: Mapping[str, Any], names: tuple[str, ...]) -> tuple[Fraction, ...]:
+    """Return the weight of each column, 1 unless it was given."""
+    if not isinstance(given, Mapping):
+        raise InvalidParameter(
+            "weights", given, "must map columns to numbers", 'Try weights={"n": 2}.'
+        )
+    for name in given:
+        if name not in names:
+            raise unknown("column of the answer", name, names)
+    found = [positive(weights=given.get(name, 1)) for name in names]
+    for weight in found:
+        if not isinstance(weight, Fraction):
+            raise InvalidParameter(
+                "weights", weight, "must be rational", 'Try weights={"n": 2}.'
+            )
+    return tuple(Fraction(weight) for weight in found if isinstance(weight, Fraction))

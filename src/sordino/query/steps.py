@@ -1,0 +1,238 @@
+"""The steps of a query on one table: each takes a relation and gives the next.
+
+Each answers for what becomes of a unit's rows: a step that makes at most one row of
+each changes no bound, and a column that is written anew is a new version of it.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+from sordino.constraints import AbstractConstraint
+from sordino.errors import InvalidParameter, InvalidQuery
+from sordino.expressions.base import AbstractExpression
+from sordino.expressions.columns import Col
+from sordino.query.nodes import Filter, KeepGroups, KeepRows, Project
+from sordino.query.relation import AbstractCatalog, Relation
+from sordino.schema import Column, Schema
+
+
+class AbstractStep(ABC):
+    """One step of a query.
+
+    Proof obligation: the relation it gives keeps the obligation of `Relation`.
+    """
+
+    @abstractmethod
+    def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:
+        """Return what the step makes of a relation, or refuse it."""
+
+
+@final
+@dataclass(frozen=True)
+class Select(AbstractStep):
+    """Keep some columns; the column of ids is kept in any case."""
+
+    names: tuple[str, ...]
+
+    def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:
+        """Return the rows with fewer columns: no bound changes."""
+        del catalog
+        asked = dict.fromkeys(self.names)
+        if relation.ids is not None:
+            asked.setdefault(relation.ids)
+        return projected(relation, ((name, Col(name)) for name in asked))
+
+
+@final
+@dataclass(frozen=True)
+class Rename(AbstractStep):
+    """Give columns other names; what is in them stays the same version."""
+
+    names: tuple[tuple[str, str], ...]
+    """(old, new)"""
+
+    def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:
+        """Return the same rows under other names: no bound changes."""
+        del catalog
+        renamed = dict(self.names)
+        for old in renamed:
+            relation.schema[old]  # refuses a name that is not there
+        columns = ((renamed.get(name, name), Col(name)) for name in relation.schema)
+        made = projected(relation, columns)
+        ids = relation.ids
+        return replace(made, ids=None if ids is None else renamed.get(ids, ids))
+
+
+@final
+@dataclass(frozen=True)
+class Where(AbstractStep):
+    """Keep the rows for which a condition is true."""
+
+    condition: AbstractExpression
+
+    def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:
+        """Return some of the rows: every bound holds of any part of a unit's rows."""
+        del catalog
+        found = self.condition.column(relation.schema)
+        if found.type != "bool":
+            raise InvalidQuery(
+                f"a filter takes a condition, and {self.condition} has type "
+                f"{found.type}",
+                'Compare it with something: sd.col("age") >= 18.',
+            )
+        return relation.with_node(
+            Filter(relation.node, self.condition, relation.schema)
+        )
+
+
+@final
+@dataclass(frozen=True)
+class WithColumns(AbstractStep):
+    """Add columns, or write columns anew, each from its row alone."""
+
+    columns: tuple[tuple[str, AbstractExpression], ...]
+
+    def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:
+        """Return the rows with the columns: no bound changes but of new versions."""
+        del catalog
+        made = dict(self.columns)
+        refuse_ids(relation, made)
+        old = ((name, made.pop(name, Col(name))) for name in relation.schema)
+        kept = list(old)
+        return projected(relation, [*kept, *made.items()])
+
+
+@final
+@dataclass(frozen=True)
+class DropNulls(AbstractStep):
+    """Drop the rows in which a value is missing, in some columns or in any."""
+
+    names: tuple[str, ...]
+
+    def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:
+        """Return some of the rows, in which nothing is missing."""
+        del catalog
+        schema = relation.schema
+        for name in self.names or schema.names:
+            if schema[name].nullable:
+                known = replace(schema[name], nullable=False, unsettled=None)
+                relation = _dropped(relation, name, ~Col(name).is_null(), known)
+        return relation
+
+
+@final
+@dataclass(frozen=True)
+class DropNaN(AbstractStep):
+    """Drop the rows in which a number is NaN, in some columns or in any."""
+
+    names: tuple[str, ...]
+
+    def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:
+        """Return some of the rows, in which nothing is NaN."""
+        del catalog
+        schema = relation.schema
+        for name in self.names or schema.names:
+            cell, column = Col(name), schema[name]
+            if column.type != "f64" and self.names:
+                raise InvalidQuery(
+                    f"only columns of type f64 hold NaN, and {name!r} has type "
+                    f"{column.type}",
+                    "Name float columns, or use drop_nulls.",
+                )
+            if column.nan:
+                kept = ~cell.is_nan() | cell.is_null()
+                relation = _dropped(relation, name, kept, replace(column, nan=False))
+        return relation
+
+
+@final
+@dataclass(frozen=True)
+class Enforce(AbstractStep):
+    """Bound what each id contributes."""
+
+    constraints: tuple[AbstractConstraint, ...]
+
+    def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:
+        """Return what is kept: it depends on each id's rows alone (lemma 3)."""
+        del catalog
+        if relation.ids is None:
+            raise InvalidQuery(
+                "constraints bound the rows of an id, and this table protects rows",
+                "Leave enforce out, or protect ids: "
+                'protects=sd.AddRowsWithID("person").',
+            )
+        for constraint in self.constraints:
+            relation = _enforced(relation, relation.ids, constraint)
+        return relation
+
+
+def _enforced(
+    relation: Relation, ids: str, constraint: AbstractConstraint
+) -> Relation:
+    """Return the rows that one constraint keeps; all, if it is known to hold."""
+    known = constraint.bound(relation.contribution, relation.versions)
+    if known == relation.contribution:
+        return relation
+    per, counted = (ids, *constraint.per), constraint.counted
+    for name in counted or constraint.per:
+        groupable(relation.schema, name)
+    if counted:
+        node = KeepGroups(
+            relation.node, per, counted, constraint.limit, relation.schema
+        )
+        return replace(relation, node=node, contribution=known)
+    rows = KeepRows(relation.node, per, constraint.limit, relation.schema)
+    return replace(relation, node=rows, contribution=known)
+
+
+def _dropped(
+    relation: Relation, name: str, kept: AbstractExpression, known: Column
+) -> Relation:
+    """Return the rows that a condition keeps, with what is then known of a column.
+
+    It is the same version: its values are some of those it had.
+    """
+    facts = dict(relation.schema.columns) | {name: known}
+    return relation.with_node(
+        Filter(relation.node, kept, Schema(tuple(facts.items())))
+    )
+
+
+def projected(
+    relation: Relation, columns: Iterable[tuple[str, AbstractExpression]]
+) -> Relation:
+    """Return the rows with exactly these columns."""
+    listed = tuple(columns)
+    made = [(name, one.column(relation.schema)) for name, one in listed]
+    return relation.with_node(Project(relation.node, listed, Schema.of(made)))
+
+
+def refuse_ids(relation: Relation, names: Iterable[str]) -> None:
+    """Refuse to write the column of ids anew: it says who is protected."""
+    if relation.ids in set(names):
+        raise InvalidQuery(
+            f"the column of ids, {relation.ids!r}, cannot be written anew",
+            "Give the new column another name.",
+        )
+
+
+def groupable(schema: Schema, name: str) -> Column:
+    """Return a column whose values can mark groups, or refuse it."""
+    found = schema[name]
+    if found.type == "f64" or found.type.startswith("list"):
+        raise InvalidQuery(
+            f"groups cannot be marked by {name!r}, whose type is {found.type}",
+            "Bin it first, or cast it to i64 or text.",
+        )
+    return found
+
+
+def literals(given: Mapping[str, Any], what: str) -> tuple[tuple[str, Any], ...]:
+    """Return what was given for named columns, refusing nothing at all."""
+    if not given:
+        raise InvalidParameter(
+            what, dict(given), "names no column", f'Try {what}(age=0).'
+        )
+    return tuple(given.items())
