@@ -28,7 +28,6 @@ KINDS: Final = {
 }
 """The types that keys may have."""
 
-_WORD: Final = 2**62
 _FEW: Final = 10**15
 _NAMED: Final = 4
 _AS_NUMBERS: Final = {"bool": pa.uint8(), "date": pa.int32()}
@@ -75,41 +74,55 @@ def refuse_too_many(extent: Extent) -> None:
         )
 
 
-def ranks(table: pa.Table) -> NDArray[np.int64]:
-    """Return numbers in the canonical order of the rows; equal rows have equal ones.
+def canonical(table: pa.Table) -> pa.Table:
+    """Return the different rows of a table in order, in memory of their own."""
+    sorted_rows, new, _ = _sorted(table)
+    refuse_too_many(Extent(int(new.sum()), tuple(table.column_names)))
+    return sorted_rows if new.all() else taken(sorted_rows, np.flatnonzero(new))
 
-    The numbers of two tables compare only if the tables were joined to one before.
+
+def ranks(table: pa.Table) -> NDArray[np.int64]:
+    """Return the places of the rows in canonical order; equal rows have equal ones.
+
+    The ranks of two tables compare only if the tables were put in one before.
     """
-    places = np.zeros(table.num_rows, np.int64)
-    different = 1
-    for column in table.columns:
-        ranked, count = _column_ranks(column)
-        if different * count > _WORD:
-            values, places = np.unique(places, return_inverse=True)
-            different = values.size
-        places = places * count + ranked
-        different *= count
+    _, new, order = _sorted(table)
+    places = np.empty(order.size, np.int64)
+    places[order] = np.cumsum(new) - 1
     return places
 
 
-def _column_ranks(column: pa.ChunkedArray) -> tuple[NDArray[np.int64], int]:
-    """Return the rank of each value, 0 if it is missing, and how many ranks there are.
-
-    Only the different values are sorted, which are few in most columns.
-    """
-    encoded = column.combine_chunks().dictionary_encode()
-    order = pc.array_sort_indices(encoded.dictionary).to_numpy()
-    rank = np.zeros(order.size + 1, np.int64)  # the last place is for missing values
-    rank[order] = np.arange(1, order.size + 1)
-    codes = encoded.indices.fill_null(order.size).to_numpy()
-    return rank[codes], order.size + 1
+def _sorted(table: pa.Table) -> tuple[pa.Table, NDArray[np.bool_], NDArray[Any]]:
+    """Return the rows in order, which of them differ from the one before, the order."""
+    order = _order(table)
+    rows = taken(table, order)
+    new = np.zeros(order.size, np.bool_)
+    new[:1] = True
+    for column in rows.columns:
+        new[1:] |= _steps(column.combine_chunks())
+    return rows, new, order
 
 
-def canonical(table: pa.Table) -> pa.Table:
-    """Return the different rows of a table in order, in memory of their own."""
-    _, first = np.unique(ranks(table), return_index=True)
-    refuse_too_many(Extent(first.size, tuple(table.column_names)))
-    return taken(table, first)
+def _order(table: pa.Table) -> NDArray[Any]:
+    """Return the places of the rows in order; what is missing has no presence, False."""
+    keys = []
+    for column in table.columns:
+        keys += [column.is_valid()] if column.null_count else []
+        keys.append(column)
+    names = [str(place) for place in range(len(keys))]  # safe in Arrow's field paths
+    ascending = [(name, "ascending") for name in names]
+    order = pc.sort_indices(pa.table(keys, names), sort_keys=ascending)
+    places: NDArray[Any] = order.to_numpy()
+    return places
+
+
+def _steps(column: pa.Array) -> NDArray[np.bool_]:
+    """Tell for each value but the first whether it differs from the one before."""
+    after, before = column[1:], column[:-1]
+    one_missing = pc.xor(after.is_null(), before.is_null())
+    steps = pc.coalesce(pc.not_equal(after, before), one_missing)
+    flags: NDArray[np.bool_] = steps.to_numpy(zero_copy_only=False)
+    return flags
 
 
 def taken(table: pa.Table, rows: NDArray[Any]) -> pa.Table:

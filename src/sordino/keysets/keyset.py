@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-@final
+@final  # noqa: PLR0904 operators count as public methods, and a set has many
 @dataclass(frozen=True, eq=False, repr=False)
 class KeySet:
     """A public set of group keys: the rows that a grouped release will show.

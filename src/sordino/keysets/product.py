@@ -67,7 +67,7 @@ class Product(AbstractKeys):
 
     @cached_property
     def count(self) -> int:
-        """Return the number of keys; only factors that do not know theirs are listed."""
+        """Return the number of keys, listing only factors that do not know theirs."""
         if self.exact:
             return self.at_most
         present = all(guard.size for guard in self.guards)
