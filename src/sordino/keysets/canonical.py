@@ -104,7 +104,7 @@ def _sorted(table: pa.Table) -> tuple[pa.Table, NDArray[np.bool_], NDArray[Any]]
 
 
 def _order(table: pa.Table) -> NDArray[Any]:
-    """Return the places of the rows in order; what is missing has no presence, False."""
+    """Return the places of the rows in order: False, for missing, before True."""
     keys = []
     for column in table.columns:
         keys += [column.is_valid()] if column.null_count else []
