@@ -1,0 +1,330 @@
+"""KeySet: the groups that a release will show, each exactly once, empty ones included.
+
+>>> wards = KeySet.from_dict({"ward": ["A", "B"], "sex": ["f", "m"]})
+>>> wards
+KeySet(4 keys of ward, sex)
+>>> more = wards * KeySet.from_dict({"year": range(2000, 2025)})
+>>> more.size
+100
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, final
+
+from sordino.errors import InvalidParameter, InvalidQuery
+from sordino.expressions.base import AbstractExpression
+from sordino.keysets.canonical import fingerprint
+from sordino.keysets.nodes import Difference, Listed, Union
+from sordino.keysets.product import Product
+from sordino.keysets.sources import (
+    Types,
+    checked_names,
+    columns_of_dict,
+    table_of_table,
+    table_of_tuples,
+)
+from sordino.schema import Schema
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@final  # noqa: PLR0904 operators count as public methods, and a set has many
+@dataclass(frozen=True, eq=False, repr=False)
+class KeySet:
+    """A public set of group keys: the rows that a grouped release will show.
+
+    Keys must be known without looking at private data: for any two databases a release
+    shows the same rows. A missing value, None, is a group of its own. Products are not
+    listed before they must be, and no more than 10 million keys ever are.
+
+    >>> KeySet.from_dict({"ward": ["B", "A"]}).table().to_pylist()
+    [{'ward': 'A'}, {'ward': 'B'}]
+    """
+
+    keys: Product
+    """The work that lists the keys; make key sets with the methods below."""
+
+    @classmethod
+    def from_dict(
+        cls, columns: Mapping[str, Iterable[Any]], *, types: Types = None
+    ) -> "KeySet":
+        """Return every combination of the values of some columns.
+
+        `types` names the type of a column that holds nothing but None.
+
+        >>> KeySet.from_dict({"ward": ["A", "B"], "year": [2024, 2025]}).size
+        4
+        """
+        tables = columns_of_dict(columns, types)
+        return cls(Product.of(*(Listed(table) for table in tables)))
+
+    @classmethod
+    def from_tuples(
+        cls,
+        keys: Iterable[tuple[Any, ...]],
+        *,
+        columns: tuple[str, ...],
+        types: Types = None,
+    ) -> "KeySet":
+        """Return just these keys.
+
+        >>> KeySet.from_tuples([("A", 1), ("B", 2)], columns=("ward", "year"))
+        KeySet(2 keys of ward, year)
+        """
+        return cls(Product.of(Listed(table_of_tuples(keys, columns, types))))
+
+    @classmethod
+    def from_table(cls, table: Any, *, types: Types = None) -> "KeySet":
+        """Return the rows of an Arrow table, a pandas or Polars frame, a dict of lists.
+
+        The table must be public. The index of a pandas frame is left out.
+
+        >>> KeySet.from_table({"ward": ["A", "B", "A"], "year": [1, 2, 1]})
+        KeySet(2 keys of ward, year)
+        """
+        return cls(Product.of(Listed(table_of_table(table, types))))
+
+    @property
+    def schema(self) -> Schema:
+        """Return the columns and what is known of them.
+
+        >>> KeySet.from_dict({"ward": ["A", None]}).schema["ward"].nullable
+        True
+        """
+        return self.keys.schema
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Return the names of the columns.
+
+        >>> KeySet.from_dict({"ward": ["A"], "year": [2025]}).columns
+        ('ward', 'year')
+        """
+        return self.keys.names
+
+    @property
+    def size(self) -> int:
+        """Return the exact number of keys; a product is not listed to be counted.
+
+        >>> KeySet.from_dict({f"c{n}": range(1000) for n in range(10)}).size == 10**30
+        True
+        """
+        return self.keys.count
+
+    @property
+    def at_most(self) -> int:
+        """Return a bound on the number of keys, without listing any.
+
+        >>> days = KeySet.from_dict({"day": range(7)})
+        >>> (days | days).at_most, (days | days).size
+        (14, 7)
+        """
+        return self.keys.at_most
+
+    def table(self) -> "pa.Table":
+        """Return the keys as an Arrow table, sorted, each once.
+
+        A missing value comes first, then numbers and dates by size, text code point by
+        code point, False before True. More than 10 million keys are refused.
+
+        >>> KeySet.from_dict({"n": [10, 9, None, 9]}).table().column("n").to_pylist()
+        [None, 9, 10]
+        """
+        return self.keys.table
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Return a SHA-256 of the set: equal sets have equal ones, on every platform.
+
+        >>> KeySet.from_dict({"ward": ["A", "B"]}).fingerprint[:16]
+        '...'
+        """
+        return fingerprint(self.table())
+
+    def __repr__(self) -> str:
+        """Show the number of keys and the columns, never the keys."""
+        return f"KeySet({self.keys.extent})"
+
+    def __mul__(self, other: "KeySet") -> "KeySet":
+        """Return every pair of keys of two sets that share no column."""
+        theirs = _keyset(other)
+        shared = [name for name in self.columns if name in theirs.columns]
+        if shared:
+            raise InvalidParameter(
+                "other",
+                theirs,
+                f"has the column {shared[0]!r}, as the first set has",
+                "Rename it, or pair the keys that agree in it: a.join(b).",
+            )
+        return KeySet(self.keys.times(theirs.keys))
+
+    def __or__(self, other: "KeySet") -> "KeySet":
+        """Return the keys of either of two sets with the same columns."""
+        theirs = self._alike(other)
+        return KeySet(Product.of(Union(self.keys, theirs.keys)))
+
+    def __sub__(self, other: "KeySet") -> "KeySet":
+        """Return the keys that another set with the same columns lacks."""
+        theirs = self._alike(other)
+        return KeySet(Product.of(Difference(self.keys, theirs.keys)))
+
+    def __getitem__(self, columns: str | tuple[str, ...] | list[str]) -> "KeySet":
+        """Return the different values of some columns, in the given order."""
+        given = (columns,) if isinstance(columns, str) else columns
+        if not isinstance(given, (tuple, list)):
+            raise InvalidParameter(
+                "columns",
+                columns,
+                "must be names",
+                'Write keys["ward"]; the keys themselves are in keys.table().',
+            )
+        names = checked_names(given)
+        for name in names:
+            self.schema[name]  # refuses an unknown one
+        return KeySet(self.keys.only(names))
+
+    def filter(self, condition: AbstractExpression) -> "KeySet":
+        """Return the keys for which a condition is true; missing is not true."""
+        if not isinstance(condition, AbstractExpression):
+            raise InvalidParameter(
+                "condition",
+                condition,
+                "must be an expression",
+                'Write keys.filter(sd.col("ward") != "C").',
+            )
+        kind = condition.column(self.schema).type
+        if kind != "bool":
+            raise InvalidParameter(
+                "condition",
+                condition,
+                f"must be true or false, not {kind}",
+                'Compare with a value: sd.col("ward") != "C".',
+            )
+        return KeySet(self.keys.where(condition))
+
+    def rename(self, names: Mapping[str, str]) -> "KeySet":
+        """Return the same keys under other names, given from old to new.
+
+        >>> KeySet.from_dict({"ward": ["A"]}).rename({"ward": "place"}).columns
+        ('place',)
+        """
+        if not isinstance(names, Mapping):
+            raise InvalidParameter(
+                "names", names, "must be a dict", 'Write {"old name": "new name"}.'
+            )
+        for old in names:
+            self.schema[old]  # refuses an unknown one
+        checked_names(names.get(name, name) for name in self.columns)
+        return KeySet(self.keys.renamed(dict(names)))
+
+    def join(self, other: "KeySet") -> "KeySet":
+        """Return the pairs of keys that agree in all columns the sets share.
+
+        None agrees with None: here it is a key like any other.
+
+        >>> wards = KeySet.from_tuples([("A", 1), ("B", 2)], columns=("ward", "town"))
+        >>> wards.join(KeySet.from_dict({"town": [2], "year": [2024, 2025]})).size
+        2
+        """
+        theirs = _keyset(other)
+        shared = tuple(name for name in self.columns if name in theirs.columns)
+        if not shared:
+            raise InvalidParameter(
+                "other", theirs, f"shares no column with {self}", "Write a * b."
+            )
+        self._same_types(theirs, shared)
+        return KeySet(self.keys.joined(theirs.keys, shared))
+
+    def is_equivalent(self, other: "KeySet") -> bool:
+        """Tell whether two sets have the same columns and keys, in whatever order.
+
+        >>> wards = KeySet.from_dict({"ward": ["A", "B"]})
+        >>> wards.is_equivalent(KeySet.from_tuples([("B",), ("A",)], columns=("ward",)))
+        True
+        """
+        theirs = _keyset(other)
+        return _types(self) == _types(theirs) and self.keys.equals(theirs.keys)
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether two sets have the same columns and keys, in whatever order."""
+        return (
+            self.is_equivalent(other) if isinstance(other, KeySet) else NotImplemented
+        )
+
+    def __hash__(self) -> int:
+        """Return what equal sets have in common and needs no listing."""
+        return hash(frozenset(_types(self).items()))
+
+    def checked(self, schema: Schema, by: tuple[str, ...] | None = None) -> "KeySet":
+        """Return the keys of a table with this schema, with `by` as their columns.
+
+        A column that the table lacks, or has with another type, is refused, and so are
+        keys whose columns are not exactly those of `by`.
+        """
+        for name, kind in _types(self).items():
+            there = schema[name].type
+            if there != kind:
+                raise InvalidQuery(
+                    f"the keys have {kind} in the column {name!r}, the table {there}",
+                    _remedy(there),
+                )
+        wanted = self.columns if by is None else by
+        if sorted(wanted) != sorted(self.columns):
+            raise InvalidParameter(
+                "keys",
+                self,
+                f"must have the columns {', '.join(wanted)}",
+                "Project them, keys[[...]], or join them with the missing columns.",
+            )
+        return self if wanted == self.columns else self[wanted]
+
+    def _alike(self, other: object) -> "KeySet":
+        """Return another set, refusing one with other columns."""
+        theirs = _keyset(other)
+        if set(self.columns) != set(theirs.columns):
+            raise InvalidParameter(
+                "other",
+                theirs,
+                f"must have the columns of {self}",
+                "Project or rename its columns.",
+            )
+        self._same_types(theirs, self.columns)
+        return theirs
+
+    def _same_types(self, other: "KeySet", names: Iterable[str]) -> None:
+        """Refuse another set whose columns have other types."""
+        for name in names:
+            ours, theirs = _types(self)[name], _types(other)[name]
+            if ours != theirs:
+                raise InvalidParameter(
+                    "other",
+                    other,
+                    f"has {theirs} in the column {name!r}, the first set {ours}",
+                    "Convert the values of one of them.",
+                )
+
+
+def _types(keys: KeySet) -> dict[str, str]:
+    """Return the types of the columns by their names."""
+    return {name: column.type for name, column in keys.schema.columns}
+
+
+def _keyset(other: object) -> KeySet:
+    """Return what must be a set of keys."""
+    if not isinstance(other, KeySet):
+        raise InvalidParameter(
+            "other", other, "must be a KeySet", "Make one with KeySet.from_dict."
+        )
+    return other
+
+
+def _remedy(kind: str) -> str:
+    """Return what to do about keys of another type than the table's."""
+    if kind == "f64":
+        return "Floats are no keys: bin the column first, and use the bins as keys."
+    if kind.startswith("list["):
+        return "Explode the list first, into a row for each entry."
+    return f"Cast the column, or write the keys as {kind}."

@@ -1,0 +1,249 @@
+"""What a user hands over, as canonical tables of keys."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sordino import _validate
+from sordino.errors import InvalidParameter
+from sordino.keysets.canonical import KINDS, canonical
+from sordino.keysets.columns import (
+    Read,
+    argument,
+    read_arrow,
+    read_days,
+    read_ticks,
+    refused_type,
+)
+from sordino.keysets.objects import read_objects
+from sordino.schema import arrow_type, unknown
+
+Types = Mapping[str, str] | None
+
+_TICKS: Final = ("s", "ms", "us", "ns")
+_TABLES: Final = "an Arrow table, a pandas or Polars frame, or a dict of lists"
+
+
+def columns_of_dict(given: Any, types: Types) -> list[pa.Table]:
+    """Return a canonical table for each column of a dict."""
+    if not isinstance(given, Mapping) or not given:
+        raise InvalidParameter(
+            "columns",
+            given,
+            "must be a dict from names to values",
+            'Write KeySet.from_dict({"ward": ["A", "B"]}).',
+        )
+    pairs = list(given.items())
+    checked_names(name for name, _ in pairs)
+    known = _checked_types(types, given)
+    return [
+        canonical(pa.table({name: _column(name, values, known.get(name))}))
+        for name, values in pairs
+    ]
+
+
+def table_of_tuples(given: Any, columns: Any, types: Types) -> pa.Table:
+    """Return the canonical table of keys that are tuples."""
+    names = checked_names(_names(columns))
+    rows = _sequence("keys", given)
+    for row in rows:
+        if not isinstance(row, (tuple, list)) or len(row) != len(names):
+            raise InvalidParameter(
+                "keys",
+                row,
+                f"must be tuples of {len(names)}, one value for each of the columns",
+                'Write KeySet.from_tuples([("A", 1)], columns=("ward", "year")).',
+            )
+    if not rows:
+        raise _empty("keys", rows)
+    known = _checked_types(types, names)
+    columns_of_rows = zip(*rows, strict=True)
+    return canonical(
+        pa.table({
+            name: _column(name, list(values), known.get(name))
+            for name, values in zip(names, columns_of_rows, strict=True)
+        })
+    )
+
+
+def table_of_table(given: Any, types: Types) -> pa.Table:
+    """Return the canonical table of the rows of a table of any kind."""
+    pairs = _pairs(given)
+    names = checked_names(name for name, _ in pairs)
+    known = _checked_types(types, names)
+    columns = {name: _column(name, values, known.get(name)) for name, values in pairs}
+    lengths = {name: len(column) for name, column in columns.items()}
+    if len(set(lengths.values())) > 1:
+        raise InvalidParameter(
+            "table",
+            lengths,
+            "must have columns of one length",
+            "Use KeySet.from_dict for every combination of some values.",
+        )
+    return canonical(pa.table(columns))
+
+
+def checked_names(names: Iterable[Any]) -> tuple[str, ...]:
+    """Return the names of columns: text, one at least, each once."""
+    listed = tuple(names)
+    for place, name in enumerate(listed):
+        if not isinstance(name, str) or not name:
+            raise InvalidParameter(
+                "columns", name, "must be named by text", 'Name them, as in "ward".'
+            )
+        if not _is_unicode(name):
+            raise InvalidParameter(
+                "columns", name, "must have names in valid Unicode", "Rename it."
+            )
+        if name in listed[:place]:
+            raise InvalidParameter(
+                "columns", name, "names two columns", "Rename one of them."
+            )
+    if not listed:
+        raise InvalidParameter(
+            "columns", listed, "must name one column at least", 'Write ("ward",).'
+        )
+    return tuple(map(str, listed))
+
+
+def _is_unicode(text: str) -> bool:
+    """Tell whether text has no lone surrogates."""
+    return text.isascii() or not any("\ud800" <= one <= "\udfff" for one in text)
+
+
+def _names(columns: Any) -> Sequence[Any]:
+    """Return names that were given as a tuple or list."""
+    if not isinstance(columns, (tuple, list)):
+        raise InvalidParameter(
+            "columns", columns, "must be a tuple of names", 'Write ("ward", "year").'
+        )
+    return columns
+
+
+def _checked_types(types: Types, names: Iterable[str]) -> dict[str, str]:
+    """Return declared types, for columns that exist and types that keys have."""
+    if not isinstance(types or {}, Mapping):
+        raise InvalidParameter(
+            "types", types, "must be a dict from names to types", 'Try {"year": "i64"}.'
+        )
+    listed = list(names)
+    for name, kind in (types or {}).items():
+        if name not in listed:
+            raise unknown("column", name, listed)
+        if kind == "f64":
+            raise InvalidParameter(
+                "types", kind, "names floats, which are no keys", "Bin them first."
+            )
+        _validate.choice(tuple(KINDS.values()), types=kind)
+    return dict(types or {})
+
+
+def _pairs(given: Any) -> list[tuple[Any, Any]]:
+    """Return the names and the values of the columns of a table of any kind."""
+    if isinstance(given, Mapping):
+        return list(given.items())
+    # Other libraries are known by name: none of them is imported to be asked.
+    match type(given).__module__.partition(".")[0], type(given).__name__:
+        case "pyarrow", "Table" | "RecordBatch":
+            return list(zip(given.schema.names, given.columns, strict=True))
+        case "pandas", "DataFrame":
+            places = range(given.shape[1])
+            return [(given.columns[place], given.iloc[:, place]) for place in places]
+        case "polars", "DataFrame":
+            return [(column.name, column) for column in given.get_columns()]
+        case "polars", "LazyFrame":
+            raise InvalidParameter(
+                "table", type(given).__name__, "has no rows yet", "Collect it first."
+            )
+    raise InvalidParameter(
+        "table", given, f"must be {_TABLES}", 'Write {"ward": ["A", "B"]}.'
+    )
+
+
+def _column(name: str, given: Any, declared: str | None) -> pa.Array:
+    """Return the values of a column in our type, one at least."""
+    kind, values = _read(name, given)
+    if not len(values):
+        raise _empty(argument(name), [])
+    if kind is None and declared is None:
+        raise InvalidParameter(
+            argument(name),
+            None,
+            "holds nothing but missing values, so that its type is not known",
+            f'Declare it: types={{{name!r}: "i64"}}.',
+        )
+    if kind is None:
+        return pa.nulls(len(values), arrow_type(str(declared)))
+    if declared not in (None, kind):
+        raise InvalidParameter(
+            argument(name),
+            values[0].as_py(),
+            f"holds {kind}, but is declared as {declared}",
+            "Convert the values, or declare nothing.",
+        )
+    return values
+
+
+def _empty(name: str, given: object) -> InvalidParameter:
+    """Return the refusal of no keys."""
+    return InvalidParameter(
+        name,
+        given,
+        "must hold one key at least",
+        "List the groups that the release will show.",
+    )
+
+
+def _read(name: str, given: Any) -> Read:
+    """Return the values of one column of any kind."""
+    if isinstance(given, np.ndarray):
+        return _read_numpy(name, given)
+    try:
+        match type(given).__module__.partition(".")[0], type(given).__name__:
+            case "pyarrow", "ChunkedArray":
+                return read_arrow(name, _one_chunk(given))
+            case "pyarrow", kind if kind.endswith("Array"):
+                return read_arrow(name, given)
+            case "polars", "Series":
+                return read_arrow(name, given.to_arrow())
+            case "pandas", "Series" | "Index" if given.dtype != object:
+                return read_arrow(name, _one_chunk(pa.Array.from_pandas(given)))
+    except pa.ArrowException:
+        raise refused_type(name, "unknown to Arrow", given) from None
+    return read_objects(name, _sequence(argument(name), given))
+
+
+def _one_chunk(array: Any) -> pa.Array:
+    """Return a column in one piece."""
+    return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+
+
+def _read_numpy(name: str, given: NDArray[Any]) -> Read:
+    """Return the values of a NumPy array."""
+    if given.ndim != 1 or isinstance(given, np.ma.MaskedArray):
+        raise InvalidParameter(
+            argument(name),
+            f"{given.ndim} dimensions",
+            "must be a plain array of one dimension",
+            "Flatten it, and write None where a value is missing.",
+        )
+    if given.dtype.kind in "biuf":
+        return read_arrow(name, pa.array(given.astype(given.dtype.newbyteorder("="))))
+    unit, step = np.datetime_data(given.dtype) if given.dtype.kind == "M" else ("", 0)
+    if step != 1 or unit not in ("D", *_TICKS):
+        return read_objects(name, list(given))
+    missing = np.isnat(given)
+    ticks = np.where(missing, 0, given.astype(np.int64))
+    if unit == "D":
+        return read_days(name, ticks, missing)
+    return read_ticks(name, ticks, unit, missing)
+
+
+def _sequence(name: str, given: Any) -> Sequence[Any]:
+    """Return the members of a list, a set, a range or the like."""
+    if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
+        raise InvalidParameter(name, given, "must be a list", "Write [...] around it.")
+    return list(given)
