@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import sordino as sd
 from sordino.losses.base import Loss, compose
+from sordino.losses.bounded_range import BoundedRangeLoss
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
 from sordino.losses.noise import (
     DiscreteGaussianLoss,
@@ -64,6 +65,9 @@ LOSSES: Final[dict[str, Loss]] = {
     "geometric": GeometricLoss(3, 4),
     "discrete gaussian": DiscreteGaussianLoss(2, 9),
     "randomized response": RandomizedResponseLoss("0.6", 5),
+    "bounded range": BoundedRangeLoss("0.9"),
+    "wide bounded range": BoundedRangeLoss(4),
+    "bounded range, thrice": BoundedRangeLoss("0.4") * 3,
     "pure, often": PureDP("0.1") * 20,
     "laplace, often": LaplaceLoss("0.1") * 50,
     "all sorts": compose([

@@ -1,61 +1,35 @@
 """What every mechanism is: noise, a privacy map, and what is public about both."""
 
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import fields
+from abc import abstractmethod
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from flint import ctx
 
 from sordino import _validate
 from sordino.distributions.base import AbstractLaw
 from sordino.errors import InvalidParameter
-from sordino.losses.base import Budget, Loss
 from sordino.mechanisms.carrier import AbstractCarrier, FloatCarrier, IntegerCarrier
 from sordino.mechanisms.containers import is_number, opened
 from sordino.mechanisms.domain import (
-    Domain,
-    Metric,
     NumberDomain,
     float_domain,
     float_format,
     integer_domain,
 )
 from sordino.mechanisms.noise import AbstractNoise
-from sordino.numbers import Exact, exact, positive, probability, written
+from sordino.mechanisms.randomised import AbstractRandomised
+from sordino.numbers import Exact, exact, positive, probability
 from sordino.sampling.bits import Bits
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 _PRECISION = 128
 COARSEST_GRID = 970
 FINEST_GRID = -1074
 
 
-class AbstractMechanism(ABC):
-    """A randomised function with a privacy map.
-
-    Proof obligation of `map`: for any two inputs at distance at most d_in, the
-    trade-off curve between the two outputs lies on or above the curve of `map(d_in)`.
-    """
-
-    @property
-    @abstractmethod
-    def input_domain(self) -> Domain:
-        """Return what the mechanism takes."""
-
-    @property
-    @abstractmethod
-    def input_metric(self) -> Metric:
-        """Return the distance in which `d_in` is stated."""
-
-    @property
-    @abstractmethod
-    def output_measure(self) -> Callable[..., Loss]:
-        """Return the class of the losses that `map` returns."""
+class AbstractMechanism(AbstractRandomised):
+    """A randomised function that adds noise."""
 
     @property
     @abstractmethod
@@ -67,47 +41,14 @@ class AbstractMechanism(ABC):
     def law(self) -> AbstractLaw:
         """Return the law of the noise."""
 
-    @abstractmethod
-    def map(self, d_in: Any) -> Any:
-        """Return the loss between inputs at distance d_in."""
-
     @property
     def adds_no_noise(self) -> bool:
         """Tell whether this is the explicit no-noise mode."""
         return self.noise.is_silent
 
-    @property
-    def is_interactive(self) -> bool:
-        """Return False: a call answers once."""
-        return False
-
-    @property
-    def output_type(self) -> "pa.DataType":
-        """Return the Arrow type of the answers."""
-        return self.input_domain.arrow
-
-    def __repr__(self) -> str:
-        """Show the call that makes an equal mechanism."""
-        shown = (
-            f"{field.name}={written(getattr(self, field.name))}"
-            for field in fields(self)  # type: ignore[arg-type]
-            if getattr(self, field.name) is not None
-        )
-        return f"{type(self).__name__}({', '.join(shown)})"
-
     @abstractmethod
     def __call__(self, value: Any) -> Any:
         """Return a noisy answer of the type of the question."""
-
-    def check(self, d_in: Any, d_out: Any) -> bool:
-        """Tell whether outputs of inputs at distance d_in are within the loss d_out.
-
-        Any form of loss or risk may be asked; a number is read as the headline
-        parameter of the output measure.
-        """
-        if not isinstance(d_out, Budget):
-            d_out = self.output_measure(d_out)
-        return bool(d_out.admits(self.map(d_in)))
 
     def cdf(self, x: Any) -> float:
         """Return P[Z <= x] of the noise Z."""

@@ -28,7 +28,7 @@ _NUMPY: Final = {
     "u8": np.uint8,
 }
 
-Metric = Literal["l1", "l2", "l0, l1, linf", "l0, l2, linf"]
+Metric = Literal["l1", "l2", "l0, l1, linf", "l0, l2, linf", "range", "l0", "rows"]
 """How a distance between two inputs is stated: the `d_in` of a privacy map."""
 
 
@@ -81,7 +81,31 @@ class MapDomain:
         return self.values.is_integer
 
 
-Domain: TypeAlias = NumberDomain | MapDomain
+@final
+@dataclass(frozen=True)
+class ChoiceDomain:
+    """What a choice is made by; what comes out is the index of a candidate.
+
+    Exact scores of the candidates, one of so many categories, or rows in the bins of
+    a public grid.
+    """
+
+    of: Literal["scores", "categories", "bins"]
+    count: int | None = None
+    """How many candidates there are, None where each question says so."""
+
+    @property
+    def arrow(self) -> "pa.DataType":
+        """Return the Arrow type of indices."""
+        return NumberDomain("i64").arrow
+
+    @property
+    def is_integer(self) -> bool:
+        """Return True: an index is an integer."""
+        return True
+
+
+Domain: TypeAlias = NumberDomain | MapDomain | ChoiceDomain
 """What a mechanism takes."""
 
 

@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Budget, Guarantees, Loss
 from sordino.losses.root import least
-from sordino.mechanisms.base import AbstractMechanism
+from sordino.mechanisms.randomised import AbstractRandomised
 from sordino.numbers import Exact, up
 
-Mechanism = TypeVar("Mechanism", bound=AbstractMechanism)
+Mechanism = TypeVar("Mechanism", bound=AbstractRandomised)
 
 _NOTICEABLE = 1 - Fraction(1, 2**20)
 _CLOSE = 2.0**-30

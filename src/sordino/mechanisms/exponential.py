@@ -1,0 +1,243 @@
+"""The exponential mechanism: a choice that prefers high scores."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from numbers import Rational
+from typing import Any, NamedTuple, Self, TypeAlias, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sordino.errors import InvalidData
+from sordino.losses.base import Budget
+from sordino.losses.bounded_range import BoundedRangeLoss
+from sordino.mechanisms.distance import ratio
+from sordino.mechanisms.domain import ChoiceDomain, Metric
+from sordino.mechanisms.fitting import changed, guaranteed, least_noise, over
+from sordino.mechanisms.randomised import AbstractRandomised
+from sordino.numbers import Exact, distance, positive, sqrt
+from sordino.sampling.bits import Bits
+from sordino.sampling.choice import LARGEST, Runs, choose
+
+Whole: TypeAlias = NDArray[np.int64]
+
+_ONE = Fraction(1)
+_MOST = LARGEST // 2
+_NONE = np.zeros(0, np.int64)
+
+
+@final
+@dataclass(frozen=True, init=False, repr=False)
+class Exponential(AbstractRandomised):
+    """Choose candidate i with P[i] proportional to exp(epsilon * score_i / span).
+
+    The chances are exact: scores are integers or fractions, and no double decides
+    between two candidates. `span` says how unevenly the scores can change between
+    neighbours, the greatest change of a score minus the least one (with its sign): at
+    `d_in` = span the loss is that of `epsilon`.
+
+    | case | `d_in` |
+    |---|---|
+    | one row moves each score by 0 up to s, all the same way | s |
+    | one row moves each score by up to s, either way | 2 s |
+    | every score moves by the same | 0, which costs nothing |
+    | epsilon 0, negative, NaN, infinite, a bool | refused; see `no_noise` |
+    | no candidate, a float among the scores, a score beyond 2**61 | `InvalidData` |
+
+    >>> mechanism = Exponential(1, span=2)
+    >>> mechanism([3, 800, 5])
+    1
+    >>> mechanism.map(2).epsilon, mechanism.map(2).rho
+    (Fraction(1, 1), Fraction(1, 8))
+    """
+
+    epsilon: Exact | float
+    span: Exact
+
+    def __init__(self, epsilon: Any, span: Any = 1) -> None:
+        """Read the parameters exactly."""
+        vars(self).update(epsilon=positive(epsilon=epsilon), span=positive(span=span))
+
+    @classmethod
+    def no_noise(cls) -> Self:
+        """Return the mechanism that chooses among the best, and whose loss is infinite.
+
+        >>> Exponential.no_noise()([1, 3, 2])
+        1
+        """
+        silent = cls(1)
+        vars(silent).update(epsilon=math.inf)
+        return silent
+
+    @property
+    def input_domain(self) -> ChoiceDomain:
+        """Return scores, one for each candidate."""
+        return ChoiceDomain("scores")
+
+    @property
+    def input_metric(self) -> Metric:
+        """Return the range of the changes of all scores."""
+        return "range"
+
+    @property
+    def output_measure(self) -> type[BoundedRangeLoss]:
+        """Return the bounded range of losses."""
+        return BoundedRangeLoss
+
+    @property
+    def adds_no_noise(self) -> bool:
+        """Tell whether this chooses among the best alone."""
+        return isinstance(self.epsilon, float)
+
+    def __call__(self, scores: Any, multiplicities: Any = None) -> int:
+        """Return the index of a candidate.
+
+        With `multiplicities` each score stands for a run of so many candidates, and
+        the index counts all of them, as if each were listed with its score.
+
+        >>> Exponential(1)([-1000, 0, -1000], [4, 1, 3])
+        4
+        """
+        listed = None if multiplicities is None else [multiplicities]
+        return int(self.choose([scores], listed)[0])
+
+    def choose(self, scores_by_group: Any, multiplicities: Any = None) -> Whole:
+        """Return for each group the index of one of its candidates.
+
+        The choices are independent. If one unit can change the scores of several
+        groups, `d_in` is the sum of their ranges.
+
+        >>> Exponential(100).choose([[0, 9], [7, 1, 2]]).tolist()
+        [1, 0]
+        """
+        groups = _read(scores_by_group)
+        if not groups.sizes.size:
+            return np.zeros(0, np.int64)
+        starts = np.cumsum(groups.sizes) - groups.sizes
+        best = np.maximum.reduceat(groups.scores, starts)
+        gaps = np.repeat(best, groups.sizes) - groups.scores
+        counts = _counts(multiplicities, groups.sizes)
+        runs = Runs(gaps, counts, starts + groups.sizes)
+        chosen = choose(runs, self._rate(groups.denominator), Bits())
+        before = np.cumsum(counts) - counts
+        answer: Whole = before[chosen.run] - before[starts] + chosen.place
+        return answer
+
+    def _rate(self, denominator: int) -> Exact | float:
+        """Return the exponent of one unit of the scores."""
+        if isinstance(self.epsilon, float):
+            return math.inf
+        return self.epsilon / (self.span * Fraction(denominator))
+
+    def map(self, d_in: Any) -> BoundedRangeLoss:
+        """Return the loss of epsilon * d_in / span, a bounded range of losses.
+
+        For any two lists of scores of the same candidates whose differences lie
+        within a range of d_in (docs/proofs/selection.md, section 1).
+        """
+        change = distance(d_in=d_in)
+        if change == 0:
+            return BoundedRangeLoss(0)
+        if isinstance(change, float) or isinstance(self.epsilon, float):
+            return BoundedRangeLoss(math.inf)
+        return BoundedRangeLoss(self.epsilon * ratio(change, self.span))
+
+    @classmethod
+    def for_loss(cls, loss: Budget, d_in: Any) -> Self:
+        """Return the sharpest choice whose loss at distance d_in is within a loss.
+
+        >>> from sordino.losses.closed import ZCDP
+        >>> Exponential.for_loss(ZCDP("1/8"), 3)
+        Exponential(epsilon=1, span=3)
+        """
+        span, known = changed(distance(d_in=d_in), d_in), guaranteed(loss)
+        guesses = [over(_ONE, limit) for limit in (known.epsilon, widest(known.rho))]
+        return least_noise(lambda s: cls(_ONE / s, span), loss, d_in, guesses)
+
+
+def widest(rho: "Exact | float") -> "Exact | float":
+    """Return the epsilon of the bounded range of losses whose rho this is.
+
+    >>> widest(Fraction(1, 2))
+    Fraction(2, 1)
+    """
+    return rho if isinstance(rho, float) else sqrt(8 * rho)
+
+
+@final
+class _Scores(NamedTuple):
+    """Scores of all groups in units of 1 / denominator, and how many each group has."""
+
+    scores: Whole
+    sizes: Whole
+    denominator: int
+
+
+def _read(scores_by_group: Any) -> _Scores:
+    """Return the scores of every group as integers in one unit."""
+    if not isinstance(scores_by_group, (Sequence, np.ndarray)):
+        raise InvalidData(f"groups may not stand in a {type(scores_by_group).__name__}")
+    groups = [_listed(scores) for scores in scores_by_group]
+    if not all(len(scores) for scores in groups):
+        raise InvalidData("a choice needs at least one candidate in each group.")
+    sizes = np.array([len(scores) for scores in groups], np.int64)
+    listed = (scores for scores in groups if isinstance(scores, list))
+    denominator = math.lcm(*(score.denominator for part in listed for score in part))
+    whole = [_whole(scores, denominator) for scores in groups]
+    return _Scores(np.concatenate([_NONE, *whole]), sizes, denominator)
+
+
+def _listed(scores: Any) -> "Whole | list[Fraction]":
+    """Return the scores of one group: an array of integers, or exact numbers."""
+    if isinstance(scores, np.ndarray) and scores.ndim == 1 and scores.dtype.kind == "i":
+        return scores.astype(np.int64, copy=False)
+    if not isinstance(scores, (list, tuple, np.ndarray)):
+        raise InvalidData(
+            f"scores may not stand in a {type(scores).__name__}: "
+            "give a list of integers or fractions, or an array of integers."
+        )
+    known = list(scores)
+    if not all(map(_is_exact, known)):
+        raise InvalidData(
+            "a score is no integer and no fraction. Scores are exact: count in whole "
+            "units, or give Fraction(1, 3)."
+        )
+    return [Fraction(int(score.numerator), int(score.denominator)) for score in known]
+
+
+def _is_exact(score: Any) -> bool:
+    """Tell whether a score is an integer or a fraction, never a bool."""
+    return isinstance(score, Rational) and not isinstance(score, (bool, np.bool_))
+
+
+def _whole(scores: "Whole | list[Fraction]", unit: int) -> Whole:
+    """Return scores in units of 1 / unit."""
+    if isinstance(scores, np.ndarray):
+        # an array without a fraction beside it keeps its own unit
+        least, most = int(scores.min()) * unit, int(scores.max()) * unit
+    else:
+        numerators = [score.numerator * (unit // score.denominator) for score in scores]
+        least, most = min(numerators), max(numerators)
+    if not -_MOST <= least <= most <= _MOST:
+        raise InvalidData(
+            "a score lies beyond 2**61 in the common unit of all scores. "
+            "Clamp the scores, or round them to a coarser unit."
+        )
+    return scores * unit if isinstance(scores, np.ndarray) else np.array(numerators)
+
+
+def _counts(multiplicities: Any, sizes: Whole) -> Whole:
+    """Return how many candidates each score stands for: 1 where nothing is said."""
+    if multiplicities is None:
+        return np.ones(int(sizes.sum()), np.int64)
+    listed = [np.asarray(part) for part in multiplicities]
+    if [part.shape for part in listed] != [(int(size),) for size in sizes]:
+        raise InvalidData("there must be one multiplicity for each score.")
+    counts = np.concatenate(listed)
+    if counts.dtype.kind != "i" or counts.min() < 1:
+        raise InvalidData("a multiplicity must be an integer and at least 1.")
+    if sum(counts.tolist()) >= LARGEST:
+        raise InvalidData("there are 2**62 candidates or more. Use a coarser grid.")
+    return counts.astype(np.int64, copy=False)

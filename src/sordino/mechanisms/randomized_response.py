@@ -1,0 +1,183 @@
+"""Randomized response: each answer is the truth, or a lie that is as good as any."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Self, final
+
+import numpy as np
+from flint import arb, ctx
+from numpy.typing import NDArray
+
+from sordino import _validate
+from sordino.errors import InvalidData, InvalidParameter
+from sordino.losses.base import Budget, Loss
+from sordino.losses.closed import PureDP
+from sordino.losses.noise import RandomizedResponseLoss
+from sordino.mechanisms.containers import is_number, opened
+from sordino.mechanisms.domain import ChoiceDomain, Metric
+from sordino.mechanisms.fitting import guaranteed, least_noise, over
+from sordino.mechanisms.randomised import AbstractRandomised
+from sordino.numbers import Exact, ball, fraction, positive
+from sordino.sampling.bits import Bits, Source
+from sordino.sampling.certified import Uniform, settle, surely_less
+from sordino.sampling.uniform import uniform_below
+
+_WORD = 64
+_MOST_CATEGORIES = 1 << 62
+
+
+@final
+@dataclass(frozen=True, init=False, repr=False)
+class RandomizedResponse(AbstractRandomised):
+    """Tell the truth with odds of exp(epsilon) to 1 against each other category.
+
+    P[truth] = exp(epsilon) / (exp(epsilon) + categories - 1), exactly; a lie is each of
+    the other categories with equal chance. `d_in` is how many answers one unit can
+    change.
+
+    | case | what happens |
+    |---|---|
+    | `d_in` 0 | costs nothing |
+    | epsilon 0, negative, NaN, infinite, a bool | refused; see `no_noise` |
+    | fewer than 2 categories | refused |
+    | a value outside 0 .. categories - 1, or no integer | `InvalidData` |
+
+    >>> RandomizedResponse(30, categories=3)([0, 2, 1])
+    [0, 2, 1]
+    >>> RandomizedResponse("0.5").map(1)
+    RandomizedResponseLoss(epsilon=0.5, categories=2)
+    """
+
+    epsilon: Exact | float
+    categories: int
+
+    def __init__(self, epsilon: Any, categories: Any = 2) -> None:
+        """Read the parameters exactly."""
+        count = _validate.integer(categories=categories, least=2, most=_MOST_CATEGORIES)
+        vars(self).update(epsilon=positive(epsilon=epsilon), categories=count)
+
+    @classmethod
+    def no_noise(cls, categories: Any = 2) -> Self:
+        """Return the mechanism that always tells the truth; its loss is infinite."""
+        silent = cls(1, categories)
+        vars(silent).update(epsilon=math.inf)
+        return silent
+
+    @property
+    def input_domain(self) -> ChoiceDomain:
+        """Return the categories."""
+        return ChoiceDomain("categories", self.categories)
+
+    @property
+    def input_metric(self) -> Metric:
+        """Return the number of answers that change."""
+        return "l0"
+
+    @property
+    def output_measure(self) -> type[PureDP]:
+        """Return pure differential privacy."""
+        return PureDP
+
+    @property
+    def adds_no_noise(self) -> bool:
+        """Tell whether this always tells the truth."""
+        return isinstance(self.epsilon, float)
+
+    def __call__(self, value: Any) -> Any:
+        """Return an answer for each value: it has the type of the question."""
+        if is_number(value):
+            answer = self._answered(np.array([value]), Bits())[0]
+            return int(answer) if isinstance(value, int) else answer
+        values, close = opened(value)
+        return close(self._answered(values, Bits()))
+
+    def _answered(self, values: NDArray[Any], bits: Source) -> NDArray[Any]:
+        """Return answers, each true or a lie that is uniform among the rest.
+
+        They keep their dtype if it holds every category.
+        """
+        known = self._checked(values)
+        lied = np.flatnonzero(~self._truthful(known.size, bits))
+        others = np.full(lied.size, self.categories - 1, np.int64)
+        known[lied] += 1 + uniform_below(others, bits)
+        known[known >= self.categories] -= self.categories
+        fits = self.categories - 1 <= np.iinfo(values.dtype).max
+        return known.astype(values.dtype, copy=False) if fits else known
+
+    def _checked(self, values: NDArray[Any]) -> NDArray[np.int64]:
+        """Return a copy of the values as int64, each of them a category."""
+        if values.dtype.kind not in "iu":
+            raise InvalidData(
+                f"randomized response takes integers, not {values.dtype}. "
+                "Number the categories from 0."
+            )
+        if values.size and not 0 <= int(values.min()) <= int(values.max()) < (
+            self.categories
+        ):
+            raise InvalidData(
+                f"a value is no category from 0 to {self.categories - 1}. "
+                "Number the categories from 0, by a public list."
+            )
+        return values.astype(np.int64)
+
+    def _truthful(self, count: int, bits: Source) -> NDArray[np.bool_]:
+        """Return which answers are true: a uniform number is below P[truth].
+
+        The first 64 digits decide unless they are those of P[truth] itself.
+        """
+        level = self._level
+        if level is None:
+            return np.ones(count, np.bool_)
+        words = bits.words(count)
+        truthful = words < np.uint64(level)
+        for i in np.flatnonzero(words == np.uint64(level)):
+            truthful[i] = self._settled(Uniform(bits, level, _WORD))
+        return truthful
+
+    def _settled(self, u: Uniform) -> bool:
+        """Decide u < P[truth] exactly."""
+        return settle(lambda: surely_less(u.enclosure(), self._truth), u)
+
+    @property
+    def _truth(self) -> arb:
+        """Return P[truth] at the working precision."""
+        assert not isinstance(self.epsilon, float)  # noqa: S101 asked where it is finite
+        return 1 / (1 + (self.categories - 1) * (-ball(self.epsilon)).exp())
+
+    @cached_property
+    def _level(self) -> int | None:
+        """Return the first 64 digits of P[truth], which is irrational; None for 1."""
+        if isinstance(self.epsilon, float):
+            return None
+        precision = 2 * _WORD
+        while True:
+            with ctx.workprec(precision):
+                ends = self._truth.lower(), self._truth.upper()
+                low, high = (int(fraction(end) * 2**_WORD) for end in ends)
+            if low == min(high, 2**_WORD - 1):  # the truth is never certain
+                return low
+            precision += _WORD
+
+    def map(self, d_in: Any) -> Loss:
+        """Return the loss when at most d_in answers change, each its own release."""
+        changed = _validate.integer(d_in=d_in, least=0)
+        return RandomizedResponseLoss(self.epsilon, self.categories) * changed
+
+    @classmethod
+    def for_loss(cls, loss: Budget, d_in: Any, categories: Any = 2) -> Self:
+        """Return the most truthful mechanism whose loss at d_in is within a loss.
+
+        >>> RandomizedResponse.for_loss(PureDP(1), 2)
+        RandomizedResponse(epsilon=0.5, categories=2)
+        """
+        count = _validate.integer(d_in=d_in, least=0)
+        if count == 0:
+            raise InvalidParameter(
+                "d_in", d_in, "must be at least 1", "Say how many answers change."
+            )
+        guess = over(Fraction(count), guaranteed(loss).epsilon)
+        return least_noise(
+            lambda s: cls(Fraction(1) / s, categories), loss, d_in, [guess]
+        )
