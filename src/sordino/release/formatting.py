@@ -4,7 +4,7 @@
 |---|---|
 | an integer | all its digits, with separators |
 | a float with a known sd | rounded to about two digits of the sd |
-| a float whose sd is 0, infinite or unknown | six significant digits |
+| a float whose sd is 0, infinite or unknown | at most six significant digits |
 | a float from 1e15 on, or finer than 1e-9 | in powers of ten, at most 18 digits |
 | missing | "missing" |
 | NaN, infinity | "NaN", "inf", "-inf" |
@@ -21,7 +21,7 @@ import math
 import unicodedata
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal, localcontext
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 MISSING: Final = "missing"
 _LARGE = 15
@@ -40,7 +40,10 @@ def number(value: Any, sd: float | None = None) -> str:
     """
     if not isinstance(value, (int, float)):
         return key(value)
-    return _written(value, _place(value, sd), ROUND_HALF_EVEN)
+    text = _written(value, _place(value, sd), ROUND_HALF_EVEN)
+    if _limits(sd) or "." not in text or "e" in text:
+        return text
+    return text.rstrip("0").rstrip(".")
 
 
 def spread(sd: float | None) -> str:
@@ -127,18 +130,28 @@ def _columns(letter: str) -> int:
     return 2 if unicodedata.east_asian_width(letter) in ("W", "F") else 1
 
 
+def _limits(sd: float | None) -> TypeGuard[float]:
+    """Tell whether a standard deviation says which digits are worth showing."""
+    return sd is not None and 0 < sd < math.inf
+
+
 def _place(value: float, sd: float | None) -> int:
     """Return the power of ten of the last digit worth showing."""
     if isinstance(value, int) or not math.isfinite(value):
         return 0
-    if sd is not None and 0 < sd < math.inf:
+    if _limits(sd):
         return _exponent(sd) - 1
     return _exponent(value) + 1 - _DIGITS if value else 0
 
 
 def _exponent(size: float) -> int:
     """Return the power of ten of the first digit."""
-    return Decimal(size).adjusted()
+    return _decimal(size).adjusted()
+
+
+def _decimal(value: float) -> Decimal:
+    """Return the shortest decimal that is read back as the same float."""
+    return Decimal(repr(float(value)))
 
 
 def _written(value: float, place: int, rounding: str) -> str:
@@ -150,7 +163,7 @@ def _written(value: float, place: int, rounding: str) -> str:
     place = max(place, _exponent(value) - _DOUBLE) if value else place
     with localcontext() as context:
         context.prec = _PRECISION
-        rounded = Decimal(value).quantize(Decimal((0, (1,), place)), rounding)
+        rounded = _decimal(value).quantize(Decimal((0, (1,), place)), rounding)
         rounded = abs(rounded) if rounded == 0 else rounded
         if rounded and (rounded.adjusted() >= _LARGE or place < _FINE):
             return f"{rounded:.{rounded.adjusted() - place}e}"

@@ -29,6 +29,7 @@ from numpy.typing import ArrayLike
 from sordino.losses.points import Floats
 from sordino.mechanisms.base import AbstractMechanism
 from sordino.numbers import probability, up
+from sordino.release.columns import error_names
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -56,8 +57,8 @@ class Bars(NamedTuple):
         import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
         return {
-            f"{name} {part}": pa.array(values, pa.float64(), from_pandas=True)
-            for part, values in self._asdict().items()
+            part: pa.array(values, pa.float64(), from_pandas=True)
+            for part, values in zip(error_names(name), self, strict=True)
         }
 
 
