@@ -12,12 +12,17 @@ from flint import arb, ctx
 
 from sordino.numbers import Exact, ball
 
-_PRECISION = 128
+PRECISION = 128
 _HALF = Fraction(1, 2)
 
 
 class AbstractLaw(ABC):
     """The law of a symmetric noise Z on the reals, or on the multiples of a unit."""
+
+    @property
+    @abstractmethod
+    def deviation(self) -> float:
+        """Return the standard deviation, rounded up."""
 
     @abstractmethod
     def at_least(self, x: Exact) -> arb:
@@ -42,7 +47,7 @@ class AbstractLaw(ABC):
         """Return the least x with P[Z <= x] >= p; infinite at 0 and 1."""
         if p in {0, 1}:
             return math.inf if p else -math.inf
-        with ctx.workprec(_PRECISION):
+        with ctx.workprec(PRECISION):
             if p >= _HALF:
                 return self.upper_quantile(1 - p)
             return self._lower_quantile(p)

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import final
 
-from flint import arb
+from flint import arb, ctx
 
-from sordino.distributions.base import AbstractLatticeLaw, AbstractLaw
-from sordino.numbers import Exact, ball, fraction, up
+from sordino.distributions.base import PRECISION, AbstractLatticeLaw, AbstractLaw
+from sordino.numbers import Exact, ball, fraction, sqrt, up
 
 
 @final
@@ -17,6 +17,11 @@ class ContinuousLaplace(AbstractLaw):
     """Density exp(-|x| / scale) / (2 scale)."""
 
     scale: Exact
+
+    @property
+    def deviation(self) -> float:
+        """Return sqrt(2) scale."""
+        return up(self.scale * sqrt(Fraction(2)))
 
     def at_least(self, x: Exact) -> arb:
         """Return exp(-x / scale) / 2, or one minus its mirror image."""
@@ -46,6 +51,16 @@ class DiscreteLaplace(AbstractLatticeLaw):
 
     scale: Exact
     unit: Fraction = Fraction(1)
+
+    @property
+    def deviation(self) -> float:
+        """Return unit sqrt(2 q) / (1 - q) with q = exp(-unit / scale).
+
+        That is unit / (sqrt(2) sinh(unit / (2 scale))), which loses no digits.
+        """
+        with ctx.workprec(PRECISION):
+            half = ball(self.unit / self.scale) / 2
+            return up(ball(self.unit) / (arb(2).sqrt() * half.sinh()))
 
     def tail(self, k: int) -> arb:
         """Return q**k / (1 + q) with q = exp(-unit / scale)."""

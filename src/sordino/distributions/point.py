@@ -15,6 +15,11 @@ from sordino.numbers import Exact
 class PointMass(AbstractLaw):
     """P[Z = 0] = 1."""
 
+    @property
+    def deviation(self) -> float:
+        """Return zero."""
+        return 0.0
+
     def at_least(self, x: Exact) -> arb:
         """Return 1 up to zero."""
         return arb(int(x <= 0))

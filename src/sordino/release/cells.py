@@ -1,0 +1,60 @@
+"""The first rows of a release as texts, for every way to show them."""
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
+
+from sordino.release import formatting
+from sordino.release.columns import error_names
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from sordino.release.release import Release
+
+MOST: Final = 20
+"""Rows that are shown before "... and 980 more"."""
+
+
+@final
+class Figure(NamedTuple):
+    """A noisy number, its standard deviation and its interval; empty where unknown."""
+
+    value: str
+    sd: str
+    interval: str
+
+
+@final
+class Row(NamedTuple):
+    """A group: its key and its figures."""
+
+    keys: tuple[str, ...]
+    figures: tuple[Figure, ...]
+
+
+def rows(release: "Release") -> list[Row]:
+    """Return the first rows."""
+    table, errors = release.table.slice(0, MOST), release.errors.slice(0, MOST)
+    keys = [list(map(formatting.key, table[k].to_pylist())) for k in release.keys]
+    figures = [
+        list(map(_figure, table[name].to_pylist(), *_bars(errors, name)))
+        for name in release.names
+    ]
+    return [
+        Row(tuple(key[i] for key in keys), tuple(figure[i] for figure in figures))
+        for i in range(table.num_rows)
+    ]
+
+
+def _bars(errors: "pa.Table", name: str) -> list[list[float | None]]:
+    """Return the standard deviations, lows and highs of an aggregate."""
+    return [errors[part].to_pylist() for part in error_names(name)]
+
+
+def _figure(value: Any, *bars: float | None) -> Figure:
+    """Return the texts of a number and its bars."""
+    sd, low, high = bars
+    return Figure(
+        formatting.number(value, sd),
+        formatting.spread(sd),
+        formatting.interval(value, (sd, low, high)),
+    )

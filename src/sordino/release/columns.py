@@ -1,0 +1,77 @@
+"""The columns of a release: which there are, and how errors stand beside values."""
+
+from typing import TYPE_CHECKING, Final
+
+from sordino.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+PARTS: Final = ("sd", "low", "high")
+
+
+def error_names(name: str) -> tuple[str, ...]:
+    """Return the names of the three columns of errors of an aggregate.
+
+    >>> error_names("n")
+    ('n sd', 'n low', 'n high')
+    """
+    return tuple(f"{name} {part}" for part in PARTS)
+
+
+def beside(keys: tuple[str, ...], names: tuple[str, ...]) -> list[str]:
+    """Return the names of a table of values and errors, or refuse two of one name.
+
+    Ask before anything is charged: a release with such columns cannot be made.
+
+    >>> beside(("ward",), ("n",))
+    ['ward', 'n', 'n sd', 'n low', 'n high']
+    >>> beside((), ("n", "n sd"))
+    Traceback (most recent call last):
+    sordino.errors.InvalidParameter: columns names two columns, one of them of errors...
+    """
+    listed = [*keys]
+    for name in names:
+        listed += [name, *error_names(name)]
+    for place, name in enumerate(listed):
+        if name in listed[:place]:
+            problem = "names two columns, one of them of errors"
+            raise InvalidParameter("columns", name, problem, "Rename the other.")
+    return listed
+
+
+def check(table: "pa.Table", errors: "pa.Table", keys: tuple[str, ...]) -> None:
+    """Refuse tables that do not belong together."""
+    names = tuple(table.column_names)
+    if names[: len(keys)] != keys:
+        raise InvalidParameter(
+            "table", names, "must begin with the keys", f"Begin with {keys}."
+        )
+    listed = beside(keys, names[len(keys) :])
+    wanted = [name for name in listed if name in keys or name not in names]
+    if errors.column_names != wanted:
+        raise InvalidParameter(
+            "errors", errors.column_names, "has other columns", f"Give {wanted}."
+        )
+    if errors.num_rows != table.num_rows:
+        raise InvalidParameter(
+            "errors",
+            errors.num_rows,
+            "has another number of rows",
+            f"Give {table.num_rows}.",
+        )
+    if not keys and table.num_rows != 1:
+        raise InvalidParameter(
+            "table", table.num_rows, "without keys has one row", "Give one."
+        )
+
+
+def side_by_side(table: "pa.Table", errors: "pa.Table", size: int) -> "pa.Table":
+    """Return the keys (so many columns), then each aggregate before its errors."""
+    names = table.column_names
+    joined = table.select(names[:size])
+    for name in names[size:]:
+        joined = joined.append_column(table.schema.field(name), table[name])
+        for part in error_names(name):
+            joined = joined.append_column(part, errors[part])
+    return joined

@@ -1,0 +1,138 @@
+"""What the user gets back."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
+
+from sordino.losses.base import Loss
+from sordino.release import columns, files, frames, wording
+from sordino.release.page import page
+from sordino.release.text import text
+from sordino.schema import unknown
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from matplotlib.figure import Figure, SubFigure
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Release:
+    """A noisy table with its errors, its price and its plan.
+
+    Everything in it may be published: the price covers it all.
+
+    | field | what |
+    |---|---|
+    | `table` | key columns, then a column for each aggregate, sorted by key |
+    | `errors` | key columns, then "<name> sd", "<name> low", "<name> high" for each |
+    | `keys` | the names of the key columns; none if there are no groups, but one row |
+    | `confidence` | the least chance that low to high holds the exact answer |
+    | `loss` | what it cost |
+    | `plan` | how it was made, as a tree |
+    | `notes` | sentences about the columns |
+
+    >>> import pyarrow as pa
+    >>> from sordino.losses.closed import PureDP
+    >>> table = pa.table({"ward": ["A", "B"], "n": [120, 1340]})
+    >>> errors = pa.table({"ward": ["A", "B"], "n sd": [2.8, 2.8],
+    ...                    "n low": [112.0, 1332.0], "n high": [128.0, 1348.0]})
+    >>> Release(table, errors, ("ward",), Fraction(95, 100), PureDP("0.5"), "count")
+    ward      n  ± sd    95% interval
+    ----  -----  ----  --------------
+    A       120   2.8      112 to 128
+    B     1,340   2.8  1,332 to 1,348
+    price: epsilon = 0.5
+    """
+
+    table: "pa.Table"
+    errors: "pa.Table"
+    keys: tuple[str, ...]
+    confidence: Fraction
+    loss: Loss
+    plan: str
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse tables that do not belong together."""
+        columns.check(self.table, self.errors, self.keys)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the aggregates, in order."""
+        return tuple(self.table.column_names[len(self.keys) :])
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return int(self.table.num_rows)
+
+    def __getitem__(self, name: str) -> "pa.Array":
+        """Return a column as an Arrow array."""
+        if name not in self.table.column_names:
+            raise unknown("column", name, self.table.column_names)
+        return self.table[name].combine_chunks()
+
+    def __str__(self) -> str:
+        """Show the first rows and the price, within 100 columns."""
+        return text(self)
+
+    def __repr__(self) -> str:
+        """Show the first rows and the price, within 100 columns."""
+        return text(self)
+
+    def _repr_html_(self) -> str:  # noqa: PLW3201 the name notebooks look for
+        """Show the first rows and the price in a notebook."""
+        return page(self)
+
+    def explain(self) -> str:
+        """Return what was released, its price, its error bars and its plan, in words.
+
+        The attacker's odds are those of `loss.explain()`.
+        """
+        return wording.explain(self)
+
+    def to_pandas(self, *, errors: bool = False) -> Any:
+        """Return a pandas frame, with the error columns beside the values if asked.
+
+        Integers with missing values have the dtype Int64, bools likewise.
+        """
+        return frames.to_pandas(self._columns(errors))
+
+    def to_polars(self, *, errors: bool = False) -> Any:
+        """Return a Polars frame, with the error columns beside the values if asked."""
+        return frames.to_polars(self._columns(errors))
+
+    def to_csv(self, path: "str | Path") -> None:
+        """Write values and errors side by side; an existing file is replaced.
+
+        Nothing is left behind if this fails. Missing is empty, empty text is "".
+        """
+        files.to_csv(self, path)
+
+    def to_parquet(self, path: "str | Path") -> None:
+        """Write values and errors side by side; an existing file is replaced.
+
+        The metadata hold JSON under "sordino": loss, guarantees, confidence, plan,
+        keys and notes.
+        """
+        files.to_parquet(self, path)
+
+    def plot(
+        self, *names: str, ax: Any = None, sort: str = "value", top: int = 30
+    ) -> "Figure | SubFigure":
+        """Draw noisy numbers with their intervals, a panel for each aggregate.
+
+        Groups are rows: the first `top` by the first aggregate, or by key with
+        sort="key". `ax` takes one Axes or, for several aggregates, a list. Save with
+        `release.plot("n").savefig("n.png")`.
+        """
+        from sordino.release.drawing import draw  # noqa: PLC0415 matplotlib is slow
+
+        return draw(self, names, ax, sort, top)
+
+    def _columns(self, errors: bool) -> "pa.Table":  # noqa: FBT001 passed on
+        """Return the values, with the errors beside them if asked."""
+        if not errors:
+            return self.table
+        return columns.side_by_side(self.table, self.errors, len(self.keys))

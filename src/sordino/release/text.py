@@ -1,0 +1,110 @@
+"""A release as a table for terminals, within 100 columns and 20 rows."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final, NamedTuple, final
+
+from sordino.release import formatting, wording
+from sordino.release.cells import Row, rows
+from sordino.release.formatting import cut, percent, width
+
+if TYPE_CHECKING:
+    from sordino.release.release import Release
+
+WIDEST: Final = 100
+_LONGEST = 28
+_ALL_KEYS = 60
+_GAP = "  "
+
+
+@final
+class Column(NamedTuple):
+    """A heading above cells; numbers stand to the right."""
+
+    heading: str
+    cells: tuple[str, ...]
+    is_number: bool
+
+    @property
+    def width(self) -> int:
+        """Return the columns of the terminal that it takes."""
+        return max(map(width, (self.heading, *self.cells)))
+
+    def lines(self) -> list[str]:
+        """Return the heading, a rule and the cells, all of one width."""
+        size = self.width
+        texts = [self.heading, "-" * size, *self.cells]
+        blanks = [" " * (size - width(text)) for text in texts]
+        if self.is_number:
+            return [blank + text for blank, text in zip(blanks, texts, strict=True)]
+        return [text + blank for blank, text in zip(blanks, texts, strict=True)]
+
+
+def text(release: "Release") -> str:
+    """Return the table, what it leaves out, and its price."""
+    shown = rows(release)
+    columns, left_out = _fitted(release, shown)
+    lines = ["".join(_GAP + cell for cell in line) for line in _across(columns)]
+    below = f"... and {len(release) - len(shown):,} more rows" if shown else "no rows"
+    parts = [
+        *(line[len(_GAP) :].rstrip() for line in lines),
+        *[below][: not shown or len(release) > len(shown)],
+        *left_out,
+        f"price: {wording.price(release.loss)}",
+    ]
+    return "\n".join(cut(part, WIDEST) for part in parts)
+
+
+def _across(columns: list[Column]) -> Iterable[tuple[str, ...]]:
+    """Return the lines of all columns, side by side."""
+    return zip(*(column.lines() for column in columns), strict=True)
+
+
+def _fitted(release: "Release", shown: list[Row]) -> tuple[list[Column], list[str]]:
+    """Return the fullest columns that fit, and sentences on what did not."""
+    keys = _keys(release, shown)
+    figures = [_aggregate(release, shown, i) for i in range(len(release.names))]
+    for parts in (3, 2, 1):
+        columns = [*keys, *(column for group in figures for column in group[:parts])]
+        if _total(columns) <= WIDEST:
+            return columns, [_OMITTED[parts]] if parts < 3 and figures else []
+    columns = [*keys, *(group[0] for group in figures)]
+    while len(columns) > 1 and _total(columns) > WIDEST:
+        columns = columns[:-1]
+    hidden = len(keys) + len(figures) - len(columns)
+    return columns, [f"... and {hidden} more columns: see release.table", _OMITTED[1]]
+
+
+_OMITTED: Final = {
+    2: "intervals: see release.errors",
+    1: "standard deviations and intervals: see release.errors",
+}
+
+
+def _total(columns: list[Column]) -> int:
+    """Return the width of columns side by side."""
+    return sum(column.width for column in columns) + len(_GAP) * (len(columns) - 1)
+
+
+def _keys(release: "Release", shown: list[Row]) -> list[Column]:
+    """Return the columns of the keys; long ones are cut, more so if they are many."""
+    most = max(4, min(_LONGEST, _ALL_KEYS // max(1, len(release.keys))))
+    return [
+        Column(
+            cut(formatting.key(name), most),
+            tuple(cut(row.keys[index], most) for row in shown),
+            is_number=False,
+        )
+        for index, name in enumerate(release.keys)
+    ]
+
+
+def _aggregate(release: "Release", shown: list[Row], index: int) -> list[Column]:
+    """Return the values of an aggregate, their deviations and their intervals."""
+    figures = [row.figures[index] for row in shown]
+    name = cut(formatting.key(release.names[index]), _LONGEST)
+    share = f"{percent(release.confidence)} interval"
+    return [
+        Column(name, tuple(figure.value for figure in figures), is_number=True),
+        Column("± sd", tuple(figure.sd for figure in figures), is_number=True),
+        Column(share, tuple(figure.interval for figure in figures), is_number=True),
+    ]
