@@ -7,6 +7,7 @@
     ├── InvalidQuery       (ValueError)   a question with no sound answer as it stands
     ├── BudgetExceeded     (RuntimeError) a release that costs more than is left
     ├── EngineFailure      (RuntimeError) an engine that could not finish
+    ├── SessionMoved       (RuntimeError) a session outside the process that made it
     └── MissingDependency  (ImportError)  an optional package that is not installed
 
 A refusal names the argument, says what was given and what to do next; it charges
@@ -89,6 +90,22 @@ class InvalidQuery(SordinoError, ValueError):
 @final
 class BudgetExceeded(SordinoError, RuntimeError):
     """A release that costs more than what is left; nothing was charged."""
+
+
+@final
+class SessionMoved(SordinoError, RuntimeError):
+    """A session was copied, pickled or forked: its copy would spend the budget again."""
+
+    def __init__(self, how: str) -> None:
+        """Say what happened to the session."""
+        super().__init__(
+            f"a session cannot be {how}: its budget would be spent twice. "
+            "Make a session where it is used."
+        )
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle as the finished message."""
+        return _finished, (type(self), str(self))
 
 
 @final

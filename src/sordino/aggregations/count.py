@@ -1,15 +1,13 @@
 """How many rows a group has."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import final
 
 from sordino.aggregations.additive import SingleForm
 from sordino.aggregations.base import AbstractAggregation, Setting
 from sordino.aggregations.parts import IntegerPart
 from sordino.aggregations.totals import Total
-from sordino.expressions.literals import lit
+from sordino.expressions.literals import literal
 
 ROWS = "rows"
 """The key of the number of rows."""
@@ -35,7 +33,7 @@ class Count(AbstractAggregation):
 
 def rows_part(setting: Setting) -> IntegerPart:
     """Return the row counts of the groups: a row moves one of them by 1."""
-    return IntegerPart(ROWS, setting.rows(), (Total(lit(1)),))
+    return IntegerPart(ROWS, setting.rows(), (Total(literal(1)),))
 
 
 def count() -> Count:

@@ -194,9 +194,7 @@ def _noises(
     parts: Sequence[AbstractPart], mechanisms: Sequence[AbstractMechanism]
 ) -> tuple[Noise, Noise]:
     """Return the noise of two parts."""
-    top, bottom = (
-        part.noise(one) for part, one in zip(parts, mechanisms, strict=True)
-    )
+    top, bottom = (part.noise(one) for part, one in zip(parts, mechanisms, strict=True))
     return top, bottom
 
 

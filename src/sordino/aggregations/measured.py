@@ -13,8 +13,7 @@ from typing import Any, Final, Literal, final
 from sordino.aggregations.base import Setting
 from sordino.errors import InvalidParameter, InvalidQuery
 from sordino.expressions.base import AbstractExpression
-from sordino.expressions.columns import Col
-from sordino.expressions.dsl import column_or_expression
+from sordino.expressions.language import Expression, checked, col
 from sordino.expressions.lattice import Lattice
 from sordino.numbers import exact, floor_log2
 from sordino.schema import NUMBERS
@@ -46,7 +45,7 @@ class Measured:
 
 def measured(setting: Setting, column: Any, nulls: Nulls) -> Measured:
     """Return the values that are aggregated, by the rule for missing ones."""
-    cell = column_or_expression(column=column)
+    cell = _cell(column)
     facts = cell.column(setting.schema)
     if facts.type not in NUMBERS:
         raise InvalidQuery(
@@ -58,13 +57,30 @@ def measured(setting: Setting, column: Any, nulls: Nulls) -> Measured:
             f"{cell} may be missing: {facts.unsettled}",
             'Say what then counts: nulls="drop" or nulls=0; or use fill_null.',
         )
-    key = facts.version if isinstance(cell, Col) else (id(cell), cell)
+    key: Hashable = facts.version if isinstance(column, str) else _Same(cell)
     if nulls is None or nulls == "drop":
         complete = not facts.nullable and not facts.nan
-        return Measured(cell, key, facts.type, complete)
+        return Measured(cell.tree, key, facts.type, complete)
     value = _replacement(nulls, facts.type)
-    filled = cell.fill_nan(value).fill_null(value) if facts.nan else cell.fill_null(value)
-    return Measured(filled, (key, value), facts.type, complete=True)
+    filled = cell.fill_null(value)
+    if facts.nan:
+        filled = filled.fill_nan(value)
+    return Measured(filled.tree, (key, value), facts.type, complete=True)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Same:
+    """The identity of an expression, which it keeps alive."""
+
+    expression: Expression
+
+
+def _cell(column: Any) -> Expression:
+    """Return the column of a name, or an expression as it is."""
+    if isinstance(column, str):
+        return col(column)
+    return Expression(checked(column=column))
 
 
 def _replacement(nulls: Any, kind: str) -> int | float:
@@ -76,7 +92,10 @@ def _replacement(nulls: Any, kind: str) -> int | float:
     value = exact(nulls=nulls)
     if not isinstance(value, Fraction) or (kind == "i64" and value.denominator != 1):
         raise InvalidParameter(
-            "nulls", nulls, "must be an integer for a column of integers", "Try nulls=0."
+            "nulls",
+            nulls,
+            "must be an integer for a column of integers",
+            "Try nulls=0.",
         )
     return int(value) if kind == "i64" else float(value)
 

@@ -20,7 +20,8 @@ from sordino.aggregations.base import (
     Noisy,
     Setting,
 )
-from sordino.aggregations.intervals import Bars, Combined, Noise, variance_bars
+from sordino.aggregations import intervals
+from sordino.aggregations.intervals import AnyNoise, Bars, Combined
 from sordino.aggregations.mean import deviation_part, values_part
 from sordino.aggregations.measured import (
     SQUARE_STEPS,
@@ -38,7 +39,8 @@ from sordino.numbers import up
 
 _THIRDS: Final = (Fraction(1, 3), Fraction(1, 3), Fraction(1, 3))
 
-Change = Callable[[Numbers], Numbers]
+Values = Callable[[Numbers], Numbers]
+BarsOf = Callable[..., Bars]
 
 
 @final
@@ -51,8 +53,9 @@ class Variance(AbstractAggregation):
     high: Any
     nulls: Nulls
     name: str
-    finishing: Change
+    made: Values
     """What is made of variances: nothing, or their roots."""
+    bars: BarsOf
 
     def __repr__(self) -> str:
         """Show the call."""
@@ -71,7 +74,7 @@ class Variance(AbstractAggregation):
             deviation_part(setting, values, grid),
             square_part(setting, values, grid),
         )
-        return (MomentsForm(parts, grid, self.finishing),)
+        return (MomentsForm(parts, grid, self.made, self.bars),)
 
 
 @final
@@ -81,7 +84,8 @@ class MomentsForm(AbstractForm):
 
     parts: tuple[AbstractPart, AbstractPart, AbstractPart]
     grid: Lattice
-    finishing: Change
+    made: Values
+    bars: BarsOf
     shares: tuple[Fraction, ...] = _THIRDS
 
     def expected(
@@ -104,12 +108,8 @@ class MomentsForm(AbstractForm):
         values = np.clip(second / size - (first / size) ** 2, 0.0, most)
         noises = self._noises([one.mechanism for one in noisy])
         within = (float(self.grid.bottom), float(self.grid.top))
-        bars = variance_bars((count, first, second), noises, confidence, within)
-        ends = (self.finishing(bars.low), self.finishing(bars.high))
-        made = self.finishing(values)
-        return (
-            Finished(pa.array(made, pa.float64()), Bars(self._sd(bars, made), *ends)),
-        )
+        bars = self.bars((count, first, second), noises, confidence, within)
+        return (Finished(pa.array(self.made(values), pa.float64()), bars),)
 
     @property
     def _eighth(self) -> float:
@@ -118,20 +118,12 @@ class MomentsForm(AbstractForm):
 
     def _noises(
         self, mechanisms: Sequence[AbstractMechanism]
-    ) -> "tuple[Noise, Noise, Combined]":
+    ) -> tuple[AnyNoise, AnyNoise, AnyNoise]:
         """Return the noise of the count, of deviations, and of uncentred squares."""
         count, first, centred = (
             part.noise(one) for part, one in zip(self.parts, mechanisms, strict=True)
         )
         return count, first, Combined(((centred, 1.0), (count, self._eighth)))
-
-    def _sd(self, bars: Bars, made: Numbers) -> Numbers:
-        """Return standard errors: a root moves by half the error over itself."""
-        if self.finishing is _same:
-            return bars.sd
-        with np.errstate(divide="ignore", invalid="ignore"):
-            found: Numbers = np.where(made > 0, bars.sd / (2 * made), np.nan)
-        return found
 
 
 def square_part(setting: Setting, values: Measured, grid: Lattice) -> AbstractPart:
@@ -147,11 +139,6 @@ def square_part(setting: Setting, values: Measured, grid: Lattice) -> AbstractPa
     return LatticePart(key, scaled(setting.rows(), size), exponent, total)
 
 
-def _same(values: Numbers) -> Numbers:
-    """Return variances as they are."""
-    return values
-
-
 def variance(column: Any, low: Any, high: Any, *, nulls: Nulls = None) -> Variance:
     """Return a question for the variance of a column, clamped to [low, high].
 
@@ -161,7 +148,9 @@ def variance(column: Any, low: Any, high: Any, *, nulls: Nulls = None) -> Varian
     variance('days', 0, 30)
     """
     bounds(low, high)
-    return Variance(column, low, high, nulls, "variance", _same)
+    return Variance(
+        column, low, high, nulls, "variance", np.positive, intervals.variance
+    )
 
 
 def stdev(column: Any, low: Any, high: Any, *, nulls: Nulls = None) -> Variance:
@@ -171,4 +160,4 @@ def stdev(column: Any, low: Any, high: Any, *, nulls: Nulls = None) -> Variance:
     stdev('days', 0, 30)
     """
     bounds(low, high)
-    return Variance(column, low, high, nulls, "stdev", np.sqrt)
+    return Variance(column, low, high, nulls, "stdev", np.sqrt, intervals.stdev)

@@ -73,7 +73,9 @@ class LaplaceAllowance(AbstractAllowance):
     ) -> Loss:
         """Return the composition of all of them."""
         losses = [one.map(change) for one, change in noise]
-        return compose(losses if selection is None else [selection.map(presence), *losses])
+        return compose(
+            losses if selection is None else [selection.map(presence), *losses]
+        )
 
     def choice(self, weight: Fraction) -> PureChoice:
         """Return its part of the epsilon."""

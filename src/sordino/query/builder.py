@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from typing import Any, Literal, final
 
 from sordino import _validate
+from sordino.aggregations.count import count
 from sordino.constraints import AbstractConstraint, AbstractTruncation
 from sordino.errors import InvalidParameter
 from sordino.expressions.base import AbstractExpression
-from sordino.expressions.columns import Col
-from sordino.expressions.dsl import expression
+from sordino.expressions.fluent import lifted
+from sordino.expressions.language import checked, col
 from sordino.keysets import KeySet
 from sordino.query import joins, steps
 from sordino.query.functions import Udf, returned
@@ -26,6 +27,8 @@ from sordino.units import column_name
 
 Names = str | tuple[str, ...] | list[str]
 Returns = Mapping[str, str | Column]
+
+_MOST_ROWS = 10**9
 
 
 @final
@@ -63,7 +66,7 @@ class Query:
 
     def filter(self, condition: AbstractExpression) -> "Query":
         """Keep the rows for which a condition is true."""
-        asked = expression(condition=condition)
+        asked = checked(condition=condition)
         return self._then(steps.Where(asked), "filter", (asked,))
 
     def with_columns(self, *functions: Udf, **columns: Any) -> "Query":
@@ -71,17 +74,15 @@ class Query:
 
         `sd.udf(f, returns=...)` adds the columns that a Python function computes.
         """
-        made = tuple(
-            (name, expression(**{name: given})) for name, given in columns.items()
-        )
+        made = {name: lifted(given) for name, given in columns.items()}
         query = self
         for one in functions:
             step = _udf(one)
             query = query._then(step, "with_columns", ("a Python function",))
         if not made and functions:
             return query
-        step = steps.WithColumns(steps.literals(dict(made), "with_columns"))
-        return query._then(step, "with_columns", (), dict(made))
+        step = steps.WithColumns(steps.literals(made, "with_columns"))
+        return query._then(step, "with_columns", (), made)
 
     def drop_nulls(self, *columns: str) -> "Query":
         """Drop the rows in which one of the columns, or any, is missing."""
@@ -96,13 +97,13 @@ class Query:
     def fill_null(self, **values: Any) -> "Query":
         """Put a value where one is missing: `fill_null(age=0)`."""
         listed = steps.literals(values, "fill_null")
-        made = tuple((name, Col(name).fill_null(value)) for name, value in listed)
+        made = tuple((name, col(name).fill_null(value).tree) for name, value in listed)
         return self._then(steps.WithColumns(made), "fill_null", (), values)
 
     def fill_nan(self, **values: Any) -> "Query":
         """Put a number where there is NaN: `fill_nan(weight=70.0)`."""
         listed = steps.literals(values, "fill_nan")
-        made = tuple((name, Col(name).fill_nan(value)) for name, value in listed)
+        made = tuple((name, col(name).fill_nan(value).tree) for name, value in listed)
         return self._then(steps.WithColumns(made), "fill_nan", (), values)
 
     def replace_infinity(self, **ends: Any) -> "Query":
@@ -115,7 +116,7 @@ class Query:
 
     def bin(self, column: str, bins: Any, name: str | None = None) -> "Query":
         """Put a column into bins, as a new column or under its own name."""
-        made = Col(column_name(column=column)).bin(bins)
+        made = col(column_name(column=column)).bin(bins).tree
         target = column if name is None else column_name(name=name)
         step = steps.WithColumns(((target, made),))
         return self._then(step, "bin", (column, bins))
@@ -130,7 +131,9 @@ class Query:
 
         `flat_map("codes", max_rows=3)` makes a row of each of the first 3 entries.
         """
-        most = None if max_rows is None else _validate.integer(max_rows=max_rows, least=0)
+        most = None
+        if max_rows is not None:
+            most = _validate.integer(max_rows=max_rows, least=0, most=_MOST_ROWS)
         if isinstance(function, str):
             return self._then(
                 joins.ExplodeStep(function, most), "flat_map", (function, most)
@@ -206,11 +209,10 @@ class Query:
 
     def histogram(self, column: str, bins: Any, name: str = "count") -> Request:
         """Ask for the number of rows in each bin of a column."""
-        made = Col(column_name(column=column)).bin(bins)
+        made = col(column_name(column=column)).bin(bins).tree
         query = self._then(steps.WithColumns(((column, made),)), "bin", (column, bins))
-        return query.group_by(KeySet.from_bins(column, bins)).agg(
-            **{name: steps.counted()}
-        )
+        keys = KeySet.from_dict({column: list(bins_of(bins).labels)})
+        return query.group_by(keys).agg(**{name: count()})
 
     def _then(
         self,
@@ -233,11 +235,12 @@ class Grouped:
 
     query: Query
     by: tuple[str, ...]
-    keys: KeySet | None
+    keyset: KeySet | None
 
     def __repr__(self) -> str:
         """Show the query as it was written."""
-        shown = repr(self.keys) if self.keys else ", ".join(map(repr, self.by))
+        known = self.keyset is not None
+        shown = "keys" if known else ", ".join(map(repr, self.by))
         return f"{self.query!r}.group_by({shown})"
 
     def agg(
@@ -249,12 +252,17 @@ class Grouped:
     ) -> Request:
         """Ask for a row of answers about each group."""
         return requested(
-            self.query, self.by, self.keys, aggregations, noise=noise, weights=weights
+            self.query,
+            self.by,
+            self.keyset,
+            aggregations,
+            noise=noise,
+            weights=weights,
         )
 
-    def keys_only(self) -> Request:
+    def keys(self) -> Request:
         """Ask which groups there are, of those that several people are in."""
-        return requested(self.query, self.by, self.keys, {}, noise=None, weights=None)
+        return requested(self.query, self.by, self.keyset, {}, noise=None, weights=None)
 
 
 def table(name: str) -> Query:

@@ -7,7 +7,7 @@ from typing import Any, final
 from sordino.constraints import AbstractTruncation
 from sordino.contribution import Contribution
 from sordino.errors import InvalidQuery
-from sordino.expressions.columns import Col
+from sordino.expressions.tree import Col
 from sordino.query.nodes import (
     AbstractNode,
     Explode,
@@ -142,10 +142,9 @@ class JoinPrivate(AbstractStep):
                 "a join of tables that protect rows needs a bound on each side",
                 "Add left=sd.DropExcess(2), right=sd.DropNonUnique().",
             )
-        moved = (
-            self.left.limit * self.right.moved * _rows(other)
-            + self.right.limit * self.left.moved * _rows(one)
-        )
+        moved = self.left.limit * self.right.moved * _rows(
+            other
+        ) + self.right.limit * self.left.moved * _rows(one)
         pairs = joined(
             _truncated(one.node, self.on, self.left),
             _truncated(other.node, self.on, self.right),
@@ -222,9 +221,7 @@ def joined(
     moved = {
         known.version: names[name][1].version for name, known in right.schema.columns
     }
-    return Pairs(
-        Join(left, Project(right, cells, renamed), on, outer, schema), moved
-    )
+    return Pairs(Join(left, Project(right, cells, renamed), on, outer, schema), moved)
 
 
 def refuse_unlike(name: str, left: str, right: str) -> None:

@@ -12,7 +12,8 @@ from typing import Any, final
 from sordino.constraints import AbstractConstraint
 from sordino.errors import InvalidParameter, InvalidQuery
 from sordino.expressions.base import AbstractExpression
-from sordino.expressions.columns import Col
+from sordino.expressions.language import Expression, col
+from sordino.expressions.tree import Col
 from sordino.query.nodes import Filter, KeepGroups, KeepRows, Project
 from sordino.query.relation import AbstractCatalog, Relation
 from sordino.schema import Column, Schema
@@ -118,7 +119,7 @@ class DropNulls(AbstractStep):
         for name in self.names or schema.names:
             if schema[name].nullable:
                 known = replace(schema[name], nullable=False, unsettled=None)
-                relation = _dropped(relation, name, ~Col(name).is_null(), known)
+                relation = _dropped(relation, name, ~col(name).is_null(), known)
         return relation
 
 
@@ -134,7 +135,7 @@ class DropNaN(AbstractStep):
         del catalog
         schema = relation.schema
         for name in self.names or schema.names:
-            cell, column = Col(name), schema[name]
+            cell, column = col(name), schema[name]
             if column.type != "f64" and self.names:
                 raise InvalidQuery(
                     f"only columns of type f64 hold NaN, and {name!r} has type "
@@ -168,9 +169,7 @@ class Enforce(AbstractStep):
         return relation
 
 
-def _enforced(
-    relation: Relation, ids: str, constraint: AbstractConstraint
-) -> Relation:
+def _enforced(relation: Relation, ids: str, constraint: AbstractConstraint) -> Relation:
     """Return the rows that one constraint keeps; all, if it is known to hold."""
     known = constraint.bound(relation.contribution, relation.versions)
     if known == relation.contribution:
@@ -188,7 +187,7 @@ def _enforced(
 
 
 def _dropped(
-    relation: Relation, name: str, kept: AbstractExpression, known: Column
+    relation: Relation, name: str, kept: Expression, known: Column
 ) -> Relation:
     """Return the rows that a condition keeps, with what is then known of a column.
 
@@ -196,7 +195,7 @@ def _dropped(
     """
     facts = dict(relation.schema.columns) | {name: known}
     return relation.with_node(
-        Filter(relation.node, kept, Schema(tuple(facts.items())))
+        Filter(relation.node, kept.tree, Schema(tuple(facts.items())))
     )
 
 
@@ -233,6 +232,6 @@ def literals(given: Mapping[str, Any], what: str) -> tuple[tuple[str, Any], ...]
     """Return what was given for named columns, refusing nothing at all."""
     if not given:
         raise InvalidParameter(
-            what, dict(given), "names no column", f'Try {what}(age=0).'
+            what, dict(given), "names no column", f"Try {what}(age=0)."
         )
     return tuple(given.items())

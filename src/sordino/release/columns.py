@@ -1,22 +1,14 @@
 """The columns of a release: which there are, and how errors stand beside values."""
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+from sordino.aggregations.intervals import error_names
 from sordino.errors import InvalidParameter
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-PARTS: Final = ("sd", "low", "high")
-
-
-def error_names(name: str) -> tuple[str, ...]:
-    """Return the names of the three columns of errors of an aggregate.
-
-    >>> error_names("n")
-    ('n sd', 'n low', 'n high')
-    """
-    return tuple(f"{name} {part}" for part in PARTS)
+__all__ = ["beside", "check", "error_names", "side_by_side"]
 
 
 def beside(keys: tuple[str, ...], names: tuple[str, ...]) -> list[str]:

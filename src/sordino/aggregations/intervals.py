@@ -21,7 +21,7 @@ shows. Reasons stand in docs/adr/0054-every-number-has-an-interval.md.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple, final
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,7 +29,6 @@ from numpy.typing import ArrayLike
 from sordino.losses.points import Floats
 from sordino.mechanisms.base import AbstractMechanism
 from sordino.numbers import probability, up
-from sordino.release.columns import error_names
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -38,6 +37,15 @@ _WHOLE = 2.0**53
 """Up to here every integer is a double."""
 _ROUNDING = 2.0**-48
 """More than the formulas below round, relative to the sizes of their terms."""
+
+
+def error_names(name: str) -> tuple[str, ...]:
+    """Return the names of the three columns of errors of an aggregate.
+
+    >>> error_names("n")
+    ('n sd', 'n low', 'n high')
+    """
+    return tuple(f"{name} {part}" for part in ("sd", "low", "high"))
 
 
 @final
@@ -95,6 +103,27 @@ class Noise:
         if error == np.inf:
             return np.inf
         return up(Fraction(error) * self.unit + self.rounding)
+
+
+@final
+@dataclass(frozen=True)
+class Combined:
+    """The noise of a sum of noisy numbers, each times a factor."""
+
+    terms: tuple[tuple[Noise, float], ...]
+
+    @property
+    def sd(self) -> float:
+        """Return the standard deviation of independent noises."""
+        return float(np.sqrt(sum((one.sd * by) ** 2 for one, by in self.terms)))
+
+    def reach(self, confidence: Fraction) -> float:
+        """Return a t with P[|noise| <= t] >= confidence: each within its own reach."""
+        each = _joint(confidence, len(self.terms))
+        return sum(one.reach(each) * by for one, by in self.terms) * (1 + _ROUNDING)
+
+
+AnyNoise: TypeAlias = Noise | Combined
 
 
 def additive(
@@ -177,7 +206,7 @@ def share(
 
 def variance(
     moments: Sequence[ArrayLike],
-    noises: Sequence[Noise],
+    noises: Sequence[AnyNoise],
     confidence: Any,
     within: tuple[float, float],
 ) -> Bars:
@@ -213,7 +242,7 @@ def _parabolas(size: Box, square: Box, ends: tuple[Floats, Floats]) -> Box:
 
 def stdev(
     moments: Sequence[ArrayLike],
-    noises: Sequence[Noise],
+    noises: Sequence[AnyNoise],
     confidence: Any,
     within: tuple[float, float],
 ) -> Bars:
@@ -227,7 +256,7 @@ def stdev(
     return Bars(sd, np.sqrt(squared.low), np.sqrt(squared.high))
 
 
-def _variance_sd(moments: Sequence[Floats], noises: Sequence[Noise]) -> Floats:
+def _variance_sd(moments: Sequence[Floats], noises: Sequence[AnyNoise]) -> Floats:
     """Return the delta method's standard deviation, from the noisy moments."""
     count, s1, s2 = moments
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):

@@ -1,0 +1,158 @@
+"""What an answer would cost and how far it would be off: from the plan alone.
+
+No data is read: a price depends on the question, the public facts of the tables, and
+the budget.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Final, final
+
+from sordino.aggregations.base import Expected, Setting
+from sordino.aggregations.parts import AbstractPart
+from sordino.aggregations.totals import AbstractTotal
+from sordino.errors import InvalidParameter, InvalidQuery
+from sordino.losses.base import Budget, Loss
+from sordino.mechanisms.base import AbstractMechanism
+from sordino.query.explain import tree
+from sordino.query.layout import layouts
+from sordino.query.outlay import Outlay, outlays
+from sordino.query.question import Question
+from sordino.query.relation import AbstractCatalog, Relation
+from sordino.query.request import Request
+from sordino.query.steps import groupable
+from sordino.sensitivity import Sensitivity
+
+CONFIDENCE: Final = Fraction(95, 100)
+"""Of all intervals."""
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Price:
+    """What a request costs under a budget, and what noise it buys."""
+
+    request: Request
+    budget: Budget
+    relation: Relation
+    outlay: Outlay
+    family: str
+
+    @cached_property
+    def loss(self) -> Loss:
+        """Return the loss of the whole release, with its tight curve."""
+        return self.outlay.loss
+
+    @cached_property
+    def noise(self) -> dict[str, tuple[AbstractMechanism, ...]]:
+        """Return the mechanisms behind each column, in order."""
+        return {
+            name: self.outlay.mechanisms(place)
+            for place, (name, _) in enumerate(self.request.columns)
+        }
+
+    @cached_property
+    def sensitivity(self) -> "dict[str, Sensitivity | tuple[Sensitivity, ...]]":
+        """Return how far one unit can move the exact numbers behind each column.
+
+        For a column made of several numbers, a tuple of them in order.
+        """
+        found: dict[str, Sensitivity | tuple[Sensitivity, ...]] = {}
+        columns = zip(self.request.columns, self.outlay.layout.forms, strict=True)
+        for (name, _), form in columns:
+            changes = tuple(part.change for part in form.parts)
+            found[name] = changes[0] if len(changes) == 1 else changes
+        return found
+
+    @cached_property
+    def errors(self) -> dict[str, Expected]:
+        """Return how far each column will be off, as far as that is known."""
+        return {
+            name: self.outlay.expected(place, CONFIDENCE)
+            for place, (name, _) in enumerate(self.request.columns)
+        }
+
+    @property
+    def thresholds(self) -> tuple[Fraction, ...]:
+        """Return what a group must reach to be shown, if the groups are not known."""
+        chosen = self.outlay.selection
+        return () if chosen is None else (chosen.threshold,)
+
+    @property
+    def plan(self) -> str:
+        """Return the plan as a readable tree, the last step first."""
+        return tree(self)
+
+    def __repr__(self) -> str:
+        """Show the price, the expected errors and the threshold."""
+        lines = [f"price: {self.loss!r}"]
+        lines += [f"{name}: {error}" for name, error in self.errors.items()]
+        if self.outlay.selection is not None:
+            level = float(self.outlay.selection.threshold)
+            counted = "rows" if self.relation.ids is None else "ids"
+            lines.append(f"a group shows from about {level:.4g} {counted} on")
+        return "\n".join(lines)
+
+    @property
+    def question(self) -> Question:
+        """Return the exact totals that the engine is asked for."""
+        keyset = self.request.keyset
+        return Question(
+            self.relation.node,
+            self.request.by,
+            tuple(total for part in self.parts for total in part.totals),
+            None if keyset is None else keyset.table(),
+        )
+
+    @cached_property
+    def parts(self) -> tuple[AbstractPart, ...]:
+        """Return the parts with additive noise, in the order of the totals."""
+        return tuple(part for part, _ in self.outlay.layout.additive.values())
+
+
+def price(request: Request, catalog: AbstractCatalog, budget: Budget) -> Price:
+    """Return the price of a request within a budget: the least noise it buys.
+
+    Of the ways to put the answers together, and of the families of noise, the one with
+    the least expected error is taken; the choice depends on the plan alone.
+    """
+    if not isinstance(budget, Budget):
+        raise InvalidParameter(
+            "budget", budget, "is no budget", 'Try sd.ApproxDP(1, "1e-6").'
+        )
+    relation = request.rows.resolve(catalog)
+    setting = _setting(request, relation)
+    found = [
+        (family, outlay)
+        for layout in layouts(request, setting)
+        for family, outlay in outlays(layout, budget).items()
+        if request.noise in {None, family}
+    ]
+    if not found:
+        raise _unaffordable(request, budget)
+    family, best = min(found, key=lambda pair: pair[1].score)
+    return Price(request, budget, relation, best, family)
+
+
+def _setting(request: Request, relation: Relation) -> Setting:
+    """Return what the public knows of the rows, the groups checked."""
+    for name in request.by:
+        groupable(relation.schema, name)
+    if request.keyset is not None:
+        request.keyset.checked(relation.schema, request.by)
+    return Setting(relation.schema, relation.contribution, request.by, relation.ids)
+
+
+def _unaffordable(request: Request, budget: Budget) -> InvalidQuery:
+    """Return the refusal of a request that no family of noise can serve."""
+    if request.selects_keys:
+        return InvalidQuery(
+            f"groups with unknown keys need a delta, and {budget!r} has none",
+            'Use sd.ApproxDP(1, "1e-6"), or group by a sd.KeySet.',
+        )
+    return InvalidQuery(
+        f"{budget!r} cannot pay for {request.noise} noise",
+        'Use noise="laplace", or a budget with a delta.',
+    )

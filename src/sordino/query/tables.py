@@ -1,0 +1,87 @@
+"""The tables of a session: what is in them stays with the engine."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, final
+
+from sordino.errors import InvalidParameter
+from sordino.schema import Column
+from sordino.units import AbstractUnit, column_name
+
+
+@final
+@dataclass(frozen=True, init=False, repr=False, eq=False)
+class PrivateTable:
+    """A table of people, and whom it protects.
+
+    `columns` declares public facts: a type, or `sd.Column(type, nullable=False)`. For
+    a CSV file it is required, because types are never guessed from private data.
+
+    >>> import sordino as sd
+    >>> sd.PrivateTable({"age": [34, 51]}, protects=sd.AddOneRow())
+    PrivateTable(protects=AddOneRow())
+    """
+
+    source: Any = field(repr=False)
+    protects: AbstractUnit
+    columns: Mapping[str, Column]
+
+    def __init__(
+        self,
+        source: Any,
+        protects: AbstractUnit,
+        columns: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Check what is declared; the source is opened by a session."""
+        if not isinstance(protects, AbstractUnit):
+            raise InvalidParameter(
+                "protects",
+                protects,
+                "must say whom the table protects",
+                'Try protects=sd.AddRowsWithID("person") or sd.AddOneRow().',
+            )
+        object.__setattr__(self, "source", source)
+        object.__setattr__(self, "protects", protects)
+        object.__setattr__(self, "columns", _declared(columns))
+
+    def __repr__(self) -> str:
+        """Show whom it protects, and nothing of what it holds."""
+        return f"PrivateTable(protects={self.protects!r})"
+
+
+@final
+@dataclass(frozen=True, init=False, repr=False, eq=False)
+class PublicTable:
+    """A table that everybody may know: it protects nobody.
+
+    A table made from private data is not public; that cannot be checked.
+
+    >>> PublicTable({"ward": ["A", "B"], "beds": [12, 30]})
+    PublicTable()
+    """
+
+    source: Any = field(repr=False)
+    columns: Mapping[str, Column]
+
+    def __init__(self, source: Any, columns: Mapping[str, Any] | None = None) -> None:
+        """Check what is declared; the source is opened by a session."""
+        object.__setattr__(self, "source", source)
+        object.__setattr__(self, "columns", _declared(columns))
+
+    def __repr__(self) -> str:
+        """Show nothing of what it holds."""
+        return "PublicTable()"
+
+
+def _declared(columns: Any) -> dict[str, Column]:
+    """Return declared facts: a type stands for a column of it with nothing known."""
+    if columns is None:
+        return {}
+    if not isinstance(columns, Mapping):
+        raise InvalidParameter(
+            "columns", columns, "must map names to types", 'Try {"age": "i64"}.'
+        )
+    return {
+        column_name(columns=name): given if isinstance(given, Column) else Column(given)
+        for name, given in columns.items()
+    }

@@ -1,0 +1,98 @@
+"""From exact totals to a release: noise, selection of groups, error bars, order.
+
+    totals of every group ── those that pass ── noise ── sorted by key ── columns
+"""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sordino.aggregations.base import Noisy
+from sordino.aggregations.parts import Numbers, draw
+from sordino.query.price import CONFIDENCE, Price
+from sordino.release.release import Release
+from sordino.schema import arrow_type
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def answered(price: Price, exact: "pa.Table", chosen: dict[Any, Any]) -> Release:
+    """Return the release of exact totals under a price that has been charged.
+
+    `chosen` holds, for each part that chooses, the exact counts of its candidates.
+    """
+    by = len(price.request.by)
+    keys = exact.select(range(by))
+    totals = _totals(price, exact, by)
+    noisy: dict[Any, Noisy] = {}
+    if price.outlay.selection is not None:
+        presence = price.outlay.layout.presence
+        assert presence is not None  # noqa: S101 it is what is selected by
+        passed = price.outlay.selection.passing(totals[presence.key][0])
+        order = _order(keys, passed.rows)
+        rows = passed.rows[order]
+        keys = keys.take(rows)
+        totals = {key: [one[rows] for one in held] for key, held in totals.items()}
+        values = (presence.taken(passed.answers[order]),)
+        noisy[presence.key] = Noisy(values, price.outlay.selection)
+    for part in price.parts:
+        if part.key not in noisy:
+            mechanism = price.outlay.noise[part.key]
+            values = draw(part, mechanism, totals[part.key])
+            noisy[part.key] = Noisy(values, mechanism)
+    for key, (part, _) in price.outlay.layout.choices.items():
+        mechanism = price.outlay.choices[key]
+        noisy[key] = Noisy(part.draw(mechanism, keys, chosen[key]), mechanism)
+    return _release(price, keys, noisy)
+
+
+def _totals(price: Price, exact: "pa.Table", by: int) -> dict[Any, list[Numbers]]:
+    """Return the exact totals of each part."""
+    place, found = by, {}
+    for part in price.parts:
+        columns = range(place, place + len(part.totals))
+        found[part.key] = [exact.column(i).to_numpy() for i in columns]
+        place += len(part.totals)
+    return found
+
+
+def _order(keys: "pa.Table", rows: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return the places of some rows in the order of their keys, missing ones first.
+
+    For any order in which the engine gave the groups the answer has the same order.
+    """
+    import pyarrow.compute as pc  # noqa: PLC0415 loaded when needed
+
+    kept = keys.take(rows)
+    names = [(name, "ascending") for name in kept.column_names]
+    order = pc.sort_indices(kept, sort_keys=names, null_placement="at_start")
+    return np.asarray(order.to_numpy(), np.intp)
+
+
+def _release(price: Price, keys: "pa.Table", noisy: dict[Any, Noisy]) -> Release:
+    """Return the columns of the answers beside their keys."""
+    import pyarrow as pa  # noqa: PLC0415 loaded when needed
+
+    schema = price.relation.schema
+    table = {
+        name: keys[name].combine_chunks().cast(arrow_type(schema[name].type))
+        for name in price.request.by
+    }
+    errors = dict(table)
+    columns = zip(price.request.columns, price.outlay.layout.forms, strict=True)
+    for (name, asked), form in columns:
+        parts = [noisy[part.key] for part in form.parts]
+        made = form.finish(parts, CONFIDENCE)
+        for column, finished in zip(asked.columns(name), made, strict=True):
+            table[column] = finished.values
+            errors |= finished.bars.columns(column)
+    return Release(
+        pa.table(table),
+        pa.table(errors),
+        price.request.by,
+        CONFIDENCE,
+        price.loss,
+        price.plan,
+    )

@@ -1,0 +1,1 @@
+"""Tables, a budget, and the questions asked of them."""

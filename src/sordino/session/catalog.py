@@ -1,0 +1,106 @@
+"""The tables and views of a session, as the public knows them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, final
+
+from sordino.engines.base import AbstractEngine
+from sordino.errors import InvalidParameter
+from sordino.expressions.language import col
+from sordino.query.nodes import Filter, Source
+from sordino.query.relation import AbstractCatalog, Relation
+from sordino.query.tables import PrivateTable, PublicTable
+from sordino.schema import Schema, unknown
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Catalog(AbstractCatalog):
+    """Names of tables and views, and what each stands for."""
+
+    engine: AbstractEngine
+    relations: dict[str, Relation] = field(default_factory=dict)
+    publics: dict[str, Source] = field(default_factory=dict)
+    counted: dict[tuple[str, tuple[str, ...]], int] = field(default_factory=dict)
+    """Multiplicities of public tables that were asked for."""
+
+    def relation(self, name: str) -> Relation:
+        """Return a private table or a view."""
+        if name not in self.relations:
+            if name in self.publics:
+                raise InvalidParameter(
+                    "table", name, "is public", "Ask it directly, or join it."
+                )
+            raise unknown("private table", name, self.relations)
+        return self.relations[name]
+
+    def public(self, name: str) -> Source:
+        """Return a public table."""
+        if name not in self.publics:
+            if name in self.relations:
+                raise InvalidParameter(
+                    "table", name, "is private", "Use join_private for it."
+                )
+            raise unknown("public table", name, self.publics)
+        return self.publics[name]
+
+    def multiplicity(self, name: str, on: tuple[str, ...]) -> int:
+        """Return how many rows of a public table share their values of `on`."""
+        if (name, on) not in self.counted:
+            self.counted[name, on] = self.engine.multiplicity(name, on)
+        return self.counted[name, on]
+
+    def add(self, name: str, table: PrivateTable | PublicTable) -> None:
+        """Open the source of a table and make it known."""
+        self.refuse_known(name)
+        schema = self.engine.open(name, table.source, table.columns)
+        source = Source(name, schema)
+        if isinstance(table, PublicTable):
+            self.publics[name] = source
+        else:
+            self.relations[name] = _protected(source, table)
+
+    def refuse_known(self, name: str) -> None:
+        """Refuse a name that is taken."""
+        if name in self.relations or name in self.publics:
+            raise InvalidParameter(
+                "name", name, "is taken by another table", "Choose another."
+            )
+
+
+def catalog_of(engine: AbstractEngine, tables: Mapping[str, Any]) -> Catalog:
+    """Return the catalog of some tables, refusing what is none."""
+    found = Catalog(engine)
+    if not isinstance(tables, Mapping) or not tables:
+        raise InvalidParameter(
+            "tables",
+            tables,
+            "must name at least one table",
+            'Try {"visits": sd.PrivateTable(df, protects=sd.AddOneRow())}.',
+        )
+    for name, table in tables.items():
+        if not isinstance(name, str):
+            raise InvalidParameter("tables", name, "must be text", 'Try "visits".')
+        if not isinstance(table, (PrivateTable, PublicTable)):
+            raise InvalidParameter(
+                f"tables[{name!r}]",
+                type(table).__name__,
+                "is no table",
+                "Say sd.PrivateTable(df, protects=...) or sd.PublicTable(df).",
+            )
+        found.add(name, table)
+    return found
+
+
+def _protected(source: Source, table: PrivateTable) -> Relation:
+    """Return the rows of a private table: those without an id belong to nobody."""
+    unit = table.protects
+    known = unit.contribution(source.schema)
+    if unit.id_column is None:
+        return Relation(source, known, None, None)
+    ids = source.schema[unit.id_column]
+    facts = dict(source.schema.columns) | {unit.id_column: replace(ids, nullable=False)}
+    named = ~col(unit.id_column).is_null()
+    rows = Filter(source, named.tree, Schema(tuple(facts.items())))
+    one = known.with_groups(frozenset([ids.version]), 1)
+    return Relation(rows, one, unit.id_column, unit.id_space)
