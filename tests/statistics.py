@@ -47,7 +47,7 @@ def choices_follow(draws: NDArray[np.int64], chances: NDArray[np.float64]) -> bo
     kept, seen = np.bincount(cell, expected), np.bincount(cell, observed)
     kept, seen = kept[kept > 0], seen[kept > 0]
     statistic = float(((seen - kept) ** 2 / kept).sum())
-    return bool(stats.chi2.sf(statistic, kept.size - 1) > FALSE_ALARM)
+    return bool(stats.chi2.sf(statistic, max(kept.size - 1, 1)) > FALSE_ALARM)
 
 
 def reals_follow(draws: NDArray[np.floating], cdf: Callable[..., object]) -> bool:
