@@ -15,7 +15,12 @@ from sordino.losses.noise import (
     RandomizedResponseLoss,
 )
 from sordino.losses.thresholded import mixture, thresholded
+from sordino.mechanisms.above_threshold import AboveThreshold
 from sordino.mechanisms.base import AbstractAdditiveMechanism
+from sordino.mechanisms.exponential import Exponential
+from sordino.mechanisms.quantiles import Quantiles
+from sordino.mechanisms.randomised import AbstractRandomised
+from sordino.mechanisms.randomized_response import RandomizedResponse
 from sordino.mechanisms.thresholded import AbstractThresholdMechanism
 
 MECHANISMS: Final[dict[str, Callable[[Any], AbstractAdditiveMechanism]]] = {
@@ -52,6 +57,15 @@ THRESHOLDS: Final[dict[str, Callable[[Any, Any], AbstractThresholdMechanism]]] =
     ),
 }
 """Every mechanism that releases maps above a threshold, by its scale and threshold."""
+
+SELECTIONS: Final[dict[str, Callable[[Any], AbstractRandomised]]] = {
+    "Exponential": lambda epsilon: Exponential(epsilon),
+    "RandomizedResponse": lambda epsilon: RandomizedResponse(epsilon),
+    "RandomizedResponse of 7": lambda epsilon: RandomizedResponse(epsilon, 7),
+    "Quantiles": lambda epsilon: Quantiles(("0.1", "0.5", "0.9"), epsilon),
+    "AboveThreshold": lambda epsilon: AboveThreshold(epsilon),
+}
+"""Every mechanism that chooses, by what it costs at distance 1."""
 
 LOSSES: Final[dict[str, Loss]] = {
     "nothing": PureDP(0),

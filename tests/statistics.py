@@ -38,6 +38,18 @@ def integers_follow(
     return bool(stats.chi2.sf(statistic, kept.size - 1) > FALSE_ALARM)
 
 
+def choices_follow(draws: NDArray[np.int64], chances: NDArray[np.float64]) -> bool:
+    """Tell whether indices follow given chances, by chi-square, rare ones pooled."""
+    expected = chances / chances.sum() * draws.size
+    observed = np.bincount(draws, minlength=expected.size).astype(float)
+    assert observed.size == expected.size, "an index beyond every candidate"
+    cell = np.where(expected >= _LEAST_EXPECTED, np.arange(expected.size), 0)
+    kept, seen = np.bincount(cell, expected), np.bincount(cell, observed)
+    kept, seen = kept[kept > 0], seen[kept > 0]
+    statistic = float(((seen - kept) ** 2 / kept).sum())
+    return bool(stats.chi2.sf(statistic, max(kept.size - 1, 1)) > FALSE_ALARM)
+
+
 def reals_follow(draws: NDArray[np.floating], cdf: Callable[..., object]) -> bool:
     """Tell whether reals follow a law, by a Kolmogorov-Smirnov test.
 

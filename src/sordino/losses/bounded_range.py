@@ -61,6 +61,16 @@ class BoundedRangeLoss(Loss):
             return (forms.response(self.epsilon, Fraction(0)),)
         return (BoundedRangeLaw(ratio),)
 
+    def admits(self, loss: Loss) -> bool:
+        """Say whether a loss certainly lies in this range: a lesser one, or half pure.
+
+        Composed ranges do not add up when a later choice depends on earlier answers.
+        """
+        given = loss.guarantees
+        if isinstance(loss, BoundedRangeLoss):
+            return loss.epsilon <= self.epsilon
+        return given.delta == 0 and given.epsilon <= self.epsilon / 2
+
     def _delta(self, epsilon: Floats) -> Floats:
         """Return (1 - exp((e - ratio) / 2))**2 / (1 - exp(-ratio)) below the ratio."""
         ratio = up(self.epsilon)

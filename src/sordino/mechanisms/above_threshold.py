@@ -1,0 +1,173 @@
+"""A bound found by walking upwards until few rows are left above.
+
+Upwards overshoots by a few bins at worst, where a choice by score would overshoot to
+the end of a wide grid. The counts of rows above rise together when rows are added, so
+one noisy comparison after another is paid for once, whatever the number of steps (Lyu,
+Su and Li 2017; docs/proofs/selection.md, section 5).
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Final, Self, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sordino import _validate
+from sordino.losses.base import Budget
+from sordino.losses.closed import PureDP
+from sordino.mechanisms.bins import Bins, Whole
+from sordino.mechanisms.change import floored
+from sordino.mechanisms.domain import ChoiceDomain, Metric
+from sordino.mechanisms.fitting import guaranteed, least_noise, over
+from sordino.mechanisms.noise import LaplaceNoise
+from sordino.mechanisms.randomised import AbstractRandomised
+from sordino.numbers import Exact, distance, positive
+from sordino.sampling.bits import Source
+from sordino.sampling.sampler import AbstractSampler
+
+MOST_STEPS: Final = 1 << 20
+"""Bins of a grid that is walked: each takes a draw."""
+
+_CELLS = 1 << 20
+_FAR = 1 << 62
+
+
+@final
+@dataclass(frozen=True, init=False, repr=False)
+class AboveThreshold(AbstractRandomised):
+    """Choose the first bin with about 4 rows / epsilon rows beyond it, or fewer.
+
+    Bin k is the answer if #{rows beyond k} + Z_k <= left + Y for no earlier bin and for
+    this one, with independent two-sided geometric noise Y, Z_0, Z_1, ... of scale
+    2 rows / epsilon and `left` twice that scale; the last bin if for none. `rows` is
+    how many rows a unit can add or remove, in all groups together.
+
+    >>> from sordino.sampling.bits import Bits
+    >>> bounds = AboveThreshold(1)
+    >>> 30 <= bounds.find([10, 20, 35], [500, 500, 500], 64, Bits()) <= 36
+    True
+    >>> bounds.map(1).epsilon, bounds.left
+    (Fraction(1, 1), 4)
+    """
+
+    epsilon: Exact
+    rows: int
+
+    def __init__(self, epsilon: Any, rows: Any = 1) -> None:
+        """Read the price exactly."""
+        vars(self).update(
+            epsilon=positive(epsilon=epsilon),
+            rows=_validate.integer(rows=rows, least=1),
+        )
+
+    @property
+    def input_domain(self) -> ChoiceDomain:
+        """Return rows in the bins of a public grid."""
+        return ChoiceDomain("bins")
+
+    @property
+    def input_metric(self) -> Metric:
+        """Return the number of rows added or removed."""
+        return "rows"
+
+    @property
+    def output_measure(self) -> type[PureDP]:
+        """Return pure differential privacy."""
+        return PureDP
+
+    @property
+    def adds_no_noise(self) -> bool:
+        """Return False."""
+        return False
+
+    @cached_property
+    def scale(self) -> Exact:
+        """Return the scale of every draw: half of epsilon for each side."""
+        return Fraction(2 * self.rows) / self.epsilon
+
+    @cached_property
+    def left(self) -> int:
+        """Return how many rows may lie beyond the bound: two scales, rounded up."""
+        whole = floored(2 * self.scale, Fraction(1))
+        return int(whole) + (whole < 2 * self.scale)
+
+    def map(self, d_in: Any) -> PureDP:
+        """Return epsilon * d_in / rows, for any tables that differ in d_in rows.
+
+        For all groups together, whatever each answer is.
+        """
+        change = distance(d_in=d_in)
+        if change == 0 or isinstance(change, float):
+            return PureDP(change)
+        return PureDP(self.epsilon * (change / Fraction(self.rows)))
+
+    @classmethod
+    def for_loss(cls, loss: Budget, d_in: Any) -> Self:
+        """Return the sharpest walk whose loss for d_in rows is within a loss.
+
+        >>> AboveThreshold.for_loss(PureDP("0.5"), 2)
+        AboveThreshold(epsilon=0.5, rows=2)
+        """
+        rows = _validate.integer(d_in=d_in, least=1)
+        guess = over(Fraction(1), guaranteed(loss).epsilon)
+        return least_noise(lambda s: cls(Fraction(1) / s, rows), loss, d_in, [guess])
+
+    def find(self, positions: Any, counts: Any, size: int, bits: Source) -> int:
+        """Return the bound of one group: its rows by position.
+
+        Only positions that hold rows need to be listed.
+        """
+        alone = np.zeros(len(positions), np.int64)
+        bins = Bins.of(alone, positions, counts, groups=1, size=size)
+        return int(self.find_groups(bins, bits)[0])
+
+    def find_groups(self, bins: Bins, bits: Source) -> Whole:
+        """Return the bound of each group, found by a walk of its own.
+
+        For any groups that were fixed without the data.
+        """
+        _validate.integer(size=bins.size, most=MOST_STEPS)
+        at_once = max(_CELLS // bins.size, 1)
+        firsts = range(0, bins.groups, at_once)
+        parts = (bins.part(f, min(f + at_once, bins.groups)) for f in firsts)
+        return np.concatenate([_NONE, *(self._walked(part, bits) for part in parts)])
+
+    def _walked(self, bins: Bins, bits: Source) -> Whole:
+        """Return the first bin of each group whose noisy test holds."""
+        sampler = self._sampler
+        level = [sampler.add_to_one(self.left, bits) for _ in range(bins.groups)]
+        beyond = _beyond(bins)
+        if max(map(abs, level)) >= _FAR:
+            rows = zip(beyond.tolist(), level, strict=True)
+            return np.array([self._walked_far(*row, bits) for row in rows], np.int64)
+        beyond -= np.array(level, np.int64)[:, None]
+        tested = sampler.add(beyond.ravel(), bits).reshape(beyond.shape) <= 0
+        tested[:, -1] = True
+        first: Whole = tested.argmax(axis=1)
+        return first
+
+    def _walked_far(self, beyond: list[int], level: int, bits: Source) -> int:
+        """Walk in integers of any length: a level beyond int64, once in an age."""
+        for step, count in enumerate(beyond[:-1]):
+            if self._sampler.add_to_one(count - level, bits) <= 0:
+                return step
+        return len(beyond) - 1
+
+    @cached_property
+    def _sampler(self) -> AbstractSampler:
+        """Return what adds the noise."""
+        return LaplaceNoise(self.scale).integers()
+
+
+_NONE = np.zeros(0, np.int64)
+
+
+def _beyond(bins: Bins) -> NDArray[np.int64]:
+    """Return for each group and each bin how many rows lie beyond it."""
+    cells = np.zeros((bins.groups, bins.size), np.int64)
+    owner = np.repeat(np.arange(bins.groups), np.diff(bins.starts))
+    cells[owner, bins.positions] = bins.counts
+    beyond: NDArray[np.int64] = bins.totals[:, None] - np.cumsum(cells, axis=1)
+    return beyond

@@ -1,0 +1,97 @@
+"""Rows of many groups counted in the bins of one public grid."""
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sordino import _validate
+from sordino.errors import InvalidData
+
+Whole: TypeAlias = NDArray[np.int64]
+
+MOST_ROWS = 1 << 42
+"""A group of this many rows or more is refused: sums of scores must fit."""
+
+MOST_BINS = 1 << 61
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Bins:
+    """How many rows of each group lie in each bin, 0 where nothing is said.
+
+    Group g holds `positions` and `counts` from starts[g] up to starts[g + 1], its
+    positions ascending within 0 .. size - 1.
+    """
+
+    starts: Whole
+    positions: Whole
+    counts: Whole
+    size: int
+
+    @staticmethod
+    def of(group: Any, position: Any, count: Any, *, groups: Any, size: Any) -> "Bins":
+        """Return the bins of rows (group, position, count) in any order.
+
+        >>> Bins.of([1, 0, 1], [7, 2, 3], [1, 1, 5], groups=3, size=8).starts.tolist()
+        [0, 1, 3, 3]
+        """
+        number = _validate.integer(groups=groups, least=0)
+        most = _validate.integer(size=size, least=1, most=MOST_BINS)
+        columns = [_column(values) for values in (group, position, count)]
+        if len({column.size for column in columns}) > 1:
+            raise InvalidData("group, position and count must have one length.")
+        order = np.lexsort((columns[1], columns[0]))
+        owner, where, rows = (column[order] for column in columns)
+        _check(owner, where, rows, (number, most))
+        starts = np.searchsorted(owner, np.arange(number + 1))
+        found = Bins(starts.astype(np.int64), where, rows, most)
+        if rows.size and int(found.totals.max()) >= MOST_ROWS:
+            raise InvalidData("a group has 2**42 rows or more.")
+        return found
+
+    @property
+    def groups(self) -> int:
+        """Return how many groups there are."""
+        return self.starts.size - 1
+
+    @property
+    def totals(self) -> Whole:
+        """Return how many rows each group has."""
+        rows = np.append(0, np.cumsum(self.counts))
+        totals: Whole = rows[self.starts[1:]] - rows[self.starts[:-1]]
+        return totals
+
+    def part(self, first: int, last: int) -> "Bins":
+        """Return some of the groups."""
+        begin, end = self.starts[first], self.starts[last]
+        starts = self.starts[first : last + 1] - begin
+        return Bins(
+            starts, self.positions[begin:end], self.counts[begin:end], self.size
+        )
+
+
+def _column(values: Any) -> Whole:
+    """Return a flat array of integers."""
+    known = np.asarray(values)
+    if known.ndim != 1 or (known.size and known.dtype.kind not in "iu"):
+        raise InvalidData("groups, positions and counts stand in flat integer arrays.")
+    if known.size and int(known.max()) >= MOST_BINS:
+        raise InvalidData("a group, a position or a count is 2**61 or more.")
+    return known.astype(np.int64, copy=False)
+
+
+def _check(owner: Whole, where: Whole, rows: Whole, most: tuple[int, int]) -> None:
+    """Refuse what is outside the grid, negative, or said twice; `owner` ascends."""
+    if not owner.size:
+        return
+    if owner[0] < 0 or owner[-1] >= most[0]:
+        raise InvalidData("a group lies outside 0 .. groups - 1.")
+    if where.min() < 0 or where.max() >= most[1]:
+        raise InvalidData("a position lies outside 0 .. size - 1.")
+    if rows.min() < 0 or int(rows.max()) * rows.size >= MOST_BINS:
+        raise InvalidData("a count is negative, or there are too many rows.")
+    if ((np.diff(owner) == 0) & (np.diff(where) == 0)).any():
+        raise InvalidData("a bin of a group is counted twice. Add its rows up first.")
