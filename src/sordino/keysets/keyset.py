@@ -44,8 +44,18 @@ class KeySet:
     [{'ward': 'A'}, {'ward': 'B'}]
     """
 
-    keys: Product
-    """The work that lists the keys; make key sets with the methods below."""
+    tree: Product
+    """What lists the keys when they are asked for."""
+
+    def __post_init__(self) -> None:
+        """Refuse values, which the methods below take."""
+        if not isinstance(self.tree, Product):
+            raise InvalidParameter(
+                "tree",
+                self.tree,
+                "is not made of key sets",
+                'Write KeySet.from_dict({"ward": ["A", "B"]}).',
+            )
 
     @classmethod
     def from_dict(
@@ -94,7 +104,7 @@ class KeySet:
         >>> KeySet.from_dict({"ward": ["A", None]}).schema["ward"].nullable
         True
         """
-        return self.keys.schema
+        return self.tree.schema
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -103,7 +113,7 @@ class KeySet:
         >>> KeySet.from_dict({"ward": ["A"], "year": [2025]}).columns
         ('ward', 'year')
         """
-        return self.keys.names
+        return self.tree.names
 
     @property
     def size(self) -> int:
@@ -112,7 +122,7 @@ class KeySet:
         >>> KeySet.from_dict({f"c{n}": range(1000) for n in range(10)}).size == 10**30
         True
         """
-        return self.keys.count
+        return self.tree.count
 
     @property
     def at_most(self) -> int:
@@ -122,7 +132,7 @@ class KeySet:
         >>> (days | days).at_most, (days | days).size
         (14, 7)
         """
-        return self.keys.at_most
+        return self.tree.at_most
 
     def table(self) -> "pa.Table":
         """Return the keys as an Arrow table, sorted, each once.
@@ -133,7 +143,7 @@ class KeySet:
         >>> KeySet.from_dict({"n": [10, 9, None, 9]}).table().column("n").to_pylist()
         [None, 9, 10]
         """
-        return self.keys.table
+        return self.tree.table
 
     @cached_property
     def fingerprint(self) -> str:
@@ -146,7 +156,7 @@ class KeySet:
 
     def __repr__(self) -> str:
         """Show the number of keys and the columns, never the keys."""
-        return f"KeySet({self.keys.extent})"
+        return f"KeySet({self.tree.extent})"
 
     def __mul__(self, other: "KeySet") -> "KeySet":
         """Return every pair of keys of two sets that share no column."""
@@ -159,17 +169,17 @@ class KeySet:
                 f"has the column {shared[0]!r}, as the first set has",
                 "Rename it, or pair the keys that agree in it: a.join(b).",
             )
-        return KeySet(self.keys.times(theirs.keys))
+        return KeySet(self.tree.times(theirs.tree))
 
     def __or__(self, other: "KeySet") -> "KeySet":
         """Return the keys of either of two sets with the same columns."""
         theirs = self._alike(other)
-        return KeySet(Product.of(Union(self.keys, theirs.keys)))
+        return KeySet(Product.of(Union(self.tree, theirs.tree)))
 
     def __sub__(self, other: "KeySet") -> "KeySet":
         """Return the keys that another set with the same columns lacks."""
         theirs = self._alike(other)
-        return KeySet(Product.of(Difference(self.keys, theirs.keys)))
+        return KeySet(Product.of(Difference(self.tree, theirs.tree)))
 
     def __getitem__(self, columns: str | tuple[str, ...] | list[str]) -> "KeySet":
         """Return the different values of some columns, in the given order."""
@@ -184,7 +194,7 @@ class KeySet:
         names = checked_names(given)
         for name in names:
             self.schema[name]  # refuses an unknown one
-        return KeySet(self.keys.only(names))
+        return KeySet(self.tree.only(names))
 
     def filter(self, condition: AbstractExpression) -> "KeySet":
         """Return the keys for which a condition is true; missing is not true."""
@@ -203,7 +213,7 @@ class KeySet:
                 f"must be true or false, not {kind}",
                 'Compare with a value: sd.col("ward") != "C".',
             )
-        return KeySet(self.keys.where(condition))
+        return KeySet(self.tree.where(condition))
 
     def rename(self, names: Mapping[str, str]) -> "KeySet":
         """Return the same keys under other names, given from old to new.
@@ -218,7 +228,7 @@ class KeySet:
         for old in names:
             self.schema[old]  # refuses an unknown one
         checked_names(names.get(name, name) for name in self.columns)
-        return KeySet(self.keys.renamed(dict(names)))
+        return KeySet(self.tree.renamed(dict(names)))
 
     def join(self, other: "KeySet") -> "KeySet":
         """Return the pairs of keys that agree in all columns the sets share.
@@ -236,7 +246,7 @@ class KeySet:
                 "other", theirs, f"shares no column with {self}", "Write a * b."
             )
         self._same_types(theirs, shared)
-        return KeySet(self.keys.joined(theirs.keys, shared))
+        return KeySet(self.tree.joined(theirs.tree, shared))
 
     def is_equivalent(self, other: "KeySet") -> bool:
         """Tell whether two sets have the same columns and keys, in whatever order.
@@ -246,7 +256,7 @@ class KeySet:
         True
         """
         theirs = _keyset(other)
-        return _types(self) == _types(theirs) and self.keys.equals(theirs.keys)
+        return _types(self) == _types(theirs) and self.tree.equals(theirs.tree)
 
     def __eq__(self, other: object) -> bool:
         """Tell whether two sets have the same columns and keys, in whatever order."""

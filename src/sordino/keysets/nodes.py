@@ -217,7 +217,10 @@ class Filtered(AbstractKeys):
         names = sorted(self.condition.names()) or table.column_names[:1]
         read = table.select(names)
         _, first, which = np.unique(ranks(read), return_index=True, return_inverse=True)
-        rows = taken(read, first).to_pylist()
+        columns = [column.to_pylist() for column in taken(read, first).columns]
+        rows = (
+            dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)
+        )
         kept = np.array([self.condition.value(row) is True for row in rows], np.bool_)
         return taken(table, np.flatnonzero(kept[which]))
 

@@ -1,7 +1,7 @@
 """What a user hands over, as canonical tables of keys."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +21,7 @@ from sordino.keysets.columns import (
 from sordino.keysets.objects import read_objects
 from sordino.schema import arrow_type, unknown
 
-Types = Mapping[str, str] | None
+Types: TypeAlias = Mapping[str, str] | None
 
 _TICKS: Final = ("s", "ms", "us", "ns")
 _TABLES: Final = "an Arrow table, a pandas or Polars frame, or a dict of lists"
@@ -212,7 +212,7 @@ def _read(name: str, given: Any) -> Read:
             case "pandas", "Series" | "Index" if given.dtype != object:
                 return read_arrow(name, _one_chunk(pa.Array.from_pandas(given)))
     except pa.ArrowException:
-        raise refused_type(name, "unknown to Arrow", given) from None
+        raise refused_type(name, str(given.dtype), type(given).__name__) from None
     return read_objects(name, _sequence(argument(name), given))
 
 
@@ -223,12 +223,11 @@ def _one_chunk(array: Any) -> pa.Array:
 
 def _read_numpy(name: str, given: NDArray[Any]) -> Read:
     """Return the values of a NumPy array."""
-    if given.ndim != 1 or isinstance(given, np.ma.MaskedArray):
+    if isinstance(given, np.ma.MaskedArray):
+        return read_objects(name, given.tolist())
+    if given.ndim != 1:
         raise InvalidParameter(
-            argument(name),
-            f"{given.ndim} dimensions",
-            "must be a plain array of one dimension",
-            "Flatten it, and write None where a value is missing.",
+            argument(name), given, "must be of one dimension", "Flatten it."
         )
     if given.dtype.kind in "biuf":
         return read_arrow(name, pa.array(given.astype(given.dtype.newbyteorder("="))))

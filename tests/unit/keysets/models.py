@@ -19,7 +19,7 @@ POOLS: dict[str, list[Any]] = {
     "text": [None, "", "z", "\uffff", "\U0001f600"],
     "bool": [None, False, True],
     "date": [None, date(1, 1, 1), date(1969, 12, 31), date(9999, 12, 31)],
-    "time": [None, datetime.min, datetime.max],
+    "time": [None, datetime.min, datetime.max],  # noqa: DTZ901 ours have no zone
 }
 """A few values of each type, its ends among them, so that columns agree often."""
 NAMES = ("a", "b", "c", "d", "e", "f")
@@ -47,6 +47,26 @@ class Among(AbstractExpression):
         """Look the values up."""
         given = tuple(row[name] for name in self.columns)
         return None if None in given else given in self.chosen
+
+
+@final
+@dataclass(frozen=True)
+class Number(AbstractExpression):
+    """The number 1, which is no condition."""
+
+    def names(self) -> frozenset[str]:
+        """Return nothing."""
+        return frozenset()
+
+    def column(self, schema: Schema) -> Column:
+        """Return an integer."""
+        del schema
+        return Column("i64", nullable=False)
+
+    def value(self, row: Mapping[str, Any]) -> int:
+        """Return 1."""
+        del row
+        return 1
 
 
 @final

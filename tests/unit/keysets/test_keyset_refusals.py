@@ -1,0 +1,253 @@
+"""What is no set of keys: typed, naming the argument, showing it and the remedy."""
+
+import re
+from collections.abc import Callable
+from datetime import UTC, date, datetime, time, timedelta, timezone
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from sordino.errors import InvalidParameter, InvalidQuery, SordinoError, UnknownName
+from sordino.keysets import KeySet
+from sordino.schema import Column, Schema
+from tests.unit.keysets.models import Among, Number
+
+NAN = float("nan")
+EAST = timezone(timedelta(hours=1))
+NOT_UTF8 = pa.array([b"\xff"], pa.binary()).view(pa.string())
+
+COLUMNS: dict[str, tuple[Any, str]] = {
+    "no values": ([], "must hold one key at least"),
+    "no rows": (pa.array([], pa.int64()), "must hold one key at least"),
+    "text for a list": ("AB", "must be a list"),
+    "bytes for a list": (b"AB", "must be a list"),
+    "a dict": ({"x": 1}, "must be a list"),
+    "a number": (3, "must be a list"),
+    "floats": ([1, 0.5], "holds floats.*got 0.5.*Bin them first"),
+    "numpy floats": (np.array([0.5, 1]), "holds floats.*Bin them first"),
+    "half floats": (np.array([0.5], np.float16), "holds floats"),
+    "arrow floats": (pa.array([None, NAN, 0.5]), "holds floats.*got 0.5"),
+    "integers turned floats": (pd.Series([1, None]), 'holds floats.*dtype "Int64"'),
+    "zeros of both signs": ([0.0, -0.0], "holds floats"),
+    "NaN": ([NAN], "holds NaN.*None"),
+    "NaN beside text": (["A", NAN], "holds NaN.*None"),
+    "NaN of numpy": (["A", np.float32("nan")], "holds NaN"),
+    "NaN in objects": (pd.Series(["A", NAN], dtype=object), "holds NaN"),
+    "NaN alone in arrow": (pa.array([NAN]), "holds NaN"),
+    "text and integers": ([1, "1"], r"not i64 and text, got \[1, '1'\]"),
+    "bools and integers": ([True, 1], "not bool and i64"),
+    "numpy bools and integers": ([np.True_, np.int8(1)], "not bool and i64"),
+    "dates and times": ([date(2025, 1, 1), datetime.now(UTC)], "not date and time"),
+    "too long": ([2**63], "64 bits.*got 9223372036854775808"),
+    "too long below": ([-(2**63) - 1], "64 bits"),
+    "far too long": ([10**300], r"64 bits.*301 digits"),
+    "unsigned too long": (np.array([2**63], np.uint64), "64 bits"),
+    "lone surrogate": (["a\ud800"], r"valid Unicode.*got 'a\\ud800'"),
+    "lone surrogate in numpy": (np.array(["\udfff"]), "valid Unicode"),
+    "not UTF-8": (NOT_UTF8, "valid Unicode"),
+    "only None": ([None, None], r"its type is not known.*types=\{'x': \"i64\"\}"),
+    "only null": (pa.nulls(2), "its type is not known"),
+    "only NaT": ([np.datetime64("NaT"), pd.NaT, pd.NA], "its type is not known"),
+    "decimals": ([Decimal(1)], "type Decimal"),
+    "arrow decimals": (pa.array([Decimal(1)]), "type decimal128"),
+    "fractions": ([Fraction(1, 2)], "type Fraction"),
+    "complex": ([1j], "type complex"),
+    "numpy complex": (np.array([1j]), "type complex128"),
+    "pandas complex": (pd.Series([1j]), "type complex128"),
+    "bytes": ([b"x"], "type bytes"),
+    "arrow bytes": (pa.array([b"x"]), "type binary"),
+    "lists": ([[1]], "type list"),
+    "arrow lists": (pa.array([[1]]), "type list"),
+    "structs": (pa.array([{"x": 1}]), "type struct"),
+    "times of day": ([time(1)], "type time"),
+    "durations": ([timedelta(1)], "type timedelta"),
+    "numpy durations": (np.array([1], "m8[s]"), "type timedelta64"),
+    "arrow durations": (pa.array([1], pa.duration("s")), "type duration"),
+    "periods": (pd.Series(pd.period_range("2025", periods=1)), "which are no keys"),
+    "wide integers": (pl.Series([1], dtype=pl.Int128), "type Int128"),
+    "scalars of arrow": ([pa.scalar(1)], "type Int64Scalar"),
+    "objects": ([object()], "type object"),
+    "years": ([np.datetime64("2025")], "units of Y"),
+    "years in numpy": (np.array(["2025"], "M8[Y]"), "units of Y"),
+    "picoseconds": (np.array([1], "M8[ps]"), "units of ps"),
+    "after 9999": (np.array(["10000-01-01"], "M8[D]"), r"9999, got .*10000-01-01"),
+    "after 9999 alone": ([np.datetime64("10000-01-01")], "1 to 9999"),
+    "after 9999, in time": (np.array(["10000-01-01T00"], "M8[s]"), "1 to 9999"),
+    "after 9999, in hours": (np.array(["10000-01-01T00"], "M8[h]"), "1 to 9999"),
+    "before 1": (np.array(["0000-12-31"], "M8[us]"), "1 to 9999"),
+    "before 1 in arrow": (pa.array([-719_163], pa.int32()).view(pa.date32()), "1 to"),
+    "farthest second": (pa.array([-(2**63)], pa.timestamp("s")), "1 to 9999"),
+    "before 1 in UTC": ([datetime(1, 1, 1, tzinfo=EAST)], "1 to 9999"),
+    "nanoseconds": (np.array([1_001], "M8[ns]"), "whole microseconds.*00001001'"),
+    "a nanosecond": ([np.datetime64(1, "ns")], "whole microseconds"),
+    "a nanosecond of pandas": ([pd.Timestamp(1)], "whole microseconds"),
+    "half a day": (pa.array([1], pa.int64()).view(pa.date64()), "whole days"),
+    "two dimensions": (np.zeros((2, 2), np.int64), "one dimension"),
+    "no dimension": (np.array(3), "one dimension"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", COLUMNS)
+def test_senseless_columns_are_refused_by_name(case: str) -> None:
+    """A column is refused the same way in a dict and in a table, by its name."""
+    values, message = COLUMNS[case]
+    for make in (KeySet.from_dict, KeySet.from_table):
+        with pytest.raises(InvalidParameter, match=rf"^column 'x' .*{message}"):
+            make({"y": [1], "x": values})
+
+
+A = KeySet.from_dict({"a": [1, 2]})
+HUGE = KeySet.from_dict({"h": range(10_000), "i": range(10_000)})
+ODD: Any = KeySet
+
+CALLS: dict[str, tuple[Callable[[], Any], str]] = {
+    "no columns": (lambda: ODD.from_dict({}), r"^columns .*from_dict\("),
+    "no dict": (lambda: ODD.from_dict([1]), r"^columns .*got \[1\]"),
+    "no constructor": (lambda: ODD({"a": [1]}), r"^tree .*from_dict\("),
+    "no table": (lambda: ODD.from_table(3), "^table must be an Arrow table"),
+    "table without columns": (lambda: ODD.from_table(pa.table({})), "^columns must na"),
+    "uneven table": (lambda: ODD.from_table({"a": [1], "b": [1, 2]}), "one length"),
+    "uncollected": (lambda: ODD.from_table(pl.LazyFrame({"a": [1]})), "Collect it"),
+    "two of a name": (
+        lambda: ODD.from_table(pa.table([[1], [2]], names=["a", "a"])),
+        "^columns names two columns, got 'a'",
+    ),
+    "two of a name in pandas": (
+        lambda: ODD.from_table(pd.DataFrame([[1, 2]], columns=["a", "a"])),
+        "names two columns",
+    ),
+    "names that are numbers": (
+        lambda: ODD.from_table(pd.DataFrame([[1, 2]])),
+        "^columns must be named by text, got 0",
+    ),
+    "numbers for names": (lambda: ODD.from_dict({1: [1]}), "named by text, got 1"),
+    "empty name": (lambda: ODD.from_dict({"": [1]}), "named by text, got ''"),
+    "surrogate name": (lambda: ODD.from_dict({"\ud800": [1]}), "valid Unicode"),
+    "text for names": (lambda: ODD.from_tuples([(1,)], columns="a"), "tuple of names"),
+    "no names": (lambda: ODD.from_tuples([()], columns=()), "one column at least"),
+    "names twice": (
+        lambda: ODD.from_tuples([(1, 2)], columns=("a", "a")),
+        "names two columns",
+    ),
+    "no tuples": (lambda: ODD.from_tuples([], columns=("a",)), "^keys must hold one"),
+    "short tuple": (
+        lambda: ODD.from_tuples([(1, 2), (1,)], columns=("a", "b")),
+        r"^keys must be tuples of 2.*got \(1,\)",
+    ),
+    "text for a tuple": (
+        lambda: ODD.from_tuples(["ab"], columns=("a", "b")),
+        "^keys must be tuples of 2.*got 'ab'",
+    ),
+    "a tuple for tuples": (
+        lambda: ODD.from_tuples(("a", 1), columns=("a", "b")),
+        "^keys must be tuples of 2.*got 'a'",
+    ),
+    "another type": (
+        lambda: ODD.from_dict({"a": [1]}, types={"a": "text"}),
+        "^column 'a' holds i64, but is declared as text",
+    ),
+    "floats by type": (lambda: ODD.from_dict({"a": [None]}, types={"a": "f64"}), "Bin"),
+    "no type": (lambda: ODD.from_dict({"a": [None]}, types={"a": "int"}), '"i64", "te'),
+    "no types": (lambda: ODD.from_dict({"a": [None]}, types=["a"]), "^types must be a"),
+    "times a number": (lambda: A * 3, "^other must be a KeySet, got 3"),  # type: ignore[operator]
+    "or a set": (lambda: A | {1}, "^other must be a KeySet"),  # type: ignore[operator]
+    "product with itself": (lambda: A * A, r"^other has the column 'a'.*a\.join\(b\)"),
+    "union of other columns": (
+        lambda: A | A.rename({"a": "b"}),
+        r"^other must have the columns of KeySet\(2 keys of a\)",
+    ),
+    "difference of other types": (
+        lambda: A - KeySet.from_dict({"a": ["1"]}),
+        "^other has text in the column 'a', the first set i64",
+    ),
+    "join of other types": (
+        lambda: A.join(KeySet.from_dict({"a": ["1"]})),
+        "^other has text in the column 'a'",
+    ),
+    "join of nothing": (
+        lambda: A.join(A.rename({"a": "b"})),
+        r"^other shares no column with .*a \* b",
+    ),
+    "no column": (lambda: A[[]], "^columns must name one"),
+    "a column twice": (lambda: A[["a", "a"]], "names two columns"),
+    "a row": (lambda: ODD.__getitem__(A, 0), "^columns must be names.*table"),
+    "a loop": (lambda: [*ODD.rename(A, {})], "^columns must be names"),
+    "rename onto another": (
+        lambda: KeySet.from_dict({"a": [1], "b": [2]}).rename({"a": "b"}),
+        "names two columns",
+    ),
+    "rename by text": (lambda: ODD.rename(A, "b"), "^names must be a dict"),
+    "rename to a number": (lambda: ODD.rename(A, {"a": 1}), "named by text"),
+    "filter by text": (lambda: ODD.filter(A, "a > 1"), "^condition must be an expr"),
+    "equivalent to a list": (lambda: ODD.is_equivalent(A, [1]), "^other must be a Ke"),
+    "listing too many": (HUGE.table, "^keys are more than the 10,000,000.*100,000,000"),
+    "counting too many": (lambda: (HUGE | HUGE).size, "^keys are more.*Filter"),
+    "hashing too many": (lambda: HUGE.fingerprint, "^keys are more"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CALLS)
+def test_senseless_calls_are_refused(case: str) -> None:
+    """Each names the argument, shows what was given and says what to do next."""
+    call, message = CALLS[case]
+    with pytest.raises(InvalidParameter, match=message) as caught:
+        call()
+    assert ", got " in str(caught.value)
+    assert str(caught.value).endswith((".", ")"))
+    assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: A["aa"],
+        lambda: A.rename({"aa": "b"}),
+        lambda: KeySet.from_dict({"a": [1]}, types={"aa": "i64"}),
+        lambda: A.filter(Among(("aa",), frozenset())),
+        lambda: A.checked(Schema.of([("aa", Column("i64"))])),
+    ],
+)
+def test_unknown_columns_are_told_the_known_ones(call: Callable[[], Any]) -> None:
+    """A wrong name is answered by the nearest right one."""
+    with pytest.raises(UnknownName, match=r"there is no column 'aa?'\. Did you mean"):
+        call()
+
+
+def test_conditions_must_be_true_or_false() -> None:
+    """A condition of another type is refused with its type."""
+    with pytest.raises(InvalidParameter, match="true or false, not i64"):
+        A.filter(Number())
+
+
+@pytest.mark.parametrize(
+    ("there", "remedy"),
+    [("text", "Cast the column, or write the keys as t"), ("f64", "Floats"),
+     ("list[i64]", "Explode the list"), ("bool", "Cast the column")],
+)  # fmt: skip
+def test_keys_of_another_type_than_the_table_are_refused(
+    there: str, remedy: str
+) -> None:
+    """The message names the column and both types."""
+    with pytest.raises(
+        InvalidQuery, match=rf"i64 in the column 'a', .* {re.escape(there)}\. {remedy}"
+    ):
+        A.checked(Schema.of([("b", Column("i64")), ("a", Column(there))]))  # fmt: skip
+
+
+def test_keys_of_other_columns_than_the_groups_are_refused() -> None:
+    """The keys have the columns of the groups, and come back in their order."""
+    schema = Schema.of([("b", Column("i64")), ("a", Column("i64"))])
+    both = A * A.rename({"a": "b"})
+    assert both.checked(schema) is both
+    assert both.checked(schema, ("b", "a")).columns == ("b", "a")
+    assert both.checked(schema, ("b", "a")) == both
+    with pytest.raises(InvalidParameter, match=r"^keys must have the columns a, b, "):
+        A.checked(schema, ("a", "b"))
+    with pytest.raises(SordinoError, match=r"^keys must have the columns a, g"):
+        both.checked(schema, ("a",))
