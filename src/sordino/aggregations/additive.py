@@ -24,12 +24,15 @@ class SingleForm(AbstractForm):
     least: float = -np.inf
     shares: tuple[Fraction, ...] = _WHOLE
 
-    def expected(
-        self, mechanisms: Sequence[AbstractMechanism], confidence: Fraction
-    ) -> Expected:
+    @property
+    def chooses(self) -> bool:
+        """Return False."""
+        return False
+
+    def expected(self, mechanisms: Sequence[Any], confidence: Fraction) -> Expected:
         """Return the spread of the noise."""
         noise = self.parts[0].noise(mechanisms[0])
-        return Expected(noise.sd, noise.reach(confidence), of_total=False)
+        return Expected(noise.sd, noise.reach(confidence))
 
     def finish(
         self, noisy: Sequence[Noisy], confidence: Fraction

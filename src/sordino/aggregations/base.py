@@ -4,13 +4,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, TypeAlias, final
+from typing import TYPE_CHECKING, Any, final
 
 from sordino.aggregations.intervals import Bars
 from sordino.aggregations.parts import Numbers
 from sordino.contribution import Contribution, Versions
 from sordino.errors import InvalidQuery
-from sordino.mechanisms.base import AbstractMechanism
 from sordino.schema import Schema
 from sordino.sensitivity import Sensitivity
 
@@ -74,7 +73,7 @@ class Noisy:
     """The noisy numbers of one part, and the mechanism that made them."""
 
     values: tuple[Numbers, ...]
-    mechanism: AbstractMechanism
+    mechanism: Any
 
 
 @final
@@ -91,21 +90,19 @@ class Finished:
 class Expected:
     """How far an answer will be off, as far as that is known beforehand.
 
-    With `of_total` the numbers are those of the answer times the size of its group:
-    divide by the number of rows that the group may have.
+    `unit` says in what the numbers are: "" for the answer's own unit, "/ rows" where
+    they are to be divided by the number of rows of a group, "ranks" where they count
+    rows between the answer and the exact one.
     """
 
     sd: float
     half_width: float
-    of_total: bool
+    unit: str = ""
 
     def __str__(self) -> str:
         """Return the error in words."""
-        size = " / rows of the group" if self.of_total else ""
-        return f"sd {self.sd:.4g}{size}, within ±{self.half_width:.4g}{size}"
-
-
-Deviations: TypeAlias = Sequence[float]
+        unit = f" {self.unit}" if self.unit else ""
+        return f"sd {self.sd:.4g}{unit}, within ±{self.half_width:.4g}{unit}"
 
 
 class AbstractForm(ABC):
@@ -116,10 +113,13 @@ class AbstractForm(ABC):
     shares: tuple[Fraction, ...]
     """What each part gets of what the answer may spend; they add up to 1."""
 
+    @property
     @abstractmethod
-    def expected(
-        self, mechanisms: Sequence[AbstractMechanism], confidence: Fraction
-    ) -> Expected:
+    def chooses(self) -> bool:
+        """Tell whether the parts choose among candidates instead of adding noise."""
+
+    @abstractmethod
+    def expected(self, mechanisms: Sequence[Any], confidence: Fraction) -> Expected:
         """Return how far the answer will be off."""
 
     @abstractmethod

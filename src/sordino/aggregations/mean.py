@@ -86,9 +86,12 @@ class DeviationForm(AbstractForm):
     grid: Lattice
     shares: tuple[Fraction, ...] = (_HALF, _HALF)
 
-    def expected(
-        self, mechanisms: Sequence[AbstractMechanism], confidence: Fraction
-    ) -> Expected:
+    @property
+    def chooses(self) -> bool:
+        """Return False."""
+        return False
+
+    def expected(self, mechanisms: Sequence[Any], confidence: Fraction) -> Expected:
         """Return the spread of the mean times the number of values."""
         top, bottom = _noises(self.parts, mechanisms)
         aside = (_HALF_FLOAT - _TYPICAL) * _width(self.grid)
@@ -96,7 +99,7 @@ class DeviationForm(AbstractForm):
         return Expected(
             math.hypot(top.sd, aside * bottom.sd),
             top.reach(each) + aside * bottom.reach(each),
-            of_total=True,
+            "/ rows",
         )
 
     def finish(
@@ -124,14 +127,17 @@ class PairForm(AbstractForm):
     grid: Lattice
     shares: tuple[Fraction, ...] = (Fraction(1),)
 
-    def expected(
-        self, mechanisms: Sequence[AbstractMechanism], confidence: Fraction
-    ) -> Expected:
+    @property
+    def chooses(self) -> bool:
+        """Return False."""
+        return False
+
+    def expected(self, mechanisms: Sequence[Any], confidence: Fraction) -> Expected:
         """Return the spread of the mean times the number of values."""
         noise = self.parts[0].noise(mechanisms[0])
         each = (1 + confidence) / 2
         spread = math.hypot(_TYPICAL, 1 - _TYPICAL)
-        return Expected(noise.sd * spread, noise.reach(each), of_total=True)
+        return Expected(noise.sd * spread, noise.reach(each), "/ rows")
 
     def finish(
         self, noisy: Sequence[Noisy], confidence: Fraction

@@ -88,12 +88,15 @@ class MomentsForm(AbstractForm):
     bars: BarsOf
     shares: tuple[Fraction, ...] = _THIRDS
 
-    def expected(
-        self, mechanisms: Sequence[AbstractMechanism], confidence: Fraction
-    ) -> Expected:
+    @property
+    def chooses(self) -> bool:
+        """Return False."""
+        return False
+
+    def expected(self, mechanisms: Sequence[Any], confidence: Fraction) -> Expected:
         """Return the spread of the mean square times the number of values."""
         square = self._noises(mechanisms)[2]
-        return Expected(square.sd, square.reach(confidence), of_total=True)
+        return Expected(square.sd, square.reach(confidence), "/ rows")
 
     def finish(
         self, noisy: Sequence[Noisy], confidence: Fraction

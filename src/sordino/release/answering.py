@@ -1,6 +1,6 @@
 """From exact totals to a release: noise, selection of groups, error bars, order.
 
-    totals of every group ── those that pass ── noise ── sorted by key ── columns
+totals of every group ── those that pass ── noise ── sorted by key ── columns
 """
 
 from typing import TYPE_CHECKING, Any

@@ -1,6 +1,6 @@
 """A session: private tables, a budget, and noisy answers that are charged to it.
 
-    validate and price (public facts) ── charge ── exact totals ── noise ── release
+validate and price (public facts) ── charge ── exact totals ── noise ── release
 """
 
 import os
