@@ -1,0 +1,30 @@
+"""What an engine says when it fails: one fixed sentence, and nothing else.
+
+What a database says of a failure may quote a private cell. So it is dropped, together
+with its traceback: the failure that leaves has no cause and no context.
+"""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from sordino.errors import EngineFailure, SordinoError
+
+T = TypeVar("T")
+
+
+def guarded(work: Callable[[], T]) -> T:
+    """Return what `work` returns; any failure but our own is an `EngineFailure`.
+
+    >>> guarded(lambda: 1 // 0)
+    Traceback (most recent call last):
+    sordino.errors.EngineFailure: the engine could not finish this query. What was \
+charged stays charged; free memory or disk, check that the source can be read, and retry.
+    """
+    try:
+        return work()
+    except SordinoError:
+        raise
+    except Exception:  # noqa: BLE001, S110 what it says is private
+        pass
+    # Outside of the handler: inside, the failure would carry the other as its context.
+    raise EngineFailure
