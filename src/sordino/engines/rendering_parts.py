@@ -1,0 +1,170 @@
+"""Pieces of SQL trees that entries are built from; none of them is text."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias, final
+
+from sqlglot import exp
+
+from sordino.expressions.tree import Operation
+
+Sql: TypeAlias = exp.Expression
+"""A tree that stands for one value."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Written:
+    """The arguments of an operation as SQL, with their types."""
+
+    arguments: tuple[Sql, ...]
+    types: tuple[str, ...]
+    options: Mapping[str, Any]
+
+    def __len__(self) -> int:
+        """Return the number of arguments."""
+        return len(self.arguments)
+
+    def __getitem__(self, index: int) -> Sql:
+        """Return an argument, anew each time: a tree has one parent."""
+        return enclosed(self.arguments[index].copy())
+
+    @property
+    def real(self) -> bool:
+        """Tell whether an argument is f64."""
+        return "f64" in self.types
+
+    def joint(self, index: int) -> Sql:
+        """Return a number as f64 if another argument is."""
+        if self.real and self.types[index] == "i64":
+            return cast(self[index], "DOUBLE")
+        return self[index]
+
+
+Entry: TypeAlias = Callable[[Written], Sql]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Dialect:
+    """How an engine writes the types and the operations."""
+
+    name: str
+    types: Mapping[str, str]
+    entries: Mapping[Operation, Entry]
+
+
+_OPEN: Final = (exp.Binary, exp.Unary, exp.In, exp.Between)
+
+
+def enclosed(node: Sql) -> Sql:
+    """Return a tree that can stand beside any operator."""
+    return exp.Paren(this=node) if _is_open(node) else node
+
+
+def _is_open(node: Sql) -> bool:
+    """Tell whether a neighbouring operator could tear a tree apart."""
+    return isinstance(node, _OPEN) and not isinstance(node, exp.Paren)
+
+
+def infix(kind: type[exp.Expression], left: Sql, right: Sql) -> Sql:
+    """Return an operator between two values."""
+    return kind(this=enclosed(left), expression=enclosed(right))
+
+
+def plus(left: Sql, right: Sql) -> Sql:
+    """Return left + right."""
+    return infix(exp.Add, left, right)
+
+
+def minus(left: Sql, right: Sql) -> Sql:
+    """Return left - right."""
+    return infix(exp.Sub, left, right)
+
+
+def times(left: Sql, right: Sql) -> Sql:
+    """Return left * right."""
+    return infix(exp.Mul, left, right)
+
+
+def less(left: Sql, right: Sql) -> Sql:
+    """Return left < right."""
+    return infix(exp.LT, left, right)
+
+
+def at_most(left: Sql, right: Sql) -> Sql:
+    """Return left <= right."""
+    return infix(exp.LTE, left, right)
+
+
+def equal(left: Sql, right: Sql) -> Sql:
+    """Return left = right."""
+    return infix(exp.EQ, left, right)
+
+
+def both(left: Sql, right: Sql) -> Sql:
+    """Return left AND right."""
+    return infix(exp.And, left, right)
+
+
+def negated(one: Sql) -> Sql:
+    """Return NOT one."""
+    return exp.Not(this=enclosed(one))
+
+
+def missing(one: Sql) -> Sql:
+    """Return whether a value is NULL."""
+    return exp.Is(this=enclosed(one), expression=exp.null())
+
+
+def cast(one: Sql, kind: str) -> Sql:
+    """Return a value of another SQL type; it must be sure to have one."""
+    return exp.Cast(this=one, to=_kind(kind))
+
+
+def tried(one: Sql, kind: str) -> Sql:
+    """Return a value of another SQL type, or NULL."""
+    return exp.TryCast(this=one, to=_kind(kind))
+
+
+def _kind(kind: str) -> exp.DataType:
+    """Return a SQL type."""
+    return exp.DataType.build(kind, dialect="duckdb")
+
+
+def called(name: str, *arguments: Sql) -> Sql:
+    """Return a function by its very name in the engine."""
+    return exp.Anonymous(this=name, expressions=list(arguments))
+
+
+def case(branches: Sequence[tuple[Sql, Sql]], otherwise: Sql | None = None) -> Sql:
+    """Return the value of the first branch that is true, else NULL."""
+    return exp.Case(
+        ifs=[exp.If(this=test, true=value) for test, value in branches],
+        default=otherwise,
+    )
+
+
+def whole(number: int) -> Sql:
+    """Return a small integer that belongs to the form of an operation."""
+    return exp.Literal.number(number)
+
+
+def bigint(number: int) -> Sql:
+    """Return an integer that belongs to the form of an operation, as i64."""
+    return cast(exp.Literal.number(number), "BIGINT")
+
+
+def double(number: int) -> Sql:
+    """Return an integer that belongs to the form of an operation, as f64."""
+    return cast(exp.Literal.number(number), "DOUBLE")
+
+
+def half() -> Sql:
+    """Return 1/2 as f64."""
+    return cast(exp.Literal.number("0.5"), "DOUBLE")
+
+
+def letters(text: str) -> Sql:
+    """Return a text that belongs to the form of an operation, never a literal."""
+    return exp.Literal.string(text)

@@ -1,0 +1,82 @@
+"""What follows for the facts of a result from those of its arguments."""
+
+import math
+from collections.abc import Sequence
+
+from sordino.errors import InvalidQuery
+from sordino.expressions.tree import Argument
+from sordino.schema import NUMBERS, Column
+
+
+def result(
+    kind: str,
+    arguments: Sequence[Argument],
+    *,
+    nan: bool = False,
+    lost: str | None = None,
+) -> Column:
+    """Return the facts of a result that is missing where an argument is.
+
+    `lost` is the reason why it may be missing where no argument is.
+    """
+    unsettled = reason(arguments) or lost
+    nullable = unsettled is not None or any(one.column.nullable for one in arguments)
+    return Column(kind, nullable=nullable, nan=nan, unsettled=unsettled)
+
+
+def reason(arguments: Sequence[Argument]) -> str | None:
+    """Return the first reason why a value may be missing that the data did have."""
+    reasons = (one.column.unsettled for one in arguments)
+    return next((text for text in reasons if text is not None), None)
+
+
+def any_nan(arguments: Sequence[Argument]) -> bool:
+    """Tell whether an argument may be NaN."""
+    return any(one.column.nan for one in arguments)
+
+
+def may_be_infinite(argument: Argument) -> bool:
+    """Tell whether an argument may be an infinity."""
+    known = isinstance(argument.constant, float) and math.isfinite(argument.constant)
+    return argument.type == "f64" and not known
+
+
+def may_be_zero(argument: Argument) -> bool:
+    """Tell whether an argument may be 0."""
+    return argument.constant is None or argument.constant == 0
+
+
+def required(
+    what: str, arguments: Sequence[Argument], kinds: Sequence[str], remedy: str
+) -> None:
+    """Refuse arguments of other types; a bool is not a number."""
+    if any(one.type not in kinds for one in arguments):
+        wanted = "numbers" if kinds is NUMBERS else " or ".join(kinds)
+        raise InvalidQuery(f"{what} takes {wanted}, not {listed(arguments)}", remedy)
+
+
+def alike(what: str, arguments: Sequence[Argument], remedy: str) -> str:
+    """Return the one type that all arguments have, or refuse them."""
+    if len({one.type for one in arguments}) > 1 or "[" in arguments[0].type:
+        raise InvalidQuery(
+            f"{what} takes values of one type, not {listed(arguments)}", remedy
+        )
+    return arguments[0].type
+
+
+def comparable(what: str, arguments: Sequence[Argument], remedy: str) -> str:
+    """Return the type in which arguments are compared: numbers meet in f64."""
+    if all(one.type in NUMBERS for one in arguments):
+        return joint(arguments)
+    return alike(what, arguments, remedy)
+
+
+def joint(arguments: Sequence[Argument]) -> str:
+    """Return the type in which numbers meet."""
+    return "f64" if any(one.type == "f64" for one in arguments) else "i64"
+
+
+def listed(arguments: Sequence[Argument]) -> str:
+    """Return the types for a message: i64, text and f64."""
+    kinds = list(dict.fromkeys(one.type for one in arguments))
+    return " and ".join(", ".join(kinds).rsplit(", ", 1))

@@ -1,0 +1,152 @@
+"""Python values as literals, each exactly or not at all."""
+
+import math
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+from typing import Any, Final
+
+import numpy as np
+
+from sordino import _validate
+from sordino.errors import InvalidParameter
+from sordino.expressions.base import Value
+from sordino.expressions.tree import Literal
+from sordino.schema import PLAIN
+
+LEAST: Final = -(2**63)
+MOST: Final = 2**63 - 1
+LONGEST: Final = 2**16
+"""UTF-8 bytes of a literal text."""
+
+
+def literal(value: Any, kind: str | None = None) -> Literal:
+    """Return a value as a literal; None needs a type.
+
+    >>> literal(np.int8(5)), literal("a"), literal(None, "date")
+    (5, 'a', lit(None, 'date'))
+    """
+    if kind is not None:
+        _validate.choice(PLAIN, type=kind)
+    if value is None:
+        return _missing(kind)
+    for kinds, read in _READERS:
+        if isinstance(value, kinds):
+            return _typed(*read(value), kind)
+    raise _unreadable(value)
+
+
+def _missing(kind: str | None) -> Literal:
+    """Return a missing value of a type."""
+    if kind is None:
+        raise InvalidParameter(
+            "type", None, "must be given for a missing value", 'Try lit(None, "i64").'
+        )
+    return Literal(kind, None)
+
+
+def _typed(found: str, value: Value, kind: str | None) -> Literal:
+    """Return a literal of the wanted type; an integer may be wanted as f64."""
+    if (found, kind) == ("i64", "f64"):
+        return Literal("f64", float(value))
+    if kind not in (None, found):
+        raise InvalidParameter(
+            "type", kind, f"must be {found} for this value", "Leave it out."
+        )
+    return Literal(found, value)
+
+
+def _unreadable(value: Any) -> InvalidParameter:
+    """Return the refusal of a value that is none of ours."""
+    return InvalidParameter(
+        "value",
+        value,
+        "must be a bool, int, float, str, date or datetime",
+        "Convert it first: float(...) for a Decimal or a Fraction.",
+    )
+
+
+def _truth(value: Any) -> tuple[str, Value]:
+    """Read a bool."""
+    return "bool", bool(value)
+
+
+def _whole(value: Any) -> tuple[str, Value]:
+    """Read an integer that fits."""
+    number = int(value)
+    if not LEAST <= number <= MOST:
+        raise InvalidParameter(
+            "value", value, "must fit into 64 bits", f"Try float({number % 10})."
+        )
+    return "i64", number
+
+
+def _real(value: Any) -> tuple[str, Value]:
+    """Read a float that is a double."""
+    number = float(value)
+    if number != value and not math.isnan(number):
+        raise InvalidParameter("value", value, "must be a double", "Try float(...).")
+    return "f64", number + 0.0
+
+
+def _text(value: Any) -> tuple[str, Value]:
+    """Read a text that can be written in UTF-8 and is not too long."""
+    text = str.__str__(value)
+    if any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise InvalidParameter(
+            "value", value, "must have no lone surrogates", "Decode the text anew."
+        )
+    if len(text.encode()) > LONGEST:
+        raise InvalidParameter(
+            "value", value, f"must have at most {LONGEST} bytes", "Shorten it."
+        )
+    return "text", text
+
+
+def _moment(value: Any) -> tuple[str, Value]:
+    """Read a datetime: in UTC, to the microsecond."""
+    given = value
+    if value.tzinfo is not None:
+        try:
+            value = value.astimezone(UTC).replace(tzinfo=None)
+        except OverflowError:
+            raise InvalidParameter(
+                "value", given, "must be in the years 1 to 9999 of UTC", "Change it."
+            ) from None
+    clock = (value.hour, value.minute, value.second, value.microsecond)
+    read = datetime(value.year, value.month, value.day, *clock)  # noqa: DTZ001 is UTC
+    if read != value:
+        raise InvalidParameter(
+            "value", given, "must have whole microseconds", "Round it."
+        )
+    return "time", read
+
+
+def _day(value: Any) -> tuple[str, Value]:
+    """Read a date."""
+    return "date", date(value.year, value.month, value.day)
+
+
+def _numpy_time(value: Any) -> tuple[str, Value]:
+    """Read what NumPy has for dates and times; its days, months and years are dates."""
+    own = value.item()
+    if isinstance(own, date) and not isinstance(own, datetime):
+        return "date", own
+    read = value.astype("datetime64[us]")
+    moment = read.item()
+    if read != value or not isinstance(moment, datetime):
+        raise InvalidParameter(
+            "value", value, "must be a time to the microsecond", "Round it."
+        )
+    return "time", moment
+
+
+_READERS: Final[tuple[tuple[Any, Callable[[Any], tuple[str, Value]]], ...]] = (
+    ((bool, np.bool_), _truth),
+    ((int, np.integer), _whole),
+    ((float, np.floating), _real),
+    (str, _text),
+    (datetime, _moment),
+    (date, _day),
+    (np.datetime64, _numpy_time),
+)
+"""In this order: a bool is an int, and a datetime is a date."""

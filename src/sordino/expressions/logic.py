@@ -1,0 +1,87 @@
+"""Truth with a third value, as in SQL: missing is unknown.
+
+`False & missing` is False and `True | missing` is True: the unknown does not matter
+there. Everything else that is unknown stays unknown.
+"""
+
+from typing import Any, Final
+
+from sordino.expressions import facts
+from sordino.expressions.base import Value
+from sordino.expressions.fluent import Fluent
+from sordino.expressions.tree import Argument, Operation
+from sordino.schema import Column
+
+_REMEDY: Final = "Compare first: (col('x') > 0) & (col('y') > 0)."
+
+
+def _facts(symbol: str, *arguments: Argument) -> Column:
+    """Return the facts of a connection of truths."""
+    facts.required(symbol, arguments, ("bool",), _REMEDY)
+    return facts.result("bool", arguments)
+
+
+def _and_facts(one: Argument, other: Argument) -> Column:
+    """Return the facts of a conjunction."""
+    return _facts("&", one, other)
+
+
+def _or_facts(one: Argument, other: Argument) -> Column:
+    """Return the facts of a disjunction."""
+    return _facts("|", one, other)
+
+
+def _not_facts(one: Argument) -> Column:
+    """Return the facts of a negation."""
+    return _facts("~", one)
+
+
+def _and(one: Value, other: Value) -> Value:
+    """Return False if one is False, else None if one is missing."""
+    if one is False or other is False:
+        return False
+    return None if one is None or other is None else True
+
+
+def _or(one: Value, other: Value) -> Value:
+    """Return True if one is True, else None if one is missing."""
+    if one is True or other is True:
+        return True
+    return None if one is None or other is None else False
+
+
+def _not(one: Value) -> Value:
+    """Return the other truth."""
+    return not one
+
+
+AND: Final = Operation("both", _and_facts, _and, strict=False, symbol="&")
+OR: Final = Operation("either", _or_facts, _or, strict=False, symbol="|")
+NOT: Final = Operation("negated", _not_facts, _not, symbol="~")
+
+OPERATIONS: Final = (AND, OR, NOT)
+
+
+def both(self: Fluent, other: Any) -> Fluent:
+    """Return whether both are true."""
+    return self.call(AND, self, other)
+
+
+def both_of(self: Fluent, other: Any) -> Fluent:
+    """Return whether both are true, this one last."""
+    return self.call(AND, other, self)
+
+
+def either(self: Fluent, other: Any) -> Fluent:
+    """Return whether one is true."""
+    return self.call(OR, self, other)
+
+
+def either_of(self: Fluent, other: Any) -> Fluent:
+    """Return whether one is true, this one last."""
+    return self.call(OR, other, self)
+
+
+def negated(self: Fluent) -> Fluent:
+    """Return whether it is false."""
+    return self.call(NOT, self)

@@ -1,0 +1,225 @@
+"""The tree that an expression is: columns and literals at its leaves, calls above.
+
+An `Operation` is a definition: what follows for the facts of the result, and what the
+values mean in Python. Engines have a table with an entry for each; nothing else here
+knows which operations there are.
+"""
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, final
+
+from sordino.errors import InvalidQuery, shown
+from sordino.expressions.base import AbstractExpression, Value
+from sordino.schema import Column, Schema
+
+DEEPEST: Final = 100
+LARGEST: Final = 100_000
+
+Options = Mapping[str, Any]
+
+
+@final
+@dataclass(frozen=True)
+class Argument:
+    """What is publicly known of an argument: its facts, and its value if literal."""
+
+    column: Column
+    constant: Value = None
+
+    @property
+    def type(self) -> str:
+        """Return the type."""
+        return self.column.type
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Operation:
+    """A row-wise operation: one meaning, kept by every engine.
+
+    Proof obligation: for any values of the types that `facts` accepts, `meaning` gives
+    a value of the resulting type or None and never raises. It gives None for arguments
+    that are not missing only where the facts of the result are unsettled, or where the
+    documentation says that this is what was asked for.
+    """
+
+    name: str
+    facts: Callable[..., Column]
+    """(*arguments: Argument, **options) -> facts of the result, or a refusal"""
+    meaning: Callable[..., Value]
+    """(*values, **options) -> value"""
+    strict: bool = True
+    """Whether a missing argument makes the result missing."""
+    copies: int | None = 1
+    """How often an engine may write out an argument; None: once for each argument."""
+    symbol: str = ""
+    """How the operation is written between its arguments, if it is."""
+
+
+class AbstractTree(AbstractExpression):
+    """A part of an expression; compared by identity, or by `same`."""
+
+    constant: Value
+    """The value of a literal, None otherwise."""
+    depth: int
+    """How many calls stand above each other."""
+    weight: int
+    """How large the expression may become when an engine writes it out."""
+
+    @abstractmethod
+    def same(self, other: AbstractExpression) -> bool:
+        """Tell whether two trees have the same form, names and literals."""
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Col(AbstractTree):
+    """The value of a column; the name is only ever looked up."""
+
+    name: str
+    constant: Value = field(default=None, init=False)
+    depth: int = field(default=0, init=False)
+    weight: int = field(default=1, init=False)
+
+    def names(self) -> frozenset[str]:
+        """Return the name."""
+        return frozenset((self.name,))
+
+    def column(self, schema: Schema) -> Column:
+        """Return the facts of the column, of the same version."""
+        return schema[self.name]
+
+    def value(self, row: Mapping[str, Value]) -> Value:
+        """Return what the row has."""
+        return row[self.name]
+
+    def same(self, other: AbstractExpression) -> bool:
+        """Tell whether the other is the same column."""
+        return isinstance(other, Col) and other.name == self.name
+
+    def __str__(self) -> str:
+        return f"col({self.name!r})"
+
+    __repr__ = __str__
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Literal(AbstractTree):
+    """A public value, the same for every row; or a missing value of a type."""
+
+    type: str
+    constant: Value
+    depth: int = field(default=0, init=False)
+    weight: int = field(default=1, init=False)
+
+    def names(self) -> frozenset[str]:
+        """Return nothing."""
+        return frozenset()
+
+    def column(self, schema: Schema) -> Column:  # noqa: ARG002 the same for any
+        """Return what is known of the value."""
+        return Column(
+            self.type,
+            nullable=self.constant is None,
+            nan=self.constant != self.constant,  # only NaN
+        )
+
+    def value(self, row: Mapping[str, Value]) -> Value:  # noqa: ARG002 the same for any
+        """Return the value."""
+        return self.constant
+
+    def same(self, other: AbstractExpression) -> bool:
+        """Tell whether the other is the same value of the same type."""
+        return (
+            isinstance(other, Literal)
+            and other.type == self.type
+            and repr(other.constant) == repr(self.constant)
+        )
+
+    def __str__(self) -> str:
+        if self.constant is None:
+            return f"lit(None, {self.type!r})"
+        return shown(self.constant)
+
+    __repr__ = __str__
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Call(AbstractTree):
+    """An operation on the values of some expressions."""
+
+    operation: Operation
+    arguments: tuple[AbstractTree, ...]
+    options: Options
+    constant: Value = field(default=None, init=False)
+    depth: int = field(init=False)
+    weight: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Refuse a tree that is too large for an engine."""
+        depth = 1 + max(one.depth for one in self.arguments)
+        copies = self.operation.copies or len(self.arguments)
+        weight = 1 + copies * sum(one.weight for one in self.arguments)
+        if depth > DEEPEST or weight > LARGEST:
+            raise InvalidQuery(
+                "this expression is too large to be computed at once",
+                "Name a part of it with with_columns, and go on from that column.",
+            )
+        object.__setattr__(self, "depth", depth)
+        object.__setattr__(self, "weight", weight)
+
+    def names(self) -> frozenset[str]:
+        """Return the columns of the arguments."""
+        return frozenset().union(*(one.names() for one in self.arguments))
+
+    def column(self, schema: Schema) -> Column:
+        """Return the facts that follow from those of the arguments."""
+        known = (Argument(one.column(schema), one.constant) for one in self.arguments)
+        return self.operation.facts(*known, **self.options)
+
+    def value(self, row: Mapping[str, Value]) -> Value:
+        """Return the meaning of the operation for the values of the arguments."""
+        values = [one.value(row) for one in self.arguments]
+        if self.operation.strict and any(value is None for value in values):
+            return None
+        return self.operation.meaning(*values, **self.options)
+
+    def same(self, other: AbstractExpression) -> bool:
+        """Tell whether the other does the same to the same."""
+        return (
+            isinstance(other, Call)
+            and other.operation is self.operation
+            and other.options == self.options
+            and len(other.arguments) == len(self.arguments)
+            and all(map(_same, self.arguments, other.arguments))
+        )
+
+    def __str__(self) -> str:
+        symbol = self.operation.symbol
+        texts = [_enclosed(one) for one in self.arguments]
+        if symbol:
+            return f" {symbol} ".join(texts) if len(texts) > 1 else symbol + texts[0]
+        further = [*(str(one) for one in self.arguments[1:]), *_named(self.options)]
+        return f"{texts[0]}.{self.operation.name}({', '.join(further)})"
+
+    __repr__ = __str__
+
+
+def _same(one: AbstractTree, other: AbstractTree) -> bool:
+    """Tell whether two arguments are the same."""
+    return one.same(other)
+
+
+def _enclosed(tree: AbstractTree) -> str:
+    """Return the text of an argument, in parentheses where Python needs them."""
+    infix = isinstance(tree, Call) and tree.operation.symbol
+    return f"({tree})" if infix else str(tree)
+
+
+def _named(options: Options) -> list[str]:
+    """Return options as they are written in a call."""
+    return [f"{name}={value!r}" for name, value in options.items()]
