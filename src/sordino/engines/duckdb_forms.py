@@ -6,17 +6,15 @@ from typing import Final, final
 import pyarrow as pa
 from sqlglot import exp
 
-from sordino.engines.dialect import AbstractDialect
+from sordino.engines.forms import AbstractForms
 from sordino.engines.kinds import is_list, kind_of, stored
+from sordino.engines.statements import SALT
 from sordino.engines.values import LONGEST
 from sordino.query.question import MOST
 
-SALT: Final = "salt"
-"""The name of the placeholder for the secret key of the digest."""
-
 
 @final
-class DuckDBForms(AbstractDialect):
+class DuckDBForms(AbstractForms):
     """The forms of DuckDB 2."""
 
     name = "duckdb"
@@ -37,14 +35,14 @@ class DuckDBForms(AbstractDialect):
         missing = [one.is_(exp.null()) for one in values]
         salt = exp.Placeholder(this=SALT)
         inner = [one.copy() for one in (*values, *missing, salt)]
-        return exp.func("hash", exp.func("hash", *inner))
+        return called("hash", called("hash", *inner))
 
     def unnested(self, entries: exp.Expression, limit: int | None) -> exp.Expression:
         """Return the unnested list, or the first part of it."""
         if limit is not None:
             first, last = exp.Literal.number(1), exp.Literal.number(limit)
-            entries = exp.func("list_slice", entries.copy(), first, last)
-        return exp.func("unnest", entries.copy(), dialect="")
+            entries = called("list_slice", entries.copy(), first, last)
+        return called("unnest", entries.copy())
 
     def summed(self, value: exp.Expression) -> exp.Expression:
         """Return the sum in 128 bits: fewer than 2**64 rows cannot overflow it."""
@@ -61,9 +59,14 @@ class DuckDBForms(AbstractDialect):
             counted = values[0].copy()
         else:
             there = [exp.not_(one.copy().is_(exp.null())) for one in values]
-            row = exp.func("row", *(one.copy() for one in values))
+            row = called("row", *(one.copy() for one in values))
             counted = exp.Case().when(exp.and_(*there), row)
         return exp.Count(this=exp.Distinct(expressions=[counted]))
+
+
+def called(name: str, *arguments: exp.Expression) -> exp.Expression:
+    """Return a call of a function by the very name that the database has for it."""
+    return exp.Anonymous(this=name, expressions=list(arguments))
 
 
 def _whole(number: int) -> exp.Expression:
@@ -72,8 +75,8 @@ def _whole(number: int) -> exp.Expression:
 
 def _held(total: exp.Expression) -> exp.Expression:
     """Return a total held within +-MOST, as a 64-bit integer."""
-    low = exp.func("greatest", total, _whole(-MOST))
-    return exp.cast(exp.func("least", low, _whole(MOST)), "BIGINT")
+    low = called("greatest", total, _whole(-MOST))
+    return exp.cast(called("least", low, _whole(MOST)), "BIGINT")
 
 
 def _each(
@@ -84,12 +87,14 @@ def _each(
     """Return a list with the rule applied to its entries."""
     entry = exp.to_identifier("e")
     made = exp.Lambda(this=rule(exp.column("e"), arrow), expressions=[entry])
-    return exp.func("LIST_TRANSFORM", entries, made)
+    return called("list_transform", entries, made)
 
 
 def _integer(value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
-    return value if pa.types.is_int64(arrow) else exp.TryCast(
-        this=value, to=exp.DataType.build("BIGINT")
+    return (
+        value
+        if pa.types.is_int64(arrow)
+        else exp.TryCast(this=value, to=exp.DataType.build("BIGINT"))
     )
 
 
@@ -110,7 +115,7 @@ def _double(value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
 def _text(value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
     if not pa.types.is_string(arrow):
         value = exp.cast(value, "VARCHAR")
-    fits = exp.Anonymous(this="strlen", expressions=[value.copy()])
+    fits = called("strlen", value.copy())
     return exp.Case().when(fits <= _whole(LONGEST), value)
 
 

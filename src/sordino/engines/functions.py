@@ -10,11 +10,13 @@
 """
 
 import itertools
-from collections.abc import Iterator, Mapping
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final, TypeAlias
+
+import pyarrow as pa
 
 from sordino.engines.values import coerced
-from sordino.query.nodes import FlatMap, MapRows
+from sordino.query.nodes import AbstractNode, FlatMap, MapRows
 
 Row: TypeAlias = dict[str, Any]
 
@@ -62,3 +64,38 @@ def _found(made: Mapping[str, Any], name: str) -> Any:
         return made.get(name)
     except Exception:  # noqa: BLE001 a mapping of the user's own may fail
         return None
+
+
+def made_rows(
+    node: MapRows | FlatMap, batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """Yield the rows that a node makes of batches, its columns called c0, c1, ..."""
+    names = node.child.schema.names
+    work = _RUNS[type(node)]
+    for batch in batches:
+        lists = [batch.column(place).to_pylist() for place in range(len(names))]
+        across = zip(*lists, strict=True) if lists else [()] * batch.num_rows
+        rows = (dict(zip(names, values, strict=True)) for values in across)
+        yield _batch(node, [one for row in rows for one in work(node, row)])
+
+
+def made_schema(node: MapRows | FlatMap) -> pa.Schema:
+    """Return the form of the rows that a node makes; rows of no columns have one."""
+    columns = [column.arrow for _, column in node.schema.columns] or [pa.bool_()]
+    return pa.schema([(f"c{place}", one) for place, one in enumerate(columns)])
+
+
+def _batch(node: MapRows | FlatMap, rows: list[Row]) -> pa.RecordBatch:
+    names = node.schema.names or ("",)
+    form = made_schema(node)
+    arrays = [
+        pa.array([row.get(name) for row in rows], field.type)
+        for name, field in zip(names, form, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=form)
+
+
+_RUNS: Final[dict[type[AbstractNode], Callable[[Any, Row], Iterable[Row]]]] = {
+    MapRows: lambda node, row: (mapped(node, row),),
+    FlatMap: flat_mapped,
+}

@@ -14,9 +14,9 @@ import pyarrow as pa
 from sordino.engines.base import AbstractEngine
 from sordino.engines.failures import guarded
 from sordino.engines.functions import flat_mapped, mapped
+from sordino.engines.kinds import kind_of
 from sordino.engines.pruning import pruned_rows
 from sordino.engines.readers import opened
-from sordino.engines.kinds import kind_of
 from sordino.engines.sources import Opened, Stored
 from sordino.engines.values import canonical, values_of
 from sordino.expressions.language import col
@@ -48,7 +48,9 @@ def keyed_order(salt: int) -> Order:
 
     def order(rows: list[tuple[Any, ...]], kinds: tuple[str, ...]) -> list[bytes]:
         del kinds
-        told = (repr(canonical(row)).encode("utf-8", "backslashreplace") for row in rows)
+        told = (
+            repr(canonical(row)).encode("utf-8", "backslashreplace") for row in rows
+        )
         return [hashlib.blake2b(one, key=key).digest() for one in told]
 
     return order
@@ -97,7 +99,10 @@ class MemoryEngine(AbstractEngine):
         columns = [known.stored[name] for name in node.schema]
         held = known.source.read([one.place for one in columns])
         lists = [
-            [_retyped(value, one) for value in values_of(held.column(n).combine_chunks())]
+            [
+                _retyped(value, one)
+                for value in values_of(held.column(n).combine_chunks())
+            ]
             for n, one in enumerate(columns)
         ]
         names = node.schema.names
@@ -109,7 +114,7 @@ class MemoryEngine(AbstractEngine):
     def firsts(
         self, rows: list[Row], per: Sequence[str], rest: Sequence[str], schema: Schema
     ) -> list[tuple[Any, ...]]:
-        """Return by what each row comes before others: a keyed hash, then its values."""
+        """Return what rows are put in order by: a keyed hash, then their values."""
         tuples = [tuple(row[name] for name in (*per, *rest)) for row in rows]
         kinds = tuple(schema[name].type for name in (*per, *rest))
         digests = self._order(tuples, kinds)
@@ -129,7 +134,9 @@ class MemoryEngine(AbstractEngine):
             held = [values_of(one.combine_chunks()) for one in question.keys.columns]
             wanted = list(zip(*held, strict=True))
         elif question.by:
-            wanted = [tuple(rows[0][n] for n in question.by) for rows in groups.values()]
+            wanted = [
+                tuple(rows[0][n] for n in question.by) for rows in groups.values()
+            ]
         else:
             wanted = [()]
         found = [groups.get(canonical(values), []) for values in wanted]

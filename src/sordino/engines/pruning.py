@@ -86,9 +86,7 @@ def _join(node: Join, needed: Names) -> AbstractNode:
         for side in node.inputs
     )
     left, right = sides
-    return replace(
-        node, left=left, right=right, schema=narrowed(node.schema, needed)
-    )
+    return replace(node, left=left, right=right, schema=narrowed(node.schema, needed))
 
 
 def _explode(node: Explode, needed: Names) -> AbstractNode:

@@ -16,7 +16,9 @@ _READERS: Final[dict[str, Callable[..., AbstractSource]]] = {
 
 def opened(source: Any, declared: Mapping[str, Column]) -> Opened:
     """Return what can be used of a table that a user hands over."""
-    kinds = (f"{one.__module__.split('.')[0]}.{one.__name__}" for one in type(source).__mro__)
+    kinds = (
+        f"{one.__module__.split('.')[0]}.{one.__name__}" for one in type(source).__mro__
+    )
     reader = next((_READERS[kind] for kind in kinds if kind in _READERS), None)
     if reader is None:
         raise InvalidParameter(

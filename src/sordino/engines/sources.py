@@ -16,7 +16,8 @@ from sordino.engines.kinds import kind_of
 from sordino.errors import InvalidParameter
 from sordino.schema import Column, Schema, unknown
 
-TEXTUAL: Final = "undeclared text"
+NOTHING: Final = "nothing"
+"""A column that stands for none: rows of no columns would not be counted."""
 
 
 class AbstractSource(ABC):

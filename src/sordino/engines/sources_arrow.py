@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 from sqlglot import exp
 
-from sordino.engines.sources import AbstractSource, internal
+from sordino.engines.sources import NOTHING, AbstractSource, internal
 from sordino.engines.values import coerced
 from sordino.schema import Column, arrow_type
 
@@ -31,6 +31,9 @@ class TableSource(AbstractSource):
 
     def read(self, places: Sequence[int]) -> pa.Table:
         """Return the columns."""
+        if not places:
+            nothing = pa.nulls(self._table.num_rows, pa.bool_())
+            return pa.table({NOTHING: nothing})
         return self._table.select(list(places)).rename_columns(internal(places))
 
 
@@ -51,7 +54,8 @@ class DatasetSource(AbstractSource):
         """Return a scanner of the columns, which can be read again and again."""
         names = internal(places)
         fields = [ds.field(self.fields[place][0]) for place in places]
-        return self._dataset.scanner(columns=dict(zip(names, fields, strict=True)))
+        columns = dict(zip(names, fields, strict=True)) or {NOTHING: ds.scalar(None)}
+        return self._dataset.scanner(columns=columns)
 
     def read(self, places: Sequence[int]) -> pa.Table:
         """Return the columns."""

@@ -11,9 +11,10 @@ from typing import Any, Final, final
 
 from sqlglot import exp
 
-from sordino.engines.dialect import AbstractDialect
+from sordino.engines.forms import AbstractForms
+from sordino.engines.rendering import Parameters, rendered, typed
+from sordino.engines.stages import Made
 from sordino.expressions.base import AbstractExpression
-from sordino.engines.rendering import Parameters, rendered
 from sordino.query.nodes import (
     AbstractNode,
     Explode,
@@ -25,27 +26,11 @@ from sordino.query.nodes import (
     Project,
     Source,
 )
+from sordino.schema import Schema
 
+NONE: Final = Schema(())
 Columns = Mapping[str, exp.Expression]
 Pairs = Iterable[tuple[str, exp.Expression]]
-
-
-@final
-@dataclass(frozen=True)
-class Made(AbstractNode):
-    """Rows that an earlier step has made, known to the engine by a number."""
-
-    number: int
-    schema: Any
-
-    @property
-    def inputs(self) -> tuple[AbstractNode, ...]:
-        """Return nothing."""
-        return ()
-
-    def describe(self) -> str:
-        """Name the step."""
-        return f"rows made by step {self.number}"
 
 
 @final
@@ -72,12 +57,12 @@ class Writer:
 
     def __init__(
         self,
-        dialect: AbstractDialect,
+        forms: AbstractForms,
         leaf: Callable[[Source | Made], Leaf],
         parameters: Parameters,
     ) -> None:
         """Start with no subquery."""
-        self.dialect = dialect
+        self.forms = forms
         self.leaf = leaf
         self.parameters = parameters
         self._parts: list[tuple[str, exp.Select]] = []
@@ -90,15 +75,19 @@ class Writer:
         """Return an expression of the columns of a row."""
         return rendered(made, columns, self.parameters)
 
-    def part(self, select: exp.Select, made: Pairs) -> Rows:
-        """Add one subquery that selects these columns."""
+    def part(self, select: exp.Select, made: Pairs, schema: Schema = NONE) -> Rows:
+        """Add one subquery that selects these columns, typed as in a schema."""
         name = f"r{len(self._parts)}"
         # A subquery without columns is none: one that is never read stands in.
         listed = list(made) or [("", exp.Literal.number(1))]
         columns: dict[str, exp.Expression] = {}
         for place, (known_as, value) in enumerate(listed):
             select = select.select(exp.alias_(value.copy(), f"c{place}"), copy=False)
-            columns[known_as] = exp.column(f"c{place}", table=name)
+            column = exp.column(f"c{place}", table=name)
+            there = known_as in schema
+            columns[known_as] = (
+                typed(column, schema[known_as].type) if there else column
+            )
         self._parts.append((name, select))
         return Rows(name, columns)
 
@@ -121,28 +110,30 @@ def _taken(rows: Rows, names: Iterable[str]) -> list[tuple[str, exp.Expression]]
 def _stored(work: Writer, node: Source | Made) -> Rows:
     leaf = work.leaf(node)
     select = exp.Select().from_(leaf.item)
-    return work.part(select, [(name, leaf.columns[name]) for name in node.schema])
+    return work.part(
+        select, [(name, leaf.columns[name]) for name in node.schema], node.schema
+    )
 
 
 def _project(work: Writer, node: Project) -> Rows:
     below = work.rows(node.child)
     made = [(name, work.rendered(one, below.columns)) for name, one in node.columns]
-    return work.part(over(below), made)
+    return work.part(over(below), made, node.schema)
 
 
 def _filter(work: Writer, node: Filter) -> Rows:
     below = work.rows(node.child)
     condition = work.rendered(node.condition, below.columns)
-    return work.part(over(below).where(condition), _taken(below, node.schema))
+    return work.part(
+        over(below).where(condition), _taken(below, node.schema), node.schema
+    )
 
 
 def _keep_rows(work: Writer, node: KeepRows) -> Rows:
     below = work.rows(node.child)
     per = [below.columns[name] for name in node.per]
-    rest = [
-        below.columns[name] for name in node.child.schema if name not in node.per
-    ]
-    order = ordered([work.dialect.digest([*per, *rest]), *rest])
+    rest = [below.columns[name] for name in node.child.schema if name not in node.per]
+    order = ordered([work.forms.digest([*per, *rest]), *rest])
     place = exp.Window(this=exp.RowNumber(), partition_by=per, order=order)
     return _placed(work, node, below, place)
 
@@ -151,7 +142,7 @@ def _keep_groups(work: Writer, node: KeepGroups) -> Rows:
     below = work.rows(node.child)
     per = [below.columns[name] for name in node.per]
     groups = [below.columns[name] for name in node.groups if name not in node.per]
-    order = ordered([work.dialect.digest([*per, *groups]), *groups])
+    order = ordered([work.forms.digest([*per, *groups]), *groups])
     place = exp.Window(this=exp.DenseRank(), partition_by=per, order=order)
     return _placed(work, node, below, place)
 
@@ -162,7 +153,9 @@ def _placed(
     """Keep the rows whose place is within the limit of a node."""
     numbered = work.part(over(below), [*_taken(below, node.schema), ("", place)])
     kept = numbered.columns[""] <= exp.Literal.number(node.limit)
-    return work.part(over(numbered).where(kept), _taken(numbered, node.schema))
+    return work.part(
+        over(numbered).where(kept), _taken(numbered, node.schema), node.schema
+    )
 
 
 def ordered(values: Sequence[exp.Expression]) -> exp.Order:
@@ -182,27 +175,27 @@ def _keep_unique(work: Writer, node: KeepUnique) -> Rows:
         (name, value if name in node.per else exp.First(this=value))
         for name, value in _taken(below, node.schema)
     ]
-    return work.part(select, made)
+    return work.part(select, made, node.schema)
 
 
 def _join(work: Writer, node: Join) -> Rows:
     left, right = work.rows(node.left), work.rows(node.right)
-    agree = exp.and_(
-        *(left.columns[name].eq(right.columns[name]) for name in node.on)
-    )
+    agree = exp.and_(*(left.columns[name].eq(right.columns[name]) for name in node.on))
     kind = "left" if node.outer else "inner"
     select = over(left).join(right.name, on=agree, join_type=kind)
     columns = {**right.columns, **left.columns}
-    return work.part(select, [(name, columns[name]) for name in node.schema])
+    return work.part(
+        select, [(name, columns[name]) for name in node.schema], node.schema
+    )
 
 
 def _explode(work: Writer, node: Explode) -> Rows:
     below = work.rows(node.child)
-    entry = work.dialect.unnested(below.columns[node.column], node.limit)
+    entry = work.forms.unnested(below.columns[node.column], node.limit)
     made = [(name, below.columns[name]) for name in node.child.schema]
     made = [(name, entry if name == node.column else one) for name, one in made]
     exploded = work.part(over(below), made)
-    return work.part(over(exploded), _taken(exploded, node.schema))
+    return work.part(over(exploded), _taken(exploded, node.schema), node.schema)
 
 
 _WRITERS: Final[dict[type[AbstractNode], Callable[[Writer, Any], Rows]]] = {

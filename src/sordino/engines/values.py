@@ -32,13 +32,9 @@ def coerced(value: Any, kind: str) -> Any:
     (3.0, None, [True, None])
     """
     try:
-        return _COERCIONS.get(kind, _LISTS.get(kind, _nothing))(value)
+        return _COERCIONS[kind](value)
     except Exception:  # noqa: BLE001 a value's own methods may fail as they like
         return None
-
-
-def _nothing(value: Any) -> None:
-    del value
 
 
 def _integer(value: Any) -> int | None:
@@ -78,7 +74,7 @@ def _time(value: Any) -> dt.datetime | None:
     return made
 
 
-_COERCIONS: Final[dict[str, Callable[[Any], Any]]] = {
+_PLAIN: Final[dict[str, Callable[[Any], Any]]] = {
     "i64": _integer,
     "f64": _double,
     "text": _text,
@@ -99,18 +95,27 @@ def _each(kind: str) -> Callable[[Any], list[Any] | None]:
     return coerce
 
 
-_LISTS: Final = {f"list[{kind}]": _each(kind) for kind in _COERCIONS}
+_COERCIONS: Final[dict[str, Callable[[Any], Any]]] = {
+    **_PLAIN,
+    **{f"list[{kind}]": _each(kind) for kind in _PLAIN},
+}
 
 
 def values_of(array: pa.Array) -> list[Any]:
     """Return the values of an Arrow array as our types."""
     arrow = array.type
     if is_uuid(arrow):
-        return [_uuid(one) for one in array.storage.to_pylist()]
+        return _mapped(array.storage, lambda held: str(uuid.UUID(bytes=held)))
     if isinstance(arrow, pa.BaseExtensionType):
         return values_of(array.storage)
     if pa.types.is_dictionary(arrow):
         return values_of(array.dictionary_decode())
+    return _plain(array)
+
+
+def _plain(array: pa.Array) -> list[Any]:
+    """Return the values of an array of no extension."""
+    arrow = array.type
     if is_list(arrow):
         return [None if not one.is_valid else values_of(one.values) for one in array]
     if pa.types.is_timestamp(arrow):
@@ -124,10 +129,6 @@ def values_of(array: pa.Array) -> list[Any]:
 def _mapped(array: pa.Array, reading: Callable[[Any], Any]) -> list[Any]:
     """Return the readings of the values that are not missing."""
     return [None if one is None else reading(one) for one in array.to_pylist()]
-
-
-def _uuid(stored: bytes | None) -> str | None:
-    return None if stored is None else str(uuid.UUID(bytes=stored))
 
 
 def _moment(ticks: int, scale: int) -> dt.datetime | None:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 
-class AbstractDialect(ABC):
+class AbstractForms(ABC):
     """How one database says what must be said exactly.
 
     Proof obligation: each form has the meaning that its docstring gives, on this
