@@ -1,0 +1,212 @@
+"""DuckDB: the embedded engine.
+
+Each engine has a database of its own in memory, whose settings are locked and which
+opens no file but the sources'. Rows of a DuckDB connection of the user are read through
+a cursor of that connection, as Arrow batches: nothing is set or made there.
+"""
+
+import os
+import shutil
+import tempfile
+import threading
+import weakref
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeVar, final
+
+import duckdb
+import pyarrow as pa
+from sqlglot import exp
+
+from sordino.engines.answers import answered, numbered
+from sordino.engines.asking import KEYS
+from sordino.engines.base import AbstractEngine
+from sordino.engines.duckdb_forms import DuckDBForms
+from sordino.engines.failures import guarded
+from sordino.engines.functions import made_rows, made_schema
+from sordino.engines.pruning import pruned_rows
+from sordino.engines.readers import opened
+from sordino.engines.sources import Opened
+from sordino.engines.stages import staged
+from sordino.engines.statements import (
+    Statement,
+    multiplicity_statement,
+    question_statement,
+    rows_statement,
+    told,
+)
+from sordino.errors import EngineFailure
+from sordino.query.nodes import Source
+from sordino.query.question import Question
+from sordino.sampling.bits import Bits
+from sordino.schema import Column, Schema, unknown
+
+T = TypeVar("T")
+_SETTINGS: Final = {
+    "preserve_insertion_order": "false",
+    "disabled_optimizers": "top_n_window_elimination",
+    "python_enable_replacements": "false",
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+}
+_LAST: Final = (
+    ("TimeZone", exp.Literal.string("UTC")),
+    ("enable_progress_bar", exp.true()),
+    ("enable_progress_bar_print", exp.false()),
+    ("enable_external_access", exp.false()),
+    ("lock_configuration", exp.true()),
+)
+"""Settings that are made once the database is there, in this order."""
+_BATCH: Final = 10_000
+_INTERRUPTED: Final = "Query interrupted"
+
+
+@final
+class DuckDBEngine(AbstractEngine):
+    """Answers questions with DuckDB.
+
+    >>> from sordino.expressions.language import lit
+    >>> from sordino.query.question import Total
+    >>> engine = DuckDBEngine(memory_limit="1GB", threads=1)
+    >>> schema = engine.open("visits", {"ward": ["a", "b", "a"]}, {})
+    >>> counts = Question(Source("visits", schema), ("ward",), (Total(lit(1)),))
+    >>> sorted(engine.answer(counts).to_pylist(), key=str)
+    [{'ward': 'a', 'total 0': 2}, {'ward': 'b', 'total 0': 1}]
+    """
+
+    def __init__(
+        self,
+        *,
+        memory_limit: str | None = None,
+        threads: int | None = None,
+        progress: bool = False,
+    ) -> None:
+        """Draw a key for the order of rows; the database is made when it is asked."""
+        self._limits = {"memory_limit": memory_limit, "threads": threads}
+        self._progress = progress
+        self._salt = Bits().word(8)
+        self._forms = DuckDBForms()
+        self._tables: dict[str, Opened] = {}
+        self._connection: duckdb.DuckDBPyConnection | None = None
+        self._registered: set[str] = set()
+        self._lock = threading.RLock()
+        self._room = tempfile.mkdtemp(prefix="sordino-")
+        self._end = weakref.finalize(self, _removed, self._room, os.getpid())
+
+    def open(self, table: str, source: Any, declared: Mapping[str, Column]) -> Schema:
+        """Make a source known under a name and return its public schema."""
+        made = opened(source, declared)
+        with self._lock:
+            self._tables[table] = made
+            self._connection = None  # the next one may read this source's files too
+        return made.schema
+
+    def multiplicity(self, table: str, on: tuple[str, ...]) -> int:
+        """Return how many rows of a table share their values of `on`, at most."""
+        known = self._known(table)
+        node = Source(table, Schema(tuple((name, known.schema[name]) for name in on)))
+        asked_for = multiplicity_statement(self._forms, self._tables, node)
+        most = guarded(lambda: self._alone(lambda: self._run(asked_for).fetchall()))
+        return int(most[0][0])
+
+    def answer(self, question: Question) -> pa.Table:
+        """Return the exact totals."""
+        return guarded(lambda: self._alone(lambda: self._answer(question)))
+
+    def statement(self, question: Question) -> str:
+        """Return the text of what would run, for people to read."""
+        return told(self._forms, self._tables, question)
+
+    def _known(self, table: str) -> Opened:
+        if table not in self._tables:
+            raise unknown("table", table, self._tables)
+        return self._tables[table]
+
+    def _answer(self, question: Question) -> pa.Table:
+        """Run the functions of a question one by one, then its totals."""
+        steps = staged(pruned_rows(question))
+        for number, node in enumerate(steps.functions):
+            below = rows_statement(self._forms, self._tables, node.child)
+            batches = self._run(below).to_arrow_reader(_BATCH)
+            made = pa.Table.from_batches(made_rows(node, batches), made_schema(node))
+            self._register(f"m{number}", made)
+        if question.keys is not None:
+            self._register(KEYS, numbered(question.keys))
+        last = question_statement(self._forms, self._tables, question, steps.rows)
+        return answered(question, self._run(last).to_arrow_table())
+
+    def _alone(self, work: Callable[[], T]) -> T:
+        """Return what `work` returns, with nothing registered before or after it."""
+        with self._lock:
+            try:
+                return _uninterrupted(work)
+            finally:
+                self._forget()
+
+    def _run(self, statement: Statement) -> duckdb.DuckDBPyRelation:
+        """Return the rows of a statement, not read yet."""
+        for one in statement.handed:
+            data = one.source.handed(one.places)
+            if data is not None:
+                self._register(one.name, data)
+        text, values = statement.keyed(self._forms.name, self._salt)
+        return self._connected().sql(text, params=values)
+
+    def _register(self, name: str, data: Any) -> None:
+        """Make Arrow data known to the database."""
+        self._connected().register(name, data)
+        self._registered.add(name)
+
+    def _forget(self) -> None:
+        """Drop what was registered."""
+        while self._registered and self._connection is not None:
+            self._connection.unregister(self._registered.pop())
+        self._registered.clear()
+
+    def _connected(self) -> duckdb.DuckDBPyConnection:
+        """Return the connection, made anew after a source was opened."""
+        if self._connection is None:
+            paths = [path for one in self._tables.values() for path in one.source.paths]
+            self._connection = _locked(self._limits, self._room, paths)
+        return self._connection
+
+
+def _locked(
+    limits: Mapping[str, Any], room: str, paths: list[str]
+) -> duckdb.DuckDBPyConnection:
+    """Return a database of its own that reads these files, and can be set no more."""
+    given = {name: value for name, value in limits.items() if value is not None}
+    connection = duckdb.connect(config={**_SETTINGS, "temp_directory": room, **given})
+    allowed = exp.Array(expressions=[exp.Literal.string(path) for path in paths])
+    for name, value in (("allowed_paths", allowed), *_LAST):
+        item = exp.SetItem(this=exp.EQ(this=exp.column(name), expression=value.copy()))
+        connection.execute(exp.Set(expressions=[item]).sql("duckdb"))
+    _assert_rewrite_disabled(connection)
+    return connection
+
+
+def _assert_rewrite_disabled(connection: duckdb.DuckDBPyConnection) -> None:
+    """Refuse a database that would rewrite the window of a bound.
+
+    The rewrite makes an aggregate of it that is three times slower and that runs out of
+    memory where the window does not.
+    """
+    name = "disabled_optimizers"
+    rows = connection.sql("SELECT current_setting($1)", params=[name]).fetchall()
+    if rows != [(_SETTINGS[name],)]:
+        raise EngineFailure
+
+
+def _uninterrupted(work: Callable[[], T]) -> T:
+    """Return what `work` returns; an interrupted query is a KeyboardInterrupt again."""
+    try:
+        return work()
+    except (duckdb.InterruptException, RuntimeError) as error:
+        if str(error) != _INTERRUPTED:
+            raise
+    raise KeyboardInterrupt
+
+
+def _removed(room: str, owner: int) -> None:
+    """Remove the room for spilled rows, unless this is a forked child."""
+    if os.getpid() == owner:
+        shutil.rmtree(room, ignore_errors=True)

@@ -1,0 +1,50 @@
+"""The forms that decide about privacy, which every SQL engine fixes for itself.
+
+Nothing here is left to a generic translation: the digest by which rows are kept, exact
+wide sums, the rules for values that have no place in our types.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+import pyarrow as pa
+from sqlglot import exp
+
+
+class AbstractForms(ABC):
+    """How one database says what must be said exactly.
+
+    Proof obligation: each form has the meaning that its docstring gives, on this
+    database, for any values; none of them raises.
+    """
+
+    name: str
+    """What sqlglot calls the dialect."""
+
+    @abstractmethod
+    def normalised(self, value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
+        """Return a value of an Arrow type as a value of our type, or null.
+
+        Integers out of range, dates outside of years 1 to 9999 and texts longer than
+        1 MiB are null; a zero has no sign; timestamps are in UTC.
+        """
+
+    @abstractmethod
+    def digest(self, values: Sequence[exp.Expression]) -> exp.Expression:
+        """Return a keyed hash of values, equally likely in any order for other keys."""
+
+    @abstractmethod
+    def unnested(self, entries: exp.Expression, limit: int | None) -> exp.Expression:
+        """Return the first entries of a list, one a row; none for a missing list."""
+
+    @abstractmethod
+    def summed(self, value: exp.Expression) -> exp.Expression:
+        """Return the exact sum of i64 values, held within +-MOST; null adds 0."""
+
+    @abstractmethod
+    def counted(self, times: int) -> exp.Expression:
+        """Return the number of rows, so many times, held within +-MOST."""
+
+    @abstractmethod
+    def distinct(self, values: Sequence[exp.Expression]) -> exp.Expression:
+        """Return how many different tuples there are, none of whose values is null."""

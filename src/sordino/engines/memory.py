@@ -1,0 +1,281 @@
+"""The plain meaning of every question, in Python: what other engines are tested by.
+
+Rows are dicts, a bounded group is a sorted list, a total is a sum of integers. It is
+clear and slow: for small tables and for tests.
+"""
+
+import hashlib
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, TypeAlias, final
+
+import pyarrow as pa
+
+from sordino.engines.base import AbstractEngine
+from sordino.engines.failures import guarded
+from sordino.engines.functions import flat_mapped, mapped
+from sordino.engines.kinds import kind_of
+from sordino.engines.pruning import pruned_rows
+from sordino.engines.readers import opened
+from sordino.engines.sources import Opened, Stored
+from sordino.engines.values import canonical, values_of
+from sordino.expressions.language import col
+from sordino.query.nodes import (
+    AbstractNode,
+    Explode,
+    Filter,
+    FlatMap,
+    Join,
+    KeepGroups,
+    KeepRows,
+    KeepUnique,
+    MapRows,
+    Project,
+    Source,
+)
+from sordino.query.question import MOST, AbstractTotal, Distinct, Question, Total
+from sordino.sampling.bits import Bits
+from sordino.schema import Column, Schema, arrow_type, unknown
+
+Row: TypeAlias = dict[str, Any]
+Order: TypeAlias = Callable[[list[tuple[Any, ...]], tuple[str, ...]], Sequence[Any]]
+"""Returns, for tuples of values of some types, by what they are put in order."""
+
+
+def keyed_order(salt: int) -> Order:
+    """Return the order of a keyed hash of the values."""
+    key = salt.to_bytes(8, "little")
+
+    def order(rows: list[tuple[Any, ...]], kinds: tuple[str, ...]) -> list[bytes]:
+        del kinds
+        told = (
+            repr(canonical(row)).encode("utf-8", "backslashreplace") for row in rows
+        )
+        return [hashlib.blake2b(one, key=key).digest() for one in told]
+
+    return order
+
+
+@final
+class MemoryEngine(AbstractEngine):
+    """Answers questions about small tables, row by row."""
+
+    def __init__(self, *, order: Order | None = None) -> None:
+        """Draw a key for the order of rows, unless an order is given."""
+        self._order = order or keyed_order(Bits().word(8))
+        self._tables: dict[str, Opened] = {}
+
+    def open(self, table: str, source: Any, declared: Mapping[str, Column]) -> Schema:
+        """Make a source known under a name and return its public schema."""
+        self._tables[table] = opened(source, declared)
+        return self._tables[table].schema
+
+    def multiplicity(self, table: str, on: tuple[str, ...]) -> int:
+        """Return how many rows share their values of `on`, at most."""
+        known = self._known(table)
+        narrow = Schema(tuple((name, known.schema[name]) for name in on))
+        return guarded(lambda: _multiplicity(self.rows(Source(table, narrow)), on))
+
+    def answer(self, question: Question) -> pa.Table:
+        """Return the exact totals."""
+        return guarded(lambda: self._answer(question))
+
+    def statement(self, question: Question) -> str:
+        """Return the steps, the first one first."""
+        return "\n".join(_described(question.rows))
+
+    def rows(self, node: AbstractNode) -> list[Row]:
+        """Return the rows of a node."""
+        return list(_WORK[type(node)](self, node))
+
+    def _known(self, table: str) -> Opened:
+        if table not in self._tables:
+            raise unknown("table", table, self._tables)
+        return self._tables[table]
+
+    def stored(self, node: Source) -> list[Row]:
+        """Return the rows of a table, as our types."""
+        known = self._known(node.table)
+        columns = [known.stored[name] for name in node.schema]
+        held = known.source.read([one.place for one in columns])
+        lists = [
+            [
+                _retyped(value, one)
+                for value in values_of(held.column(n).combine_chunks())
+            ]
+            for n, one in enumerate(columns)
+        ]
+        names = node.schema.names
+        return [
+            dict(zip(names, values, strict=True))
+            for values in (zip(*lists, strict=True) if lists else [()] * held.num_rows)
+        ]
+
+    def firsts(
+        self, rows: list[Row], per: Sequence[str], rest: Sequence[str], schema: Schema
+    ) -> list[tuple[Any, ...]]:
+        """Return what rows are put in order by: a keyed hash, then their values."""
+        tuples = [tuple(row[name] for name in (*per, *rest)) for row in rows]
+        kinds = tuple(schema[name].type for name in (*per, *rest))
+        digests = self._order(tuples, kinds)
+        return [
+            (digest, canonical(row[name] for name in rest))
+            for digest, row in zip(digests, rows, strict=True)
+        ]
+
+    def _answer(self, question: Question) -> pa.Table:
+        """Return the totals of each group."""
+        groups: defaultdict[tuple[Any, ...], list[Row]] = defaultdict(list)
+        for row in self.rows(pruned_rows(question)):
+            groups[_key(row, question.by)].append(row)
+        schema = question.rows.schema
+        kinds = [arrow_type(schema[name].type) for name in question.by]
+        if question.keys is not None:
+            held = [values_of(one.combine_chunks()) for one in question.keys.columns]
+            wanted = list(zip(*held, strict=True))
+        elif question.by:
+            wanted = [
+                tuple(rows[0][n] for n in question.by) for rows in groups.values()
+            ]
+        else:
+            wanted = [()]
+        found = [groups.get(canonical(values), []) for values in wanted]
+        columns = [
+            pa.array([values[place] for values in wanted], kind)
+            for place, kind in enumerate(kinds)
+        ]
+        columns += [
+            pa.array([_TOTALS[type(one)](one, rows) for rows in found], pa.int64())
+            for one in question.totals
+        ]
+        names = [f"total {place}" for place in range(len(question.totals))]
+        return pa.Table.from_arrays(columns, names=[*question.by, *names])
+
+
+def _retyped(value: Any, stored: Stored) -> Any:
+    """Return a value as it is declared, where that is not how it lies."""
+    if stored.kind == kind_of(stored.arrow):
+        return value
+    return col("x").cast(stored.kind).value({"x": value})
+
+
+def _key(row: Row, names: Iterable[str]) -> tuple[Any, ...]:
+    return canonical(row[name] for name in names)
+
+
+def _multiplicity(rows: list[Row], on: tuple[str, ...]) -> int:
+    complete = (row for row in rows if None not in row.values())
+    return max(Counter(_key(row, on) for row in complete).values(), default=0)
+
+
+def _grouped(rows: Iterable[Row], names: Iterable[str]) -> list[list[Row]]:
+    """Return the rows that agree in some columns, together."""
+    listed = tuple(names)
+    groups: defaultdict[tuple[Any, ...], list[Row]] = defaultdict(list)
+    for row in rows:
+        groups[_key(row, listed)].append(row)
+    return list(groups.values())
+
+
+def _taken(row: Row, schema: Schema) -> Row:
+    return {name: row[name] for name in schema}
+
+
+def _project(engine: MemoryEngine, node: Project) -> Iterator[Row]:
+    for row in engine.rows(node.child):
+        yield {name: made.value(row) for name, made in node.columns}
+
+
+def _filter(engine: MemoryEngine, node: Filter) -> Iterator[Row]:
+    for row in engine.rows(node.child):
+        if node.condition.value(row) is True:
+            yield _taken(row, node.schema)
+
+
+def _keep_rows(engine: MemoryEngine, node: KeepRows) -> Iterator[Row]:
+    below = node.child.schema
+    rest = [name for name in below if name not in node.per]
+    for rows in _grouped(engine.rows(node.child), node.per):
+        order = engine.firsts(rows, node.per, rest, below)
+        places = sorted(range(len(rows)), key=order.__getitem__)
+        for place in places[: node.limit]:
+            yield _taken(rows[place], node.schema)
+
+
+def _keep_groups(engine: MemoryEngine, node: KeepGroups) -> Iterator[Row]:
+    rest = [name for name in node.groups if name not in node.per]
+    for rows in _grouped(engine.rows(node.child), node.per):
+        groups = _grouped(rows, rest)
+        leads = [group[0] for group in groups]
+        order = engine.firsts(leads, node.per, rest, node.child.schema)
+        places = sorted(range(len(groups)), key=order.__getitem__)
+        for place in places[: node.limit]:
+            yield from (_taken(row, node.schema) for row in groups[place])
+
+
+def _keep_unique(engine: MemoryEngine, node: KeepUnique) -> Iterator[Row]:
+    for rows in _grouped(engine.rows(node.child), node.per):
+        if len(rows) == 1:
+            yield _taken(rows[0], node.schema)
+
+
+def _join(engine: MemoryEngine, node: Join) -> Iterator[Row]:
+    partners: defaultdict[tuple[Any, ...], list[Row]] = defaultdict(list)
+    for row in engine.rows(node.right):
+        partners[_key(row, node.on)].append(row)
+    nothing = dict.fromkeys(node.right.schema)
+    for row in engine.rows(node.left):
+        complete = all(row[name] is not None for name in node.on)
+        found = partners.get(_key(row, node.on), []) if complete else []
+        for partner in found or ([nothing] if node.outer else []):
+            yield _taken({**partner, **row}, node.schema)
+
+
+def _explode(engine: MemoryEngine, node: Explode) -> Iterator[Row]:
+    for row in engine.rows(node.child):
+        for entry in (row[node.column] or [])[: node.limit]:
+            yield _taken({**row, node.column: entry}, node.schema)
+
+
+def _map_rows(engine: MemoryEngine, node: MapRows) -> Iterator[Row]:
+    for row in engine.rows(node.child):
+        yield mapped(node, row)
+
+
+def _flat_map(engine: MemoryEngine, node: FlatMap) -> Iterator[Row]:
+    for row in engine.rows(node.child):
+        yield from flat_mapped(node, row)
+
+
+def _total(asked: Total, rows: list[Row]) -> int:
+    total = sum(asked.expression.value(row) or 0 for row in rows)
+    return max(-MOST, min(MOST, total))
+
+
+def _distinct(asked: Distinct, rows: list[Row]) -> int:
+    complete = (row for row in rows if all(row[n] is not None for n in asked.columns))
+    return len({_key(row, asked.columns) for row in complete})
+
+
+def _described(node: AbstractNode) -> list[str]:
+    """Return the steps below a node and its own."""
+    below = [line for one in node.inputs for line in _described(one)]
+    return [*below, node.describe()]
+
+
+_WORK: Final[dict[type[AbstractNode], Callable[[MemoryEngine, Any], Iterable[Row]]]] = {
+    Source: MemoryEngine.stored,
+    Project: _project,
+    Filter: _filter,
+    KeepRows: _keep_rows,
+    KeepGroups: _keep_groups,
+    KeepUnique: _keep_unique,
+    Join: _join,
+    Explode: _explode,
+    MapRows: _map_rows,
+    FlatMap: _flat_map,
+}
+_TOTALS: Final[dict[type[AbstractTotal], Callable[[Any, list[Row]], int]]] = {
+    Total: _total,
+    Distinct: _distinct,
+}

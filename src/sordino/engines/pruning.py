@@ -1,0 +1,118 @@
+"""Plans that carry only the columns that are needed above.
+
+A bound keeps rows by a hash of the columns that it carries, so what is carried decides
+what is kept: every engine prunes by this one rule. Rows that agree in all columns
+needed above are interchangeable, so pruning changes no answer but through that choice.
+"""
+
+from collections.abc import Callable, Collection
+from dataclasses import replace
+from typing import Any, Final
+
+from sordino.query.nodes import (
+    AbstractNode,
+    Explode,
+    Filter,
+    FlatMap,
+    Join,
+    KeepGroups,
+    KeepRows,
+    KeepUnique,
+    MapRows,
+    Project,
+    Source,
+)
+from sordino.query.question import Question
+from sordino.schema import Schema
+
+Names = frozenset[str]
+
+
+def pruned_rows(question: Question) -> AbstractNode:
+    """Return the rows of a question with the columns that it reads, no others."""
+    needed = frozenset(question.by).union(*(one.names() for one in question.totals))
+    return pruned(question.rows, needed)
+
+
+def pruned(node: AbstractNode, needed: Collection[str]) -> AbstractNode:
+    """Return a node with the same rows, whose columns are the needed ones, in order."""
+    return _RULES[type(node)](node, frozenset(needed))
+
+
+def narrowed(schema: Schema, needed: Names) -> Schema:
+    """Return the needed columns of a schema."""
+    return Schema(tuple(pair for pair in schema.columns if pair[0] in needed))
+
+
+def _source(node: Source, needed: Names) -> AbstractNode:
+    return replace(node, schema=narrowed(node.schema, needed))
+
+
+def _project(node: Project, needed: Names) -> AbstractNode:
+    columns = tuple(pair for pair in node.columns if pair[0] in needed)
+    read = frozenset[str]().union(*(made.names() for _, made in columns))
+    return replace(
+        node,
+        child=pruned(node.child, read),
+        columns=columns,
+        schema=narrowed(node.schema, needed),
+    )
+
+
+def _reading(node: Any, needed: Names, read: Names) -> AbstractNode:
+    """Return a node of one child that reads some columns besides the needed ones."""
+    below = (needed & frozenset(node.child.schema.names)) | read
+    child = pruned(node.child, below)
+    narrow = narrowed(node.schema, needed)
+    made: AbstractNode = replace(node, child=child, schema=narrow)
+    return made
+
+
+def _filter(node: Filter, needed: Names) -> AbstractNode:
+    return _reading(node, needed, node.condition.names())
+
+
+def _per(node: KeepRows | KeepUnique, needed: Names) -> AbstractNode:
+    return _reading(node, needed, frozenset(node.per))
+
+
+def _keep_groups(node: KeepGroups, needed: Names) -> AbstractNode:
+    return _reading(node, needed, frozenset(node.per + node.groups))
+
+
+def _join(node: Join, needed: Names) -> AbstractNode:
+    sides = (
+        pruned(side, (needed & frozenset(side.schema.names)) | frozenset(node.on))
+        for side in node.inputs
+    )
+    left, right = sides
+    return replace(node, left=left, right=right, schema=narrowed(node.schema, needed))
+
+
+def _explode(node: Explode, needed: Names) -> AbstractNode:
+    return _reading(node, needed, frozenset({node.column}))
+
+
+def _map_rows(node: MapRows, needed: Names) -> AbstractNode:
+    """Keep all columns below, for the function may read them; or drop the function."""
+    if needed.isdisjoint(node.returns):
+        return pruned(node.child, needed)
+    return _reading(node, needed, frozenset(node.child.schema.names))
+
+
+def _flat_map(node: FlatMap, needed: Names) -> AbstractNode:
+    return _reading(node, needed, frozenset(node.child.schema.names))
+
+
+_RULES: Final[dict[type[AbstractNode], Callable[[Any, Names], AbstractNode]]] = {
+    Source: _source,
+    Project: _project,
+    Filter: _filter,
+    KeepRows: _per,
+    KeepGroups: _keep_groups,
+    KeepUnique: _per,
+    Join: _join,
+    Explode: _explode,
+    MapRows: _map_rows,
+    FlatMap: _flat_map,
+}

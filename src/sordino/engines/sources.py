@@ -1,0 +1,127 @@
+"""What every source of rows is, whatever holds them: columns by their places.
+
+Names of columns are free text of users and never reach a statement: the n-th column of
+a source is called cn.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, final
+
+import pyarrow as pa
+from sqlglot import exp
+
+from sordino.engines.kinds import kind_of
+from sordino.errors import InvalidParameter
+from sordino.schema import Column, Schema, unknown
+
+NOTHING: Final = "nothing"
+"""A column that stands for none: rows of no columns would not be counted."""
+
+
+class AbstractSource(ABC):
+    """Rows that can be read as often as asked, always the same."""
+
+    fields: tuple[tuple[str, pa.DataType], ...]
+    """The name and the Arrow type of each column, in order."""
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Return the files that a database needs to open by itself."""
+        return ()
+
+    @property
+    def untyped(self) -> bool:
+        """Tell whether columns are plain text whose types have to be declared."""
+        return False
+
+    @abstractmethod
+    def item(self, name: str) -> exp.Expression:
+        """Return what stands after FROM, its columns called c0, c1, ..."""
+
+    @abstractmethod
+    def handed(self, places: Sequence[int]) -> Any:
+        """Return an Arrow object of columns for a database, or None for files."""
+
+    @abstractmethod
+    def read(self, places: Sequence[int]) -> pa.Table:
+        """Return the columns at some places, called c0, c1, ... by their places."""
+
+
+@final
+@dataclass(frozen=True)
+class Stored:
+    """A column as it lies in its source, and the type that it has in the session."""
+
+    place: int
+    arrow: pa.DataType
+    kind: str
+
+
+@final
+@dataclass(frozen=True)
+class Opened:
+    """A source, and what of it can be used."""
+
+    source: AbstractSource
+    schema: Schema
+    stored: Mapping[str, Stored]
+    unusable: Mapping[str, str]
+    """For each column without a usable type, why."""
+
+    @classmethod
+    def of(cls, source: AbstractSource, declared: Mapping[str, Column]) -> "Opened":
+        """Match the columns of a source with what is declared of them."""
+        names = [name for name, _ in source.fields]
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise InvalidParameter(
+                "source", twice, "has two columns of one name", "Rename one of them."
+            )
+        for name in declared:
+            if name not in names:
+                raise unknown("column", name, names)
+        stored, columns, unusable = {}, [], {}
+        for place, (name, arrow) in enumerate(source.fields):
+            kind = kind_of(arrow)
+            if kind is None:
+                unusable[name] = f"its type {arrow} has no place in a private table"
+            elif source.untyped and name not in declared:
+                unusable[name] = "it is read from text and its type is not declared"
+            else:
+                column = declared.get(name, Column(kind))
+                stored[name] = Stored(place, arrow, column.type)
+                columns.append((name, column))
+        _refuse(unusable, declared)
+        return cls(source, Schema.of(columns), stored, unusable)
+
+
+def _refuse(unusable: Mapping[str, str], declared: Mapping[str, Column]) -> None:
+    """Refuse to declare a column that cannot be used."""
+    for name, reason in unusable.items():
+        if name in declared:
+            raise InvalidParameter(
+                "columns",
+                name,
+                f"declares a column that cannot be used ({reason})",
+                "Leave it out, or convert it where the table is made.",
+            )
+
+
+def internal(places: Sequence[int]) -> list[str]:
+    """Return the names of the columns at some places."""
+    return [f"c{place}" for place in places]
+
+
+def aliased(item: exp.Expression, count: int) -> exp.Expression:
+    """Return a table whose columns are called c0, c1, ... from the first to the last.
+
+    >>> aliased(exp.to_table("s0"), 2).sql("duckdb")
+    's0 AS t(c0, c1)'
+    """
+    columns = [exp.to_identifier(name) for name in internal(range(count))]
+    table = item if isinstance(item, exp.Table) else exp.Table(this=item)
+    alias = exp.TableAlias(this=exp.to_identifier("t"), columns=columns)
+    table.set("alias", alias)
+    return table

@@ -1,0 +1,60 @@
+"""A plan in steps: what a database does, and between that Python functions of rows."""
+
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+from sordino.query.nodes import AbstractNode, FlatMap, MapRows
+from sordino.schema import Schema
+
+
+@final
+@dataclass(frozen=True)
+class Made(AbstractNode):
+    """Rows that an earlier step has made, known to the engine by its number."""
+
+    number: int
+    schema: Schema
+
+    @property
+    def inputs(self) -> tuple[AbstractNode, ...]:
+        """Return nothing."""
+        return ()
+
+    def describe(self) -> str:
+        """Name the step."""
+        return f"rows made by step {self.number}"
+
+
+@final
+@dataclass(frozen=True)
+class Staged:
+    """Functions in the order in which they run, and the rows after the last of them."""
+
+    functions: tuple[MapRows | FlatMap, ...]
+    rows: AbstractNode
+
+
+def staged(node: AbstractNode) -> Staged:
+    """Return a plan whose functions are steps: the n-th makes the rows `Made(n)`."""
+    functions: list[MapRows | FlatMap] = []
+    last = _resolved(node, functions)
+    return Staged(tuple(functions), last)
+
+
+def _resolved(node: AbstractNode, functions: list[MapRows | FlatMap]) -> AbstractNode:
+    """Return a node over made rows, adding the functions below it."""
+    below = tuple(_resolved(one, functions) for one in node.inputs)
+    here = with_inputs(node, below)
+    match here:
+        case MapRows() | FlatMap():
+            functions.append(here)
+            return Made(len(functions) - 1, here.schema)
+        case _:
+            return here
+
+
+def with_inputs(node: Any, inputs: tuple[AbstractNode, ...]) -> AbstractNode:
+    """Return a node that takes its rows from other nodes."""
+    names = ("left", "right") if len(inputs) == 2 else ("child",)
+    made: AbstractNode = replace(node, **dict(zip(names, inputs, strict=False)))
+    return made

@@ -1,0 +1,162 @@
+"""Whole statements: the tree, the values bound in it, and the data that it reads."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, final
+
+from sqlglot import exp
+
+from sordino.engines.asking import asked
+from sordino.engines.forms import AbstractForms
+from sordino.engines.kinds import kind_of
+from sordino.engines.pruning import pruned_rows
+from sordino.engines.rendering import Parameters, rendered, typed
+from sordino.engines.sources import AbstractSource, Opened
+from sordino.engines.sql import Leaf, Rows, Writer, over
+from sordino.engines.stages import Made, staged
+from sordino.errors import shown
+from sordino.expressions.language import col
+from sordino.query.nodes import AbstractNode, Source
+from sordino.query.question import Question
+
+SALT: Final = "salt"
+"""The placeholder of the secret key of digests."""
+
+
+@final
+@dataclass(frozen=True)
+class Handed:
+    """Columns of a source that are handed to a database under a name."""
+
+    name: str
+    source: AbstractSource
+    places: tuple[int, ...]
+
+
+@final
+@dataclass(frozen=True)
+class Statement:
+    """A statement; its text has $1, $2, ... for the bound values, $salt for the key."""
+
+    tree: exp.Select
+    values: tuple[Any, ...]
+    handed: tuple[Handed, ...]
+
+    def shown(self, dialect: str) -> str:
+        """Return the text for people to read, with the bound values: all public."""
+        bound = [f"-- ${n} = {shown(one)}" for n, one in enumerate(self.values, 1)]
+        return "\n".join([self.tree.sql(dialect, pretty=True), *bound])
+
+    def keyed(self, dialect: str, salt: int) -> tuple[str, list[Any]]:
+        """Return the text to be run, and all values for it, the key among them."""
+        last = exp.Parameter(this=exp.Literal.number(len(self.values) + 1))
+        tree = self.tree.copy()
+        keys = [one for one in tree.find_all(exp.Placeholder) if one.name == SALT]
+        for one in keys:
+            one.replace(last.copy())
+        return tree.sql(dialect), [*self.values, *([salt] if keys else [])]
+
+
+def question_statement(
+    forms: AbstractForms, tables: Mapping[str, Opened], question: Question, rows: Any
+) -> Statement:
+    """Return the statement of a question over the rows of its last step."""
+    return _written(forms, tables, rows, lambda work, made: asked(work, question, made))
+
+
+def rows_statement(
+    forms: AbstractForms, tables: Mapping[str, Opened], rows: AbstractNode
+) -> Statement:
+    """Return the statement that yields the rows of a node, columns in their order."""
+    return _written(forms, tables, rows, lambda _, made: _all(made))
+
+
+def multiplicity_statement(
+    forms: AbstractForms, tables: Mapping[str, Opened], rows: AbstractNode
+) -> Statement:
+    """Return the statement of how many rows agree in all columns, at most."""
+    return _written(forms, tables, rows, _most)
+
+
+def told(forms: AbstractForms, tables: Mapping[str, Opened], question: Question) -> str:
+    """Return the steps of a question as people read them."""
+    steps = staged(pruned_rows(question))
+    texts = []
+    for number, node in enumerate(steps.functions):
+        texts += [
+            rows_statement(forms, tables, node.child).shown(forms.name),
+            f"-- m{number}: {node.describe()}, over the rows above",
+        ]
+    last = question_statement(forms, tables, question, steps.rows)
+    return "\n\n".join([*texts, last.shown(forms.name)])
+
+
+def _most(work: Writer, rows: Rows) -> exp.Select:
+    on = list(rows.columns.values())
+    there = exp.and_(*(exp.not_(one.is_(exp.null())) for one in on))
+    count = [("n", exp.Count(this=exp.Star()))]
+    groups = work.part(over(rows).where(there).group_by(*on), count)
+    most = exp.Coalesce(
+        this=exp.Max(this=groups.columns["n"]), expressions=[exp.Literal.number(0)]
+    )
+    return over(groups).select(exp.alias_(most, "most"))
+
+
+def _all(rows: Rows) -> exp.Select:
+    columns = enumerate(rows.columns.values())
+    return over(rows).select(*(exp.alias_(one, f"a{place}") for place, one in columns))
+
+
+def _written(
+    forms: AbstractForms,
+    tables: Mapping[str, Opened],
+    rows: AbstractNode,
+    last: Callable[[Writer, Rows], exp.Select],
+) -> Statement:
+    parameters = Parameters()
+    handed: list[Handed] = []
+
+    def leaf(node: Source | Made) -> Leaf:
+        match node:
+            case Made():
+                return _made_leaf(node)
+            case Source():
+                known = tables[node.table]
+                places = tuple(known.stored[name].place for name in node.schema)
+                handed.append(Handed(f"s{len(handed)}", known.source, places))
+                return _source_leaf(forms, known, node, handed[-1].name, parameters)
+
+    work = Writer(forms, leaf, parameters)
+    tree = work.whole(last(work, work.rows(rows)))
+    return Statement(tree, tuple(parameters.values), tuple(handed))
+
+
+def _made_leaf(node: Made) -> Leaf:
+    """Return rows that a step has made: their values are of our types already."""
+    name = f"m{node.number}"
+    columns = {
+        known_as: exp.column(f"c{place}", table=name)
+        for place, known_as in enumerate(node.schema)
+    }
+    return Leaf(exp.Table(this=exp.to_identifier(name)), columns)
+
+
+def _source_leaf(
+    forms: AbstractForms,
+    known: Opened,
+    node: Source,
+    name: str,
+    parameters: Parameters,
+) -> Leaf:
+    """Return stored rows, each column as the type that it has in the session."""
+    columns = {}
+    for known_as in node.schema:
+        stored = known.stored[known_as]
+        held = exp.column(f"c{stored.place}", table="t")
+        value = forms.normalised(held, stored.arrow)
+        natural = kind_of(stored.arrow) or ""
+        if stored.kind != natural:
+            cast = col("x").cast(stored.kind)
+            value = rendered(cast, {"x": typed(value, natural)}, parameters)
+        columns[known_as] = value
+    return Leaf(known.source.item(name), columns)
