@@ -14,7 +14,25 @@ if TYPE_CHECKING:
     from sordino import errors
     from sordino.accounting.calibrate import calibrate
     from sordino.accounting.risk import Advantage, ErrorRates
+    from sordino.aggregations.count import count
+    from sordino.aggregations.count_distinct import count_distinct
+    from sordino.aggregations.count_ids import count_ids
+    from sordino.aggregations.mean import mean
+    from sordino.aggregations.quantile import max, median, min, quantile, quantiles
+    from sordino.aggregations.sum import sum
+    from sordino.aggregations.variance import stdev, variance
+    from sordino.constraints import (
+        DropExcess,
+        DropNonUnique,
+        MaxGroupsPerID,
+        MaxRowsPerGroupPerID,
+        MaxRowsPerID,
+    )
+    from sordino.expressions.bins import Bins
+    from sordino.expressions.language import col, lit, when
+    from sordino.keysets.keyset import KeySet
     from sordino.losses.base import Loss, compose
+    from sordino.losses.bounded_range import BoundedRangeLoss
     from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
     from sordino.losses.interop import from_dp_accounting, to_dp_accounting
     from sordino.losses.noise import (
@@ -25,41 +43,91 @@ if TYPE_CHECKING:
     )
     from sordino.losses.tradeoff import PLRVs, TradeoffCurve, get_beta
     from sordino.mechanisms.discrete_gaussian import DiscreteGaussian
+    from sordino.mechanisms.exponential import Exponential
     from sordino.mechanisms.gaussian import Gaussian
     from sordino.mechanisms.gaussian_threshold import GaussianThreshold
     from sordino.mechanisms.geometric import Geometric
     from sordino.mechanisms.laplace import Laplace
     from sordino.mechanisms.laplace_threshold import LaplaceThreshold
+    from sordino.mechanisms.randomized_response import RandomizedResponse
+    from sordino.query.builder import table
+    from sordino.query.functions import udf
+    from sordino.query.tables import PrivateTable, PublicTable
+    from sordino.release.release import Release
+    from sordino.schema import Column
     from sordino.sensitivity import Sensitivity
+    from sordino.session.session import Session
+    from sordino.units import (
+        AddMaxRows,
+        AddMaxRowsInMaxGroups,
+        AddOneRow,
+        AddRowsWithID,
+    )
 
 __all__ = [
     "ZCDP",
+    "AddMaxRows",
+    "AddMaxRowsInMaxGroups",
+    "AddOneRow",
+    "AddRowsWithID",
     "Advantage",
     "ApproxDP",
     "ApproxZCDP",
+    "Bins",
+    "BoundedRangeLoss",
+    "Column",
     "DiscreteGaussian",
     "DiscreteGaussianLoss",
+    "DropExcess",
+    "DropNonUnique",
     "ErrorRates",
+    "Exponential",
     "Gaussian",
     "GaussianDP",
     "GaussianThreshold",
     "Geometric",
     "GeometricLoss",
+    "KeySet",
     "Laplace",
     "LaplaceLoss",
     "LaplaceThreshold",
     "Loss",
+    "MaxGroupsPerID",
+    "MaxRowsPerGroupPerID",
+    "MaxRowsPerID",
     "PLRVs",
+    "PrivateTable",
+    "PublicTable",
     "PureDP",
+    "RandomizedResponse",
     "RandomizedResponseLoss",
+    "Release",
     "Sensitivity",
+    "Session",
     "TradeoffCurve",
     "calibrate",
+    "col",
     "compose",
+    "count",
+    "count_distinct",
+    "count_ids",
     "errors",
     "from_dp_accounting",
     "get_beta",
+    "lit",
+    "max",
+    "mean",
+    "median",
+    "min",
+    "quantile",
+    "quantiles",
+    "stdev",
+    "sum",
+    "table",
     "to_dp_accounting",
+    "udf",
+    "variance",
+    "when",
 ]
 
 _HOMES = {
@@ -82,6 +150,33 @@ _HOMES = {
     "mechanisms.laplace": ("Laplace",),
     "mechanisms.laplace_threshold": ("LaplaceThreshold",),
     "sensitivity": ("Sensitivity",),
+    "aggregations.count": ("count",),
+    "aggregations.count_ids": ("count_ids",),
+    "aggregations.count_distinct": ("count_distinct",),
+    "aggregations.sum": ("sum",),
+    "aggregations.mean": ("mean",),
+    "aggregations.variance": ("variance", "stdev"),
+    "aggregations.quantile": ("quantile", "quantiles", "median", "min", "max"),
+    "constraints": (
+        "MaxRowsPerID",
+        "MaxGroupsPerID",
+        "MaxRowsPerGroupPerID",
+        "DropExcess",
+        "DropNonUnique",
+    ),
+    "units": ("AddOneRow", "AddMaxRows", "AddMaxRowsInMaxGroups", "AddRowsWithID"),
+    "expressions.bins": ("Bins",),
+    "expressions.language": ("col", "lit", "when"),
+    "keysets.keyset": ("KeySet",),
+    "query.builder": ("table",),
+    "query.functions": ("udf",),
+    "query.tables": ("PrivateTable", "PublicTable"),
+    "release.release": ("Release",),
+    "schema": ("Column",),
+    "session.session": ("Session",),
+    "mechanisms.exponential": ("Exponential",),
+    "mechanisms.randomized_response": ("RandomizedResponse",),
+    "losses.bounded_range": ("BoundedRangeLoss",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 

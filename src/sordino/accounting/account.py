@@ -22,7 +22,8 @@ from typing import final
 from sordino.errors import BudgetExceeded, InvalidParameter
 from sordino.losses.base import Budget, Guarantees, Loss
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
-from sordino.numbers import Exact, sqrt
+from sordino.mechanisms.appearance import rational
+from sordino.numbers import Exact, down, sqrt
 from sordino.query.allowance import largest
 
 
@@ -39,7 +40,7 @@ class AbstractCurrency(ABC):
         """Return what a loss costs, infinite if that is not known."""
 
     @abstractmethod
-    def stated(self, amount: Exact, delta: Fraction) -> Loss:
+    def stated(self, amount: Fraction, delta: Fraction) -> Loss:
         """Return a sum in the words of the budget."""
 
 
@@ -55,7 +56,7 @@ class Epsilons(AbstractCurrency):
         """Return epsilon."""
         return known.epsilon
 
-    def stated(self, amount: Exact, delta: Fraction) -> Loss:
+    def stated(self, amount: Fraction, delta: Fraction) -> Loss:
         """Return epsilon, and delta."""
         return ApproxDP(amount, delta) if self.approximate else PureDP(amount)
 
@@ -72,7 +73,7 @@ class Rhos(AbstractCurrency):
         """Return rho."""
         return known.rho
 
-    def stated(self, amount: Exact, delta: Fraction) -> Loss:
+    def stated(self, amount: Fraction, delta: Fraction) -> Loss:
         """Return rho, and delta."""
         return ApproxZCDP(amount, delta) if self.approximate else ZCDP(amount)
 
@@ -86,7 +87,7 @@ class Squares(AbstractCurrency):
         """Return mu squared."""
         return known.mu if isinstance(known.mu, float) else known.mu**2
 
-    def stated(self, amount: Exact, delta: Fraction) -> Loss:
+    def stated(self, amount: Fraction, delta: Fraction) -> Loss:
         """Return mu."""
         del delta
         return GaussianDP(sqrt(amount))
@@ -98,7 +99,7 @@ class Account:
     """A limit, and the sum of what was charged against it."""
 
     limit: Budget
-    sums: list[tuple[Exact, Fraction]] = field(
+    sums: list[tuple[Fraction, Fraction]] = field(
         default_factory=lambda: [(Fraction(0), Fraction(0))]
     )
     """One entry: what was charged so far."""
@@ -179,13 +180,13 @@ class Account:
                 )
             self.sums[-1] = after
 
-    def cost(self, asked: Budget, loss: Loss) -> tuple[Exact, Fraction]:
+    def cost(self, asked: Budget, loss: Loss) -> tuple[Fraction, Fraction]:
         """Return what a release would be charged."""
         stated = [asked.guarantees] if isinstance(asked, Loss) else []
         for known in [*stated, loss.guarantees]:
             amount = self.currency.amount(known)
             if not isinstance(amount, float):
-                return amount, known.delta
+                return rational(amount), known.delta
         raise InvalidParameter(
             "budget",
             asked,
@@ -194,9 +195,10 @@ class Account:
         )
 
     @property
-    def _whole(self) -> tuple[Exact, Fraction]:
+    def _whole(self) -> tuple[Fraction, Fraction]:
         """Return the limit as a sum."""
         known = self.counted.guarantees
         amount = self.currency.amount(known)
-        assert not isinstance(amount, float)  # noqa: S101 refused at the start
-        return amount, known.delta
+        if isinstance(amount, Fraction):
+            return amount, known.delta
+        return Fraction(down(amount)), known.delta

@@ -3,14 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, final
+from typing import Any, Final, final
 
 import numpy as np
 
 from sordino.aggregations.base import AbstractForm, Expected, Finished, Noisy
 from sordino.aggregations.intervals import additive
 from sordino.aggregations.parts import AbstractPart
-from sordino.mechanisms.base import AbstractMechanism
 
 _WHOLE: Final = (Fraction(1),)
 

@@ -69,7 +69,7 @@ class ConcentratedChoice(AbstractChoiceShare):
 
     def rate(self, change: Sensitivity, curvature: Fraction) -> Exact:
         """Return the root of rho over the squared rows of a unit."""
-        return sqrt(Fraction(self.rho / curvature)) / bounded(change.l2)
+        return sqrt(self.rho / curvature) / bounded(change.l2)
 
     @property
     def loss(self) -> Loss:

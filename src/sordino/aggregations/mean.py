@@ -36,7 +36,7 @@ from sordino.aggregations.measured import (
 )
 from sordino.aggregations.parts import AbstractPart, IntegerPart, LatticePart, scaled
 from sordino.aggregations.totals import Total
-from sordino.expressions.lattice import Lattice, above, below, centred, present
+from sordino.aggregations.lattice import Lattice, above, below, centred, present
 from sordino.mechanisms.base import AbstractMechanism
 from sordino.numbers import up
 

@@ -14,7 +14,7 @@ from sordino.aggregations.base import Setting
 from sordino.errors import InvalidParameter, InvalidQuery
 from sordino.expressions.base import AbstractExpression
 from sordino.expressions.language import Expression, checked, col
-from sordino.expressions.lattice import Lattice
+from sordino.aggregations.lattice import Lattice
 from sordino.numbers import exact, floor_log2
 from sordino.schema import NUMBERS
 

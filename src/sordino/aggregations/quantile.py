@@ -19,7 +19,7 @@ from sordino.aggregations.choices import QuantilePart
 from sordino.aggregations.intervals import unknown_bars
 from sordino.aggregations.measured import Nulls, bounds, measured, width_lattice
 from sordino.errors import InvalidParameter
-from sordino.expressions.lattice import Lattice, above
+from sordino.aggregations.lattice import Lattice, above
 from sordino.mechanisms.randomised import AbstractRandomised
 from sordino.numbers import probability, up
 

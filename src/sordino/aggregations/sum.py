@@ -16,7 +16,7 @@ from sordino.aggregations.measured import (
 )
 from sordino.aggregations.parts import AbstractPart, IntegerPart, LatticePart, scaled
 from sordino.aggregations.totals import Total
-from sordino.expressions.lattice import Lattice, steps
+from sordino.aggregations.lattice import Lattice, steps
 
 
 @final

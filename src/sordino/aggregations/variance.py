@@ -33,7 +33,7 @@ from sordino.aggregations.measured import (
 )
 from sordino.aggregations.parts import AbstractPart, LatticePart, Numbers, scaled
 from sordino.aggregations.totals import Total
-from sordino.expressions.lattice import Lattice, spread
+from sordino.aggregations.lattice import Lattice, spread
 from sordino.mechanisms.base import AbstractMechanism
 from sordino.numbers import up
 

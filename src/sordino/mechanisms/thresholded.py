@@ -12,6 +12,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, TypeVar, final
 
+from numpy.typing import NDArray
+
 from sordino import _validate
 from sordino.distributions.base import AbstractLaw
 from sordino.errors import InvalidParameter
@@ -22,7 +24,12 @@ from sordino.mechanisms import change
 from sordino.mechanisms.absent import AbsentKeys, DrawKeys
 from sordino.mechanisms.appearance import any_passes, rational
 from sordino.mechanisms.base import COARSEST_GRID, FINEST_GRID, AbstractMechanism
-from sordino.mechanisms.carrier import AbstractCarrier, FloatCarrier, IntegerCarrier
+from sordino.mechanisms.carrier import (
+    AbstractCarrier,
+    FloatCarrier,
+    IntegerCarrier,
+    Passing,
+)
 from sordino.mechanisms.change import Change, Norm, floored
 from sordino.mechanisms.domain import (
     FLOATS,
@@ -99,6 +106,14 @@ class AbstractThresholdMechanism(AbstractMechanism):
         rows, answers = self.carrier.passing(given.values, self._rule, Bits())
         order = given.keys.order(rows)
         return given.close(rows, order, answers[order])
+
+    def passing(self, values: NDArray[Any]) -> Passing:
+        """Return the places of the values that pass, ascending, and their answers.
+
+        For keys that are kept elsewhere: whoever asks puts the answer into an order
+        that depends on the keys alone.
+        """
+        return self.carrier.passing(values, self._rule, Bits())
 
     def map(self, d_in: Any) -> JointLoss:
         """Return the loss between maps at distance d_in: headline and joint curve.

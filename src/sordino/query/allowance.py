@@ -12,7 +12,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, final
 
-from sordino.aggregations.choices import ConcentratedChoice, PureChoice
+from sordino.aggregations.choices import (
+    AbstractChoiceShare,
+    ConcentratedChoice,
+    PureChoice,
+)
 from sordino.aggregations.families import AbstractShare, GaussianShare, LaplaceShare
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Budget, Loss, compose
@@ -48,7 +52,7 @@ class AbstractAllowance(ABC):
         """Return the loss of some noise, beside a selection of keys if there is one."""
 
     @abstractmethod
-    def choice(self, weight: Fraction) -> "PureChoice | ConcentratedChoice":
+    def choice(self, weight: Fraction) -> AbstractChoiceShare:
         """Return the share of a part that chooses among candidates."""
 
 
@@ -219,7 +223,7 @@ def gaussian(
             return GaussianAllowance(largest(budget, GaussianDP))
 
 
-MuOf = Callable[[ApproxDP], Exact]
+MuOf = Callable[[ApproxDP], Fraction]
 """The largest mu of Gaussian noise beside a threshold, within (epsilon, delta)."""
 
 

@@ -15,13 +15,15 @@ from sordino.aggregations.count import count
 from sordino.constraints import AbstractConstraint, AbstractTruncation
 from sordino.errors import InvalidParameter
 from sordino.expressions.base import AbstractExpression
+from sordino.expressions.bins import Bins
 from sordino.expressions.fluent import lifted
-from sordino.expressions.language import checked, col
+from sordino.expressions.language import checked, col, when
 from sordino.keysets import KeySet
 from sordino.query import joins, steps
 from sordino.query.functions import Udf, returned
 from sordino.query.relation import AbstractCatalog, Relation
 from sordino.query.request import Request, requested
+from sordino.query.steps import AbstractStep
 from sordino.schema import Column
 from sordino.units import column_name
 
@@ -37,7 +39,7 @@ class Query:
     """Rows of a private table, and what is done to them before they are counted."""
 
     table: str
-    steps: tuple[steps.AbstractStep, ...] = ()
+    steps: tuple[AbstractStep, ...] = ()
     asked: str = ""
     """How the query was written."""
 
@@ -109,7 +111,7 @@ class Query:
     def replace_infinity(self, **ends: Any) -> "Query":
         """Put numbers for the infinities: `replace_infinity(weight=(0, 500))`."""
         made = tuple(
-            (name, steps.without_infinities(name, pair))
+            (name, _finite(name, pair))
             for name, pair in steps.literals(ends, "replace_infinity")
         )
         return self._then(steps.WithColumns(made), "replace_infinity", (), ends)
@@ -209,14 +211,16 @@ class Query:
 
     def histogram(self, column: str, bins: Any, name: str = "count") -> Request:
         """Ask for the number of rows in each bin of a column."""
-        made = col(column_name(column=column)).bin(bins).tree
+        ranges = bins if isinstance(bins, Bins) else Bins(bins)
+        made = col(column_name(column=column)).bin(ranges).tree
         query = self._then(steps.WithColumns(((column, made),)), "bin", (column, bins))
-        keys = KeySet.from_dict({column: list(bins_of(bins).labels)})
-        return query.group_by(keys).agg(**{name: count()})
+        keys = KeySet.from_dict({column: list(ranges.labels)})
+        asked: dict[str, Any] = {name: count()}
+        return query.group_by(keys).agg(**asked)
 
     def _then(
         self,
-        step: steps.AbstractStep,
+        step: AbstractStep,
         verb: str,
         given: Iterable[Any],
         named: Mapping[str, Any] | None = None,
@@ -289,7 +293,19 @@ def names(*, some: bool = False, **argument: Any) -> tuple[str, ...]:
     return found
 
 
-def _udf(given: Any) -> steps.AbstractStep:
+def _finite(name: str, pair: Any) -> AbstractExpression:
+    """Return a column with numbers in place of its infinities."""
+    if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+        raise InvalidParameter(
+            name, pair, "must be two numbers", f"Try {name}=(-1000, 1000)."
+        )
+    cell, infinite = col(name), float("inf")
+    low, high = (lifted(float(one)) for one in pair)
+    lower = when(cell == -infinite).then(low).otherwise(cell)
+    return when(cell == infinite).then(high).otherwise(lower).tree
+
+
+def _udf(given: Any) -> AbstractStep:
     """Return the step of a Python function, refusing what is none."""
     if not isinstance(given, Udf):
         raise InvalidParameter(

@@ -248,7 +248,7 @@ def refuse_unbounded(relation: Relation, limit: int | None) -> None:
 
 def _returned(relation: Relation, returns: tuple[tuple[str, Column], ...]) -> Schema:
     """Return the columns of rows that a function has added to."""
-    made: Mapping[str, Column] = {name: one.renewed() for name, one in returns}
+    made = {name: one.renewed() for name, one in returns}
     refuse_ids(relation, made)
     return Schema(tuple((dict(relation.schema.columns) | made).items()))
 

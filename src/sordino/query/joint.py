@@ -14,7 +14,7 @@ from sordino.aggregations.families import bounded
 from sordino.losses.base import Loss
 from sordino.losses.closed import ApproxDP, ApproxZCDP, GaussianDP, PureDP
 from sordino.losses.joint import JointLoss
-from sordino.mechanisms.appearance import any_passes
+from sordino.mechanisms.appearance import any_passes, rational
 from sordino.mechanisms.change import Change
 from sordino.mechanisms.gaussian import Gaussian
 from sordino.mechanisms.gaussian_threshold import GaussianThreshold
@@ -29,7 +29,7 @@ from sordino.sensitivity import Sensitivity
 class KeptParts:
     """The loss of Gaussian noise on several parts, by how many keys are kept."""
 
-    parts: tuple[tuple[Exact, Exact], ...]
+    parts: tuple[tuple[Fraction, Fraction], ...]
     """(mu squared, most share of it that one key can hold)"""
 
     def __call__(self, keys: int) -> Loss:
@@ -52,7 +52,7 @@ def joint_loss(
     kept = KeptParts(tuple(_held(variance, change) for variance, change in spent))
     rho = sum((mu for mu, _ in kept.parts), Fraction(0)) / 2
     headline = ApproxZCDP(rho, selection.delta(apart))
-    largest = Fraction(bounded(presence.linf))
+    largest = rational(bounded(presence.linf))
     chance = any_passes(selection.law, selection.threshold - largest, 1)
     return JointLoss(headline, chance, int(apart.l0), kept)
 
@@ -69,11 +69,11 @@ def largest_mu(layout: Layout, budget: ApproxDP) -> Fraction:
     return Fraction(ratio)
 
 
-def _held(variance: Exact, change: Sensitivity) -> tuple[Exact, Exact]:
+def _held(variance: Exact, change: Sensitivity) -> tuple[Fraction, Fraction]:
     """Return mu squared of some noise, and the share that one key can hold."""
-    return bounded(change.l2) ** 2 / variance, _one_key(change)
+    return rational(bounded(change.l2) ** 2 / variance), _one_key(change)
 
 
-def _one_key(change: Sensitivity) -> Exact:
+def _one_key(change: Sensitivity) -> Fraction:
     """Return how much of the squared change one key can hold."""
-    return bounded(change.linf) ** 2 / bounded(change.l2) ** 2
+    return rational(bounded(change.linf) ** 2 / bounded(change.l2) ** 2)

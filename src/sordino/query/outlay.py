@@ -7,11 +7,12 @@ from fractions import Fraction
 from typing import Any, Final, final
 
 from sordino.aggregations.base import Expected
+from sordino.errors import InvalidParameter
 from sordino.losses.base import Budget, Loss, compose
 from sordino.losses.closed import ApproxDP
-from sordino.mechanisms.base import AbstractAdditiveMechanism, AbstractMechanism
+from sordino.mechanisms.base import AbstractAdditiveMechanism
+from sordino.mechanisms.randomised import AbstractRandomised
 from sordino.mechanisms.thresholded import AbstractThresholdMechanism
-from sordino.numbers import Exact
 from sordino.query import allowance
 from sordino.query.allowance import AbstractAllowance
 from sordino.query.joint import largest_mu
@@ -30,19 +31,20 @@ class Outlay:
     layout: Layout
     noise: dict[Any, AbstractAdditiveMechanism]
     """Of the parts that are not selected by."""
-    choices: dict[Any, AbstractMechanism]
+    choices: dict[Any, AbstractRandomised]
     selection: AbstractThresholdMechanism | None
     """Noise and threshold of the part that shows which groups exist."""
     additive_loss: Loss
+    choice_losses: tuple[Loss, ...]
 
-    def mechanisms(self, place: int) -> tuple[AbstractMechanism, ...]:
+    def mechanisms(self, place: int) -> tuple[AbstractRandomised, ...]:
         """Return the mechanisms behind a column, in the order of its parts."""
         return tuple(self.behind[part.key] for part in self.layout.forms[place].parts)
 
     @property
-    def behind(self) -> dict[Any, AbstractMechanism]:
+    def behind(self) -> dict[Any, AbstractRandomised]:
         """Return the mechanism of every part."""
-        known: dict[Any, AbstractMechanism] = {**self.noise, **self.choices}
+        known: dict[Any, AbstractRandomised] = {**self.noise, **self.choices}
         if self.selection is not None and self.layout.presence is not None:
             known[self.layout.presence.key] = self.selection
         return known
@@ -64,11 +66,7 @@ class Outlay:
     @property
     def loss(self) -> Loss:
         """Return the loss of everything that is released."""
-        chosen = (
-            part.loss(self.choices[key])
-            for key, (part, _) in self.layout.choices.items()
-        )
-        return compose([self.additive_loss, *chosen])
+        return compose([self.additive_loss, *self.choice_losses])
 
 
 def outlays(layout: Layout, budget: Budget) -> dict[str, Outlay]:
@@ -84,20 +82,22 @@ def outlays(layout: Layout, budget: Budget) -> dict[str, Outlay]:
     return found
 
 
-def _mu_of(layout: Layout) -> Callable[[ApproxDP], Exact]:
+def _mu_of(layout: Layout) -> Callable[[ApproxDP], Fraction]:
     """Return the search for the largest mu beside a threshold.
 
     The closed form is followed by a check of the very loss that will be charged.
     """
 
-    def mu_of(rest: ApproxDP) -> Exact:
+    def mu_of(rest: ApproxDP) -> Fraction:
         mu = largest_mu(layout, rest)
         for _ in range(_TRIES):
-            probe = allowance.MixedAllowance(rest.epsilon, mu, rest.delta)
+            probe = allowance.MixedAllowance(Fraction(1), mu, rest.delta)
             if rest.admits(_bought(layout, probe).additive_loss):
                 return mu
             mu *= _LESS
-        raise AssertionError  # a smaller mu is within every budget
+        raise InvalidParameter(
+            "budget", rest, "is too small for unknown keys", "Ask for a larger one."
+        )
 
     return mu_of
 
@@ -111,9 +111,11 @@ def _bought(layout: Layout, allowed: AbstractAllowance) -> Outlay:
         for key, (part, weight) in layout.additive.items()
         if presence is None or key != presence.key
     }
+    shares = {
+        key: allowed.choice(weight) for key, (_, weight) in layout.choices.items()
+    }
     choices = {
-        key: part.mechanism(allowed.choice(weight))
-        for key, (part, weight) in layout.choices.items()
+        key: part.mechanism(shares[key]) for key, (part, _) in layout.choices.items()
     }
     selection = None
     if presence is not None:
@@ -125,4 +127,5 @@ def _bought(layout: Layout, allowed: AbstractAllowance) -> Outlay:
         selection,
         None if presence is None else presence.change,
     )
-    return Outlay(layout, noise, choices, selection, loss)
+    spent = tuple(share.loss for share in shares.values())
+    return Outlay(layout, noise, choices, selection, loss, spent)

@@ -4,25 +4,28 @@ No data is read: a price depends on the question, the public facts of the tables
 the budget.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Final, final
 
 from sordino.aggregations.base import Expected, Setting
 from sordino.aggregations.parts import AbstractPart
-from sordino.aggregations.totals import AbstractTotal
 from sordino.errors import InvalidParameter, InvalidQuery
+from sordino.expressions.base import AbstractExpression
+from sordino.expressions.literals import literal
+from sordino.expressions.tree import Col
 from sordino.losses.base import Budget, Loss
-from sordino.mechanisms.base import AbstractMechanism
+from sordino.mechanisms.randomised import AbstractRandomised
 from sordino.query.explain import tree
 from sordino.query.layout import layouts
 from sordino.query.outlay import Outlay, outlays
-from sordino.query.question import Question
+from sordino.query.nodes import Project
+from sordino.query.question import Question, Total
 from sordino.query.relation import AbstractCatalog, Relation
 from sordino.query.request import Request
 from sordino.query.steps import groupable
+from sordino.schema import Schema
 from sordino.sensitivity import Sensitivity
 
 CONFIDENCE: Final = Fraction(95, 100)
@@ -46,7 +49,7 @@ class Price:
         return self.outlay.loss
 
     @cached_property
-    def noise(self) -> dict[str, tuple[AbstractMechanism, ...]]:
+    def noise(self) -> dict[str, tuple[AbstractRandomised, ...]]:
         """Return the mechanisms behind each column, in order."""
         return {
             name: self.outlay.mechanisms(place)
@@ -106,10 +109,31 @@ class Price:
             None if keyset is None else keyset.table(),
         )
 
+    @property
+    def choice_questions(self) -> dict[Any, Question]:
+        """Return the counts of candidates that parts which choose are drawn from."""
+        return {
+            key: binned(self.relation, self.request.by, part.position)
+            for key, (part, _) in self.outlay.layout.choices.items()
+        }
+
     @cached_property
     def parts(self) -> tuple[AbstractPart, ...]:
         """Return the parts with additive noise, in the order of the totals."""
         return tuple(part for part, _ in self.outlay.layout.additive.values())
+
+
+def binned(
+    relation: Relation, by: tuple[str, ...], position: AbstractExpression
+) -> Question:
+    """Return the question for the rows of each group in each bin."""
+    place = "bin"
+    while place in by:
+        place += "_"
+    columns = (*((name, Col(name)) for name in by), (place, position))
+    facts = ((name, one.column(relation.schema)) for name, one in columns)
+    rows = Project(relation.node, columns, Schema.of(facts))
+    return Question(rows, (*by, place), (Total(literal(1)),))
 
 
 def price(request: Request, catalog: AbstractCatalog, budget: Budget) -> Price:

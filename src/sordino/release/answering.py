@@ -27,6 +27,7 @@ def answered(price: Price, exact: "pa.Table", chosen: dict[Any, Any]) -> Release
     keys = exact.select(range(by))
     totals = _totals(price, exact, by)
     noisy: dict[Any, Noisy] = {}
+    values: tuple[Numbers, ...]
     if price.outlay.selection is not None:
         presence = price.outlay.layout.presence
         assert presence is not None  # noqa: S101 it is what is selected by
@@ -43,8 +44,8 @@ def answered(price: Price, exact: "pa.Table", chosen: dict[Any, Any]) -> Release
             values = draw(part, mechanism, totals[part.key])
             noisy[part.key] = Noisy(values, mechanism)
     for key, (part, _) in price.outlay.layout.choices.items():
-        mechanism = price.outlay.choices[key]
-        noisy[key] = Noisy(part.draw(mechanism, keys, chosen[key]), mechanism)
+        choice = price.outlay.choices[key]
+        noisy[key] = Noisy(part.draw(choice, keys, chosen[key]), choice)
     return _release(price, keys, noisy)
 
 
