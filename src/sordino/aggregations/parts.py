@@ -36,6 +36,8 @@ class AbstractPart(ABC):
     key: Hashable
     """Parts with equal keys are the same numbers."""
     change: Sensitivity
+    totals: tuple[AbstractTotal, ...]
+    """What the engine is to add up."""
 
     @abstractmethod
     def mechanism(self, share: AbstractShare) -> AbstractAdditiveMechanism:
@@ -52,11 +54,6 @@ class AbstractPart(ABC):
     @abstractmethod
     def noise(self, mechanism: AbstractMechanism) -> Noise:
         """Return the noise in what is released, for error bars."""
-
-    @property
-    @abstractmethod
-    def totals(self) -> tuple[AbstractTotal, ...]:
-        """Return what the engine is to add up."""
 
 
 @final

@@ -94,7 +94,7 @@ def ranks(table: pa.Table) -> NDArray[np.int64]:
 
 def _sorted(table: pa.Table) -> tuple[pa.Table, NDArray[np.bool_], NDArray[Any]]:
     """Return the rows in order, which of them differ from the one before, the order."""
-    order = _order(table)
+    order = canonical_order(table)
     rows = taken(table, order)
     new = np.zeros(order.size, np.bool_)
     new[:1] = True
@@ -103,16 +103,17 @@ def _sorted(table: pa.Table) -> tuple[pa.Table, NDArray[np.bool_], NDArray[Any]]
     return rows, new, order
 
 
-def _order(table: pa.Table) -> NDArray[Any]:
-    """Return the places of the rows in order: False, for missing, before True."""
+def canonical_order(table: pa.Table) -> NDArray[np.int64]:
+    """Return the places of the rows in the order of their values, missing first."""
     keys = []
     for column in table.columns:
+        # False, for missing, comes before True
         keys += [column.is_valid()] if column.null_count else []
         keys.append(column)
     names = [str(place) for place in range(len(keys))]  # safe in Arrow's field paths
     ascending = [(name, "ascending") for name in names]
     order = pc.sort_indices(pa.table(keys, names), sort_keys=ascending)
-    places: NDArray[Any] = order.to_numpy()
+    places: NDArray[np.int64] = order.to_numpy().astype(np.int64)
     return places
 
 

@@ -23,6 +23,7 @@ from sordino.losses.base import Budget, Loss, compose
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
 from sordino.losses.root import least
 from sordino.mechanisms.gaussian import Gaussian
+from sordino.mechanisms.solving import SPARE
 from sordino.numbers import Exact, sqrt
 from sordino.query.joint import joint_loss
 from sordino.sensitivity import Sensitivity
@@ -212,7 +213,7 @@ def gaussian(
             epsilon = finite(budget, budget.epsilon)
             rest = ApproxDP(epsilon * (1 - choices), budget.delta)
             mu = 1 / Gaussian.for_loss(rest, 1).scale if mu_of is None else mu_of(rest)
-            return MixedAllowance(epsilon, mu, budget.delta)
+            return MixedAllowance(epsilon, mu, budget.delta * SPARE)
         case ZCDP():
             return ConcentratedAllowance(finite(budget, budget.rho))
         case ApproxZCDP():

@@ -18,7 +18,7 @@ from sordino.mechanisms.appearance import any_passes, rational
 from sordino.mechanisms.change import Change
 from sordino.mechanisms.gaussian import Gaussian
 from sordino.mechanisms.gaussian_threshold import GaussianThreshold
-from sordino.mechanisms.solving import SPARE, gaussian_ratio
+from sordino.mechanisms.solving import gaussian_ratio
 from sordino.numbers import Exact, down, sqrt
 from sordino.query.layout import Layout
 from sordino.sensitivity import Sensitivity
@@ -63,9 +63,7 @@ def largest_mu(layout: Layout, budget: ApproxDP) -> Fraction:
     keys = layout.presence.change.l0
     shares = [_one_key(part.change) for part, _ in layout.additive.values()]
     apart = Change(keys, Fraction(1), sqrt(max(shares)))
-    ratio = gaussian_ratio(
-        apart, down(budget.epsilon), budget.delta * SPARE, on_lattice=False
-    )
+    ratio = gaussian_ratio(apart, down(budget.epsilon), budget.delta, on_lattice=False)
     return Fraction(ratio)
 
 

@@ -12,6 +12,7 @@ from sordino.losses.base import Budget, Loss, compose
 from sordino.losses.closed import ApproxDP
 from sordino.mechanisms.base import AbstractAdditiveMechanism
 from sordino.mechanisms.randomised import AbstractRandomised
+from sordino.mechanisms.solving import SPARE
 from sordino.mechanisms.thresholded import AbstractThresholdMechanism
 from sordino.query import allowance
 from sordino.query.allowance import AbstractAllowance
@@ -91,7 +92,7 @@ def _mu_of(layout: Layout) -> Callable[[ApproxDP], Fraction]:
     def mu_of(rest: ApproxDP) -> Fraction:
         mu = largest_mu(layout, rest)
         for _ in range(_TRIES):
-            probe = allowance.MixedAllowance(Fraction(1), mu, rest.delta)
+            probe = allowance.MixedAllowance(Fraction(1), mu, rest.delta * SPARE)
             if rest.admits(_bought(layout, probe).additive_loss):
                 return mu
             mu *= _LESS

@@ -5,11 +5,10 @@ totals of every group ── those that pass ── noise ── sorted by key �
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
 
 from sordino.aggregations.base import Noisy
 from sordino.aggregations.parts import Numbers, draw
+from sordino.keysets.canonical import canonical_order
 from sordino.query.price import CONFIDENCE, Price
 from sordino.release.release import Release
 from sordino.schema import arrow_type
@@ -32,7 +31,7 @@ def answered(price: Price, exact: "pa.Table", chosen: dict[Any, Any]) -> Release
         presence = price.outlay.layout.presence
         assert presence is not None  # noqa: S101 it is what is selected by
         passed = price.outlay.selection.passing(totals[presence.key][0])
-        order = _order(keys, passed.rows)
+        order = canonical_order(keys.take(passed.rows))
         rows = passed.rows[order]
         keys = keys.take(rows)
         totals = {key: [one[rows] for one in held] for key, held in totals.items()}
@@ -57,19 +56,6 @@ def _totals(price: Price, exact: "pa.Table", by: int) -> dict[Any, list[Numbers]
         found[part.key] = [exact.column(i).to_numpy() for i in columns]
         place += len(part.totals)
     return found
-
-
-def _order(keys: "pa.Table", rows: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return the places of some rows in the order of their keys, missing ones first.
-
-    For any order in which the engine gave the groups the answer has the same order.
-    """
-    import pyarrow.compute as pc  # noqa: PLC0415 loaded when needed
-
-    kept = keys.take(rows)
-    names = [(name, "ascending") for name in kept.column_names]
-    order = pc.sort_indices(kept, sort_keys=names, null_placement="at_start")
-    return np.asarray(order.to_numpy(), np.intp)
 
 
 def _release(price: Price, keys: "pa.Table", noisy: dict[Any, Noisy]) -> Release:
