@@ -82,8 +82,8 @@ def test_rows_come_by_value_or_by_key() -> None:
 
 def test_names_are_no_formulas() -> None:
     """Dollars and braces of a key are shown, not set as mathematics."""
-    figure = drawn(RELEASES["hostile"].plot("$n_{"))
-    assert "$\\frac{1$ of $5" in labels(figure)
+    figure = drawn(RELEASES["hostile"].plot("$n_{$"))
+    assert "$\\frac{1$ of 5" in labels(figure)
     assert figure._suptitle.get_text() == "price: epsilon = 0.5, delta = 5e-07"
 
 

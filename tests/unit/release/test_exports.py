@@ -68,13 +68,15 @@ def test_a_file_is_replaced_whole(how: str, tmp_path: Path) -> None:
     old, link = tmp_path / "old", tmp_path / "link"
     old.write_text("old", encoding="utf-8")
     link.symlink_to(old)
+    (tmp_path / "same").hardlink_to(old)
     write(few(), how, link)
+    assert (tmp_path / "same").read_text(encoding="utf-8") == "old"
     assert link.is_symlink()
     assert old.stat().st_size > 100
     mask = os.umask(0)
     os.umask(mask)
     assert stat.S_IMODE(old.stat().st_mode) == 0o666 & ~mask
-    assert sorted(place.name for place in tmp_path.iterdir()) == ["link", "old"]
+    assert sorted(place.name for place in tmp_path.iterdir()) == ["link", "old", "same"]
 
 
 @pytest.mark.parametrize("how", FORMATS)
