@@ -66,7 +66,7 @@ def draw(
     panels = [_panel(release, name, order) for name in chosen]
     if ax is None:
         figure = _figure(panels, labels)
-        by = "key" if sort == "key" else _cut(chosen[0])
+        by = "in order" if sort == "key" else f"largest {_cut(chosen[0])} first"
         _label(figure, wording.price(release.loss), _caption(release, len(order), by))
         return figure
     axes = _given(ax, len(panels))
@@ -233,7 +233,7 @@ def _frame(axes: "Axes", labels: list[str]) -> None:
 def _caption(release: "Release", shown: int, by: str) -> str:
     """Say what the lines are, and which rows are left out."""
     part = f"the first {shown:,} of " if shown < len(release) else ""
-    order = f", by {by}" if release.keys else ""
+    order = f", {by}" if release.keys else ""
     share = formatting.percent(release.confidence)
     return f"{share} intervals; {part}{wording.subject(release)}{order}"
 
