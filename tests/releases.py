@@ -15,7 +15,7 @@ CONFIDENCE = Fraction(95, 100)
 PLAN = "noise: geometric of scale 2\n  count by group\n    table visits"
 HOSTILE = (
     "<script>alert(1)</script>",
-    "$\\frac{1$ of $5",
+    "$\\frac{1$ of 5",
     "two\nlines",
     "\x1b[31mred",
     "a very long name of a group that nobody can read to its very end",
@@ -87,7 +87,7 @@ def hostile() -> Release:
     count = len(HOSTILE)
     return made(
         {"<b>place</b>": list(HOSTILE)},
-        {"$n_{": ([*range(count - 2), None, -5], 1.5), "<i>&": ([0.5] * count, None)},
+        {"$n_{$": ([*range(count - 2), None, -5], 1.5), "<i>&": ([0.5] * count, None)},
     )
 
 

@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 _SORTS: Final = ("value", "key")
 _INK, _FAINT, _RULE = "#0b5c8a", "#707070", "#e6e6e6"
 _LONGEST = 30
-_PANEL, _ROW, _FRAME, _LETTER = 3.4, 0.23, 1.35, 0.075
-"""Inches: the width of a panel, the height of a row, all around, a letter's width."""
+_PANEL, _ROW, _FRAME = 3.4, 0.23, 1.35
+"""Inches: the width of a panel, the height of a row, all around."""
+_LETTER, _SMALL_LETTER = 0.075, 0.07
 _ACROSS = 4
 _LONG_TICKS = 1e5
 _SMALL = 8.5
@@ -65,7 +66,7 @@ def draw(
     panels = [_panel(release, name, order) for name in chosen]
     if ax is None:
         figure = _figure(panels, labels)
-        by = "key" if sort == "key" else _cut(chosen[0])
+        by = "in order" if sort == "key" else f"largest {_cut(chosen[0])} first"
         _label(figure, wording.price(release.loss), _caption(release, len(order), by))
         return figure
     axes = _given(ax, len(panels))
@@ -164,7 +165,7 @@ def _figure(panels: list[Panel], labels: list[str]) -> "Figure":
 def _label(figure: "Figure", price: str, caption: str) -> None:
     """Write the price above the panels, and what they show below."""
     figure.suptitle(f"price: {price}", x=0.01, ha="left", fontsize=11, weight="bold")
-    room = int(figure.get_size_inches()[0] / _LETTER)
+    room = int(figure.get_size_inches()[0] / _SMALL_LETTER)
     caption = formatting.cut(caption, room)
     figure.supxlabel(
         caption, x=0.01, ha="left", fontsize=_SMALL, color=_FAINT, parse_math=False
@@ -232,9 +233,9 @@ def _frame(axes: "Axes", labels: list[str]) -> None:
 def _caption(release: "Release", shown: int, by: str) -> str:
     """Say what the lines are, and which rows are left out."""
     part = f"the first {shown:,} of " if shown < len(release) else ""
-    order = f", sorted by {by}" if release.keys else ""
+    order = f", {by}" if release.keys else ""
     share = formatting.percent(release.confidence)
-    return f"lines are {share} intervals; {part}{wording.subject(release)}{order}"
+    return f"{share} intervals; {part}{wording.subject(release)}{order}"
 
 
 def _cut(name: str) -> str:

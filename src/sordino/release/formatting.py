@@ -21,6 +21,7 @@ import math
 import unicodedata
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal, localcontext
 from fractions import Fraction
+from itertools import accumulate, takewhile
 from typing import Any, Final, TypeGuard
 
 MISSING: Final = "missing"
@@ -40,10 +41,7 @@ def number(value: Any, sd: float | None = None) -> str:
     """
     if not isinstance(value, (int, float)):
         return key(value)
-    text = _written(value, _place(value, sd), ROUND_HALF_EVEN)
-    if _limits(sd) or "." not in text or "e" in text:
-        return text
-    return text.rstrip("0").rstrip(".")
+    return _shown(value, sd, ROUND_HALF_EVEN)
 
 
 def spread(sd: float | None) -> str:
@@ -59,7 +57,7 @@ def interval(value: Any, bars: tuple[float | None, float | None, float | None]) 
     """Return "low to high", each to the digits of the value, and outward.
 
     `bars` are the standard deviation, low and high. The ends of an integer are
-    integers.
+    integers. The last digit of a double is not news: 11.399999999999999 is 11.4.
 
     >>> interval(118, (2.8, 112.2, 123.9)), interval(1.5, (0.2, 1.101, 1.899))
     ('112 to 124', '1.10 to 1.90')
@@ -67,13 +65,11 @@ def interval(value: Any, bars: tuple[float | None, float | None, float | None]) 
     sd, low, high = bars
     if low is None or high is None or math.isnan(low) or math.isnan(high):
         return ""
-    if isinstance(value, int):
-        ends = _written(low, 0, ROUND_FLOOR), _written(high, 0, ROUND_CEILING)
-    else:
-        ends = (
-            _written(low, _place(low, sd), ROUND_FLOOR),
-            _written(high, _place(high, sd), ROUND_CEILING),
-        )
+    place = 0 if isinstance(value, int) else None
+    ends = (
+        _shown(float(f"{end:.15g}"), sd, rounding, place)
+        for end, rounding in ((low, ROUND_FLOOR), (high, ROUND_CEILING))
+    )
     return " to ".join(ends)
 
 
@@ -109,9 +105,9 @@ def cut(text: str, most: int) -> str:
     """
     if width(text) <= most:
         return text
-    while width(text) > most - 1:
-        text = text[:-1]
-    return f"{text.rstrip()}…"
+    ends = accumulate(map(_columns, text))
+    kept = sum(1 for _ in takewhile(lambda end: end < most, ends))
+    return f"{text[:kept].rstrip()}…"
 
 
 def width(text: str) -> int:
@@ -154,6 +150,16 @@ def _decimal(value: float) -> Decimal:
     return Decimal(repr(float(value)))
 
 
+def _shown(
+    value: float, sd: float | None, rounding: str, place: int | None = None
+) -> str:
+    """Return a number rounded as its deviation allows, unless the place is given."""
+    text = _written(value, _place(value, sd) if place is None else place, rounding)
+    if _limits(sd) or "." not in text or "e" in text:
+        return text
+    return text.rstrip("0").rstrip(".")
+
+
 def _written(value: float, place: int, rounding: str) -> str:
     """Return a number rounded to a power of ten, with separators or an exponent."""
     if isinstance(value, int):
@@ -164,7 +170,8 @@ def _written(value: float, place: int, rounding: str) -> str:
     with localcontext() as context:
         context.prec = _PRECISION
         rounded = _decimal(value).quantize(Decimal((0, (1,), place)), rounding)
-        rounded = abs(rounded) if rounded == 0 else rounded
-        if rounded and (rounded.adjusted() >= _LARGE or place < _FINE):
+        if not rounded:
+            return "0" if place < _FINE else f"{abs(rounded):,f}"
+        if rounded.adjusted() >= _LARGE or place < _FINE:
             return f"{rounded:.{rounded.adjusted() - place}e}"
         return f"{rounded:,f}" if place <= 0 else f"{int(rounded):,}"

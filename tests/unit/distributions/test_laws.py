@@ -13,6 +13,7 @@ from sordino.distributions import gaussian
 from sordino.distributions.base import AbstractLatticeLaw, AbstractLaw
 from sordino.distributions.gaussian import ContinuousGaussian, DiscreteGaussian
 from sordino.distributions.laplace import ContinuousLaplace, DiscreteLaplace
+from sordino.distributions.point import PointMass
 from sordino.numbers import fraction, sqrt
 
 F = Fraction
@@ -116,6 +117,64 @@ def test_laws_are_symmetric(law: AbstractLaw) -> None:
         assert law.at_most(-x).overlaps(law.at_least(x))
     assert law.quantile(F(1, 2)) == 0
     assert (law.quantile(F(0)), law.quantile(F(1))) == (-float("inf"), float("inf"))
+
+
+def summed(law: AbstractLatticeLaw) -> Any:
+    """Sum the squares of a lattice law to 30 digits, from its tails."""
+    with mp.workdps(40):
+        tails: list[Any] = []
+        while not tails or tails[-1] > mp.mpf(10) ** -45:
+            tail = fraction(law.tail(len(tails) + 1).mid())
+            tails.append(mp.mpf(tail.numerator) / tail.denominator)
+        # E[K**2] = 2 sum over k >= 1 of (2 k - 1) P[K >= k]
+        unit = mp.mpf(law.unit.numerator) / law.unit.denominator
+        total = sum((2 * k - 1) * tail for k, tail in enumerate(tails, 1))
+        return unit * mp.sqrt(2 * total)
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        DiscreteLaplace(F(1, 3)),
+        DiscreteLaplace(F(40), F(1, 8)),
+        DiscreteLaplace(sqrt(F(2)), F(3)),
+        *(DiscreteGaussian(v) for v in VARIANCES if v < 4000),
+        DiscreteGaussian(F(899, 100)),
+        DiscreteGaussian(F(9)),
+        DiscreteGaussian(F(2), F(1, 4)),
+    ],
+    ids=repr,
+)
+def test_lattice_deviations_are_rounded_up(law: AbstractLatticeLaw) -> None:
+    """The deviation is the double next above the sum of squares."""
+    with ctx.workprec(160):
+        exact = summed(law)
+    assert law.deviation == pytest.approx(float(exact), rel=1e-15)
+    assert mp.mpf(law.deviation) >= exact * (1 - mp.mpf(10) ** -30)
+
+
+@pytest.mark.parametrize("law", CONTINUOUS, ids=repr)
+def test_continuous_deviations_are_rounded_up(law: AbstractLaw) -> None:
+    """The deviation is that of the integral of 2 x P[Z > x], twice, rounded up."""
+
+    def tail(x: Any) -> Any:
+        point = fraction(law.above(Fraction(float(x))).mid())
+        return 2 * x * mp.mpf(point.numerator) / point.denominator
+
+    with ctx.workprec(64):
+        exact = mp.sqrt(2 * mp.quad(tail, [0, 5, 20, 80, 320]))
+    assert law.deviation == pytest.approx(float(exact), rel=1e-12)
+
+
+def test_known_deviations() -> None:
+    """Closed forms round up; no noise has none; narrow noise has very little."""
+    laplace = F(ContinuousLaplace(F(1)).deviation)
+    assert laplace**2 > 2 > (laplace - F(2) ** -52) ** 2
+    assert ContinuousGaussian(F(9)).deviation == 3.0
+    assert DiscreteGaussian(F(10**12)).deviation == 10.0**6
+    assert PointMass().deviation == 0.0
+    assert 0 < DiscreteGaussian(F(1, 10**6)).deviation < 1e-300
+    assert 0 < DiscreteLaplace(F(1, 1000)).deviation < 1e-100
 
 
 def test_known_values() -> None:

@@ -1,0 +1,177 @@
+"""Releases in files and in the tables of other libraries."""
+
+import json
+import os
+import stat
+import sys
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from pyarrow import csv, parquet
+
+from sordino.errors import InvalidParameter, MissingDependency
+from sordino.release import files
+from sordino.release.columns import side_by_side
+from sordino.release.release import Release
+from tests.releases import RELEASES, few
+
+each_release = pytest.mark.parametrize("release", RELEASES.values(), ids=RELEASES)
+FORMATS = ["to_csv", "to_parquet"]
+
+
+def write(release: Release, how: str, path: Any) -> None:
+    """Write a release in one of the formats."""
+    {"to_csv": release.to_csv, "to_parquet": release.to_parquet}[how](path)
+
+
+@each_release
+def test_parquet_holds_everything(release: Release, tmp_path: Path) -> None:
+    """Values and errors are read back exactly, with loss and plan beside them."""
+    release.to_parquet(tmp_path / "out.parquet")
+    table = parquet.read_table(tmp_path / "out.parquet")
+    wanted = side_by_side(release.table, release.errors, len(release.keys))
+    assert table.equals(wanted)
+    told = json.loads(table.schema.metadata[files.METADATA])
+    assert told["loss"] == repr(release.loss)
+    assert told["plan"] == release.plan
+    assert told["notes"] == list(release.notes)
+    assert told["keys"] == list(release.keys)
+    assert told["confidence"] == "19/20"
+    assert all(value >= 0 for value in told["guarantees"].values())
+
+
+@each_release
+def test_csv_holds_values_and_errors(release: Release, tmp_path: Path) -> None:
+    """Every number is read back exactly; missing is not the same as empty."""
+    release.to_csv(str(tmp_path / "out.csv"))
+    wanted = side_by_side(release.table, release.errors, len(release.keys))
+    read = csv.read_csv(
+        tmp_path / "out.csv",
+        parse_options=csv.ParseOptions(newlines_in_values=True),
+        convert_options=csv.ConvertOptions(
+            column_types=wanted.schema,
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+            null_values=[""],
+        ),
+    )
+    assert read.equals(wanted)
+
+
+@pytest.mark.parametrize("how", FORMATS)
+def test_a_file_is_replaced_whole(how: str, tmp_path: Path) -> None:
+    """The old file goes when the new one is complete, behind a link as well."""
+    old, link = tmp_path / "old", tmp_path / "link"
+    old.write_text("old", encoding="utf-8")
+    link.symlink_to(old)
+    (tmp_path / "same").hardlink_to(old)
+    write(few(), how, link)
+    assert (tmp_path / "same").read_text(encoding="utf-8") == "old"
+    assert link.is_symlink()
+    assert old.stat().st_size > 100
+    mask = os.umask(0)
+    os.umask(mask)
+    assert stat.S_IMODE(old.stat().st_mode) == 0o666 & ~mask
+    assert sorted(place.name for place in tmp_path.iterdir()) == ["link", "old", "same"]
+
+
+@pytest.mark.parametrize("how", FORMATS)
+def test_a_failure_leaves_the_old_file(
+    how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When the disk is full half way, the old file stays and nothing is left over."""
+
+    def full(_table: object, target: str) -> None:
+        Path(target).write_text("half", encoding="utf-8")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(csv, "write_csv", full)
+    monkeypatch.setattr(parquet, "write_table", full)
+    target = tmp_path / "out"
+    target.write_text("old", encoding="utf-8")
+    with pytest.raises(InvalidParameter, match=r"path cannot be written there.*out"):
+        write(few(), how, target)
+    assert target.read_text(encoding="utf-8") == "old"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+@pytest.mark.parametrize("how", FORMATS)
+@pytest.mark.parametrize(
+    ("path", "problem"),
+    [
+        (".", "path is a folder"),
+        ("", "path is a folder"),
+        ("no/such/folder/out", "lies in a folder that does not exist, got 'no/such"),
+        ("/dev/null", "path is no ordinary file, got '/dev/null'"),
+        ("/proc/out", "path cannot be written there, got '/proc/out'"),
+        ("a\0b", "path is no path of a file"),
+        (b"out", "path is no path of a file"),
+        (3, "path is no path of a file, got 3"),
+        (None, "path is no path of a file"),
+    ],
+)
+def test_bad_paths_are_refused(
+    how: str, path: Any, problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each refusal names the path; nothing is written."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InvalidParameter, match=problem):
+        write(few(), how, path)
+    assert not list(tmp_path.iterdir())
+
+
+@each_release
+def test_frames_hold_the_table(release: Release) -> None:
+    """Frames of pandas and Polars have the columns asked for."""
+    wide = side_by_side(release.table, release.errors, len(release.keys))
+    for errors, wanted in ((False, release.table), (True, wide)):
+        frame = release.to_pandas(errors=errors)
+        assert list(frame.columns) == wanted.column_names
+        assert len(frame) == len(release)
+        assert release.to_polars(errors=errors).to_dict(as_series=False) == (
+            wanted.to_pydict()
+        )
+
+
+def test_integers_stay_integers() -> None:
+    """A missing number or bool does not make doubles of its neighbours in pandas."""
+    keys = pa.array([True, None])
+    numbers = pa.array([2**53 + 1, None])
+    release = Release(**{
+        **vars(few()),
+        "table": pa.table({"seen": keys, "n": numbers}),
+        "errors": pa.table({
+            "seen": keys,
+            **{f"n {x}": [1.0, None] for x in ("sd", "low", "high")},
+        }),
+        "keys": ("seen",),
+    })
+    frame = release.to_pandas()
+    assert (str(frame["n"].dtype), str(frame["seen"].dtype)) == ("Int64", "boolean")
+    assert frame["n"][0] == 2**53 + 1
+    assert isinstance(few().to_pandas(), pd.DataFrame)
+    assert isinstance(few().to_polars(), pl.DataFrame)
+
+
+@pytest.mark.parametrize("package", ["pandas", "polars", "matplotlib"])
+def test_absent_packages_are_named(
+    package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A package that is not installed is named, with the command that installs it."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == package]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, package, None)
+    calls: dict[str, Any] = {
+        "pandas": few().to_pandas,
+        "polars": few().to_polars,
+        "matplotlib": few().plot,
+    }
+    with pytest.raises(MissingDependency, match=f"pip install {package}"):
+        calls[package]()
+    if package == "matplotlib":
+        with pytest.raises(MissingDependency, match=f"pip install {package}"):
+            few().plot(ax=[1, 2])
