@@ -140,6 +140,25 @@ def test_equality_of_huge_products() -> None:
     assert HUGE.filter(SMALL) != HUGE
 
 
+def test_an_empty_factor_empties_whatever_is_left_of_the_product() -> None:
+    """A dropped factor that turns out empty still counts, through every operation."""
+    b = KeySet.from_dict({"b": [1, 2]})
+    c = KeySet.from_dict({"c3": [3]})
+    known = c
+    for _ in range(100):  # in so many steps that it is listed, and known to be empty
+        known -= c
+    assert repr(known) == "KeySet(0 keys of c3)"
+    for none in (c.filter(SMALL), known):
+        left = (KeySet.from_dict({"a": [1]}) * none)["a"]
+        pairs = KeySet.from_dict({"a": [1], "d": [1]})
+        made = (left * b, b * left, left.join(pairs), pairs.join(left), left | left)
+        for keys in (left, *made, left.rename({"a": "e"}), (b * left)["b"]):
+            assert keys.size == keys.table().num_rows == 0
+        assert b * none == KeySet.from_dict({"b": [7, 8]}) * none
+        assert b * none != b * c
+    assert ((b * known)["b"]).at_most == 0
+
+
 def test_long_chains_do_not_overflow() -> None:
     """A set built in a long loop, or doubled often, is listed like any other."""
     keys = KeySet.from_dict({"x": [0]})

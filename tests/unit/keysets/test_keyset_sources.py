@@ -16,6 +16,8 @@ from tests.unit.keysets.models import keys_of
 EAST = timezone(timedelta(hours=1))
 NOON = datetime.fromisoformat("2025-03-01T12:00:00")
 DAY = date(2025, 3, 1)
+FIRST = datetime.fromisoformat("0001-01-01T00:00:00")
+LAST = datetime.fromisoformat("9999-12-31T23:59:59.999999")
 TEN = datetime.fromisoformat("1970-01-01T00:00:10")
 
 
@@ -45,6 +47,13 @@ COLUMNS: dict[str, tuple[Any, list[Any]]] = {
     "numpy objects": (np.array(["b", None], object), [None, "b"]),
     "masked": (np.ma.masked_array([1, 2], [False, True]), [None, 1]),
     "numpy days": (np.array(["2025-03-01", "NaT"], "M8[D]"), [None, DAY]),
+    "first and last day": (np.array(["9999-12-31", "0001-01-01"], "M8[D]"),
+                           [date.min, date.max]),
+    "first and last time": (
+        np.array(["9999-12-31T23:59:59.999999", "0001-01-01"], "M8[us]"), [FIRST, LAST]
+    ),
+    "last second": (np.array(["9999-12-31T23:59:59"], "M8[s]"),
+                    [LAST.replace(microsecond=0)]),
     "numpy hours": (np.array(["2025-03-01T12"], "M8[h]"), [NOON]),
     "numpy seconds": (np.array(["2025-03-01T12"], "M8[s]"), [NOON]),
     "numpy nanoseconds": (np.array(["2025-03-01T12", "NaT"], "M8[ns]"), [None, NOON]),
