@@ -1,0 +1,168 @@
+"""The exponential mechanism: what it takes, what it refuses, its chances, its price."""
+
+import math
+import time
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sordino.errors import InvalidData, InvalidParameter
+from sordino.losses.bounded_range import BoundedRangeLoss
+from sordino.mechanisms.exponential import Exponential
+from tests.statistics import choices_follow
+
+F = Fraction
+SCORES = [F(1, 3), F(0), F(2), F(7, 5), F(2), F(-4)]
+MANY = 100_000
+
+scores_of_two = st.lists(
+    st.tuples(st.integers(-3, 3), st.integers(-3, 3)), min_size=1, max_size=5
+)
+
+
+def chances(scores: list[int], epsilon: float, span: int) -> list[float]:
+    """Return the stated chances."""
+    weights = [math.exp(epsilon * score / span) for score in scores]
+    return [weight / sum(weights) for weight in weights]
+
+
+@given(scores=scores_of_two, span=st.integers(1, 4), epsilon=st.sampled_from([0.3, 2]))
+def test_price_covers_any_change(
+    scores: list[tuple[int, int]], span: int, epsilon: float
+) -> None:
+    """For any two lists of scores the losses lie in a range of the price at d_in."""
+    before, after = zip(*scores, strict=True)
+    changes = [new - old for old, new in scores]
+    d_in = max(changes) - min(changes)
+    p, q = (chances(list(side), epsilon, span) for side in (before, after))
+    losses = [math.log(a / b) for a, b in zip(p, q, strict=True)]
+    priced = Exponential(epsilon, span).map(d_in)
+    assert max(losses) - min(losses) <= float(priced.epsilon) + 1e-9
+    assert max(map(abs, losses)) <= float(priced.epsilon) + 1e-9
+
+
+def test_price_is_attained() -> None:
+    """A change of range d_in uses the whole range of losses."""
+    p, q = chances([0, 0], 1, 1), chances([1, 0], 1, 1)
+    losses = [math.log(a / b) for a, b in zip(p, q, strict=True)]
+    assert max(losses) - min(losses) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("d_in", "epsilon"),
+    [(0, 0), (1, F(1, 4)), (2, F(1, 2)), ("1/3", F(1, 12)), (math.inf, math.inf)],
+)
+def test_map(d_in: Any, epsilon: Any) -> None:
+    """The loss is epsilon * d_in / span, exactly."""
+    assert Exponential("0.5", span=2).map(d_in) == BoundedRangeLoss(epsilon)
+    assert Exponential.no_noise().map(d_in).epsilon == (math.inf if d_in else 0)
+
+
+@pytest.mark.parametrize("d_in", [-1, math.nan, True, None, "x", [1]])
+def test_senseless_distance_is_refused(d_in: Any) -> None:
+    """A distance that cannot be is refused by its name."""
+    with pytest.raises(InvalidParameter, match="d_in"):
+        Exponential(1).map(d_in)
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [
+        [],
+        [0.5, 1],
+        [True, 2],
+        [None],
+        ["1"],
+        "12",
+        7,
+        {1: 2},
+        np.zeros(3),
+        np.zeros((2, 2), np.int64),
+        [1 << 62],
+        [F(1, 1 << 62), 1],
+        np.array([1 << 62]),
+    ],
+)
+def test_scores_outside_the_domain_are_refused(scores: Any) -> None:
+    """What is no list of exact scores is refused without being shown."""
+    with pytest.raises(InvalidData) as refusal:
+        Exponential(1)(scores)
+    assert str(1 << 62) not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    "multiplicities", [[1], [1, 0], [1, -2], [0.5, 1], [1, 2, 3], [1 << 61, 1 << 61]]
+)
+def test_multiplicities_outside_the_domain_are_refused(multiplicities: Any) -> None:
+    """Each score stands for at least one candidate, and all together fit."""
+    with pytest.raises(InvalidData):
+        Exponential(1)([1, 2], multiplicities)
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [
+        SCORES,
+        tuple(SCORES),
+        [int(15 * score) for score in SCORES],
+        np.array([15 * score for score in SCORES], np.int16),
+        np.array([15 * score for score in SCORES], np.int64)[::-1],
+    ],
+)
+def test_every_form_of_scores(scores: Any) -> None:
+    """Lists, tuples, fractions and arrays of integers are taken; an int comes out."""
+    assert type(Exponential(1)(scores)) is int
+    best = max(range(6), key=lambda i: scores[i])
+    chosen = {Exponential.no_noise()(scores) for _ in range(60)}
+    assert chosen == {i for i in range(6) if scores[i] == scores[best]}
+
+
+def test_groups_are_chosen_apart() -> None:
+    """Each group answers with an index of its own, multiplicities counted."""
+    sure = Exponential(10_000)
+    groups = [[0, 1], [F(1, 2), F(1, 3), F(1, 7)], [3]]
+    assert sure.choose(groups).tolist() == [1, 0, 0]
+    counted = sure.choose(groups, [[7, 1], [1, 1, 1], [1]])
+    assert counted.tolist() == [7, 0, 0]
+    assert sure.choose([]).tolist() == []
+    with pytest.raises(InvalidData):
+        sure.choose([[1], []])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("span", [1, 3])
+def test_choices_follow_the_law(span: int) -> None:
+    """Chi-square, false alarm 1e-9; an epsilon 10 % off is rejected."""
+    law = np.exp([float(score) / span for score in SCORES])
+    drawn = Exponential(1, span).choose([SCORES] * MANY)
+    assert choices_follow(drawn, law)
+    wrong = Exponential("1.1", span).choose([SCORES] * MANY)
+    assert not choices_follow(wrong, law)
+
+
+@pytest.mark.slow
+def test_runs_follow_the_law_of_their_candidates() -> None:
+    """Chi-square, false alarm 1e-9: a run is as good as its candidates listed."""
+    law = np.repeat(np.exp([0.0, 0.7, -1.0]), [4, 1, 9])
+    drawn = Exponential("0.7").choose(
+        [[F(0), F(1), F(-10, 7)]] * MANY, [[4, 1, 9]] * MANY
+    )
+    assert choices_follow(drawn, law)
+    assert not choices_follow(drawn, law[::-1])
+
+
+@pytest.mark.slow
+def test_a_long_list_is_fast() -> None:
+    """One choice among 65536 candidates takes under 5 ms, the best of 20 taken."""
+    scores = np.random.default_rng(0).integers(0, 1000, 1 << 16)
+    mechanism = Exponential(1)
+    spent = []
+    for _ in range(20):
+        start = time.perf_counter()
+        mechanism(scores)
+        spent.append(time.perf_counter() - start)
+    assert min(spent) < 5e-3

@@ -1,0 +1,319 @@
+"""Quantiles: price over every small table, exact law, monotone, and useful."""
+
+import itertools
+import math
+import time
+from collections.abc import Iterator
+from fractions import Fraction
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from sordino.errors import InvalidData, InvalidParameter
+from sordino.mechanisms import quantiles
+from sordino.mechanisms.bins import Bins
+from sordino.mechanisms.quantiles import Quantiles
+from sordino.sampling.bits import Bits
+from sordino.sampling.choice import Chosen, Runs
+from tests.statistics import choices_follow
+
+F = Fraction
+Table = tuple[int, ...]
+Outcome = tuple[int, ...]
+QUARTILES = (F(1, 4), F(1, 2), F(3, 4))
+EPSILON = 1.0
+
+
+class Script:
+    """Stands for `choose`: takes planned candidates, and tells how likely each was."""
+
+    def __init__(self, plan: list[int]) -> None:
+        """Take the planned candidates, one for each draw."""
+        self.plan = plan
+        self.drawn = 0
+        self.log_chance = 0.0
+        self.missed = False
+
+    def __call__(self, runs: Runs, rate: Any, bits: Any) -> Chosen:
+        """Return the planned candidate of the one group, and note its chance."""
+        del bits
+        assert (runs.sizes >= 1).all()
+        assert runs.gaps.min() == 0
+        weights = np.repeat(np.exp(-float(rate) * runs.gaps), runs.sizes)
+        wanted = self.plan[self.drawn]
+        self.drawn += 1
+        self.missed |= wanted >= weights.size
+        index = min(wanted, weights.size - 1)
+        self.log_chance += math.log(weights[index] / weights.sum())
+        before = np.cumsum(runs.sizes) - runs.sizes
+        run = int(np.searchsorted(before, index, side="right")) - 1
+        return Chosen(np.array([run]), np.array([index - before[run]]))
+
+
+def law_of(
+    mechanism: Quantiles, table: Table, patch: pytest.MonkeyPatch
+) -> dict[Outcome, float]:
+    """Return the chance of every outcome, by walking every path of the code."""
+    law: dict[Outcome, float] = {}
+    held = [(p, n) for p, n in enumerate(table) if n]
+    positions, counts = (np.array([row[i] for row in held], np.int64) for i in (0, 1))
+    draws = len(mechanism.probabilities)
+    for plan in itertools.product(range(len(table)), repeat=draws):
+        script = Script(list(plan))
+        patch.setattr(quantiles, "choose", script)
+        outcome = mechanism.release(positions, counts, len(table), Bits())
+        if not script.missed:
+            law[outcome] = law.get(outcome, 0.0) + math.exp(script.log_chance)
+    assert math.isclose(sum(law.values()), 1)
+    return law
+
+
+def tables(size: int, most: int) -> Iterator[Table]:
+    """Return all tables of few rows in few bins."""
+    for table in itertools.product(range(most + 1), repeat=size):
+        if sum(table) <= most:
+            yield table
+
+
+def neighbours(table: Table) -> Iterator[Table]:
+    """Return the tables of one row more."""
+    for place in range(len(table)):
+        yield (*table[:place], table[place] + 1, *table[place + 1 :])
+
+
+def worst_of(
+    mechanism: Quantiles, size: int, most: int, patch: pytest.MonkeyPatch
+) -> tuple[float, float, float]:
+    """Return the greatest loss, range, and divergence over order, of neighbours."""
+    laws = {t: law_of(mechanism, t, patch) for t in tables(size, most)}
+    worst, widest, steepest = 0.0, 0.0, 0.0
+    for table, law in laws.items():
+        for other in neighbours(table):
+            if other not in laws:
+                continue
+            more = laws[other]
+            losses = [math.log(law[outcome] / more[outcome]) for outcome in law]
+            worst = max(worst, *map(abs, losses))
+            widest = max(widest, max(losses) - min(losses))
+            for p, q in ((law, more), (more, law)):
+                moment = sum(p[o] ** 2 / q[o] for o in p)
+                steepest = max(steepest, math.log(moment) / 2)
+    return worst, widest, steepest
+
+
+@pytest.mark.parametrize(
+    ("q", "size", "most"),
+    [("0.5", 4, 4), ("0.25", 3, 9), ("0.9", 3, 12), ("1/3", 4, 6)],
+)
+def test_one_quantile_costs_epsilon_in_range(
+    q: str, size: int, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For any small tables of one row apart: losses in a range of epsilon, nearly met.
+
+    A mutant whose exponent is a quarter larger would be caught.
+    """
+    mechanism = Quantiles([q], F(EPSILON))
+    worst, widest, steepest = worst_of(mechanism, size, most, monkeypatch)
+    assert worst <= EPSILON + 1e-9
+    assert 0.8 * EPSILON < widest <= EPSILON + 1e-9
+    assert steepest <= float(mechanism.map(1).guarantees.rho) + 1e-9
+
+
+def test_three_quantiles_cost_epsilon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For any small tables: two levels cost epsilon, and the rho of two ranges."""
+    mechanism = Quantiles(QUARTILES, F(EPSILON))
+    worst, _, steepest = worst_of(mechanism, 3, 4, monkeypatch)
+    assert 0.5 * EPSILON < worst <= EPSILON + 1e-9
+    assert steepest <= float(mechanism.map(1).guarantees.rho) + 1e-9
+
+
+def test_several_rows_share_epsilon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For any two rows added anywhere: the price of rows=2 holds at distance 2."""
+    mechanism = Quantiles(["0.5"], F(EPSILON), rows=2)
+    assert mechanism.map(2).guarantees.epsilon == 1
+    laws = {t: law_of(mechanism, t, monkeypatch) for t in tables(3, 4)}
+    pairs = (
+        (law, laws[other])
+        for table, law in laws.items()
+        for middle in neighbours(table)
+        for other in neighbours(middle)
+        if other in laws
+    )
+    for law, more in pairs:
+        losses = [math.log(law[o] / more[o]) for o in law]
+        assert max(losses) - min(losses) <= EPSILON + 1e-9
+
+
+def chances(table: Table, q: Fraction, epsilon: float) -> NDArray[np.float64]:
+    """Return the stated chances of one quantile, from the definition."""
+    up_to = np.cumsum(table)
+    missed = np.abs((1 - float(q)) * up_to - float(q) * (sum(table) - up_to))
+    return np.exp(-epsilon * missed / (2 * float(max(q, 1 - q))))
+
+
+@given(
+    table=st.lists(st.integers(0, 3), min_size=1, max_size=6),
+    q=st.sampled_from([F(0), F(1, 4), F(1, 2), F(9, 10), F(1)]),
+)
+def test_runs_are_the_definition(table: list[int], q: Fraction) -> None:
+    """For any table the runs give each bin the stated chance."""
+    with pytest.MonkeyPatch.context() as patch:
+        law = law_of(Quantiles([q], 1), tuple(table), patch)
+    stated = chances(tuple(table), q, 1.0)
+    stated /= stated.sum()
+    found = [law.get((place,), 0.0) for place in range(len(table))]
+    np.testing.assert_allclose(found, stated, rtol=1e-9)
+
+
+@pytest.mark.slow
+def test_releases_follow_the_law() -> None:
+    """Chi-square, false alarm 1e-9; an epsilon 10 % off is rejected."""
+    table, many = (3, 0, 2, 5, 0, 1, 0), 400_000
+    law = chances(table, F(1, 4), 1.0)
+    held = np.flatnonzero(table)
+    group = np.repeat(np.arange(many), held.size)
+    counts = np.tile(np.array(table)[held], many)
+    bins = Bins.of(group, np.tile(held, many), counts, groups=many, size=7)
+    drawn = Quantiles(["1/4"], 1).release_groups(bins, Bits())[:, 0]
+    assert choices_follow(drawn, law)
+    wrong = Quantiles(["1/4"], "1.1").release_groups(bins, Bits())[:, 0]
+    assert not choices_follow(wrong, law)
+
+
+rows_of_groups = st.lists(
+    st.tuples(st.integers(0, 4), st.integers(0, 30), st.integers(0, 5)),
+    max_size=40,
+    unique_by=itemgetter(0, 1),
+)
+
+
+@given(rows=rows_of_groups, epsilon=st.sampled_from(["0.1", 3, 1000]))
+def test_quantiles_ascend_and_stay_on_the_grid(
+    rows: list[tuple[int, int, int]], epsilon: Any
+) -> None:
+    """For any groups, also empty ones: answers ascend and are bins."""
+    columns = [list(column) for column in zip(*rows, strict=True)] or [[], [], []]
+    bins = Bins.of(*columns, groups=5, size=31)
+    found = Quantiles(("0.1", "0.5", "0.8", "0.95"), epsilon).release_groups(
+        bins, Bits()
+    )
+    assert found.shape == (5, 4)
+    assert (np.diff(found, axis=1) >= 0).all()
+    assert ((found >= 0) & (found < 31)).all()
+
+
+@given(rows=rows_of_groups)
+def test_groups_are_answered_as_if_alone(rows: list[tuple[int, int, int]]) -> None:
+    """At a price without noise every group's answer is the best bin of its own rows."""
+    columns = [list(column) for column in zip(*rows, strict=True)] or [[], [], []]
+    bins = Bins.of(*columns, groups=5, size=31)
+    found = Quantiles(["0.5"], 10**6).release_groups(bins, Bits())[:, 0]
+    for group in range(5):
+        table = np.zeros(31, np.int64)
+        for owner, place, count in rows:
+            if owner == group:
+                table[place] = count
+        up_to = np.cumsum(table)
+        missed = np.abs(2 * up_to - up_to[-1])
+        assert missed[found[group]] == missed.min()
+
+
+def test_chunks_hold_every_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Groups in many chunks are answered as in one."""
+    owner = np.repeat(np.arange(50), 3)
+    places = np.tile([2, 5, 9], 50)
+    bins = Bins.of(owner, places, np.full(150, 1000), groups=50, size=12)
+    whole = Quantiles(["2/3"], 100).release_groups(bins, Bits())
+    monkeypatch.setattr(quantiles, "_CHUNK", 7)
+    parts = Quantiles(["2/3"], 100).release_groups(bins, Bits())
+    assert ((whole >= 5) & (whole < 9)).all()
+    assert ((parts >= 5) & (parts < 9)).all()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        [],
+        (),
+        "0.5",
+        0.5,
+        None,
+        ["0.5", "0.5"],
+        ["0.6", "0.5"],
+        [2],
+        [-1],
+        [True],
+        [0.1],
+    ],
+)
+def test_senseless_probabilities_are_refused(wrong: Any) -> None:
+    """Probabilities ascend strictly, within 0 and 1, in few digits."""
+    with pytest.raises(InvalidParameter, match="probabilities"):
+        Quantiles(wrong, 1)
+
+
+@pytest.mark.parametrize(
+    ("positions", "counts", "size"),
+    [
+        ([0, 0], [1, 1], 3),
+        ([3], [1], 3),
+        ([-1], [1], 3),
+        ([0], [-1], 3),
+        ([0], [1, 2], 3),
+        ([0.5], [1], 3),
+        ([0], [1 << 42], 3),
+        ([[0]], [[1]], 3),
+    ],
+)
+def test_bins_outside_the_grid_are_refused(
+    positions: Any, counts: Any, size: int
+) -> None:
+    """What cannot be counts in bins is refused without being shown."""
+    with pytest.raises(InvalidData):
+        Quantiles(["0.5"], 1).release(positions, counts, size, Bits())
+
+
+DECILES = [F(i, 10) for i in range(1, 10)]
+PERCENTILES = [F(i, 100) for i in range(1, 100)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [1 << 16, 1 << 20])
+@pytest.mark.parametrize(
+    ("asked", "limit"), [([F(1, 2)], 2.0), (DECILES, 7.0), (PERCENTILES, 16.0)]
+)
+def test_mean_rank_error(size: int, asked: list[Fraction], limit: float) -> None:
+    """The mean absolute rank error over 50 releases, also on a grid 16 times wider."""
+    rng = np.random.default_rng(7)
+    errors = []
+    for _ in range(50):
+        uniform = rng.random(50_000)
+        data = np.concatenate([rng.beta(2, 5, 50_000), uniform])
+        held, counts = np.unique(
+            (data * (1 << 16)).astype(np.int64), return_counts=True
+        )
+        found = Quantiles(asked, 1).release(held, counts, size, Bits())
+        up_to = np.append(0, np.cumsum(counts))
+        ranks = up_to[np.searchsorted(held, np.array(found), "right")]
+        errors.append(np.abs(ranks - np.array([float(q) * 1e5 for q in asked])).mean())
+    assert np.mean(errors) <= limit
+
+
+@pytest.mark.slow
+def test_a_thousand_groups_are_fast() -> None:
+    """1000 groups of 100 bins: a median of each in under a second, 9 quantiles too."""
+    rng = np.random.default_rng(1)
+    places = np.concatenate([
+        rng.choice(1 << 16, 100, replace=False) for _ in range(1000)
+    ])
+    owner, counts = np.repeat(np.arange(1000), 100), rng.integers(1, 20, 100_000)
+    for asked in (["1/2"], DECILES):
+        start = time.perf_counter()
+        bins = Bins.of(owner, places, counts, groups=1000, size=1 << 16)
+        Quantiles(asked, 1).release_groups(bins, Bits())
+        assert time.perf_counter() - start < 1

@@ -1,0 +1,155 @@
+"""Randomized response: the truth with the stated chance, in the question's type."""
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from flint import arb, ctx
+
+from sordino.errors import InvalidData, InvalidParameter
+from sordino.losses.noise import RandomizedResponseLoss
+from sordino.mechanisms import randomized_response
+from sordino.mechanisms.randomized_response import RandomizedResponse
+from sordino.numbers import sqrt
+from tests.planned_bits import PlannedBits
+from tests.statistics import choices_follow
+
+F = Fraction
+MANY = 300_000
+
+
+def law(epsilon: float, categories: int, value: int) -> np.ndarray[Any, Any]:
+    """Return the stated chances of each answer."""
+    weights = np.ones(categories)
+    weights[value] = math.exp(epsilon)
+    return weights
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("epsilon", "categories"), [("0.3", 2), (1, 5), ("0.4", 3)])
+def test_answers_follow_the_law(epsilon: Any, categories: int) -> None:
+    """Chi-square, false alarm 1e-9; an epsilon 10 % off is rejected, or a dull lie."""
+    for value in (0, categories - 1):
+        asked = np.full(MANY * 10, value)
+        told = law(float(epsilon), categories, value)
+        answers = RandomizedResponse(epsilon, categories)(asked)
+        assert choices_follow(answers, told)
+        more = RandomizedResponse(F(epsilon) * F(11, 10), categories)(asked)
+        assert not choices_follow(more, told)
+
+
+@pytest.mark.parametrize("epsilon", [F(1, 10**12), F(1), F(40), sqrt(F(3)), F(10**9)])
+@pytest.mark.parametrize("categories", [2, 3, 10**9])
+def test_the_first_digits_of_the_truth(epsilon: Any, categories: int) -> None:
+    """The level is the first 64 digits of P[truth], whatever the parameters."""
+    level = RandomizedResponse(epsilon, categories)._level
+    assert level is not None
+    with ctx.workprec(500):
+        size = arb(3).sqrt() if epsilon == sqrt(F(3)) else arb(str(epsilon))
+        lies = (categories - 1) * (-size).exp()
+        # 1 - P = lies / (1 + lies), compared without forming P
+        assert arb(2**64 - level) >= 2**64 * lies / (1 + lies)
+        assert level == 2**64 - 1 or arb(2**64 - level - 1) <= 2**64 * lies / (1 + lies)
+
+
+def test_equal_digits_are_settled_exactly() -> None:
+    """A word that is the level itself is decided by further digits."""
+    mechanism = RandomizedResponse(1)
+    level = mechanism._level
+    assert level is not None
+    words = np.array([level - 1, level, level + 1], np.uint64)
+    with ctx.workprec(300):
+        further = int((mechanism._truth * arb(2) ** 128).floor().unique_fmpz() or 0)
+
+    class Planned:
+        """Answers the words, then digits just below or above those of the truth."""
+
+        def __init__(self, more: int) -> None:
+            """Take the digits that follow the level."""
+            self.more = more
+
+        def words(self, count: int) -> Any:
+            """Return the three words."""
+            assert count == 3
+            return words.copy()
+
+        def word(self, size: int) -> int:
+            """Return the planned digits."""
+            assert size == 8
+            return self.more
+
+    digits = further & (2**64 - 1)
+    assert mechanism._truthful(3, Planned(digits - 1)).tolist() == [True, True, False]
+    assert mechanism._truthful(3, Planned(digits + 1)).tolist() == [True, False, False]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        1,
+        np.int64(1),
+        np.uint8(1),
+        [0, 1, 1],
+        (0, 1),
+        np.array([[0, 1], [1, 1]]),
+        np.array([0, 1], np.uint8),
+        pa.array([0, 1, 1]),
+    ],
+)
+def test_the_answer_has_the_type_of_the_question(value: Any) -> None:
+    """A number, a list, an array: what comes out is of the same kind and length."""
+    sure = RandomizedResponse(10_000)
+    answer = sure(value)
+    assert type(answer) is type(value)
+    assert np.array_equal(np.asarray(answer), np.asarray(value))
+    assert np.asarray(answer).dtype == np.asarray(value).dtype
+
+
+def test_an_answer_that_its_dtype_could_not_hold() -> None:
+    """A narrow dtype is widened before a lie could wrap around."""
+    answers = RandomizedResponse("1e-6", 100_000)(np.zeros(50, np.uint8))
+    assert answers.dtype == np.int64
+    assert int(answers.max()) > 255
+
+
+@pytest.mark.parametrize(
+    "value", [2, -1, 0.0, True, "1", None, [0, 2], np.array([0.0]), np.zeros(0)]
+)
+def test_what_is_no_category_is_refused(value: Any) -> None:
+    """Only whole numbers of a category are taken."""
+    with pytest.raises(InvalidData):
+        RandomizedResponse(1)(value)
+
+
+@pytest.mark.parametrize("categories", [1, 0, -2, 2.0, True, "3", None])
+def test_senseless_categories_are_refused(categories: Any) -> None:
+    """Fewer than two categories leave nothing to say."""
+    with pytest.raises(InvalidParameter, match="categories"):
+        RandomizedResponse(1, categories)
+
+
+def test_map_counts_answers() -> None:
+    """Each changed answer is a release of its own."""
+    one = RandomizedResponseLoss(1, 4)
+    assert RandomizedResponse(1, 4).map(1) == one
+    assert RandomizedResponse(1, 4).map(3) == one * 3
+    assert RandomizedResponse.no_noise(4).map(1).guarantees.epsilon == math.inf
+    with pytest.raises(InvalidParameter, match="d_in"):
+        RandomizedResponse(1).map("1/2")
+
+
+def test_no_noise_tells_the_truth() -> None:
+    """The explicit mode without noise changes nothing."""
+    values = np.arange(7)
+    assert (RandomizedResponse.no_noise(7)(values) == values).all()
+    assert randomized_response.RandomizedResponse.no_noise().adds_no_noise
+
+
+def test_lies_are_the_other_categories() -> None:
+    """Over many answers each category occurs, and a lie is never the truth."""
+    mechanism = RandomizedResponse("1e-9", 3)
+    answers = mechanism._answered(np.full(3000, 1), PlannedBits(seed=3))
+    assert set(answers.tolist()) == {0, 1, 2}
