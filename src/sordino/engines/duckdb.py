@@ -79,11 +79,15 @@ class DuckDBEngine(AbstractEngine):
         memory_limit: str | None = None,
         threads: int | None = None,
         progress: bool = False,
+        _salt: int | None = None,
     ) -> None:
-        """Draw a key for the order of rows; the database is made when it is asked."""
+        """Draw a key for the order of rows; the database is made when it is asked.
+
+        `_salt` is for tests, which compare two engines of one key.
+        """
         self._limits = {"memory_limit": memory_limit, "threads": threads}
         self._progress = progress
-        self._salt = Bits().word(8)
+        self._salt = Bits().word(8) if _salt is None else _salt
         self._forms = DuckDBForms()
         self._tables: dict[str, Opened] = {}
         self._connection: duckdb.DuckDBPyConnection | None = None

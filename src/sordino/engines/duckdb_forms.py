@@ -113,8 +113,8 @@ def _double(value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
 
 
 def _text(value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
-    if not pa.types.is_string(arrow):
-        value = exp.cast(value, "VARCHAR")
+    del arrow  # a dictionary, an enumeration or a UUID is cast, for a text it is idle
+    value = exp.cast(value, "VARCHAR")
     fits = called("strlen", value.copy())
     return exp.Case().when(fits <= _whole(LONGEST), value)
 

@@ -1,23 +1,58 @@
 """Which source an object is: decided by its class and package, never by its rows."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from sordino.engines.failures import guarded
+from sordino.engines.files import ending, found
 from sordino.engines.sources import AbstractSource, Opened
 from sordino.engines.sources_arrow import FROM_ARROW
+from sordino.engines.sources_csv import ENDINGS as TEXT
+from sordino.engines.sources_csv import CSVSource
+from sordino.engines.sources_duckdb import of_pair, of_relation
+from sordino.engines.sources_parquet import ENDINGS as PARQUET
+from sordino.engines.sources_parquet import ParquetSource
 from sordino.errors import InvalidParameter
 from sordino.schema import Column
 
-_READERS: Final[dict[str, Callable[..., AbstractSource]]] = {
+Reader: TypeAlias = Callable[[Any, Mapping[str, Column]], AbstractSource]
+
+
+def _of_paths(given: Any, declared: Mapping[str, Column]) -> AbstractSource:
+    """Return a source of one path or pattern, or of a list of them."""
+    del declared
+    listed = given if isinstance(given, list) else [given]
+    paths = tuple(dict.fromkeys(path for one in listed for path in found(one)))
+    for endings, form in _FORMS:
+        if paths and ending(paths, endings):
+            return form(paths)
+    raise InvalidParameter(
+        "source",
+        given,
+        "must name Parquet files or CSV files by their endings",
+        "Name them *.parquet, *.csv or *.tsv, or give an Arrow data set.",
+    )
+
+
+_FORMS: Final[tuple[tuple[tuple[str, ...], Callable[..., AbstractSource]], ...]] = (
+    (PARQUET, ParquetSource),
+    (TEXT, CSVSource),
+)
+_READERS: Final[dict[str, Reader]] = {
     **FROM_ARROW,
+    "builtins.str": _of_paths,
+    "builtins.list": _of_paths,
+    "pathlib.PurePath": _of_paths,
+    "builtins.tuple": of_pair,
+    "duckdb.DuckDBPyRelation": of_relation,
 }
 
 
 def opened(source: Any, declared: Mapping[str, Column]) -> Opened:
     """Return what can be used of a table that a user hands over."""
     kinds = (
-        f"{one.__module__.split('.')[0]}.{one.__name__}" for one in type(source).__mro__
+        f"{one.__module__.split('.')[0].lstrip('_')}.{one.__name__}"
+        for one in type(source).__mro__
     )
     reader = next((_READERS[kind] for kind in kinds if kind in _READERS), None)
     if reader is None:

@@ -7,7 +7,7 @@ a source is called cn.
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, final
+from typing import Any, ClassVar, Final, final
 
 import pyarrow as pa
 from sqlglot import exp
@@ -26,15 +26,11 @@ class AbstractSource(ABC):
     fields: tuple[tuple[str, pa.DataType], ...]
     """The name and the Arrow type of each column, in order."""
 
-    @property
-    def paths(self) -> tuple[str, ...]:
-        """Return the files that a database needs to open by itself."""
-        return ()
+    paths: tuple[str, ...] = ()
+    """The files that a database has to open by itself."""
 
-    @property
-    def untyped(self) -> bool:
-        """Tell whether columns are plain text whose types have to be declared."""
-        return False
+    untyped: ClassVar[bool] = False
+    """Whether columns are plain text whose types have to be declared."""
 
     @abstractmethod
     def item(self, name: str) -> exp.Expression:
@@ -112,6 +108,18 @@ def _refuse(unusable: Mapping[str, str], declared: Mapping[str, Column]) -> None
 def internal(places: Sequence[int]) -> list[str]:
     """Return the names of the columns at some places."""
     return [f"c{place}" for place in places]
+
+
+def or_nothing(table: pa.Table, places: Sequence[int]) -> pa.Table:
+    """Return columns of a table by their places, or one that stands for none."""
+    if not places:
+        return pa.table({NOTHING: pa.nulls(table.num_rows, pa.bool_())})
+    return table.select(list(places)).rename_columns(internal(places))
+
+
+def known_as(name: str) -> exp.Expression:
+    """Return a table that a database knows by a name of ours."""
+    return exp.Table(this=exp.to_identifier(name), alias="t")
 
 
 def aliased(item: exp.Expression, count: int) -> exp.Expression:

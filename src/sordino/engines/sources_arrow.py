@@ -7,7 +7,13 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 from sqlglot import exp
 
-from sordino.engines.sources import NOTHING, AbstractSource, internal
+from sordino.engines.sources import (
+    NOTHING,
+    AbstractSource,
+    internal,
+    known_as,
+    or_nothing,
+)
 from sordino.engines.values import coerced
 from sordino.schema import Column, arrow_type
 
@@ -23,7 +29,7 @@ class TableSource(AbstractSource):
 
     def item(self, name: str) -> exp.Expression:
         """Return the name under which the table is known."""
-        return exp.Table(this=exp.to_identifier(name), alias="t")
+        return known_as(name)
 
     def handed(self, places: Sequence[int]) -> Any:
         """Return the columns."""
@@ -31,10 +37,7 @@ class TableSource(AbstractSource):
 
     def read(self, places: Sequence[int]) -> pa.Table:
         """Return the columns."""
-        if not places:
-            nothing = pa.nulls(self._table.num_rows, pa.bool_())
-            return pa.table({NOTHING: nothing})
-        return self._table.select(list(places)).rename_columns(internal(places))
+        return or_nothing(self._table, places)
 
 
 @final
@@ -48,7 +51,7 @@ class DatasetSource(AbstractSource):
 
     def item(self, name: str) -> exp.Expression:
         """Return the name under which the data set is known."""
-        return exp.Table(this=exp.to_identifier(name), alias="t")
+        return known_as(name)
 
     def handed(self, places: Sequence[int]) -> Any:
         """Return a scanner of the columns, which can be read again and again."""

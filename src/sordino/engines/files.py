@@ -1,0 +1,100 @@
+"""The files of a table: found when it is opened, and the same at every question."""
+
+import glob
+import os
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final, TypeAlias, final
+
+import pyarrow as pa
+from sqlglot import exp
+
+from sordino.errors import EngineFailure, InvalidParameter, shown
+
+Fields: TypeAlias = tuple[tuple[str, pa.DataType], ...]
+Stamp: TypeAlias = tuple[int, int, int]
+
+_WILD: Final = "*?["
+
+
+def found(pattern: Any) -> tuple[str, ...]:
+    """Return the absolute paths of the files that a path or a pattern names, sorted."""
+    text = os.fspath(pattern)
+    # A pattern may begin at the root, which Path.glob refuses.
+    there = Path(text).exists()
+    named = [text] if there else glob.glob(text, recursive=True)  # noqa: PTH207 so
+    if not named:
+        raise InvalidParameter("source", text, "names no file", "Check the path.")
+    paths = tuple(sorted(str(Path(one).resolve()) for one in named))
+    for path in paths:
+        if not Path(path).is_file() or any(sign in path for sign in _WILD):
+            raise InvalidParameter(
+                "source",
+                path,
+                "must be a file, without *, ? or [ in its name",
+                "Give its files by a pattern such as 'folder/*.parquet'.",
+            )
+    return paths
+
+
+def ending(paths: Iterable[str], endings: Iterable[str]) -> bool:
+    """Tell whether all paths end in one of some ways.
+
+    >>> ending(["a.CSV", "b.tsv"], (".csv", ".tsv"))
+    True
+    """
+    known = tuple(endings)
+    return all(path.lower().endswith(known) for path in paths)
+
+
+@final
+class Files:
+    """Files of one form: the same columns, in the same order, in each of them."""
+
+    def __init__(
+        self, paths: tuple[str, ...], form_of: Callable[[str], Fields]
+    ) -> None:
+        """Read the form of each file, and nothing else of it."""
+        self.paths = paths
+        self._form_of = form_of
+        self.fields = form_of(paths[0])
+        for path in paths[1:]:
+            if form_of(path) != self.fields:
+                raise InvalidParameter(
+                    "source",
+                    path,
+                    f"must have the columns of {shown(paths[0])}, in the same order",
+                    "Open it as a table of its own.",
+                )
+        self._stamps = {path: _stamp(path) for path in paths}
+
+    def check(self) -> None:
+        """Refuse files that are not of the form that they had when they were opened.
+
+        Columns are found by their places: in a file of another form they are others.
+        """
+        for path, stamp in self._stamps.items():
+            if _stamp(path) != stamp and self._form_of(path) != self.fields:
+                raise EngineFailure
+
+
+def _stamp(path: str) -> Stamp:
+    """Return what changes when a file is written or replaced."""
+    held = Path(path).stat()
+    return (held.st_ino, held.st_size, held.st_mtime_ns)
+
+
+def reading(
+    function: str, paths: Iterable[str], options: Mapping[str, exp.Expression]
+) -> exp.Expression:
+    """Return the call of a database function that reads files.
+
+    >>> reading("read_it", ["o'neill"], {"header": exp.true()}).sql("duckdb")
+    "READ_IT(['o''neill'], header = TRUE)"
+    """
+    listed = exp.Array(expressions=[exp.Literal.string(path) for path in paths])
+    named = [
+        exp.EQ(this=exp.to_identifier(name), expression=value)
+        for name, value in options.items()
+    ]
+    return exp.Anonymous(this=function, expressions=[listed, *named])

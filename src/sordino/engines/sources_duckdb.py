@@ -1,0 +1,104 @@
+"""Rows of a DuckDB connection of the user.
+
+| handed over | how it is read, for each question |
+|---|---|
+| (connection, name of a table) | by a cursor of the connection, batch after batch |
+| a relation | as a whole: its connection can only do one thing at a time |
+
+Only the columns that are needed are read. No setting of the connection is changed and
+nothing is made in it. Temporary tables are seen by their own connection alone: hand
+those over as a relation.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, final
+
+import pyarrow as pa
+from sqlglot import exp
+
+from sordino.engines.sources import NOTHING, AbstractSource, internal, known_as
+from sordino.errors import InvalidParameter
+from sordino.schema import Column
+
+
+@final
+class RelationSource(AbstractSource):
+    """A relation, read as a whole."""
+
+    def __init__(self, relation: Any) -> None:
+        """Ask for the types of the columns, and for no row."""
+        self._relation = relation
+        self.fields = _fields(relation)
+
+    def item(self, name: str) -> exp.Expression:
+        """Return the name under which the rows are handed over."""
+        return known_as(name)
+
+    def handed(self, places: Sequence[int]) -> pa.Table:
+        """Return the columns."""
+        return self.read(places)
+
+    def read(self, places: Sequence[int]) -> pa.Table:
+        """Return the columns."""
+        return _chosen(self._relation, places).to_arrow_table()
+
+
+@final
+class TableOfConnection(AbstractSource):
+    """A table that a connection knows, read batch after batch."""
+
+    def __init__(self, connection: Any, name: str) -> None:
+        """Ask for the types of the columns, and for no row."""
+        self._connection = connection
+        self._name = name
+        self.fields = _fields(self._relation())
+
+    def _relation(self) -> Any:
+        return self._connection.cursor().table(self._name)
+
+    def item(self, name: str) -> exp.Expression:
+        """Return the name under which the rows are handed over."""
+        return known_as(name)
+
+    def handed(self, places: Sequence[int]) -> Any:
+        """Return a reader of the columns, to be read once."""
+        return _chosen(self._relation(), places).to_arrow_reader()
+
+    def read(self, places: Sequence[int]) -> pa.Table:
+        """Return the columns."""
+        return self.handed(places).read_all()
+
+
+def _fields(relation: Any) -> tuple[tuple[str, pa.DataType], ...]:
+    form = relation.limit(0).to_arrow_table().schema
+    return tuple((field.name, field.type) for field in form)
+
+
+def _chosen(relation: Any, places: Sequence[int]) -> Any:
+    """Return some columns of a relation, found by their places: #1 is the first."""
+    columns = [
+        exp.alias_(exp.PositionalColumn(this=exp.Literal.number(place + 1)), name)
+        for place, name in zip(places, internal(places), strict=True)
+    ] or [exp.alias_(exp.null(), NOTHING)]
+    return relation.project(", ".join(one.sql("duckdb") for one in columns))
+
+
+def of_relation(relation: Any, declared: Mapping[str, Column]) -> AbstractSource:
+    """Return a source of a relation."""
+    del declared
+    return RelationSource(relation)
+
+
+def of_pair(pair: Any, declared: Mapping[str, Column]) -> AbstractSource:
+    """Return a source of (connection, name of a table)."""
+    del declared
+    match pair:
+        case (connection, str(name)):
+            return TableOfConnection(connection, name)
+        case _:
+            raise InvalidParameter(
+                "source",
+                "a tuple",
+                "must be (connection, name of a table)",
+                "Give a list for several paths.",
+            )

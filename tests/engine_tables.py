@@ -1,0 +1,118 @@
+"""Small tables that hold what engines stumble over, and how answers are compared.
+
+`in_duckdb_order` gives the memory engine the order in which DuckDB keeps rows, so that
+bounds can be compared row by row.
+"""
+
+import datetime as dt
+import math
+from collections.abc import Mapping
+from typing import Any, Final
+
+import duckdb
+import pyarrow as pa
+
+from sordino.engines.base import AbstractEngine
+from sordino.engines.memory import Order
+from sordino.engines.values import canonical, values_of
+from sordino.query.nodes import Source
+from sordino.query.question import Question
+from sordino.schema import arrow_type
+
+NAN: Final = math.nan
+ODD: Final = ('a"b;--', "", "a.b", "select", "line\nbreak", "A.B", "$salt", "c0")
+SALT: Final = 0x9E3779B97F4A7C15
+
+VISITS: Final = pa.table({
+    "id": pa.array([1, 1, 1, 1, 2, 2, 3, None, None, None, 4, 4], pa.int64()),
+    "ward": ["a", "b", "b", "c", "a", None, "é", "a", "a", "b", "e\u0301", "e\u0301"],
+    "days": pa.array([
+        1.0,
+        -0.0,
+        0.0,
+        NAN,
+        -NAN,
+        None,
+        math.inf,
+        2.5,
+        2.5,
+        -1e300,
+        3.0,
+        3.0,
+    ]),
+    "ok": [True, False, None, True, True, True, False, None, True, False, True, True],
+    "born": pa.array([
+        dt.date(1, 1, 1),
+        dt.date(9999, 12, 31),
+        None,
+        *[dt.date(2000, 2, 29)] * 9,
+    ]),
+    "seen": pa.array(
+        [dt.datetime(1970, 1, 1, microsecond=n) for n in range(11)] + [None],
+        pa.timestamp("us"),
+    ),
+    "codes": [[1, 2, 2], [], None, [3], [4, None], [5], [6], [7], [8], [9], [1], [1]],
+})
+WARDS: Final = pa.table({
+    "ward": ["a", "a", "b", None, "é", "z"],
+    "days": pa.array([0.0, NAN, 2.5, 1.0, math.inf, 7.0]),
+    "beds": [10, 11, 12, 13, 14, 15],
+})
+STRANGE: Final = pa.table(
+    [pa.array([n, n, None, 7]) for n in range(len(ODD))], names=list(ODD)
+)
+TABLES: Final[Mapping[str, pa.Table]] = {
+    "visits": VISITS,
+    "wards": WARDS,
+    "beds": WARDS.select(["ward", "beds"]),
+    "rates": WARDS.select(["days", "beds"]),
+    "strange": STRANGE,
+    "empty": VISITS.slice(0, 0),
+}
+
+Sources = Mapping[str, Source]
+
+
+def opened(engine: AbstractEngine) -> Sources:
+    """Open the tables of the cases."""
+    return {
+        name: Source(name, engine.open(name, table, {}))
+        for name, table in TABLES.items()
+    }
+
+
+def plain(answer: pa.Table) -> list[tuple[Any, ...]]:
+    """Return the rows of an answer as values that compare as groups do."""
+    if not answer.num_columns:
+        return [()] * answer.num_rows
+    columns = [values_of(one.combine_chunks()) for one in answer.columns]
+    return [canonical(row) for row in zip(*columns, strict=True)]
+
+
+def compared(question: Question, answer: pa.Table) -> tuple[Any, ...]:
+    """Return an answer as what must be equal for any two engines."""
+    rows = plain(answer)
+    return (answer.schema, rows if question.keys is not None else sorted(rows))
+
+
+def in_duckdb_order(salt: int) -> Order:
+    """Return the order in which a DuckDB engine of a key keeps rows."""
+    connection = duckdb.connect()
+
+    def order(rows: list[tuple[Any, ...]], kinds: tuple[str, ...]) -> list[Any]:
+        names = [f"c{place}" for place in range(len(kinds))]
+        columns = list(zip(*rows, strict=True)) or [()] * len(kinds)
+        arrays = [
+            pa.array(column, arrow_type(kind))
+            for column, kind in zip(columns, kinds, strict=True)
+        ]
+        held = pa.Table.from_arrays(
+            [*arrays, pa.array(range(len(rows)))], names=[*names, "place"]
+        )
+        connection.register("held", held)
+        missing = [f"{name} IS NULL" for name in names]
+        values = ", ".join([*names, *missing, "$1"])
+        text = f"SELECT hash(hash({values})) FROM held ORDER BY place"  # noqa: S608 ours
+        return [one for (one,) in connection.sql(text, params=[salt]).fetchall()]
+
+    return order

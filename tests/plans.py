@@ -1,0 +1,94 @@
+"""Plans written shortly, each node with the schema that follows."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from sordino.expressions.base import AbstractExpression
+from sordino.expressions.language import col
+from sordino.query.nodes import (
+    AbstractNode,
+    Explode,
+    Filter,
+    FlatMap,
+    Join,
+    KeepGroups,
+    KeepRows,
+    KeepUnique,
+    MapRows,
+    Project,
+)
+from sordino.schema import Column, Schema
+
+
+def project(child: AbstractNode, **columns: AbstractExpression) -> Project:
+    """Return exactly these columns."""
+    made = tuple(columns.items())
+    schema = Schema.of((name, one.column(child.schema)) for name, one in made)
+    return Project(child, made, schema)
+
+
+def renamed(child: AbstractNode, names: dict[str, str]) -> Project:
+    """Return all columns, some under another name."""
+    made = [(names.get(name, name), col(name)) for name in child.schema]
+    schema = Schema.of((name, one.column(child.schema)) for name, one in made)
+    return Project(child, tuple(made), schema)
+
+
+def where(child: AbstractNode, condition: AbstractExpression) -> Filter:
+    """Return the rows for which a condition is true."""
+    return Filter(child, condition, child.schema)
+
+
+def keep_rows(child: AbstractNode, per: Iterable[str], limit: int) -> KeepRows:
+    """Return at most `limit` rows each."""
+    return KeepRows(child, tuple(per), limit, child.schema)
+
+
+def keep_groups(
+    child: AbstractNode, per: Iterable[str], groups: Iterable[str], limit: int
+) -> KeepGroups:
+    """Return all rows of at most `limit` groups each."""
+    return KeepGroups(child, tuple(per), tuple(groups), limit, child.schema)
+
+
+def keep_unique(child: AbstractNode, per: Iterable[str]) -> KeepUnique:
+    """Return the rows that are alone."""
+    return KeepUnique(child, tuple(per), child.schema)
+
+
+def join(
+    left: AbstractNode, right: AbstractNode, on: Iterable[str], *, outer: bool = False
+) -> Join:
+    """Return pairs of rows."""
+    names = tuple(on)
+    further = [pair for pair in right.schema.columns if pair[0] not in names]
+    schema = Schema.of((*left.schema.columns, *further))
+    return Join(left, right, names, outer, schema)
+
+
+def explode(child: AbstractNode, column: str, limit: int | None = None) -> Explode:
+    """Return a row for each entry of a list."""
+    columns = dict(child.schema.columns)
+    columns[column] = Column(columns[column].type[5:-1])
+    return Explode(child, column, limit, Schema.of(columns.items()))
+
+
+def map_rows(
+    child: AbstractNode, function: Callable[[dict[str, Any]], Any], **returns: str
+) -> MapRows:
+    """Return rows with further columns."""
+    further = [(name, Column(kind)) for name, kind in returns.items()]
+    schema = Schema.of((*child.schema.columns, *further))
+    return MapRows(child, function, tuple(returns), schema)
+
+
+def flat_map(
+    child: AbstractNode,
+    function: Callable[[dict[str, Any]], Any],
+    limit: int | None,
+    **returns: str,
+) -> FlatMap:
+    """Return the rows that a function makes of each."""
+    columns = dict(child.schema.columns)
+    columns.update((name, Column(kind)) for name, kind in returns.items())
+    return FlatMap(child, function, tuple(returns), limit, Schema.of(columns.items()))
