@@ -82,4 +82,5 @@ def _release(price: Price, keys: "pa.Table", noisy: dict[Any, Noisy]) -> Release
         CONFIDENCE,
         price.loss,
         price.plan,
+        budget=price.budget,
     )

@@ -11,6 +11,7 @@ import pytest
 from sordino.errors import InvalidParameter, UnknownName
 from sordino.losses.base import Loss
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
+from sordino.losses.headline import headline
 from sordino.losses.interop import TableLoss
 from sordino.mechanisms.geometric import Geometric
 from sordino.release.cells import MOST
@@ -18,7 +19,6 @@ from sordino.release.columns import beside
 from sordino.release.formatting import width
 from sordino.release.release import Release
 from sordino.release.text import WIDEST
-from sordino.release.wording import price
 from tests.releases import HOSTILE, RELEASES, few
 
 VOID = {"br", "hr", "img", "input", "meta"}
@@ -71,7 +71,7 @@ def test_text_fits_a_terminal(release: Release) -> None:
     assert len(lines) <= MOST + 6
     assert all(line.isprintable() for line in lines)
     assert repr(release) == str(release)
-    assert lines[-1] == f"price: {price(release.loss)}"
+    assert lines[-1] == f"price: {release.price}"
 
 
 @each_release
@@ -128,7 +128,7 @@ def test_numbers_stand_to_the_right() -> None:
 def test_every_release_explains_itself(release: Release) -> None:
     """The sentences name the price, the odds, the bars, the notes and the plan."""
     told = release.explain()
-    assert f"Price: {price(release.loss)}." in told
+    assert f"Price: {release.price}." in told
     assert release.loss.explain() in told
     assert "with a chance of at least 95%, for each number by itself" in told
     assert all(f"Note: {note}" in told for note in release.notes)
@@ -166,7 +166,7 @@ def test_what_was_released(name: str, told: str) -> None:
 )
 def test_prices_are_rounded_up(loss: Loss, told: str) -> None:
     """The headline shows four digits, never fewer than were spent."""
-    shown = price(loss)
+    shown = headline(loss)
     assert shown == told
     value = float(re.findall(r"[0-9.e+-]+|inf", shown.partition("=")[2])[0])
     exact = loss.guarantees
