@@ -104,10 +104,7 @@ def _rendered(
         case AbstractFluent():
             return _rendered(expression.tree, columns, parameters)
         case Col():
-            if expression.name not in columns:
-                raise unknown("column", expression.name, columns)
-            node = columns[expression.name].copy()
-            return node, Argument(Column(node.meta.pop(_TYPE)))
+            return _read(expression.name, columns)
         case Literal():
             node = parameters.bind(expression.constant, expression.type)
             return node, Argument(expression.column(Schema(())), expression.constant)
@@ -117,6 +114,19 @@ def _rendered(
             raise InvalidParameter(
                 "expression", expression, "must be built from col and lit", "Use these."
             )
+
+
+def _read(
+    name: str, columns: Mapping[str, exp.Expression]
+) -> tuple[exp.Expression, Argument]:
+    """Return where a column is, and its type."""
+    if name not in columns:
+        raise unknown("column", name, columns)
+    node = columns[name].copy()
+    kind = node.meta.pop(_TYPE, None)
+    if kind is None:
+        raise InvalidParameter("columns", name, "must say a type", "Use typed(...).")
+    return node, Argument(Column(kind))
 
 
 def _rendered_call(
@@ -130,5 +140,6 @@ def _rendered_call(
         tuple(node for node, _ in pairs),
         tuple(one.type for one in known),
         call.options,
+        parameters.bind,
     )
     return parameters.dialect.entries[call.operation](written), Argument(facts)

@@ -20,6 +20,8 @@ class Written:
     arguments: tuple[Sql, ...]
     types: tuple[str, ...]
     options: Mapping[str, Any]
+    bind: Callable[[Any, str], Sql]
+    """(value, type) -> a placeholder"""
 
     def __len__(self) -> int:
         """Return the number of arguments."""
@@ -28,6 +30,10 @@ class Written:
     def __getitem__(self, index: int) -> Sql:
         """Return an argument, anew each time: a tree has one parent."""
         return enclosed(self.arguments[index].copy())
+
+    def each(self) -> list[Sql]:
+        """Return all arguments."""
+        return [self[index] for index in range(len(self))]
 
     @property
     def real(self) -> bool:

@@ -16,7 +16,7 @@ from sordino.expressions.tree import Argument, Operation
 from sordino.schema import NUMBERS, Column
 
 _CAST: Final = 'Change the type of one with .cast("f64") or .cast("i64").'
-_TOO_LARGE: Final = "an integer beyond 64 bits has no answer"
+TOO_LARGE: Final = "an integer beyond 64 bits has no answer"
 _BY_ZERO: Final = "a division by zero has no answer"
 
 
@@ -40,7 +40,7 @@ def _sum_facts(symbol: str, *arguments: Argument) -> Column:
     """Return the facts of a sum or a difference: inf - inf is NaN."""
     kind = _numbers(symbol, *arguments)
     nan = facts.any_nan(arguments) or all(map(facts.may_be_infinite, arguments))
-    lost = _TOO_LARGE if kind == "i64" else None
+    lost = TOO_LARGE if kind == "i64" else None
     return facts.result(kind, arguments, nan=nan, lost=lost)
 
 
@@ -62,7 +62,7 @@ def _multiply_facts(one: Argument, other: Argument) -> Column:
         for this, that in ((one, other), (other, one))
     )
     nan = nan or facts.any_nan((one, other))
-    lost = _TOO_LARGE if kind == "i64" else None
+    lost = TOO_LARGE if kind == "i64" else None
     return facts.result(kind, (one, other), nan=nan, lost=lost)
 
 
@@ -80,7 +80,7 @@ def _floor_divide_facts(one: Argument, other: Argument) -> Column:
     kind = _numbers("//", one, other)
     lost = _BY_ZERO if facts.may_be_zero(other) else None
     if kind == "i64" and lost is None and other.constant == -1:
-        lost = _TOO_LARGE
+        lost = TOO_LARGE
     nan = facts.any_nan((one, other)) or facts.may_be_infinite(one)
     return facts.result(kind, (one, other), nan=nan, lost=lost)
 
@@ -96,7 +96,7 @@ def _modulo_facts(one: Argument, other: Argument) -> Column:
 def _negate_facts(one: Argument) -> Column:
     """Return the facts of a negation."""
     kind = _numbers("-", one)
-    lost = _TOO_LARGE if kind == "i64" else None
+    lost = TOO_LARGE if kind == "i64" else None
     return facts.result(kind, (one,), nan=one.column.nan, lost=lost)
 
 

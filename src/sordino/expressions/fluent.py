@@ -11,10 +11,8 @@ from sordino.expressions.tree import AbstractTree, Operation
 class AbstractFluent(AbstractExpression):
     """An expression that further ones are built from by operators and methods."""
 
-    @property
-    @abstractmethod
-    def tree(self) -> AbstractTree:
-        """Return the tree."""
+    tree: AbstractTree
+    """What plans hold."""
 
     @abstractmethod
     def call(self, operation: Operation, *arguments: Any, **options: Any) -> Self:

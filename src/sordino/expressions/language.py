@@ -5,12 +5,23 @@
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, NoReturn, final
 
 from sordino import _validate
 from sordino.errors import InvalidParameter, InvalidQuery
-from sordino.expressions import arithmetic, comparison, logic
+from sordino.expressions import (
+    arithmetic,
+    bins,
+    casts,
+    comparison,
+    conditional,
+    dates,
+    logic,
+    membership,
+    missing,
+    numeric,
+    text,
+)
 from sordino.expressions.base import AbstractExpression, Value
 from sordino.expressions.fluent import AbstractFluent, lifted
 from sordino.expressions.literals import literal
@@ -19,7 +30,6 @@ from sordino.schema import Column, Schema
 
 
 @final
-@dataclass(frozen=True, eq=False, repr=False)
 class Expression(AbstractFluent):
     """A value computed from the columns of one row, in a way that always succeeds.
 
@@ -29,33 +39,30 @@ class Expression(AbstractFluent):
     (1.5, None)
     """
 
-    root: AbstractTree
-
     __array_ufunc__ = None
     """NumPy numbers leave operators to us."""
 
-    @property
-    def tree(self) -> AbstractTree:
-        """Return the tree: what plans hold."""
-        return self.root
+    def __init__(self, tree: AbstractTree) -> None:
+        """Wrap a tree."""
+        self.tree = tree
 
     def call(
         self, operation: Operation, *arguments: Any, **options: Any
     ) -> "Expression":
         """Return an operation on expressions and values."""
-        return Expression(Call(operation, tuple(map(lifted, arguments)), options))
+        return _built(operation, *arguments, **options)
 
     def names(self) -> frozenset[str]:
         """Return the columns that are read."""
-        return self.root.names()
+        return self.tree.names()
 
     def column(self, schema: Schema) -> Column:
         """Return the facts of the result, or refuse types that make no sense."""
-        return self.root.column(schema)
+        return self.tree.column(schema)
 
     def value(self, row: Mapping[str, Value]) -> Value:
         """Return the value for one row."""
-        return self.root.value(row)
+        return self.tree.value(row)
 
     def same(self, other: AbstractExpression) -> bool:
         """Tell whether two expressions are written alike; `==` compares values.
@@ -63,10 +70,10 @@ class Expression(AbstractFluent):
         >>> (col("x") + 1).same(col("x") + 1), (col("x") + 1).same(col("x") + 1.0)
         (True, False)
         """
-        return self.root.same(lifted(other))
+        return self.tree.same(lifted(other))
 
     def __str__(self) -> str:
-        return str(self.root)
+        return str(self.tree)
 
     __repr__ = __str__
 
@@ -106,6 +113,48 @@ class Expression(AbstractFluent):
     __or__ = logic.either
     __ror__ = logic.either_of
     __invert__ = logic.negated
+    __abs__ = numeric.absolute
+
+    is_null = missing.is_null
+    is_nan = missing.is_nan
+    is_infinite = missing.is_infinite
+    fill_null = missing.fill_null
+    fill_nan = missing.fill_nan
+    coalesce = missing.coalesce
+    replace_infinity = missing.replace_infinity
+
+    clip = numeric.clip
+    abs = numeric.absolute
+    round_down = numeric.round_down
+    floor = numeric.floor
+    ceil = numeric.ceil
+    bin = bins.bin_
+    is_in = membership.is_in
+    cast = casts.cast
+
+    lower = text.lower
+    upper = text.upper
+    length = text.length
+    slice = text.slice_
+    contains = text.contains
+    starts_with = text.starts_with
+    ends_with = text.ends_with
+    concat = text.concat
+    strip = text.strip
+    replace = text.replace
+    normalize = text.normalize
+
+    year = dates.year
+    month = dates.month
+    day = dates.day
+    weekday = dates.weekday
+    hour = dates.hour
+    minute = dates.minute
+    second = dates.second
+    truncate = dates.truncate
+    days_between = dates.days_between
+    seconds_between = dates.seconds_between
+    add_days = dates.add_days
 
 
 def col(name: str) -> Expression:
@@ -128,6 +177,20 @@ def lit(value: Any, type: str | None = None) -> Expression:  # noqa: A002 a type
     (5, lit(None, 'text'), 1.0)
     """
     return Expression(literal(value, type))
+
+
+def when(condition: Any) -> conditional.Condition[Expression]:
+    """Begin a choice by conditions; a missing condition is not true.
+
+    >>> when(col("x") > 0).then("plus").when(col("x") < 0).then("minus").otherwise(None)
+    when(col('x') > 0).then('plus').when(col('x') < 0).then('minus').otherwise(None)
+    """
+    return conditional.Condition(_built, (condition,))
+
+
+def _built(operation: Operation, *arguments: Any, **options: Any) -> Expression:
+    """Return a call as an expression."""
+    return Expression(Call(operation, tuple(map(lifted, arguments)), options))
 
 
 def checked(**argument: Any) -> AbstractTree:

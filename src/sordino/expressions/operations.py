@@ -2,11 +2,33 @@
 
 from typing import Final
 
-from sordino.expressions import arithmetic, comparison, logic
+from sordino.expressions import (
+    arithmetic,
+    bins,
+    casts,
+    comparison,
+    conditional,
+    dates,
+    lattice,
+    logic,
+    membership,
+    missing,
+    numeric,
+    text,
+)
 from sordino.expressions.tree import Operation
 
 OPERATIONS: Final[tuple[Operation, ...]] = (
     *arithmetic.OPERATIONS,
     *comparison.OPERATIONS,
     *logic.OPERATIONS,
+    *missing.OPERATIONS,
+    *numeric.OPERATIONS,
+    *lattice.OPERATIONS,
+    *casts.OPERATIONS,
+    *text.OPERATIONS,
+    *dates.OPERATIONS,
+    *conditional.OPERATIONS,
+    *membership.OPERATIONS,
+    *bins.OPERATIONS,
 )

@@ -6,7 +6,7 @@ knows which operations there are.
 """
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, final
 
@@ -56,6 +56,8 @@ class Operation:
     """How often an engine may write out an argument; None: once for each argument."""
     symbol: str = ""
     """How the operation is written between its arguments, if it is."""
+    text: Callable[..., str] | None = None
+    """(arguments, **options) -> how the operation is written otherwise"""
 
 
 class AbstractTree(AbstractExpression):
@@ -199,12 +201,13 @@ class Call(AbstractTree):
         )
 
     def __str__(self) -> str:
-        symbol = self.operation.symbol
-        texts = [_enclosed(one) for one in self.arguments]
-        if symbol:
-            return f" {symbol} ".join(texts) if len(texts) > 1 else symbol + texts[0]
-        further = [*(str(one) for one in self.arguments[1:]), *_named(self.options)]
-        return f"{texts[0]}.{self.operation.name}({', '.join(further)})"
+        if self.operation.text is not None:
+            return self.operation.text(self.arguments, **self.options)
+        if self.operation.symbol:
+            return _infix(self.operation.symbol, self.arguments)
+        further = [*map(str, self.arguments[1:]), *_named(self.options)]
+        name = f"{receiver(self.arguments[0])}.{self.operation.name}"
+        return f"{name}({', '.join(further)})"
 
     __repr__ = __str__
 
@@ -214,10 +217,21 @@ def _same(one: AbstractTree, other: AbstractTree) -> bool:
     return one.same(other)
 
 
+def receiver(tree: AbstractTree) -> str:
+    """Return the text of what a method is called of."""
+    return f"lit({tree})" if isinstance(tree, Literal) else _enclosed(tree)
+
+
 def _enclosed(tree: AbstractTree) -> str:
     """Return the text of an argument, in parentheses where Python needs them."""
     infix = isinstance(tree, Call) and tree.operation.symbol
     return f"({tree})" if infix else str(tree)
+
+
+def _infix(symbol: str, arguments: Sequence[AbstractTree]) -> str:
+    """Return an operator between its arguments, or before its only one."""
+    texts = [_enclosed(one) for one in arguments]
+    return f" {symbol} ".join(texts) if len(texts) > 1 else symbol + texts[0]
 
 
 def _named(options: Options) -> list[str]:

@@ -1,0 +1,102 @@
+"""One value or another, by the first condition that is true.
+
+A missing condition is not true. All values have one type.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Generic, final
+
+from sordino.errors import InvalidQuery
+from sordino.expressions import facts
+from sordino.expressions.base import Value
+from sordino.expressions.fluent import Fluent
+from sordino.expressions.tree import AbstractTree, Argument, Operation
+from sordino.schema import Column
+
+_ALIKE: Final = "Write 0.0 for an f64 and 0 for an i64, or cast one of them."
+_COMPARE: Final = "Compare: when(col('x') > 0)."
+
+
+def split(arguments: Any, given: tuple[bool, ...]) -> tuple[Any, Any]:
+    """Return the conditions and the values; one that is not given is None.
+
+    The arguments are (condition, condition, ..., value, value, ..., last value).
+    """
+    count = len(given) - 1
+    values = iter(arguments[count:])
+    return arguments[:count], [next(values) if there else None for there in given]
+
+
+def _facts(*arguments: Argument, given: tuple[bool, ...]) -> Column:
+    """Return the facts of a choice."""
+    conditions, values = split(arguments, given)
+    there = [one for one in values if one is not None]
+    facts.required("when", conditions, ("bool",), _COMPARE)
+    kind = facts.alike("when", there, _ALIKE)
+    return Column(
+        kind,
+        nullable=not all(given) or any(one.column.nullable for one in there),
+        nan=facts.any_nan(there),
+        unsettled=facts.reason(there),
+    )
+
+
+def _meaning(*values: Value, given: tuple[bool, ...]) -> Value:
+    """Return the value of the first condition that is true, else the last."""
+    conditions, results = split(values, given)
+    pairs = zip(conditions, results, strict=False)  # the last has no condition
+    return next((value for test, value in pairs if test), results[-1])
+
+
+def _text(arguments: Sequence[AbstractTree], given: tuple[bool, ...]) -> str:
+    """Return a choice as it is written."""
+    conditions, values = split(arguments, given)
+    pairs = zip(conditions, values, strict=False)  # the last has no condition
+    said = ".".join(f"when({test}).then({value})" for test, value in pairs)
+    return f"{said}.otherwise({values[-1]})"
+
+
+WHEN: Final = Operation("when", _facts, _meaning, strict=False, text=_text)
+
+OPERATIONS: Final = (WHEN,)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Condition(Generic[Fluent]):
+    """A condition whose value is still to be said."""
+
+    build: Callable[..., Fluent]
+    conditions: tuple[Any, ...]
+    values: tuple[Any, ...] = ()
+
+    def then(self, value: Any) -> "Branches[Fluent]":
+        """Say the value where the condition is true; None for missing."""
+        return Branches(self.build, self.conditions, (*self.values, value))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Branches(Generic[Fluent]):
+    """Conditions and their values; `otherwise` makes an expression of them."""
+
+    build: Callable[..., Fluent]
+    conditions: tuple[Any, ...]
+    values: tuple[Any, ...]
+
+    def when(self, condition: Any) -> "Condition[Fluent]":
+        """Add a condition for where those before are not true."""
+        return Condition(self.build, (*self.conditions, condition), self.values)
+
+    def otherwise(self, value: Any) -> Fluent:
+        """Return the expression, with the value where no condition is true."""
+        values = (*self.values, value)
+        given = tuple(one is not None for one in values)
+        there = [one for one in values if one is not None]
+        if not there:
+            raise InvalidQuery(
+                "a choice between missing values has no type",
+                'Write lit(None, "i64") for one of them.',
+            )
+        return self.build(WHEN, *self.conditions, *there, given=given)

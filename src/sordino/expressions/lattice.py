@@ -1,0 +1,85 @@
+"""Numbers as whole steps of a public lattice: what sums are made of.
+
+steps(x) = floor(min(max(x, low * 2^e), high * 2^e) / 2^e + 1/2)   within [low, high]
+"""
+
+import math
+from typing import Final
+
+from sordino import _validate
+from sordino.expressions import facts
+from sordino.expressions.base import AbstractExpression, Value
+from sordino.expressions.fluent import lifted
+from sordino.expressions.literals import LEAST, MOST
+from sordino.expressions.tree import Argument, Call, Operation
+from sordino.schema import NUMBERS, Column
+
+FARTHEST: Final = 2**40
+"""The most steps on either side: their sums stay exact, and each is a double."""
+STEEPEST: Final = 960
+"""Beyond this exponent the ends of a lattice need not be doubles."""
+
+
+def _facts(one: Argument, low: int, high: int, exponent: int) -> Column:
+    """Return the facts of a number of steps: NaN has none."""
+    del low, high, exponent
+    facts.required("steps", (one,), NUMBERS, 'Try .cast("f64").')
+    lost = "NaN is not on a lattice" if one.column.nan else None
+    return facts.result("i64", (one,), lost=lost)
+
+
+def _meaning(one: Value, low: int, high: int, exponent: int) -> Value:
+    """Return the number of steps."""
+    if isinstance(one, int):
+        return _of_integer(one, low, high, exponent)
+    if math.isnan(one):
+        return None
+    first, last = math.ldexp(low, exponent), math.ldexp(high, exponent)
+    return math.floor(min(max(one, first), last) * math.ldexp(1, -exponent) + 0.5)
+
+
+def _of_integer(one: int, low: int, high: int, exponent: int) -> int:
+    """Return the number of steps, in exact integers."""
+    if exponent <= 0:
+        return min(max(one << -exponent, low), high)
+    return min(max((one + (1 << exponent - 1)) >> exponent, low), high)
+
+
+STEPS: Final = Operation("steps", _facts, _meaning, copies=4)
+
+OPERATIONS: Final = (STEPS,)
+
+
+def steps(
+    expression: AbstractExpression, low: int, high: int, exponent: int
+) -> AbstractExpression:
+    """Return how many steps of 2**exponent a number is, within [low, high].
+
+    Halves go up. Infinities are at the ends; missing and NaN are missing. For an i64
+    this is exact, for an f64 it is floor(x * 2**-exponent + 0.5) in doubles.
+
+    >>> from sordino.expressions.language import col
+    >>> money = steps(col("x"), 0, 400, -2)
+    >>> [money.value({"x": x}) for x in (1.3, -5.0, math.inf, math.nan, 99)]
+    [5, 0, 400, None, 396]
+    """
+    _validate.integer(low=low, least=-FARTHEST, most=FARTHEST)
+    _validate.integer(high=high, least=low, most=FARTHEST)
+    _validate.integer(exponent=exponent, least=-STEEPEST, most=STEEPEST)
+    options = {"low": int(low), "high": int(high), "exponent": int(exponent)}
+    return Call(STEPS, (lifted(expression),), options)
+
+
+def thresholds(low: int, high: int, exponent: int) -> tuple[int, int]:
+    """Return up to where an i64 has `low` steps, and from where it has `high`.
+
+    Both are within 64 bits or one beyond.
+
+    >>> thresholds(-3, 5, -1), thresholds(1, 2**40, 40)
+    ((-2, 3), (1099511627776, 9223372036854775808))
+    """
+    if exponent < 0:
+        first, last = low >> -exponent, -(-high >> -exponent)
+    else:
+        first, last = low << exponent, high << exponent
+    return min(max(first, LEAST - 1), MOST), max(min(last, MOST + 1), LEAST)

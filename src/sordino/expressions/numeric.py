@@ -1,0 +1,176 @@
+"""Numbers held within bounds, or made coarser.
+
+Halves, ends and NaN are told with each; an i64 beside an f64 is taken as the nearest
+double.
+"""
+
+import math
+from typing import Any, Final
+
+from sordino.errors import InvalidParameter
+from sordino.expressions import facts
+from sordino.expressions.arithmetic import TOO_LARGE, within
+from sordino.expressions.base import Value
+from sordino.expressions.comparison import order
+from sordino.expressions.fluent import Fluent
+from sordino.expressions.literals import LEAST, literal
+from sordino.expressions.tree import Argument, Literal, Operation
+from sordino.schema import NUMBERS, Column
+
+LARGEST_STEP: Final = 2**53
+_CAST: Final = 'Read a text as a number by .cast("f64").'
+_NO_INTEGER: Final = "NaN and numbers beyond 64 bits are no integers"
+
+
+def _clip_facts(one: Argument, low: Argument, high: Argument) -> Column:
+    """Return the facts of a number within bounds; NaN stays NaN."""
+    facts.required("clip", (one,), NUMBERS, _CAST)
+    kind = facts.joint((one, low, high))
+    return facts.result(kind, (one,), nan=one.column.nan)
+
+
+def _abs_facts(one: Argument) -> Column:
+    """Return the facts of a size: that of -2**63 does not fit."""
+    facts.required("abs", (one,), NUMBERS, _CAST)
+    lost = TOO_LARGE if one.type == "i64" else None
+    return facts.result(one.type, (one,), nan=one.column.nan, lost=lost)
+
+
+def _round_down_facts(one: Argument, step: float) -> Column:
+    """Return the facts of a multiple."""
+    facts.required("round_down", (one,), NUMBERS, _CAST)
+    kind = "f64" if isinstance(step, float) else one.type
+    return facts.result(kind, (one,), nan=one.column.nan)
+
+
+def _floor_facts(one: Argument) -> Column:
+    """Return the facts of the integer below."""
+    facts.required("floor", (one,), NUMBERS, _CAST)
+    return facts.result("i64", (one,), lost=_NO_INTEGER if one.type == "f64" else None)
+
+
+def _ceil_facts(one: Argument) -> Column:
+    """Return the facts of the integer above."""
+    facts.required("ceil", (one,), NUMBERS, _CAST)
+    return facts.result("i64", (one,), lost=_NO_INTEGER if one.type == "f64" else None)
+
+
+def _clip(one: Value, low: Value, high: Value) -> Value:
+    """Return a number within bounds."""
+    if any(isinstance(number, float) for number in (one, low, high)):
+        one, low, high = float(one), float(low), float(high)
+    if order(one, low) < 0:
+        return low
+    return high if order(one, high) > 0 and not math.isnan(one) else one
+
+
+def _abs(one: Value) -> Value:
+    """Return the size of a number."""
+    return within(abs(one)) if isinstance(one, int) else abs(one)
+
+
+def _round_down(one: Value, step: float) -> Value:
+    """Return the greatest multiple of the step that is not above a number."""
+    if isinstance(one, int) and isinstance(step, int):
+        return max(one - one % step, least_multiple(step))
+    steps = float(one) / float(step)
+    whole = float(math.floor(steps)) if math.isfinite(steps) else steps
+    return whole * float(step) + 0.0
+
+
+def least_multiple(step: int) -> int:
+    """Return the least multiple of a step that fits into 64 bits.
+
+    >>> least_multiple(10)
+    -9223372036854775800
+    """
+    return -(-LEAST // step) * step
+
+
+def _floor(one: Value) -> Value:
+    """Return the greatest integer that is not above a number."""
+    return within(math.floor(one)) if math.isfinite(one) else None
+
+
+def _ceil(one: Value) -> Value:
+    """Return the least integer that is not below a number."""
+    return within(math.ceil(one)) if math.isfinite(one) else None
+
+
+CLIP: Final = Operation("clip", _clip_facts, _clip, copies=4)
+ABS: Final = Operation("abs", _abs_facts, _abs)
+ROUND_DOWN: Final = Operation("round_down", _round_down_facts, _round_down, copies=4)
+FLOOR: Final = Operation("floor", _floor_facts, _floor)
+CEIL: Final = Operation("ceil", _ceil_facts, _ceil)
+
+OPERATIONS: Final = (CLIP, ABS, ROUND_DOWN, FLOOR, CEIL)
+
+
+def clip(self: Fluent, low: float, high: float) -> Fluent:
+    """Return the number held within bounds; missing and NaN stay what they are.
+
+    >>> from sordino.expressions.language import col
+    >>> col("x").clip(0, 10).value({"x": 12})
+    10
+    """
+    first, last = _number(low=low), _number(high=high)
+    if order(first.constant, last.constant) > 0:
+        raise InvalidParameter("low", low, "must be at most high", "Swap the bounds.")
+    return self.call(CLIP, self, first, last)
+
+
+def absolute(self: Fluent) -> Fluent:
+    """Return the size of the number; that of -2**63 does not exist.
+
+    >>> from sordino.expressions.language import col
+    >>> col("x").abs().value({"x": -3})
+    3
+    """
+    return self.call(ABS, self)
+
+
+def round_down(self: Fluent, step: float) -> Fluent:
+    """Return the greatest multiple of a step that is not above the number.
+
+    For an f64, floor(x / step) * step in doubles. The few i64 that lie below the least
+    multiple give that one.
+
+    >>> from sordino.expressions.language import col
+    >>> col("age").round_down(10).value({"age": 47})
+    40
+    """
+    read = _number(step=step)
+    if not 0 < read.constant <= LARGEST_STEP:
+        raise InvalidParameter(
+            "step", step, "must be positive, at most 2**53", "Try step=10."
+        )
+    return self.call(ROUND_DOWN, self, step=read.constant)
+
+
+def floor(self: Fluent) -> Fluent:
+    """Return the greatest i64 that is not above the number, if there is one.
+
+    >>> from sordino.expressions.language import col
+    >>> col("x").floor().value({"x": -0.5}), col("x").floor().value({"x": 1e300})
+    (-1, None)
+    """
+    return self.call(FLOOR, self)
+
+
+def ceil(self: Fluent) -> Fluent:
+    """Return the least i64 that is not below the number, if there is one.
+
+    >>> from sordino.expressions.language import col
+    >>> col("x").ceil().value({"x": -0.5})
+    0
+    """
+    return self.call(CEIL, self)
+
+
+def _number(**argument: Any) -> Literal:
+    """Return a number that is not NaN as a literal."""
+    ((name, value),) = argument.items()
+    read = literal(value)
+    if read.type not in NUMBERS or math.isnan(read.constant):
+        raise InvalidParameter(name, value, "must be a number", f"Try {name}=10.")
+    return read
