@@ -14,12 +14,20 @@ if TYPE_CHECKING:
     from sordino import errors
     from sordino.accounting.calibrate import calibrate
     from sordino.accounting.risk import Advantage, ErrorRates
+    from sordino.aggregations.bounds import bounds
     from sordino.aggregations.count import count
     from sordino.aggregations.count_distinct import count_distinct
     from sordino.aggregations.count_ids import count_ids
+    from sordino.aggregations.histogram import histogram
     from sordino.aggregations.mean import mean
-    from sordino.aggregations.quantile import max, median, min, quantile, quantiles
-    from sordino.aggregations.sum import sum
+    from sordino.aggregations.quantile import (
+        max,  # noqa: A004 the word for it
+        median,
+        min,  # noqa: A004 the word for it
+        quantile,
+        quantiles,
+    )
+    from sordino.aggregations.sum import sum  # noqa: A004 the word for it
     from sordino.aggregations.variance import stdev, variance
     from sordino.constraints import (
         DropExcess,
@@ -105,6 +113,7 @@ __all__ = [
     "Sensitivity",
     "Session",
     "TradeoffCurve",
+    "bounds",
     "calibrate",
     "col",
     "compose",
@@ -114,6 +123,7 @@ __all__ = [
     "errors",
     "from_dp_accounting",
     "get_beta",
+    "histogram",
     "lit",
     "max",
     "mean",
@@ -150,7 +160,9 @@ _HOMES = {
     "mechanisms.laplace": ("Laplace",),
     "mechanisms.laplace_threshold": ("LaplaceThreshold",),
     "sensitivity": ("Sensitivity",),
+    "aggregations.bounds": ("bounds",),
     "aggregations.count": ("count",),
+    "aggregations.histogram": ("histogram",),
     "aggregations.count_ids": ("count_ids",),
     "aggregations.count_distinct": ("count_distinct",),
     "aggregations.sum": ("sum",),

@@ -76,7 +76,7 @@ class UnknownName(SordinoError, ValueError):
 
 @final
 class InvalidQuery(SordinoError, ValueError):
-    """A question that has no sound answer as it stands; the message says what to do."""
+    """A question that has no sound answer as it stands, and what to do about it."""
 
     def __init__(self, problem: str, remedy: str) -> None:
         """Say what is wrong and what to do next."""
@@ -94,7 +94,7 @@ class BudgetExceeded(SordinoError, RuntimeError):
 
 @final
 class SessionMoved(SordinoError, RuntimeError):
-    """A session was copied, pickled or forked: its copy would spend the budget again."""
+    """A session outside the process that made it would spend its budget again."""
 
     def __init__(self, how: str) -> None:
         """Say what happened to the session."""

@@ -26,6 +26,7 @@ from sordino.aggregations.base import (
 )
 from sordino.aggregations.count import rows_part
 from sordino.aggregations.intervals import Noise, ratio, share
+from sordino.aggregations.lattice import Lattice, above, below, centred, present
 from sordino.aggregations.measured import (
     SUM_STEPS,
     Measured,
@@ -36,7 +37,6 @@ from sordino.aggregations.measured import (
 )
 from sordino.aggregations.parts import AbstractPart, IntegerPart, LatticePart, scaled
 from sordino.aggregations.totals import Total
-from sordino.aggregations.lattice import Lattice, above, below, centred, present
 from sordino.mechanisms.base import AbstractMechanism
 from sordino.numbers import up
 

@@ -11,10 +11,10 @@ from fractions import Fraction
 from typing import Any, Final, Literal, final
 
 from sordino.aggregations.base import Setting
+from sordino.aggregations.lattice import Lattice
 from sordino.errors import InvalidParameter, InvalidQuery
 from sordino.expressions.base import AbstractExpression
 from sordino.expressions.language import Expression, checked, col
-from sordino.aggregations.lattice import Lattice
 from sordino.numbers import exact, floor_log2
 from sordino.schema import NUMBERS
 
@@ -36,11 +36,17 @@ _LARGEST: Final = Fraction(2) ** 900
 class Measured:
     """A numeric expression of a row, and what is known of it."""
 
-    expression: AbstractExpression
+    dsl: Expression
+    """The value, to build on."""
     key: Hashable
     type: str
     complete: bool
     """Whether every row has a value."""
+
+    @property
+    def expression(self) -> AbstractExpression:
+        """Return the value as plans hold it."""
+        return self.dsl.tree
 
 
 def measured(setting: Setting, column: Any, nulls: Nulls) -> Measured:
@@ -60,12 +66,12 @@ def measured(setting: Setting, column: Any, nulls: Nulls) -> Measured:
     key: Hashable = facts.version if isinstance(column, str) else _Same(cell)
     if nulls is None or nulls == "drop":
         complete = not facts.nullable and not facts.nan
-        return Measured(cell.tree, key, facts.type, complete)
+        return Measured(cell, key, facts.type, complete)
     value = _replacement(nulls, facts.type)
     filled = cell.fill_null(value)
     if facts.nan:
         filled = filled.fill_nan(value)
-    return Measured(filled.tree, (key, value), facts.type, complete=True)
+    return Measured(filled, (key, value), facts.type, complete=True)
 
 
 @final

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino.aggregations.families import AbstractShare, bounded
-from sordino.aggregations.totals import AbstractTotal
 from sordino.aggregations.intervals import Noise
+from sordino.aggregations.totals import AbstractTotal
 from sordino.mechanisms.base import AbstractAdditiveMechanism, AbstractMechanism
 from sordino.sensitivity import Sensitivity
 

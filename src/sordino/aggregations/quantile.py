@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any, Final, final
 
 import numpy as np
@@ -17,10 +18,9 @@ from sordino.aggregations.base import (
 )
 from sordino.aggregations.choices import QuantilePart
 from sordino.aggregations.intervals import unknown_bars
+from sordino.aggregations.lattice import Lattice, above
 from sordino.aggregations.measured import Nulls, bounds, measured, width_lattice
 from sordino.errors import InvalidParameter
-from sordino.aggregations.lattice import Lattice, above
-from sordino.mechanisms.randomised import AbstractRandomised
 from sordino.numbers import probability, up
 
 _STEPS: Final = {"i64": 2**16, "f64": 2**16}
@@ -147,7 +147,7 @@ def quantiles(
             "probabilities", probabilities, "must be a list", 'Try ["0.25", "0.75"].'
         )
     asked = tuple(_probability(probabilities=one) for one in probabilities)
-    if not asked or any(b <= a for a, b in zip(asked, asked[1:], strict=False)):
+    if not asked or any(b <= a for a, b in pairwise(asked)):
         raise InvalidParameter(
             "probabilities", probabilities, "must ascend", 'Try ["0.25", "0.75"].'
         )

@@ -6,6 +6,7 @@ from typing import Any, final
 
 from sordino.aggregations.additive import SingleForm
 from sordino.aggregations.base import AbstractAggregation, Setting
+from sordino.aggregations.lattice import Lattice, steps
 from sordino.aggregations.measured import (
     SUM_STEPS,
     Measured,
@@ -16,7 +17,6 @@ from sordino.aggregations.measured import (
 )
 from sordino.aggregations.parts import AbstractPart, IntegerPart, LatticePart, scaled
 from sordino.aggregations.totals import Total
-from sordino.aggregations.lattice import Lattice, steps
 
 
 @final

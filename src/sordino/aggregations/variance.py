@@ -12,6 +12,7 @@ from typing import Any, Final, final
 
 import numpy as np
 
+from sordino.aggregations import intervals
 from sordino.aggregations.base import (
     AbstractAggregation,
     AbstractForm,
@@ -20,8 +21,8 @@ from sordino.aggregations.base import (
     Noisy,
     Setting,
 )
-from sordino.aggregations import intervals
 from sordino.aggregations.intervals import AnyNoise, Bars, Combined
+from sordino.aggregations.lattice import Lattice, spread
 from sordino.aggregations.mean import deviation_part, values_part
 from sordino.aggregations.measured import (
     SQUARE_STEPS,
@@ -33,7 +34,6 @@ from sordino.aggregations.measured import (
 )
 from sordino.aggregations.parts import AbstractPart, LatticePart, Numbers, scaled
 from sordino.aggregations.totals import Total
-from sordino.aggregations.lattice import Lattice, spread
 from sordino.mechanisms.base import AbstractMechanism
 from sordino.numbers import up
 

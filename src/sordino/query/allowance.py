@@ -207,13 +207,8 @@ def gaussian(
     match budget:
         case PureDP():
             return None
-        case ApproxDP() if budget.delta == 0 or choices == 1:
-            return None
         case ApproxDP():
-            epsilon = finite(budget, budget.epsilon)
-            rest = ApproxDP(epsilon * (1 - choices), budget.delta)
-            mu = 1 / Gaussian.for_loss(rest, 1).scale if mu_of is None else mu_of(rest)
-            return MixedAllowance(epsilon, mu, budget.delta * SPARE)
+            return _mixed(budget, choices, mu_of)
         case ZCDP():
             return ConcentratedAllowance(finite(budget, budget.rho))
         case ApproxZCDP():
@@ -222,6 +217,18 @@ def gaussian(
             return GaussianAllowance(finite(budget, budget.mu))
         case _:
             return GaussianAllowance(largest(budget, GaussianDP))
+
+
+def _mixed(
+    budget: ApproxDP, choices: Fraction, mu_of: "MuOf | None"
+) -> MixedAllowance | None:
+    """Return epsilon for choices, and mu for Gaussian noise, if there is a delta."""
+    if budget.delta == 0 or choices == 1:
+        return None
+    epsilon = finite(budget, budget.epsilon)
+    rest = ApproxDP(epsilon * (1 - choices), budget.delta)
+    mu = 1 / Gaussian.for_loss(rest, 1).scale if mu_of is None else mu_of(rest)
+    return MixedAllowance(epsilon, mu, budget.delta * SPARE)
 
 
 MuOf = Callable[[ApproxDP], Fraction]

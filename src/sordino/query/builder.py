@@ -76,15 +76,14 @@ class Query:
 
         `sd.udf(f, returns=...)` adds the columns that a Python function computes.
         """
+        if functions:
+            step, shown = _udf(functions[0]), ("a Python function",)
+            query = self._then(step, "with_columns", shown)
+            rest = functions[1:]
+            return query.with_columns(*rest, **columns) if rest or columns else query
         made = {name: lifted(given) for name, given in columns.items()}
-        query = self
-        for one in functions:
-            step = _udf(one)
-            query = query._then(step, "with_columns", ("a Python function",))
-        if not made and functions:
-            return query
-        step = steps.WithColumns(steps.literals(made, "with_columns"))
-        return query._then(step, "with_columns", (), made)
+        added = steps.WithColumns(steps.literals(made, "with_columns"))
+        return self._then(added, "with_columns", (), made)
 
     def drop_nulls(self, *columns: str) -> "Query":
         """Drop the rows in which one of the columns, or any, is missing."""

@@ -51,7 +51,7 @@ class FlatMapStep(AbstractStep):
     limit: int | None
 
     def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:
-        """Return the rows made: at most `limit` of each, cut in the order of the row."""
+        """Return the rows made: the first `limit` of each, in its own order."""
         del catalog
         refuse_unbounded(relation, self.limit)
         names = tuple(name for name, _ in self.returns)

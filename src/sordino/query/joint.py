@@ -8,6 +8,7 @@ when j of them are new only l0 - j are left to tell the databases apart by their
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import starmap
 from typing import final
 
 from sordino.aggregations.families import bounded
@@ -49,7 +50,7 @@ def joint_loss(
     apart = selection.change(presence)
     spent = [(selection.variance, presence)]
     spent += [(one.variance, change) for one, change in noise]
-    kept = KeptParts(tuple(_held(variance, change) for variance, change in spent))
+    kept = KeptParts(tuple(starmap(_held, spent)))
     rho = sum((mu for mu, _ in kept.parts), Fraction(0)) / 2
     headline = ApproxZCDP(rho, selection.delta(apart))
     largest = rational(bounded(presence.linf))

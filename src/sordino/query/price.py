@@ -7,7 +7,7 @@ the budget.
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 from sordino.aggregations.base import Expected, Setting
 from sordino.aggregations.parts import AbstractPart
@@ -20,14 +20,16 @@ from sordino.losses.headline import headline
 from sordino.mechanisms.randomised import AbstractRandomised
 from sordino.query.explain import tree
 from sordino.query.layout import layouts
-from sordino.query.outlay import Outlay, outlays
 from sordino.query.nodes import Project
+from sordino.query.outlay import Outlay, outlays
 from sordino.query.question import Question, Total
 from sordino.query.relation import AbstractCatalog, Relation
 from sordino.query.request import Request
 from sordino.query.steps import groupable
 from sordino.schema import Schema
-from sordino.sensitivity import Sensitivity
+
+if TYPE_CHECKING:
+    from sordino.sensitivity import Sensitivity
 
 CONFIDENCE: Final = Fraction(95, 100)
 """Of all intervals."""

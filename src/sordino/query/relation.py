@@ -1,4 +1,4 @@
-"""An intermediate table as the public knows it: its rows' columns, and whom they are of.
+"""An intermediate table as the public knows it: its columns, and whom its rows are of.
 
 A step of a query takes a relation and gives another. The catalog of a session knows
 where they begin.

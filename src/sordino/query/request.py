@@ -7,6 +7,7 @@ from typing import Any, Final, Literal, Protocol, final
 
 from sordino import _validate
 from sordino.aggregations.base import AbstractAggregation
+from sordino.aggregations.intervals import error_names
 from sordino.errors import InvalidParameter, InvalidQuery
 from sordino.keysets import KeySet
 from sordino.numbers import positive
@@ -77,7 +78,8 @@ def requested(
             raise InvalidParameter(
                 name, asked, "is no aggregation", f"Try agg({name}=sd.count())."
             )
-        names += asked.columns(name)
+        for column in asked.columns(name):
+            names += [column, *error_names(column)]
     _refuse_twice([*by, *names])
     if noise is not None:
         noise = _validate.choice(FAMILIES, noise=noise)
@@ -90,7 +92,10 @@ def _refuse_twice(names: list[str]) -> None:
     for place, name in enumerate(names):
         if name in names[:place]:
             raise InvalidParameter(
-                "agg", name, "names two columns of the answer", "Rename one of them."
+                "agg",
+                name,
+                "names two columns of the answer or of its errors",
+                "Rename one.",
             )
 
 

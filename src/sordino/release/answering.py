@@ -5,7 +5,6 @@ totals of every group ── those that pass ── noise ── sorted by key �
 
 from typing import TYPE_CHECKING, Any
 
-
 from sordino.aggregations.base import Noisy
 from sordino.aggregations.parts import Numbers, draw
 from sordino.keysets.canonical import canonical_order

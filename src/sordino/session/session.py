@@ -18,12 +18,10 @@ from sordino.query.builder import Query
 from sordino.query.price import Price, price
 from sordino.query.request import Request
 from sordino.release.answering import answered
-from sordino.session.catalog import Catalog, catalog_of
+from sordino.session.catalog import catalog_of
 from sordino.units import column_name
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from sordino.release.release import Release
 
 EngineName = Literal["duckdb", "memory"]

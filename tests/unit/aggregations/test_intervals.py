@@ -10,11 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from sordino.errors import InvalidParameter
-from sordino.mechanisms.gaussian import Gaussian
-from sordino.mechanisms.geometric import Geometric
-from sordino.mechanisms.laplace import Laplace
-from sordino.release.intervals import (
+from sordino.aggregations.intervals import (
     Bars,
     Noise,
     additive,
@@ -23,6 +19,10 @@ from sordino.release.intervals import (
     stdev,
     variance,
 )
+from sordino.errors import InvalidParameter
+from sordino.mechanisms.gaussian import Gaussian
+from sordino.mechanisms.geometric import Geometric
+from sordino.mechanisms.laplace import Laplace
 from tests.statistics import FALSE_ALARM
 
 F = Fraction

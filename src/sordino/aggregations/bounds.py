@@ -1,0 +1,147 @@
+"""Bounds to clamp a column to, found privately on a public grid of sizes.
+
+The sizes of the values are counted between powers of 2**(1/4), and a walk from small to
+large stops where few rows are left beyond (docs/proofs/selection.md, section 5).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Final, final
+
+import numpy as np
+
+from sordino import _validate
+from sordino.aggregations.base import (
+    AbstractAggregation,
+    AbstractForm,
+    Expected,
+    Finished,
+    Noisy,
+    Setting,
+)
+from sordino.aggregations.choices import BoundPart
+from sordino.aggregations.intervals import unknown_bars
+from sordino.aggregations.measured import Nulls, measured
+from sordino.expressions.language import Expression, lit, when
+from sordino.numbers import up
+
+_STEPS: Final = 4
+"""How many bins there are from one power of two to the next."""
+_SMALLEST: Final = -10
+_LARGEST: Final = 60
+
+
+@final
+@dataclass(frozen=True)
+class Bounds(AbstractAggregation):
+    """A low and a high bound of equal size, beyond which few values of a group lie."""
+
+    column: Any
+    up_to: int
+    nulls: Nulls
+
+    def __repr__(self) -> str:
+        """Show the call."""
+        return f"bounds({self.column!r}, up_to={self.up_to!r})"
+
+    def columns(self, name: str) -> tuple[str, ...]:
+        """Return a column for each end."""
+        return (f"{name}_low", f"{name}_high")
+
+    @cached_property
+    def sizes(self) -> tuple[float, ...]:
+        """Return the sizes that may be found, ascending."""
+        last = self.up_to * _STEPS
+        return tuple(2.0 ** (k / _STEPS) for k in range(_SMALLEST * _STEPS, last + 1))
+
+    def forms(self, setting: Setting) -> tuple[AbstractForm, ...]:
+        """Return the walk over the sizes."""
+        values = measured(setting, self.column, self.nulls)
+        position = sized(values.dsl, self.sizes)
+        part = BoundPart(
+            ("bounds", values.key, self.up_to),
+            setting.rows(),
+            position.tree,
+            len(self.sizes),
+        )
+        return (BoundForm((part,), self.sizes, values.type == "i64"),)
+
+
+def sized(value: Expression, sizes: Sequence[float]) -> Expression:
+    """Return the place of the first size that a number does not exceed, else the last.
+
+    Missing and NaN have none.
+    """
+    size = value.cast("f64").abs()
+    found = _searched(size, sizes, 0, len(sizes) - 1)
+    return when(size.is_nan()).then(lit(None, "i64")).otherwise(found)
+
+
+def _searched(
+    size: Expression, sizes: Sequence[float], first: int, last: int
+) -> Expression:
+    """Return the place of a size between two places, by halving."""
+    if first == last:
+        return lit(first)
+    middle = (first + last) // 2
+    low = _searched(size, sizes, first, middle)
+    high = _searched(size, sizes, middle + 1, last)
+    smaller = when(size <= sizes[middle]).then(low)
+    return smaller.otherwise(when(size > sizes[middle]).then(high).otherwise(_NOWHERE))
+
+
+_NOWHERE: Final = lit(None, "i64")
+
+
+@final
+@dataclass(frozen=True)
+class BoundForm(AbstractForm):
+    """The size at which the walk stopped, as a bound on either side."""
+
+    parts: tuple[BoundPart]
+    sizes: tuple[float, ...]
+    whole: bool
+    """Whether bounds are integers."""
+    shares: tuple[Fraction, ...] = (Fraction(1),)
+
+    @property
+    def chooses(self) -> bool:
+        """Return True."""
+        return True
+
+    def expected(self, mechanisms: Sequence[Any], confidence: Fraction) -> Expected:
+        """Return how many rows may lie beyond the bound."""
+        (mechanism,) = mechanisms
+        scale = up(mechanism.scale)
+        wrong = float(1 - confidence) / (2 * len(self.sizes))
+        return Expected(
+            scale, mechanism.left - 2 * scale * float(np.log(wrong)), "rows"
+        )
+
+    def finish(
+        self, noisy: Sequence[Noisy], confidence: Fraction
+    ) -> tuple[Finished, ...]:
+        """Return the bounds: those of integers are rounded outwards."""
+        import pyarrow as pa  # noqa: PLC0415 loaded when needed
+
+        del confidence
+        high = np.array(self.sizes)[noisy[0].values[0]]
+        if self.whole:
+            high = np.ceil(high).astype(np.int64)
+        bars = unknown_bars(high.size)
+        return Finished(pa.array(-high), bars), Finished(pa.array(high), bars)
+
+
+def bounds(column: Any, *, up_to: int = 30, nulls: Nulls = None) -> Bounds:
+    """Return a question for bounds to clamp a column to: (-size, size).
+
+    Sizes go up to 2**up_to; about 4 / epsilon values lie beyond the answer. Clamping to
+    it biases sums by what lies beyond, which no error bar shows.
+
+    >>> bounds("cost").columns("cost")
+    ('cost_low', 'cost_high')
+    """
+    power = _validate.integer(up_to=up_to, least=_SMALLEST + 1, most=_LARGEST)
+    return Bounds(column, power, nulls)
