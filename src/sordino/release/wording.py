@@ -79,4 +79,3 @@ def _plan(release: "Release") -> str:
 def _listed(names: Iterable[str]) -> str:
     """Return names of columns, each on one line."""
     return ", ".join(map(key, names))
-
