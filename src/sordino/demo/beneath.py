@@ -47,7 +47,7 @@ def mechanisms(console: Console) -> None:
     heading(
         console,
         "Beneath: noise",
-        "Each number is moved by a fresh draw from a known law, exact to the last bit.\n"
+        "Each number is moved by a fresh draw from a known law, exact to the bit.\n"
         "A second draw is shown to let you see the noise; it would not be published.",
     )
     drawn = ("published", "again")

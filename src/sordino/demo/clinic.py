@@ -7,6 +7,7 @@ their name alone would betray who was there.
 
 from collections.abc import Callable
 from datetime import date
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -15,14 +16,43 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import parquet
 
-COMMON: Final = tuple(
-    "Emergency;Cardiology;Radiology;Surgery;Rehabilitation;Oncology;Orthopaedics;Neurology;"
-    "Gastroenterology;Pulmonology;Urology;Gynaecology;Psychiatry;Dermatology;"
-    "Nephrology;Ophthalmology;Hepatology;Haematology;Endocrinology;Rheumatology;"
-    "Ear, nose and throat;Intensive care;Infectious diseases;Vascular surgery;"
-    "Neurosurgery;Day surgery;Plastic surgery;Burns;Palliative care;Allergy;"
-    "Sleep medicine;Transplants;Toxicology;Dentistry".split(";")
+COMMON: Final = (
+    "Emergency",
+    "Cardiology",
+    "Radiology",
+    "Surgery",
+    "Rehabilitation",
+    "Oncology",
+    "Orthopaedics",
+    "Neurology",
+    "Gastroenterology",
+    "Pulmonology",
+    "Urology",
+    "Gynaecology",
+    "Psychiatry",
+    "Dermatology",
+    "Nephrology",
+    "Ophthalmology",
+    "Hepatology",
+    "Haematology",
+    "Endocrinology",
+    "Rheumatology",
+    "Ear, nose and throat",
+    "Intensive care",
+    "Infectious diseases",
+    "Vascular surgery",
+    "Neurosurgery",
+    "Day surgery",
+    "Plastic surgery",
+    "Burns",
+    "Palliative care",
+    "Allergy",
+    "Sleep medicine",
+    "Transplants",
+    "Toxicology",
+    "Dentistry",
 )
+"""Wards, the largest first."""
 RARE: Final = {"Leprosy": 1, "Rabies": 2, "Botulism": 3, "Malaria": 6, "Tetanus": 12}
 """Wards, and how many patients each has."""
 CLOSED: Final = "Tuberculosis"
@@ -45,7 +75,8 @@ def scramble(places: Places, stream: int) -> Uniform:
         z = places + np.uint64((stream + 1) * 0x9E3779B97F4A7C15 % 2**64)
         for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
             z = (z ^ (z >> np.uint64(shift))) * np.uint64(factor)
-    return ((z ^ (z >> np.uint64(31))) >> np.uint64(11)) * 2.0**-53
+    digits = (z ^ (z >> np.uint64(31))) >> np.uint64(11)
+    return digits.astype(np.float64) * 2.0**-53
 
 
 def piece(first: int, last: int, patients: int) -> pa.Table:
@@ -86,9 +117,9 @@ def _wards(
     """Return the ward of each visit: one of three wards of its patient."""
     place = (3 * patient + slot).astype(np.uint64)
     drawn = scramble(place, 6) * _SHARES[-1]
-    ward = np.searchsorted(_SHARES, drawn, side="right").astype(np.int64)
+    ward: NDArray[np.int64] = np.searchsorted(_SHARES, drawn, "right").astype(np.int64)
     ends = patients // 2 - np.cumsum([0, *RARE.values()])
-    for number, (high, low) in enumerate(zip(ends, ends[1:], strict=False)):
+    for number, (high, low) in enumerate(pairwise(ends)):
         theirs = (low <= patient) & (patient < high)
         ward[theirs & (slot == 0)] = len(COMMON) + number
     return ward

@@ -24,7 +24,10 @@ _BOUNDED: Final = _ROWS.enforce(
 )
 _NONE: Final = (0, None)
 """Of a ward without patients."""
-_ASKED: Final = {"patients": sd.count_ids(), "days": sd.mean("days", 0, 30)}
+_ASKED: Final[dict[str, Any]] = {
+    "patients": sd.count_ids(),
+    "days": sd.mean("days", 0, 30),
+}
 
 
 def by_known() -> Any:
@@ -53,8 +56,8 @@ def data(console: Console, path: Path, visits: int, patients: int) -> pa.Table:
     heading(
         console,
         "A table of people",
-        f"A hospital has a table of {visits:,} visits (invented ones, seeded). It wants\n"
-        "to publish numbers by ward, and nobody may learn who was a patient.",
+        f"A hospital has a table of {visits:,} visits, invented here. It wants to\n"
+        "publish numbers by ward, and nobody may learn who was a patient.",
     )
     shown = columns(*table.column_names)
     for row in table.slice(0, 3).to_pylist():
@@ -93,8 +96,9 @@ def priced(console: Console, session: sd.Session) -> None:
     console.print()
     price = session.price(query, KNOWN)
     table = columns("asked", "one patient moves it by", "noise", "95% are within")
-    for name, (mechanism,) in price.noise.items():
-        change, error = price.sensitivity[name], price.errors[name]
+    for name, error in price.errors.items():
+        mechanism: Any = price.noise[name][0]
+        change: Any = price.sensitivity[name]
         unit = f" {error.unit}" if error.unit else ""
         table.add_row(
             f"{name} (total)" if unit else name,
@@ -113,8 +117,8 @@ def listed(console: Console, session: sd.Session, table: pa.Table) -> sd.Release
         console,
         "Wards from a public list",
         "Every ward of the list has a row, so the rows tell nothing: a ward without\n"
-        "any patient looks like a ward with one. (Exact numbers are shown only because\n"
-        "these patients are invented.)",
+        "any patient looks like a ward with one. (Exact numbers are shown as these\n"
+        "patients are invented.)",
     )
     release = session.release(by_known(), KNOWN)
     console.print(_beside(release, table, (*SHOWN, clinic.CLOSED)))
@@ -171,7 +175,8 @@ def spent(console: Console, session: sd.Session) -> None:
 def drawn(console: Console, release: sd.Release, folder: Path) -> Path:
     """Save a picture of the largest wards, and say where."""
     path = folder / "wards.png"
-    release.plot("patients", "days", top=20).savefig(path, dpi=110)
+    figure: Any = release.plot("patients", "days", top=20)
+    figure.savefig(path, dpi=110)
     console.print(pairs([("picture", str(path))]))
     return path
 
@@ -183,7 +188,7 @@ def _beside(release: sd.Release, table: pa.Table, wards: tuple[str, ...]) -> Tab
     bars = {row["ward"]: row for row in release.errors.to_pylist()}
     shown = columns("ward", "patients", "± 95%", "exact", "mean days", "± 95%", "exact")
     for ward in wards:
-        cells = []
+        cells: list[str] = []
         for name, known in zip(
             ("patients", "days"), exact.get(ward, _NONE), strict=True
         ):

@@ -4,7 +4,7 @@
 >>> headline(ApproxDP("1/3", "5e-7")), headline(GaussianDP("0.25"))
 ('epsilon = 0.3334, delta = 5e-07', 'mu = 0.25')
 >>> headline(GaussianDP("0.25"), ApproxDP(2, "1e-6"))
-'epsilon = 1.026 at delta = 1e-06 (mu = 0.25)'
+'epsilon = 1.061 at delta = 1e-06 (mu = 0.25)'
 """
 
 import math
@@ -55,7 +55,8 @@ def _stated(loss: Loss, budget: Budget | None) -> str:
 
 def _at(loss: Loss, delta: Fraction) -> str:
     """Return epsilon at a delta."""
-    return f"epsilon = {upwards(float(loss.epsilon_at(delta)))} at delta = {upwards(delta)}"
+    epsilon = float(loss.epsilon_at(delta))
+    return f"epsilon = {upwards(epsilon)} at delta = {upwards(delta)}"
 
 
 def upwards(value: "Exact | float") -> str:

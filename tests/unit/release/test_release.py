@@ -8,8 +8,9 @@ from html.parser import HTMLParser
 import pyarrow as pa
 import pytest
 
+from sordino.accounting.risk import Advantage
 from sordino.errors import InvalidParameter, UnknownName
-from sordino.losses.base import Loss
+from sordino.losses.base import Budget, Loss
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
 from sordino.losses.headline import headline
 from sordino.losses.interop import TableLoss
@@ -172,6 +173,27 @@ def test_prices_are_rounded_up(loss: Loss, told: str) -> None:
     exact = loss.guarantees
     known = next((x for x in (exact.epsilon, exact.mu, exact.rho) if x != math.inf), 0)
     assert value >= known
+
+
+@pytest.mark.parametrize(
+    ("loss", "budget", "told"),
+    [
+        (GaussianDP("0.2"), ApproxDP(1, "1e-6"), "epsilon = 0.8342 at delta = 1e-06 ("),
+        (ZCDP("0.1"), ApproxDP(1, 0), "rho = 0.1"),
+        (PureDP(1), ApproxDP(1, "1e-6"), "epsilon = 1"),
+        (PureDP(1), ZCDP("0.5"), "rho = 0.4622 (epsilon = 1)"),
+        (GaussianDP(1), ZCDP("0.5"), "rho = 0.5 (mu = 1)"),
+        (PureDP("0.1"), GaussianDP(1), "mu = 0.1254 (epsilon = 0.1)"),
+        (GaussianDP(1), GaussianDP(2), "mu = 1"),
+        (PureDP("0.2"), Advantage("0.1"), "advantage = 0.09967 (epsilon = 0.2)"),
+        (PureDP(1), None, "epsilon = 1"),
+    ],
+)
+def test_prices_speak_as_the_budget_does(
+    loss: Loss, budget: Budget | None, told: str
+) -> None:
+    """What was asked for in epsilon is told in epsilon, rounded up."""
+    assert headline(loss, budget).startswith(told)
 
 
 def test_columns_are_arrow_arrays() -> None:
