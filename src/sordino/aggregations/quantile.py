@@ -18,7 +18,7 @@ from sordino.aggregations.base import (
 )
 from sordino.aggregations.choices import QuantilePart
 from sordino.aggregations.intervals import unknown_bars
-from sordino.aggregations.lattice import Lattice, above
+from sordino.aggregations.lattice import Lattice, position
 from sordino.aggregations.measured import Nulls, bounds, measured, width_lattice
 from sordino.errors import InvalidParameter
 from sordino.numbers import probability, up
@@ -61,7 +61,7 @@ class Quantile(AbstractAggregation):
         part = QuantilePart(
             ("quantiles", values.key, grid, self.probabilities),
             setting.rows(),
-            above(values.expression, grid),
+            position(values.expression, grid),
             grid.high - grid.low + 1,
             self.probabilities,
         )

@@ -16,7 +16,6 @@ from sordino.aggregations.measured import (
     measured,
 )
 from sordino.aggregations.parts import AbstractPart, IntegerPart, LatticePart, scaled
-from sordino.aggregations.totals import Total
 
 
 @final
@@ -49,7 +48,7 @@ def sum_part(setting: Setting, values: Measured, grid: Lattice) -> AbstractPart:
 
     A row whose value is missing counts as 0.
     """
-    total = (Total(steps(values.expression, grid)),)
+    total = (steps(values.expression, grid),)
     key = ("sum", values.key, grid)
     most = max(abs(grid.low), abs(grid.high))
     if values.type == "i64" and grid.exponent == 0:
