@@ -4,7 +4,7 @@ from sordino.query.price import Price
 
 
 def notes(price: Price) -> tuple[str, ...]:
-    """Return what the table itself does not say: who is protected, what was left out."""
+    """Return what the table does not say: who is protected, which groups show."""
     said = [_protected(price)]
     if price.outlay.selection is not None:
         counted = "rows" if price.relation.ids is None else "people"
@@ -15,10 +15,6 @@ def notes(price: Price) -> tuple[str, ...]:
         )
     elif price.request.by:
         said.append("Every public key has a row, whether anybody is in it or not.")
-    said.append(
-        "Intervals are about noise alone: what clamping and bounds on contributions "
-        "took away they do not show."
-    )
     return tuple(said)
 
 
