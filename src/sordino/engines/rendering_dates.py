@@ -18,6 +18,7 @@ from sordino.expressions.tree import Operation
 _SECOND: Final = 10**6
 _DAY: Final = 86_400 * _SECOND
 _SHIFT: Final = 4 * 10**17  # microseconds, whole seconds, more than 9999 years
+_TIMES: Final = (datetime.min, datetime.max)  # noqa: DTZ901 UTC without a zone
 _DAYS: Final = _DAY * 4 * 10**6  # whole days, more than 9999 years
 
 
@@ -68,7 +69,7 @@ def _seconds_between(to: Written) -> Sql:
 def _add_days(to: Written) -> Sql:
     """Return another day, of the years 1 to 9999."""
     kind = to.types[0]
-    ends = (date.min, date.max) if kind == "date" else (datetime.min, datetime.max)
+    ends = (date.min, date.max) if kind == "date" else _TIMES
     first, last = (to.bind(end, kind) for end in ends)
     near = exp.Between(
         this=to[1], low=sql.bigint(-dates.WHOLE), high=sql.bigint(dates.WHOLE)
