@@ -320,4 +320,11 @@ OTHERS: Final = (
     *_each("literal", _same(1), lambda a: a.is_null() & lit(None, "bool")),
 )
 
-FORMS: Final = (*ARITHMETIC, *NUMBERS, *CHOICES, *TEXTS, *OTHERS)
+TOPICS: Final[Mapping[str, tuple[Form, ...]]] = {
+    "arithmetic": ARITHMETIC,
+    "numbers": NUMBERS,
+    "choices": CHOICES,
+    "texts": TEXTS,
+    "others": OTHERS,
+}
+FORMS: Final = tuple(form for forms in TOPICS.values() for form in forms)

@@ -71,17 +71,17 @@ def _add_days(to: Written) -> Sql:
     kind = to.types[0]
     ends = (date.min, date.max) if kind == "date" else _TIMES
     first, last = (to.bind(end, kind) for end in ends)
-    near = exp.Between(
-        this=to[1], low=sql.bigint(-dates.WHOLE), high=sql.bigint(dates.WHOLE)
-    )
     later = _moved(to)
     inside = exp.Between(this=sql.enclosed(later.copy()), low=first, high=last)
-    return sql.case([(near, sql.case([(inside, later)]))])
+    return sql.case([(inside, later)])
 
 
 def _moved(to: Written) -> Sql:
-    """Return another day, near enough to count."""
-    days = sql.cast(to[1], "INTEGER")
+    """Return another day, if it is near enough to count."""
+    near = exp.Between(
+        this=to[1], low=sql.bigint(-dates.WHOLE), high=sql.bigint(dates.WHOLE)
+    )
+    days = sql.case([(near, sql.tried(to[1], "INTEGER"))])
     if to.types[0] == "time":
         days = sql.called("to_days", days)
     return sql.plus(to[0], days)
