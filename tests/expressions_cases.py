@@ -145,9 +145,7 @@ def _steps(low: int, high: int, exponent: int) -> Callable[..., Expression]:
     """Return the steps of a lattice as an expression."""
 
     def build(one: Expression) -> Expression:
-        return one.call(
-            lattice.STEPS, one, **lattice.steps(one, low, high, exponent).options
-        )
+        return one.call(lattice.STEPS, one, low=low, high=high, exponent=exponent)
 
     return build
 
