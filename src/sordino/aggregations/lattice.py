@@ -4,9 +4,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import final
 
+from sordino.aggregations.totals import Total
 from sordino.expressions.base import AbstractExpression
+from sordino.expressions.fluent import lifted
 from sordino.expressions.language import Expression
 from sordino.expressions.lattice import steps as steps_of
+from sordino.expressions.tree import AbstractTree
 
 
 @final
@@ -43,43 +46,42 @@ class Lattice:
         return self.high - self.low
 
 
-def steps(expression: AbstractExpression, grid: Lattice) -> AbstractExpression:
-    """Return k, the nearest step within the bounds; missing where there is none."""
-    return _steps(expression, grid).tree
+def steps(expression: AbstractExpression, grid: Lattice) -> Total:
+    """Return the sum of k, the nearest step within the bounds."""
+    return Total(step(expression, grid))
 
 
-def above(expression: AbstractExpression, grid: Lattice) -> AbstractExpression:
-    """Return k - low, from 0 to the width."""
-    return (_steps(expression, grid) - grid.low).tree
+def above(expression: AbstractExpression, grid: Lattice) -> Total:
+    """Return the sum of k - low, from 0 to the width."""
+    return Total(step(expression, grid), 1, -grid.low)
 
 
-def below(expression: AbstractExpression, grid: Lattice) -> AbstractExpression:
-    """Return high - k, from 0 to the width."""
-    return (grid.high - _steps(expression, grid)).tree
+def below(expression: AbstractExpression, grid: Lattice) -> Total:
+    """Return the sum of high - k, from 0 to the width."""
+    return Total(step(expression, grid), -1, grid.high)
 
 
-def centred(expression: AbstractExpression, grid: Lattice) -> AbstractExpression:
-    """Return 2 k - low - high, of size at most the width."""
-    return _centred(expression, grid).tree
+def centred(expression: AbstractExpression, grid: Lattice) -> Total:
+    """Return the sum of 2 k - low - high, of size at most the width."""
+    return Total(step(expression, grid), 2, -grid.low - grid.high)
 
 
-def spread(expression: AbstractExpression, grid: Lattice) -> AbstractExpression:
-    """Return 2 (2 k - low - high)**2 - width**2, of size at most the squared width."""
-    distance = _centred(expression, grid)
-    return (distance * distance * 2 - grid.width**2).tree
+def spread(expression: AbstractExpression, grid: Lattice) -> Total:
+    """Return the sum of 2 (2 k - low - high)**2 - width**2, at most the square."""
+    aside = Expression(step(expression, grid)) * 2 - (grid.low + grid.high)
+    return Total((aside * aside).tree, 2, -(grid.width**2))
 
 
-def present(expression: AbstractExpression) -> AbstractExpression:
-    """Return 1 where there is a number, missing where there is none."""
-    return (_steps(expression, Lattice(0, 0, 0)) * 0 + 1).tree
+def present(expression: AbstractExpression, grid: Lattice) -> Total:
+    """Return the number of values that are not missing."""
+    return Total(step(expression, grid), 0, 1)
 
 
-def _centred(expression: AbstractExpression, grid: Lattice) -> Expression:
-    """Return the doubled distance from the middle."""
-    return _steps(expression, grid) * 2 - (grid.low + grid.high)
+def position(expression: AbstractExpression, grid: Lattice) -> AbstractExpression:
+    """Return k - low for each row, missing where there is no value."""
+    return (Expression(step(expression, grid)) - grid.low).tree
 
 
-def _steps(expression: AbstractExpression, grid: Lattice) -> Expression:
-    """Return the nearest step."""
-    found = steps_of(expression, grid.low, grid.high, grid.exponent)
-    return Expression(found)  # type: ignore[arg-type]  # every call is a tree
+def step(expression: AbstractExpression, grid: Lattice) -> AbstractTree:
+    """Return k for each row, missing where there is no value."""
+    return lifted(steps_of(expression, grid.low, grid.high, grid.exponent))

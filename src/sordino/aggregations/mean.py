@@ -34,9 +34,9 @@ from sordino.aggregations.measured import (
     bounds,
     measured,
     width_lattice,
+    written,
 )
 from sordino.aggregations.parts import AbstractPart, IntegerPart, LatticePart, scaled
-from sordino.aggregations.totals import Total
 from sordino.mechanisms.base import AbstractMechanism
 from sordino.numbers import up
 
@@ -57,7 +57,7 @@ class Mean(AbstractAggregation):
 
     def __repr__(self) -> str:
         """Show the call."""
-        return f"mean({self.column!r}, {self.low!r}, {self.high!r})"
+        return written("mean", self.column, self.low, self.high, nulls=self.nulls)
 
     def columns(self, name: str) -> tuple[str, ...]:
         """Return the one column."""
@@ -69,7 +69,7 @@ class Mean(AbstractAggregation):
         grid = width_lattice(self.low, self.high, values.type, SUM_STEPS)
         deviations = (
             deviation_part(setting, values, grid),
-            values_part(setting, values),
+            values_part(setting, values, grid),
         )
         return (
             DeviationForm(deviations, grid),
@@ -163,18 +163,18 @@ def deviation_part(setting: Setting, values: Measured, grid: Lattice) -> Abstrac
 
     In half steps the deviation 2 k - low - high is an integer of size high - low.
     """
-    total = (Total(centred(values.expression, grid)),)
+    total = (centred(values.expression, grid),)
     size = Fraction(grid.high - grid.low, 2) * Fraction(2) ** grid.exponent
     change = scaled(setting.rows(), size)
     key = ("deviations", values.key, grid)
     return LatticePart(key, change, grid.exponent - 1, total)
 
 
-def values_part(setting: Setting, values: Measured) -> AbstractPart:
+def values_part(setting: Setting, values: Measured, grid: Lattice) -> AbstractPart:
     """Return the numbers of values that are not missing."""
     if values.complete:
         return rows_part(setting)
-    total = (Total(present(values.expression)),)
+    total = (present(values.expression, grid),)
     return IntegerPart(("values", values.key), setting.rows(), total)
 
 
@@ -185,8 +185,8 @@ def pair_part(setting: Setting, values: Measured, grid: Lattice) -> AbstractPart
     l2 and linf by no more.
     """
     totals = (
-        Total(above(values.expression, grid)),
-        Total(below(values.expression, grid)),
+        above(values.expression, grid),
+        below(values.expression, grid),
     )
     key = ("pair", values.key, grid)
     width = grid.high - grid.low

@@ -49,6 +49,17 @@ class Measured:
         return self.dsl.tree
 
 
+def written(word: str, *given: Any, nulls: Nulls) -> str:
+    """Return a call as it was written.
+
+    >>> written("sum", "days", 0, 30, nulls="drop")
+    "sum('days', 0, 30, nulls='drop')"
+    """
+    shown = [repr(one) for one in given]
+    shown += [] if nulls is None else [f"nulls={nulls!r}"]
+    return f"{word}({', '.join(shown)})"
+
+
 def measured(setting: Setting, column: Any, nulls: Nulls) -> Measured:
     """Return the values that are aggregated, by the rule for missing ones."""
     cell = _cell(column)

@@ -14,9 +14,9 @@ from sordino.aggregations.measured import (
     bounds,
     lattice,
     measured,
+    written,
 )
 from sordino.aggregations.parts import AbstractPart, IntegerPart, LatticePart, scaled
-from sordino.aggregations.totals import Total
 
 
 @final
@@ -31,7 +31,7 @@ class Sum(AbstractAggregation):
 
     def __repr__(self) -> str:
         """Show the call."""
-        return f"sum({self.column!r}, {self.low!r}, {self.high!r})"
+        return written("sum", self.column, self.low, self.high, nulls=self.nulls)
 
     def columns(self, name: str) -> tuple[str, ...]:
         """Return the one column."""
@@ -49,7 +49,7 @@ def sum_part(setting: Setting, values: Measured, grid: Lattice) -> AbstractPart:
 
     A row whose value is missing counts as 0.
     """
-    total = (Total(steps(values.expression, grid)),)
+    total = (steps(values.expression, grid),)
     key = ("sum", values.key, grid)
     most = max(abs(grid.low), abs(grid.high))
     if values.type == "i64" and grid.exponent == 0:

@@ -21,9 +21,15 @@ class AbstractTotal(ABC):
 @final
 @dataclass(frozen=True)
 class Total(AbstractTotal):
-    """The sum of an i64 expression over the rows of a group; missing counts as 0."""
+    """The sum of factor * x + shift over the rows of a group in which x is not missing.
+
+    Totals of the same x differ in integers alone, so an engine computes x once.
+    """
 
     expression: AbstractExpression
+    """x, an i64."""
+    factor: int = 1
+    shift: int = 0
 
     def names(self) -> frozenset[str]:
         """Return the columns of the expression."""

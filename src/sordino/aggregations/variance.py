@@ -31,9 +31,9 @@ from sordino.aggregations.measured import (
     bounds,
     measured,
     width_lattice,
+    written,
 )
 from sordino.aggregations.parts import AbstractPart, LatticePart, Numbers, scaled
-from sordino.aggregations.totals import Total
 from sordino.mechanisms.base import AbstractMechanism
 from sordino.numbers import up
 
@@ -59,7 +59,7 @@ class Variance(AbstractAggregation):
 
     def __repr__(self) -> str:
         """Show the call."""
-        return f"{self.name}({self.column!r}, {self.low!r}, {self.high!r})"
+        return written(self.name, self.column, self.low, self.high, nulls=self.nulls)
 
     def columns(self, name: str) -> tuple[str, ...]:
         """Return the one column."""
@@ -70,7 +70,7 @@ class Variance(AbstractAggregation):
         values = measured(setting, self.column, self.nulls)
         grid = width_lattice(self.low, self.high, values.type, SQUARE_STEPS)
         parts = (
-            values_part(setting, values),
+            values_part(setting, values, grid),
             deviation_part(setting, values, grid),
             square_part(setting, values, grid),
         )
@@ -135,7 +135,7 @@ def square_part(setting: Setting, values: Measured, grid: Lattice) -> AbstractPa
     With w = high - low steps and d = 2 k - low - high, the integer 2 d**2 - w**2 is of
     size w**2 at most, in units of step**2 / 8.
     """
-    total = (Total(spread(values.expression, grid)),)
+    total = (spread(values.expression, grid),)
     exponent = 2 * grid.exponent - 3
     size = (grid.high - grid.low) ** 2 * Fraction(2) ** exponent
     key = ("squares", values.key, grid)

@@ -45,8 +45,11 @@ def _total(work: Writer, asked_for: Total, rows: Rows) -> exp.Expression:
     """Return a sum; that of a constant is a number of rows."""
     made = asked_for.expression
     if made.names():
-        return work.forms.summed(work.rendered(made, rows.columns))
-    return work.forms.counted(made.value({}) or 0)
+        value = work.rendered(made, rows.columns)
+        return work.forms.summed(value, asked_for.factor, asked_for.shift)
+    constant = made.value({})
+    added = 0 if constant is None else asked_for.factor * constant + asked_for.shift
+    return work.forms.counted(added)
 
 
 def _distinct(work: Writer, asked_for: Distinct, rows: Rows) -> exp.Expression:

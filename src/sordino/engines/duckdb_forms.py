@@ -44,9 +44,22 @@ class DuckDBForms(AbstractForms):
             entries = called("list_slice", entries.copy(), first, last)
         return called("unnest", entries.copy())
 
-    def summed(self, value: exp.Expression) -> exp.Expression:
-        """Return the sum in 128 bits: fewer than 2**64 rows cannot overflow it."""
-        return _held(exp.Coalesce(this=exp.Sum(this=value), expressions=[_whole(0)]))
+    def summed(
+        self, value: exp.Expression, factor: int, shift: int
+    ) -> exp.Expression:
+        """Return the sum in 128 bits.
+
+        Fewer than 2**40 rows cannot overflow it: a sum of that many i64 has 103 bits,
+        and factors have 2, shifts 42.
+        """
+        added: exp.Expression = exp.Sum(this=value)
+        total: exp.Expression = exp.Coalesce(this=added, expressions=[_whole(0)])
+        if factor != 1:
+            total = exp.cast(total, "HUGEINT") * exp.cast(_whole(factor), "HUGEINT")
+        if shift:
+            count = exp.cast(exp.Count(this=value.copy()), "HUGEINT")
+            total += count * exp.cast(_whole(shift), "HUGEINT")
+        return _held(total)
 
     def counted(self, times: int) -> exp.Expression:
         """Return count(*) times a constant, in 128 bits."""

@@ -38,8 +38,13 @@ class AbstractForms(ABC):
         """Return the first entries of a list, one a row; none for a missing list."""
 
     @abstractmethod
-    def summed(self, value: exp.Expression) -> exp.Expression:
-        """Return the exact sum of i64 values, held within +-MOST; null adds 0."""
+    def summed(
+        self, value: exp.Expression, factor: int, shift: int
+    ) -> exp.Expression:
+        """Return the exact sum of factor * value + shift, held within +-MOST.
+
+        Of i64 values; null adds nothing.
+        """
 
     @abstractmethod
     def counted(self, times: int) -> exp.Expression:

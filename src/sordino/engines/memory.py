@@ -248,7 +248,8 @@ def _flat_map(engine: MemoryEngine, node: FlatMap) -> Iterator[Row]:
 
 
 def _total(asked: Total, rows: list[Row]) -> int:
-    total = sum(asked.expression.value(row) or 0 for row in rows)
+    values = (asked.expression.value(row) for row in rows)
+    total: int = sum(asked.factor * x + asked.shift for x in values if x is not None)
     return max(-MOST, min(MOST, total))
 
 

@@ -31,12 +31,17 @@ _TYPE: Final = "sordino type"
 
 @final
 class Parameters:
-    """The values bound so far, in the order of their placeholders $1, $2, ..."""
+    """The values bound so far, in the order of their placeholders $1, $2, ...
+
+    Equal values share a placeholder, so that equal expressions are equal statements and
+    an engine computes them once.
+    """
 
     def __init__(self, dialect: Dialect = DUCKDB) -> None:
         """Begin with none."""
         self.dialect = dialect
         self.values: list[Any] = []
+        self._places: dict[tuple[type, str], int] = {}
 
     def bind(self, value: Value, type: str) -> exp.Expression:  # noqa: A002 it is one
         """Return a placeholder of a type for a value.
@@ -60,8 +65,13 @@ class Parameters:
             case int() if abs(value) < _SMALL:
                 return exp.Literal.number(value)
             case _:
-                self.values.append(value)
-                return exp.Parameter(this=exp.Literal.number(len(self.values)))
+                # by their text: 0.0 equals -0.0, and NaN nothing
+                known = self._places.setdefault(
+                    (type(value), repr(value)), len(self.values) + 1
+                )
+                if known > len(self.values):
+                    self.values.append(value)
+                return exp.Parameter(this=exp.Literal.number(known))
 
 
 def typed(column: exp.Expression, type: str) -> exp.Expression:  # noqa: A002 it is one

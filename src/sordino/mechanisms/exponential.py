@@ -199,6 +199,8 @@ def _listed(scores: Any) -> "Whole | list[Fraction]":
             "give a list of integers or fractions, or an array of integers."
         )
     known = list(scores)
+    if set(map(type, known)) == {int} and max(map(abs, known)) <= _MOST:
+        return np.array(known, np.int64)
     if not all(map(_is_exact, known)):
         raise InvalidData(
             "a score is no integer and no fraction. Scores are exact: count in whole "

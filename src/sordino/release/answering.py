@@ -9,6 +9,7 @@ from sordino.aggregations.base import Noisy
 from sordino.aggregations.parts import Numbers, draw
 from sordino.keysets.canonical import canonical_order
 from sordino.query.price import CONFIDENCE, Price
+from sordino.release.notes import notes
 from sordino.release.release import Release
 from sordino.schema import arrow_type
 
@@ -81,4 +82,5 @@ def _release(price: Price, keys: "pa.Table", noisy: dict[Any, Noisy]) -> Release
         CONFIDENCE,
         price.loss,
         price.plan,
+        notes(price),
     )
