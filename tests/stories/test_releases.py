@@ -79,7 +79,7 @@ def test_every_question_has_an_answer(
 
 @pytest.mark.parametrize("budget", BUDGETS)
 def test_every_budget_pays_for_several_answers(budget: str) -> None:
-    """The price is within the budget; where an id has one row, two counts are one."""
+    """The price is within the budget; with one row of each id two counts are one."""
     limit: Any = BUDGETS[budget]
     query = (
         sd
