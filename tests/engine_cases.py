@@ -51,7 +51,28 @@ def ask_all(rows: AbstractNode, *by: str) -> Question:
     return ask(rows, *by, totals=(Total(lit(1)), *columns))
 
 
-def split(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def by_column(name: str) -> Case:
+    """Return a case of groups by a column."""
+    return Case(f"by {name}", lambda t: ask(t["visits"], name))
+
+
+def odd_column(name: str) -> Case:
+    """Return a case of a column of an odd name."""
+    totals = (Total(col(name)), Distinct((name,)))
+    return Case(f"column {name!r}", lambda t: ask(t["strange"], name, totals=totals))
+
+
+def few_rows(name: str, limit: int) -> Case:
+    """Return a case of bounded rows for each value of a column."""
+
+    def asked(tables: Sources) -> Question:
+        kept = plans.keep_rows(tables["visits"], (name,), limit)
+        return ask_all(kept, name)
+
+    return Case(f"keep {limit} rows by {name}", asked)
+
+
+def split(row: dict[str, Any]) -> Iterator[dict[str, Any] | None]:
     """Yield rows without end, of which every third is none."""
     for n in itertools.count():
         yield {"part": n, "ward": row["ward"]} if n % 3 else None
@@ -59,7 +80,10 @@ def split(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 def broken(row: dict[str, Any]) -> dict[str, Any]:
     """Return values of wrong types, too much, too little, or fail."""
-    failing = {1: {"n": 2**63, "x": "1.5"}, 2: {"n": NAN, "x": True, "more": 1}}
+    failing: dict[int, dict[str, Any]] = {
+        1: {"n": 2**63, "x": "1.5"},
+        2: {"n": NAN, "x": True, "more": 1},
+    }
     return failing[row["id"]]
 
 
@@ -76,17 +100,9 @@ PLAIN_CASES: Final = (
     Case("groups of nothing", lambda t: ask(t["empty"], "ward")),
     Case("keys of nothing", lambda t: ask(t["empty"], "ward", keys={"ward": ["a"]})),
     Case("no keys", lambda t: ask(t["visits"], "ward", keys={"ward": []})),
-    *(Case(f"by {name}", lambda t, name=name: ask(t["visits"], name)) for name in BY),
+    *map(by_column, BY),
     Case("by all", lambda t: ask_all(t["visits"], *BY)),
-    *(
-        Case(
-            f"column {name!r}",
-            lambda t, name=name: ask(
-                t["strange"], name, totals=(Total(col(name)), Distinct((name,)))
-            ),
-        )
-        for name in ODD
-    ),
+    *map(odd_column, ODD),
     Case(
         "keys of text",
         lambda t: ask(
@@ -263,16 +279,7 @@ PLAIN_CASES: Final = (
 """Each kind of node that keeps no choice, and each kind of total."""
 
 BOUNDED_CASES: Final = (
-    *(
-        Case(
-            f"keep {limit} rows by {name}",
-            lambda t, name=name, limit=limit: ask_all(
-                plans.keep_rows(t["visits"], (name,), limit), name
-            ),
-        )
-        for name in BY
-        for limit in (1, 2)
-    ),
+    *(few_rows(name, limit) for name in BY for limit in (1, 2)),
     Case(
         "keep rows by two",
         lambda t: ask_all(plans.keep_rows(t["visits"], ("id", "ward"), 1)),

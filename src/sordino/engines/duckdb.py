@@ -104,6 +104,10 @@ class DuckDBEngine(AbstractEngine):
             self._connection = None  # the next one may read this source's files too
         return made.schema
 
+    def unusable(self, table: str) -> Mapping[str, str]:
+        """Return the columns of a table that are in no schema, and why."""
+        return self._known(table).unusable
+
     def multiplicity(self, table: str, on: tuple[str, ...]) -> int:
         """Return how many rows of a table share their values of `on`, at most."""
         known = self._known(table)

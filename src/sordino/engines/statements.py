@@ -11,11 +11,10 @@ from sordino.engines.forms import AbstractForms
 from sordino.engines.kinds import kind_of
 from sordino.engines.pruning import pruned_rows
 from sordino.engines.rendering import Parameters, rendered, typed
-from sordino.engines.sources import AbstractSource, Opened
+from sordino.engines.sources import AbstractSource, Opened, recast
 from sordino.engines.sql import Leaf, Rows, Writer, over
 from sordino.engines.stages import Made, staged
 from sordino.errors import shown
-from sordino.expressions.language import col
 from sordino.query.nodes import AbstractNode, Source
 from sordino.query.question import Question
 
@@ -156,7 +155,7 @@ def _source_leaf(
         value = forms.normalised(held, stored.arrow)
         natural = kind_of(stored.arrow) or ""
         if stored.kind != natural:
-            cast = col("x").cast(stored.kind)
-            value = rendered(cast, {"x": typed(value, natural)}, parameters)
+            made = recast(stored.kind)
+            value = rendered(made, {"x": typed(value, natural)}, parameters)
         columns[known_as] = value
     return Leaf(known.source.item(name), columns)
