@@ -4,18 +4,15 @@ An engine passes when it gives the answers of the memory engine.
 """
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-import pyarrow as pa
-
 from sordino.expressions.language import col, lit
-from sordino.query.nodes import AbstractNode
-from sordino.query.question import AbstractTotal, Distinct, Question, Total
-from sordino.schema import arrow_type
+from sordino.query.question import Distinct, Question, Total
 from tests import plans
 from tests.engine_tables import NAN, ODD, Sources
+from tests.plans import ask, ask_all
 
 
 @dataclass(frozen=True)
@@ -24,31 +21,6 @@ class Case:
 
     name: str
     asked: Callable[[Sources], Question]
-
-
-def ask(
-    rows: AbstractNode,
-    *by: str,
-    totals: tuple[AbstractTotal, ...] = (),
-    keys: Mapping[str, Any] | None = None,
-) -> Question:
-    """Return a question: how many rows, unless it asks for other totals."""
-    table = None
-    if keys is not None:
-        kinds = [arrow_type(rows.schema[name].type) for name in keys]
-        made = map(pa.array, keys.values(), kinds)
-        table = pa.Table.from_arrays(list(made), names=list(keys))
-    return Question(rows, by, totals or (Total(lit(1)),), table)
-
-
-def ask_all(rows: AbstractNode, *by: str) -> Question:
-    """Return a question that reads each column, so that none is pruned."""
-    columns = (
-        Distinct((name,))
-        for name in rows.schema
-        if "list" not in rows.schema[name].type
-    )
-    return ask(rows, *by, totals=(Total(lit(1)), *columns))
 
 
 def by_column(name: str) -> Case:
@@ -285,13 +257,6 @@ BOUNDED_CASES: Final = (
         lambda t: ask_all(plans.keep_rows(t["visits"], ("id", "ward"), 1)),
     ),
     Case(
-        "keep rows, few columns",
-        lambda t: ask(plans.keep_rows(t["visits"], ("id",), 1), "ward"),
-    ),
-    Case(
-        "keep rows, no columns", lambda t: ask(plans.keep_rows(t["visits"], ("id",), 1))
-    ),
-    Case(
         "keep rows of nothing",
         lambda t: ask_all(plans.keep_rows(t["empty"], ("id",), 1)),
     ),
@@ -366,4 +331,64 @@ BOUNDED_CASES: Final = (
 )
 """Bounds, which keep the same rows where rows are kept in the same order."""
 
-CASES: Final = PLAIN_CASES + BOUNDED_CASES
+PEOPLE: Final = Distinct(("id",))
+ADDING_CASES: Final = (
+    Case(
+        "keep rows, few columns",
+        lambda t: ask(plans.keep_rows(t["visits"], ("id",), 1), "ward"),
+    ),
+    Case(
+        "keep rows, no columns", lambda t: ask(plans.keep_rows(t["visits"], ("id",), 1))
+    ),
+    Case(
+        "people in wards",
+        lambda t: ask(
+            plans.keep_groups(t["visits"], ("id",), ("ward",), 1),
+            "ward",
+            totals=(Total(lit(1)), PEOPLE, Distinct(("days", "id"))),
+            keys={"ward": [None, "a", "b", "z"]},
+        ),
+    ),
+    Case(
+        "rows of groups of people",
+        lambda t: ask(
+            plans.keep_rows(
+                plans.keep_groups(t["visits"], ("id",), ("ward",), 2), ("ward", "id"), 1
+            ),
+            "ward",
+            "ok",
+            totals=(PEOPLE, Total(col("id"))),
+        ),
+    ),
+    Case(
+        "parts beyond the limits",
+        lambda t: ask(
+            plans.keep_rows(t["visits"], ("id",), 2),
+            totals=(
+                Total(lit(2**62)),
+                Total((col("id") * 4 - 7) * 2**51),
+                Total((col("id") * 4 - 7) * 2**54),
+            ),
+        ),
+    ),
+    Case(
+        "public facts of few rows",
+        lambda t: ask(
+            plans.join(
+                plans.where(
+                    plans.renamed(
+                        plans.keep_rows(t["visits"], ("id",), 3), {"id": "x"}
+                    ),
+                    col("days") > -1.0,
+                ),
+                t["beds"],
+                ("ward",),
+            ),
+            "ward",
+            totals=(Total(col("beds")), Distinct(("x",))),
+        ),
+    ),
+)
+"""Bounds of one id, whose totals may be added from parts of the ids."""
+
+CASES: Final = PLAIN_CASES + BOUNDED_CASES + ADDING_CASES

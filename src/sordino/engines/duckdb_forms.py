@@ -44,14 +44,30 @@ class DuckDBForms(AbstractForms):
             entries = called("list_slice", entries.copy(), first, last)
         return called("unnest", entries.copy())
 
+    def in_part(
+        self, values: Sequence[exp.Expression], number: int, count: int
+    ) -> exp.Expression:
+        """Return the rest of the digest, compared."""
+        rest = exp.Mod(this=self.digest(values), expression=_whole(count))
+        return rest.eq(_whole(number))
+
     def summed(self, value: exp.Expression) -> exp.Expression:
-        """Return the sum in 128 bits: fewer than 2**64 rows cannot overflow it."""
-        return _held(exp.Coalesce(this=exp.Sum(this=value), expressions=[_whole(0)]))
+        """Return the sum in 128 bits: fewer than 2**63 rows cannot overflow it."""
+        return exp.Coalesce(this=exp.Sum(this=value), expressions=[_whole(0)])
+
+    def added(self, total: exp.Expression) -> exp.Expression:
+        """Return the sum in 128 bits of what Arrow has held as decimals."""
+        return self.summed(exp.cast(total, "HUGEINT"))
 
     def counted(self, times: int) -> exp.Expression:
         """Return count(*) times a constant, in 128 bits."""
         count = exp.cast(exp.Count(this=exp.Star()), "HUGEINT")
-        return _held(count * exp.cast(_whole(times), "HUGEINT"))
+        return count * exp.cast(_whole(times), "HUGEINT")
+
+    def held(self, total: exp.Expression) -> exp.Expression:
+        """Return the nearest total within the limits, in 64 bits."""
+        low = called("greatest", total, _whole(-MOST))
+        return exp.cast(called("least", low, _whole(MOST)), "BIGINT")
 
     def distinct(self, values: Sequence[exp.Expression]) -> exp.Expression:
         """Return count(distinct ...), which skips null, of one value or of a row."""
@@ -71,12 +87,6 @@ def called(name: str, *arguments: exp.Expression) -> exp.Expression:
 
 def _whole(number: int) -> exp.Expression:
     return exp.Literal.number(number)
-
-
-def _held(total: exp.Expression) -> exp.Expression:
-    """Return a total held within +-MOST, as a 64-bit integer."""
-    low = called("greatest", total, _whole(-MOST))
-    return exp.cast(called("least", low, _whole(MOST)), "BIGINT")
 
 
 def _each(

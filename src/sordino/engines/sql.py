@@ -11,6 +11,7 @@ from typing import Any, Final, final
 
 from sqlglot import exp
 
+from sordino.engines.buckets import Bucket
 from sordino.engines.forms import AbstractForms
 from sordino.engines.rendering import Parameters, rendered, typed
 from sordino.engines.stages import Made
@@ -194,6 +195,13 @@ def ordered(values: Sequence[exp.Expression]) -> exp.Order:
     )
 
 
+def _bucket(work: Writer, node: Bucket) -> Rows:
+    below = work.rows(node.child)
+    per = [below.columns[name] for name in node.per]
+    there = work.forms.in_part(per, node.number, node.count)
+    return work.part(over(below).where(there), _taken(below, node.schema), node.schema)
+
+
 def _keep_unique(work: Writer, node: KeepUnique) -> Rows:
     """Group by the columns: a group of one row has that row's values."""
     below = work.rows(node.child)
@@ -237,4 +245,5 @@ _WRITERS: Final[dict[type[AbstractNode], Callable[[Writer, Any], Rows]]] = {
     KeepUnique: _keep_unique,
     Join: _join,
     Explode: _explode,
+    Bucket: _bucket,
 }

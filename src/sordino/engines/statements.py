@@ -6,7 +6,7 @@ from typing import Any, Final, final
 
 from sqlglot import exp
 
-from sordino.engines.asking import asked
+from sordino.engines.asking import added, asked
 from sordino.engines.forms import AbstractForms
 from sordino.engines.kinds import kind_of
 from sordino.engines.pruning import pruned_rows
@@ -57,10 +57,24 @@ class Statement:
 
 
 def question_statement(
-    forms: AbstractForms, tables: Mapping[str, Opened], question: Question, rows: Any
+    forms: AbstractForms,
+    tables: Mapping[str, Opened],
+    question: Question,
+    rows: AbstractNode,
+    *,
+    wide: bool = False,
 ) -> Statement:
     """Return the statement of a question over the rows of its last step."""
-    return _written(forms, tables, rows, lambda work, made: asked(work, question, made))
+
+    def last(work: Writer, made: Rows) -> exp.Select:
+        return asked(work, question, made, wide=wide)
+
+    return _written(forms, tables, rows, last)
+
+
+def adding_statement(forms: AbstractForms, question: Question) -> Statement:
+    """Return the statement that adds the totals of parts."""
+    return Statement(added(forms, question), (), ())
 
 
 def rows_statement(

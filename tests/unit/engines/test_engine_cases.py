@@ -5,7 +5,8 @@ import pytest
 from sordino.engines.base import AbstractEngine
 from sordino.engines.duckdb import DuckDBEngine
 from sordino.engines.memory import MemoryEngine
-from tests.engine_cases import BOUNDED_CASES, CASES, Case
+from sordino.errors import EngineFailure
+from tests.engine_cases import ADDING_CASES, BOUNDED_CASES, CASES, PLAIN_CASES, Case
 from tests.engine_tables import SALT, Sources, compared, in_duckdb_order, opened
 
 MEMORY = MemoryEngine(order=in_duckdb_order(SALT))
@@ -24,6 +25,26 @@ def test_engines_agree(name: str, case: Case) -> None:
     asked, expected = case.asked(TABLES[name]), case.asked(EXPECTED)
     answer = ENGINES[name].answer(asked)
     assert compared(asked, answer) == compared(expected, MEMORY.answer(expected))
+
+
+def test_parts_add_up() -> None:
+    """Answers in parts of the ids are those of all ids at once."""
+    engine = DuckDBEngine(_salt=SALT, _parts=(5,))
+    tables = opened(engine)
+    for case in ADDING_CASES:
+        asked, expected = case.asked(tables), case.asked(EXPECTED)
+        answer = engine.answer(asked)
+        assert compared(asked, answer) == compared(expected, MEMORY.answer(expected))
+
+
+def test_parts_that_do_not_add_up() -> None:
+    """Nothing is answered in parts where an id, or what is counted, is in several."""
+    engine = DuckDBEngine(_salt=SALT, _parts=(5,))
+    tables = opened(engine)
+    for case in PLAIN_CASES[:9] + BOUNDED_CASES[:12]:
+        asked = case.asked(tables)
+        with pytest.raises(EngineFailure):
+            engine.answer(asked)
 
 
 def test_cases_see_which_rows_are_kept() -> None:

@@ -25,8 +25,8 @@ from sordino.query.nodes import Source
 from sordino.query.question import Distinct, Question, Total
 from sordino.schema import Column
 from tests import plans
-from tests.engine_cases import ask, ask_all
 from tests.engine_tables import SALT, STRANGE, compared, in_duckdb_order, plain
+from tests.plans import ask, ask_all
 
 ROWS = pa.table({
     "id": pa.array([1, 1, 1, 2, None, 2**62, -5], pa.int64()),
