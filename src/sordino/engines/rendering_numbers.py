@@ -158,9 +158,10 @@ def _real_steps(to: Written, low: int, high: int) -> Sql:
     last = to.bind(math.ldexp(high, exponent), "f64")
     scale = to.bind(math.ldexp(1, -exponent), "f64")
     shifted = sql.plus(sql.times(to[0], scale), sql.half())
+    cast = sql.cast if to.reads else sql.tried
     return sql.case([
         (sql.less(to[0], first), to.bind(low, "i64")),
-        (sql.at_most(to[0], last), sql.cast(sql.called("floor", shifted), "BIGINT")),
+        (sql.at_most(to[0], last), cast(sql.called("floor", shifted), "BIGINT")),
         (sql.negated(sql.called("isnan", to[0])), to.bind(high, "i64")),
     ])
 
@@ -186,7 +187,10 @@ def _whole_steps(to: Written, low: int, high: int) -> Sql:
 def _between(to: Written, exponent: int) -> Sql:
     """Return the nearest number of steps: x >> e, plus the bit that is shifted out."""
     if exponent <= 0:  # between the thresholds x * 2**-e has at most 41 bits
-        return sql.times(to[0], sql.bigint(1 << min(-exponent, _LONGEST_SHIFT)))
+        size = sql.bigint(1 << min(-exponent, _LONGEST_SHIFT))
+        if to.reads:
+            return sql.times(to[0], size)
+        return _narrow(sql.times(_huge(to[0]), _huge(size)))
     if exponent > _LAST_BIT:  # every i64 is less than half a step away from 0
         return sql.times(to[0], sql.bigint(0))
     shifted = sql.infix(exp.BitwiseRightShift, to[0], sql.whole(exponent))
