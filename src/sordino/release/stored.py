@@ -1,6 +1,6 @@
 """A release as bytes: what a ledger keeps, so that a repeated request costs nothing.
 
-Kept are the numbers; price, plan and notes follow from the request, which is asked anew.
+Kept are the numbers; price, plan and notes follow from the request, asked anew.
 The format is two Arrow streams, the answers and their errors, each after its length in
 eight bytes, big-endian.
 """
