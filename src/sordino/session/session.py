@@ -4,10 +4,11 @@ validate and price (public facts) ── charge ── exact totals ── noise
 """
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, final
+from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, final
 
 from sordino import _validate
 from sordino.accounting.account import Account
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from sordino.release.release import Release
 
 EngineName = Literal["duckdb", "memory"]
+
+_MOST_THREADS: Final = 4096
+_SIZE: Final = re.compile(r"[1-9][0-9]{0,5}(\.[0-9]{1,3})? ?[KMGT]i?B")
 
 
 @final
@@ -96,9 +100,11 @@ class Session:
 
         With a `key` a repeated request returns the answer it had, at no cost.
         """
+        if key is not None:
+            key = column_name(key=key)
         found = self.price(query, budget)
         if key is not None and key in self._stored:
-            return self._repeated(column_name(key=key), found)
+            return self._repeated(key, found)
         question = found.question
         self._account.charge(budget, found.loss)
         entry = Entry(
@@ -116,7 +122,7 @@ class Session:
         }
         release = answered(found, self._engine.answer(question), chosen)
         if key is not None:
-            self._stored[column_name(key=key)] = (_asked(found), release)
+            self._stored[key] = (_asked(found), release)
         return release
 
     def view(self, name: str, query: Query) -> None:
@@ -201,4 +207,19 @@ def _engine(
         return MemoryEngine()
     from sordino.engines.duckdb import DuckDBEngine  # noqa: PLC0415 on demand
 
+    if threads is not None:
+        threads = _validate.integer(threads=threads, least=1, most=_MOST_THREADS)
+    if memory_limit is not None:
+        _refuse_size(memory_limit)
     return DuckDBEngine(memory_limit=memory_limit, threads=threads, progress=progress)
+
+
+def _refuse_size(memory_limit: Any) -> None:
+    """Refuse a size of memory that an engine would not understand later."""
+    if not isinstance(memory_limit, str) or not _SIZE.fullmatch(memory_limit):
+        raise InvalidParameter(
+            "memory_limit",
+            memory_limit,
+            "must be a size such as 2GB or 512MB",
+            'Try memory_limit="2GB".',
+        )
