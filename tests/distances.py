@@ -134,7 +134,7 @@ def beyond(moved: Sequence[Sequence[Fraction]], change: Sensitivity) -> Iterator
     return (f"{name} {size} > {most}" for name, size, most in norms if size > most)
 
 
-def _groups(most: int | float, moved: Iterable[Sequence[int]]) -> Iterator[str]:
+def _groups(most: float, moved: Iterable[Sequence[int]]) -> Iterator[str]:
     """Return whether more groups changed than a unit is said to be in."""
     changed = sum(any(one) for one in moved)
     if changed > most:

@@ -121,7 +121,11 @@ def aggregation(scene: Scene, name: str) -> Any:
 
 def keys(scene: Scene, by: Iterable[str]) -> sd.KeySet:
     """Return public keys, of which some have rows."""
-    pools = {"i64": [0, 1, 3], "text": ["a", "b", "[0, 2)"], "bool": [True, False]}
+    pools: dict[str, list[Any]] = {
+        "i64": [0, 1, 3],
+        "text": ["a", "b", "[0, 2)"],
+        "bool": [True, False],
+    }
     return sd.KeySet.from_dict({name: pools[scene.schema[name].type] for name in by})
 
 
@@ -129,18 +133,17 @@ def bounded(scene: Scene, by: Sequence[str]) -> Query:
     """Bound ids in a way that fits the groups."""
     dice, groups = scene.dice, list(by) or scene.groupable()[-1:]
     most, each = dice.between(1, 3), dice.between(1, 3)
-    return scene.query.enforce(
-        *dice.one((
-            [sd.MaxRowsPerID(most)],
-            [sd.MaxGroupsPerID(groups, most), sd.MaxRowsPerGroupPerID(groups, each)],
-            [sd.MaxRowsPerGroupPerID(groups, each), sd.MaxGroupsPerID(groups, most)],
-            [
-                sd.MaxRowsPerID(dice.between(1, 5)),
-                sd.MaxGroupsPerID(groups, most),
-                sd.MaxRowsPerGroupPerID(groups[:1], each),
-            ],
-        ))
+    options: tuple[tuple[AbstractConstraint, ...], ...] = (
+        (sd.MaxRowsPerID(most),),
+        (sd.MaxGroupsPerID(groups, most), sd.MaxRowsPerGroupPerID(groups, each)),
+        (sd.MaxRowsPerGroupPerID(groups, each), sd.MaxGroupsPerID(groups, most)),
+        (
+            sd.MaxRowsPerID(dice.between(1, 5)),
+            sd.MaxGroupsPerID(groups, most),
+            sd.MaxRowsPerGroupPerID(groups[:1], each),
+        ),
     )
+    return scene.query.enforce(*dice.one(options))
 
 
 def _filter(scene: Scene) -> Query:
@@ -213,7 +216,7 @@ def _select(scene: Scene) -> Query:
 def _missing(scene: Scene) -> Query:
     dice, query = scene.dice, scene.query
     float_, text, whole = scene.one("f64"), scene.one("text"), scene.one("i64")
-    return dice.one((
+    options: tuple[Callable[[], Query], ...] = (
         lambda: query.drop_nulls(scene.one()),
         lambda: query.drop_nulls(),
         lambda: query.drop_nan(),
@@ -221,7 +224,8 @@ def _missing(scene: Scene) -> Query:
         lambda: query.fill_null(**{whole: 1}),
         lambda: query.fill_nan(**{float_: 1.0}),
         lambda: query.replace_infinity(**{float_: (-5, 5)}),
-    ))()
+    )
+    return dice.one(options)()
 
 
 def _bin(scene: Scene) -> Query:
@@ -313,11 +317,12 @@ def constraint(scene: Scene) -> AbstractConstraint:
     dice = scene.dice
     columns = dice.several(scene.groupable(), 1, 2) or ["g"]
     limit = dice.between(1, 3)
-    return dice.one((
-        lambda: sd.MaxRowsPerID(limit),
-        lambda: sd.MaxGroupsPerID(columns, limit),
-        lambda: sd.MaxRowsPerGroupPerID(columns, limit),
-    ))()
+    options: tuple[AbstractConstraint, ...] = (
+        sd.MaxRowsPerID(limit),
+        sd.MaxGroupsPerID(columns, limit),
+        sd.MaxRowsPerGroupPerID(columns, limit),
+    )
+    return dice.one(options)
 
 
 STEPS: Final[tuple[Step, ...]] = (

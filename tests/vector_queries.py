@@ -7,12 +7,12 @@ them. Answers are called "a".
 import re
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import sordino as sd
 from sordino.engines.memory import MemoryEngine
 from sordino.losses.base import Budget
-from sordino.query.builder import Grouped, Query
+from sordino.query.builder import Query
 from sordino.query.request import Request
 from sordino.session.catalog import Catalog, catalog_of
 from sordino.units import AbstractUnit
@@ -29,7 +29,6 @@ UNITS: Final[Mapping[str, AbstractUnit]] = {
     "AddRowsWithID(id)": sd.AddRowsWithID("id"),
 }
 
-Agg = Callable[[Query | Grouped], Request]
 Step = Callable[[Query], Query]
 
 KNOWN: Final = "ab"
@@ -192,7 +191,8 @@ def asked(text: str, budget: Budget) -> Request | None:
     Where the family of noise is not said, it is that of the vectors: Laplace but under
     zero-concentrated privacy.
     """
-    family = "gaussian" if "GAUSSIAN" in text or _is_concentrated(budget) else "laplace"
+    gaussian = "GAUSSIAN" in text or _is_concentrated(budget)
+    family: Literal["laplace", "gaussian"] = "gaussian" if gaussian else "laplace"
     if text.startswith((
         "get_groups",
         "enforce(MaxGroupsPerID(g,3),MaxRowsPerGroupPerID(g,2)).get_groups",
@@ -208,10 +208,11 @@ def asked(text: str, budget: Budget) -> Request | None:
         before, rest = _split(text)
     if before not in STEPS or rest not in AGGREGATIONS:
         return None
-    rows: Query | Grouped = STEPS[before](sd.table("t"))
-    if by is not None:
-        rows = rows.group_by(by if auto else sd.KeySet.from_dict({by: list(KNOWN)}))
-    return rows.agg(noise=family, a=AGGREGATIONS[rest]())
+    rows, told = STEPS[before](sd.table("t")), AGGREGATIONS[rest]()
+    if by is None:
+        return rows.agg(noise=family, a=told)
+    keys = by if auto else sd.KeySet.from_dict({by: list(KNOWN)})
+    return rows.group_by(keys).agg(noise=family, a=told)
 
 
 def _split(text: str) -> tuple[str, str]:

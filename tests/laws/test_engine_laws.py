@@ -1,7 +1,7 @@
 """DuckDB gives the answers of the memory engine to every question, bounds included."""
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -30,7 +30,7 @@ def engines(dice: Dice) -> dict[str, AbstractEngine]:
     }
 
 
-def differences(dice: Dice) -> Iterator[tuple[Claim, Question, dict[str, object]]]:
+def differences(dice: Dice) -> Iterator[tuple[Claim, Question, dict[str, Any]]]:
     """Draw a database and questions, and return the answers of all engines."""
     one = world(dice)
     opened = {name: catalog(one, engine) for name, engine in engines(dice).items()}

@@ -29,8 +29,8 @@ from sordino.query.relation import Relation
 from sordino.schema import Column, Schema
 from sordino.sensitivity import Sensitivity
 from tests import drawn_queries
-from tests.distances import broken, claim, exact
 from tests.dice import Dice, rolled, shrinking
+from tests.distances import broken, claim, exact
 from tests.drawn_queries import Step, asked, drawn
 from tests.worlds import neighbour, world
 

@@ -4,8 +4,9 @@ validate and price (public facts) ── charge ── exact totals ── noise
 """
 
 import os
+import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, final
+from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, Self, final
 
 from sordino import _validate
 from sordino.accounting.entries import Entry
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
     from sordino.release.release import Release
 
 EngineName = Literal["duckdb", "memory"]
+
+_MOST_THREADS: Final = 4096
+_SIZE: Final = re.compile(r"[1-9][0-9]{0,5}(\.[0-9]{1,3})? ?[KMGT]i?B")
 
 
 @final
@@ -250,4 +254,19 @@ def _engine(
         return MemoryEngine()
     from sordino.engines.duckdb import DuckDBEngine  # noqa: PLC0415 on demand
 
+    if threads is not None:
+        threads = _validate.integer(threads=threads, least=1, most=_MOST_THREADS)
+    if memory_limit is not None:
+        _refuse_size(memory_limit)
     return DuckDBEngine(memory_limit=memory_limit, threads=threads, progress=progress)
+
+
+def _refuse_size(memory_limit: Any) -> None:
+    """Refuse a size of memory that an engine would not understand later."""
+    if not isinstance(memory_limit, str) or not _SIZE.fullmatch(memory_limit):
+        raise InvalidParameter(
+            "memory_limit",
+            memory_limit,
+            "must be a size such as 2GB or 512MB",
+            'Try memory_limit="2GB".',
+        )

@@ -135,4 +135,3 @@ def test_what_has_no_equal_is_not_asked() -> None:
         row = ROWS[place]
         known = row["protects"] in UNITS
         assert not known or asked(row["query"], budget_of(row["budget"])) is None
-
