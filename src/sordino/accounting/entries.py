@@ -60,6 +60,8 @@ class Ticket:
     """The number of the charge."""
     fence: int
     """1 for who was charged, 2 for who computes a lost answer again."""
+    keyed: bool
+    """Whether the answer can be asked for again."""
     answer: bytes | None = field(default=None, repr=False)
 
 

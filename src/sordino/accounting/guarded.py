@@ -78,13 +78,15 @@ class Guarded:
             yield Log(self._connection, self.shown)
 
     @contextmanager
-    def writing(self, point: str) -> Generator[Log]:
+    def writing(self, point: str, *, lasting: bool = True) -> Generator[Log]:
         """Show the records and keep all others from writing; what is added is durable.
 
         When this ends without an error, the disk has what was added. When it ends with
-        one of SQLite, the disk may have it, and the handle is of no more use.
+        one of SQLite, the disk may have it, and the handle is of no more use. What need
+        not be `lasting` is not waited for, unless an anchor tells of it.
         """
-        with self._transaction("BEGIN IMMEDIATE"):
+        waited = lasting or self._anchor is not None
+        with self._transaction("BEGIN IMMEDIATE", "FULL" if waited else "NORMAL"):
             self._reached(f"{point}: begun")
             log = Log(self._connection, self.shown)
             self._refuse_replaced(log)
@@ -114,10 +116,11 @@ class Guarded:
         raise SessionMoved("copied or pickled", "ledger")
 
     @contextmanager
-    def _transaction(self, begin: str) -> Generator[None]:
+    def _transaction(self, begin: str, level: str = "FULL") -> Generator[None]:
         """Run one transaction: committed at the end, or rolled back."""
         self.refuse_strangers()
         with self._lock:
+            self._begin(f"PRAGMA synchronous = {level}")
             self._begin(begin)
             try:
                 yield

@@ -124,18 +124,19 @@ class Ledger:
             if known is not None:
                 return self._again(log, known, claim)
             charged = log.add("charged", charge_fields(log, claim, self._when()))
-        return Ticket(self.identity, charged.number, 1)
+        return Ticket(self.identity, charged.number, 1, claim.key is not None)
 
     def store(self, ticket: Ticket, answer: bytes) -> bytes:
         """Store an answer, durably, and return the one that may leave.
 
         Only the first answer of a charge counts: whoever comes later gets that one.
+        An answer without a key cannot be asked for again: the disk is not waited for.
         """
         if not isinstance(answer, bytes):
             raise InvalidParameter(
                 "answer", type(answer), "must be bytes", "Serialise it."
             )
-        with self._file.writing("store") as log:
+        with self._file.writing("store", lasting=ticket.keyed) as log:
             self._refuse_foreign(log, ticket)
             committed = log.answer(ticket.number)
             if committed is not None:
@@ -236,7 +237,7 @@ class Ledger:
             )
         answer = log.answer(known.number)
         if answer is not None:
-            return Ticket(self.identity, known.number, 1, answer)
+            return Ticket(self.identity, known.number, 1, True, answer)
         if log.record("kind = 'leased' AND charge = ?", known.number) is not None:
             raise AnswerLost(str(claim.key))
         log.add(
@@ -248,7 +249,7 @@ class Ledger:
                 "when": self._when(),
             },
         )
-        return Ticket(self.identity, known.number, 2)
+        return Ticket(self.identity, known.number, 2, True)
 
     def _refuse_foreign(self, log: Log, ticket: Ticket) -> None:
         """Refuse a ticket that this ledger did not give."""
