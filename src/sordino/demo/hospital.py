@@ -99,9 +99,9 @@ def priced(console: Console, session: sd.Session) -> None:
     for name, error in price.errors.items():
         mechanism: Any = price.noise[name][0]
         change: Any = price.sensitivity[name]
-        unit = f" {error.unit}" if error.unit else ""
+        unit = " / visits of the ward" if error.unit else ""
         table.add_row(
-            f"{name} (total)" if unit else name,
+            f"{name}, summed" if unit else name,
             f"{float(change.l1):g} in all",
             f"{type(mechanism).__name__}, scale {float(mechanism.scale):.4g}",
             f"± {error.half_width:,.0f}{unit}",
