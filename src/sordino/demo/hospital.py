@@ -95,11 +95,11 @@ def priced(console: Console, session: sd.Session) -> None:
     indented(console, written(query))
     console.print()
     price = session.price(query, KNOWN)
-    table = columns("asked", "one patient moves it by", "noise", "95% are within")
+    table = columns("asked", "a patient moves it by", "noise", "95% are within")
     for name, error in price.errors.items():
         mechanism: Any = price.noise[name][0]
         change: Any = price.sensitivity[name]
-        unit = " / visits of the ward" if error.unit else ""
+        unit = " / visits" if error.unit else ""
         table.add_row(
             f"{name}, summed" if unit else name,
             f"{float(change.l1):g} in all",
