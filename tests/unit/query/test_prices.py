@@ -7,6 +7,7 @@ import pytest
 
 import sordino as sd
 from sordino.losses.base import Budget
+from sordino.numbers import total
 from sordino.query.price import Price
 
 VISITS: Final = {"ward": ["A"], "days": [2], "cost": [1.5], "person": ["x"]}
@@ -113,7 +114,7 @@ def test_the_family_with_the_lesser_error_is_taken() -> None:
         query = sd.table("visits").enforce(sd.MaxGroupsPerID("ward", groups))
         asked = query.group_by(KEYS).agg(n=sd.count_ids())
         found = session().price(asked, sd.ApproxDP(1, "1e-6"))
-        other = {"laplace": "gaussian", "gaussian": "laplace"}[family]
+        other: Any = {"laplace": "gaussian", "gaussian": "laplace"}[family]
         forced = query.group_by(KEYS).agg(n=sd.count_ids(), noise=other)
         worse = session().price(forced, sd.ApproxDP(1, "1e-6"))
         assert found.family == family
