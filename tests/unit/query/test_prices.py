@@ -53,8 +53,9 @@ def test_a_price_is_within_its_budget(budget: Budget, choices: dict[str, Any]) -
     """Whatever the budget, the loss of all parts together is within it."""
     found = priced(ADDITIVE | choices, budget)
     if choices and isinstance(budget, sd.ApproxDP):  # two budgets that add up to it
-        epsilon = sum(loss.guarantees.epsilon for loss in found.outlay.choice_losses)
-        budget = sd.ApproxDP(budget.epsilon - epsilon, budget.delta)
+        spent = total(*(one.guarantees.epsilon for one in found.outlay.choice_losses))
+        left = Fraction(str(budget.epsilon)) - Fraction(str(spent))
+        budget = sd.ApproxDP(left, budget.delta)
         assert budget.admits(found.outlay.additive_loss)
     else:
         assert budget.admits(found.loss)
