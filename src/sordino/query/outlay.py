@@ -96,9 +96,7 @@ def _gaussian(layout: Layout, budget: Budget) -> AbstractAllowance | None:
     return allowance.gaussian(budget, layout.chosen, mu_of)
 
 
-_ALLOWANCES: Final[
-    dict[str, Callable[[Layout, Budget], AbstractAllowance | None]]
-] = {
+_ALLOWANCES: Final[dict[str, Callable[[Layout, Budget], AbstractAllowance | None]]] = {
     "laplace": lambda _, budget: allowance.laplace(budget),
     "gaussian": _gaussian,
 }
