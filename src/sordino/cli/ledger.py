@@ -96,7 +96,7 @@ def _release(entry: Entry) -> list[tuple[str, ...]]:
         "" if entry.budget == DATASET else f"budget {entry.budget}",
         "answered" if entry.answered else "not answered",
     ]
-    lines = [
+    lines: list[tuple[str, ...]] = [
         (str(entry.number), "when", ", ".join(one for one in facts if one)),
         ("", "asked", entry.asked),
         ("", "loss", entry.loss),

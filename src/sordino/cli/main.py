@@ -1,40 +1,37 @@
 """Commands and their arguments: what was asked, and how it ended.
 
->>> main(["ledger", "show", "/nowhere/clinic.ledger"])
-1
+>>> [command.name for command in COMMANDS]
+['show', 'verify', 'export']
 """
 
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final, final
 
 from rich.console import Console
 
 from sordino.cli import ledger
 from sordino.errors import SordinoError
 
-Run: TypeAlias = Callable[[argparse.Namespace, Console], None]
-Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
-
 _REFUSED: Final = 1
-_ANCHOR: Final = "a file kept elsewhere, by which a ledger put back is found out"
 
 
 def main(words: Sequence[str] | None = None) -> int:
     """Run a command; 0 if all is well, 1 if it was refused, 2 if not understood."""
     asked = parser().parse_args(words)
     try:
-        asked.run(asked, Console(highlight=False, soft_wrap=True))
+        asked.run(asked, Console(highlight=False))
+        sys.stdout.flush()
     except SordinoError as error:
         sys.stderr.write(f"sordino: {error}\n")
         return _REFUSED
     except BrokenPipeError:  # whoever reads has read enough
-        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123 until the end
-        return _REFUSED
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 
 
@@ -49,45 +46,57 @@ def parser() -> argparse.ArgumentParser:
         "--version", action="version", version=f"sordino {version('sordino')}"
     )
     rooms = whole.add_subparsers(metavar="COMMAND", required=True)
-    about = "Look at a ledger: what was spent, by whom, and whether it is whole."
     room = rooms.add_parser(
         "ledger",
         help="look at a ledger",
-        description=about,
+        description="Look at a ledger: what was spent, by whom, and whether it is "
+        "whole. Nothing is charged.",
         epilog="example: sordino ledger verify clinic.ledger",
     )
-    commands = room.add_subparsers(metavar="COMMAND", required=True)
-    _show(commands)
-    _verify(commands)
-    _export(commands)
+    named = room.add_subparsers(metavar="COMMAND", required=True)
+    for command in COMMANDS:
+        command.fill(
+            named.add_parser(
+                command.name,
+                help=command.what,
+                description=command.what,
+                epilog=f"example: {command.example}",
+            )
+        )
     return whole
 
 
-def commands(found: argparse.ArgumentParser, before: str = "") -> Iterator[str]:
-    """Yield every command in full.
+@final
+@dataclass(frozen=True)
+class Command:
+    """A command on the ledger at a path."""
 
-    >>> list(commands(parser()))
-    ['ledger show', 'ledger verify', 'ledger export']
-    """
-    rooms = [
-        one for one in found._actions if isinstance(one, argparse._SubParsersAction)
-    ]
-    for room in rooms:
-        for name, one in room.choices.items():
-            yield from commands(one, f"{before}{name} ")
-    if not rooms:
-        yield before.strip()
+    name: str
+    run: Callable[[argparse.Namespace, Console], None]
+    what: str
+    example: str
+    options: Callable[[argparse.ArgumentParser], None]
+
+    def fill(self, made: argparse.ArgumentParser) -> None:
+        """Add its arguments, and what runs."""
+        made.set_defaults(run=self.run)
+        made.add_argument("path", type=Path, metavar="PATH", help="the ledger's file")
+        made.add_argument(
+            "--anchor",
+            type=Path,
+            metavar="PATH",
+            help="a file kept elsewhere, by which a ledger put back is found out",
+        )
+        self.options(made)
 
 
-def _show(commands: Commands) -> None:
-    """Add the command that shows a ledger."""
-    made = _command(
-        commands,
-        "show",
-        ledger.show,
-        "Show the limits of a ledger, what is spent and left, and its last releases.",
-        "sordino ledger show clinic.ledger --last 50",
-    )
+def _none(made: argparse.ArgumentParser) -> None:
+    """Add nothing."""
+    del made
+
+
+def _last(made: argparse.ArgumentParser) -> None:
+    """Add how many releases are shown."""
     made.add_argument(
         "--last",
         type=_count,
@@ -97,27 +106,8 @@ def _show(commands: Commands) -> None:
     )
 
 
-def _verify(commands: Commands) -> None:
-    """Add the command that verifies a ledger."""
-    _command(
-        commands,
-        "verify",
-        ledger.verify,
-        "Check that a ledger is what was written: every record, sum and answer.",
-        "sordino ledger verify clinic.ledger --anchor /elsewhere/clinic.anchor",
-    )
-
-
-def _export(commands: Commands) -> None:
-    """Add the command that exports a ledger."""
-    made = _command(
-        commands,
-        "export",
-        ledger.export,
-        "Write a ledger as lines of JSON, or as YAML for the public registry of "
-        "differential privacy deployments.",
-        "sordino ledger export clinic.ledger --format yaml --answers clinic.toml",
-    )
+def _form(made: argparse.ArgumentParser) -> None:
+    """Add the form of an export, and what the registry asks."""
     made.add_argument(
         "--format",
         choices=("jsonl", "yaml"),
@@ -137,22 +127,35 @@ def _export(commands: Commands) -> None:
     )
 
 
-def _command(
-    commands: Commands, name: str, run: Run, what: str, example: str
-) -> argparse.ArgumentParser:
-    """Add a command on the ledger at a path."""
-    made = commands.add_parser(
-        name, help=what, description=what, epilog=f"example: {example}"
-    )
-    made.set_defaults(run=run)
-    made.add_argument("path", type=Path, metavar="PATH", help="the ledger's file")
-    made.add_argument("--anchor", type=Path, metavar="PATH", help=_ANCHOR)
-    return made
-
-
 def _count(text: str) -> int:
-    """Return a number of releases, for argparse to refuse what is none."""
-    count = int(text)
-    if count < 0:
-        raise ValueError(text)
-    return count
+    """Return a number of releases; argparse refuses what is none."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"must be a number, got {text!r}")
+    return int(text)
+
+
+COMMANDS: Final = (
+    Command(
+        "show",
+        ledger.show,
+        "Show the limits of a ledger, what is spent and left, and its last releases.",
+        "sordino ledger show clinic.ledger --last 50",
+        _last,
+    ),
+    Command(
+        "verify",
+        ledger.verify,
+        "Check that a ledger is what was written: every record, sum and answer.",
+        "sordino ledger verify clinic.ledger",
+        _none,
+    ),
+    Command(
+        "export",
+        ledger.export,
+        "Write a ledger as lines of JSON, or as YAML for the public registry of "
+        "differential privacy deployments.",
+        "sordino ledger export clinic.ledger --format yaml --draft",
+        _form,
+    ),
+)
+"""Every command of `sordino ledger`."""

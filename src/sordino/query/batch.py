@@ -20,7 +20,7 @@ from sordino.losses.root import crossing
 from sordino.numbers import down, sqrt
 from sordino.query.price import Price, price
 from sordino.query.relation import AbstractCatalog
-from sordino.query.request import FAMILIES, Request
+from sordino.query.request import FAMILIES, Family, Request
 from sordino.units import column_name
 
 _HALF: Final = Fraction(1, 2)
@@ -80,7 +80,8 @@ def _alike(named: dict[str, Request], alone: Batch) -> list[dict[str, Request]]:
     sums have a closed form, and what it reaches says whether others are worth a try.
     """
     found: list[dict[str, Request]] = []
-    for family in (*reversed(FAMILIES), None):
+    families: tuple[Family | None, ...] = (*reversed(FAMILIES), None)
+    for family in families:
         alike = {
             # a request that only chooses has no noise of either family
             name: replace(one, noise=family)

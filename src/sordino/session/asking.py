@@ -1,7 +1,7 @@
 """What makes two requests the same, and two sessions of one ledger the same."""
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any, Final
 
@@ -60,31 +60,36 @@ def _asked_together(batch: Batch) -> Iterator[str]:
 
 def _spelled(value: Any) -> Iterator[str]:
     """Yield what a value is made of: what people read may be cut to a length."""
-    match value:
-        case Schema() | Column():
-            return  # follows from the tables and from what is done to them
-        case KeySet():
-            yield value.fingerprint
-        case Literal():
-            yield f"{value.type} {value.constant!r}"
-        case Expression():
-            yield from _spelled(value.tree)
-        case Operation():
-            yield value.name
-        case Mapping():
-            yield from _spelled(tuple(value.items()))
-        case tuple() | list():
-            yield f"{len(value)} of"
-            for one in value:
-                yield from _spelled(one)
-        case _ if is_dataclass(value) and not isinstance(value, type):
-            yield type(value).__name__
-            for one in fields(value):
-                yield from _spelled(getattr(value, one.name))
-        case _ if callable(value):
-            yield getattr(value, "__qualname__", type(value).__qualname__)
-        case _:
-            yield repr(value)
+    for kinds, texts in _KINDS:
+        if isinstance(value, kinds):
+            yield from texts(value)
+            return
+    if is_dataclass(value):
+        yield type(value).__name__
+        yield from _listed([getattr(value, one.name) for one in fields(value)])
+    elif callable(value):
+        yield getattr(value, "__qualname__", type(value).__qualname__)
+    else:
+        yield repr(value)
+
+
+def _listed(values: Collection[Any]) -> Iterator[str]:
+    """Yield how many values there are, and what each is made of."""
+    yield f"{len(values)} of"
+    for one in values:
+        yield from _spelled(one)
+
+
+_KINDS: Final[tuple[tuple[Any, Callable[[Any], Iterable[str]]], ...]] = (
+    ((tuple, list), _listed),
+    (Mapping, lambda value: _listed(value.items())),
+    # facts of columns follow from the tables and from what is done to them
+    ((Schema, Column), lambda _: ()),
+    (KeySet, lambda value: (value.fingerprint,)),
+    (Literal, lambda value: (f"{value.type} {value.constant!r}",)),
+    (Expression, lambda value: _spelled(value.tree)),
+    (Operation, lambda value: (value.name,)),
+)
 
 
 def _digest(texts: Iterator[str]) -> str:
