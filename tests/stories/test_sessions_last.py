@@ -65,7 +65,7 @@ def test_a_restart_keeps_what_was_spent(path: Path) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_key_has_one_answer(path: Path, kind: str) -> None:
-    """A repeated request has the identical answer, for every kind, and costs nothing."""
+    """A repeated request has the identical answer, of every kind, and costs nothing."""
     first = answered(session(path), kind, "monday")
     again = session(path)
     assert answered(again, kind, "monday") == first
@@ -170,7 +170,7 @@ def test_a_process_may_die_anywhere(
     charges = 1 if key else charged + 1
     assert len(opened.history()) == charges
     assert opened.spent == sd.ApproxDP(TENTH.epsilon * charges, TENTH.delta * charges)
-    assert len(set(seen(shown))) == (1 if key else len(seen(shown)))
+    assert not key or len(set(seen(shown))) == 1
     assert opened.ledger.verify().answers >= 1
 
 
@@ -315,7 +315,7 @@ def test_keys_and_names_that_are_none_are_refused(path: Path) -> None:
 
 
 def test_analysts_share_the_limit_of_the_dataset(path: Path) -> None:
-    """Each has a budget; together they spend the dataset's, and it says who did what."""
+    """Each has a budget; together they spend the dataset's, which says who did what."""
     session(path).ledger.allot("ana", sd.ApproxDP("0.2", "1e-6"))
     ana = session(path, analyst="ana", who="Ana")
     ana.release(COUNT, sd.ApproxDP("0.2", 0), why="monthly report")

@@ -6,6 +6,7 @@ a ball of python-flint at the working precision: an enclosure, never an estimate
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from fractions import Fraction
 
 from flint import arb, ctx
@@ -82,26 +83,41 @@ class AbstractLatticeLaw(AbstractLaw):
         return self._from(_floor(x / self.unit) + 1)
 
     def upper_quantile(self, tail: Fraction) -> Exact:
-        """Walk from a first guess to the least multiple that is certainly enough."""
-        k = max(0, self.near_quantile(float(tail)))
-        while not self._from(k + 1) <= ball(tail):
-            k += 1
-        while k and self._from(k) <= ball(tail):
-            k -= 1
-        return k * self.unit
+        """Return the least multiple that is certainly enough."""
+        guess = max(0, self.near_quantile(float(tail)))
+        found = _least(lambda k: bool(self._from(k + 1) <= ball(tail)), guess)
+        return found * self.unit
 
     def _lower_quantile(self, p: Fraction) -> Exact:
         """Mirror: P[K <= -k] = P[K >= k] >= p holds up to the last such k."""
-        k = max(0, self.near_quantile(float(p)))
-        while self._from(k + 1) >= ball(p):
-            k += 1
-        while k and not self._from(k) >= ball(p):
-            k -= 1
-        return -k * self.unit
+        guess = max(0, self.near_quantile(float(p)))
+        found = _least(lambda k: not self._from(k + 1) >= ball(p), guess)
+        return -found * self.unit
 
     def _from(self, k: int) -> arb:
         """Return P[K >= k] for any integer."""
         return self.tail(k) if k > 0 else 1 - self.tail(1 - k)
+
+
+def _least(holds: Callable[[int], bool], guess: int) -> int:
+    """Return the least k >= 0 from which `holds`, by growing steps from a guess.
+
+    A guess made in doubles is off by as much as a double is: by many steps where the
+    noise is large.
+
+    >>> _least(lambda k: k >= 10**40, guess=7) == 10**40
+    True
+    """
+    low, high, step = guess - 1, guess, 1
+    while low >= 0 and holds(low):
+        low, high, step = low - step, low, 2 * step
+    while not holds(high):
+        low, high, step = high, high + step, 2 * step
+    low = max(low, -1)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
 
 
 def _floor(x: Exact) -> int:

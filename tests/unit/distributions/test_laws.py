@@ -14,7 +14,7 @@ from sordino.distributions.base import AbstractLatticeLaw, AbstractLaw
 from sordino.distributions.gaussian import ContinuousGaussian, DiscreteGaussian
 from sordino.distributions.laplace import ContinuousLaplace, DiscreteLaplace
 from sordino.distributions.point import PointMass
-from sordino.numbers import fraction, sqrt
+from sordino.numbers import ball, fraction, sqrt
 
 F = Fraction
 VARIANCES = [F(1, 100), F(1, 4), F(1), F(30), F(4095), F(4096), F(10**5)]
@@ -186,3 +186,14 @@ def test_known_values() -> None:
     assert float(DiscreteLaplace(F(1)).at_least(F(9)).mid()) == pytest.approx(
         float(q**9 / (1 + q)), rel=1e-15
     )
+
+
+@pytest.mark.parametrize("p", ["0.25", "0.75", "0.999"])
+def test_quantiles_of_wide_noise_are_found_at_once(p: str) -> None:
+    """Where doubles are 1e14 steps apart, the last step is still the least that is."""
+    law = DiscreteLaplace(F(10**30))
+    found = law.quantile(F(p))
+    assert isinstance(found, Fraction)
+    with ctx.workprec(256):
+        assert law.at_most(found) >= ball(F(p))
+        assert law.at_most(found - 1) < ball(F(p))

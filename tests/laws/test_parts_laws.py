@@ -1,0 +1,163 @@
+"""What one protected change can do to the parts of any rows.
+
+For drawn databases, neighbours, questions and columns: no row is in two parts, together
+the parts are the whole, and no change reaches more parts than are paid for. Each mutant
+breaks one rule of docs/proofs/filters.md, section 7, and must be caught.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, final
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sordino.engines.memory import MemoryEngine, keyed_order
+from sordino.engines.values import canonical
+from sordino.errors import InvalidQuery, SordinoError
+from sordino.expressions.language import col
+from sordino.query.nodes import AbstractNode, Filter
+from sordino.query.relation import Relation
+from sordino.session import parts
+from tests.dice import Dice, rolled, shrinking
+from tests.drawn_queries import bounded, drawn
+from tests.worlds import neighbour, world
+
+NEIGHBOURS: Final = 4
+_SEED: Final = 20_261_121
+_PATIENCE: Final = 600
+"""How many databases are drawn in search of a case against a mutant."""
+
+Multiset = Counter[tuple[Any, ...]]
+
+
+@final
+@dataclass(frozen=True)
+class Split:
+    """Rows, the parts of them by one column, and in how many parts a unit can be."""
+
+    whole: Relation
+    parts: dict[Any, Relation]
+    most: int
+
+    def complaints(self, engine: MemoryEngine, other: MemoryEngine) -> Iterator[str]:
+        """Yield what is wrong for two neighbouring databases."""
+        changed = 0
+        for one in (engine, other):
+            together: Multiset = Counter()
+            for part in self.parts.values():
+                together += rows(one, part.node)
+            if together != rows(one, self.whole.node):
+                yield "the parts are not the whole"
+        for part in self.parts.values():
+            changed += rows(engine, part.node) != rows(other, part.node)
+        if changed > self.most:
+            yield f"{changed} parts changed, of at most {self.most}"
+
+
+def rows(engine: MemoryEngine, node: AbstractNode) -> Multiset:
+    """Return the rows of a node, each as often as it is there."""
+    return Counter(canonical(row.values()) for row in engine.rows(node))
+
+
+def cases(dice: Dice) -> Iterator[list[str]]:
+    """Draw a database, a question and a column, and yield complaints for neighbours."""
+    one = world(dice)
+    order = keyed_order(dice.below(2**16))
+    engine = MemoryEngine(order=order)
+    catalog = one.catalog(engine, one.private)
+    scene = drawn(dice, catalog)
+    if not scene.groupable():
+        return
+    by = dice.one(scene.groupable())
+    try:
+        if scene.relation.ids is not None:
+            scene = scene.then(bounded(scene, [by]))
+    except SordinoError:
+        return
+    for _ in range(NEIGHBOURS):
+        other = MemoryEngine(order=order)
+        one.catalog(other, neighbour(dice, one))
+        found = split(scene.relation, by, (engine, other))
+        if found is not None:
+            yield list(found.complaints(engine, other))
+
+
+def split(whole: Relation, by: str, engines: Sequence[MemoryEngine]) -> Split | None:
+    """Return the parts of all values that are there, and of none."""
+    there = {row[by]: None for engine in engines for row in engine.rows(whole.node)}
+    values = list(there | {None: None})
+    try:
+        most = parts.most_parts(whole, by, len(values))
+    except InvalidQuery:
+        return None
+    return Split(whole, parts.parted(whole, by, values), most)
+
+
+@given(st.data())
+def test_no_change_reaches_more_parts_than_are_paid_for(data: st.DataObject) -> None:
+    """The law, in a form that Hypothesis makes smaller when it fails."""
+    for complaints in cases(shrinking(data)):
+        assert not complaints
+
+
+def test_no_change_reaches_more_parts_in_many_pairs() -> None:
+    """The law for 200 pairs of databases at dev, 2,000 at ci, 50,000 at night."""
+    wanted, tried, seed = 10 * settings().max_examples, 0, _SEED
+    while tried < wanted:
+        for complaints in cases(rolled(seed)):
+            assert not complaints, f"seed {seed}"
+            tried += 1
+        seed += 1
+
+
+Patch = pytest.MonkeyPatch
+
+
+def _paid_once(patch: Patch) -> None:
+    """Charge one part, wherever a unit's rows may lie."""
+    patch.setattr(parts, "most_parts", lambda *_: 1)
+
+
+def _nobody_without_a_value(patch: Patch) -> None:
+    """Leave out the rows that have no value."""
+
+    def part(relation: Relation, by: str, marked: Any) -> Relation:
+        held = ~col(by).is_null()
+        held &= held if marked.constant is None else col(by) == marked.constant
+        if marked.constant is None:
+            held &= ~held
+        return relation.with_node(Filter(relation.node, held.tree, relation.schema))
+
+    patch.setattr(parts, "_part", part)
+
+
+def _everybody_without_a_value(patch: Patch) -> None:
+    """Put rows without a value into every part."""
+
+    def part(relation: Relation, by: str, marked: Any) -> Relation:
+        held = col(by).is_null()
+        if marked.constant is not None:
+            held |= col(by) == marked.constant
+        return relation.with_node(Filter(relation.node, held.tree, relation.schema))
+
+    patch.setattr(parts, "_part", part)
+
+
+MUTANTS: Final[list[Callable[[Patch], None]]] = [
+    _paid_once,
+    _nobody_without_a_value,
+    _everybody_without_a_value,
+]
+
+
+@pytest.mark.parametrize("mutate", MUTANTS, ids=[one.__name__ for one in MUTANTS])
+def test_every_mutant_is_caught(
+    mutate: Callable[[Patch], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The law fails soon where a rule of the parts is broken."""
+    mutate(monkeypatch)
+    seeds = range(_SEED, _SEED + _PATIENCE)
+    assert any(any(cases(rolled(seed))) for seed in seeds)
