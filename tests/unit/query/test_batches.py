@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 import sordino as sd
 from sordino.errors import BudgetExceeded, InvalidParameter
 from sordino.losses.base import Budget
-from sordino.query.batch import Batch
 
 ROWS: Final = {"ward": ["A", "B"] * 40, "days": [2, 5] * 40, "cost": [1.5, 9.0] * 40}
 KEYS: Final = sd.KeySet.from_dict({"ward": ["A", "B", "C"]})
