@@ -151,7 +151,7 @@ def unlisted(console: Console, session: sd.Session, table: pa.Table) -> sd.Relea
     return release
 
 
-def spent(console: Console, session: sd.Session) -> None:
+def spent(console: Console, session: sd.Session, whole: sd.Loss) -> None:
     """Show what is left, what it all means, and that too much is refused."""
     heading(
         console,
@@ -159,7 +159,6 @@ def spent(console: Console, session: sd.Session) -> None:
         "Epsilon persuades nobody. Both releases together, as an attacker who knows\n"
         "all other patients would use them:",
     )
-    whole = sd.compose([entry.loss for entry in session.history()])
     for sentence in whole.explain().splitlines():
         indented(console, sentence)
     console.print()

@@ -15,7 +15,7 @@ from sordino.engines.rendering_parts import Entry, Sql, Written
 from sordino.expressions import arithmetic, lattice, numeric
 from sordino.expressions.lattice import thresholds
 from sordino.expressions.literals import LEAST, MOST
-from sordino.expressions.numeric import least_multiple
+from sordino.expressions.numeric import LARGEST_STEP, least_multiple
 from sordino.expressions.tree import Operation
 
 _LAST_BIT: Final = 63
@@ -73,6 +73,17 @@ def _signs_differ(to: Written) -> Sql:
     )
 
 
+def _by_small(to: Written) -> bool:
+    """Tell whether an integer is divided by a literal by which nothing overflows."""
+    divisor = to.known[1].constant
+    return not to.real and divisor is not None and 0 < divisor <= LARGEST_STEP
+
+
+def _bare_rest(to: Written) -> Sql:
+    """Return the remainder of a division by a positive literal, with its own sign."""
+    return sql.infix(exp.Mod, to[0], to[1])
+
+
 def _whole_parts(to: Written) -> tuple[Sql, Sql, Sql]:
     """Return dividend, divisor (0 as NULL) and Python's remainder as HUGEINT."""
     one, other = _huge(to[0]), _nonzero(_huge(to[1]))
@@ -82,6 +93,10 @@ def _whole_parts(to: Written) -> tuple[Sql, Sql, Sql]:
 
 def _floor_divide(to: Written) -> Sql:
     """Return a quotient rounded down."""
+    if _by_small(to):
+        negative = sql.less(_bare_rest(to), sql.bigint(0))
+        down = sql.case([(negative, sql.bigint(1))], sql.bigint(0))
+        return sql.minus(sql.infix(exp.IntDiv, to[0], to[1]), down)
     if not to.real:
         one, other, rest = _whole_parts(to)
         return _narrow(sql.infix(exp.IntDiv, sql.minus(one, rest), other))
@@ -93,6 +108,9 @@ def _floor_divide(to: Written) -> Sql:
 
 def _modulo(to: Written) -> Sql:
     """Return a remainder with the sign of the divisor."""
+    if _by_small(to):
+        positive = sql.plus(_bare_rest(to), to[1])
+        return sql.infix(exp.Mod, positive, to[1])
     if not to.real:
         return _narrow(_whole_parts(to)[2])
     up = sql.case([(_signs_differ(to), to.joint(1))], sql.double(0))

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias, final
 
 from sqlglot import exp
 
-from sordino.expressions.tree import Operation
+from sordino.expressions.tree import Argument, Operation
 
 Sql: TypeAlias = exp.Expression
 """A tree that stands for one value."""
@@ -20,10 +20,10 @@ Sql: TypeAlias = exp.Expression
 @final
 @dataclass(frozen=True, eq=False)
 class Written:
-    """The arguments of an operation as SQL, with their types."""
+    """The arguments of an operation as SQL, and what is known of them."""
 
     arguments: tuple[Sql, ...]
-    types: tuple[str, ...]
+    known: tuple[Argument, ...]
     options: Mapping[str, Any]
     bind: Callable[[Any, str], Sql]
     """(value, type) -> a placeholder"""
@@ -39,6 +39,11 @@ class Written:
     def each(self) -> list[Sql]:
         """Return all arguments."""
         return [self[index] for index in range(len(self))]
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """Return the types of the arguments."""
+        return tuple(one.type for one in self.known)
 
     @property
     def reads(self) -> bool:

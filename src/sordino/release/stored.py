@@ -1,11 +1,12 @@
 """A release as bytes: what a ledger keeps, so that a repeated request costs nothing.
 
-Kept are the numbers; price, plan and notes follow from the request, which is asked anew.
+Kept are the numbers; price, plan and notes follow from the request, asked anew.
 The format is two Arrow streams, the answers and their errors, each after its length in
 eight bytes, big-endian.
 """
 
 import struct
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from sordino.query.price import CONFIDENCE, Price
@@ -20,16 +21,12 @@ _LENGTH: Final = struct.Struct(">Q")
 
 def to_bytes(release: Release) -> bytes:
     """Return the numbers of a release."""
-    streams = (_stream(release.table), _stream(release.errors))
-    return b"".join(_LENGTH.pack(len(one)) + one for one in streams)
+    return joined([_stream(release.table), _stream(release.errors)])
 
 
 def from_bytes(kept: bytes, price: Price) -> Release:
     """Return the release of a request from its numbers."""
-    (length,) = _LENGTH.unpack_from(kept)
-    first = _LENGTH.size
-    table = _table(kept[first : first + length])
-    errors = _table(kept[first + length + _LENGTH.size :])
+    table, errors = (_table(one) for one in split(kept))
     return Release(
         table,
         errors,
@@ -40,6 +37,26 @@ def from_bytes(kept: bytes, price: Price) -> Release:
         notes(price),
         price.budget,
     )
+
+
+def joined(answers: Sequence[bytes]) -> bytes:
+    """Return several answers as one.
+
+    >>> split(joined([b"one", b""]))
+    [b'one', b'']
+    """
+    return b"".join(_LENGTH.pack(len(one)) + one for one in answers)
+
+
+def split(kept: bytes) -> list[bytes]:
+    """Return the answers that were joined."""
+    found, place = [], 0
+    while place < len(kept):
+        (length,) = _LENGTH.unpack_from(kept, place)
+        place += _LENGTH.size
+        found.append(kept[place : place + length])
+        place += length
+    return found
 
 
 def _stream(table: "pa.Table") -> bytes:
