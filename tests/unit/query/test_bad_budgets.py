@@ -28,6 +28,7 @@ from tests.refusals import (
     PRIVATE,
     ROWS,
     SUM,
+    WARDS,
     N,
     Refused,
     assert_refused,
@@ -247,7 +248,14 @@ def test_sessions_do_not_leave_their_process(leave: Callable[[Any], Any]) -> Non
 def test_sessions_do_not_work_in_a_fork(monkeypatch: pytest.MonkeyPatch) -> None:
     """In another process neither prices nor releases nor views are to be had."""
     held = session()
-    monkeypatch.setattr(os, "getpid", lambda: -1)
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr(os, "getpid", lambda: -1)
+        refuse_strangers(held)
+    assert not held.history()
+
+
+def refuse_strangers(held: sd.Session) -> None:
+    """Check that a session refuses to work."""
     for call in (
         lambda: held.price(COUNT, BUDGET),
         lambda: held.release(COUNT, BUDGET),
@@ -256,7 +264,6 @@ def test_sessions_do_not_work_in_a_fork(monkeypatch: pytest.MonkeyPatch) -> None
     ):
         with pytest.raises(SessionMoved, match="forked"):
             call()
-    assert not held.history()
 
 
 @pytest.mark.parametrize("shown", [repr, str, lambda one: repr(vars(one))])
@@ -272,10 +279,12 @@ def test_a_repeated_key_costs_nothing_and_belongs_to_one_question() -> None:
     held = session()
     first = held.release(COUNT, BUDGET, key="2026-11")
     spent = repr(held.spent)
-    assert held.release(COUNT, BUDGET, key="2026-11") is first
+    again = held.release(COUNT, BUDGET, key="2026-11")
+    assert (again.table, again.errors) == (first.table, first.errors)
     for other in (
         ROWS.agg(n=SUM),
         ROWS.agg(n=N, noise="laplace"),
+        ROWS.group_by(WARDS).agg(n=N),
         ROWS.filter(sd.col("days") > 1).agg(n=N),
     ):
         with pytest.raises(InvalidQuery, match="another request"):
