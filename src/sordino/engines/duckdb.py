@@ -18,8 +18,9 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sordino.engines.answers import answered, numbered
-from sordino.engines.asking import KEYS
+from sordino.engines.asking import KEYS, PARTS
 from sordino.engines.base import AbstractEngine
+from sordino.engines.buckets import bucketed
 from sordino.engines.duckdb_forms import DuckDBForms
 from sordino.engines.failures import guarded
 from sordino.engines.functions import made_rows, made_schema
@@ -29,13 +30,14 @@ from sordino.engines.sources import Opened
 from sordino.engines.stages import staged
 from sordino.engines.statements import (
     Statement,
+    adding_statement,
     multiplicity_statement,
     question_statement,
     rows_statement,
     told,
 )
 from sordino.errors import EngineFailure
-from sordino.query.nodes import Source
+from sordino.query.nodes import AbstractNode, Source
 from sordino.query.question import Question
 from sordino.sampling.bits import Bits
 from sordino.schema import Column, Schema, unknown
@@ -80,14 +82,17 @@ class DuckDBEngine(AbstractEngine):
         threads: int | None = None,
         progress: bool = False,
         _salt: int | None = None,
+        _parts: tuple[int, ...] = (1, 16, 64),
     ) -> None:
         """Draw a key for the order of rows; the database is made when it is asked.
 
-        `_salt` is for tests, which compare two engines of one key.
+        `_salt` is for tests, which compare two engines of one key; so are `_parts`, in
+        how many parts of the ids an answer is tried one after the other.
         """
         self._limits = {"memory_limit": memory_limit, "threads": threads}
         self._progress = progress
         self._salt = Bits().word(8) if _salt is None else _salt
+        self._parts = _parts
         self._forms = DuckDBForms()
         self._tables: dict[str, Opened] = {}
         self._connection: duckdb.DuckDBPyConnection | None = None
@@ -103,6 +108,10 @@ class DuckDBEngine(AbstractEngine):
             self._tables[table] = made
             self._connection = None  # the next one may read this source's files too
         return made.schema
+
+    def unusable(self, table: str) -> Mapping[str, str]:
+        """Return the columns of a table that are in no schema, and why."""
+        return self._known(table).unusable
 
     def multiplicity(self, table: str, on: tuple[str, ...]) -> int:
         """Return how many rows of a table share their values of `on`, at most."""
@@ -135,8 +144,34 @@ class DuckDBEngine(AbstractEngine):
             self._register(f"m{number}", made)
         if question.keys is not None:
             self._register(KEYS, numbered(question.keys))
-        last = question_statement(self._forms, self._tables, question, steps.rows)
-        return answered(question, self._run(last).to_arrow_table())
+        return answered(question, self._totals(question, steps.rows))
+
+    def _totals(self, question: Question, rows: AbstractNode) -> pa.Table:
+        """Return the totals at once or, when memory does not suffice, in parts."""
+        for count in self._parts:
+            try:
+                return self._totals_in(count, question, rows)
+            except (duckdb.OutOfMemoryException, MemoryError):
+                continue
+        raise EngineFailure
+
+    def _totals_in(
+        self, count: int, question: Question, rows: AbstractNode
+    ) -> pa.Table:
+        """Return the totals, added from so many parts."""
+        if count == 1:
+            whole = question_statement(self._forms, self._tables, question, rows)
+            return self._run(whole).to_arrow_table()
+        found = []
+        for part in bucketed(question, rows, count):
+            one = question_statement(
+                self._forms, self._tables, question, part, wide=True
+            )
+            found.append(self._run(one).to_arrow_table())
+        if not found:
+            raise EngineFailure
+        self._register(PARTS, pa.concat_tables(found))
+        return self._run(adding_statement(self._forms, question)).to_arrow_table()
 
     def _alone(self, work: Callable[[], T]) -> T:
         """Return what `work` returns, with nothing registered before or after it."""

@@ -17,9 +17,8 @@ from sordino.engines.functions import flat_mapped, mapped
 from sordino.engines.kinds import kind_of
 from sordino.engines.pruning import pruned_rows
 from sordino.engines.readers import opened
-from sordino.engines.sources import Opened, Stored
+from sordino.engines.sources import Opened, Stored, recast
 from sordino.engines.values import canonical, values_of
-from sordino.expressions.language import col
 from sordino.query.nodes import (
     AbstractNode,
     Explode,
@@ -69,6 +68,10 @@ class MemoryEngine(AbstractEngine):
         """Make a source known under a name and return its public schema."""
         self._tables[table] = opened(source, declared)
         return self._tables[table].schema
+
+    def unusable(self, table: str) -> Mapping[str, str]:
+        """Return the columns of a table that are in no schema, and why."""
+        return self._known(table).unusable
 
     def multiplicity(self, table: str, on: tuple[str, ...]) -> int:
         """Return how many rows share their values of `on`, at most."""
@@ -156,7 +159,7 @@ def _retyped(value: Any, stored: Stored) -> Any:
     """Return a value as it is declared, where that is not how it lies."""
     if stored.kind == kind_of(stored.arrow):
         return value
-    return col("x").cast(stored.kind).value({"x": value})
+    return recast(stored.kind).value({"x": value})
 
 
 def _key(row: Row, names: Iterable[str]) -> tuple[Any, ...]:

@@ -6,16 +6,15 @@ from typing import Any, Final, final
 
 from sqlglot import exp
 
-from sordino.engines.asking import asked
+from sordino.engines.asking import added, asked
 from sordino.engines.forms import AbstractForms
 from sordino.engines.kinds import kind_of
 from sordino.engines.pruning import pruned_rows
 from sordino.engines.rendering import Parameters, rendered, typed
-from sordino.engines.sources import AbstractSource, Opened
+from sordino.engines.sources import AbstractSource, Opened, recast
 from sordino.engines.sql import Leaf, Rows, Writer, over
 from sordino.engines.stages import Made, staged
 from sordino.errors import shown
-from sordino.expressions.language import col
 from sordino.query.nodes import AbstractNode, Source
 from sordino.query.question import Question
 
@@ -58,10 +57,24 @@ class Statement:
 
 
 def question_statement(
-    forms: AbstractForms, tables: Mapping[str, Opened], question: Question, rows: Any
+    forms: AbstractForms,
+    tables: Mapping[str, Opened],
+    question: Question,
+    rows: AbstractNode,
+    *,
+    wide: bool = False,
 ) -> Statement:
     """Return the statement of a question over the rows of its last step."""
-    return _written(forms, tables, rows, lambda work, made: asked(work, question, made))
+
+    def last(work: Writer, made: Rows) -> exp.Select:
+        return asked(work, question, made, wide=wide)
+
+    return _written(forms, tables, rows, last)
+
+
+def adding_statement(forms: AbstractForms, question: Question) -> Statement:
+    """Return the statement that adds the totals of parts."""
+    return Statement(added(forms, question), (), ())
 
 
 def rows_statement(
@@ -156,7 +169,7 @@ def _source_leaf(
         value = forms.normalised(held, stored.arrow)
         natural = kind_of(stored.arrow) or ""
         if stored.kind != natural:
-            cast = col("x").cast(stored.kind)
-            value = rendered(cast, {"x": typed(value, natural)}, parameters)
+            made = recast(stored.kind)
+            value = rendered(made, {"x": typed(value, natural)}, parameters)
         columns[known_as] = value
     return Leaf(known.source.item(name), columns)

@@ -53,7 +53,7 @@ class Operation:
     strict: bool = True
     """Whether a missing argument makes the result missing."""
     copies: int | None = 1
-    """How often an engine may write out an argument; None: once for each argument."""
+    """How often an engine may write out an argument; None: as half of them are many."""
     symbol: str = ""
     """How the operation is written between its arguments, if it is."""
     text: Callable[..., str] | None = None
@@ -164,8 +164,12 @@ class Call(AbstractTree):
     def __post_init__(self) -> None:
         """Refuse a tree that is too large for an engine."""
         depth = 1 + max(one.depth for one in self.arguments)
-        copies = self.operation.copies or len(self.arguments)
-        weight = 1 + copies * sum(one.weight for one in self.arguments)
+        copies = self.operation.copies or len(self.arguments) // 2
+        literal = [isinstance(one, Literal) for one in self.arguments]
+        weight = 1 + sum(
+            1 if known else copies * one.weight
+            for known, one in zip(literal, self.arguments, strict=True)
+        )
         if depth > DEEPEST or weight > LARGEST:
             raise InvalidQuery(
                 "this expression is too large to be computed at once",
