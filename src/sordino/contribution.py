@@ -9,11 +9,15 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TypeAlias, final
+from typing import Any, Final, TypeAlias, final
 
+from sordino import _validate
 from sordino.numbers import sqrt
 from sordino.schema import Version
 from sordino.sensitivity import Sensitivity
+
+LARGEST: Final = 2**53
+"""The largest bound that may be asked for: exact totals saturate there."""
 
 Versions: TypeAlias = frozenset[Version]
 Limits: TypeAlias = tuple[tuple[Versions, int], ...]
@@ -119,6 +123,15 @@ class Contribution:
         return Sensitivity(
             l0=touched, l1=whole, l2=sqrt(Fraction(min(squares))), linf=largest
         )
+
+
+def limit(**argument: Any) -> int:
+    """Return a bound that was asked for: a positive integer.
+
+    >>> limit(max_rows=3)
+    3
+    """
+    return _validate.integer(least=1, most=LARGEST, **argument)
 
 
 def most_squares(whole: int, largest: int, count: int) -> int:

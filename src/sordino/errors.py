@@ -8,6 +8,9 @@
     ├── BudgetExceeded     (RuntimeError) a release that costs more than is left
     ├── EngineFailure      (RuntimeError) an engine that could not finish
     ├── SessionMoved       (RuntimeError) a session outside the process that made it
+    ├── LedgerDamaged      (RuntimeError) a ledger that is not what was written
+    ├── LedgerUnavailable  (RuntimeError) a ledger that could not be written to
+    ├── AnswerLost         (RuntimeError) a charged answer that nobody may compute again
     └── MissingDependency  (ImportError)  an optional package that is not installed
 
 A refusal names the argument, says what was given and what to do next; it charges
@@ -96,11 +99,62 @@ class BudgetExceeded(SordinoError, RuntimeError):
 class SessionMoved(SordinoError, RuntimeError):
     """A session outside the process that made it would spend its budget again."""
 
-    def __init__(self, how: str) -> None:
-        """Say what happened to the session."""
+    def __init__(self, how: str, what: str = "session") -> None:
+        """Say what happened to the session, or to the ledger."""
         super().__init__(
-            f"a session cannot be {how}: its budget would be spent twice. "
-            "Make a session where it is used."
+            f"a {what} cannot be {how}: its budget would be spent twice. "
+            f"Make a {what} where it is used."
+        )
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle as the finished message."""
+        return _finished, (type(self), str(self))
+
+
+@final
+class LedgerDamaged(SordinoError, RuntimeError):
+    """A ledger was changed, cut, mixed up or rolled back; nothing was charged.
+
+    >>> str(LedgerDamaged("clinic.ledger", "record 7 is not what was written"))[:57]
+    'the ledger clinic.ledger is not to be trusted: record 7 i'
+    """
+
+    def __init__(self, path: object, problem: str) -> None:
+        """Say which ledger, what is wrong, and what may be done."""
+        super().__init__(
+            f"the ledger {path} is not to be trusted: {problem}. Nothing more is "
+            "charged to it or answered from it. Restore the newest copy, and until "
+            "then count the whole budget as spent."
+        )
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle as the finished message."""
+        return _finished, (type(self), str(self))
+
+
+@final
+class LedgerUnavailable(SordinoError, RuntimeError):
+    """A ledger could not be written to; a charge may have been made, no answer left."""
+
+    def __init__(self, path: object, problem: str, remedy: str) -> None:
+        """Say which ledger, what happened, and what to do next."""
+        super().__init__(f"the ledger {path} {problem}. {remedy}")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle as the finished message."""
+        return _finished, (type(self), str(self))
+
+
+@final
+class AnswerLost(SordinoError, RuntimeError):
+    """A charged request whose answer was never stored, and was computed twice."""
+
+    def __init__(self, key: str) -> None:
+        """Say which key, and what to do next."""
+        super().__init__(
+            f"the answer of key {shown(key)} was started twice and is not there: it "
+            "was lost, or is being computed. Ask again later with the same key, or "
+            "with another key, which is charged anew."
         )
 
     def __reduce__(self) -> tuple[object, ...]:

@@ -11,6 +11,7 @@ import tempfile
 import threading
 import weakref
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from typing import Any, Final, TypeVar, final
 
 import duckdb
@@ -24,9 +25,10 @@ from sordino.engines.buckets import bucketed
 from sordino.engines.duckdb_forms import DuckDBForms
 from sordino.engines.failures import guarded
 from sordino.engines.functions import made_rows, made_schema
+from sordino.engines.progress import watched
 from sordino.engines.pruning import pruned_rows
 from sordino.engines.readers import opened
-from sordino.engines.sources import Opened
+from sordino.engines.sources import Opened, known
 from sordino.engines.stages import staged
 from sordino.engines.statements import (
     Statement,
@@ -40,7 +42,7 @@ from sordino.errors import EngineFailure
 from sordino.query.nodes import AbstractNode, Source
 from sordino.query.question import Question
 from sordino.sampling.bits import Bits
-from sordino.schema import Column, Schema, unknown
+from sordino.schema import Column, Schema
 
 T = TypeVar("T")
 _SETTINGS: Final = {
@@ -101,6 +103,13 @@ class DuckDBEngine(AbstractEngine):
         self._room = tempfile.mkdtemp(prefix="sordino-")
         self._end = weakref.finalize(self, _removed, self._room, os.getpid())
 
+    def close(self) -> None:
+        """Let go of all tables, and remove what was spilled to disk."""
+        with self._lock:
+            self._tables.clear()
+            self._connection = None
+            self._end()
+
     def open(self, table: str, source: Any, declared: Mapping[str, Column]) -> Schema:
         """Make a source known under a name and return its public schema."""
         made = opened(source, declared)
@@ -111,12 +120,12 @@ class DuckDBEngine(AbstractEngine):
 
     def unusable(self, table: str) -> Mapping[str, str]:
         """Return the columns of a table that are in no schema, and why."""
-        return self._known(table).unusable
+        return known(self._tables, table).unusable
 
     def multiplicity(self, table: str, on: tuple[str, ...]) -> int:
         """Return how many rows of a table share their values of `on`, at most."""
-        known = self._known(table)
-        node = Source(table, Schema(tuple((name, known.schema[name]) for name in on)))
+        found = known(self._tables, table)
+        node = Source(table, Schema(tuple((name, found.schema[name]) for name in on)))
         asked_for = multiplicity_statement(self._forms, self._tables, node)
         most = guarded(lambda: self._alone(lambda: self._run(asked_for).fetchall()))
         return int(most[0][0])
@@ -129,19 +138,14 @@ class DuckDBEngine(AbstractEngine):
         """Return the text of what would run, for people to read."""
         return told(self._forms, self._tables, question)
 
-    def _known(self, table: str) -> Opened:
-        if table not in self._tables:
-            raise unknown("table", table, self._tables)
-        return self._tables[table]
-
     def _answer(self, question: Question) -> pa.Table:
         """Run the functions of a question one by one, then its totals."""
         steps = staged(pruned_rows(question))
         for number, node in enumerate(steps.functions):
             below = rows_statement(self._forms, self._tables, node.child)
             batches = self._run(below).to_arrow_reader(_BATCH)
-            made = pa.Table.from_batches(made_rows(node, batches), made_schema(node))
-            self._register(f"m{number}", made)
+            made = list(made_rows(node, batches))  # Arrow would swallow interruptions
+            self._register(f"m{number}", pa.Table.from_batches(made, made_schema(node)))
         if question.keys is not None:
             self._register(KEYS, numbered(question.keys))
         return answered(question, self._totals(question, steps.rows))
@@ -177,9 +181,18 @@ class DuckDBEngine(AbstractEngine):
         """Return what `work` returns, with nothing registered before or after it."""
         with self._lock:
             try:
-                return _uninterrupted(work)
-            finally:
-                self._forget()
+                with watched(self._percent) if self._progress else nullcontext():
+                    made = _uninterrupted(work)
+            except BaseException:
+                self._connection = None  # it may be left with an unfinished result
+                self._registered.clear()
+                raise
+            self._forget()
+            return made
+
+    def _percent(self) -> float:
+        """Return how far the running statement is, or less than 0 if none is."""
+        return -1.0 if self._connection is None else self._connection.query_progress()
 
     def _run(self, statement: Statement) -> duckdb.DuckDBPyRelation:
         """Return the rows of a statement, not read yet."""
@@ -197,9 +210,8 @@ class DuckDBEngine(AbstractEngine):
 
     def _forget(self) -> None:
         """Drop what was registered."""
-        while self._registered and self._connection is not None:
-            self._connection.unregister(self._registered.pop())
-        self._registered.clear()
+        while self._registered:
+            self._connected().unregister(self._registered.pop())
 
     def _connected(self) -> duckdb.DuckDBPyConnection:
         """Return the connection, made anew after a source was opened."""

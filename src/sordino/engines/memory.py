@@ -17,7 +17,7 @@ from sordino.engines.functions import flat_mapped, mapped
 from sordino.engines.kinds import kind_of
 from sordino.engines.pruning import pruned_rows
 from sordino.engines.readers import opened
-from sordino.engines.sources import Opened, Stored, recast
+from sordino.engines.sources import Opened, Stored, known, recast
 from sordino.engines.values import canonical, values_of
 from sordino.query.nodes import (
     AbstractNode,
@@ -34,7 +34,7 @@ from sordino.query.nodes import (
 )
 from sordino.query.question import MOST, AbstractTotal, Distinct, Question, Total
 from sordino.sampling.bits import Bits
-from sordino.schema import Column, Schema, arrow_type, unknown
+from sordino.schema import Column, Schema, arrow_type
 
 Row: TypeAlias = dict[str, Any]
 Order: TypeAlias = Callable[[list[tuple[Any, ...]], tuple[str, ...]], Sequence[Any]]
@@ -71,12 +71,12 @@ class MemoryEngine(AbstractEngine):
 
     def unusable(self, table: str) -> Mapping[str, str]:
         """Return the columns of a table that are in no schema, and why."""
-        return self._known(table).unusable
+        return known(self._tables, table).unusable
 
     def multiplicity(self, table: str, on: tuple[str, ...]) -> int:
         """Return how many rows share their values of `on`, at most."""
-        known = self._known(table)
-        narrow = Schema(tuple((name, known.schema[name]) for name in on))
+        found = known(self._tables, table)
+        narrow = Schema(tuple((name, found.schema[name]) for name in on))
         return guarded(lambda: _multiplicity(self.rows(Source(table, narrow)), on))
 
     def answer(self, question: Question) -> pa.Table:
@@ -91,16 +91,11 @@ class MemoryEngine(AbstractEngine):
         """Return the rows of a node."""
         return list(_WORK[type(node)](self, node))
 
-    def _known(self, table: str) -> Opened:
-        if table not in self._tables:
-            raise unknown("table", table, self._tables)
-        return self._tables[table]
-
     def stored(self, node: Source) -> list[Row]:
         """Return the rows of a table, as our types."""
-        known = self._known(node.table)
-        columns = [known.stored[name] for name in node.schema]
-        held = known.source.read([one.place for one in columns])
+        found = known(self._tables, node.table)
+        columns = [found.stored[name] for name in node.schema]
+        held = found.source.read([one.place for one in columns])
         lists = [
             [
                 _retyped(value, one)

@@ -96,6 +96,13 @@ class Opened:
         return cls(source, Schema.of(columns), stored, unusable)
 
 
+def known(tables: Mapping[str, Opened], name: str) -> Opened:
+    """Return an opened table, or refuse a name that is not there."""
+    if name not in tables:
+        raise unknown("table", name, tables)
+    return tables[name]
+
+
 def recast(kind: str) -> AbstractExpression:
     """Return the value of a column x as one of a declared type, or missing."""
     return col("x").cast(kind)

@@ -11,7 +11,7 @@ from sordino.engines.forms import AbstractForms
 from sordino.engines.kinds import kind_of
 from sordino.engines.pruning import pruned_rows
 from sordino.engines.rendering import Parameters, rendered, typed
-from sordino.engines.sources import AbstractSource, Opened, recast
+from sordino.engines.sources import AbstractSource, Opened, known, recast
 from sordino.engines.sql import Leaf, Rows, Writer, over
 from sordino.engines.stages import Made, staged
 from sordino.errors import shown
@@ -134,10 +134,10 @@ def _written(
             case Made():
                 return _made_leaf(node)
             case Source():
-                known = tables[node.table]
-                places = tuple(known.stored[name].place for name in node.schema)
-                handed.append(Handed(f"s{len(handed)}", known.source, places))
-                return _source_leaf(forms, known, node, handed[-1].name, parameters)
+                opened = known(tables, node.table)
+                places = tuple(opened.stored[name].place for name in node.schema)
+                handed.append(Handed(f"s{len(handed)}", opened.source, places))
+                return _source_leaf(forms, opened, node, handed[-1].name, parameters)
 
     work = Writer(forms, leaf, parameters)
     tree = work.whole(last(work, work.rows(rows)))
@@ -156,7 +156,7 @@ def _made_leaf(node: Made) -> Leaf:
 
 def _source_leaf(
     forms: AbstractForms,
-    known: Opened,
+    opened: Opened,
     node: Source,
     name: str,
     parameters: Parameters,
@@ -164,7 +164,7 @@ def _source_leaf(
     """Return stored rows, each column as the type that it has in the session."""
     columns = {}
     for known_as in node.schema:
-        stored = known.stored[known_as]
+        stored = opened.stored[known_as]
         held = exp.column(f"c{stored.place}", table="t")
         value = forms.normalised(held, stored.arrow)
         natural = kind_of(stored.arrow) or ""
@@ -172,4 +172,4 @@ def _source_leaf(
             made = recast(stored.kind)
             value = rendered(made, {"x": typed(value, natural)}, parameters)
         columns[known_as] = value
-    return Leaf(known.source.item(name), columns)
+    return Leaf(opened.source.item(name), columns)

@@ -27,6 +27,24 @@ def test_engines_agree(name: str, case: Case) -> None:
     assert compared(asked, answer) == compared(expected, MEMORY.answer(expected))
 
 
+MULTIPLICITIES = {
+    ("visits", ("id",)): 4,
+    ("visits", ("days",)): 2,
+    ("visits", ("ward", "days")): 2,
+    ("visits", ("id", "ward", "seen")): 1,
+    ("wards", ("ward",)): 2,
+    ("strange", ("", "a.b")): 1,
+    ("empty", ("id",)): 0,
+}
+
+
+@pytest.mark.parametrize(("table", "on"), MULTIPLICITIES)
+def test_multiplicity(table: str, on: tuple[str, ...]) -> None:
+    """NaN equals NaN and 0.0 equals -0.0; what is missing equals nothing."""
+    for engine in (MEMORY, *ENGINES.values()):
+        assert engine.multiplicity(table, on) == MULTIPLICITIES[table, on]
+
+
 def test_parts_add_up() -> None:
     """Answers in parts of the ids are those of all ids at once."""
     engine = DuckDBEngine(_salt=SALT, _parts=(5,))

@@ -12,10 +12,20 @@ from sqlglot import exp
 
 from sordino.engines.rendering import Parameters, rendered, typed_columns
 from sordino.engines.rendering_duckdb import DUCKDB
+from sordino.engines.rendering_parts import (
+    Dialect,
+    Entry,
+    Sql,
+    called,
+    cast,
+    infix,
+    tried,
+)
+from sordino.expressions import arithmetic, casts, comparison, dates, numeric, text
 from sordino.expressions.base import AbstractExpression
 from sordino.expressions.language import Expression, col, lit
 from sordino.expressions.operations import OPERATIONS
-from sordino.expressions.tree import AbstractTree, Call
+from sordino.expressions.tree import AbstractTree, Call, Operation
 from sordino.schema import Column, Schema, arrow_type
 from tests.expressions_cases import EXTREMES, FORMS, TOPICS, Form
 
@@ -37,10 +47,13 @@ def values(kind: str) -> st.SearchStrategy[Any]:
 
 
 def answers(
-    expression: AbstractExpression, schema: Schema, rows: list[dict[str, Any]]
+    expression: AbstractExpression,
+    schema: Schema,
+    rows: list[dict[str, Any]],
+    dialect: Dialect,
 ) -> list[Any]:
     """Return what DuckDB gives for each row."""
-    parameters = Parameters()
+    parameters = Parameters(dialect)
     made = rendered(expression, typed_columns(schema), parameters)
     select = exp.select(exp.alias_(made, "answer", quoted=True)).from_("rows_of_test")
     arrays = {
@@ -50,8 +63,8 @@ def answers(
     table = pa.table(arrays | {"place": pa.array(range(len(rows)))})
     with CONNECTION.cursor() as cursor:
         cursor.register("rows_of_test", table)
-        text = select.order_by(exp.column("place")).sql("duckdb")
-        found = cursor.sql(text, params=parameters.values).to_arrow_table()["answer"]
+        asked = select.order_by(exp.column("place")).sql("duckdb")
+        found = cursor.sql(asked, params=parameters.values).to_arrow_table()["answer"]
     assert found.type == arrow_type(expression.column(schema).type)
     return list(found.to_pylist())
 
@@ -68,9 +81,14 @@ def schema_of(form: Form) -> Schema:
     return Schema.of((f"x{at}", Column(kind)) for at, kind in enumerate(form.types))
 
 
-def check(form: Form, expression: Expression, rows: list[dict[str, Any]]) -> None:
+def check(
+    form: Form,
+    expression: Expression,
+    rows: list[dict[str, Any]],
+    dialect: Dialect = DUCKDB,
+) -> None:
     """Compare the answers for some rows with their meaning."""
-    found = answers(expression, schema_of(form), rows)
+    found = answers(expression, schema_of(form), rows, dialect)
     for row, answer in zip(rows, found, strict=True):
         meant = expression.value(row)
         assert alike(meant, answer), (str(expression), row, meant, answer)
@@ -95,6 +113,55 @@ def test_every_operation_has_an_entry_and_a_form() -> None:
 def test_extreme_values_agree(form: Form) -> None:
     """At the edges of each type DuckDB gives what Python gives, to the bit."""
     check(form, form.on_columns(), form.rows())
+
+
+def named(name: str, *further: Sql) -> Entry:
+    """Return the entry that an engine's own function would be."""
+    return lambda to: called(name, *to.each(), *further)
+
+
+NAIVE: list[tuple[str, Operation, Entry]] = [
+    ("lower-text", text.LOWER, named("lower")),
+    ("upper-text", text.UPPER, named("upper")),
+    ("normalize-text", text.NORMALIZE, named("nfc_normalize")),
+    ("strip-text", text.STRIP, named("trim")),
+    ("length-text", text.LENGTH, named("strlen")),
+    ("times -1.0-f64", arithmetic.MULTIPLY, lambda to: infix(exp.Mul, to[0], to[1])),
+    ("modulo-f64-f64", arithmetic.MODULO, lambda to: infix(exp.Mod, to[0], to[1])),
+    ("divide-f64-f64", arithmetic.DIVIDE, lambda to: infix(exp.Div, to[0], to[1])),
+    (
+        "clip-f64",
+        numeric.CLIP,
+        lambda to: called("least", called("greatest", to[0], to[1]), to[2]),
+    ),
+    (
+        "equal-i64-f64",
+        comparison.EQUAL,
+        lambda to: infix(
+            exp.EQ, cast(to[0], "HUGEINT"), cast(tried(to[1], "HUGEINT"), "HUGEINT")
+        ),
+    ),
+    ("cast i64-text", casts.CAST, lambda to: tried(to[0], "BIGINT")),
+    ("cast f64-text", casts.CAST, lambda to: tried(to[0], "DOUBLE")),
+    ("cast date-text", casts.CAST, lambda to: tried(to[0], "DATE")),
+    ("cast time-text", casts.CAST, lambda to: tried(to[0], "TIMESTAMP")),
+    ("cast i64-f64", casts.CAST, lambda to: tried(to[0], "BIGINT")),
+    ("weekday-date", dates.WEEKDAY, named("dayofweek")),
+]
+
+
+@pytest.mark.parametrize(
+    ("form", "operation", "entry"), NAIVE, ids=[name for name, _, _ in NAIVE]
+)
+def test_naive_entries_are_noticed(
+    form: str, operation: Operation, entry: Entry
+) -> None:
+    """What an engine would do by itself differs, and the extreme values tell."""
+    wrong = Dialect("duckdb", DUCKDB.types, {**DUCKDB.entries, operation: entry})
+    asked = next(one for one in FORMS if str(one) == form)
+    # Dates that Python does not have cannot even be read.
+    with pytest.raises((AssertionError, OverflowError)):
+        check(asked, asked.on_columns(), asked.rows(), wrong)
 
 
 @st.composite

@@ -1,0 +1,128 @@
+"""What goes into a ledger and what comes out: claims, tickets and entries."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from fractions import Fraction
+from typing import Any, Final, final
+
+from sordino.accounting.charge import Charge
+from sordino.errors import InvalidParameter
+from sordino.losses.base import Budget, Loss
+
+DATASET: Final = "dataset"
+"""The name of the budget that every release counts against."""
+LONGEST_KEY: Final = 1024
+"""Bytes of UTF-8 that a key, or the name of a budget, may have."""
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class Claim:
+    """A release that somebody wants to make: all of it is public.
+
+    >>> from sordino.losses.closed import PureDP
+    >>> claim = Claim(request="3f5a", asked=PureDP(1), loss=PureDP(1), key="monday")
+    """
+
+    request: str
+    """What makes two requests the same, such as the SHA-256 of query and prices."""
+    asked: Budget
+    """The budget that was asked for; it admits the loss."""
+    loss: Loss
+    key: str | None = None
+    """The name under which the answer can be asked for again."""
+    budget: str = DATASET
+    """The named budget that is charged, besides the dataset's."""
+    who: str = ""
+    why: str = ""
+    plan: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse what a ledger cannot hold, before anything is charged."""
+        if self.key is not None:
+            name_of(key=self.key)
+        name_of(budget=self.budget)
+        for name in ("request", "who", "why", "plan"):
+            text_of(name, getattr(self, name))
+
+
+@final
+@dataclass(frozen=True)
+class Ticket:
+    """A charge, and the right to store one answer for it.
+
+    Where `answer` is there, it is the answer that the key has, and nothing was charged.
+    """
+
+    ledger: str
+    """The identity of the ledger."""
+    number: int
+    """The number of the charge."""
+    fence: int
+    """1 for who was charged, 2 for who computes a lost answer again."""
+    keyed: bool
+    """Whether the answer can be asked for again."""
+    answer: bytes | None = field(default=None, repr=False)
+
+
+@final
+@dataclass(frozen=True)
+class Entry:
+    """One charged release, as the ledger recorded it."""
+
+    number: int
+    when: datetime
+    """By the clock of whoever charged it; the order is that of the numbers."""
+    who: str
+    why: str
+    key: str | None
+    budget: str
+    asked: str
+    loss: str
+    plan: str
+    charges: dict[str, Charge]
+    """What was charged, by budget."""
+    answered: bool
+    """Whether an answer was stored."""
+
+
+def name_of(**argument: Any) -> str:
+    """Return a key or a name: text of 1 to 1024 bytes.
+
+    >>> name_of(key="monday")
+    'monday'
+    """
+    ((name, value),) = argument.items()
+    text = text_of(name, value)
+    if not 1 <= len(text.encode()) <= LONGEST_KEY:
+        raise InvalidParameter(
+            name, value, f"must have 1 to {LONGEST_KEY} bytes", f'Try {name}="monday".'
+        )
+    if not text.isprintable():
+        raise InvalidParameter(
+            name, value, "must be printable", f'Try {name}="monday".'
+        )
+    return text
+
+
+def text_of(name: str, value: Any) -> str:
+    """Return text that can be written as UTF-8."""
+    try:
+        value.encode()
+    except (AttributeError, UnicodeEncodeError) as error:
+        raise InvalidParameter(
+            name, value, "must be text", f'Try {name}="monthly report".'
+        ) from error
+    text: str = value
+    return text
+
+
+def exact_text(value: Any) -> str:
+    """Return a parameter exactly: "1/10", "sqrt(2)" or "inf".
+
+    >>> exact_text(Fraction(1, 10))
+    '1/10'
+    """
+    if isinstance(value, Fraction):
+        return f"{value.numerator}/{value.denominator}"
+    return str(value)

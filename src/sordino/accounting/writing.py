@@ -1,0 +1,83 @@
+"""The bodies of records: what a charge says, and how it is read again."""
+
+import dataclasses
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from sordino.accounting.charge import Charge
+from sordino.accounting.entries import DATASET, Claim, Entry, exact_text
+from sordino.accounting.limits import Limit, budget_text
+from sordino.accounting.log import Log, ordered
+from sordino.accounting.records import Record
+from sordino.errors import BudgetExceeded, UnknownName
+
+
+def charge_fields(log: Log, claim: Claim, when: str) -> dict[str, Any]:
+    """Return the body of a charge, or refuse it: each budget as it stands now."""
+    charges: dict[str, dict[str, str]] = {}
+    sums: dict[str, dict[str, str]] = {}
+    for name in dict.fromkeys((DATASET, claim.budget)):
+        charge, after = _charged(log, name, claim)
+        charges[name], sums[name] = charge.texts(), after.texts()
+    return {
+        "asked": budget_text(claim.asked),
+        "budget": claim.budget,
+        "charges": charges,
+        "key": claim.key,
+        "known": known_texts(claim),
+        "loss": repr(claim.loss),
+        "plan": claim.plan,
+        "request": claim.request,
+        "spent": sums,
+        "when": when,
+        "who": claim.who,
+        "why": claim.why,
+    }
+
+
+def known_texts(claim: Claim) -> dict[str, str]:
+    """Return the exact headline of a loss, by name."""
+    known = dataclasses.asdict(claim.loss.guarantees)
+    return {name: exact_text(value) for name, value in known.items()}
+
+
+def refuse_unknown(log: Log, budget: str) -> Limit:
+    """Return the limit of a budget that must be there."""
+    limit = log.limit(budget)
+    if limit is None:
+        raise UnknownName("budget", budget, list(log.limits()))
+    return limit
+
+
+def entry_of(record: Record, limits: Mapping[str, Limit], *, answered: bool) -> Entry:
+    """Return a charge as it is shown."""
+    fields = record.fields
+    return Entry(
+        number=record.number,
+        when=datetime.fromisoformat(fields["when"]),
+        who=fields["who"],
+        why=fields["why"],
+        key=record.key,
+        budget=fields["budget"],
+        asked=fields["asked"],
+        loss=fields["loss"],
+        plan=fields["plan"],
+        charges={
+            name: ordered(limits[name], texts)
+            for name, texts in fields["charges"].items()
+        },
+        answered=answered,
+    )
+
+
+def _charged(log: Log, name: str, claim: Claim) -> tuple[Charge, Charge]:
+    """Return what one budget is charged, and its sum after that."""
+    limit = refuse_unknown(log, name)
+    price = limit.rule.price(claim.asked, claim.loss)
+    try:
+        return limit.rule.charged(log.spent(name, limit), price)
+    except BudgetExceeded as error:
+        if name == DATASET:
+            raise
+        raise BudgetExceeded(f"of the budget {name!r}: {error}") from None

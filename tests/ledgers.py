@@ -1,0 +1,189 @@
+"""Processes that use a ledger, and die on the way: run by a fresh server of processes.
+
+The functions here are run in children by name, so they stand at the top of a module
+that a child can import.
+"""
+
+import json
+import multiprocessing
+import os
+import signal
+import sqlite3
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, final
+
+from sordino.accounting.ledger import Claim, Ledger, World
+from sordino.accounting.ledger_file import connected
+from sordino.accounting.log import Connection
+from sordino.errors import AnswerLost, BudgetExceeded
+from sordino.losses.closed import PureDP
+
+LIMIT = PureDP(1)
+TENTH = PureDP("0.1")
+POINTS = [
+    "reserve: begun",
+    "reserve: written",
+    "reserve: durable",
+    "computed",
+    "store: begun",
+    "store: written",
+    "store: durable",
+    "told",
+]
+"""Where a process may die, in order; the answer is told before the last."""
+ANCHORED = ["reserve: anchored", "store: anchored"]
+MAKING = ["create: filled", "create: named", "create: durable"]
+
+FRESH = multiprocessing.get_context("forkserver")
+FRESH.set_forkserver_preload(["tests.ledgers"])
+
+
+def claim(key: str | None = "k", request: str = "count", **more: Any) -> Claim:
+    """Return a claim of a tenth."""
+    return Claim(request=request, asked=TENTH, loss=TENTH, key=key, **more)
+
+
+@final
+class Dying:
+    """A world in which the process is killed at one point."""
+
+    def __init__(self, point: str) -> None:
+        """Choose the point."""
+        self.point = point
+
+    def reached(self, point: str) -> None:
+        """Die there, at once and without any clean-up."""
+        if point == self.point:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    @property
+    def world(self) -> World:
+        """Return the world that asks for it."""
+        return World(reached=self.reached)
+
+
+def answer(ledger: Ledger, told: Path, dying: Dying, key: str | None) -> None:
+    """Reserve, compute and store one answer, and tell it, dying on the way."""
+    ticket = ledger.reserve(claim(key))
+    result = ticket.answer
+    if result is None:
+        result = os.urandom(8).hex().encode()
+        dying.reached("computed")
+        result = ledger.store(ticket, result)
+    line = json.dumps([ticket.number, result.decode()])
+    with told.open("a", encoding="ascii") as file:
+        file.write(f"{line}\n")
+    dying.reached("told")
+
+
+def release(
+    path: Path, told: Path, point: str, key: str | None, anchor: Path | None
+) -> None:
+    """Open a ledger and answer one question, dying at a point."""
+    dying = Dying(point)
+    with (
+        Ledger.at(path, LIMIT, anchor=anchor, world=dying.world) as ledger,
+        suppress(AnswerLost),
+    ):
+        answer(ledger, told, dying, key)
+
+
+def create(path: Path, point: str, anchor: Path | None) -> None:
+    """Make a ledger, dying at a point."""
+    world = Dying(point).world
+    Ledger.at(path, LIMIT, create=True, anchor=anchor, world=world).close()
+
+
+def race(path: Path, told: Path, name: str, count: int) -> None:
+    """Ask for hundredths until nothing is left."""
+    hundredth = PureDP("0.01")
+    with Ledger.at(path) as ledger:
+        for turn in range(count):
+            wanted = Claim(
+                request="n", asked=hundredth, loss=hundredth, key=f"{name}{turn}"
+            )
+            try:
+                ticket = ledger.reserve(wanted)
+            except BudgetExceeded:
+                return
+            result = ledger.store(ticket, name.encode())
+            line = json.dumps([ticket.number, result.decode()])
+            with told.open("a", encoding="ascii") as file:
+                file.write(f"{line}\n")
+
+
+def run(act: Callable[..., None], *values: Any) -> int | None:
+    """Run a function in a process of its own, and return how it ended."""
+    child = FRESH.Process(target=act, args=values)
+    child.start()
+    child.join(60)
+    return child.exitcode
+
+
+def lines(told: Path) -> list[tuple[int, str]]:
+    """Return the answers that were told: the number of the charge, and the answer."""
+    if not told.exists():
+        return []
+    return [(n, a) for n, a in map(json.loads, told.read_text("ascii").splitlines())]
+
+
+@final
+@dataclass
+class Failing:
+    """A connection whose k-th statement fails, before it is run or after it was."""
+
+    at: int
+    after: bool = False
+    count: int = 0
+    failed: bool = field(default=False)
+
+    def connect(self, address: str) -> Connection:
+        """Return a connection that fails."""
+        return Wrapped(connected(address), self)
+
+    def run(self, connection: Connection, sql: str, values: tuple[Any, ...]) -> Any:
+        """Run a statement, or fail."""
+        self.count += 1
+        if self.count != self.at:
+            return connection.execute(sql, values)
+        self.failed = True
+        if self.after:
+            connection.execute(sql, values)
+        error = sqlite3.OperationalError("disk I/O error")
+        error.sqlite_errorcode = sqlite3.SQLITE_IOERR_FSYNC
+        raise error
+
+
+@final
+@dataclass(frozen=True)
+class Wrapped:
+    """A connection, seen through somebody who makes it fail."""
+
+    inner: Connection
+    failing: Failing
+
+    def execute(self, sql: str, values: tuple[Any, ...] = (), /) -> Any:
+        """Run a statement, or fail."""
+        return self.failing.run(self.inner, sql, values)
+
+    def close(self) -> None:
+        """Close it."""
+        self.inner.close()
+
+
+@final
+class Backwards:
+    """A clock that goes backwards by a day at each look."""
+
+    def __init__(self) -> None:
+        """Begin somewhere."""
+        self.day = 28
+
+    def __call__(self) -> datetime:
+        """Return the day before."""
+        self.day -= 1
+        return datetime(2026, 2, self.day, tzinfo=UTC)
