@@ -68,7 +68,7 @@ class Writer:
         self.forms = forms
         self.leaf = leaf
         self.parameters = parameters
-        self._parts: list[tuple[str, exp.Select]] = []
+        self._parts: list[tuple[str, exp.Query, bool]] = []
 
     def rows(self, node: AbstractNode) -> Rows:
         """Add the subqueries of a node."""
@@ -87,11 +87,10 @@ class Writer:
     ) -> Rows:
         """Add one subquery that selects these columns, typed as in a schema."""
         pairs = list(made)
-        name = f"r{len(self._parts)}"
         # A subquery without columns is none: one that is never read stands in.
         values = [*(value for _, value in pairs), *further] or [exp.Literal.number(1)]
         named = [exp.alias_(one.copy(), f"c{n}") for n, one in enumerate(values)]
-        self._parts.append((name, select.select(*named, copy=False)))
+        name = self._added(select.select(*named, copy=False))
         held = [exp.column(f"c{n}", table=name) for n in range(len(values))]
         columns: dict[str, exp.Expression] = {}
         for (known_as, _), column in zip(pairs, held, strict=False):
@@ -99,16 +98,44 @@ class Writer:
             columns[known_as] = typed(column, kind)
         return Rows(name, columns, tuple(held[len(pairs) :]))
 
+    def both(self, one: Rows, other: Rows) -> Rows:
+        """Add the subquery of the rows of two others, which have the same columns."""
+        parts = [over(rows).select(exp.Star()) for rows in (one, other)]
+        name = self._added(exp.union(*parts, distinct=False, copy=False))
+        columns = {
+            known_as: _moved(held, name) for known_as, held in one.columns.items()
+        }
+        return Rows(name, columns, tuple(_moved(held, name) for held in one.further))
+
+    def stored(self, rows: Rows) -> Rows:
+        """Have the last subquery computed once, though several read it."""
+        name, select, _ = self._parts.pop()
+        self._parts.append((name, select, True))
+        return rows
+
+    def _added(self, select: exp.Query) -> str:
+        """Add a subquery and return its name."""
+        name = f"r{len(self._parts)}"
+        self._parts.append((name, select, False))
+        return name
+
     def whole(self, last: exp.Select) -> exp.Select:
         """Return the statement that ends in a select over the subqueries."""
-        for name, select in self._parts:
-            last = last.with_(name, as_=select, materialized=False, copy=False)
+        for name, select, once in self._parts:
+            last = last.with_(name, as_=select, materialized=once, copy=False)
         return last
 
 
 def over(rows: Rows) -> exp.Select:
     """Return a select over some rows, of no columns yet."""
     return exp.Select().from_(rows.name)
+
+
+def _moved(column: exp.Expression, name: str) -> exp.Expression:
+    """Return a column of one subquery as that of another."""
+    made = column.copy()
+    made.set("table", exp.to_identifier(name))
+    return made
 
 
 def _taken(rows: Rows, names: Iterable[str]) -> list[tuple[str, exp.Expression]]:
@@ -140,34 +167,67 @@ def _filter(work: Writer, node: Filter) -> Rows:
 def _keep_rows(work: Writer, node: KeepRows) -> Rows:
     """Keep the first rows in the order of the digest, then of all columns.
 
-    To sort by many columns is slow. So where there are more than one besides `per`,
-    rows are first ranked by the digest alone, and only those that may be among the
-    first are sorted by the columns too. Both ways keep the same rows.
+    To sort by many columns is slow. So rows are ranked by the digest alone, and only
+    those whose digest is on both sides of the limit are sorted by their columns.
     """
-    below = work.rows(node.child)
     rest = [name for name in node.child.schema if name not in node.per]
-    values = [below.columns[name] for name in (*node.per, *rest)]
-    taken = _taken(below, node.child.schema)
-    digest = [work.forms.digest(values)]
-    digested = work.part(over(below), taken, node.child.schema, digest)
-    if len(rest) > 1:
-        digested = _within(work, node, digested, exp.Rank(), digested.further)
-    order = [*digested.further[:1], *(digested.columns[name] for name in rest)]
-    kept = _within(work, node, digested, exp.RowNumber(), order)
-    return work.part(over(kept), _taken(kept, node.schema), node.schema)
+    digested = _digested(work, node, (*node.per, *rest))
+    if not rest:  # rows of one digest are equal
+        kept = _within(work, node, digested, exp.RowNumber(), digested.further)
+        return work.part(over(kept), _taken(kept, node.schema), node.schema)
+    near = _near(work, node, digested)
+    rank, place = near.further
+    limit = exp.Literal.number(node.limit)
+    per = [(name, near.columns[name]) for name in node.per]
+    tied = work.part(over(near).where(place > limit).distinct(), per, further=[rank])
+    pairs = [*(name for _, name in per), rank], [*tied.columns.values(), *tied.further]
+    same = exp.and_(
+        *(
+            exp.NullSafeEQ(this=one.copy(), expression=other.copy())
+            for one, other in zip(*pairs, strict=True)
+        )
+    )
+    clear = over(near).join(tied.name, on=same, join_type="anti")
+    unclear = over(near).join(tied.name, on=same, join_type="semi")
+    place = _window(near, node, exp.RowNumber(), [near.columns[one] for one in rest])
+    ordered = work.part(unclear, _taken(near, node.schema), node.schema, [rank, place])
+    first = ordered.further[0] + ordered.further[1] <= limit + 1
+    return work.both(
+        work.part(clear, _taken(near, node.schema), node.schema),
+        work.part(
+            over(ordered).where(first), _taken(ordered, node.schema), node.schema
+        ),
+    )
+
+
+def _near(work: Writer, node: KeepRows, digested: Rows) -> Rows:
+    """Return rows ranked within the limit by the digest; further: rank and place.
+
+    Of rows with one rank only so many are to be kept as have places within the limit.
+    """
+    schema = node.child.schema
+    kinds = (exp.Rank(), exp.RowNumber())
+    places = [_window(digested, node, kind, digested.further) for kind in kinds]
+    ranked = work.part(over(digested), _taken(digested, schema), schema, places)
+    within = over(ranked).where(ranked.further[0] <= exp.Literal.number(node.limit))
+    near = work.part(within, _taken(ranked, schema), schema, ranked.further)
+    return work.stored(near)
 
 
 def _keep_groups(work: Writer, node: KeepGroups) -> Rows:
-    below = work.rows(node.child)
     names = [*node.per, *(name for name in node.groups if name not in node.per)]
-    values = [below.columns[name] for name in names]
-    taken = _taken(below, node.child.schema)
-    digest = [work.forms.digest(values)]
-    digested = work.part(over(below), taken, node.child.schema, digest)
-    groups = [digested.columns[name] for name in node.groups]
-    order = [*digested.further, *groups]
+    digested = _digested(work, node, names)
+    order = [*digested.further, *(digested.columns[name] for name in node.groups)]
     kept = _within(work, node, digested, exp.DenseRank(), order)
     return work.part(over(kept), _taken(kept, node.schema), node.schema)
+
+
+def _digested(work: Writer, node: KeepRows | KeepGroups, names: Iterable[str]) -> Rows:
+    """Return the rows below a node; further: the digest of some of their columns."""
+    below = work.rows(node.child)
+    digest = work.forms.digest([below.columns[name] for name in names])
+    schema = node.child.schema
+    return work.part(over(below), _taken(below, schema), schema, [digest])
 
 
 def _within(
@@ -179,13 +239,21 @@ def _within(
 ) -> Rows:
     """Keep the rows whose place in an order is within the limit of a node."""
     schema = node.child.schema
+    window = _window(rows, node, place, order)
+    numbered = work.part(over(rows), _taken(rows, schema), schema, [window])
+    first = numbered.further[0] <= exp.Literal.number(node.limit)
+    return work.part(over(numbered).where(first), _taken(numbered, schema), schema)
+
+
+def _window(
+    rows: Rows,
+    node: KeepRows | KeepGroups,
+    place: exp.Expression,
+    order: Sequence[exp.Expression],
+) -> exp.Window:
+    """Return a place among the rows that a node counts together."""
     per = [rows.columns[name] for name in node.per]
-    window = exp.Window(this=place, partition_by=per, order=ordered(order))
-    further = [*rows.further[:1], window]
-    numbered = work.part(over(rows), _taken(rows, schema), schema, further)
-    first = numbered.further[-1] <= exp.Literal.number(node.limit)
-    select = over(numbered).where(first)
-    return work.part(select, _taken(numbered, schema), schema, numbered.further[:1])
+    return exp.Window(this=place, partition_by=per, order=ordered(order))
 
 
 def ordered(values: Sequence[exp.Expression]) -> exp.Order:
