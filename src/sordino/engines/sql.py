@@ -89,8 +89,8 @@ class Writer:
         pairs = list(made)
         # A subquery without columns is none: one that is never read stands in.
         values = [*(value for _, value in pairs), *further] or [exp.Literal.number(1)]
-        named = [exp.alias_(one.copy(), f"c{n}") for n, one in enumerate(values)]
-        name = self._added(select.select(*named, copy=False))
+        listed = [aliased(one, f"c{n}") for n, one in enumerate(values)]
+        name = self._added(select.select(*listed, copy=False))
         held = [exp.column(f"c{n}", table=name) for n in range(len(values))]
         columns: dict[str, exp.Expression] = {}
         for (known_as, _), column in zip(pairs, held, strict=False):
@@ -122,13 +122,29 @@ class Writer:
     def whole(self, last: exp.Select) -> exp.Select:
         """Return the statement that ends in a select over the subqueries."""
         for name, select, once in self._parts:
-            last = last.with_(name, as_=select, materialized=once, copy=False)
+            alias = exp.TableAlias(this=exp.to_identifier(name))
+            last = last.with_(alias, as_=select, materialized=once, copy=False)
         return last
 
 
 def over(rows: Rows) -> exp.Select:
     """Return a select over some rows, of no columns yet."""
-    return exp.Select().from_(rows.name)
+    return exp.Select().from_(named(rows.name), copy=False)
+
+
+def named(rows: str) -> exp.Table:
+    """Return some rows by their name, which need not be parsed."""
+    return exp.Table(this=exp.to_identifier(rows))
+
+
+def aliased(value: exp.Expression, name: str) -> exp.Alias:
+    """Return a value under a name; the value itself stays free for others."""
+    return exp.Alias(this=value.copy(), alias=exp.to_identifier(name))
+
+
+def grouped(rows: Rows, by: Iterable[exp.Expression]) -> exp.Select:
+    """Return a select over the groups of some rows, of no columns yet."""
+    return over(rows).group_by(*(one.copy() for one in by), copy=False)
 
 
 def _moved(column: exp.Expression, name: str) -> exp.Expression:
@@ -144,7 +160,7 @@ def _taken(rows: Rows, names: Iterable[str]) -> list[tuple[str, exp.Expression]]
 
 def _stored(work: Writer, node: Source | Made) -> Rows:
     leaf = work.leaf(node)
-    select = exp.Select().from_(leaf.item)
+    select = exp.Select().from_(leaf.item, copy=False)
     return work.part(
         select, [(name, leaf.columns[name]) for name in node.schema], node.schema
     )
@@ -160,7 +176,9 @@ def _filter(work: Writer, node: Filter) -> Rows:
     below = work.rows(node.child)
     condition = work.rendered(node.condition, below.columns)
     return work.part(
-        over(below).where(condition), _taken(below, node.schema), node.schema
+        over(below).where(condition, copy=False),
+        _taken(below, node.schema),
+        node.schema,
     )
 
 
@@ -179,7 +197,9 @@ def _keep_rows(work: Writer, node: KeepRows) -> Rows:
     rank, place = near.further
     limit = exp.Literal.number(node.limit)
     per = [(name, near.columns[name]) for name in node.per]
-    tied = work.part(over(near).where(place > limit).distinct(), per, further=[rank])
+    tied = work.part(
+        over(near).where(place > limit, copy=False).distinct(), per, further=[rank]
+    )
     pairs = [*(name for _, name in per), rank], [*tied.columns.values(), *tied.further]
     same = exp.and_(
         *(
@@ -187,15 +207,19 @@ def _keep_rows(work: Writer, node: KeepRows) -> Rows:
             for one, other in zip(*pairs, strict=True)
         )
     )
-    clear = over(near).join(tied.name, on=same, join_type="anti")
-    unclear = over(near).join(tied.name, on=same, join_type="semi")
+    clear = over(near).join(named(tied.name), on=same, join_type="anti", copy=False)
+    unclear = over(near).join(
+        named(tied.name), on=same.copy(), join_type="semi", copy=False
+    )
     place = _window(near, node, exp.RowNumber(), [near.columns[one] for one in rest])
     ordered = work.part(unclear, _taken(near, node.schema), node.schema, [rank, place])
     first = ordered.further[0] + ordered.further[1] <= limit + 1
     return work.both(
         work.part(clear, _taken(near, node.schema), node.schema),
         work.part(
-            over(ordered).where(first), _taken(ordered, node.schema), node.schema
+            over(ordered).where(first, copy=False),
+            _taken(ordered, node.schema),
+            node.schema,
         ),
     )
 
@@ -209,7 +233,9 @@ def _near(work: Writer, node: KeepRows, digested: Rows) -> Rows:
     kinds = (exp.Rank(), exp.RowNumber())
     places = [_window(digested, node, kind, digested.further) for kind in kinds]
     ranked = work.part(over(digested), _taken(digested, schema), schema, places)
-    within = over(ranked).where(ranked.further[0] <= exp.Literal.number(node.limit))
+    within = over(ranked).where(
+        ranked.further[0] <= exp.Literal.number(node.limit), copy=False
+    )
     near = work.part(within, _taken(ranked, schema), schema, ranked.further)
     return work.stored(near)
 
@@ -242,7 +268,9 @@ def _within(
     window = _window(rows, node, place, order)
     numbered = work.part(over(rows), _taken(rows, schema), schema, [window])
     first = numbered.further[0] <= exp.Literal.number(node.limit)
-    return work.part(over(numbered).where(first), _taken(numbered, schema), schema)
+    return work.part(
+        over(numbered).where(first, copy=False), _taken(numbered, schema), schema
+    )
 
 
 def _window(
@@ -267,7 +295,9 @@ def _bucket(work: Writer, node: Bucket) -> Rows:
     below = work.rows(node.child)
     per = [below.columns[name] for name in node.per]
     there = work.forms.in_part(per, node.number, node.count)
-    return work.part(over(below).where(there), _taken(below, node.schema), node.schema)
+    return work.part(
+        over(below).where(there, copy=False), _taken(below, node.schema), node.schema
+    )
 
 
 def _keep_unique(work: Writer, node: KeepUnique) -> Rows:
@@ -275,7 +305,7 @@ def _keep_unique(work: Writer, node: KeepUnique) -> Rows:
     below = work.rows(node.child)
     per = [below.columns[name] for name in node.per]
     alone = exp.Count(this=exp.Star()).eq(exp.Literal.number(1))
-    select = over(below).group_by(*per).having(alone)
+    select = grouped(below, per).having(alone, copy=False)
     made = [
         (name, value if name in node.per else exp.First(this=value))
         for name, value in _taken(below, node.schema)
@@ -287,7 +317,7 @@ def _join(work: Writer, node: Join) -> Rows:
     left, right = work.rows(node.left), work.rows(node.right)
     agree = exp.and_(*(left.columns[name].eq(right.columns[name]) for name in node.on))
     kind = "left" if node.outer else "inner"
-    select = over(left).join(right.name, on=agree, join_type=kind)
+    select = over(left).join(named(right.name), on=agree, join_type=kind, copy=False)
     columns = {**right.columns, **left.columns}
     return work.part(
         select, [(name, columns[name]) for name in node.schema], node.schema
