@@ -183,11 +183,26 @@ CHEATS = {
     "an answer gone": ["DELETE FROM answers WHERE number = 4"],
     "a key changed": ["UPDATE records SET key = 'z' WHERE number = 3"],
     "a time changed": ["UPDATE records SET body = replace(body, '202', '201')"],
+    "another head": ["UPDATE head SET hash = 'x'"],
     "no head": ["DELETE FROM head"],
     "no records": ["DELETE FROM records"],
     "an index gone": ["DROP INDEX one_answer_per_charge"],
     "a table more": ["CREATE TABLE more (x)"],
 }
+
+
+AT_ONCE = [
+    "a smaller charge",
+    "a smaller sum",
+    "the newest record gone",
+    "a record in the middle gone",
+    "the end gone, the head put back",
+    "another head",
+    "no head",
+    "no records",
+    "an index gone",
+    "a table more",
+]
 
 
 @pytest.mark.parametrize("cheat", CHEATS)
@@ -199,6 +214,14 @@ def test_a_changed_ledger_is_refused(path: Path, cheat: str) -> None:
     changed(path, *CHEATS[cheat])
     with pytest.raises(LedgerDamaged), Ledger.at(path) as ledger:
         ledger.verify()
+
+
+@pytest.mark.parametrize("cheat", AT_ONCE)
+def test_a_changed_end_is_refused_at_once(path: Path, cheat: str) -> None:
+    """What opening promises to find is found by opening alone."""
+    changed(path, *CHEATS[cheat])
+    with pytest.raises(LedgerDamaged):
+        Ledger.at(path)
 
 
 def test_a_dropped_trigger_is_found(path: Path) -> None:
