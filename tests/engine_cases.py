@@ -4,18 +4,15 @@ An engine passes when it gives the answers of the memory engine.
 """
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-import pyarrow as pa
-
 from sordino.expressions.language import col, lit
-from sordino.query.nodes import AbstractNode
-from sordino.query.question import AbstractTotal, Distinct, Question, Total
-from sordino.schema import arrow_type
+from sordino.query.question import Distinct, Question, Total
 from tests import plans
 from tests.engine_tables import NAN, ODD, Sources
+from tests.plans import ask, ask_all
 
 
 @dataclass(frozen=True)
@@ -26,32 +23,28 @@ class Case:
     asked: Callable[[Sources], Question]
 
 
-def ask(
-    rows: AbstractNode,
-    *by: str,
-    totals: tuple[AbstractTotal, ...] = (),
-    keys: Mapping[str, Any] | None = None,
-) -> Question:
-    """Return a question: how many rows, unless it asks for other totals."""
-    table = None
-    if keys is not None:
-        kinds = [arrow_type(rows.schema[name].type) for name in keys]
-        made = map(pa.array, keys.values(), kinds)
-        table = pa.Table.from_arrays(list(made), names=list(keys))
-    return Question(rows, by, totals or (Total(lit(1)),), table)
+def by_column(name: str) -> Case:
+    """Return a case of groups by a column."""
+    return Case(f"by {name}", lambda t: ask(t["visits"], name))
 
 
-def ask_all(rows: AbstractNode, *by: str) -> Question:
-    """Return a question that reads each column, so that none is pruned."""
-    columns = (
-        Distinct((name,))
-        for name in rows.schema
-        if "list" not in rows.schema[name].type
-    )
-    return ask(rows, *by, totals=(Total(lit(1)), *columns))
+def odd_column(name: str) -> Case:
+    """Return a case of a column of an odd name."""
+    totals = (Total(col(name)), Distinct((name,)))
+    return Case(f"column {name!r}", lambda t: ask(t["strange"], name, totals=totals))
 
 
-def split(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def few_rows(name: str, limit: int) -> Case:
+    """Return a case of bounded rows for each value of a column."""
+
+    def asked(tables: Sources) -> Question:
+        kept = plans.keep_rows(tables["visits"], (name,), limit)
+        return ask_all(kept, name)
+
+    return Case(f"keep {limit} rows by {name}", asked)
+
+
+def split(row: dict[str, Any]) -> Iterator[dict[str, Any] | None]:
     """Yield rows without end, of which every third is none."""
     for n in itertools.count():
         yield {"part": n, "ward": row["ward"]} if n % 3 else None
@@ -59,7 +52,10 @@ def split(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 def broken(row: dict[str, Any]) -> dict[str, Any]:
     """Return values of wrong types, too much, too little, or fail."""
-    failing = {1: {"n": 2**63, "x": "1.5"}, 2: {"n": NAN, "x": True, "more": 1}}
+    failing: dict[int, dict[str, Any]] = {
+        1: {"n": 2**63, "x": "1.5"},
+        2: {"n": NAN, "x": True, "more": 1},
+    }
     return failing[row["id"]]
 
 
@@ -76,17 +72,9 @@ PLAIN_CASES: Final = (
     Case("groups of nothing", lambda t: ask(t["empty"], "ward")),
     Case("keys of nothing", lambda t: ask(t["empty"], "ward", keys={"ward": ["a"]})),
     Case("no keys", lambda t: ask(t["visits"], "ward", keys={"ward": []})),
-    *(Case(f"by {name}", lambda t, name=name: ask(t["visits"], name)) for name in BY),
+    *map(by_column, BY),
     Case("by all", lambda t: ask_all(t["visits"], *BY)),
-    *(
-        Case(
-            f"column {name!r}",
-            lambda t, name=name: ask(
-                t["strange"], name, totals=(Total(col(name)), Distinct((name,)))
-            ),
-        )
-        for name in ODD
-    ),
+    *map(odd_column, ODD),
     Case(
         "keys of text",
         lambda t: ask(
@@ -263,26 +251,10 @@ PLAIN_CASES: Final = (
 """Each kind of node that keeps no choice, and each kind of total."""
 
 BOUNDED_CASES: Final = (
-    *(
-        Case(
-            f"keep {limit} rows by {name}",
-            lambda t, name=name, limit=limit: ask_all(
-                plans.keep_rows(t["visits"], (name,), limit), name
-            ),
-        )
-        for name in BY
-        for limit in (1, 2)
-    ),
+    *(few_rows(name, limit) for name in BY for limit in (1, 2)),
     Case(
         "keep rows by two",
         lambda t: ask_all(plans.keep_rows(t["visits"], ("id", "ward"), 1)),
-    ),
-    Case(
-        "keep rows, few columns",
-        lambda t: ask(plans.keep_rows(t["visits"], ("id",), 1), "ward"),
-    ),
-    Case(
-        "keep rows, no columns", lambda t: ask(plans.keep_rows(t["visits"], ("id",), 1))
     ),
     Case(
         "keep rows of nothing",
@@ -359,4 +331,64 @@ BOUNDED_CASES: Final = (
 )
 """Bounds, which keep the same rows where rows are kept in the same order."""
 
-CASES: Final = PLAIN_CASES + BOUNDED_CASES
+PEOPLE: Final = Distinct(("id",))
+ADDING_CASES: Final = (
+    Case(
+        "keep rows, few columns",
+        lambda t: ask(plans.keep_rows(t["visits"], ("id",), 1), "ward"),
+    ),
+    Case(
+        "keep rows, no columns", lambda t: ask(plans.keep_rows(t["visits"], ("id",), 1))
+    ),
+    Case(
+        "people in wards",
+        lambda t: ask(
+            plans.keep_groups(t["visits"], ("id",), ("ward",), 1),
+            "ward",
+            totals=(Total(lit(1)), PEOPLE, Distinct(("days", "id"))),
+            keys={"ward": [None, "a", "b", "z"]},
+        ),
+    ),
+    Case(
+        "rows of groups of people",
+        lambda t: ask(
+            plans.keep_rows(
+                plans.keep_groups(t["visits"], ("id",), ("ward",), 2), ("ward", "id"), 1
+            ),
+            "ward",
+            "ok",
+            totals=(PEOPLE, Total(col("id"))),
+        ),
+    ),
+    Case(
+        "parts beyond the limits",
+        lambda t: ask(
+            plans.keep_rows(t["visits"], ("id",), 2),
+            totals=(
+                Total(lit(2**62)),
+                Total((col("id") * 4 - 7) * 2**51),
+                Total((col("id") * 4 - 7) * 2**54),
+            ),
+        ),
+    ),
+    Case(
+        "public facts of few rows",
+        lambda t: ask(
+            plans.join(
+                plans.where(
+                    plans.renamed(
+                        plans.keep_rows(t["visits"], ("id",), 3), {"id": "x"}
+                    ),
+                    col("days") > -1.0,
+                ),
+                t["beds"],
+                ("ward",),
+            ),
+            "ward",
+            totals=(Total(col("beds")), Distinct(("x",))),
+        ),
+    ),
+)
+"""Bounds of one id, whose totals may be added from parts of the ids."""
+
+CASES: Final = PLAIN_CASES + BOUNDED_CASES + ADDING_CASES

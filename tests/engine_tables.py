@@ -48,7 +48,7 @@ VISITS: Final = pa.table({
         *[dt.date(2000, 2, 29)] * 9,
     ]),
     "seen": pa.array(
-        [dt.datetime(1970, 1, 1, microsecond=n) for n in range(11)] + [None],
+        [*range(11), None],
         pa.timestamp("us"),
     ),
     "codes": [[1, 2, 2], [], None, [3], [4, None], [5], [6], [7], [8], [9], [1], [1]],

@@ -1,10 +1,12 @@
 """Plans written shortly, each node with the schema that follows."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+import pyarrow as pa
+
 from sordino.expressions.base import AbstractExpression
-from sordino.expressions.language import col
+from sordino.expressions.language import col, lit
 from sordino.query.nodes import (
     AbstractNode,
     Explode,
@@ -17,7 +19,8 @@ from sordino.query.nodes import (
     MapRows,
     Project,
 )
-from sordino.schema import Column, Schema
+from sordino.query.question import AbstractTotal, Distinct, Question, Total
+from sordino.schema import Column, Schema, arrow_type
 
 
 def project(child: AbstractNode, **columns: AbstractExpression) -> Project:
@@ -92,3 +95,28 @@ def flat_map(
     columns = dict(child.schema.columns)
     columns.update((name, Column(kind)) for name, kind in returns.items())
     return FlatMap(child, function, tuple(returns), limit, Schema.of(columns.items()))
+
+
+def ask(
+    rows: AbstractNode,
+    *by: str,
+    totals: tuple[AbstractTotal, ...] = (),
+    keys: Mapping[str, Any] | None = None,
+) -> Question:
+    """Return a question: how many rows, unless it asks for other totals."""
+    table = None
+    if keys is not None:
+        kinds = [arrow_type(rows.schema[name].type) for name in keys]
+        made = map(pa.array, keys.values(), kinds)
+        table = pa.Table.from_arrays(list(made), names=list(keys))
+    return Question(rows, by, totals or (Total(lit(1)),), table)
+
+
+def ask_all(rows: AbstractNode, *by: str) -> Question:
+    """Return a question that reads each column, so that none is pruned."""
+    columns = (
+        Distinct((name,))
+        for name in rows.schema
+        if "list" not in rows.schema[name].type
+    )
+    return ask(rows, *by, totals=(Total(lit(1)), *columns))

@@ -2,6 +2,7 @@
 
 import ast
 import doctest
+import inspect
 import re
 from pathlib import Path
 
@@ -16,6 +17,16 @@ PAGES = [
     if "```python" in page.read_text(encoding="utf-8")
 ]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+UNCALLED = {
+    "KeySet",
+    "Ledger",
+    "Limit",
+    "Loss",
+    "Release",
+    "TradeoffCurve",
+    "errors",
+}
+"""Names that users do not call: they are made by others, or abstract."""
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -36,6 +47,20 @@ def test_public_name_is_documented(name: str) -> None:
     assert public.__doc__
     assert public.__doc__.strip().splitlines()[0].endswith((".", ":"))
     assert f"`{name}`" in (ROOT / "docs/reference.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", sordino.__all__)
+def test_signatures_are_true(name: str) -> None:
+    """A signature in the reference names the parameters that there are, in order."""
+    reference = (ROOT / "docs/reference.md").read_text(encoding="utf-8")
+    found = re.search(rf"^\| `{name}` \| `{name}\((.*)\)` \|", reference, re.MULTILINE)
+    if found is None:
+        assert name in UNCALLED
+        return
+    written = re.findall(r"(?:^|, )(\*?\w+)", found[1])
+    known = inspect.signature(getattr(sordino, name)).parameters.values()
+    star = inspect.Parameter.VAR_POSITIONAL
+    assert written == ["*" * (one.kind is star) + one.name for one in known]
 
 
 def test_nothing_else_is_public() -> None:

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sordino import errors
     from sordino.accounting.calibrate import calibrate
+    from sordino.accounting.ledger import Ledger
+    from sordino.accounting.limits import Limit
     from sordino.accounting.risk import Advantage, ErrorRates
     from sordino.aggregations.bounds import bounds
     from sordino.aggregations.count import count
@@ -99,6 +101,8 @@ __all__ = [
     "Laplace",
     "LaplaceLoss",
     "LaplaceThreshold",
+    "Ledger",
+    "Limit",
     "Loss",
     "MaxGroupsPerID",
     "MaxRowsPerGroupPerID",
@@ -142,6 +146,8 @@ __all__ = [
 
 _HOMES = {
     "accounting.calibrate": ("calibrate",),
+    "accounting.ledger": ("Ledger",),
+    "accounting.limits": ("Limit",),
     "accounting.risk": ("Advantage", "ErrorRates"),
     "losses.base": ("Loss", "compose"),
     "losses.closed": ("PureDP", "ApproxDP", "ZCDP", "ApproxZCDP", "GaussianDP"),

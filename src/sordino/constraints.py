@@ -9,8 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias, final
 
-from sordino import _validate
-from sordino.contribution import Contribution, Versions
+from sordino.contribution import Contribution, Versions, limit
 from sordino.errors import InvalidParameter
 from sordino.units import column_name
 
@@ -56,7 +55,7 @@ class MaxRowsPerID(AbstractConstraint):
 
     def __post_init__(self) -> None:
         """Refuse a limit that keeps nothing."""
-        object.__setattr__(self, "limit", _validate.integer(limit=self.limit, least=1))
+        object.__setattr__(self, "limit", limit(limit=self.limit))
 
     @property
     def per(self) -> tuple[str, ...]:
@@ -91,7 +90,7 @@ class MaxGroupsPerID(AbstractConstraint):
     def __post_init__(self) -> None:
         """Refuse names that are none and a limit that keeps nothing."""
         object.__setattr__(self, "columns", _columns(self.columns))
-        object.__setattr__(self, "limit", _validate.integer(limit=self.limit, least=1))
+        object.__setattr__(self, "limit", limit(limit=self.limit))
 
     @property
     def per(self) -> tuple[str, ...]:
@@ -125,7 +124,7 @@ class MaxRowsPerGroupPerID(AbstractConstraint):
     def __post_init__(self) -> None:
         """Refuse names that are none and a limit that keeps nothing."""
         object.__setattr__(self, "columns", _columns(self.columns))
-        object.__setattr__(self, "limit", _validate.integer(limit=self.limit, least=1))
+        object.__setattr__(self, "limit", limit(limit=self.limit))
 
     @property
     def per(self) -> tuple[str, ...]:
@@ -173,7 +172,7 @@ class DropExcess(AbstractTruncation):
 
     def __post_init__(self) -> None:
         """Refuse a limit that keeps nothing."""
-        object.__setattr__(self, "limit", _validate.integer(limit=self.limit, least=1))
+        object.__setattr__(self, "limit", limit(limit=self.limit))
 
     @property
     def moved(self) -> int:

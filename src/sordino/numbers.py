@@ -137,6 +137,8 @@ def written(value: object) -> str:
 
     >>> written(Fraction(1, 10)), written(Fraction(0.1)), written(Fraction(1, 3))
     ("'0.1'", '0.1', "'1/3'")
+    >>> written(Fraction(1, 10**6))
+    "'1e-06'"
     """
     if not isinstance(value, (Fraction, Radical)):
         return repr(value)
@@ -144,8 +146,7 @@ def written(value: object) -> str:
         return repr(str(value)) if len(str(value)) <= _WRITTEN else _long(value)
     if value.denominator == 1 and abs(value.numerator) < 10**_WRITTEN:
         return str(value.numerator)
-    nearest = _directed(value, 1)
-    if math.isfinite(nearest):
+    for nearest in filter(math.isfinite, (_directed(value, 1), _directed(value, -1))):
         if Fraction(nearest) == value:
             return repr(nearest)
         if Fraction(repr(nearest)) == value:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import final
 
 from sordino import _validate
-from sordino.contribution import Contribution
+from sordino.contribution import Contribution, limit
 from sordino.errors import InvalidParameter, InvalidQuery
 from sordino.schema import Schema
 
@@ -66,7 +66,7 @@ class AddMaxRows(AbstractUnit):
 
     def __post_init__(self) -> None:
         """Refuse a number of rows that protects nothing."""
-        _set(self, max_rows=_validate.integer(max_rows=self.max_rows, least=1))
+        _set(self, max_rows=limit(max_rows=self.max_rows))
 
     @property
     def id_column(self) -> None:
@@ -96,10 +96,8 @@ class AddMaxRowsInMaxGroups(AbstractUnit):
         _set(
             self,
             column=column_name(column=self.column),
-            max_groups=_validate.integer(max_groups=self.max_groups, least=1),
-            max_rows_per_group=_validate.integer(
-                max_rows_per_group=self.max_rows_per_group, least=1
-            ),
+            max_groups=limit(max_groups=self.max_groups),
+            max_rows_per_group=limit(max_rows_per_group=self.max_rows_per_group),
         )
 
     @property

@@ -1,63 +1,107 @@
 """The demonstration, as a stranger runs it."""
 
+import contextlib
+import io
+import re
 from fractions import Fraction
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 import sordino as sd
 from sordino import demo
+from sordino.demo import beneath, clinic, hospital, pages
+
+VISITS, PATIENTS = 20_000, 2_000
+"""A small table: the scenes are the same."""
 
 
-@pytest.fixture
-def shown(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> str:
+@pytest.fixture(scope="module")
+def shown() -> str:
     """Return what a stranger reads in 80 columns."""
-    monkeypatch.setenv("COLUMNS", "80")
-    demo.main()
-    return capsys.readouterr().out
+    heard = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(heard):
+        patch.setenv("COLUMNS", "80")
+        demo.main(VISITS, PATIENTS)
+    return heard.getvalue()
 
 
-def test_the_demonstration_shows_every_mechanism(shown: str) -> None:
-    """Each scene has its price, its risk and its accuracy, in 80 columns."""
-    assert max(map(len, shown.splitlines())) <= 80
-    for noise in ("Geometric", "Laplace", "Discrete Gaussian", "Gaussian"):
-        assert f"{noise}: noise for" in shown
-    for price in ("epsilon = 1/2", "rho = 1/8", "mu = 1/2", "epsilon = 1"):
-        assert f"{price}, exactly" in shown
-    for label in ("protected", "price", "risk", "accuracy"):
-        assert shown.count(f"\n  {label} ") == len(demo.scenes())
+def test_every_scene_fits_the_terminal(shown: str) -> None:
+    """Lines have at most 80 columns, and every scene says why it is there."""
+    assert max(map(len, shown.splitlines())) <= pages.WIDEST
+    titles = re.findall(r"^(\S.*?) ──+$", shown, re.MULTILINE)
+    assert titles[:3] == [
+        "A table of people",
+        "The price comes first",
+        "Wards from a public list",
+    ]
+    assert len(titles) == 8
+    for title in titles:
+        assert re.search(rf"^{title} ─+\n[A-Z].{{60,}}\n", shown, re.MULTILINE)
 
 
-def test_the_demonstration_lets_rare_keys_vanish(shown: str) -> None:
-    """A diagnosis of one patient is gone, key and all; its price names delta."""
-    scene = demo.for_unknown_keys()
-    assert f"{scene.title} " in shown
-    assert "; delta = 6.1e-7" in shown
-    kept = scene.answer(scene.mechanism, {"common": 10_000})  # one 15 would be a coin
-    assert list(kept) == ["common"]
-    assert demo.written(kept, ["common", "rare"])[1] == "-"
-    assert scene.mechanism.map(scene.d_in).delta <= Fraction(demo.DELTA)
+def test_the_price_is_told_before_the_answer(shown: str) -> None:
+    """The question, its sensitivity and its price stand above the first release."""
+    before, _, after = shown.partition("Wards from a public list")
+    assert "table('visits')\n" in re.sub(r" +\n", "\n", before)
+    for told in ("3 in all", "450 in all", "epsilon = 1"):
+        assert told in before
+    assert "price: epsilon = 1" in after
 
 
-def test_the_demonstration_ends_with_the_attacker(shown: str) -> None:
-    """All losses are one curve, below the sum of their epsilons, in plain words."""
-    losses = [scene.mechanism.map(scene.d_in) for scene in demo.scenes()]
-    apart = sum(float(loss.epsilon_at(demo.DELTA)) for loss in losses)
-    assert demo.total(losses) < apart
-    ending = shown[shown.index("What all of it means to an attacker") :]
-    assert f"epsilon = {demo.hundredths(demo.total(losses))}" in ending
-    words = " ".join(ending.split())
-    for sentence in sd.compose(losses).explain().splitlines():
-        assert sentence in words
+def test_rare_wards_vanish_where_nobody_listed_them(shown: str) -> None:
+    """A listed ward without patients has a row; an unlisted rare one has dashes."""
+    known, _, rest = shown.partition("Wards that nobody listed")
+    unknown, _, _ = rest.partition("What it means")
+    assert clinic.CLOSED in known
+    assert clinic.CLOSED not in unknown
+    (leprosy,) = re.findall(r"Leprosy +(\S+) +(\S+) +1 ", unknown)
+    assert leprosy == ("-", "-")
 
 
-def test_the_risk_is_rounded_against_us() -> None:
-    """e^(1/2) / (1 + e^(1/2)) is 0.62246: at most 62.3 times in 100."""
-    scene = demo.scenes()[0]
-    assert "62.3 times in 100" in demo.risk(scene.mechanism.map(scene.d_in))
+def test_the_budget_is_kept(shown: str) -> None:
+    """What was spent and what is left add up, and the next request is refused."""
+    left = sd.ApproxDP("0.25", "3e-7")
+    assert f"left         {left!r}" in shown
+    whole = hospital.KNOWN + hospital.UNKNOWN + left
+    assert hospital.BUDGET.admits(whole)
+    assert "nothing was charged" in re.sub(r"\s+", " ", shown)
+
+
+def test_the_picture_is_where_it_says(shown: str) -> None:
+    """The file named at the end is a picture."""
+    (path,) = re.findall(r"picture +(\S+)", shown)
+    picture = Path(path)
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    picture.unlink()
+    picture.parent.rmdir()
+
+
+def test_the_noise_is_that_of_the_mechanisms(shown: str) -> None:
+    """Each kind of noise has its exact price; together they cost less than apart."""
+    for told in ("epsilon = 1/2", "rho = 1/8", "mu = 1/2", "delta = 6.1e-7"):
+        assert told in shown
+    losses = [one.loss for one in beneath.noises()]
+    apart = sum(float(loss.epsilon_at(beneath.DELTA)) for loss in losses)
+    assert beneath.total(losses) < apart
+    assert f"epsilon = {pages.hundredths(beneath.total(losses))}" in shown
+
+
+def test_invented_visits_are_always_the_same() -> None:
+    """Any piece is what it would be alone, and numbers look uniform.
+
+    The mean of 10**5 uniform numbers is off by 0.005 once in 10**7.
+    """
+    whole = clinic.piece(0, 1000, PATIENTS)
+    assert whole.slice(400, 100).equals(clinic.piece(400, 500, PATIENTS))
+    drawn = clinic.scramble(np.arange(10**5, dtype=np.uint64), 0)
+    assert abs(drawn.mean() - 0.5) < 0.005
+    assert 0 <= drawn.min() < drawn.max() < 1
 
 
 def test_small_numbers_are_rounded_against_us() -> None:
     """Two digits, never below the number: 6.079e-7 reads 6.1e-7."""
-    assert demo.upwards(Fraction("6.01e-7")) == "6.1e-7"
-    assert demo.upwards(Fraction("6.099e-7")) == "6.1e-7"
-    assert demo.hundredths(5.4201) == "5.43"
+    assert pages.upwards(Fraction("6.01e-7")) == "6.1e-7"
+    assert pages.upwards(Fraction("6.099e-7")) == "6.1e-7"
+    assert pages.hundredths(5.4201) == "5.43"

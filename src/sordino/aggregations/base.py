@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from sordino.aggregations.intervals import Bars
 from sordino.aggregations.parts import Numbers
-from sordino.contribution import Contribution, Versions
+from sordino.contribution import LARGEST, Contribution, Versions
 from sordino.errors import InvalidQuery
 from sordino.schema import Schema
 from sordino.sensitivity import Sensitivity
@@ -41,6 +41,11 @@ class Setting:
         if found is None:
             raise InvalidQuery(
                 "nothing bounds how many rows one id contributes", self._remedy()
+            )
+        if found.l1 > LARGEST:
+            raise InvalidQuery(
+                "one unit could hold more rows than can be counted exactly",
+                "Lower the limits, or max_rows of flat_map.",
             )
         return found
 

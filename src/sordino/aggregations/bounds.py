@@ -44,7 +44,8 @@ class Bounds(AbstractAggregation):
 
     def __repr__(self) -> str:
         """Show the call."""
-        return f"bounds({self.column!r}, up_to={self.up_to!r})"
+        rule = "" if self.nulls is None else f", nulls={self.nulls!r}"
+        return f"bounds({self.column!r}, up_to={self.up_to!r}{rule})"
 
     def columns(self, name: str) -> tuple[str, ...]:
         """Return a column for each end."""

@@ -34,6 +34,7 @@ from sordino.aggregations.measured import (
     bounds,
     measured,
     width_lattice,
+    written,
 )
 from sordino.aggregations.parts import AbstractPart, IntegerPart, LatticePart, scaled
 from sordino.mechanisms.base import AbstractMechanism
@@ -56,7 +57,7 @@ class Mean(AbstractAggregation):
 
     def __repr__(self) -> str:
         """Show the call."""
-        return f"mean({self.column!r}, {self.low!r}, {self.high!r})"
+        return written("mean", self.column, self.low, self.high, nulls=self.nulls)
 
     def columns(self, name: str) -> tuple[str, ...]:
         """Return the one column."""

@@ -27,8 +27,9 @@ the largest exact total."""
 SQUARE_STEPS: Final = {"i64": 2**13, "f64": 2**13}
 """Most steps of a row whose square is added up."""
 _FURTHEST: Final = 2**40
-_SMALLEST: Final = -1000
-_LARGEST: Final = Fraction(2) ** 900
+_SMALLEST: Final = -200
+_LARGEST: Final = Fraction(2) ** 200
+"""Fourth powers of both, and their sums, are doubles."""
 
 
 @final
@@ -47,6 +48,17 @@ class Measured:
     def expression(self) -> AbstractExpression:
         """Return the value as plans hold it."""
         return self.dsl.tree
+
+
+def written(word: str, *given: Any, nulls: Nulls) -> str:
+    """Return a call as it was written.
+
+    >>> written("sum", "days", 0, 30, nulls="drop")
+    "sum('days', 0, 30, nulls='drop')"
+    """
+    shown = [repr(one) for one in given]
+    shown += [] if nulls is None else [f"nulls={nulls!r}"]
+    return f"{word}({', '.join(shown)})"
 
 
 def measured(setting: Setting, column: Any, nulls: Nulls) -> Measured:
@@ -96,6 +108,10 @@ def _replacement(nulls: Any, kind: str) -> int | float:
             "nulls", nulls, 'must be "drop" or a number', 'Try nulls="drop".'
         )
     value = exact(nulls=nulls)
+    if isinstance(value, Fraction) and abs(value) > _LARGEST:
+        raise InvalidParameter(
+            "nulls", nulls, "is beyond every useful number", "Try nulls=0."
+        )
     if not isinstance(value, Fraction) or (kind == "i64" and value.denominator != 1):
         raise InvalidParameter(
             "nulls",

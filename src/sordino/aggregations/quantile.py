@@ -19,7 +19,13 @@ from sordino.aggregations.base import (
 from sordino.aggregations.choices import QuantilePart
 from sordino.aggregations.intervals import unknown_bars
 from sordino.aggregations.lattice import Lattice, position
-from sordino.aggregations.measured import Nulls, bounds, measured, width_lattice
+from sordino.aggregations.measured import (
+    Nulls,
+    bounds,
+    measured,
+    width_lattice,
+    written,
+)
 from sordino.errors import InvalidParameter
 from sordino.numbers import probability, up
 
@@ -41,12 +47,12 @@ class Quantile(AbstractAggregation):
 
     def __repr__(self) -> str:
         """Show the call."""
-        ends = f"{self.low!r}, {self.high!r}"
-        if self.word in {"median", "min", "max"}:
-            return f"{self.word}({self.column!r}, {ends})"
-        shown = ", ".join(map(str, self.probabilities))
-        asked = shown if self.word == "quantile" else f"[{shown}]"
-        return f"{self.word}({self.column!r}, {asked}, {ends})"
+        asked: dict[str, tuple[Any, ...]] = {
+            "quantile": tuple(map(str, self.probabilities)),
+            "quantiles": ([str(one) for one in self.probabilities],),
+        }
+        given = (*asked.get(self.word, ()), self.low, self.high)
+        return written(self.word, self.column, *given, nulls=self.nulls)
 
     def columns(self, name: str) -> tuple[str, ...]:
         """Return a column for each quantile: n_0.25, n_0.75 if there are several."""
@@ -123,7 +129,7 @@ def quantile(
     """Return a question for a value below which a share of the values lies.
 
     >>> quantile("days", "0.9", 0, 30)
-    quantile('days', 9/10, 0, 30)
+    quantile('days', '9/10', 0, 30)
     """
     asked = (_probability(probability=probability),)
     return _made(column, asked, (low, high), nulls, "quantile")

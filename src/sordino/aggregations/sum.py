@@ -14,6 +14,7 @@ from sordino.aggregations.measured import (
     bounds,
     lattice,
     measured,
+    written,
 )
 from sordino.aggregations.parts import AbstractPart, IntegerPart, LatticePart, scaled
 
@@ -30,7 +31,7 @@ class Sum(AbstractAggregation):
 
     def __repr__(self) -> str:
         """Show the call."""
-        return f"sum({self.column!r}, {self.low!r}, {self.high!r})"
+        return written("sum", self.column, self.low, self.high, nulls=self.nulls)
 
     def columns(self, name: str) -> tuple[str, ...]:
         """Return the one column."""

@@ -31,6 +31,7 @@ from sordino.aggregations.measured import (
     bounds,
     measured,
     width_lattice,
+    written,
 )
 from sordino.aggregations.parts import AbstractPart, LatticePart, Numbers, scaled
 from sordino.mechanisms.base import AbstractMechanism
@@ -58,7 +59,7 @@ class Variance(AbstractAggregation):
 
     def __repr__(self) -> str:
         """Show the call."""
-        return f"{self.name}({self.column!r}, {self.low!r}, {self.high!r})"
+        return written(self.name, self.column, self.low, self.high, nulls=self.nulls)
 
     def columns(self, name: str) -> tuple[str, ...]:
         """Return the one column."""

@@ -12,7 +12,8 @@ def answered(question: Question, found: pa.Table) -> pa.Table:
     """Return the answer, from groups and totals or from places of keys and totals."""
     keys = question.keys
     width = len(question.by) if keys is None else 1
-    totals = [one.combine_chunks() for one in found.columns[width:]]
+    told = found.columns[width : width + len(question.totals)]
+    totals = [one.combine_chunks() for one in told]
     if keys is None:
         groups = found.columns[:width]
     else:

@@ -9,31 +9,51 @@ from typing import Any, Final
 
 from sqlglot import exp
 
+from sordino.engines.forms import AbstractForms
 from sordino.engines.sql import Rows, Writer, over
 from sordino.query.question import AbstractTotal, Distinct, Question, Total
 
 KEYS: Final = "keys"
 PLACE: Final = "place"
+PARTS: Final = "parts"
 
 
-def asked(work: Writer, question: Question, rows: Rows) -> exp.Select:
-    """Return the select of groups and totals over the rows of a question."""
+def asked(
+    work: Writer, question: Question, rows: Rows, *, wide: bool = False
+) -> exp.Select:
+    """Return the select of groups and totals over the rows of a question.
+
+    Wide totals are not held within their limits, so that they can be added.
+    """
     by = [rows.columns[name] for name in question.by]
     totals = [_TOTALS[type(one)](work, one, rows) for one in question.totals]
-    select = over(rows).group_by(*by)
+    if not wide:
+        totals = [work.forms.held(one) for one in totals]
     made = [(f"by {name}", one) for name, one in zip(question.by, by, strict=True)]
-    made += [(f"total {place}", one) for place, one in enumerate(totals)]
-    groups = work.part(select, made)
+    groups = work.part(over(rows).group_by(*by), made, further=totals)
     columns = list(groups.columns.values())
     if question.keys is None:
-        return _selected(groups, columns)
+        return _selected(groups, [*columns, *groups.further])
     agree = [
         exp.NullSafeEQ(this=exp.column(f"c{place}", table=KEYS), expression=column)
-        for place, column in enumerate(columns[: len(by)])
+        for place, column in enumerate(columns)
     ]
     place = exp.column(PLACE, table=KEYS)
-    joined = _selected(groups, [place, *columns[len(by) :]])
+    joined = _selected(groups, [place, *groups.further])
     return joined.join(KEYS, on=exp.and_(*agree), join_type="inner")
+
+
+def added(forms: AbstractForms, question: Question) -> exp.Select:
+    """Return the select that adds the wide totals of parts, group by group."""
+    width = len(question.by) if question.keys is None else 1
+    by = [exp.column(f"a{place}", table=PARTS) for place in range(width)]
+    places = range(width, width + len(question.totals))
+    totals = [
+        forms.held(forms.added(exp.column(f"a{place}", table=PARTS)))
+        for place in places
+    ]
+    rows = Rows(PARTS, {})
+    return _selected(rows, [*by, *totals]).group_by(*by)
 
 
 def _selected(rows: Rows, columns: list[exp.Expression]) -> exp.Select:

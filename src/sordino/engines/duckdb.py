@@ -11,6 +11,7 @@ import tempfile
 import threading
 import weakref
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from typing import Any, Final, TypeVar, final
 
 import duckdb
@@ -18,27 +19,30 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sordino.engines.answers import answered, numbered
-from sordino.engines.asking import KEYS
+from sordino.engines.asking import KEYS, PARTS
 from sordino.engines.base import AbstractEngine
+from sordino.engines.buckets import bucketed
 from sordino.engines.duckdb_forms import DuckDBForms
 from sordino.engines.failures import guarded
 from sordino.engines.functions import made_rows, made_schema
+from sordino.engines.progress import watched
 from sordino.engines.pruning import pruned_rows
 from sordino.engines.readers import opened
-from sordino.engines.sources import Opened
+from sordino.engines.sources import Opened, known
 from sordino.engines.stages import staged
 from sordino.engines.statements import (
     Statement,
+    adding_statement,
     multiplicity_statement,
     question_statement,
     rows_statement,
     told,
 )
 from sordino.errors import EngineFailure
-from sordino.query.nodes import Source
+from sordino.query.nodes import AbstractNode, Source
 from sordino.query.question import Question
 from sordino.sampling.bits import Bits
-from sordino.schema import Column, Schema, unknown
+from sordino.schema import Column, Schema
 
 T = TypeVar("T")
 _SETTINGS: Final = {
@@ -80,14 +84,17 @@ class DuckDBEngine(AbstractEngine):
         threads: int | None = None,
         progress: bool = False,
         _salt: int | None = None,
+        _parts: tuple[int, ...] = (1, 16, 64),
     ) -> None:
         """Draw a key for the order of rows; the database is made when it is asked.
 
-        `_salt` is for tests, which compare two engines of one key.
+        `_salt` is for tests, which compare two engines of one key; so are `_parts`, in
+        how many parts of the ids an answer is tried one after the other.
         """
         self._limits = {"memory_limit": memory_limit, "threads": threads}
         self._progress = progress
         self._salt = Bits().word(8) if _salt is None else _salt
+        self._parts = _parts
         self._forms = DuckDBForms()
         self._tables: dict[str, Opened] = {}
         self._connection: duckdb.DuckDBPyConnection | None = None
@@ -95,6 +102,13 @@ class DuckDBEngine(AbstractEngine):
         self._lock = threading.RLock()
         self._room = tempfile.mkdtemp(prefix="sordino-")
         self._end = weakref.finalize(self, _removed, self._room, os.getpid())
+
+    def close(self) -> None:
+        """Let go of all tables, and remove what was spilled to disk."""
+        with self._lock:
+            self._tables.clear()
+            self._connection = None
+            self._end()
 
     def open(self, table: str, source: Any, declared: Mapping[str, Column]) -> Schema:
         """Make a source known under a name and return its public schema."""
@@ -104,10 +118,14 @@ class DuckDBEngine(AbstractEngine):
             self._connection = None  # the next one may read this source's files too
         return made.schema
 
+    def unusable(self, table: str) -> Mapping[str, str]:
+        """Return the columns of a table that are in no schema, and why."""
+        return known(self._tables, table).unusable
+
     def multiplicity(self, table: str, on: tuple[str, ...]) -> int:
         """Return how many rows of a table share their values of `on`, at most."""
-        known = self._known(table)
-        node = Source(table, Schema(tuple((name, known.schema[name]) for name in on)))
+        found = known(self._tables, table)
+        node = Source(table, Schema(tuple((name, found.schema[name]) for name in on)))
         asked_for = multiplicity_statement(self._forms, self._tables, node)
         most = guarded(lambda: self._alone(lambda: self._run(asked_for).fetchall()))
         return int(most[0][0])
@@ -120,31 +138,61 @@ class DuckDBEngine(AbstractEngine):
         """Return the text of what would run, for people to read."""
         return told(self._forms, self._tables, question)
 
-    def _known(self, table: str) -> Opened:
-        if table not in self._tables:
-            raise unknown("table", table, self._tables)
-        return self._tables[table]
-
     def _answer(self, question: Question) -> pa.Table:
         """Run the functions of a question one by one, then its totals."""
         steps = staged(pruned_rows(question))
         for number, node in enumerate(steps.functions):
             below = rows_statement(self._forms, self._tables, node.child)
             batches = self._run(below).to_arrow_reader(_BATCH)
-            made = pa.Table.from_batches(made_rows(node, batches), made_schema(node))
-            self._register(f"m{number}", made)
+            made = list(made_rows(node, batches))  # Arrow would swallow interruptions
+            self._register(f"m{number}", pa.Table.from_batches(made, made_schema(node)))
         if question.keys is not None:
             self._register(KEYS, numbered(question.keys))
-        last = question_statement(self._forms, self._tables, question, steps.rows)
-        return answered(question, self._run(last).to_arrow_table())
+        return answered(question, self._totals(question, steps.rows))
+
+    def _totals(self, question: Question, rows: AbstractNode) -> pa.Table:
+        """Return the totals at once or, when memory does not suffice, in parts."""
+        for count in self._parts:
+            try:
+                return self._totals_in(count, question, rows)
+            except (duckdb.OutOfMemoryException, MemoryError):
+                continue
+        raise EngineFailure
+
+    def _totals_in(
+        self, count: int, question: Question, rows: AbstractNode
+    ) -> pa.Table:
+        """Return the totals, added from so many parts."""
+        if count == 1:
+            whole = question_statement(self._forms, self._tables, question, rows)
+            return self._run(whole).to_arrow_table()
+        found = []
+        for part in bucketed(question, rows, count):
+            one = question_statement(
+                self._forms, self._tables, question, part, wide=True
+            )
+            found.append(self._run(one).to_arrow_table())
+        if not found:
+            raise EngineFailure
+        self._register(PARTS, pa.concat_tables(found))
+        return self._run(adding_statement(self._forms, question)).to_arrow_table()
 
     def _alone(self, work: Callable[[], T]) -> T:
         """Return what `work` returns, with nothing registered before or after it."""
         with self._lock:
             try:
-                return _uninterrupted(work)
-            finally:
-                self._forget()
+                with watched(self._percent) if self._progress else nullcontext():
+                    made = _uninterrupted(work)
+            except BaseException:
+                self._connection = None  # it may be left with an unfinished result
+                self._registered.clear()
+                raise
+            self._forget()
+            return made
+
+    def _percent(self) -> float:
+        """Return how far the running statement is, or less than 0 if none is."""
+        return -1.0 if self._connection is None else self._connection.query_progress()
 
     def _run(self, statement: Statement) -> duckdb.DuckDBPyRelation:
         """Return the rows of a statement, not read yet."""
@@ -162,9 +210,8 @@ class DuckDBEngine(AbstractEngine):
 
     def _forget(self) -> None:
         """Drop what was registered."""
-        while self._registered and self._connection is not None:
-            self._connection.unregister(self._registered.pop())
-        self._registered.clear()
+        while self._registered:
+            self._connected().unregister(self._registered.pop())
 
     def _connected(self) -> duckdb.DuckDBPyConnection:
         """Return the connection, made anew after a source was opened."""

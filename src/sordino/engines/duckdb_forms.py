@@ -44,9 +44,14 @@ class DuckDBForms(AbstractForms):
             entries = called("list_slice", entries.copy(), first, last)
         return called("unnest", entries.copy())
 
-    def summed(
-        self, value: exp.Expression, factor: int, shift: int
+    def in_part(
+        self, values: Sequence[exp.Expression], number: int, count: int
     ) -> exp.Expression:
+        """Return the rest of the digest, compared."""
+        rest = exp.Mod(this=self.digest(values), expression=_whole(count))
+        return rest.eq(_whole(number))
+
+    def summed(self, value: exp.Expression, factor: int, shift: int) -> exp.Expression:
         """Return the sum in 128 bits.
 
         Fewer than 2**40 rows cannot overflow it: a sum of that many i64 has 103 bits,
@@ -59,12 +64,21 @@ class DuckDBForms(AbstractForms):
         if shift:
             count = exp.cast(exp.Count(this=value.copy()), "HUGEINT")
             total += count * exp.cast(_whole(shift), "HUGEINT")
-        return _held(total)
+        return total
+
+    def added(self, total: exp.Expression) -> exp.Expression:
+        """Return the sum in 128 bits of what Arrow has held as decimals."""
+        return self.summed(exp.cast(total, "HUGEINT"), 1, 0)
 
     def counted(self, times: int) -> exp.Expression:
         """Return count(*) times a constant, in 128 bits."""
         count = exp.cast(exp.Count(this=exp.Star()), "HUGEINT")
-        return _held(count * exp.cast(_whole(times), "HUGEINT"))
+        return count * exp.cast(_whole(times), "HUGEINT")
+
+    def held(self, total: exp.Expression) -> exp.Expression:
+        """Return the nearest total within the limits, in 64 bits."""
+        low = called("greatest", total, _whole(-MOST))
+        return exp.cast(called("least", low, _whole(MOST)), "BIGINT")
 
     def distinct(self, values: Sequence[exp.Expression]) -> exp.Expression:
         """Return count(distinct ...), which skips null, of one value or of a row."""
@@ -84,12 +98,6 @@ def called(name: str, *arguments: exp.Expression) -> exp.Expression:
 
 def _whole(number: int) -> exp.Expression:
     return exp.Literal.number(number)
-
-
-def _held(total: exp.Expression) -> exp.Expression:
-    """Return a total held within +-MOST, as a 64-bit integer."""
-    low = called("greatest", total, _whole(-MOST))
-    return exp.cast(called("least", low, _whole(MOST)), "BIGINT")
 
 
 def _each(

@@ -38,17 +38,29 @@ class AbstractForms(ABC):
         """Return the first entries of a list, one a row; none for a missing list."""
 
     @abstractmethod
-    def summed(
-        self, value: exp.Expression, factor: int, shift: int
+    def in_part(
+        self, values: Sequence[exp.Expression], number: int, count: int
     ) -> exp.Expression:
-        """Return the exact sum of factor * value + shift, held within +-MOST.
+        """Return whether a digest of values belongs to one of so many parts."""
+
+    @abstractmethod
+    def summed(self, value: exp.Expression, factor: int, shift: int) -> exp.Expression:
+        """Return the exact sum of factor * value + shift, in a type that holds it.
 
         Of i64 values; null adds nothing.
         """
 
     @abstractmethod
+    def added(self, total: exp.Expression) -> exp.Expression:
+        """Return the exact sum of wide totals, in a type that holds it."""
+
+    @abstractmethod
     def counted(self, times: int) -> exp.Expression:
-        """Return the number of rows, so many times, held within +-MOST."""
+        """Return the number of rows, so many times, in a type that holds it."""
+
+    @abstractmethod
+    def held(self, total: exp.Expression) -> exp.Expression:
+        """Return a wide total held within +-MOST, as an i64."""
 
     @abstractmethod
     def distinct(self, values: Sequence[exp.Expression]) -> exp.Expression:

@@ -17,9 +17,8 @@ from sordino.engines.functions import flat_mapped, mapped
 from sordino.engines.kinds import kind_of
 from sordino.engines.pruning import pruned_rows
 from sordino.engines.readers import opened
-from sordino.engines.sources import Opened, Stored
+from sordino.engines.sources import Opened, Stored, known, recast
 from sordino.engines.values import canonical, values_of
-from sordino.expressions.language import col
 from sordino.query.nodes import (
     AbstractNode,
     Explode,
@@ -35,7 +34,7 @@ from sordino.query.nodes import (
 )
 from sordino.query.question import MOST, AbstractTotal, Distinct, Question, Total
 from sordino.sampling.bits import Bits
-from sordino.schema import Column, Schema, arrow_type, unknown
+from sordino.schema import Column, Schema, arrow_type
 
 Row: TypeAlias = dict[str, Any]
 Order: TypeAlias = Callable[[list[tuple[Any, ...]], tuple[str, ...]], Sequence[Any]]
@@ -70,10 +69,14 @@ class MemoryEngine(AbstractEngine):
         self._tables[table] = opened(source, declared)
         return self._tables[table].schema
 
+    def unusable(self, table: str) -> Mapping[str, str]:
+        """Return the columns of a table that are in no schema, and why."""
+        return known(self._tables, table).unusable
+
     def multiplicity(self, table: str, on: tuple[str, ...]) -> int:
         """Return how many rows share their values of `on`, at most."""
-        known = self._known(table)
-        narrow = Schema(tuple((name, known.schema[name]) for name in on))
+        found = known(self._tables, table)
+        narrow = Schema(tuple((name, found.schema[name]) for name in on))
         return guarded(lambda: _multiplicity(self.rows(Source(table, narrow)), on))
 
     def answer(self, question: Question) -> pa.Table:
@@ -88,16 +91,11 @@ class MemoryEngine(AbstractEngine):
         """Return the rows of a node."""
         return list(_WORK[type(node)](self, node))
 
-    def _known(self, table: str) -> Opened:
-        if table not in self._tables:
-            raise unknown("table", table, self._tables)
-        return self._tables[table]
-
     def stored(self, node: Source) -> list[Row]:
         """Return the rows of a table, as our types."""
-        known = self._known(node.table)
-        columns = [known.stored[name] for name in node.schema]
-        held = known.source.read([one.place for one in columns])
+        found = known(self._tables, node.table)
+        columns = [found.stored[name] for name in node.schema]
+        held = found.source.read([one.place for one in columns])
         lists = [
             [
                 _retyped(value, one)
@@ -112,16 +110,15 @@ class MemoryEngine(AbstractEngine):
         ]
 
     def firsts(
-        self, rows: list[Row], per: Sequence[str], rest: Sequence[str], schema: Schema
-    ) -> list[tuple[Any, ...]]:
-        """Return what rows are put in order by: a keyed hash, then their values."""
-        tuples = [tuple(row[name] for name in (*per, *rest)) for row in rows]
-        kinds = tuple(schema[name].type for name in (*per, *rest))
+        self, tuples: list[tuple[Any, ...]], kinds: tuple[str, ...]
+    ) -> list[int]:
+        """Return places in the order of a keyed hash of the values, then of these."""
         digests = self._order(tuples, kinds)
-        return [
-            (digest, canonical(row[name] for name in rest))
-            for digest, row in zip(digests, rows, strict=True)
+        keys = [
+            (digest, canonical(values))
+            for digest, values in zip(digests, tuples, strict=True)
         ]
+        return sorted(range(len(tuples)), key=keys.__getitem__)
 
     def _answer(self, question: Question) -> pa.Table:
         """Return the totals of each group."""
@@ -156,7 +153,7 @@ def _retyped(value: Any, stored: Stored) -> Any:
     """Return a value as it is declared, where that is not how it lies."""
     if stored.kind == kind_of(stored.arrow):
         return value
-    return col("x").cast(stored.kind).value({"x": value})
+    return recast(stored.kind).value({"x": value})
 
 
 def _key(row: Row, names: Iterable[str]) -> tuple[Any, ...]:
@@ -194,22 +191,27 @@ def _filter(engine: MemoryEngine, node: Filter) -> Iterator[Row]:
 
 def _keep_rows(engine: MemoryEngine, node: KeepRows) -> Iterator[Row]:
     below = node.child.schema
-    rest = [name for name in below if name not in node.per]
+    names = [*node.per, *(name for name in below if name not in node.per)]
+    kinds = (*(below[name].type for name in names), "i64")
     for rows in _grouped(engine.rows(node.child), node.per):
-        order = engine.firsts(rows, node.per, rest, below)
-        places = sorted(range(len(rows)), key=order.__getitem__)
-        for place in places[: node.limit]:
+        copies: Counter[tuple[Any, ...]] = Counter()
+        tuples = []
+        for row in rows:
+            values = tuple(row[name] for name in names)
+            copies[canonical(values)] += 1
+            tuples.append((*values, copies[canonical(values)]))
+        for place in engine.firsts(tuples, kinds)[: node.limit]:
             yield _taken(rows[place], node.schema)
 
 
 def _keep_groups(engine: MemoryEngine, node: KeepGroups) -> Iterator[Row]:
     rest = [name for name in node.groups if name not in node.per]
+    names = [*node.per, *rest]
+    kinds = tuple(node.child.schema[name].type for name in names)
     for rows in _grouped(engine.rows(node.child), node.per):
         groups = _grouped(rows, rest)
-        leads = [group[0] for group in groups]
-        order = engine.firsts(leads, node.per, rest, node.child.schema)
-        places = sorted(range(len(groups)), key=order.__getitem__)
-        for place in places[: node.limit]:
+        leads = [tuple(group[0][name] for name in names) for group in groups]
+        for place in engine.firsts(leads, kinds)[: node.limit]:
             yield from (_taken(row, node.schema) for row in groups[place])
 
 

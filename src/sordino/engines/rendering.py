@@ -144,11 +144,11 @@ def _rendered_call(
 ) -> tuple[exp.Expression, Argument]:
     """Return the SQL tree of a call, and what is known of its value."""
     pairs = [_rendered(one, columns, parameters) for one in call.arguments]
-    known = [argument for _, argument in pairs]
+    known = tuple(argument for _, argument in pairs)
     facts = call.operation.facts(*known, **call.options)
     written = Written(
         tuple(node for node, _ in pairs),
-        tuple(one.type for one in known),
+        known,
         call.options,
         parameters.bind,
     )

@@ -18,6 +18,7 @@ from sordino.expressions.tree import Operation
 _SECOND: Final = 10**6
 _DAY: Final = 86_400 * _SECOND
 _SHIFT: Final = 4 * 10**17  # microseconds, whole seconds, more than 9999 years
+_TIMES: Final = (datetime.min, datetime.max)  # noqa: DTZ901 UTC without a zone
 _DAYS: Final = _DAY * 4 * 10**6  # whole days, more than 9999 years
 
 
@@ -68,19 +69,19 @@ def _seconds_between(to: Written) -> Sql:
 def _add_days(to: Written) -> Sql:
     """Return another day, of the years 1 to 9999."""
     kind = to.types[0]
-    ends = (date.min, date.max) if kind == "date" else (datetime.min, datetime.max)
+    ends = (date.min, date.max) if kind == "date" else _TIMES
     first, last = (to.bind(end, kind) for end in ends)
-    near = exp.Between(
-        this=to[1], low=sql.bigint(-dates.WHOLE), high=sql.bigint(dates.WHOLE)
-    )
     later = _moved(to)
     inside = exp.Between(this=sql.enclosed(later.copy()), low=first, high=last)
-    return sql.case([(near, sql.case([(inside, later)]))])
+    return sql.case([(inside, later)])
 
 
 def _moved(to: Written) -> Sql:
-    """Return another day, near enough to count."""
-    days = sql.cast(to[1], "INTEGER")
+    """Return another day, if it is near enough to count."""
+    near = exp.Between(
+        this=to[1], low=sql.bigint(-dates.WHOLE), high=sql.bigint(dates.WHOLE)
+    )
+    days = sql.case([(near, sql.tried(to[1], "INTEGER"))])
     if to.types[0] == "time":
         days = sql.called("to_days", days)
     return sql.plus(to[0], days)

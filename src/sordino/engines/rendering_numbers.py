@@ -15,7 +15,7 @@ from sordino.engines.rendering_parts import Entry, Sql, Written
 from sordino.expressions import arithmetic, lattice, numeric
 from sordino.expressions.lattice import thresholds
 from sordino.expressions.literals import LEAST, MOST
-from sordino.expressions.numeric import least_multiple
+from sordino.expressions.numeric import LARGEST_STEP, least_multiple
 from sordino.expressions.tree import Operation
 
 _LAST_BIT: Final = 63
@@ -73,6 +73,17 @@ def _signs_differ(to: Written) -> Sql:
     )
 
 
+def _by_small(to: Written) -> bool:
+    """Tell whether an integer is divided by a literal by which nothing overflows."""
+    divisor = to.known[1].constant
+    return not to.real and divisor is not None and 0 < divisor <= LARGEST_STEP
+
+
+def _bare_rest(to: Written) -> Sql:
+    """Return the remainder of a division by a positive literal, with its own sign."""
+    return sql.infix(exp.Mod, to[0], to[1])
+
+
 def _whole_parts(to: Written) -> tuple[Sql, Sql, Sql]:
     """Return dividend, divisor (0 as NULL) and Python's remainder as HUGEINT."""
     one, other = _huge(to[0]), _nonzero(_huge(to[1]))
@@ -82,6 +93,10 @@ def _whole_parts(to: Written) -> tuple[Sql, Sql, Sql]:
 
 def _floor_divide(to: Written) -> Sql:
     """Return a quotient rounded down."""
+    if _by_small(to):
+        negative = sql.less(_bare_rest(to), sql.bigint(0))
+        down = sql.case([(negative, sql.bigint(1))], sql.bigint(0))
+        return sql.minus(sql.infix(exp.IntDiv, to[0], to[1]), down)
     if not to.real:
         one, other, rest = _whole_parts(to)
         return _narrow(sql.infix(exp.IntDiv, sql.minus(one, rest), other))
@@ -93,6 +108,9 @@ def _floor_divide(to: Written) -> Sql:
 
 def _modulo(to: Written) -> Sql:
     """Return a remainder with the sign of the divisor."""
+    if _by_small(to):
+        positive = sql.plus(_bare_rest(to), to[1])
+        return sql.infix(exp.Mod, positive, to[1])
     if not to.real:
         return _narrow(_whole_parts(to)[2])
     up = sql.case([(_signs_differ(to), to.joint(1))], sql.double(0))
@@ -158,9 +176,10 @@ def _real_steps(to: Written, low: int, high: int) -> Sql:
     last = to.bind(math.ldexp(high, exponent), "f64")
     scale = to.bind(math.ldexp(1, -exponent), "f64")
     shifted = sql.plus(sql.times(to[0], scale), sql.half())
+    cast = sql.cast if to.reads else sql.tried
     return sql.case([
         (sql.less(to[0], first), to.bind(low, "i64")),
-        (sql.at_most(to[0], last), sql.cast(sql.called("floor", shifted), "BIGINT")),
+        (sql.at_most(to[0], last), cast(sql.called("floor", shifted), "BIGINT")),
         (sql.negated(sql.called("isnan", to[0])), to.bind(high, "i64")),
     ])
 
@@ -186,7 +205,10 @@ def _whole_steps(to: Written, low: int, high: int) -> Sql:
 def _between(to: Written, exponent: int) -> Sql:
     """Return the nearest number of steps: x >> e, plus the bit that is shifted out."""
     if exponent <= 0:  # between the thresholds x * 2**-e has at most 41 bits
-        return sql.times(to[0], sql.bigint(1 << min(-exponent, _LONGEST_SHIFT)))
+        size = sql.bigint(1 << min(-exponent, _LONGEST_SHIFT))
+        if to.reads:
+            return sql.times(to[0], size)
+        return _narrow(sql.times(_huge(to[0]), _huge(size)))
     if exponent > _LAST_BIT:  # every i64 is less than half a step away from 0
         return sql.times(to[0], sql.bigint(0))
     shifted = sql.infix(exp.BitwiseRightShift, to[0], sql.whole(exponent))

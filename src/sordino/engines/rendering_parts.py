@@ -1,4 +1,9 @@
-"""Pieces of SQL trees that entries are built from; none of them is text."""
+"""Pieces of SQL trees that entries are built from; none of them is text.
+
+An engine computes what has no columns before it runs, and there a branch that is never
+taken can raise. So every part of an entry is total by itself, not by its place in a
+CASE; `Written.reads` tells where the slower total form is not needed.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -6,7 +11,7 @@ from typing import Any, Final, TypeAlias, final
 
 from sqlglot import exp
 
-from sordino.expressions.tree import Operation
+from sordino.expressions.tree import Argument, Operation
 
 Sql: TypeAlias = exp.Expression
 """A tree that stands for one value."""
@@ -15,10 +20,10 @@ Sql: TypeAlias = exp.Expression
 @final
 @dataclass(frozen=True, eq=False)
 class Written:
-    """The arguments of an operation as SQL, with their types."""
+    """The arguments of an operation as SQL, and what is known of them."""
 
     arguments: tuple[Sql, ...]
-    types: tuple[str, ...]
+    known: tuple[Argument, ...]
     options: Mapping[str, Any]
     bind: Callable[[Any, str], Sql]
     """(value, type) -> a placeholder"""
@@ -34,6 +39,16 @@ class Written:
     def each(self) -> list[Sql]:
         """Return all arguments."""
         return [self[index] for index in range(len(self))]
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """Return the types of the arguments."""
+        return tuple(one.type for one in self.known)
+
+    @property
+    def reads(self) -> bool:
+        """Tell whether the first argument reads a column."""
+        return self.arguments[0].find(exp.Column) is not None
 
     @property
     def real(self) -> bool:

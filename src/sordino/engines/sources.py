@@ -13,7 +13,9 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sordino.engines.kinds import kind_of
-from sordino.errors import InvalidParameter
+from sordino.errors import InvalidParameter, SordinoError
+from sordino.expressions.base import AbstractExpression
+from sordino.expressions.language import col
 from sordino.schema import Column, Schema, unknown
 
 NOTHING: Final = "nothing"
@@ -87,10 +89,41 @@ class Opened:
                 unusable[name] = "it is read from text and its type is not declared"
             else:
                 column = declared.get(name, Column(kind))
+                _refuse_conversion(name, kind, column)
                 stored[name] = Stored(place, arrow, column.type)
                 columns.append((name, column))
         _refuse(unusable, declared)
         return cls(source, Schema.of(columns), stored, unusable)
+
+
+def known(tables: Mapping[str, Opened], name: str) -> Opened:
+    """Return an opened table, or refuse a name that is not there."""
+    if name not in tables:
+        raise unknown("table", name, tables)
+    return tables[name]
+
+
+def recast(kind: str) -> AbstractExpression:
+    """Return the value of a column x as one of a declared type, or missing."""
+    return col("x").cast(kind)
+
+
+def _refuse_conversion(name: str, kind: str, declared: Column) -> None:
+    """Refuse a declared type into which no value of the column turns."""
+    if declared.type == kind:
+        return
+    try:
+        recast(declared.type).column(Schema((("x", Column(kind)),)))
+    except SordinoError:
+        pass
+    else:
+        return
+    raise InvalidParameter(
+        "columns",
+        name,
+        f"is declared as {declared.type} but holds {kind}, which does not become that",
+        "Declare the type that it has.",
+    )
 
 
 def _refuse(unusable: Mapping[str, str], declared: Mapping[str, Column]) -> None:

@@ -87,28 +87,39 @@ class CSVSource(AbstractSource):
         return or_nothing(pa.concat_tables(tables), places)
 
     def _texts(self, path: str) -> pa.Table:
-        """Return the fields of a file as texts."""
+        """Return the fields of a file as texts, by Arrow's reader of such files."""
         names = internal(range(len(self.fields)))
         held = pa_csv.read_csv(
             path,
-            pa_csv.ReadOptions(use_threads=False),
+            pa_csv.ReadOptions(column_names=names, block_size=4 * _LONGEST),
             pa_csv.ParseOptions(
                 delimiter=self._delimiter,
                 newlines_in_values=True,
                 invalid_row_handler=lambda _: "skip",
             ),
             pa_csv.ConvertOptions(
-                check_utf8=False,
-                column_types={name: pa.string() for name, _ in self.fields},
+                column_types=dict.fromkeys(names, pa.binary()),
                 null_values=[""],
                 strings_can_be_null=True,
             ),
         )
-        return held.rename_columns(names)
+        texts = [
+            [_decoded(one) for one in column.to_pylist()] for column in held.columns
+        ]
+        made = [pa.array(column[1:], pa.string()) for column in texts]  # no header
+        return pa.Table.from_arrays(made, names=names)
 
     def _form(self, path: str) -> Fields:
         """Return the names in the first record of a file."""
         with pa.input_stream(path, compression="detect") as stream:
-            text = io.TextIOWrapper(stream, "utf-8-sig", newline="")
+            text = io.TextIOWrapper(stream, "utf-8-sig", "replace", newline="")
             header = next(csv.reader(text, delimiter=self._delimiter), [])
         return tuple((name, pa.string()) for name in header)
+
+
+def _decoded(held: bytes | None) -> str | None:
+    """Return the text of some bytes, or none."""
+    try:
+        return None if held is None else held.decode()
+    except UnicodeDecodeError:
+        return None

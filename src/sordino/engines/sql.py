@@ -11,6 +11,7 @@ from typing import Any, Final, final
 
 from sqlglot import exp
 
+from sordino.engines.buckets import Bucket
 from sordino.engines.forms import AbstractForms
 from sordino.engines.rendering import Parameters, rendered, typed
 from sordino.engines.stages import Made
@@ -40,6 +41,8 @@ class Rows:
 
     name: str
     columns: Columns
+    further: tuple[exp.Expression, ...] = ()
+    """Columns of ours, which have no name that a user's column could have, too."""
 
 
 @final
@@ -75,21 +78,26 @@ class Writer:
         """Return an expression of the columns of a row."""
         return rendered(made, columns, self.parameters)
 
-    def part(self, select: exp.Select, made: Pairs, schema: Schema = NONE) -> Rows:
+    def part(
+        self,
+        select: exp.Select,
+        made: Pairs,
+        schema: Schema = NONE,
+        further: Sequence[exp.Expression] = (),
+    ) -> Rows:
         """Add one subquery that selects these columns, typed as in a schema."""
+        pairs = list(made)
         name = f"r{len(self._parts)}"
         # A subquery without columns is none: one that is never read stands in.
-        listed = list(made) or [("", exp.Literal.number(1))]
+        values = [*(value for _, value in pairs), *further] or [exp.Literal.number(1)]
+        named = [exp.alias_(one.copy(), f"c{n}") for n, one in enumerate(values)]
+        self._parts.append((name, select.select(*named, copy=False)))
+        held = [exp.column(f"c{n}", table=name) for n in range(len(values))]
         columns: dict[str, exp.Expression] = {}
-        for place, (known_as, value) in enumerate(listed):
-            select = select.select(exp.alias_(value.copy(), f"c{place}"), copy=False)
-            column = exp.column(f"c{place}", table=name)
-            there = known_as in schema
-            columns[known_as] = (
-                typed(column, schema[known_as].type) if there else column
-            )
-        self._parts.append((name, select))
-        return Rows(name, columns)
+        for (known_as, _), column in zip(pairs, held, strict=False):
+            kind = schema[known_as].type if known_as in schema else ""
+            columns[known_as] = typed(column, kind)
+        return Rows(name, columns, tuple(held[len(pairs) :]))
 
     def whole(self, last: exp.Select) -> exp.Select:
         """Return the statement that ends in a select over the subqueries."""
@@ -130,32 +138,65 @@ def _filter(work: Writer, node: Filter) -> Rows:
 
 
 def _keep_rows(work: Writer, node: KeepRows) -> Rows:
-    below = work.rows(node.child)
-    per = [below.columns[name] for name in node.per]
-    rest = [below.columns[name] for name in node.child.schema if name not in node.per]
-    order = ordered([work.forms.digest([*per, *rest]), *rest])
-    place = exp.Window(this=exp.RowNumber(), partition_by=per, order=order)
-    return _placed(work, node, below, place)
+    """Keep the first rows in the order of the digest, then of all columns.
+
+    Rows that are alike are numbered, and the number is part of the digest: otherwise
+    they would be kept or dropped together, and frequent values would win. To sort by
+    many columns is slow, so where there are more than one besides `per`, rows are first
+    ranked by the digest alone, and only those that may be among the first are sorted
+    by the columns too. Where nothing tells the rows of a group apart, any will do.
+    """
+    below, schema = work.rows(node.child), node.child.schema
+    rest = [name for name in schema if name not in node.per]
+    if not rest:
+        kept = _within(work, node, below, exp.RowNumber(), ())
+        return work.part(over(kept), _taken(kept, node.schema), node.schema)
+    names = [*node.per, *rest]
+    copy = exp.Window(
+        this=exp.RowNumber(), partition_by=[below.columns[name] for name in names]
+    )
+    alike = work.part(over(below), _taken(below, schema), schema, [copy])
+    values = [*(alike.columns[name] for name in names), *alike.further]
+    digest = [work.forms.digest(values)]
+    digested = work.part(over(alike), _taken(alike, schema), schema, digest)
+    if len(rest) > 1:
+        digested = _within(work, node, digested, exp.Rank(), digested.further)
+    order = [*digested.further[:1], *(digested.columns[name] for name in rest)]
+    kept = _within(work, node, digested, exp.RowNumber(), order)
+    return work.part(over(kept), _taken(kept, node.schema), node.schema)
 
 
 def _keep_groups(work: Writer, node: KeepGroups) -> Rows:
     below = work.rows(node.child)
-    per = [below.columns[name] for name in node.per]
-    groups = [below.columns[name] for name in node.groups if name not in node.per]
-    order = ordered([work.forms.digest([*per, *groups]), *groups])
-    place = exp.Window(this=exp.DenseRank(), partition_by=per, order=order)
-    return _placed(work, node, below, place)
+    names = [*node.per, *(name for name in node.groups if name not in node.per)]
+    values = [below.columns[name] for name in names]
+    taken = _taken(below, node.child.schema)
+    digest = [work.forms.digest(values)]
+    digested = work.part(over(below), taken, node.child.schema, digest)
+    groups = [digested.columns[name] for name in node.groups]
+    order = [*digested.further, *groups]
+    kept = _within(work, node, digested, exp.DenseRank(), order)
+    return work.part(over(kept), _taken(kept, node.schema), node.schema)
 
 
-def _placed(
-    work: Writer, node: KeepRows | KeepGroups, below: Rows, place: exp.Expression
+def _within(
+    work: Writer,
+    node: KeepRows | KeepGroups,
+    rows: Rows,
+    place: exp.Expression,
+    order: Sequence[exp.Expression],
 ) -> Rows:
-    """Keep the rows whose place is within the limit of a node."""
-    numbered = work.part(over(below), [*_taken(below, node.schema), ("", place)])
-    kept = numbered.columns[""] <= exp.Literal.number(node.limit)
-    return work.part(
-        over(numbered).where(kept), _taken(numbered, node.schema), node.schema
+    """Keep the rows whose place in an order is within the limit of a node."""
+    schema = node.child.schema
+    per = [rows.columns[name] for name in node.per]
+    window = exp.Window(
+        this=place, partition_by=per, order=ordered(order) if order else None
     )
+    further = [*rows.further[:1], window]
+    numbered = work.part(over(rows), _taken(rows, schema), schema, further)
+    first = numbered.further[-1] <= exp.Literal.number(node.limit)
+    select = over(numbered).where(first)
+    return work.part(select, _taken(numbered, schema), schema, numbered.further[:1])
 
 
 def ordered(values: Sequence[exp.Expression]) -> exp.Order:
@@ -163,6 +204,13 @@ def ordered(values: Sequence[exp.Expression]) -> exp.Order:
     return exp.Order(
         expressions=[exp.Ordered(this=one.copy(), nulls_first=True) for one in values]
     )
+
+
+def _bucket(work: Writer, node: Bucket) -> Rows:
+    below = work.rows(node.child)
+    per = [below.columns[name] for name in node.per]
+    there = work.forms.in_part(per, node.number, node.count)
+    return work.part(over(below).where(there), _taken(below, node.schema), node.schema)
 
 
 def _keep_unique(work: Writer, node: KeepUnique) -> Rows:
@@ -208,4 +256,5 @@ _WRITERS: Final[dict[type[AbstractNode], Callable[[Writer, Any], Rows]]] = {
     KeepUnique: _keep_unique,
     Join: _join,
     Explode: _explode,
+    Bucket: _bucket,
 }

@@ -6,16 +6,15 @@ from typing import Any, Final, final
 
 from sqlglot import exp
 
-from sordino.engines.asking import asked
+from sordino.engines.asking import added, asked
 from sordino.engines.forms import AbstractForms
 from sordino.engines.kinds import kind_of
 from sordino.engines.pruning import pruned_rows
 from sordino.engines.rendering import Parameters, rendered, typed
-from sordino.engines.sources import AbstractSource, Opened
+from sordino.engines.sources import AbstractSource, Opened, known, recast
 from sordino.engines.sql import Leaf, Rows, Writer, over
 from sordino.engines.stages import Made, staged
 from sordino.errors import shown
-from sordino.expressions.language import col
 from sordino.query.nodes import AbstractNode, Source
 from sordino.query.question import Question
 
@@ -58,10 +57,24 @@ class Statement:
 
 
 def question_statement(
-    forms: AbstractForms, tables: Mapping[str, Opened], question: Question, rows: Any
+    forms: AbstractForms,
+    tables: Mapping[str, Opened],
+    question: Question,
+    rows: AbstractNode,
+    *,
+    wide: bool = False,
 ) -> Statement:
     """Return the statement of a question over the rows of its last step."""
-    return _written(forms, tables, rows, lambda work, made: asked(work, question, made))
+
+    def last(work: Writer, made: Rows) -> exp.Select:
+        return asked(work, question, made, wide=wide)
+
+    return _written(forms, tables, rows, last)
+
+
+def adding_statement(forms: AbstractForms, question: Question) -> Statement:
+    """Return the statement that adds the totals of parts."""
+    return Statement(added(forms, question), (), ())
 
 
 def rows_statement(
@@ -121,10 +134,10 @@ def _written(
             case Made():
                 return _made_leaf(node)
             case Source():
-                known = tables[node.table]
-                places = tuple(known.stored[name].place for name in node.schema)
-                handed.append(Handed(f"s{len(handed)}", known.source, places))
-                return _source_leaf(forms, known, node, handed[-1].name, parameters)
+                opened = known(tables, node.table)
+                places = tuple(opened.stored[name].place for name in node.schema)
+                handed.append(Handed(f"s{len(handed)}", opened.source, places))
+                return _source_leaf(forms, opened, node, handed[-1].name, parameters)
 
     work = Writer(forms, leaf, parameters)
     tree = work.whole(last(work, work.rows(rows)))
@@ -143,7 +156,7 @@ def _made_leaf(node: Made) -> Leaf:
 
 def _source_leaf(
     forms: AbstractForms,
-    known: Opened,
+    opened: Opened,
     node: Source,
     name: str,
     parameters: Parameters,
@@ -151,12 +164,12 @@ def _source_leaf(
     """Return stored rows, each column as the type that it has in the session."""
     columns = {}
     for known_as in node.schema:
-        stored = known.stored[known_as]
+        stored = opened.stored[known_as]
         held = exp.column(f"c{stored.place}", table="t")
         value = forms.normalised(held, stored.arrow)
         natural = kind_of(stored.arrow) or ""
         if stored.kind != natural:
-            cast = col("x").cast(stored.kind)
-            value = rendered(cast, {"x": typed(value, natural)}, parameters)
+            made = recast(stored.kind)
+            value = rendered(made, {"x": typed(value, natural)}, parameters)
         columns[known_as] = value
-    return Leaf(known.source.item(name), columns)
+    return Leaf(opened.source.item(name), columns)

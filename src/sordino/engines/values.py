@@ -132,9 +132,10 @@ def _mapped(array: pa.Array, reading: Callable[[Any], Any]) -> list[Any]:
 
 
 def _moment(ticks: int, scale: int) -> dt.datetime | None:
-    """Return so many ticks after the epoch, rounded down to microseconds."""
+    """Return so many ticks after the epoch, halves of a microsecond away from it."""
+    size = (2 * abs(ticks) * 10**6 + scale) // (2 * scale)
     try:
-        return _EPOCH + dt.timedelta(microseconds=ticks * 10**6 // scale)
+        return _EPOCH + dt.timedelta(microseconds=size if ticks >= 0 else -size)
     except OverflowError:
         return None
 

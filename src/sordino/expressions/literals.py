@@ -105,6 +105,8 @@ def _text(value: Any) -> tuple[str, Value]:
 def _moment(value: Any) -> tuple[str, Value]:
     """Read a datetime: in UTC, to the microsecond."""
     given = value
+    if value != value:  # noqa: PLR0124 NaT alone is not itself
+        raise _unreadable(given)
     if value.tzinfo is not None:
         try:
             value = value.astimezone(UTC).replace(tzinfo=None)

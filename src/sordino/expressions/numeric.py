@@ -36,7 +36,7 @@ def _abs_facts(one: Argument) -> Column:
     return facts.result(one.type, (one,), nan=one.column.nan, lost=lost)
 
 
-def _round_down_facts(one: Argument, step: float) -> Column:
+def _round_down_facts(one: Argument, step: Value) -> Column:
     """Return the facts of a multiple."""
     facts.required("round_down", (one,), NUMBERS, _CAST)
     kind = "f64" if isinstance(step, float) else one.type
@@ -69,7 +69,7 @@ def _abs(one: Value) -> Value:
     return within(abs(one)) if isinstance(one, int) else abs(one)
 
 
-def _round_down(one: Value, step: float) -> Value:
+def _round_down(one: Value, step: Value) -> Value:
     """Return the greatest multiple of the step that is not above a number."""
     if isinstance(one, int) and isinstance(step, int):
         return max(one - one % step, least_multiple(step))

@@ -7,7 +7,7 @@ text that would grow beyond 1 MiB of UTF-8 is missing instead.
 import re
 import unicodedata
 from collections.abc import Callable
-from string import ascii_lowercase, ascii_uppercase
+from string import ascii_lowercase, ascii_uppercase, whitespace
 from typing import Any, Final
 
 from sordino import _validate
@@ -23,7 +23,7 @@ from sordino.schema import Column
 LONGEST: Final = 2**20
 """UTF-8 bytes of a text that is made."""
 LONGEST_PATTERN: Final = 1000
-BLANKS: Final = " \t\n\r\v\f"
+BLANKS: Final = whitespace
 _FARTHEST: Final = 2**31 - 1
 _UP: Final = str.maketrans(ascii_lowercase, ascii_uppercase)
 _DOWN: Final = str.maketrans(ascii_uppercase, ascii_lowercase)

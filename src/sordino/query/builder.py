@@ -17,7 +17,7 @@ from sordino.errors import InvalidParameter
 from sordino.expressions.base import AbstractExpression
 from sordino.expressions.bins import Bins
 from sordino.expressions.fluent import lifted
-from sordino.expressions.language import checked, col, when
+from sordino.expressions.language import checked, col
 from sordino.keysets import KeySet
 from sordino.query import joins, steps
 from sordino.query.functions import Udf, returned
@@ -60,9 +60,17 @@ class Query:
 
     def rename(self, columns: Mapping[str, str]) -> "Query":
         """Give columns other names: `{"old": "new"}`."""
+        given: Any = columns
+        if not isinstance(given, Mapping) or not given:
+            raise InvalidParameter(
+                "columns",
+                given,
+                "must map names to names",
+                'Try rename({"old": "new"}).',
+            )
         pairs = tuple(
             (column_name(columns=old), column_name(columns=new))
-            for old, new in steps.literals(columns, "rename")
+            for old, new in columns.items()
         )
         return self._then(steps.Rename(pairs), "rename", (dict(columns),))
 
@@ -71,7 +79,7 @@ class Query:
         asked = checked(condition=condition)
         return self._then(steps.Where(asked), "filter", (asked,))
 
-    def with_columns(self, *functions: Udf, **columns: Any) -> "Query":
+    def with_columns(self, /, *functions: Udf, **columns: Any) -> "Query":
         """Add columns, or write columns anew: `with_columns(old=col("age") > 65)`.
 
         `sd.udf(f, returns=...)` adds the columns that a Python function computes.
@@ -95,19 +103,19 @@ class Query:
         """Drop the rows in which one of the columns, or any, is NaN."""
         return self._then(steps.DropNaN(names(columns=columns)), "drop_nan", columns)
 
-    def fill_null(self, **values: Any) -> "Query":
+    def fill_null(self, /, **values: Any) -> "Query":
         """Put a value where one is missing: `fill_null(age=0)`."""
         listed = steps.literals(values, "fill_null")
         made = tuple((name, col(name).fill_null(value).tree) for name, value in listed)
         return self._then(steps.WithColumns(made), "fill_null", (), values)
 
-    def fill_nan(self, **values: Any) -> "Query":
+    def fill_nan(self, /, **values: Any) -> "Query":
         """Put a number where there is NaN: `fill_nan(weight=70.0)`."""
         listed = steps.literals(values, "fill_nan")
         made = tuple((name, col(name).fill_nan(value).tree) for name, value in listed)
         return self._then(steps.WithColumns(made), "fill_nan", (), values)
 
-    def replace_infinity(self, **ends: Any) -> "Query":
+    def replace_infinity(self, /, **ends: Any) -> "Query":
         """Put numbers for the infinities: `replace_infinity(weight=(0, 500))`."""
         made = tuple(
             (name, _finite(name, pair))
@@ -136,6 +144,13 @@ class Query:
         if max_rows is not None:
             most = _validate.integer(max_rows=max_rows, least=0, most=_MOST_ROWS)
         if isinstance(function, str):
+            if returns is not None:
+                raise InvalidParameter(
+                    "returns",
+                    returns,
+                    "is known for a list",
+                    "Leave it out, or give a function.",
+                )
             return self._then(
                 joins.ExplodeStep(function, most), "flat_map", (function, most)
             )
@@ -200,6 +215,7 @@ class Query:
 
     def agg(
         self,
+        /,
         *,
         noise: Literal["laplace", "gaussian"] | None = None,
         weights: Mapping[str, Any] | None = None,
@@ -214,7 +230,7 @@ class Query:
         made = col(column_name(column=column)).bin(ranges).tree
         query = self._then(steps.WithColumns(((column, made),)), "bin", (column, bins))
         keys = KeySet.from_dict({column: list(ranges.labels)})
-        asked: dict[str, Any] = {name: count()}
+        asked: dict[str, Any] = {column_name(name=name): count()}
         return query.group_by(keys).agg(**asked)
 
     def _then(
@@ -248,6 +264,7 @@ class Grouped:
 
     def agg(
         self,
+        /,
         *,
         noise: Literal["laplace", "gaussian"] | None = None,
         weights: Mapping[str, Any] | None = None,
@@ -298,10 +315,8 @@ def _finite(name: str, pair: Any) -> AbstractExpression:
         raise InvalidParameter(
             name, pair, "must be two numbers", f"Try {name}=(-1000, 1000)."
         )
-    cell, infinite = col(name), float("inf")
-    low, high = (lifted(float(one)) for one in pair)
-    lower = when(cell == -infinite).then(low).otherwise(cell)
-    return when(cell == infinite).then(high).otherwise(lower).tree
+    low, high = pair
+    return col(name).replace_infinity(low, high).tree
 
 
 def _udf(given: Any) -> AbstractStep:

@@ -16,6 +16,7 @@ from sordino.expressions.base import AbstractExpression
 from sordino.expressions.literals import literal
 from sordino.expressions.tree import Col
 from sordino.losses.base import Budget, Loss
+from sordino.losses.headline import headline
 from sordino.mechanisms.randomised import AbstractRandomised
 from sordino.query.explain import tree
 from sordino.query.layout import layouts
@@ -92,7 +93,7 @@ class Price:
 
     def __repr__(self) -> str:
         """Show the price, the expected errors and the threshold."""
-        lines = [f"price: {self.loss!r}"]
+        lines = [f"price: {headline(self.loss, self.budget)}"]
         lines += [f"{name}: {error}" for name, error in self.errors.items()]
         if self.outlay.selection is not None:
             level = float(self.outlay.selection.threshold)

@@ -83,4 +83,5 @@ def _release(price: Price, keys: "pa.Table", noisy: dict[Any, Noisy]) -> Release
         price.loss,
         price.plan,
         notes(price),
+        price.budget,
     )

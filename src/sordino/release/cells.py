@@ -1,5 +1,6 @@
 """The first rows of a release as texts, for every way to show them."""
 
+import math
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from sordino.release import formatting
@@ -53,8 +54,16 @@ def _bars(errors: "pa.Table", name: str) -> list[list[float | None]]:
 def _figure(value: Any, *bars: float | None) -> Figure:
     """Return the texts of a number and its bars."""
     sd, low, high = bars
+    grain = _grain(sd, low, high)
     return Figure(
-        formatting.number(value, sd),
+        formatting.number(value, grain),
         formatting.spread(sd),
-        formatting.interval(value, (sd, low, high)),
+        formatting.interval(value, (grain, low, high)),
     )
+
+
+def _grain(sd: float | None, low: float | None, high: float | None) -> float | None:
+    """Return what digits are shown for: a quarter of the interval without an sd."""
+    if (sd is not None and not math.isnan(sd)) or low is None or high is None:
+        return sd
+    return (high - low) / 4

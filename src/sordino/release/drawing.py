@@ -67,13 +67,13 @@ def draw(
     if ax is None:
         figure = _figure(panels, labels)
         by = "in order" if sort == "key" else f"largest {_cut(chosen[0])} first"
-        _label(figure, wording.price(release.loss), _caption(release, len(order), by))
+        _label(figure, release.price, _caption(release, len(order), by))
         return figure
     axes = _given(ax, len(panels))
     for one, panel in zip(axes, panels, strict=True):
         _fill(one, panel, labels)
         one.set_title(
-            f"{_cut(panel.name)} ({wording.price(release.loss)})",
+            f"{_cut(panel.name)} ({release.price})",
             loc="left",
             parse_math=False,
         )

@@ -46,6 +46,7 @@ def _facts(release: "Release") -> dict[str, object]:
         "loss": repr(release.loss),
         "notes": list(release.notes),
         "plan": release.plan,
+        "price": release.price,
     }
 
 

@@ -24,4 +24,6 @@ def _protected(price: Price) -> str:
     if relation.ids is not None:
         return f"Protected is every {relation.ids!r} with all its rows."
     rows = relation.contribution.most_rows()
+    if rows == 1:
+        return "Protected is any one row, present or not."
     return f"Protected are any {rows} rows, present or not."

@@ -3,7 +3,7 @@
 from html import escape
 from typing import TYPE_CHECKING, Final
 
-from sordino.release import formatting, wording
+from sordino.release import formatting
 from sordino.release.cells import Figure, Row, rows
 from sordino.release.formatting import percent
 
@@ -37,7 +37,7 @@ def page(release: "Release") -> str:
         f"<tbody>{''.join(map(_row, shown))}</tbody></table>",
         f'<p class="bar">... and {rest:,} more</p>' if rest else "",
         "" if shown else '<p class="bar">no rows</p>',
-        f"<p>price: {_text(wording.price(release.loss))}</p>",
+        f"<p>price: {_text(release.price)}</p>",
         "</div>",
     ]
     return "\n".join(part for part in parts if part)

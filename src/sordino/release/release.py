@@ -5,7 +5,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
-from sordino.losses.base import Loss
+from sordino.losses.base import Budget, Loss
+from sordino.losses.headline import headline
 from sordino.release import columns, files, frames, wording
 from sordino.release.page import page
 from sordino.release.text import text
@@ -32,6 +33,7 @@ class Release:
     | `loss` | what it cost |
     | `plan` | how it was made, as a tree |
     | `notes` | sentences about the columns |
+    | `budget` | what was asked for, in whose terms the price is shown |
 
     >>> import pyarrow as pa
     >>> from sordino.losses.closed import PureDP
@@ -53,6 +55,7 @@ class Release:
     loss: Loss
     plan: str
     notes: tuple[str, ...] = ()
+    budget: Budget | None = None
 
     def __post_init__(self) -> None:
         """Refuse tables that do not belong together."""
@@ -62,6 +65,11 @@ class Release:
     def names(self) -> tuple[str, ...]:
         """Return the names of the aggregates, in order."""
         return tuple(self.table.column_names[len(self.keys) :])
+
+    @property
+    def price(self) -> str:
+        """Return the headline of the loss, in the terms of the budget."""
+        return headline(self.loss, self.budget)
 
     def __len__(self) -> int:
         """Return the number of rows."""

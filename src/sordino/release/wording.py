@@ -1,38 +1,13 @@
 """A release in plain sentences."""
 
-import math
 from collections.abc import Iterable
-from decimal import ROUND_CEILING, Decimal, localcontext
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from sordino.losses.base import Loss
-from sordino.numbers import Exact, up
 from sordino.release.columns import error_names
 from sordino.release.formatting import key, percent
 
 if TYPE_CHECKING:
     from sordino.release.release import Release
-
-_DIGITS = 4
-_NOTED_DELTA = 1e-6
-
-
-def price(loss: Loss) -> str:
-    """Return the headline numbers of a loss, rounded up.
-
-    >>> from sordino.losses.closed import ApproxDP, GaussianDP
-    >>> price(ApproxDP("1/3", "5e-7")), price(GaussianDP("0.25"))
-    ('epsilon = 0.3334, delta = 5e-07', 'mu = 0.25')
-    """
-    known = loss.guarantees
-    reserve = f", delta = {_upwards(known.delta)}" if known.delta else ""
-    named = {"epsilon": known.epsilon, "mu": known.mu, "rho": known.rho}
-    for name, value in named.items():
-        if value != math.inf:
-            return f"{name} = {_upwards(value)}{reserve}"
-    epsilon = float(loss.epsilon_at(_NOTED_DELTA))
-    return f"epsilon = {_upwards(epsilon)} at delta = {_NOTED_DELTA:g}"
 
 
 def explain(release: "Release") -> str:
@@ -57,7 +32,7 @@ def _released(release: "Release") -> str:
 
 def _priced(release: "Release") -> str:
     """Say the price."""
-    return f"Price: {price(release.loss)}."
+    return f"Price: {release.price}."
 
 
 def _odds(release: "Release") -> str:
@@ -104,14 +79,3 @@ def _plan(release: "Release") -> str:
 def _listed(names: Iterable[str]) -> str:
     """Return names of columns, each on one line."""
     return ", ".join(map(key, names))
-
-
-def _upwards(value: "Exact | float") -> str:
-    """Return four digits, rounded up."""
-    if value == math.inf:
-        return "inf"
-    ratio = value if isinstance(value, Fraction) else Fraction(up(value))
-    with localcontext() as context:
-        context.prec, context.rounding = _DIGITS, ROUND_CEILING
-        rounded = Decimal(ratio.numerator) / Decimal(ratio.denominator)
-    return f"{float(rounded):.{_DIGITS}g}"

@@ -60,6 +60,10 @@ class Catalog(AbstractCatalog):
         else:
             self.relations[name] = _protected(source, table)
 
+    def with_only(self, name: str, relation: Relation) -> "Catalog":
+        """Return a catalog of one private table, and the public ones."""
+        return Catalog(self.engine, {name: relation}, dict(self.publics), self.counted)
+
     def refuse_known(self, name: str) -> None:
         """Refuse a name that is taken."""
         if name in self.relations or name in self.publics:

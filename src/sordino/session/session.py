@@ -4,21 +4,28 @@ validate and price (public facts) ── charge ── exact totals ── noise
 """
 
 import os
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, final
+from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, Self, final
 
 from sordino import _validate
-from sordino.accounting.account import Account
+from sordino.accounting.entries import Entry
+from sordino.accounting.ledger import Ledger
+from sordino.accounting.limits import Limit
 from sordino.engines.base import AbstractEngine
-from sordino.errors import InvalidParameter, InvalidQuery, SessionMoved
+from sordino.errors import InvalidParameter, SessionMoved
 from sordino.losses.base import Budget, Loss
+from sordino.query.batch import Batch, price_all
 from sordino.query.builder import Query
 from sordino.query.price import Price, price
 from sordino.query.request import Request
 from sordino.release.answering import answered
-from sordino.session.catalog import catalog_of
+from sordino.release.stored import from_bytes, joined, split, to_bytes
+from sordino.session import parts
+from sordino.session.asking import fingerprint, whose
+from sordino.session.book import Book, book_of
+from sordino.session.catalog import Catalog, catalog_of
+from sordino.session.outlook import Outlook
 from sordino.units import column_name
 
 if TYPE_CHECKING:
@@ -26,28 +33,18 @@ if TYPE_CHECKING:
 
 EngineName = Literal["duckdb", "memory"]
 
-
-@final
-@dataclass(frozen=True)
-class Entry:
-    """One release in the history of a session."""
-
-    number: int
-    when: datetime
-    asked: str
-    """The request as it was written."""
-    budget: Budget
-    loss: Loss
-    key: str | None
+_MOST_THREADS: Final = 4096
+_SIZE: Final = re.compile(r"[1-9][0-9]{0,5}(\.[0-9]{1,3})? ?[KMGT]i?B")
 
 
 @final
 class Session:
-    """Tables, a budget that lasts as long as the session, and questions about them.
+    """Tables, a budget, and questions about them.
 
-    Every release is charged before the data is read, exactly, and never refunded. A
-    session belongs to the process that made it: a fork, a pickle or a copy of it would
-    spend the budget again, so they refuse.
+    Every release is charged before the data is read, exactly, and never refunded. With
+    a `ledger` the budget lasts: a restart, a crash or another process spends from the
+    same one. A session belongs to the process that made it: a fork, a pickle or a copy
+    of it refuses.
 
     >>> import sordino as sd
     >>> visits = {"ward": ["A", "A", "B"], "days": [2, 5, 1]}
@@ -63,22 +60,27 @@ class Session:
     PureDP(epsilon=1)
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 by keyword, and most are left out
         self,
         tables: Mapping[str, Any],
-        budget: Budget,
+        budget: "Budget | Limit | None" = None,
         *,
+        ledger: "str | os.PathLike[str] | Ledger | None" = None,
+        analyst: str | None = None,
+        who: str = "",
         engine: EngineName = "duckdb",
         memory_limit: str | None = None,
         threads: int | None = None,
         progress: bool = False,
     ) -> None:
-        """Open the tables: names and types are read, no rows."""
-        self._account = Account(budget)
+        """Open the tables, of which names and types are read, and the ledger.
+
+        `analyst` names a budget of the ledger that is charged besides the dataset's;
+        `who` is recorded with every release.
+        """
         self._engine = _engine(engine, memory_limit, threads, progress=progress)
         self._catalog = catalog_of(self._engine, tables)
-        self._entries: list[Entry] = []
-        self._stored: dict[str, tuple[str, Release]] = {}
+        self._book = book_of(budget, ledger, whose(tables), analyst, who)
         self._process = os.getpid()
 
     def price(self, query: Request, budget: Budget) -> Price:
@@ -89,35 +91,80 @@ class Session:
         self._refuse_strangers()
         return price(_request(query), self._catalog, budget)
 
+    def price_all(self, queries: Mapping[str, Request], budget: Budget) -> Batch:
+        """Return what requests cost that are planned together: more fits a budget."""
+        self._refuse_strangers()
+        return price_all(queries, self._catalog, budget)
+
+    def what_if(self, query: Request, budget: Budget) -> Outlook:
+        """Return what a release would cost and what would be left; nothing is charged.
+
+        A release that does not fit is refused, as `release` would refuse it.
+        """
+        found = self.price(query, budget)
+        left = self._book.left_after(fingerprint(found), budget, found.loss)
+        return Outlook(found, left)
+
     def release(
-        self, query: Request, budget: Budget, *, key: str | None = None
+        self, query: Request, budget: Budget, *, key: str | None = None, why: str = ""
     ) -> "Release":
         """Charge the budget and return the noisy answer.
 
-        With a `key` a repeated request returns the answer it had, at no cost.
+        With a `key` a repeated request returns the answer it had, at no cost, also
+        after a crash or in another process of the same ledger.
         """
         found = self.price(query, budget)
-        if key is not None and key in self._stored:
-            return self._repeated(column_name(key=key), found)
-        question = found.question
-        self._account.charge(budget, found.loss)
-        entry = Entry(
-            len(self._entries) + 1,
-            datetime.now(UTC),
-            repr(query),
-            budget,
-            found.loss,
-            key,
+        told = {"key": key, "why": why, "plan": found.plan}
+        kept = self._book.answer(
+            fingerprint(found),
+            (budget, found.loss),
+            told,
+            lambda: to_bytes(self._computed(found)),
         )
-        self._entries.append(entry)
-        chosen = {
-            part: self._engine.answer(asked)
-            for part, asked in found.choice_questions.items()
+        return from_bytes(kept, found)
+
+    def release_all(
+        self,
+        queries: Mapping[str, Request],
+        budget: Budget,
+        *,
+        key: str | None = None,
+        why: str = "",
+    ) -> "dict[str, Release]":
+        """Charge one budget and return the answers of requests planned together."""
+        batch = self.price_all(queries, budget)
+        found = batch.prices.values()
+        plan = "\n\n".join(f"{name}:\n{one.plan}" for name, one in batch.prices.items())
+        kept = self._book.answer(
+            fingerprint(*found),
+            (budget, batch.loss),
+            {"key": key, "why": why, "plan": plan},
+            lambda: joined([to_bytes(self._computed(one)) for one in found]),
+        )
+        answers = zip(batch.prices.items(), split(kept), strict=True)
+        return {name: from_bytes(one, asked) for (name, asked), one in answers}
+
+    def partition(
+        self, table: str, by: str, values: Any, budget: Budget
+    ) -> "dict[Any, Session]":
+        """Return a session for each part of a table, each with the whole budget.
+
+        The parts are the rows with each of some public values of a column; None stands
+        for rows without one. They are charged once, as often as one protected unit can
+        lie in several of them.
+        """
+        self._refuse_strangers()
+        whole = self._catalog.relation(column_name(table=table))
+        asked = parts.values_of(whole, column_name(by=by), values)
+        cost = parts.times(budget, parts.most_parts(whole, by, len(asked)))
+        rows = {value: parts.part(whole, by, value) for value in asked}
+        Limit.of(budget)  # refuses a budget that no part could have
+        told = {"plan": f"parts of {table} by {by}: {', '.join(map(repr, asked))}"}
+        self._book.answer("", (cost, cost), told, lambda: b"")
+        return {
+            value: self._part(self._catalog.with_only(table, one), budget)
+            for value, one in rows.items()
         }
-        release = answered(found, self._engine.answer(question), chosen)
-        if key is not None:
-            self._stored[column_name(key=key)] = (_asked(found), release)
-        return release
 
     def view(self, name: str, query: Query) -> None:
         """Name what a query makes of a table, to be asked like a table."""
@@ -131,27 +178,31 @@ class Session:
 
     def statement(self, query: Request, budget: Budget) -> str:
         """Return the statement that the engine would run; nothing runs."""
-        found = self.price(query, budget)
-        return self._engine.statement(found.question)
+        return self._engine.statement(self.price(query, budget).question)
 
     @property
-    def budget(self) -> Budget:
-        """Return what may be spent in all."""
-        return self._account.limit
+    def ledger(self) -> Ledger:
+        """Return the ledger: to verify, to export, to allot budgets to analysts."""
+        return self._book.ledger
+
+    @property
+    def budget(self) -> Loss:
+        """Return what holds of all releases together."""
+        return self.ledger.limit(self._book.name).rule.promise
 
     @property
     def spent(self) -> Loss:
-        """Return what was charged so far."""
-        return self._account.spent
+        """Return what was charged so far: bookkeeping, what holds is the budget."""
+        return self.ledger.spent(self._book.name)
 
     @property
     def remaining(self) -> Loss:
         """Return what is left."""
-        return self._account.remaining
+        return self.ledger.remaining(self._book.name)
 
     def history(self) -> tuple[Entry, ...]:
-        """Return the releases so far, the first one first."""
-        return tuple(self._entries)
+        """Return the releases so far, the first one first, of all who charge it."""
+        return self.ledger.entries()
 
     def __repr__(self) -> str:
         """Show the names of the tables and the budget."""
@@ -162,24 +213,26 @@ class Session:
         """Refuse to be pickled or copied."""
         raise SessionMoved("copied or pickled")
 
-    def _repeated(self, key: str, found: Price) -> "Release":
-        """Return the answer that a key had, if it is the same request."""
-        asked, release = self._stored[key]
-        if asked != _asked(found):
-            raise InvalidQuery(
-                f"the key {key!r} belongs to another request", "Choose another key."
-            )
-        return release
+    def _computed(self, found: Price) -> "Release":
+        """Return the answer of a price that has been charged."""
+        chosen = {
+            part: self._engine.answer(asked)
+            for part, asked in found.choice_questions.items()
+        }
+        return answered(found, self._engine.answer(found.question), chosen)
+
+    def _part(self, catalog: Catalog, budget: Budget) -> Self:
+        """Return a session over part of the rows, with a budget that is paid for."""
+        child = object.__new__(type(self))
+        child._engine, child._catalog = self._engine, catalog
+        child._book = Book(Ledger.in_memory(budget), who=self._book.who)
+        child._process = self._process
+        return child
 
     def _refuse_strangers(self) -> None:
         """Refuse to work in a process that did not make the session."""
         if os.getpid() != self._process:
             raise SessionMoved("used in a forked process")
-
-
-def _asked(found: Price) -> str:
-    """Return what makes two requests the same."""
-    return f"{found.request!r} {found.plan} {found.budget!r}"
 
 
 def _request(query: Any) -> Request:
@@ -201,4 +254,19 @@ def _engine(
         return MemoryEngine()
     from sordino.engines.duckdb import DuckDBEngine  # noqa: PLC0415 on demand
 
+    if threads is not None:
+        threads = _validate.integer(threads=threads, least=1, most=_MOST_THREADS)
+    if memory_limit is not None:
+        _refuse_size(memory_limit)
     return DuckDBEngine(memory_limit=memory_limit, threads=threads, progress=progress)
+
+
+def _refuse_size(memory_limit: Any) -> None:
+    """Refuse a size of memory that an engine would not understand later."""
+    if not isinstance(memory_limit, str) or not _SIZE.fullmatch(memory_limit):
+        raise InvalidParameter(
+            "memory_limit",
+            memory_limit,
+            "must be a size such as 2GB or 512MB",
+            'Try memory_limit="2GB".',
+        )

@@ -8,9 +8,11 @@ from html.parser import HTMLParser
 import pyarrow as pa
 import pytest
 
+from sordino.accounting.risk import Advantage
 from sordino.errors import InvalidParameter, UnknownName
-from sordino.losses.base import Loss
+from sordino.losses.base import Budget, Loss
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
+from sordino.losses.headline import headline
 from sordino.losses.interop import TableLoss
 from sordino.mechanisms.geometric import Geometric
 from sordino.release.cells import MOST
@@ -18,7 +20,6 @@ from sordino.release.columns import beside
 from sordino.release.formatting import width
 from sordino.release.release import Release
 from sordino.release.text import WIDEST
-from sordino.release.wording import price
 from tests.releases import HOSTILE, RELEASES, few
 
 VOID = {"br", "hr", "img", "input", "meta"}
@@ -71,7 +72,7 @@ def test_text_fits_a_terminal(release: Release) -> None:
     assert len(lines) <= MOST + 6
     assert all(line.isprintable() for line in lines)
     assert repr(release) == str(release)
-    assert lines[-1] == f"price: {price(release.loss)}"
+    assert lines[-1] == f"price: {release.price}"
 
 
 @each_release
@@ -128,7 +129,7 @@ def test_numbers_stand_to_the_right() -> None:
 def test_every_release_explains_itself(release: Release) -> None:
     """The sentences name the price, the odds, the bars, the notes and the plan."""
     told = release.explain()
-    assert f"Price: {price(release.loss)}." in told
+    assert f"Price: {release.price}." in told
     assert release.loss.explain() in told
     assert "with a chance of at least 95%, for each number by itself" in told
     assert all(f"Note: {note}" in told for note in release.notes)
@@ -166,12 +167,33 @@ def test_what_was_released(name: str, told: str) -> None:
 )
 def test_prices_are_rounded_up(loss: Loss, told: str) -> None:
     """The headline shows four digits, never fewer than were spent."""
-    shown = price(loss)
+    shown = headline(loss)
     assert shown == told
     value = float(re.findall(r"[0-9.e+-]+|inf", shown.partition("=")[2])[0])
     exact = loss.guarantees
     known = next((x for x in (exact.epsilon, exact.mu, exact.rho) if x != math.inf), 0)
     assert value >= known
+
+
+@pytest.mark.parametrize(
+    ("loss", "budget", "told"),
+    [
+        (GaussianDP("0.2"), ApproxDP(1, "1e-6"), "epsilon = 0.8342 at delta = 1e-06 ("),
+        (ZCDP("0.1"), ApproxDP(1, 0), "rho = 0.1"),
+        (PureDP(1), ApproxDP(1, "1e-6"), "epsilon = 1"),
+        (PureDP(1), ZCDP("0.5"), "rho = 0.4622 (epsilon = 1)"),
+        (GaussianDP(1), ZCDP("0.5"), "rho = 0.5 (mu = 1)"),
+        (PureDP("0.1"), GaussianDP(1), "mu = 0.1254 (epsilon = 0.1)"),
+        (GaussianDP(1), GaussianDP(2), "mu = 1"),
+        (PureDP("0.2"), Advantage("0.1"), "advantage = 0.09967 (epsilon = 0.2)"),
+        (PureDP(1), None, "epsilon = 1"),
+    ],
+)
+def test_prices_speak_as_the_budget_does(
+    loss: Loss, budget: Budget | None, told: str
+) -> None:
+    """What was asked for in epsilon is told in epsilon, rounded up."""
+    assert headline(loss, budget).startswith(told)
 
 
 def test_columns_are_arrow_arrays() -> None:

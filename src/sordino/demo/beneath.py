@@ -1,0 +1,117 @@
+"""What lies beneath: the noise, the threshold and the curves, each in a few lines."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, Final, final
+
+from rich.console import Console
+
+import sordino as sd
+from sordino.demo.pages import columns, heading, hundredths, number, pairs, upwards
+
+DELTA: Final = 1e-6
+DIAGNOSES: Final = {"Asthma": 612, "Diabetes": 407, "Gout": 15, "Scurvy": 3, "Fabry": 1}
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class Noise:
+    """A mechanism, an exact number, and how far one person can move it."""
+
+    name: str
+    mechanism: Any
+    exact: float
+    d_in: int
+
+    @property
+    def loss(self) -> sd.Loss:
+        """Return what an answer costs."""
+        found: sd.Loss = self.mechanism.map(self.d_in)
+        return found
+
+
+def noises() -> tuple[Noise, ...]:
+    """Return the four kinds of noise."""
+    laplace, gaussian = sd.Laplace(60), sd.Gaussian(scale=60)
+    lattice = sd.DiscreteGaussian(scale=4)
+    return (
+        Noise(name="Geometric", mechanism=sd.Geometric(2), exact=120, d_in=1),
+        Noise(name="Laplace", mechanism=laplace, exact=1834.5, d_in=30),
+        Noise(name="Discrete Gaussian", mechanism=lattice, exact=1210, d_in=2),
+        Noise(name="Gaussian", mechanism=gaussian, exact=20411.0, d_in=30),
+    )
+
+
+def mechanisms(console: Console) -> None:
+    """Show each kind of noise on one number, twice."""
+    heading(
+        console,
+        "Beneath: noise",
+        "Each number is moved by a fresh draw from a known law, exact to the bit.\n"
+        "A second draw is shown to let you see the noise; it would not be published.",
+    )
+    drawn = ("published", "again")
+    table = columns("noise", "exact", *drawn, "± 95%", "price")
+    for one in noises():
+        answers = [number(one.mechanism(one.exact)) for _ in drawn]
+        error = f"{math.ceil(one.mechanism.error(0.95)):,}"
+        table.add_row(one.name, number(one.exact), *answers, error, price(one.loss))
+    console.print(table)
+
+
+def thresholds(console: Console) -> None:
+    """Show a release of keys that nobody listed."""
+    fitted = fitted_threshold()
+    loss = fitted.map((1, 1, 1))
+    heading(
+        console,
+        "Beneath: a threshold",
+        "A diagnosis shows if its noisy count is large enough: a rare one vanishes,\n"
+        "key and all. delta is the chance that one patient's own diagnosis appears.",
+    )
+    kept = fitted(DIAGNOSES)
+    table = columns("diagnosis", *DIAGNOSES)
+    table.add_row("exact", *map(number, DIAGNOSES.values()), style="dim")
+    noisy = [number(kept[key]) if key in kept else "-" for key in DIAGNOSES]
+    table.add_row("published", *noisy)
+    console.print(table)
+    reach = f"keep {fitted.threshold} or more; scale and threshold solved for a budget"
+    cost = f"epsilon = {loss.epsilon}, exactly; delta = {upwards(loss.delta)}"
+    console.print()
+    console.print(pairs([("threshold", reach), ("price", cost)]))
+
+
+def curves(console: Console) -> None:
+    """Show that losses add up as one curve, less than the sum of their epsilons."""
+    losses = [one.loss for one in noises()]
+    epsilons = [float(loss.epsilon_at(DELTA)) for loss in losses]
+    heading(
+        console,
+        "Beneath: losses add up as curves",
+        "The four answers above, about the same patients, cost less together than the\n"
+        "sum of their epsilons (at delta = 1e-6, rounded up):",
+    )
+    apart = " + ".join(map(hundredths, epsilons))
+    whole = f"epsilon = {hundredths(total(losses))}"
+    console.print(pairs([("one by one", apart), ("together", whole)]))
+
+
+def fitted_threshold() -> sd.LaplaceThreshold:
+    """Return noise and threshold, solved together for a budget."""
+    budget = sd.ApproxDP(1, DELTA)
+    return sd.LaplaceThreshold.for_loss(budget, (1, 1, 1), dtype="i64")
+
+
+def total(losses: list[sd.Loss]) -> float:
+    """Return the epsilon of all losses as one curve."""
+    return float(sd.compose(losses).epsilon_at(DELTA))
+
+
+def price(loss: sd.Loss) -> str:
+    """Return the exact parameter of a loss."""
+    known = loss.guarantees
+    named = {"epsilon": known.epsilon, "mu": known.mu, "rho": known.rho}
+    for name, value in named.items():
+        if value != math.inf:
+            return f"{name} = {value}"
+    return f"epsilon = {loss.epsilon_at(DELTA)}"

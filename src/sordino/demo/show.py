@@ -1,0 +1,41 @@
+"""The scenes of the demonstration, in order."""
+
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from rich.console import Console
+
+from sordino.demo import beneath, clinic, hospital
+from sordino.demo.pages import WIDEST
+
+INTRO: Final = """\
+[bold]Sordino[/]: statistics about people, with a proof of privacy
+
+Noise is added to every answer, so that no answer betrays whether any one person
+is in the data. How much noise is worked out from the question; how much may be
+asked in all is a budget, and it is kept."""
+OUTRO: Final = """\
+Noise was drawn afresh: run this again and the noisy numbers differ, not the
+rest. Next: README.md, docs/guides/first-release.md, help(sordino.Session)."""
+
+
+def main(visits: int = clinic.VISITS, patients: int = clinic.PATIENTS) -> None:
+    """Show every scene; the picture stays in a new temporary folder."""
+    console = Console(highlight=False)
+    console.width = min(console.width, WIDEST)
+    console.print(INTRO)
+    with tempfile.TemporaryDirectory(prefix="sordino-") as folder:
+        path = Path(folder) / "visits.parquet"
+        table = hospital.data(console, path, visits, patients)
+        session = hospital.opened(console, path)
+        hospital.priced(console, session)
+        known = hospital.listed(console, session, table)
+        unknown = hospital.unlisted(console, session, table)
+    hospital.spent(console, session, known.loss + unknown.loss)
+    hospital.drawn(console, known, Path(tempfile.mkdtemp(prefix="sordino-demo-")))
+    beneath.mechanisms(console)
+    beneath.thresholds(console)
+    beneath.curves(console)
+    console.print()
+    console.print(OUTRO)

@@ -1,0 +1,70 @@
+"""The headline numbers of a loss, in the terms of the budget it was bought with.
+
+>>> from sordino.losses.closed import ApproxDP, GaussianDP
+>>> headline(ApproxDP("1/3", "5e-7")), headline(GaussianDP("0.25"))
+('epsilon = 0.3334, delta = 5e-07', 'mu = 0.25')
+>>> headline(GaussianDP("0.25"), ApproxDP(2, "1e-6"))
+'epsilon = 1.061 at delta = 1e-06 (mu = 0.25)'
+"""
+
+import math
+from decimal import ROUND_CEILING, Decimal, localcontext
+from fractions import Fraction
+
+from sordino.losses.base import Budget, Loss
+from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP
+from sordino.numbers import Exact, up
+
+_DIGITS = 4
+_NOTED_DELTA = Fraction(1, 10**6)
+
+
+def headline(loss: Loss, budget: Budget | None = None) -> str:
+    """Return a loss as its budget would put it, and as what it is; rounded up."""
+    known = _known(loss)
+    stated = _stated(loss, budget)
+    return f"{stated} ({known})" if stated else known
+
+
+def _known(loss: Loss) -> str:
+    """Return the first parameter that holds, with the reserve delta if there is one."""
+    held = loss.guarantees
+    reserve = f", delta = {upwards(held.delta)}" if held.delta else ""
+    named = {"epsilon": held.epsilon, "mu": held.mu, "rho": held.rho}
+    for name, value in named.items():
+        if value != math.inf:
+            return f"{name} = {upwards(value)}{reserve}"
+    return _at(loss, _NOTED_DELTA)
+
+
+def _stated(loss: Loss, budget: Budget | None) -> str:
+    """Return the loss in the terms of a budget, "" where its own are the same."""
+    held = loss.guarantees
+    match budget:
+        case ApproxDP() if held.epsilon == math.inf and 0 < budget.delta < 1:
+            return _at(loss, budget.delta)
+        case ZCDP() | ApproxZCDP() if held.rho < math.inf != min(held.epsilon, held.mu):
+            return f"rho = {upwards(held.rho)}"
+        case GaussianDP() if held.mu < math.inf and held.epsilon < math.inf:
+            return f"mu = {upwards(held.mu)}"
+        case None | Loss():
+            return ""
+        case _:
+            return f"advantage = {upwards(loss.advantage())}"
+
+
+def _at(loss: Loss, delta: Fraction) -> str:
+    """Return epsilon at a delta."""
+    epsilon = float(loss.epsilon_at(delta))
+    return f"epsilon = {upwards(epsilon)} at delta = {upwards(delta)}"
+
+
+def upwards(value: "Exact | float") -> str:
+    """Return four digits, rounded up."""
+    if value == math.inf:
+        return "inf"
+    ratio = value if isinstance(value, Fraction) else Fraction(up(value))
+    with localcontext() as context:
+        context.prec, context.rounding = _DIGITS, ROUND_CEILING
+        rounded = Decimal(ratio.numerator) / Decimal(ratio.denominator)
+    return f"{float(rounded):.{_DIGITS}g}"

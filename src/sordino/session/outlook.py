@@ -1,0 +1,28 @@
+"""What a release would leave of the budget."""
+
+from dataclasses import dataclass
+from typing import final
+
+from sordino.losses.base import Loss
+from sordino.query.price import Price
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Outlook:
+    """The price of a release that was not made, and what would be left after it."""
+
+    price: Price
+    remaining: Loss
+
+    def explain(self) -> str:
+        """Return the price, what it means to an attacker, and what would be left."""
+        return "\n".join([
+            repr(self.price),
+            self.price.loss.explain(),
+            f"After it {self.remaining!r} would be left.",
+        ])
+
+    def __repr__(self) -> str:
+        """Show the price and what would be left."""
+        return f"{self.price!r}\nleft after it: {self.remaining!r}"

@@ -1,0 +1,172 @@
+"""How far the exact answers of two databases are apart, against what is claimed.
+
+With no noise: the totals of every part of every form of every answer, over the union of
+the groups, in the units of what is released.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, TypeAlias, final
+
+import numpy as np
+
+from sordino.aggregations.base import Setting
+from sordino.aggregations.families import bounded
+from sordino.aggregations.parts import AbstractPart
+from sordino.engines.base import AbstractEngine
+from sordino.engines.values import canonical, values_of
+from sordino.mechanisms.appearance import rational
+from sordino.query.layout import layouts
+from sordino.query.price import binned
+from sordino.query.question import Question
+from sordino.query.relation import AbstractCatalog, Relation
+from sordino.query.request import Request
+from sordino.sensitivity import Sensitivity
+
+Group: TypeAlias = tuple[Any, ...]
+Totals: TypeAlias = Mapping[Group, Sequence[int]]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Claim:
+    """What is claimed of a request: its parts, and how far each can move."""
+
+    request: Request
+    relation: Relation
+    parts: tuple[AbstractPart, ...]
+    choices: tuple[Any, ...]
+    groups: int | float | None
+    """In how many groups one unit is, where groups are not known."""
+
+    @cached_property
+    def question(self) -> Question:
+        """Return the exact totals of all parts, in order."""
+        keyset = self.request.keyset
+        return Question(
+            self.relation.node,
+            self.request.by,
+            tuple(total for part in self.parts for total in part.totals),
+            None if keyset is None else keyset.table(),
+        )
+
+    @cached_property
+    def choice_questions(self) -> tuple[Question, ...]:
+        """Return the rows in each bin of each choice."""
+        by = self.request.by
+        return tuple(binned(self.relation, by, one.position) for one in self.choices)
+
+
+def claim(request: Request, catalog: AbstractCatalog) -> Claim:
+    """Return what is claimed of a request, in every way to put it together."""
+    relation = request.rows.resolve(catalog)
+    setting = Setting(relation.schema, relation.contribution, request.by, relation.ids)
+    parts: dict[Any, AbstractPart] = {}
+    choices: dict[Any, Any] = {}
+    groups: int | float | None = None
+    for layout in layouts(request, setting):
+        parts |= {key: part for key, (part, _) in layout.additive.items()}
+        choices |= {key: part for key, (part, _) in layout.choices.items()}
+        if layout.presence is not None:
+            groups = layout.presence.change.l0
+    return Claim(
+        request, relation, tuple(parts.values()), tuple(choices.values()), groups
+    )
+
+
+@final
+@dataclass(frozen=True)
+class Exact:
+    """The exact answers of one database."""
+
+    totals: Totals
+    bins: tuple[Totals, ...]
+    """For each choice, (group, bin) and how many rows are in it."""
+
+
+def exact(asked: Claim, engine: AbstractEngine) -> Exact:
+    """Return the exact answers of an engine to what a claim is about."""
+    by = len(asked.request.by)
+    bins = tuple(_totals(engine.answer(one), by + 1) for one in asked.choice_questions)
+    return Exact(_totals(engine.answer(asked.question), by), bins)
+
+
+def broken(asked: Claim, one: Exact, other: Exact) -> list[str]:
+    """Return what is wrong with a claim for two databases; nothing if it holds."""
+    moved = _moved(one.totals, other.totals)
+    found = [] if asked.groups is None else list(_groups(asked.groups, moved))
+    place = 0
+    for part in asked.parts:
+        width = len(part.totals)
+        held = [list(given(part, all_[place : place + width])) for all_ in moved]
+        place += width
+        found += [f"{part.key}: {told}" for told in beyond(held, part.change)]
+    for part, before, after in zip(asked.choices, one.bins, other.bins, strict=True):
+        rows = _rows_moved(before, after)
+        found += [f"{part.key}: {told}" for told in beyond(rows, part.change)]
+    return found
+
+
+def given(part: AbstractPart, steps: Sequence[int]) -> Iterator[Fraction]:
+    """Return numbers of steps in the units of what is released."""
+    unit = Fraction(part.given(np.array([1])).item())
+    return (unit * one for one in steps)
+
+
+def beyond(moved: Sequence[Sequence[Fraction]], change: Sensitivity) -> Iterator[str]:
+    """Return the norms in which a change, group by group, is larger than claimed.
+
+    Also the squares of one group must not add up to more than linf squared: what is
+    known of a group alone (docs/proofs/queries.md, lemma 8).
+    """
+    flat = [abs(one) for held in moved for one in held if one]
+    squares = [sum(one**2 for one in held) for held in moved]
+    norms = (
+        ("l0", len(flat), change.l0),
+        ("l1", sum(flat), change.l1),
+        ("l2 squared", sum(squares), rational(bounded(change.l2) ** 2)),
+        ("linf", max(flat, default=0), change.linf),
+        ("one group", max(squares, default=0), rational(bounded(change.linf) ** 2)),
+    )
+    return (f"{name} {size} > {most}" for name, size, most in norms if size > most)
+
+
+def _groups(most: float, moved: Iterable[Sequence[int]]) -> Iterator[str]:
+    """Return whether more groups changed than a unit is said to be in."""
+    changed = sum(any(one) for one in moved)
+    if changed > most:
+        yield f"{changed} groups changed, of at most {most}"
+
+
+def _moved(one: Totals, other: Totals) -> list[list[int]]:
+    """Return the changes of all totals, group by group; an absent group has 0."""
+    nothing = [0] * max(map(len, (*one.values(), *other.values())), default=0)
+    return [
+        [
+            a - b
+            for a, b in zip(
+                one.get(group, nothing), other.get(group, nothing), strict=True
+            )
+        ]
+        for group in {**one, **other}
+    ]
+
+
+def _rows_moved(one: Totals, other: Totals) -> list[list[Fraction]]:
+    """Return for each group how many rows changed, bin by bin."""
+    rows: Counter[Group] = Counter()
+    for place in {**one, **other}:
+        (before,), (after,) = one.get(place, [0]), other.get(place, [0])
+        rows[place[:-1]] += abs(before - after)
+    return [[Fraction(count)] for count in rows.values()]
+
+
+def _totals(answer: Any, by: int) -> Totals:
+    """Return the totals of each group of an answer, equal groups by equal keys."""
+    columns = [values_of(one.combine_chunks()) for one in answer.columns]
+    if not columns:
+        return {}
+    return {canonical(row[:by]): list(row[by:]) for row in zip(*columns, strict=True)}

@@ -1,0 +1,352 @@
+"""Random questions about the tables of `tests.worlds`: every step, in any order.
+
+Steps are drawn from the columns that there are, so most questions are sound; a refusal
+is one of ours and ends the draw.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias, final
+
+import sordino as sd
+from sordino.constraints import AbstractConstraint, AbstractTruncation
+from sordino.errors import SordinoError
+from sordino.query.builder import Query
+from sordino.query.relation import Relation
+from sordino.query.request import Request
+from sordino.schema import Schema
+from sordino.session.catalog import Catalog
+from tests.cases import AGGREGATIONS
+from tests.dice import Dice
+
+ENDS: Final = (
+    (0, 10),
+    (-20, 10),
+    (0, "7.5"),
+    ("-0.3", "0.1"),
+    (2, 3),
+    (0, 2**40),
+    (-(2**62), 2**33),
+)
+"""Bounds to clamp to: wide, narrow, one-sided, and off every lattice."""
+_WORDS: Final = ("a", "b", "a ")
+_LONGEST: Final = 4
+
+
+@final
+@dataclass(frozen=True)
+class Scene:
+    """A query on its way, the columns that it has, and where names are known."""
+
+    dice: Dice
+    catalog: Catalog
+    query: Query
+    relation: Relation
+
+    @property
+    def schema(self) -> Schema:
+        """Return the columns."""
+        return self.relation.schema
+
+    def names(self, *types: str) -> list[str]:
+        """Return the columns of some types, of any type if none is given."""
+        return [
+            name
+            for name, column in self.schema.columns
+            if not types or column.type in types
+        ]
+
+    def one(self, *types: str) -> str:
+        """Draw a column of some types, or one that may not be there."""
+        return self.dice.one(self.names(*types) or ["g"])
+
+    def groupable(self) -> list[str]:
+        """Return the columns that can mark groups."""
+        return self.names("i64", "text", "bool")
+
+    def then(self, query: Query) -> "Scene":
+        """Return the scene after one more step."""
+        relation = self.relation
+        for step in query.steps[len(self.query.steps) :]:
+            relation = step.apply(relation, self.catalog)
+        return Scene(self.dice, self.catalog, query, relation)
+
+
+Step: TypeAlias = Callable[[Scene], Query]
+
+
+def drawn(dice: Dice, catalog: Catalog, steps: Sequence[Step] = ()) -> Scene:
+    """Draw a query of some steps, and sometimes a view; a refused step is left out."""
+    if dice.chance(1, 4):
+        catalog.relations.setdefault("seen", _walked(dice, catalog, steps).relation)
+    return _walked(dice, catalog, steps)
+
+
+def _walked(dice: Dice, catalog: Catalog, steps: Sequence[Step]) -> Scene:
+    """Draw a query of a table or a view."""
+    query = sd.table(dice.one([*catalog.relations]))
+    scene = Scene(dice, catalog, query, query.resolve(catalog))
+    for _ in range(dice.below(_LONGEST + 1)):
+        try:
+            scene = scene.then(dice.one(steps or STEPS)(scene))
+        except SordinoError:
+            continue
+    return scene
+
+
+def asked(scene: Scene) -> Request:
+    """Draw what is asked of which groups."""
+    dice = scene.dice
+    by = dice.several(scene.groupable(), 0, 2)
+    held, ids = scene.relation.contribution.most_rows(), scene.relation.ids
+    if ids is not None and (held is None or dice.chance(1, 4)):
+        scene = scene.then(bounded(scene, by))
+    names = [name for name in AGGREGATIONS if ids is not None or name != "count_ids"]
+    asked_for: dict[str, Any] = {
+        f"answer {place}": aggregation(scene, name)
+        for place, name in enumerate(dice.several(names, 1, 3))
+    }
+    if not by:
+        return scene.query.agg(**asked_for)
+    if dice.chance(2, 3):
+        return scene.query.group_by(by).agg(**asked_for)
+    return scene.query.group_by(keys(scene, by)).agg(**asked_for)
+
+
+def aggregation(scene: Scene, name: str) -> Any:
+    """Draw the column and the bounds of an aggregation."""
+    column = scene.one("i64", "f64")
+    return AGGREGATIONS[name](column, scene.dice.one(ENDS))
+
+
+def keys(scene: Scene, by: Iterable[str]) -> sd.KeySet:
+    """Return public keys, of which some have rows."""
+    pools: dict[str, list[Any]] = {
+        "i64": [0, 1, 3],
+        "text": ["a", "b", "[0, 2)"],
+        "bool": [True, False],
+    }
+    return sd.KeySet.from_dict({name: pools[scene.schema[name].type] for name in by})
+
+
+def bounded(scene: Scene, by: Sequence[str]) -> Query:
+    """Bound ids in a way that fits the groups."""
+    dice, groups = scene.dice, list(by) or scene.groupable()[-1:]
+    most, each = dice.between(1, 3), dice.between(1, 3)
+    options: tuple[tuple[AbstractConstraint, ...], ...] = (
+        (sd.MaxRowsPerID(most),),
+        (sd.MaxGroupsPerID(groups, most), sd.MaxRowsPerGroupPerID(groups, each)),
+        (sd.MaxRowsPerGroupPerID(groups, each), sd.MaxGroupsPerID(groups, most)),
+        (
+            sd.MaxRowsPerID(dice.between(1, 5)),
+            sd.MaxGroupsPerID(groups, most),
+            sd.MaxRowsPerGroupPerID(groups[:1], each),
+        ),
+    )
+    return scene.query.enforce(*dice.one(options))
+
+
+def _filter(scene: Scene) -> Query:
+    cell = sd.col(scene.one())
+    number = sd.col(scene.one("i64", "f64"))
+    return scene.query.filter(
+        scene.dice.one((
+            ~cell.is_null(),
+            number > 0,
+            sd.col(scene.one("text")).is_in(["a", "b"]),
+            ~(number <= 2) | cell.is_null(),
+        ))
+    )
+
+
+def _with_columns(scene: Scene) -> Query:
+    """Write a column anew, or add one."""
+    dice = scene.dice
+    name = dice.one([*scene.names(), "n", "m"])
+    return scene.query.with_columns(**{name: dice.one(_CELLS)(scene)})
+
+
+_CELLS: Final[Sequence[Callable[[Scene], Any]]] = (
+    lambda scene: sd.col(scene.one("text")).fill_null("a"),
+    lambda scene: sd.lit(scene.dice.one(_WORDS)),
+    lambda scene: (
+        sd
+        .when(sd.col(scene.one("i64")) > 1)
+        .then("a")
+        .otherwise(sd.col(scene.one("text")))
+    ),
+    lambda scene: sd.col(scene.one("i64")).cast("text"),
+    lambda scene: sd.col(scene.one("text")).strip(),
+    lambda scene: sd.col(scene.one("i64")) % 2,
+    lambda scene: sd.col(scene.one("i64")) + sd.col(scene.one("i64")),
+    lambda scene: sd.col(scene.one("f64")).cast("i64"),
+    lambda scene: sd.col(scene.one("i64")) / sd.col(scene.one("i64")),
+    lambda scene: sd.col(scene.one("f64")).fill_nan(1.0),
+    lambda scene: sd.col(scene.one("text")).length(),
+    lambda scene: sd.col(scene.one()),
+    lambda _: 1,
+)
+
+
+def _rewritten(scene: Scene) -> Query:
+    """Put rows of different groups into one, under the old name."""
+    cell = scene.dice.one((sd.lit("a"), sd.col(scene.one("text")).fill_null("a")))
+    return scene.query.with_columns(g=cell)
+
+
+def _enforced_on_groups(scene: Scene) -> Query:
+    dice = scene.dice
+    groups, each = dice.between(1, 2), dice.between(1, 2)
+    return scene.query.enforce(
+        sd.MaxGroupsPerID("g", groups), sd.MaxRowsPerGroupPerID("g", each)
+    )
+
+
+def _rename(scene: Scene) -> Query:
+    """Exchange the names of two columns, or give one a new name."""
+    dice = scene.dice
+    one, *rest = dice.several(scene.names(), 1, 2)
+    return scene.query.rename({one: rest[0], rest[0]: one} if rest else {one: "new"})
+
+
+def _select(scene: Scene) -> Query:
+    return scene.query.select(*scene.dice.several(scene.names(), 2, 6))
+
+
+def _missing(scene: Scene) -> Query:
+    dice, query = scene.dice, scene.query
+    float_, text, whole = scene.one("f64"), scene.one("text"), scene.one("i64")
+    options: tuple[Callable[[], Query], ...] = (
+        lambda: query.drop_nulls(scene.one()),
+        lambda: query.drop_nulls(),
+        lambda: query.drop_nan(),
+        lambda: query.fill_null(**{text: "a"}),
+        lambda: query.fill_null(**{whole: 1}),
+        lambda: query.fill_nan(**{float_: 1.0}),
+        lambda: query.replace_infinity(**{float_: (-5, 5)}),
+    )
+    return dice.one(options)()
+
+
+def _bin(scene: Scene) -> Query:
+    name = scene.dice.one((None, "g", "n"))
+    return scene.query.bin(scene.one("i64", "f64"), [0, 2, 8], name)
+
+
+def _flat_map(scene: Scene) -> Query:
+    function, returns = scene.dice.one(_FUNCTIONS)
+    return scene.query.flat_map(
+        function, returns, max_rows=scene.dice.one((2, 1, 3, 0, None))
+    )
+
+
+def _explode(scene: Scene) -> Query:
+    name = scene.one("list[i64]")
+    return scene.query.flat_map(name, max_rows=scene.dice.one((2, 1, 3, 0, None)))
+
+
+def _mapped(scene: Scene) -> Query:
+    name = scene.dice.one(("n", "g", "h"))
+    return scene.query.with_columns(
+        sd.udf(lambda row: {name: len(row["codes"])}, returns={name: "i64"})
+    )
+
+
+def _twice(row: dict[str, Any]) -> Any:
+    """Make two rows, both of one group."""
+    del row
+    return [{"g": "a"}, {"g": "a"}]
+
+
+def _counted(row: dict[str, Any]) -> Any:
+    """Make as many rows as a column says; fail where it says nothing."""
+    return [{"n": place} for place in range(row["x"] % 5)]
+
+
+def _spread(row: dict[str, Any]) -> Any:
+    """Make rows without end, in different groups."""
+    del row
+    number = 0
+    while number < 50:
+        yield {"h": number}
+        number += 1
+
+
+_FUNCTIONS: Final = (
+    (_twice, {"g": "text"}),
+    (_counted, {"n": "i64"}),
+    (_spread, {"h": "i64"}),
+)
+
+
+def _join_public(scene: Scene) -> Query:
+    dice = scene.dice
+    shared = [name for name in ("g", "h", "x", "y") if name in scene.schema]
+    return scene.query.join_public(
+        dice.one(("wards", "rates")),
+        on=dice.several(shared, 1, 2),
+        how=dice.one(("inner", "left")),
+    )
+
+
+def _join_private(scene: Scene) -> Query:
+    dice = scene.dice
+    other = dice.one([*scene.catalog.relations])
+    if scene.relation.ids is not None:
+        more = dice.several([one for one in ("g", "h") if one in scene.schema], 0, 1)
+        return scene.query.join_private(other, on=["id", *more])
+    on = dice.several([name for name in ("g", "h") if name in scene.schema], 1, 2)
+    return scene.query.join_private(
+        other, on=on, left=truncation(dice), right=truncation(dice)
+    )
+
+
+def truncation(dice: Dice) -> AbstractTruncation:
+    """Draw a truncation of one side of a join."""
+    most = dice.between(0, 3)
+    return sd.DropExcess(most) if most else sd.DropNonUnique()
+
+
+def _enforce(scene: Scene) -> Query:
+    dice = scene.dice
+    return scene.query.enforce(*(constraint(scene) for _ in range(dice.between(1, 3))))
+
+
+def constraint(scene: Scene) -> AbstractConstraint:
+    """Draw a constraint."""
+    dice = scene.dice
+    columns = dice.several(scene.groupable(), 1, 2) or ["g"]
+    limit = dice.between(1, 3)
+    options: tuple[AbstractConstraint, ...] = (
+        sd.MaxRowsPerID(limit),
+        sd.MaxGroupsPerID(columns, limit),
+        sd.MaxRowsPerGroupPerID(columns, limit),
+    )
+    return dice.one(options)
+
+
+STEPS: Final[tuple[Step, ...]] = (
+    _filter,
+    _with_columns,
+    _with_columns,
+    _rename,
+    _select,
+    _missing,
+    _bin,
+    _flat_map,
+    _explode,
+    _mapped,
+    _join_public,
+    _join_public,
+    _join_private,
+    _join_private,
+    _enforce,
+    _enforce,
+)
+"""Every step of a query; those that multiply rows or bound them come oftener."""
+JOINS_PUBLIC: Final[tuple[Step, ...]] = (_join_public,)
+JOINS_PRIVATE: Final[tuple[Step, ...]] = (_join_private,)
+BOUNDS: Final[tuple[Step, ...]] = (_enforce,)
+SELF_JOINS: Final[tuple[Step, ...]] = (_enforced_on_groups, _join_private)
+REWRITTEN: Final[tuple[Step, ...]] = (_enforced_on_groups, _rewritten)
+PLAIN: Final[tuple[Step, ...]] = (_filter,)

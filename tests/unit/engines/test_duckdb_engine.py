@@ -1,0 +1,255 @@
+"""What is particular about DuckDB: its settings, its failures, its interruptions."""
+
+import gc
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from sordino.engines.base import AbstractEngine
+from sordino.engines.duckdb import DuckDBEngine
+from sordino.engines.memory import MemoryEngine
+from sordino.errors import EngineFailure, UnknownName
+from sordino.expressions.language import col, lit
+from sordino.query.nodes import Source
+from sordino.query.question import Question, Total
+from sordino.schema import Column, Schema
+from tests import plans
+from tests.plans import ask
+
+PRIVATE = "a private value"
+ROWS = pa.table({"id": list(range(5000)), "x": [PRIVATE] * 5000})
+FIXED = str(EngineFailure())
+
+
+def _fails(engine: AbstractEngine, question: Question) -> None:
+    with pytest.raises(EngineFailure) as caught:
+        engine.answer(question)
+    assert str(caught.value) == FIXED
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None
+
+
+def _removed(path: Path) -> None:
+    path.unlink()
+
+
+def _garbled(path: Path) -> None:
+    """Break the pages of a file but not its footer, unseen by its stamp."""
+    stamp = path.stat()
+    content = bytearray(path.read_bytes())
+    content[4 : len(content) // 2] = b"\x07" * (len(content) // 2 - 4)
+    path.write_bytes(content)
+    os.utime(path, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+
+
+def _replaced(path: Path) -> None:
+    pq.write_table(ROWS.select(["x", "id"]), path)
+
+
+def _cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:100])
+
+
+@pytest.mark.parametrize("damage", [_removed, _garbled, _replaced, _cut])
+@pytest.mark.parametrize("engine", [DuckDBEngine, MemoryEngine])
+def test_damaged_files_fail_alike(
+    engine: type[Any], damage: Callable[[Path], None], tmp_path: Path
+) -> None:
+    """Whatever becomes of a file that was opened, the failure says nothing of it."""
+    path = tmp_path / f"{PRIVATE}.parquet"
+    pq.write_table(ROWS, path)
+    made = engine()
+    rows = Source("t", made.open("t", path, {}))
+    damage(path)
+    _fails(made, ask(rows, "x", totals=(Total(col("id")),)))
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.csv"])
+def test_damaged_files_fail_when_opened(name: str, tmp_path: Path) -> None:
+    """A file whose form cannot be read is refused with the same words."""
+    path = tmp_path / name
+    path.write_bytes(b"\x00\xff" * 100 if name == "t.parquet" else b"")
+    engine = DuckDBEngine()
+    error: type[Exception] = EngineFailure if name == "t.parquet" else UnknownName
+    with pytest.raises(error) as caught:
+        engine.open("t", path, {"x": Column("i64")})
+    assert caught.value.__context__ is None
+
+
+def test_written_anew_in_the_same_form(tmp_path: Path) -> None:
+    """A file that is written again with the same columns is read as it is now."""
+    path = tmp_path / "t.parquet"
+    pq.write_table(ROWS, path)
+    engine = DuckDBEngine()
+    rows = Source("t", engine.open("t", path, {}))
+    pq.write_table(ROWS.slice(0, 7), path)
+    assert engine.answer(ask(rows)).to_pylist() == [{"total 0": 7}]
+
+
+def test_unknown_tables_are_named() -> None:
+    """A table that was not opened is refused by its name."""
+    engine = DuckDBEngine()
+    for asked in (
+        lambda: engine.multiplicity("t", ()),
+        lambda: engine.answer(ask(Source("t", Schema(())))),
+        lambda: engine.statement(ask(Source("t", Schema(())))),
+    ):
+        with pytest.raises(UnknownName, match="no table 't'"):
+            asked()
+
+
+def test_settings_are_locked(tmp_path: Path) -> None:
+    """The database opens its sources only, and its settings cannot be changed."""
+    path = tmp_path / "t.parquet"
+    other = tmp_path / "other.parquet"
+    pq.write_table(ROWS, path)
+    pq.write_table(ROWS, other)
+    engine = DuckDBEngine(memory_limit="500MB", threads=3)
+    engine.open("t", path, {})
+    connection = engine._connected()
+    read = "FROM duckdb_settings() SELECT value WHERE name = $1"
+    for name, value in {
+        "disabled_optimizers": "top_n_window_elimination",
+        "enable_external_access": "false",
+        "lock_configuration": "true",
+        "preserve_insertion_order": "false",
+        "threads": "3",
+        "TimeZone": "UTC",
+    }.items():
+        assert connection.sql(read, params=[name]).fetchall() == [(value,)]
+    with pytest.raises(duckdb.Error, match="locked"):
+        connection.execute("SET disabled_optimizers = ''")
+    with pytest.raises(duckdb.PermissionException):
+        connection.sql("FROM read_parquet($1)", params=[str(other)]).fetchall()
+    with pytest.raises(duckdb.PermissionException):
+        connection.execute("COPY (SELECT 1) TO $1", [str(tmp_path / "out.csv")])
+
+
+def test_room_for_spilling_is_private_and_removed() -> None:
+    """The folder for spilled rows is the user's own, and goes with the engine."""
+    engine = DuckDBEngine()
+    room = Path(engine._room)
+    assert room.stat().st_mode & 0o777 == 0o700
+    del engine
+    gc.collect()
+    assert not room.exists()
+    closed = DuckDBEngine()
+    closed.close()
+    assert not Path(closed._room).exists()
+
+
+def test_short_memory_is_answered_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """When memory runs out, parts of the ids are answered one after the other."""
+    engine = DuckDBEngine()
+    rows = Source("t", engine.open("t", ROWS, {}))
+    asked = ask(plans.keep_rows(rows, ("id",), 1), totals=(Total(col("id")),))
+    run, tried = engine._run, []
+
+    def short(statement: Any) -> Any:
+        tried.append(statement)
+        if len(tried) == 1:
+            raise duckdb.OutOfMemoryException(PRIVATE)
+        return run(statement)
+
+    monkeypatch.setattr(engine, "_run", short)
+    assert engine.answer(asked).to_pylist() == [{"total 0": sum(range(5000))}]
+    assert len(tried) == 1 + 16 + 1
+
+
+def test_memory_that_never_suffices_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    """When parts do not help either, the failure is the one of all failures."""
+    engine = DuckDBEngine()
+    rows = Source("t", engine.open("t", ROWS, {}))
+
+    def short(_: Any) -> None:
+        raise duckdb.OutOfMemoryException(PRIVATE)
+
+    monkeypatch.setattr(engine, "_run", short)
+    _fails(engine, ask(plans.keep_rows(rows, ("id",), 1)))
+
+
+def test_interruptions_pass() -> None:
+    """Ctrl-C in a function of a row, or in the database, is no failure."""
+
+    def interrupted(row: dict[str, Any]) -> None:
+        raise KeyboardInterrupt(str(row["id"]))
+
+    engine = DuckDBEngine()
+    rows = Source("t", engine.open("t", ROWS, {}))
+    with pytest.raises(KeyboardInterrupt):
+        engine.answer(ask(plans.map_rows(rows, interrupted, n="i64"), "n"))
+    twice = plans.renamed(rows, {"id": "other"})
+    every = plans.join(rows, twice, ("x",))  # 25 million pairs
+    slow = ask(plans.keep_rows(every, ("id",), 1), totals=(Total(col("other")),))
+    timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        engine.answer(slow)
+    assert engine.answer(ask(rows)).to_pylist() == [{"total 0": 5000}]
+
+
+def test_progress_is_percent(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The bar says how far a long query is on stderr, and nothing of the rows."""
+    monkeypatch.setattr("sordino.engines.progress.PATIENCE", 0.0)
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as on a terminal
+    engine = DuckDBEngine(progress=True)
+    rows = Source("t", engine.open("t", ROWS, {}))
+
+    def late(row: dict[str, Any]) -> dict[str, Any]:
+        if row["id"] == 0:
+            time.sleep(0.5)
+        return {}
+
+    engine.answer(ask(plans.map_rows(rows, late, n="i64"), "n"))
+    shown = capsys.readouterr()
+    assert "computing" in shown.err
+    assert PRIVATE not in shown.err
+    assert not shown.out
+
+
+def test_statement_is_readable() -> None:
+    """The statement shows the bound values and the steps, but neither names nor key."""
+    engine = DuckDBEngine(_salt=123456789)
+    rows = Source("t", engine.open("t", ROWS, {}))
+    mapped = plans.map_rows(
+        plans.where(rows, col("x") == "o'neill"), lambda row: row, n="i64"
+    )
+    kept = plans.keep_groups(mapped, ("n",), ("id",), 2)
+    asked = ask(kept, "n", totals=(Total(lit(1)),))
+    text = engine.statement(asked)
+    assert "-- m0: map n = a Python function of the row" in text
+    assert '-- $1 = "o\'neill"' in text
+    assert "$salt" in text
+    assert "123456789" not in text
+    assert PRIVATE not in text
+
+
+def test_sources_of_duckdb_are_left_alone() -> None:
+    """The user's connection keeps its settings, tables and unfinished results."""
+    user = duckdb.connect()
+    user.execute("CREATE TABLE t AS SELECT range AS id FROM range(10000)")
+    settings = user.sql("FROM duckdb_settings() ORDER BY name").fetchall()
+    tables = user.sql("FROM duckdb_tables()").fetchall()
+    views = user.sql("SELECT view_name FROM duckdb_views()").fetchall()
+    pending = user.execute("FROM t ORDER BY id")
+    assert pending.fetchone() == (0,)
+    engine = DuckDBEngine()
+    rows = Source("t", engine.open("t", (user, "t"), {}))
+    itself = plans.join(rows, rows, ("id",))
+    assert engine.answer(ask(itself)).to_pylist() == [{"total 0": 10000}]
+    assert pending.fetchone() == (1,)
+    pending.fetchall()
+    assert user.sql("FROM duckdb_settings() ORDER BY name").fetchall() == settings
+    assert user.sql("FROM duckdb_tables()").fetchall() == tables
+    assert user.sql("SELECT view_name FROM duckdb_views()").fetchall() == views

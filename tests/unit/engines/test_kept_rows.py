@@ -1,0 +1,172 @@
+"""Which rows a bound keeps depends on the rows of its own id, and on nothing else."""
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from scipy import stats
+
+from sordino.engines.base import AbstractEngine
+from sordino.engines.duckdb import DuckDBEngine
+from sordino.engines.memory import MemoryEngine, keyed_order
+from sordino.query.nodes import AbstractNode, Source
+from tests import plans
+from tests.engine_tables import SALT, plain
+from tests.plans import ask
+
+
+def _visits(count: int) -> pa.Table:
+    """Return visits of which many are alike, some by nobody."""
+    draw = np.random.default_rng(7)
+    ids = draw.integers(0, count // 6, count)
+    return pa.table({
+        "id": pa.array(ids, mask=ids == 3),
+        "ward": pa.array(["abcdef"[n] for n in draw.integers(0, 6, count)]),
+        "days": pa.array(draw.integers(0, 3, count) / 2),
+    })
+
+
+BOUNDS: dict[str, Any] = {
+    "rows": lambda rows: plans.keep_rows(rows, ("id",), 2),
+    "groups": lambda rows: plans.keep_groups(rows, ("id",), ("ward", "days"), 2),
+    "unique": lambda rows: plans.keep_unique(rows, ("id", "ward")),
+    "rows of groups": lambda rows: plans.keep_rows(
+        plans.keep_groups(rows, ("id",), ("ward",), 2), ("id", "ward"), 1
+    ),
+}
+VISITS = _visits(3000)
+
+
+def _kept(engine: AbstractEngine, source: Any, bound: str) -> list[tuple[Any, ...]]:
+    rows = Source("t", engine.open("t", source, {}))
+    kept: AbstractNode = BOUNDS[bound](rows)
+    return sorted(plain(engine.answer(ask(kept, "id", "ward", "days"))))
+
+
+def _engines() -> dict[str, AbstractEngine]:
+    return {
+        "memory": MemoryEngine(order=keyed_order(SALT)),
+        "one thread": DuckDBEngine(_salt=SALT, threads=1),
+        "eight threads": DuckDBEngine(_salt=SALT, threads=8),
+    }
+
+
+@pytest.mark.parametrize("bound", BOUNDS)
+def test_order_does_not_matter(bound: str, tmp_path: Path) -> None:
+    """Permuted, chunked or in files, by one thread or eight, the same rows are kept."""
+    mixed = VISITS.take(np.random.default_rng(1).permutation(VISITS.num_rows))
+    for start in range(0, 3000, 500):
+        path = tmp_path / f"{start}.parquet"
+        pq.write_table(mixed.slice(start, 500), path, row_group_size=70)
+    chunks = pa.concat_tables([mixed.slice(n, 300) for n in range(2700, -1, -300)])
+    engines = _engines()
+    for name, engine in engines.items():
+        first = _kept(engine, VISITS, bound)
+        sources = (mixed, chunks, str(tmp_path / "*.parquet"))
+        assert all(_kept(engine, one, bound) == first for one in sources)
+        if name == "eight threads":
+            assert first == _kept(engines["one thread"], VISITS, bound)
+
+
+@pytest.mark.parametrize("bound", BOUNDS)
+@pytest.mark.parametrize("name", _engines())
+def test_other_ids_do_not_matter(bound: str, name: str) -> None:
+    """Without all other ids, the rows kept of an id are the ones kept before."""
+    engine = _engines()[name]
+    before = _kept(engine, VISITS, bound)
+    ids = VISITS["id"].to_numpy(zero_copy_only=False)
+    for one in (0, 1, 17):
+        alone = _kept(engine, VISITS.filter(pa.array(ids == one)), bound)
+        assert alone == [row for row in before if row[0] == (1, one)]
+
+
+def test_bounds_hold() -> None:
+    """No id has more than its bound, and nobody's rows together have no more."""
+    for engine in _engines().values():
+        for bound, column in (("rows", 3), ("groups", slice(1, 3))):
+            seen: dict[Any, list[Any]] = {}
+            for row in _kept(engine, VISITS, bound):
+                seen.setdefault(row[0], []).append(row[column])
+            counts = [
+                sum(one[1] for one in held) if bound == "rows" else len(set(held))
+                for held in seen.values()
+            ]
+            assert max(counts) == 2
+            assert (0,) in seen
+
+
+def test_another_key_keeps_other_rows() -> None:
+    """The order is secret: engines of their own keys keep different rows."""
+    first, second = DuckDBEngine(), DuckDBEngine()
+    assert _kept(first, VISITS, "rows") != _kept(second, VISITS, "rows")
+    assert _kept(first, VISITS, "rows") == _kept(first, VISITS, "rows")
+
+
+IDS = 200_000
+CATEGORIES = 6
+FALSE_ALARM = 1e-9
+
+
+def _unevenness(counts: list[int]) -> float:
+    """Return the chi-square statistic of equally likely categories."""
+    expected = sum(counts) / CATEGORIES
+    return sum((one - expected) ** 2 / expected for one in counts)
+
+
+@pytest.mark.slow
+def test_kept_rows_are_even() -> None:
+    """Of six equal rows of each id any is kept as often; one hash fails this by far.
+
+    The false-alarm rate is 1e-9: the statistic has a chi-square law of 5 degrees.
+    """
+    limit = stats.chi2.isf(FALSE_ALARM, CATEGORIES - 1)
+    rows = pa.table({
+        "id": np.repeat(np.arange(IDS), CATEGORIES),
+        "ward": np.tile(np.arange(CATEGORIES), IDS),
+    })
+    engine = DuckDBEngine()
+    visits = Source("t", engine.open("t", rows, {}))
+    for kept in (
+        plans.keep_rows(visits, ("id",), 1),
+        plans.keep_groups(visits, ("id",), ("ward",), 1),
+    ):
+        answer = engine.answer(ask(kept, "ward"))
+        assert _unevenness(answer.column(1).to_pylist()) < limit
+    naive = (
+        "SELECT count(*) FROM (SELECT ward, row_number() OVER "
+        "(PARTITION BY id ORDER BY hash(id, ward)) AS n FROM rows) "
+        "WHERE n = 1 GROUP BY ward"
+    )
+    connection = duckdb.connect()
+    connection.register("rows", rows)
+    biased = [one for (one,) in connection.sql(naive).fetchall()]
+    assert _unevenness([*biased, *[0] * (CATEGORIES - len(biased))]) > 100 * limit
+
+
+@pytest.mark.slow
+def test_rows_that_are_alike_count_each() -> None:
+    """Of three rows that are alike and one other, the other is kept once in four.
+
+    The false-alarm rate is 1e-9: the statistic has a chi-square law of 1 degree. If the
+    three were kept or dropped together, the other would be one of two: that fails.
+    """
+    rows = pa.table({
+        "id": np.repeat(np.arange(IDS), 4),
+        "ward": np.tile([0, 0, 0, 1], IDS),
+    })
+    engine = DuckDBEngine()
+    visits = Source("t", engine.open("t", rows, {}))
+    answer = engine.answer(ask(plans.keep_rows(visits, ("id",), 1), "ward"))
+    counts = dict(zip(*(one.to_pylist() for one in answer.columns), strict=True))
+
+    def unevenness(rare: int) -> float:
+        expected = IDS / 4
+        return (rare - expected) ** 2 / (expected * 3 / 4)
+
+    assert sum(counts.values()) == IDS
+    assert unevenness(counts[1]) < stats.chi2.isf(FALSE_ALARM, 1)
+    assert unevenness(IDS // 2) > 100 * stats.chi2.isf(FALSE_ALARM, 1)

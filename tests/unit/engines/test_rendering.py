@@ -1,0 +1,146 @@
+"""How expressions become SQL: bound literals, quoted names, no explosion."""
+
+import contextlib
+from typing import Any
+
+import duckdb
+import pytest
+from sqlglot import exp
+
+from sordino.engines.rendering import Parameters, rendered, typed, typed_columns
+from sordino.engines.rendering_duckdb import DUCKDB
+from sordino.errors import InvalidParameter, InvalidQuery, UnknownName
+from sordino.expressions.base import AbstractExpression, Value
+from sordino.expressions.language import col, lit
+from sordino.expressions.lattice import steps
+from sordino.expressions.tree import DEEPEST, Call
+from sordino.schema import Column, Schema
+from tests.expressions_cases import EXTREMES, FORMS, Form
+
+CONNECTION = duckdb.connect()
+
+
+def schema_result(form: Form) -> str:
+    """Return the type of what a form makes."""
+    facts = ((f"x{at}", Column(kind)) for at, kind in enumerate(form.types))
+    return form.on_columns().column(Schema.of(facts)).type
+
+
+def written(expression: AbstractExpression, **types: str) -> tuple[str, list[Any]]:
+    """Return the SQL of an expression, and what it binds."""
+    schema = Schema.of((name, Column(kind)) for name, kind in types.items())
+    parameters = Parameters()
+    made = rendered(expression, typed_columns(schema), parameters)
+    return made.sql("duckdb"), parameters.values
+
+
+@pytest.mark.parametrize("kind", EXTREMES)
+def test_literals_are_bound(kind: str) -> None:
+    """A literal reaches the engine as a value of its type, never within the text."""
+    name = DUCKDB.types[kind].replace("VARCHAR", "TEXT")
+    for value in EXTREMES[kind]:
+        text, bound = written(lit(value))
+        small = isinstance(value, int) and abs(value) < 2**31
+        assert bound == ([] if small else [value]) or value != value  # noqa: PLR0124 NaN
+        assert text == f"CAST({str(value).upper() if small else '$1'} AS {name})"
+        [answer] = CONNECTION.execute(f"SELECT {text}", bound).fetchone() or ()
+        assert repr(answer) == repr(value)
+
+
+def test_hostile_texts_and_names_stay_what_they_are() -> None:
+    """Neither a name nor a literal can end a quotation."""
+    for name in ('a"b;--', "a'b", "x) OR (1=1", "$1", "\\", "é\n"):
+        text, bound = written(col(name) == name, **{name: "text"})
+        quoted = name.replace('"', '""')
+        assert text == f'"{quoted}" = CAST($1 AS TEXT)'
+        assert bound == [name]
+
+
+@pytest.mark.parametrize("form", FORMS, ids=str)
+def test_an_argument_is_written_so_often_at_most(form: Form) -> None:
+    """The weight of an expression bounds what an engine has to read."""
+    tree = form.on_columns().tree
+    if not isinstance(tree, Call):
+        return
+    columns = typed_columns(
+        Schema.of((f"x{n}", Column(k)) for n, k in enumerate(form.types))
+    )
+    made = rendered(tree, columns, Parameters())
+    assert len(list(made.find_all(exp.Column))) <= tree.weight
+
+
+NESTED = [form for form in FORMS if schema_result(form) == form.types[0]]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", NESTED, ids=str)
+def test_the_largest_expressions_can_be_written(form: Form) -> None:
+    """Whatever is not refused as too large becomes SQL that DuckDB can read."""
+    facts = [(f"x{at}", Column(kind)) for at, kind in enumerate(form.types)]
+    columns = [col(name) for name, _ in facts]
+    made = columns[0]
+    with contextlib.suppress(InvalidQuery):
+        for _ in range(DEEPEST):
+            made = form.build(made, *columns[1:])
+    parameters = Parameters()
+    sql = rendered(made, typed_columns(Schema.of(facts)), parameters).sql("duckdb")
+    types = ", ".join(
+        f"NULL::{DUCKDB.types[one.type]} AS {name}" for name, one in facts
+    )
+    text = f"SELECT {sql} FROM (SELECT {types})"  # noqa: S608 made of our own parts
+    CONNECTION.execute(text, parameters.values)
+
+
+def test_a_column_must_say_its_type() -> None:
+    """Without a type there is no telling what an operation means."""
+    with pytest.raises(InvalidParameter, match=r"must say a type.*Use typed"):
+        rendered(col("x"), {"x": exp.column("x")}, Parameters())
+    with pytest.raises(UnknownName, match="no column 'y'"):
+        rendered(col("y"), {"x": typed(exp.column("x"), "i64")}, Parameters())
+
+
+def test_the_given_columns_are_left_alone() -> None:
+    """Rendering copies what it is given: the same columns serve many expressions."""
+    columns = {"x": typed(exp.column("x", table="t"), "i64")}
+    for _ in range(2):
+        assert rendered(col("x") % 2 == 0, columns, Parameters()).find(exp.Column)
+    assert columns["x"].parent is None
+
+
+def test_a_foreign_expression_is_refused() -> None:
+    """Only what is built from col and lit has a meaning that engines keep."""
+
+    class AbstractForeign(AbstractExpression):
+        """An expression of somebody else."""
+
+    class Foreign(AbstractForeign):
+        """One that could be anything."""
+
+        def names(self) -> frozenset[str]:
+            """Return nothing."""
+            return frozenset()
+
+        def column(self, schema: Schema) -> Column:
+            """Return anything."""
+            del schema
+            return Column("i64")
+
+        def value(self, row: Any) -> Value:
+            """Return anything."""
+            del row
+            return 1
+
+    with pytest.raises(InvalidParameter, match="must be built from col and lit"):
+        rendered(Foreign(), {}, Parameters())
+
+
+def test_the_hot_path_reads() -> None:
+    """Steps of a lattice are three comparisons, a product and a cast."""
+    text, bound = written(steps(col("x"), 0, 400, -2), x="f64")
+    assert text == (
+        'CASE WHEN "x" < CAST($1 AS DOUBLE) THEN CAST(0 AS BIGINT) '
+        'WHEN "x" <= CAST($2 AS DOUBLE) '
+        'THEN CAST(FLOOR(("x" * CAST($3 AS DOUBLE)) + CAST(0.5 AS DOUBLE)) AS BIGINT) '
+        'WHEN NOT ISNAN("x") THEN CAST(400 AS BIGINT) END'
+    )
+    assert bound == [0.0, 100.0, 4.0]

@@ -1,0 +1,188 @@
+"""What is said of a result holds for every value of it."""
+
+import math
+from typing import Any
+
+import pytest
+
+from sordino.errors import InvalidQuery
+from sordino.expressions.language import Expression, col, lit, when
+from sordino.schema import Column, Schema
+from tests.expressions_cases import EXTREMES, FORMS, Form
+
+ASKED = {"bin", "when", "fill_nan None"}
+"""Forms that make values missing because that is what they were asked for."""
+
+
+def schema(form: Form, *, nullable: bool, nan: bool) -> Schema:
+    """Return the columns of a form."""
+    return Schema.of(
+        (f"x{at}", Column(kind, nullable=nullable, nan=nan))
+        for at, kind in enumerate(form.types)
+    )
+
+
+def is_nan(value: Any) -> bool:
+    """Tell whether a value is NaN."""
+    return isinstance(value, float) and math.isnan(value)
+
+
+@pytest.mark.parametrize("nullable", [False, True])
+@pytest.mark.parametrize("nan", [False, True])
+@pytest.mark.parametrize("form", FORMS, ids=str)
+def test_facts_hold(form: Form, nullable: bool, nan: bool) -> None:  # noqa: FBT001 drawn
+    """A result is missing or NaN only where its facts say that it may be."""
+    expression = form.on_columns()
+    facts = expression.column(schema(form, nullable=nullable, nan=nan))
+    asked = any(form.name.startswith(name) for name in ASKED)
+    for row in form.rows():
+        given = row.values()
+        if (None in given and not nullable) or (any(map(is_nan, given)) and not nan):
+            continue
+        value = expression.value(row)
+        assert facts.nullable or value is not None, row
+        assert facts.nan or not is_nan(value), row
+        settled = facts.unsettled is None and None not in given and not asked
+        assert value is not None or not settled, row
+
+
+@pytest.mark.parametrize("form", FORMS, ids=str)
+def test_what_may_be_lost_is_nullable_and_propagates(form: Form) -> None:
+    """A result with a reason may be missing; `fill_null` takes the reason away."""
+    made = form.on_columns()
+    known = schema(form, nullable=False, nan=False)
+    facts = made.column(known)
+    if facts.unsettled is None:
+        return
+    assert facts.nullable
+    assert made.is_in([]).column(known).unsettled == facts.unsettled
+    assert made.is_null().column(known).unsettled is None
+    filled = made.coalesce(
+        made.fill_null(lit(None, facts.type)), lit(EXTREMES[facts.type][0])
+    )
+    assert filled.column(known) == Column(
+        facts.type, nullable=False, nan=facts.nan, unsettled=None
+    )
+
+
+FIRM = Schema.of([
+    ("i", Column("i64", nullable=False)),
+    ("f", Column("f64", nullable=False, nan=False)),
+    ("t", Column("text", nullable=False)),
+    ("b", Column("bool", nullable=False)),
+])
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        col("i") // 10,
+        col("i") % 10,
+        col("i") % -1,
+        col("i") / 4,
+        col("f") / 0.5,
+        col("f") * 2.0,
+        col("f") + col("i"),
+        col("i").clip(0, 10),
+        col("f").clip(0, 10),
+        col("i").round_down(10),
+        col("f").round_down(10),
+        col("i").floor(),
+        col("i").cast("f64"),
+        col("i").cast("text"),
+        col("t").slice(3, 2),
+        col("t").replace("ab", "a"),
+        col("t").normalize(),
+        (col("i") / col("i")).fill_null(0.0),
+        (col("f") - col("f")).fill_nan(0),
+        when(col("b")).then(1).otherwise(0),
+        when(col("i") / col("i") > 1).then(1).otherwise(0),
+        col("i").is_in([1, 2]),
+        (col("i") + 1).is_null(),
+    ],
+    ids=str,
+)
+def test_precise_facts(expression: Expression) -> None:
+    """What cannot be lost is not said to be: common work needs no further rule."""
+    facts = expression.column(FIRM)
+    assert (facts.nullable, facts.nan, facts.unsettled) == (False, False, None)
+
+
+@pytest.mark.parametrize(
+    ("expression", "reason"),
+    [
+        (col("i") + 1, "an integer beyond 64 bits has no answer"),
+        (-col("i"), "an integer beyond 64 bits has no answer"),
+        (col("i") // -1, "an integer beyond 64 bits has no answer"),
+        (col("i") / col("i"), "a division by zero has no answer"),
+        (col("i") % 0, "a division by zero has no answer"),
+        (col("t").cast("i64"), "a text that is no i64 has no value"),
+        (col("f").floor(), "NaN and numbers beyond 64 bits are no integers"),
+        (col("t").concat("x"), "a text beyond 1 MiB is not made"),
+        (col("t").replace("a", "bb"), "a text beyond 1 MiB is not made"),
+        (col("t").cast("date").add_days(1), "a text that is no date has no value"),
+    ],
+    ids=str,
+)
+def test_reasons(expression: Expression, reason: str) -> None:
+    """A value that the data did have may be lost: the reason is said, and passed on."""
+    for further in (expression, expression.is_in([])):
+        assert further.column(FIRM).unsettled == reason
+        assert further.column(FIRM).nullable
+
+
+def test_a_column_keeps_its_version_and_a_result_has_its_own() -> None:
+    """What is known of a column is known of it alone."""
+    assert col("i").column(FIRM) is FIRM["i"]
+    versions = {
+        made.column(FIRM).version
+        for made in (col("i"), col("i") + 0, col("i").cast("i64"), col("i").floor())
+    }
+    assert len(versions) == 4
+
+
+def test_infinities_make_nan() -> None:
+    """A difference or a quotient of doubles may be NaN though no argument is."""
+    for made in (col("f") - col("f"), col("f") / col("f"), col("f") * col("i")):
+        assert made.column(FIRM).nan
+    assert not (col("f") * 0.5).column(FIRM).nan
+    assert (col("f") * 0.0).column(FIRM).nan
+    assert (col("f") + math.inf).column(FIRM).nan
+
+
+REFUSED = [
+    (col("t") + 1, r"\+ takes numbers, not text and i64"),
+    (col("t") + col("t"), r"Join texts by \.concat"),
+    (col("b") + 1, "takes numbers, not bool and i64"),
+    (-col("b"), "takes numbers"),
+    (col("t") == 1, "== takes values of one type, not text and i64"),
+    (col("b") == 1, "one type, not bool and i64"),
+    (col("i") & col("b"), "& takes bool, not i64 and bool"),
+    (~col("i"), "~ takes bool"),
+    (col("f").fill_null(0), r"Write 0\.0 for an f64"),
+    (col("i").coalesce(0.5), "one type, not i64 and f64"),
+    (when(col("i")).then(1).otherwise(2), "when takes bool"),
+    (when(col("b")).then(1).otherwise(2.0), "one type, not i64 and f64"),
+    (col("i").is_nan(), "is_nan takes f64, not i64"),
+    (col("i").lower(), "lower takes text, not i64"),
+    (col("i").year(), "year takes date or time, not i64"),
+    (col("t").year(), r"\.cast\(.date.\)"),
+    (col("f").cast("text"), r"no cast of f64 to text\. Try i64"),
+    (col("b").cast("date"), "no cast of bool to date"),
+    (col("i").is_in(["a"]), "is_in takes values of one type"),
+    (col("t").bin([0, 1]), "bin takes values of one type, not text and i64"),
+    (col("t").clip(0, 1), "clip takes numbers, not text"),
+    (col("l") == col("l"), "one type"),
+    (col("l").cast("i64"), "Explode the list first"),
+    (col("l").fill_null(col("l")), "one type"),
+]
+
+
+@pytest.mark.parametrize(("expression", "message"), REFUSED)
+def test_types_that_make_no_sense_are_refused(
+    expression: Expression, message: str
+) -> None:
+    """A refusal says which types there are, and what to do."""
+    with_list = Schema((*FIRM.columns, ("l", Column("list[i64]"))))
+    with pytest.raises(InvalidQuery, match=message):
+        expression.column(with_list)

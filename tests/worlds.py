@@ -1,0 +1,185 @@
+"""Small databases of several tables, and databases that differ by one protected change.
+
+A world holds two private tables, `visits` and `stays`, that protect rows or the ids of
+one space, and two public tables. All values come from small pools, so that rows, keys
+and ids meet; the hard values of each type are among them.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias, final
+
+import pyarrow as pa
+
+import sordino as sd
+from sordino.engines.base import AbstractEngine
+from sordino.session.catalog import Catalog, catalog_of
+from sordino.units import AbstractUnit
+from tests.dice import Dice
+
+Row: TypeAlias = tuple[Any, ...]
+Rows: TypeAlias = tuple[Row, ...]
+Database: TypeAlias = Mapping[str, Rows]
+
+POOLS: Final[Mapping[str, tuple[Any, ...]]] = {
+    "id": (1, 2, 3, None),
+    "g": ("a", "b", "c", None, "a "),
+    "h": (0, 1, 2, None),
+    "x": (3, 0, 10, -4, 7, None, 2**63 - 1, -(2**63)),
+    "y": (2.5, 0.0, -0.0, 7.25, 0.1, None, math.nan, math.inf, -math.inf, -3.0),
+    "codes": ([1, 2, 2], [3], [], None, [3, None, 1]),
+}
+PRIVATE: Final = {
+    "id": pa.int64(),
+    "g": pa.string(),
+    "h": pa.int64(),
+    "x": pa.int64(),
+    "y": pa.float64(),
+    "codes": pa.list_(pa.int64()),
+}
+PUBLIC: Final = {"g": pa.string(), "y": pa.float64(), "h": pa.int64(), "x": pa.int64()}
+STRANGERS: Final = (4, 0)
+"""Ids that no database holds before one of them is added."""
+_MOST: Final = 7
+
+
+@final
+@dataclass(frozen=True)
+class World:
+    """A database, whom its private tables protect, and its public tables."""
+
+    units: Mapping[str, AbstractUnit]
+    private: Database
+    public: Database
+
+    @property
+    def protects_ids(self) -> bool:
+        """Tell whether ids are protected, not rows."""
+        return all(unit.id_column is not None for unit in self.units.values())
+
+    def catalog(self, engine: AbstractEngine, database: Database) -> Catalog:
+        """Return the catalog of a database, opened by an engine."""
+        private = {
+            name: sd.PrivateTable(arrow(rows, PRIVATE), protects=self.units[name])
+            for name, rows in database.items()
+        }
+        public = {
+            name: sd.PublicTable(arrow(rows, PUBLIC))
+            for name, rows in self.public.items()
+        }
+        return catalog_of(engine, private | public)
+
+
+def arrow(rows: Rows, types: Mapping[str, pa.DataType]) -> pa.Table:
+    """Return rows as an Arrow table, in which NaN is not null."""
+    columns = list(zip(*rows, strict=True)) or [()] * len(types)
+    arrays = [
+        pa.array(list(column), kind)
+        for column, kind in zip(columns, types.values(), strict=True)
+    ]
+    return pa.Table.from_arrays(arrays, names=list(types))
+
+
+def world(dice: Dice) -> World:
+    """Draw a database with few rows."""
+    ids = dice.chance(1, 2)
+    units: dict[str, AbstractUnit] = {
+        name: sd.AddRowsWithID("id") if ids else dice.one(_UNITS)(dice)
+        for name in ("visits", "stays")
+    }
+    private = {
+        name: tuple(row(dice, PRIVATE) for _ in range(dice.below(_MOST)))
+        for name in units
+    }
+    public = {
+        name: tuple(row(dice, PUBLIC) for _ in range(dice.below(most)))
+        for name, most in (("wards", 5), ("rates", 3))
+    }
+    return World(units, private, public)
+
+
+def row(dice: Dice, names: Mapping[str, object]) -> Row:
+    """Draw a row."""
+    return tuple(dice.one(POOLS[name]) for name in names)
+
+
+def neighbour(dice: Dice, one: World) -> Database:
+    """Draw a database in which each private table differs by its own change."""
+    if one.protects_ids:
+        return _neighbour_by_id(dice, one.private)
+    return {
+        name: _CHANGES[type(unit)](dice, one.private[name], unit)
+        for name, unit in one.units.items()
+    }
+
+
+def _neighbour_by_id(dice: Dice, database: Database) -> Database:
+    """Add or remove all rows with one id, in every table."""
+    if dice.chance(1, 2):
+        gone = dice.one(POOLS["id"][:-1])
+        return {
+            name: tuple(one for one in rows if one[0] != gone)
+            for name, rows in database.items()
+        }
+    new = dice.one(STRANGERS)
+    return {
+        name: _mixed(
+            dice, rows, [(new, *row(dice, PRIVATE)[1:]) for _ in range(dice.below(6))]
+        )
+        for name, rows in database.items()
+    }
+
+
+def _rows_changed(dice: Dice, rows: Rows, most: int) -> Rows:
+    """Remove and add rows, `most` together."""
+    removed = dice.between(0, min(most, len(rows)))
+    kept = list(rows)
+    for _ in range(removed):
+        kept.pop(dice.below(len(kept)))
+    return _mixed(dice, kept, [row(dice, PRIVATE) for _ in range(most - removed)])
+
+
+def _one_changed(dice: Dice, rows: Rows, unit: AbstractUnit) -> Rows:
+    del unit
+    return _rows_changed(dice, rows, 1)
+
+
+def _some_changed(dice: Dice, rows: Rows, unit: sd.AddMaxRows) -> Rows:
+    return _rows_changed(dice, rows, unit.max_rows)
+
+
+def _groups_changed(dice: Dice, rows: Rows, unit: sd.AddMaxRowsInMaxGroups) -> Rows:
+    """Change rows in some values of the column, so many in each."""
+    place = list(PRIVATE).index(unit.column)
+    for value in dice.several(POOLS[unit.column], 1, unit.max_groups):
+        inside = tuple(one for one in rows if one[place] == value)
+        outside = [one for one in rows if one[place] != value]
+        changed = [
+            (*one[:place], value, *one[place + 1 :])
+            for one in _rows_changed(dice, inside, unit.max_rows_per_group)
+        ]
+        rows = _mixed(dice, outside, changed)
+    return rows
+
+
+def _mixed(dice: Dice, rows: Sequence[Row], added: Sequence[Row]) -> Rows:
+    """Put rows at any places among others."""
+    mixed = list(rows)
+    for one in added:
+        mixed.insert(dice.between(0, len(mixed)), one)
+    return tuple(mixed)
+
+
+_UNITS: Final[tuple[Callable[[Dice], AbstractUnit], ...]] = (
+    lambda _: sd.AddOneRow(),
+    lambda dice: sd.AddMaxRows(dice.between(1, 3)),
+    lambda dice: sd.AddMaxRowsInMaxGroups(
+        dice.one(("g", "h", "x")), dice.between(1, 2), dice.between(1, 2)
+    ),
+)
+_CHANGES: Final[Mapping[type[AbstractUnit], Callable[[Dice, Rows, Any], Rows]]] = {
+    sd.AddOneRow: _one_changed,
+    sd.AddMaxRows: _some_changed,
+    sd.AddMaxRowsInMaxGroups: _groups_changed,
+}
