@@ -10,8 +10,13 @@ from typing import Any
 
 import pytest
 
-from sordino.accounting.ledger import Ledger, Limit
-from sordino.errors import InvalidParameter, LedgerDamaged, SordinoError
+from sordino.accounting.ledger import Ledger, Limit, World
+from sordino.errors import (
+    InvalidParameter,
+    LedgerDamaged,
+    LedgerUnavailable,
+    SordinoError,
+)
 from sordino.losses.closed import ApproxDP, PureDP
 from tests.ledgers import LIMIT, TENTH, claim
 
@@ -109,6 +114,21 @@ def test_a_missing_file_is_no_new_budget(tmp_path: Path) -> None:
     with pytest.raises(InvalidParameter, match="limit"):
         Ledger.at(path, create=True)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_name_that_is_taken_meanwhile_is_not_taken_over(tmp_path: Path) -> None:
+    """Of two processes that make one ledger, the later opens what the first made."""
+    path = tmp_path / "a"
+
+    def meanwhile(point: str) -> None:
+        if point == "create: filled":
+            with Ledger.at(path, LIMIT, create=True) as first:
+                first.reserve(claim())
+
+    world = World(reached=meanwhile)
+    with Ledger.at(path, LIMIT, create=True, world=world) as second:
+        assert second.spent() == TENTH
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_a_place_that_is_read_only_is_refused(
@@ -276,6 +296,16 @@ def test_a_file_that_is_replaced_while_in_use(path: Path) -> None:
         path.with_name("copy").replace(path)
         with pytest.raises(LedgerDamaged, match="replaced"):
             ledger.reserve(claim("x"))
+
+
+def test_a_handle_that_met_damage_ends(path: Path) -> None:
+    """After one record or answer that is not what was written, nothing is charged."""
+    with Ledger.at(path) as ledger:
+        changed(path, *CHEATS["an answer changed"])
+        with pytest.raises(LedgerDamaged, match="answer"):
+            ledger.reserve(claim("a"))
+        with pytest.raises(LedgerUnavailable, match="failed before"):
+            ledger.reserve(claim("new"))
 
 
 def test_a_ledger_that_was_put_back_is_found_by_its_anchor(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ History: TypeAlias = list[tuple[str, dict[str, Any]]]
 """Kinds and bodies, in order."""
 
 
-def forged(path: Path, change: Callable[[History], object]) -> None:
+def forged(path: Path, change: Callable[[History], object], start: str = "") -> None:
     """Rewrite a ledger with a changed history and hashes that fit it."""
     with Ledger.at(path) as ledger:
         history = [(one.kind, one.fields) for one in ledger.records()]
@@ -29,7 +29,7 @@ def forged(path: Path, change: Callable[[History], object]) -> None:
         for name, _ in guards:
             connection.execute(f"DROP TRIGGER {name}")
         connection.execute("DELETE FROM records")
-        last = Record(0, "", None, None, None, "", "", "")
+        last = Record(0, "", None, None, None, "", "", start)
         for kind, fields in history:
             last = Record.following(last.number, last.hash, kind, fields)
             marks = ", ".join("?" * len(last.row))
@@ -106,6 +106,13 @@ FORGERIES = [
     lease_answered,
     begin_again,
 ]
+
+
+def test_a_chain_without_its_beginning_is_refused(path: Path) -> None:
+    """The first record follows nothing."""
+    forged(path, lambda _: None, start="0" * 64)
+    with Ledger.at(path) as ledger, pytest.raises(LedgerDamaged, match="follow"):
+        ledger.verify()
 
 
 def forge_and_verify(path: Path, forgery: Callable[[History], object]) -> None:
