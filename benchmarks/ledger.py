@@ -51,7 +51,7 @@ def charged(*, keyed: bool) -> float:
 
 
 def disk() -> float:
-    """Return the lower quartile of milliseconds in which this disk makes one write durable."""
+    """Return the milliseconds in which this disk makes one write durable."""
     with tempfile.TemporaryFile(buffering=0) as file:
         runs = []
         for _ in range(ROUNDS):
