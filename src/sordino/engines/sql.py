@@ -196,6 +196,11 @@ def _keep_rows(work: Writer, node: KeepRows) -> Rows:
         return work.part(over(kept), _taken(kept, node.schema), node.schema)
     digested = _digested(work, node, *_alike(work, node, below))
     near = _near(work, node, digested)
+    return _sorted_ties(work, node, near, rest)
+
+
+def _sorted_ties(work: Writer, node: KeepRows, near: Rows, rest: Sequence[str]) -> Rows:
+    """Keep ranked rows; those of one rank on both sides of the limit by their columns."""
     rank, place = near.further
     limit = exp.Literal.number(node.limit)
     per = [(name, near.columns[name]) for name in node.per]
