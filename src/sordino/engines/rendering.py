@@ -52,9 +52,7 @@ class Parameters:
         >>> parameters.bind(7, "i64").sql("duckdb")
         'CAST(7 AS BIGINT)'
         """
-        return exp.Cast(
-            this=self._placed(value), to=sql_type(self.dialect.types[type])
-        )
+        return exp.Cast(this=self._placed(value), to=sql_type(self.dialect.types[type]))
 
     def _placed(self, value: Value) -> exp.Expression:
         """Return the bare text of a small value, or the next placeholder."""

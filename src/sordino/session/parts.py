@@ -11,6 +11,7 @@ from typing import Any
 
 from sordino.errors import InvalidParameter, InvalidQuery
 from sordino.expressions.language import col
+from sordino.expressions.literals import literal
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
 from sordino.numbers import sqrt
 from sordino.query.nodes import Filter
@@ -19,15 +20,26 @@ from sordino.query.steps import groupable
 
 
 def values_of(relation: Relation, by: str, values: Any) -> tuple[Any, ...]:
-    """Return the public values that mark the parts, each once."""
-    groupable(relation.schema, by)
+    """Return the public values that mark the parts, each once.
+
+    Two values that mark the same rows would let them be asked twice, so values are
+    compared as the engine compares them: as literals of the type of the column.
+    """
+    kind = groupable(relation.schema, by).type
     if isinstance(values, str) or not isinstance(values, Sequence) or not values:
         raise InvalidParameter(
             "values", values, "must list the values of the parts", 'Try ["A", "B"].'
         )
-    for place, value in enumerate(values):
-        if value in values[:place]:
+    known: set[Any] = set()
+    for value in values:
+        read = literal(value, kind if value is None else None)
+        if read.type != kind:
+            raise InvalidParameter(
+                "values", value, f"is no {kind}, as {by!r} is", "Write it as one."
+            )
+        if read.constant in known:
             raise InvalidParameter("values", value, "stands twice", "Name it once.")
+        known.add(read.constant)
     return tuple(values)
 
 

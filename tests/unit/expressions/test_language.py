@@ -167,7 +167,7 @@ def test_literals_are_exact(value: Any, kind: str, constant: Any) -> None:
         dt.datetime(1, 1, 1, tzinfo=UTC_2),
         np.array([1, 2]),
     ],
-    ids=repr,
+    ids=lambda value: type(value).__name__,
 )
 def test_other_values_are_refused(value: Any) -> None:
     """What is no value of ours, or not exactly one, is refused by a typed error."""
