@@ -11,6 +11,7 @@ from typing import Any, Final, final
 
 from sqlglot import exp
 
+from sordino.engines import rendering_parts as sql
 from sordino.engines.buckets import Bucket
 from sordino.engines.forms import AbstractForms
 from sordino.engines.rendering import Parameters, rendered, typed
@@ -185,103 +186,84 @@ def _filter(work: Writer, node: Filter) -> Rows:
 def _keep_rows(work: Writer, node: KeepRows) -> Rows:
     """Keep the first rows in the order of the digest, then of all columns.
 
-    To sort by many columns is slow. So rows are ranked by the digest alone, and only
-    those whose digest is on both sides of the limit are sorted by their columns. Where
-    nothing tells the rows of a group apart, any of them will do.
+    Rows that are alike are numbered, and the number is part of the digest: otherwise
+    they would be kept or dropped together, and frequent values would win. To number
+    and to sort by many columns is slow, so this is done for those groups alone in which
+    two digests of rows numbered 1 agree; elsewhere the order of these is that of all.
+    Where nothing tells the rows of a group apart, any will do.
     """
-    below = work.rows(node.child)
-    rest = [name for name in node.child.schema if name not in node.per]
+    below, schema = work.rows(node.child), node.child.schema
+    rest = [name for name in schema if name not in node.per]
     if not rest:
         kept = _within(work, node, below, exp.RowNumber(), ())
         return work.part(over(kept), _taken(kept, node.schema), node.schema)
-    digested = _digested(work, node, *_alike(work, node, below))
-    near = _near(work, node, digested)
-    return _sorted_ties(work, node, near, rest)
-
-
-def _sorted_ties(work: Writer, node: KeepRows, near: Rows, rest: Sequence[str]) -> Rows:
-    """Keep ranked rows; those of one rank on both sides of the limit by their columns."""
-    rank, place = near.further
-    limit = exp.Literal.number(node.limit)
+    near = _near(work, node, below, rest)
     per = [(name, near.columns[name]) for name in node.per]
-    tied = work.part(
-        over(near).where(place > limit, copy=False).distinct(), per, further=[rank]
-    )
-    pairs = [*(name for _, name in per), rank], [*tied.columns.values(), *tied.further]
+    alike = work.part(over(near).where(*near.further, copy=False).distinct(), per)
     same = exp.and_(
         *(
-            exp.NullSafeEQ(this=one.copy(), expression=other.copy())
-            for one, other in zip(*pairs, strict=True)
+            exp.NullSafeEQ(this=one.copy(), expression=alike.columns[name].copy())
+            for name, one in per
         )
     )
-    clear = over(near).join(named(tied.name), on=same, join_type="anti", copy=False)
-    unclear = over(near).join(
-        named(tied.name), on=same.copy(), join_type="semi", copy=False
+    clear = over(near).join(named(alike.name), on=same, join_type="anti", copy=False)
+    others = over(near).join(
+        named(alike.name), on=same.copy(), join_type="semi", copy=False
     )
-    place = _window(near, node, exp.RowNumber(), [near.columns[one] for one in rest])
-    ordered = work.part(unclear, _taken(near, node.schema), node.schema, [rank, place])
-    first = ordered.further[0] + ordered.further[1] <= limit + 1
+    unclear = _sorted(work, node, work.part(others, _taken(near, schema), schema), rest)
     return work.both(
         work.part(clear, _taken(near, node.schema), node.schema),
-        work.part(
-            over(ordered).where(first, copy=False),
-            _taken(ordered, node.schema),
-            node.schema,
-        ),
+        work.part(over(unclear), _taken(unclear, node.schema), node.schema),
     )
 
 
-def _near(work: Writer, node: KeepRows, digested: Rows) -> Rows:
-    """Return rows ranked within the limit by the digest; further: rank and place.
+def _near(work: Writer, node: KeepRows, below: Rows, rest: Sequence[str]) -> Rows:
+    """Return what may be kept; further: whether a row has the digest of another.
 
-    Of rows with one rank only so many are to be kept as have places within the limit.
+    Each row has the digest of a row numbered 1. Of the rows numbered 1, none is kept
+    that comes after as many other digests as rows are kept; so what is left out are
+    such rows, and none that have others like them.
     """
     schema = node.child.schema
-    kinds = (exp.Rank(), exp.RowNumber())
-    places = [_window(digested, node, kind, digested.further) for kind in kinds]
-    ranked = work.part(over(digested), _taken(digested, schema), schema, places)
-    within = over(ranked).where(
-        ranked.further[0] <= exp.Literal.number(node.limit), copy=False
+    numbered = [*(below.columns[name] for name in (*node.per, *rest)), sql.bigint(1)]
+    digest = work.forms.digest(numbered)
+    held = work.part(over(below), _taken(below, schema), schema, [digest])
+    beside = [
+        _window(held, node, called(this=held.further[0].copy()), held.further)
+        for called in (exp.Lag, exp.Lead)
+    ]
+    equal = [exp.EQ(this=held.further[0].copy(), expression=one) for one in beside]
+    place = _window(held, node, exp.DenseRank(), held.further)
+    ranked = work.part(over(held), _taken(held, schema), schema, [place, *equal])
+    first = ranked.further[0] <= exp.Literal.number(node.limit)
+    alike = exp.or_(*ranked.further[1:])
+    kept = over(ranked).where(exp.or_(first, alike), copy=False)
+    return work.stored(work.part(kept, _taken(ranked, schema), schema, [alike]))
+
+
+def _sorted(work: Writer, node: KeepRows, rows: Rows, rest: Sequence[str]) -> Rows:
+    """Keep the first rows, those alike numbered, in the order of digest and columns."""
+    schema = node.child.schema
+    names = [*node.per, *rest]
+    copy = exp.Window(
+        this=exp.RowNumber(), partition_by=[rows.columns[name] for name in names]
     )
-    near = work.part(within, _taken(ranked, schema), schema, ranked.further)
-    return work.stored(near)
+    counted = work.part(over(rows), _taken(rows, schema), schema, [copy])
+    values = [*(counted.columns[name] for name in names), *counted.further]
+    digest = [work.forms.digest(values)]
+    digested = work.part(over(counted), _taken(counted, schema), schema, digest)
+    order = [*digested.further, *(digested.columns[name] for name in rest)]
+    return _within(work, node, digested, exp.RowNumber(), order)
 
 
 def _keep_groups(work: Writer, node: KeepGroups) -> Rows:
     names = [*node.per, *(name for name in node.groups if name not in node.per)]
-    below = work.rows(node.child)
-    digested = _digested(work, node, below, [below.columns[name] for name in names])
+    below, schema = work.rows(node.child), node.child.schema
+    digest = work.forms.digest([below.columns[name] for name in names])
+    digested = work.part(over(below), _taken(below, schema), schema, [digest])
     order = [*digested.further, *(digested.columns[name] for name in node.groups)]
     kept = _within(work, node, digested, exp.DenseRank(), order)
     return work.part(over(kept), _taken(kept, node.schema), node.schema)
-
-
-def _alike(
-    work: Writer, node: KeepRows, below: Rows
-) -> tuple[Rows, list[exp.Expression]]:
-    """Return rows, and all their columns with a number for each of those alike.
-
-    Without the number they would be kept or dropped together: frequent values would
-    win.
-    """
-    schema = node.child.schema
-    values = [below.columns[name] for name in schema]
-    copy = exp.Window(this=exp.RowNumber(), partition_by=values)
-    numbered = work.part(over(below), _taken(below, schema), schema, [copy])
-    rest = [name for name in schema if name not in node.per]
-    columns = [numbered.columns[name] for name in (*node.per, *rest)]
-    return numbered, [*columns, *numbered.further]
-
-
-def _digested(
-    work: Writer,
-    node: KeepRows | KeepGroups,
-    below: Rows,
-    values: Sequence[exp.Expression],
-) -> Rows:
-    """Return rows below a node; further: the digest of some values of each."""
-    schema, digest = node.child.schema, work.forms.digest(values)
-    return work.part(over(below), _taken(below, schema), schema, [digest])
 
 
 def _within(
@@ -309,8 +291,9 @@ def _window(
 ) -> exp.Window:
     """Return a place among the rows that a node counts together."""
     per = [rows.columns[name] for name in node.per]
-    order_by = ordered(order) if order else None
-    return exp.Window(this=place, partition_by=per, order=order_by)
+    return exp.Window(
+        this=place, partition_by=per, order=ordered(order) if order else None
+    )
 
 
 def ordered(values: Sequence[exp.Expression]) -> exp.Order:
