@@ -176,6 +176,24 @@ class Wrapped:
 
 
 @final
+@dataclass(frozen=True)
+class Told:
+    """A connection that notes what it is asked."""
+
+    inner: Connection
+    said: list[str]
+
+    def execute(self, sql: str, values: tuple[Any, ...] = (), /) -> Any:
+        """Run a statement."""
+        self.said.append(sql)
+        return self.inner.execute(sql, values)
+
+    def close(self) -> None:
+        """Close it."""
+        self.inner.close()
+
+
+@final
 class Backwards:
     """A clock that goes backwards by a day at each look."""
 

@@ -1,6 +1,6 @@
 """What goes into a ledger and what comes out: claims, tickets and entries."""
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from datetime import datetime
 from fractions import Fraction
 from typing import Any, Final, final
@@ -44,6 +44,23 @@ class Claim:
         name_of(budget=self.budget)
         for name in ("request", "who", "why", "plan"):
             text_of(name, getattr(self, name))
+        for name, kind in (("asked", Budget), ("loss", Loss)):
+            if not isinstance(getattr(self, name), kind):
+                raise InvalidParameter(
+                    name, getattr(self, name), "is none", "Try sd.PureDP(1)."
+                )
+        try:
+            budget_text(self.asked), self.known
+        except ValueError as error:  # Python writes no more than 4300 digits
+            raise InvalidParameter(
+                "loss", self.loss, "has numbers too long to be written", "Round them."
+            ) from error
+
+    @property
+    def known(self) -> dict[str, str]:
+        """Return the exact headline of the loss, by name."""
+        known = asdict(self.loss.guarantees)
+        return {name: exact_text(value) for name, value in known.items()}
 
 
 @final
@@ -115,6 +132,21 @@ def text_of(name: str, value: Any) -> str:
         ) from error
     text: str = value
     return text
+
+
+def budget_text(budget: Any) -> str:
+    """Return a budget with exact numbers.
+
+    >>> from sordino.accounting.risk import Advantage
+    >>> budget_text(Advantage("0.1"))
+    'Advantage(most=1/10)'
+    """
+    if not is_dataclass(budget):
+        return repr(budget)
+    named = (
+        f"{one.name}={exact_text(getattr(budget, one.name))}" for one in fields(budget)
+    )
+    return f"{type(budget).__name__}({', '.join(named)})"
 
 
 def exact_text(value: Any) -> str:

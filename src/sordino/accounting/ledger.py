@@ -253,7 +253,11 @@ class Ledger:
 
     def _refuse_foreign(self, log: Log, ticket: Ticket) -> None:
         """Refuse a ticket that this ledger did not give."""
-        if ticket.ledger != self.identity or log.charged(ticket.number) is None:
+        charged = log.charged(ticket.number)
+        known = charged is not None and ticket.ledger == self.identity
+        if not known or ticket.keyed != (
+            charged is not None and charged.key is not None
+        ):
             raise InvalidParameter(
                 "ticket", ticket, "is of another ledger", "Reserve it here first."
             )

@@ -11,6 +11,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from glob import escape
 from pathlib import Path
 from typing import Any, Final, TypeAlias, final
 
@@ -93,7 +94,7 @@ def create(path: Path, world: World, fields: Fields, ready: Ready) -> bool:
         except FileExistsError:
             return False
         finally:
-            for left in path.parent.glob(f"{hidden.name}*"):
+            for left in path.parent.glob(f"{escape(hidden.name)}*"):
                 left.unlink()
 
 
@@ -215,7 +216,7 @@ def _lone(path: Path) -> None:
     A second name that a crash left while the file was made is taken away.
     """
     if path.stat().st_nlink > 1:
-        for other in path.parent.glob(f".{path.name}.*.new"):
+        for other in path.parent.glob(f".{escape(path.name)}.*.new"):
             if other.samefile(path):
                 other.unlink(missing_ok=True)
     if path.stat().st_nlink > 1:
@@ -223,7 +224,9 @@ def _lone(path: Path) -> None:
 
 
 def _sync(folder: Path) -> None:
-    """Make the names in a folder durable."""
+    """Make the names in a folder durable; Windows offers no way to wait for it."""
+    if os.name == "nt":
+        return
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -39,8 +39,6 @@ SCHEMA: Final[dict[str, str]] = {
     ON records (charge) WHERE kind = 'answered'""",
     "one_limit_per_budget": """CREATE UNIQUE INDEX one_limit_per_budget
     ON records (budget) WHERE kind = 'budget'""",
-    "charges_by_number": """CREATE INDEX charges_by_number
-    ON records (number) WHERE kind = 'charged'""",
     "charges_by_budget": """CREATE INDEX charges_by_budget
     ON records (budget, number) WHERE kind = 'charged'""",
     "records_follow": """CREATE TRIGGER records_follow BEFORE INSERT ON records

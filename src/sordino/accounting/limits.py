@@ -5,7 +5,7 @@
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from typing import Any, Final, Literal, Self, final
 
 from sordino import _validate
@@ -16,7 +16,7 @@ from sordino.accounting.choosing import (
     read_filter,
     written_limits,
 )
-from sordino.accounting.entries import exact_text
+from sordino.accounting.entries import budget_text, exact_text
 from sordino.accounting.filters import AbstractFilter
 from sordino.errors import InvalidParameter
 from sordino.losses.closed import PureDP
@@ -72,21 +72,6 @@ class Limit:
     def read(cls, kept: dict[str, Any]) -> Self:
         """Return what was written."""
         return cls(kept["stated"], read_filter(kept["rule"], kept["limits"]))
-
-
-def budget_text(budget: Any) -> str:
-    """Return a budget with exact numbers.
-
-    >>> from sordino.accounting.risk import Advantage
-    >>> budget_text(Advantage("0.1"))
-    'Advantage(most=1/10)'
-    """
-    if not is_dataclass(budget):
-        return repr(budget)
-    named = (
-        f"{one.name}={exact_text(getattr(budget, one.name))}" for one in fields(budget)
-    )
-    return f"{type(budget).__name__}({', '.join(named)})"
 
 
 _COUNTED: Final[dict[str, Callable[[Any, Any], AbstractFilter]]] = {

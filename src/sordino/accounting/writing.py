@@ -1,13 +1,12 @@
 """The bodies of records: what a charge says, and how it is read again."""
 
-import dataclasses
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
 from sordino.accounting.charge import Charge
-from sordino.accounting.entries import DATASET, Claim, Entry, exact_text
-from sordino.accounting.limits import Limit, budget_text
+from sordino.accounting.entries import DATASET, Claim, Entry, budget_text
+from sordino.accounting.limits import Limit
 from sordino.accounting.log import Log, ordered
 from sordino.accounting.records import Record
 from sordino.errors import BudgetExceeded, UnknownName
@@ -25,7 +24,7 @@ def charge_fields(log: Log, claim: Claim, when: str) -> dict[str, Any]:
         "budget": claim.budget,
         "charges": charges,
         "key": claim.key,
-        "known": known_texts(claim),
+        "known": claim.known,
         "loss": repr(claim.loss),
         "plan": claim.plan,
         "request": claim.request,
@@ -34,12 +33,6 @@ def charge_fields(log: Log, claim: Claim, when: str) -> dict[str, Any]:
         "who": claim.who,
         "why": claim.why,
     }
-
-
-def known_texts(claim: Claim) -> dict[str, str]:
-    """Return the exact headline of a loss, by name."""
-    known = dataclasses.asdict(claim.loss.guarantees)
-    return {name: exact_text(value) for name, value in known.items()}
 
 
 def refuse_unknown(log: Log, budget: str) -> Limit:

@@ -95,13 +95,13 @@ def priced(console: Console, session: sd.Session) -> None:
     indented(console, written(query))
     console.print()
     price = session.price(query, KNOWN)
-    table = columns("asked", "one patient moves it by", "noise", "95% are within")
+    table = columns("asked", "a patient moves it by", "noise", "95% are within")
     for name, error in price.errors.items():
         mechanism: Any = price.noise[name][0]
         change: Any = price.sensitivity[name]
-        unit = f" {error.unit}" if error.unit else ""
+        unit = " / visits" if error.unit else ""
         table.add_row(
-            f"{name} (total)" if unit else name,
+            f"{name}, summed" if unit else name,
             f"{float(change.l1):g} in all",
             f"{type(mechanism).__name__}, scale {float(mechanism.scale):.4g}",
             f"± {error.half_width:,.0f}{unit}",

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 WIDEST = 80
+_BOUNDS = re.compile(r", (?=Max)")
 _VERBS = re.compile(r"\.(?=(?:filter|enforce|group_by|agg)\()")
 
 
@@ -36,7 +37,7 @@ def written(query: Any) -> str:
     table('visits')
       .agg(n=count())
     """
-    return _VERBS.sub("\n  .", repr(query))
+    return _BOUNDS.sub(",\n           ", _VERBS.sub("\n  .", repr(query)))
 
 
 def columns(*headings: str, wide: int = 0) -> Table:

@@ -51,9 +51,7 @@ class DuckDBForms(AbstractForms):
         rest = exp.Mod(this=self.digest(values), expression=_whole(count))
         return rest.eq(_whole(number))
 
-    def summed(
-        self, value: exp.Expression, factor: int, shift: int
-    ) -> exp.Expression:
+    def summed(self, value: exp.Expression, factor: int, shift: int) -> exp.Expression:
         """Return the sum in 128 bits.
 
         Fewer than 2**40 rows cannot overflow it: a sum of that many i64 has 103 bits,

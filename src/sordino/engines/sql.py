@@ -140,16 +140,25 @@ def _filter(work: Writer, node: Filter) -> Rows:
 def _keep_rows(work: Writer, node: KeepRows) -> Rows:
     """Keep the first rows in the order of the digest, then of all columns.
 
-    To sort by many columns is slow. So where there are more than one besides `per`,
-    rows are first ranked by the digest alone, and only those that may be among the
-    first are sorted by the columns too. Both ways keep the same rows.
+    Rows that are alike are numbered, and the number is part of the digest: otherwise
+    they would be kept or dropped together, and frequent values would win. To sort by
+    many columns is slow, so where there are more than one besides `per`, rows are first
+    ranked by the digest alone, and only those that may be among the first are sorted
+    by the columns too. Where nothing tells the rows of a group apart, any will do.
     """
-    below = work.rows(node.child)
-    rest = [name for name in node.child.schema if name not in node.per]
-    values = [below.columns[name] for name in (*node.per, *rest)]
-    taken = _taken(below, node.child.schema)
+    below, schema = work.rows(node.child), node.child.schema
+    rest = [name for name in schema if name not in node.per]
+    if not rest:
+        kept = _within(work, node, below, exp.RowNumber(), ())
+        return work.part(over(kept), _taken(kept, node.schema), node.schema)
+    names = [*node.per, *rest]
+    copy = exp.Window(
+        this=exp.RowNumber(), partition_by=[below.columns[name] for name in names]
+    )
+    alike = work.part(over(below), _taken(below, schema), schema, [copy])
+    values = [*(alike.columns[name] for name in names), *alike.further]
     digest = [work.forms.digest(values)]
-    digested = work.part(over(below), taken, node.child.schema, digest)
+    digested = work.part(over(alike), _taken(alike, schema), schema, digest)
     if len(rest) > 1:
         digested = _within(work, node, digested, exp.Rank(), digested.further)
     order = [*digested.further[:1], *(digested.columns[name] for name in rest)]
@@ -180,7 +189,9 @@ def _within(
     """Keep the rows whose place in an order is within the limit of a node."""
     schema = node.child.schema
     per = [rows.columns[name] for name in node.per]
-    window = exp.Window(this=place, partition_by=per, order=ordered(order))
+    window = exp.Window(
+        this=place, partition_by=per, order=ordered(order) if order else None
+    )
     further = [*rows.further[:1], window]
     numbered = work.part(over(rows), _taken(rows, schema), schema, further)
     first = numbered.further[-1] <= exp.Literal.number(node.limit)

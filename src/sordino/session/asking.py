@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-from sordino.accounting.limits import budget_text
+from sordino.accounting.entries import budget_text
 from sordino.query.price import Price
 from sordino.query.tables import PrivateTable
 

@@ -7,6 +7,7 @@ import pickle
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sordino.accounting.ledger import Claim, Ledger, Limit, Ticket, World
+from sordino.accounting.ledger_file import connected
 from sordino.accounting.risk import Advantage
 from sordino.errors import (
     AnswerLost,
@@ -26,7 +28,7 @@ from sordino.errors import (
     UnknownName,
 )
 from sordino.losses.closed import ApproxDP, GaussianDP, PureDP
-from tests.ledgers import LIMIT, TENTH, Backwards, claim
+from tests.ledgers import LIMIT, TENTH, Backwards, Told, claim
 
 
 @pytest.fixture(name="ledger", params=["file", "memory"])
@@ -180,6 +182,9 @@ def test_what_if_charges_nothing(ledger: Ledger) -> None:
         {"why": b"x"},
         {"plan": "\udfff"},
         {"request": 3},
+        {"asked": 1},
+        {"loss": None},
+        {"loss": PureDP(Fraction(1, 3**8000)) + PureDP(Fraction(1, 7**4500))},
     ],
     ids=lambda fields: repr(fields)[:30],
 )
@@ -215,6 +220,7 @@ def test_answers_are_bytes_and_tickets_are_ours(ledger: Ledger) -> None:
         Ticket("0" * 32, ticket.number, 1, keyed=True),
         Ticket(ledger.identity, 1, 1, keyed=True),
         Ticket(ledger.identity, 99, 1, keyed=True),
+        Ticket(ledger.identity, ticket.number, 1, keyed=False),
     ]
     for one in foreign:
         with pytest.raises(InvalidParameter, match="ticket"):
@@ -317,3 +323,35 @@ def test_a_fork_refuses(ledger: Ledger) -> None:
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert ledger.store(ticket, b"parent") == b"parent"
     assert ledger.verify().answers == 1
+
+
+@pytest.mark.parametrize("key", ["k", None])
+@pytest.mark.parametrize("anchored", [False, True])
+def test_only_answers_that_can_be_asked_for_again_wait_for_the_disk(
+    tmp_path: Path,
+    key: str | None,
+    anchored: bool,  # noqa: FBT001 a parameter of the test
+) -> None:
+    """All is durable before it leaves, but for answers without a key or an anchor."""
+    said: list[str] = []
+    anchor = tmp_path / "anchor" if anchored else None
+    world = World(connect=lambda address: Told(connected(address), said))
+    with Ledger.at(
+        tmp_path / "a", LIMIT, create=True, anchor=anchor, world=world
+    ) as ledger:
+        said.clear()
+        ledger.store(ledger.reserve(claim(key)), b"17")
+    levels = [sql.rpartition(" ")[2] for sql in said if "synchronous" in sql]
+    waits = key is not None or anchored
+    assert levels == ["FULL", "FULL" if waits else "NORMAL"]
+
+
+def test_a_name_may_be_of_any_letters(tmp_path: Path) -> None:
+    """What is special to a shell, an address or a pattern is a letter of a name."""
+    path = tmp_path / "a [1] *?#%é'&.ledger"
+    with Ledger.at(path, LIMIT, create=True) as ledger:
+        ledger.reserve(claim())
+    os.link(path, tmp_path / f".{path.name}.left.new")
+    with Ledger.at(path) as ledger:
+        assert ledger.spent() == TENTH
+    assert list(tmp_path.iterdir()) == [path]

@@ -6,17 +6,20 @@ Each test counts what it tried; run with `-s` to read the counts.
 import os
 import random
 import signal
+import tempfile
 import time
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
-from sordino.accounting.ledger import Ledger, World
+from sordino.accounting.ledger import Claim, Ledger, World
 from sordino.accounting.ledger_file import connected
 from sordino.accounting.log import Connection
-from sordino.errors import AnswerLost, LedgerUnavailable, SordinoError
+from sordino.errors import LedgerUnavailable, SordinoError
 from sordino.losses.closed import PureDP
 from tests.ledgers import (
     ANCHORED,
@@ -34,6 +37,17 @@ from tests.ledgers import (
 )
 
 KILLED = -signal.SIGKILL
+MEMORY = Path("/dev/shm")  # noqa: S108 a disk in memory, where there is one
+
+
+@pytest.fixture(name="folder")
+def quick_folder(tmp_path: Path) -> Iterator[Path]:
+    """Return a folder on a disk in memory: a kill loses nothing the kernel has."""
+    if not MEMORY.is_dir():
+        yield tmp_path
+        return
+    with tempfile.TemporaryDirectory(dir=MEMORY) as name:
+        yield Path(name)
 
 
 def faults(path: Path, told: Path, price: str = "0.1") -> Counter[str]:
@@ -60,43 +74,58 @@ def report(what: str, tried: int, wrong: Counter[str]) -> None:
     assert not +wrong
 
 
+def test_the_counts_can_fail(folder: Path) -> None:
+    """An answer that nobody paid for, and a second one, are counted."""
+    path, told = folder / "a", folder / "told"
+    with Ledger.at(path, LIMIT, create=True) as ledger:
+        number = ledger.reserve(claim()).number
+    told.write_text(f'[{number}, "a"]\n[{number}, "b"]\n[{number + 1}, "c"]\n', "ascii")
+    found = faults(path, told)
+    assert found["second answers"] == found["answers without a charge"] == 1
+    assert faults(path, told, "0.2")["overspends"] == 1
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("anchored", [False, True], ids=["alone", "anchored"])
 @pytest.mark.parametrize("key", ["k", None])
-def test_a_kill_at_every_point(tmp_path: Path, key: str | None, anchored: bool) -> None:  # noqa: FBT001 a parameter of the test
-    """After a kill anywhere, a retry, another key and a fresh start keep the promise."""
+def test_a_kill_at_every_point(
+    folder: Path,
+    key: str | None,
+    anchored: bool,  # noqa: FBT001 a parameter of the test
+) -> None:
+    """After a kill anywhere, a retry, another key and no key keep the promise."""
     points = POINTS + (ANCHORED if anchored else [])
     wrong: Counter[str] = Counter()
     kills = 0
     for index, (point, then) in enumerate(
-        (point, then) for point in points for then in (["k"], ["j"], [None], ["k", "k"])
+        (point, then) for point in points for then in (["k"], ["j"], [None])
     ):
-        path, told = tmp_path / f"{index}.ledger", tmp_path / f"{index}.told"
-        anchor = tmp_path / f"{index}.anchor" if anchored else None
+        path, told = folder / f"{index}.ledger", folder / f"{index}.told"
+        anchor = folder / f"{index}.anchor" if anchored else None
         Ledger.at(path, LIMIT, create=True, anchor=anchor).close()
         kills += run(release, path, told, point, key, anchor) == KILLED
         for again in then:
-            assert run(release, path, told, "", again, anchor) == 0
+            release(path, told, "", again, anchor)
         wrong.update(faults(path, told))
         if key == "k" and then[0] == "k":
             with Ledger.at(path) as ledger:
                 assert len(ledger.entries()) == 1
-    assert kills == 4 * len(points)
+    assert kills == 3 * len(points)
     report("kills", kills, wrong)
 
 
 @pytest.mark.slow
-def test_a_kill_of_the_retry_too(tmp_path: Path) -> None:
+def test_a_kill_of_the_retry_too(folder: Path) -> None:
     """A retry that dies as well leaves at most one answer, and one charge."""
     wrong: Counter[str] = Counter()
     kills = 0
     pairs = [(first, second) for first in POINTS[2:5] for second in POINTS]
     for index, (first, second) in enumerate(pairs):
-        path, told = tmp_path / f"{index}.ledger", tmp_path / f"{index}.told"
+        path, told = folder / f"{index}.ledger", folder / f"{index}.told"
         Ledger.at(path, LIMIT, create=True).close()
         kills += run(release, path, told, first, "k", None) == KILLED
         kills += run(release, path, told, second, "k", None) == KILLED
-        assert run(release, path, told, "", "k", None) == 0
+        release(path, told, "", "k", None)
         wrong.update(faults(path, told))
         with Ledger.at(path) as ledger:
             assert len(ledger.entries()) == 1
@@ -107,10 +136,10 @@ def test_a_kill_of_the_retry_too(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("anchored", [False, True], ids=["alone", "anchored"])
 @pytest.mark.parametrize("point", MAKING)
-def test_a_kill_while_it_is_made(tmp_path: Path, point: str, anchored: bool) -> None:  # noqa: FBT001 a parameter of the test
+def test_a_kill_while_it_is_made(folder: Path, point: str, anchored: bool) -> None:  # noqa: FBT001 a parameter of the test
     """A ledger is there and whole, or it is not there."""
-    path = tmp_path / "a"
-    anchor = tmp_path / "anchor" if anchored else None
+    path = folder / "a"
+    anchor = folder / "anchor" if anchored else None
     assert run(create, path, point, anchor) == KILLED
     assert path.exists() == (point != MAKING[0])
     if anchor is not None and not path.exists():
@@ -122,12 +151,12 @@ def test_a_kill_while_it_is_made(tmp_path: Path, point: str, anchored: bool) -> 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("racers", [2, 8])
-def test_races_for_the_last_of_the_budget(tmp_path: Path, racers: int) -> None:
+def test_races_for_the_last_of_the_budget(folder: Path, racers: int) -> None:
     """Processes that ask for more than there is get exactly what there is."""
-    path, told = tmp_path / "a", tmp_path / "told"
+    path, told = folder / "a", folder / "told"
     with Ledger.at(path, LIMIT, create=True) as ledger:
         most = PureDP("0.6")
-        ledger.reserve(claim(None).__class__(request="n", asked=most, loss=most))
+        ledger.reserve(Claim(request="n", asked=most, loss=most))
     children = [
         FRESH.Process(target=race, args=(path, told, f"r{n}-", 40))
         for n in range(racers)
@@ -142,16 +171,18 @@ def test_races_for_the_last_of_the_budget(tmp_path: Path, racers: int) -> None:
     with Ledger.at(path) as ledger:
         assert ledger.remaining() == PureDP(0)
         assert ledger.verify().answers == 40
-    report(f"races of {racers}", len(answers), Counter({"overspends": 0}))
+    report(
+        f"races of {racers}", len(answers), Counter({"overspends": len(answers) - 40})
+    )
 
 
 @pytest.mark.slow
-def test_kills_at_random_while_processes_race(tmp_path: Path) -> None:
+def test_kills_at_random_while_processes_race(folder: Path) -> None:
     """A racer killed at any moment costs at most its own charge."""
     wrong: Counter[str] = Counter()
     kills = 0
     for turn in range(12):
-        path, told = tmp_path / f"{turn}.ledger", tmp_path / f"{turn}.told"
+        path, told = folder / f"{turn}.ledger", folder / f"{turn}.told"
         Ledger.at(path, LIMIT, create=True).close()
         children = [
             FRESH.Process(target=race, args=(path, told, f"r{n}-", 12))
@@ -170,10 +201,10 @@ def test_kills_at_random_while_processes_race(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_fork_in_the_middle_that_ends_by_itself(tmp_path: Path) -> None:
+def test_a_fork_in_the_middle_that_ends_by_itself(folder: Path) -> None:
     """A child that exits with its parent's handle, cleaning up, spoils nothing."""
-    assert run(_forking, tmp_path / "a") == 0
-    with Ledger.at(tmp_path / "a") as ledger:
+    assert run(_forking, folder / "a") == 0
+    with Ledger.at(folder / "a") as ledger:
         assert ledger.spent() == PureDP("0.2")
         assert ledger.verify().answers == 2
 
@@ -191,18 +222,18 @@ def _forking(path: Path) -> None:
 
 
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
-def test_every_statement_may_fail(tmp_path: Path, after: bool) -> None:  # noqa: FBT001 a parameter of the test
+def test_every_statement_may_fail(folder: Path, after: bool) -> None:  # noqa: FBT001 a parameter of the test
     """Opening, charging, storing: the k-th statement fails, for every k there is.
 
     A statement fails before it has an effect, or after it. The refusal is typed, the
     handle is of no more use, and the file keeps its promise.
     """
-    model = tmp_path / "model"
+    model = folder / "model"
     Ledger.at(model, LIMIT, create=True).close()
     whole = model.read_bytes()
     wrong: Counter[str] = Counter()
     for k in range(1, 1000):
-        path, told = tmp_path / f"{k}.ledger", tmp_path / f"{k}.told"
+        path, told = folder / f"{k}.ledger", folder / f"{k}.told"
         path.write_bytes(whole)
         failing = Failing(k, after)
         _one_answer(path, told, failing)
@@ -217,22 +248,20 @@ def test_every_statement_may_fail(tmp_path: Path, after: bool) -> None:  # noqa:
 
 def _one_answer(path: Path, told: Path, failing: Failing) -> None:
     """Ask one question through a connection that fails, and tell the answer."""
-    try:
-        with Ledger.at(path, LIMIT, world=World(connect=failing.connect)) as ledger:
-            ticket = ledger.reserve(claim())
-            result = ticket.answer
-            if result is None:
-                result = ledger.store(ticket, os.urandom(4).hex().encode())
-            with told.open("a", encoding="ascii") as file:
-                file.write(f'[{ticket.number}, "{result.decode()}"]\n')
-    except SordinoError:
-        assert failing.failed or isinstance(failing.at, int)
+    world = World(connect=failing.connect)
+    with suppress(SordinoError), Ledger.at(path, LIMIT, world=world) as ledger:
+        ticket = ledger.reserve(claim())
+        result = ticket.answer
+        if result is None:
+            result = ledger.store(ticket, os.urandom(4).hex().encode())
+        with told.open("a", encoding="ascii") as file:
+            file.write(f'[{ticket.number}, "{result.decode()}"]\n')
 
 
-def test_making_a_ledger_may_fail(tmp_path: Path) -> None:
+def test_making_a_ledger_may_fail(folder: Path) -> None:
     """The k-th statement fails while it is made: there is none, and none half made."""
     for k in range(1, 1000):
-        path = tmp_path / f"{k}.ledger"
+        path = folder / f"{k}.ledger"
         failing = Failing(k)
         try:
             world = World(connect=failing.connect)
@@ -241,16 +270,16 @@ def test_making_a_ledger_may_fail(tmp_path: Path) -> None:
             assert failing.failed
         with Ledger.at(path, LIMIT, create=True) as ledger:
             assert ledger.verify().records == 2
-        assert [one.name for one in tmp_path.iterdir()] == [path.name]
+        assert [one.name for one in folder.iterdir()] == [path.name]
         path.unlink()
         if not failing.failed:
             break
     assert k > 20
 
 
-def test_a_handle_that_failed_is_of_no_more_use(tmp_path: Path) -> None:
+def test_a_handle_that_failed_is_of_no_more_use(folder: Path) -> None:
     """After an error of the disk every further call refuses, without trying again."""
-    path = tmp_path / "a"
+    path = folder / "a"
     Ledger.at(path, LIMIT, create=True).close()
     failing = Failing(0)
     ledger = Ledger.at(path, world=World(connect=failing.connect))
@@ -265,37 +294,44 @@ def test_a_handle_that_failed_is_of_no_more_use(tmp_path: Path) -> None:
     ledger.close()
 
 
-def test_a_full_disk(tmp_path: Path) -> None:
+@pytest.mark.parametrize("size", [10, 9000])
+def test_a_full_disk(folder: Path, size: int) -> None:
     """Charges and answers that find no room are refused; what was told stays true."""
-    path, told = tmp_path / "a", tmp_path / "told"
-    Ledger.at(path, LIMIT, create=True).close()
-    refused = 0
-    for pages in range(15, 40):
-        world = World(connect=lambda address, pages=pages: _narrow(address, pages))
-        try:
-            with Ledger.at(path, world=world) as ledger:
-                ticket = ledger.reserve(claim())
-                result = ticket.answer or ledger.store(ticket, b"x" * 9000)
-                told.write_text(f'[{ticket.number}, "{result.decode()}"]\n', "ascii")
-                break
-        except AnswerLost:
-            break
-        except LedgerUnavailable:
-            refused += 1
-    assert refused >= 1
-    assert not +faults(path, told)
+    path, told = folder / "a", folder / "told"
+    Ledger.at(path, PureDP(100), create=True).close()
+    with Ledger.at(path, world=World(connect=_narrow)) as ledger:
+        with pytest.raises(LedgerUnavailable, match="could not be written"):
+            _fill(ledger, told, size)
+        answers = len(lines(told))
+    assert 0 < answers < 1000
+    with Ledger.at(path) as ledger:
+        checked = ledger.verify()
+        assert checked.answers == answers
+        assert 0 <= checked.releases - answers <= 1
+        ticket = ledger.reserve(claim(str(answers)))
+        assert ledger.store(ticket, b"y") == b"y"
+        assert ledger.spent() == PureDP(Fraction(answers + 1, 10))
 
 
-def _narrow(address: str, pages: int) -> Connection:
-    """Return a connection to a file that may not grow beyond some pages."""
+def _fill(ledger: Ledger, told: Path, size: int) -> None:
+    """Ask for one answer after another."""
+    for turn in range(1000):
+        ticket = ledger.reserve(claim(str(turn)))
+        result = ledger.store(ticket, b"x" * size)
+        with told.open("a", encoding="ascii") as file:
+            file.write(f'[{ticket.number}, "{result.decode()}"]\n')
+
+
+def _narrow(address: str) -> Connection:
+    """Return a connection to a file that may have few pages."""
     connection = connected(address)
-    connection.execute(f"PRAGMA max_page_count = {pages}")
+    connection.execute("PRAGMA max_page_count = 60")
     return connection
 
 
-def test_another_process_in_the_way(tmp_path: Path) -> None:
+def test_another_process_in_the_way(folder: Path) -> None:
     """A ledger that another process holds too long is refused, and nothing charged."""
-    path = tmp_path / "a"
+    path = folder / "a"
     Ledger.at(path, LIMIT, create=True).close()
 
     def impatient(address: str) -> Connection:

@@ -125,15 +125,14 @@ def test_a_place_that_is_read_only_is_refused(
 
 def test_a_second_opening_means_the_same(path: Path) -> None:
     """Another limit, another counting or other data is refused; the same is not."""
-    other = [PureDP(2), ApproxDP(1, 0), ApproxDP(1, "1e-6")]
-    other.append(Limit.of(ApproxDP(1, "1e-6"), "concentrated"))  # type: ignore[arg-type]
-    for limit in other:
+    tight = Limit.of(ApproxDP(1, "1e-6"), "concentrated")
+    for other in (PureDP(2), ApproxDP(1, 0), ApproxDP(1, "1e-6"), tight):
         with pytest.raises(InvalidParameter, match="limit"):
-            Ledger.at(path, limit)
+            Ledger.at(path, other)
     with pytest.raises(InvalidParameter, match="about"):
         Ledger.at(path, LIMIT, about="patients")
-    for limit in (LIMIT, PureDP("1.0"), Limit.of(LIMIT), None):
-        with Ledger.at(path, limit, create=True, about="visits") as ledger:
+    for same in (LIMIT, PureDP("1.0"), Limit.of(LIMIT), None):
+        with Ledger.at(path, same, create=True, about="visits") as ledger:
             assert ledger.spent() == PureDP("0.3")
 
 

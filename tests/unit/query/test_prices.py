@@ -7,6 +7,7 @@ import pytest
 
 import sordino as sd
 from sordino.losses.base import Budget
+from sordino.numbers import total
 from sordino.query.price import Price
 
 VISITS: Final = {"ward": ["A"], "days": [2], "cost": [1.5], "person": ["x"]}
@@ -52,8 +53,9 @@ def test_a_price_is_within_its_budget(budget: Budget, choices: dict[str, Any]) -
     """Whatever the budget, the loss of all parts together is within it."""
     found = priced(ADDITIVE | choices, budget)
     if choices and isinstance(budget, sd.ApproxDP):  # two budgets that add up to it
-        epsilon = sum(loss.guarantees.epsilon for loss in found.outlay.choice_losses)
-        budget = sd.ApproxDP(budget.epsilon - epsilon, budget.delta)
+        spent = total(*(one.guarantees.epsilon for one in found.outlay.choice_losses))
+        left = Fraction(str(budget.epsilon)) - Fraction(str(spent))
+        budget = sd.ApproxDP(left, budget.delta)
         assert budget.admits(found.outlay.additive_loss)
     else:
         assert budget.admits(found.loss)
@@ -113,7 +115,7 @@ def test_the_family_with_the_lesser_error_is_taken() -> None:
         query = sd.table("visits").enforce(sd.MaxGroupsPerID("ward", groups))
         asked = query.group_by(KEYS).agg(n=sd.count_ids())
         found = session().price(asked, sd.ApproxDP(1, "1e-6"))
-        other = {"laplace": "gaussian", "gaussian": "laplace"}[family]
+        other: Any = {"laplace": "gaussian", "gaussian": "laplace"}[family]
         forced = query.group_by(KEYS).agg(n=sd.count_ids(), noise=other)
         worse = session().price(forced, sd.ApproxDP(1, "1e-6"))
         assert found.family == family

@@ -1,0 +1,105 @@
+"""What a durable charge costs, and how long a long ledger takes to open."""
+
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from benchmarks.frame import Figure, Row
+from sordino.accounting.ledger import Claim, Ledger
+from sordino.losses.closed import PureDP
+
+ROUNDS = 60
+ENTRIES = 10_000
+SMALL = PureDP("1e-6")
+ANSWER = b"x" * 2_000
+PLAN = "x" * 500
+
+
+def claim(key: str | None) -> Claim:
+    """Return a small claim."""
+    return Claim(request="1f", asked=SMALL, loss=SMALL, key=key, plan=PLAN)
+
+
+def release(ledger: Ledger, key: str | None) -> None:
+    """Charge and store, as a session does around an answer."""
+    ledger.store(ledger.reserve(claim(key)), ANSWER)
+
+
+def seconds(act: Callable[[], object]) -> float:
+    """Return how long something takes by the clock: the disk counts."""
+    start = time.perf_counter()
+    act()
+    return time.perf_counter() - start
+
+
+def charged(*, keyed: bool) -> float:
+    """Return the median milliseconds that a ledger adds to a release."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Ledger.at(Path(folder) / "a.ledger", PureDP(1), create=True) as ledger,
+    ):
+        keys = [f"k{n}" if keyed else None for n in range(ROUNDS)]
+        runs = [seconds(partial(release, ledger, key)) for key in keys]
+    return 1000 * statistics.median(runs)
+
+
+def disk() -> float:
+    """Return the median milliseconds in which this disk makes one write durable."""
+    with tempfile.TemporaryFile(buffering=0) as file:
+        runs = []
+        for _ in range(ROUNDS):
+            file.write(ANSWER)
+            runs.append(seconds(lambda: _sync(file.fileno())))
+    return 1000 * statistics.median(runs)
+
+
+def _sync(handle: int) -> None:
+    """Wait for the disk."""
+    os.fsync(handle)
+
+
+def opened() -> float:
+    """Return the seconds to open a ledger of ten thousand releases."""
+    with tempfile.TemporaryDirectory(dir=_memory()) as folder:
+        path = Path(folder) / "a.ledger"
+        with Ledger.at(path, PureDP(1), create=True) as ledger:
+            for n in range(ENTRIES):
+                release(ledger, f"k{n}")
+        return min(seconds(lambda: Ledger.at(path).close()) for _ in range(5))
+
+
+def _memory() -> str | None:
+    """Return a disk in memory, where there is one: filling it is not measured."""
+    return "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108 see above
+
+
+ROWS: tuple[Row, ...] = (
+    Figure(
+        what="one write made durable by this disk", figure=disk, unit="ms", floor=99
+    ),
+    Figure(
+        what="a charge, with an answer to keep",
+        figure=lambda: charged(keyed=True),
+        unit="ms",
+        floor=15,
+        goal=5,
+    ),
+    Figure(
+        what="a charge, without a key",
+        figure=lambda: charged(keyed=False),
+        unit="ms",
+        floor=15,
+        goal=5,
+    ),
+    Figure(
+        what="open a ledger of 10,000 releases",
+        figure=opened,
+        unit="s",
+        floor=0.2,
+        goal=0.05,
+    ),
+)
