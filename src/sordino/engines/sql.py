@@ -225,8 +225,9 @@ def _near(work: Writer, node: KeepRows, below: Rows, rest: Sequence[str]) -> Row
     such rows, and none that have others like them.
     """
     schema = node.child.schema
-    one: exp.Expression = sql.bigint(1)
-    numbered = [*(below.columns[name] for name in (*node.per, *rest)), one]
+    numbered: list[exp.Expression]
+    numbered = [below.columns[name] for name in (*node.per, *rest)]
+    numbered.append(sql.bigint(1))
     digest = work.forms.digest(numbered)
     held = work.part(over(below), _taken(below, schema), schema, [digest])
     beside = [
