@@ -238,7 +238,7 @@ def _near(work: Writer, node: KeepRows, below: Rows, rest: Sequence[str]) -> Row
     place = _window(held, node, exp.DenseRank(), held.further)
     ranked = work.part(over(held), _taken(held, schema), schema, [place, *equal])
     first = ranked.further[0] <= exp.Literal.number(node.limit)
-    alike = exp.or_(*ranked.further[1:])
+    alike: exp.Expression = exp.or_(*ranked.further[1:])
     kept = over(ranked).where(exp.or_(first, alike), copy=False)
     return work.stored(work.part(kept, _taken(ranked, schema), schema, [alike]))
 
