@@ -232,12 +232,12 @@ def _near(work: Writer, node: KeepRows, below: Rows, rest: Sequence[str]) -> Row
         _window(held, node, called(this=held.further[0].copy()), held.further)
         for called in (exp.Lag, exp.Lead)
     ]
-    equal = [exp.EQ(this=held.further[0].copy(), expression=one) for one in beside]
+    equal = [held.further[0].eq(one) for one in beside]
     place = _window(held, node, exp.DenseRank(), held.further)
     ranked = work.part(over(held), _taken(held, schema), schema, [place, *equal])
     first = ranked.further[0] <= exp.Literal.number(node.limit)
-    alike = exp.or_(*ranked.further[1:])
-    kept = over(ranked).where(exp.or_(first, alike), copy=False)
+    alike = sql.infix(exp.Or, *ranked.further[1:])
+    kept = over(ranked).where(exp.or_(first, alike.copy()), copy=False)
     return work.stored(work.part(kept, _taken(ranked, schema), schema, [alike]))
 
 
