@@ -18,6 +18,8 @@ import sordino as sd
 from benchmarks.frame import Measured, Row
 
 Floats: TypeAlias = NDArray[np.float64]
+Way: TypeAlias = Callable[[sd.Session], pa.Table]
+"""From a session to groups, counts and means."""
 
 SIZE: Final = 1_000_000
 GROUPS: Final = 1000
@@ -91,7 +93,7 @@ def old_way(session: sd.Session) -> pa.Table:
 
 
 @cache
-def errors(way: Callable[[sd.Session], pa.Table], size: int = SIZE) -> Errors:
+def errors(way: Way, size: int = SIZE) -> Errors:
     """Return how far releases in one way were off."""
     session = opened(size)
     each = [off(way(session), size) for _ in range(RELEASES)]

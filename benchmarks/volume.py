@@ -29,7 +29,7 @@ print(len(release.table), seconds, resource.getrusage(resource.RUSAGE_SELF).ru_m
 class Volume:
     """How many rows were answered about within a limit of memory, and how."""
 
-    millions: int
+    millions: float
 
     @property
     def what(self) -> str:

@@ -12,6 +12,7 @@ from sqlglot import exp
 from sordino.engines.forms import AbstractForms
 from sordino.engines.sql import Rows, Writer, aliased, grouped, named, over
 from sordino.query.question import AbstractTotal, Distinct, Question, Total
+from sordino.schema import Schema
 
 KEYS: Final = "keys"
 PLACE: Final = "place"
@@ -26,7 +27,8 @@ def asked(
     Wide totals are not held within their limits, so that they can be added.
     """
     by = [rows.columns[name] for name in question.by]
-    totals = [_TOTALS[type(one)](work, one, rows) for one in question.totals]
+    schema = question.rows.schema
+    totals = [_TOTALS[type(one)](work, one, rows, schema) for one in question.totals]
     if not wide:
         totals = [work.forms.held(one) for one in totals]
     made = [(f"by {name}", one) for name, one in zip(question.by, by, strict=True)]
@@ -61,21 +63,29 @@ def _selected(rows: Rows, columns: list[exp.Expression]) -> exp.Select:
     return over(rows).select(*listed, copy=False)
 
 
-def _total(work: Writer, asked_for: Total, rows: Rows) -> exp.Expression:
+def _total(
+    work: Writer, asked_for: Total, rows: Rows, schema: Schema
+) -> exp.Expression:
     """Return a sum; that of a constant is a number of rows."""
     made = asked_for.expression
     if made.names():
         value = work.rendered(made, rows.columns)
-        return work.forms.summed(value, asked_for.factor, asked_for.shift)
+        complete = not made.column(schema).nullable
+        return work.forms.summed(
+            value, asked_for.factor, asked_for.shift, complete=complete
+        )
     constant = made.value({})
     added = 0 if constant is None else asked_for.factor * constant + asked_for.shift
     return work.forms.counted(added)
 
 
-def _distinct(work: Writer, asked_for: Distinct, rows: Rows) -> exp.Expression:
+def _distinct(
+    work: Writer, asked_for: Distinct, rows: Rows, schema: Schema
+) -> exp.Expression:
+    del schema
     return work.forms.distinct([rows.columns[name] for name in asked_for.columns])
 
 
 _TOTALS: Final[
-    dict[type[AbstractTotal], Callable[[Writer, Any, Rows], exp.Expression]]
+    dict[type[AbstractTotal], Callable[[Writer, Any, Rows, Schema], exp.Expression]]
 ] = {Total: _total, Distinct: _distinct}

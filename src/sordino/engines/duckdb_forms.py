@@ -52,7 +52,9 @@ class DuckDBForms(AbstractForms):
         rest = exp.Mod(this=self.digest(values), expression=_whole(count))
         return rest.eq(_whole(number))
 
-    def summed(self, value: exp.Expression, factor: int, shift: int) -> exp.Expression:
+    def summed(
+        self, value: exp.Expression, factor: int, shift: int, *, complete: bool = False
+    ) -> exp.Expression:
         """Return the sum in 128 bits.
 
         Fewer than 2**40 rows cannot overflow it: a sum of that many i64 has 103 bits,
@@ -63,7 +65,8 @@ class DuckDBForms(AbstractForms):
         if factor != 1:
             total = sql.cast(total, "HUGEINT") * sql.cast(_whole(factor), "HUGEINT")
         if shift:
-            count = sql.cast(exp.Count(this=value.copy()), "HUGEINT")
+            there = exp.Star() if complete else value.copy()
+            count = sql.cast(exp.Count(this=there), "HUGEINT")
             total += count * sql.cast(_whole(shift), "HUGEINT")
         return total
 

@@ -225,21 +225,19 @@ def _near(work: Writer, node: KeepRows, below: Rows, rest: Sequence[str]) -> Row
     such rows, and none that have others like them.
     """
     schema = node.child.schema
-    numbered: list[exp.Expression]
-    numbered = [below.columns[name] for name in (*node.per, *rest)]
-    numbered.append(sql.bigint(1))
+    numbered = [*(below.columns[name] for name in (*node.per, *rest)), sql.bigint(1)]
     digest = work.forms.digest(numbered)
     held = work.part(over(below), _taken(below, schema), schema, [digest])
     beside = [
         _window(held, node, called(this=held.further[0].copy()), held.further)
         for called in (exp.Lag, exp.Lead)
     ]
-    equal = [exp.EQ(this=held.further[0].copy(), expression=by) for by in beside]
+    equal = [held.further[0].eq(one) for one in beside]
     place = _window(held, node, exp.DenseRank(), held.further)
     ranked = work.part(over(held), _taken(held, schema), schema, [place, *equal])
     first = ranked.further[0] <= exp.Literal.number(node.limit)
-    alike: exp.Expression = exp.or_(*ranked.further[1:])
-    kept = over(ranked).where(exp.or_(first, alike), copy=False)
+    alike = sql.infix(exp.Or, *ranked.further[1:])
+    kept = over(ranked).where(exp.or_(first, alike.copy()), copy=False)
     return work.stored(work.part(kept, _taken(ranked, schema), schema, [alike]))
 
 
