@@ -149,10 +149,18 @@ def test_several_rows_share_epsilon(monkeypatch: pytest.MonkeyPatch) -> None:
         assert max(losses) - min(losses) <= EPSILON + 1e-9
 
 
+def missed_by(table: NDArray[np.int64], q: float) -> NDArray[np.float64]:
+    """Return how many rows each bin is off: 0 where a share q ends within it."""
+    up_to = np.cumsum(table)
+    before = up_to - table
+    wanted = q * table.sum()
+    missed: NDArray[np.float64] = np.maximum(before - wanted, wanted - up_to).clip(0)
+    return missed
+
+
 def chances(table: Table, q: Fraction, epsilon: float) -> NDArray[np.float64]:
     """Return the stated chances of one quantile, from the definition."""
-    up_to = np.cumsum(table)
-    missed = np.abs((1 - float(q)) * up_to - float(q) * (sum(table) - up_to))
+    missed = missed_by(np.array(table), float(q))
     return np.exp(-epsilon * missed / (2 * float(max(q, 1 - q))))
 
 
@@ -218,8 +226,7 @@ def test_groups_are_answered_as_if_alone(rows: list[tuple[int, int, int]]) -> No
         for owner, place, count in rows:
             if owner == group:
                 table[place] = count
-        up_to = np.cumsum(table)
-        missed = np.abs(2 * up_to - up_to[-1])
+        missed = missed_by(table, 0.5)
         assert missed[found[group]] == missed.min()
 
 
@@ -231,8 +238,19 @@ def test_chunks_hold_every_group(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = Quantiles(["2/3"], 100).release_groups(bins, Bits())
     monkeypatch.setattr(quantiles, "_CHUNK", 7)
     parts = Quantiles(["2/3"], 100).release_groups(bins, Bits())
-    assert ((whole >= 5) & (whole < 9)).all()
-    assert ((parts >= 5) & (parts < 9)).all()
+    assert ((whole >= 5) & (whole <= 9)).all()
+    assert ((parts >= 5) & (parts <= 9)).all()
+
+
+@pytest.mark.parametrize("q", ["0", "0.01", "0.5", "0.99", "1"])
+@pytest.mark.parametrize("place", [0, 5, 30])
+def test_equal_rows_have_one_quantile(q: str, place: int) -> None:
+    """Of rows that are all equal every inner quantile is their bin; none is far off."""
+    found = [Quantiles([q], 10).release([place], [1000], 31, Bits())[0] for _ in "abc"]
+    if q not in {"0", "1"}:
+        assert found == [place] * 3
+    else:  # the least may lie before, the greatest behind
+        assert all((one <= place) if q == "0" else (one >= place) for one in found)
 
 
 @pytest.mark.parametrize(
@@ -298,9 +316,13 @@ def test_mean_rank_error(size: int, asked: list[Fraction], limit: float) -> None
             (data * (1 << 16)).astype(np.int64), return_counts=True
         )
         found = Quantiles(asked, 1).release(held, counts, size, Bits())
-        up_to = np.append(0, np.cumsum(counts))
-        ranks = up_to[np.searchsorted(held, np.array(found), "right")]
-        errors.append(np.abs(ranks - np.array([float(q) * 1e5 for q in asked])).mean())
+        rows = np.append(0, np.cumsum(counts))
+        before, up_to = (
+            rows[np.searchsorted(held, np.array(found), side)]
+            for side in ("left", "right")
+        )
+        wanted = np.array([float(q) * 1e5 for q in asked])
+        errors.append(np.maximum(before - wanted, wanted - up_to).clip(0).mean())
     assert np.mean(errors) <= limit
 
 
