@@ -23,7 +23,8 @@ PEOPLE_OF_K: Final = (
     sd.table("t").enforce(sd.MaxGroupsPerID("k", 3)).group_by("k").agg(n=sd.count_ids())
 )
 FEW_OF_G: Final = (
-    sd.table("t")
+    sd
+    .table("t")
     .enforce(sd.MaxGroupsPerID("g", 3), sd.MaxRowsPerGroupPerID("g", 2))
     .group_by("g")
     .agg(**ANSWERS)
@@ -112,7 +113,7 @@ def rows(size: int) -> tuple[Row, ...]:
             ours=lambda: released(
                 size, people, known(ROWS_OF_G.enforce(sd.MaxRowsPerID(5))), APPROX
             ),
-            peer=lambda: written(size, MEANS_SQL.replace("{rows}", KEPT_SQL)),
+            peer=lambda: written(size, MEANS_SQL.format(rows=KEPT_SQL)),
             against="DuckDB",
             floor=1.2,
             goal=0.8,

@@ -68,9 +68,7 @@ def truth(size: int) -> tuple[Floats, Floats]:
 def opened(size: int) -> sd.Session:
     """Return a session whose budget is no limit."""
     facts = {"x": sd.Column("f64", nullable=False, nan=False)}
-    rows = sd.PrivateTable(
-        people(size), protects=sd.AddRowsWithID("id"), columns=facts
-    )
+    rows = sd.PrivateTable(people(size), protects=sd.AddRowsWithID("id"), columns=facts)
     return sd.Session({"t": rows}, sd.ApproxDP(10**6, "0.5"))
 
 

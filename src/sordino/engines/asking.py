@@ -10,7 +10,7 @@ from typing import Any, Final
 from sqlglot import exp
 
 from sordino.engines.forms import AbstractForms
-from sordino.engines.sql import Rows, Writer, over
+from sordino.engines.sql import Rows, Writer, aliased, grouped, named, over
 from sordino.query.question import AbstractTotal, Distinct, Question, Total
 
 KEYS: Final = "keys"
@@ -30,7 +30,7 @@ def asked(
     if not wide:
         totals = [work.forms.held(one) for one in totals]
     made = [(f"by {name}", one) for name, one in zip(question.by, by, strict=True)]
-    groups = work.part(over(rows).group_by(*by), made, further=totals)
+    groups = work.part(grouped(rows, by), made, further=totals)
     columns = list(groups.columns.values())
     if question.keys is None:
         return _selected(groups, [*columns, *groups.further])
@@ -40,7 +40,7 @@ def asked(
     ]
     place = exp.column(PLACE, table=KEYS)
     joined = _selected(groups, [place, *groups.further])
-    return joined.join(KEYS, on=exp.and_(*agree), join_type="inner")
+    return joined.join(named(KEYS), on=exp.and_(*agree), join_type="inner", copy=False)
 
 
 def added(forms: AbstractForms, question: Question) -> exp.Select:
@@ -53,12 +53,12 @@ def added(forms: AbstractForms, question: Question) -> exp.Select:
         for place in places
     ]
     rows = Rows(PARTS, {})
-    return _selected(rows, [*by, *totals]).group_by(*by)
+    return _selected(rows, [*by, *totals]).group_by(*by, copy=False)
 
 
 def _selected(rows: Rows, columns: list[exp.Expression]) -> exp.Select:
-    named = [exp.alias_(one, f"a{place}") for place, one in enumerate(columns)]
-    return over(rows).select(*named)
+    listed = [aliased(one, f"a{place}") for place, one in enumerate(columns)]
+    return over(rows).select(*listed, copy=False)
 
 
 def _total(work: Writer, asked_for: Total, rows: Rows) -> exp.Expression:

@@ -192,7 +192,8 @@ def _enforced(relation: Relation, ids: str, constraint: AbstractConstraint) -> R
     known = constraint.bound(relation.contribution, relation.versions)
     if known == relation.contribution:
         return relation
-    per, counted = (ids, *constraint.per), constraint.counted
+    per = tuple(dict.fromkeys((ids, *constraint.per)))  # the id may be named again
+    counted = constraint.counted
     for name in counted or constraint.per:
         groupable(relation.schema, name)
     if counted:
