@@ -244,14 +244,14 @@ class _Recursion:
     ) -> Whole:
         """Return how far each run is off, in rows times the share's denominator.
 
-        A run is right where a share of the slice's rows ends within it. Rows in the bin
-        of the lower cut lie in the slice to its left, so they are not counted here.
+        A run is right where a share of the slice's rows ends within it.
         """
         low, high = cuts
         whole = share.denominator
         sought = (whole * low.rows + share.numerator * (high.rows - low.rows))[owner]
-        before = np.maximum(self.runs.before[run], low.rows[owner])
-        over, under = whole * before - sought, sought - whole * self.runs.rows[run]
+        # negative at the lower cut: rows of its bin lie in the slice to the left
+        over = whole * self.runs.before[run] - sought
+        under = sought - whole * self.runs.rows[run]
         missed: Whole = np.maximum(np.maximum(over, under), 0)
         return missed
 

@@ -132,6 +132,32 @@ def test_three_quantiles_cost_epsilon(monkeypatch: pytest.MonkeyPatch) -> None:
     assert steepest <= float(mechanism.map(1).guarantees.rho) + 1e-9
 
 
+def given_median(law: dict[Outcome, float], median: int, side: int) -> Any:
+    """Return the law of one quartile, given the median."""
+    chances = [0.0] * 3
+    for outcome, chance in law.items():
+        if outcome[1] == median:
+            chances[outcome[side]] += chance
+    return pytest.approx([one / sum(chances) for one in chances])
+
+
+def test_a_row_is_in_one_slice_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For any tables and any median: a row up to it moves no quantile beyond it.
+
+    And a row beyond it moves none before it. Equal rows of one bin stay together: those
+    in the bin of the median are to its left.
+    """
+    mechanism = Quantiles(QUARTILES, F(4))
+    laws = {t: law_of(mechanism, t, monkeypatch) for t in tables(3, 4)}
+    for table, law in laws.items():
+        for place in range(3):
+            more = laws.get((*table[:place], table[place] + 1, *table[place + 1 :]))
+            for median in range(3) if more is not None else ():
+                side = 2 if place <= median else 0
+                told = given_median(law, median, side)
+                assert given_median(more or {}, median, side).expected == told
+
+
 def test_several_rows_share_epsilon(monkeypatch: pytest.MonkeyPatch) -> None:
     """For any two rows added anywhere: the price of rows=2 holds at distance 2."""
     mechanism = Quantiles(["0.5"], F(EPSILON), rows=2)
