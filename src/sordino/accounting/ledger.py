@@ -49,7 +49,9 @@ class Ledger:
         self._file = file
         self._clock = clock
         with file.reading() as log:
-            self.identity: str = log.opened().fields["identity"]
+            opened = log.opened().fields
+            self.identity: str = opened["identity"]
+            self.about: str = opened["about"]
 
     @classmethod
     def at(

@@ -225,14 +225,15 @@ def _near(work: Writer, node: KeepRows, below: Rows, rest: Sequence[str]) -> Row
     such rows, and none that have others like them.
     """
     schema = node.child.schema
-    numbered = [*(below.columns[name] for name in (*node.per, *rest)), sql.bigint(1)]
+    one: exp.Expression = sql.bigint(1)
+    numbered = [*(below.columns[name] for name in (*node.per, *rest)), one]
     digest = work.forms.digest(numbered)
     held = work.part(over(below), _taken(below, schema), schema, [digest])
     beside = [
         _window(held, node, called(this=held.further[0].copy()), held.further)
         for called in (exp.Lag, exp.Lead)
     ]
-    equal = [exp.EQ(this=held.further[0].copy(), expression=one) for one in beside]
+    equal = [exp.EQ(this=held.further[0].copy(), expression=by) for by in beside]
     place = _window(held, node, exp.DenseRank(), held.further)
     ranked = work.part(over(held), _taken(held, schema), schema, [place, *equal])
     first = ranked.further[0] <= exp.Literal.number(node.limit)

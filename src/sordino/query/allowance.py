@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, Final, final
 
 from sordino.aggregations.choices import (
@@ -227,8 +228,14 @@ def _mixed(
         return None
     epsilon = finite(budget, budget.epsilon)
     rest = ApproxDP(epsilon * (1 - choices), budget.delta)
-    mu = 1 / Gaussian.for_loss(rest, 1).scale if mu_of is None else mu_of(rest)
+    mu = _mu_alone(rest) if mu_of is None else mu_of(rest)
     return MixedAllowance(epsilon, mu, budget.delta * SPARE)
+
+
+@lru_cache(maxsize=64)
+def _mu_alone(budget: ApproxDP) -> Exact:
+    """Return the largest mu within (epsilon, delta); requests of a batch share it."""
+    return 1 / Gaussian.for_loss(budget, 1).scale
 
 
 MuOf = Callable[[ApproxDP], Fraction]

@@ -7,7 +7,7 @@ as less noise: each gets `gain` times its share of epsilon.
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Final, final
@@ -15,17 +15,20 @@ from typing import Any, Final, final
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Budget, Loss, compose
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
-from sordino.losses.root import least
-from sordino.numbers import sqrt
+from sordino.losses.pld import COARSENESS
+from sordino.losses.root import crossing
+from sordino.numbers import down, sqrt
 from sordino.query.price import Price, price
 from sordino.query.relation import AbstractCatalog
-from sordino.query.request import FAMILIES, Request
+from sordino.query.request import FAMILIES, Family, Request
 from sordino.units import column_name
 
 _HALF: Final = Fraction(1, 2)
 _CLOSE: Final = 2.0**-7
-_MOST: Final = 64.0
-"""No batch is worth more than so many times its parts: what a search tries at most."""
+_COARSE: Final = 4.0
+"""How much coarser the grids of the search are: their bounds are true, only looser."""
+_DEEPEST: Final = -60.0
+"""The logarithm that stands for those of all deltas too small to follow."""
 
 
 @final
@@ -43,6 +46,11 @@ class Batch:
         """Return the loss of all of them, composed as curves."""
         return compose([found.loss for found in self.prices.values()])
 
+    @cached_property
+    def score(self) -> float:
+        """Return the sum of the mean logarithms of their errors; less is better."""
+        return math.fsum(found.outlay.score for found in self.prices.values())
+
     def __repr__(self) -> str:
         """Show each price, and what planning together saves."""
         shown = [f"{name}:\n{_indented(found)}" for name, found in self.prices.items()]
@@ -55,48 +63,88 @@ def price_all(
 ) -> Batch:
     """Return the prices of requests that share one budget equally."""
     named = _checked(requests)
-    share = Fraction(1, len(named))
-    alone = Batch(_priced(named, catalog, _part(budget, share)), budget, 1.0)
+    part = _part(budget, Fraction(1, len(named)))
+    prices = {name: price(one, catalog, part) for name, one in named.items()}
+    best = alone = Batch(prices, budget, 1.0)
     if not isinstance(budget, ApproxDP) or budget.delta == 0 or len(named) == 1:
         return alone
-    # what errs least alone need not do so in company: each family is tried for all
-    tried = [alone]
-    for family in FAMILIES:
-        like = {n: replace(one, noise=one.noise or family) for n, one in named.items()}
-        tried += _planned(like, catalog, budget)
-    return min(tried, key=_score)
+    for alike in _alike(named, alone):
+        best = _Plan(alike, catalog, budget).better(best)
+    return best
 
 
-def _planned(
-    named: dict[str, Request], catalog: AbstractCatalog, budget: ApproxDP
-) -> list[Batch]:
-    """Return the batch with the greatest gain whose composed curve is within."""
-    share = Fraction(1, len(named))
-    keys = any(one.selects_keys for one in named.values())
-    delta = budget.delta * share * (_HALF if keys else 1)
+def _alike(named: dict[str, Request], alone: Batch) -> list[dict[str, Request]]:
+    """Return the requests with one family of noise for all, and each with its own.
 
-    def tried(gain: float) -> dict[str, Price]:
-        epsilon = budget.epsilon * share * Fraction(gain)
-        return _priced(named, catalog, ApproxDP(epsilon, delta))
-
-    def within(shrink: float) -> bool:
-        found = tried(1 / shrink)
-        return budget.admits(compose([one.loss for one in found.values()]))
-
-    shrink = least(within, 1 / _MOST, 1.0, _CLOSE)
-    return [] if shrink > 1 else [Batch(tried(1 / shrink), budget, 1 / shrink)]
-
-
-def _priced(
-    named: dict[str, Request], catalog: AbstractCatalog, part: Budget
-) -> dict[str, Price]:
-    """Return the price of each request within its part of a budget."""
-    return {name: price(one, catalog, part) for name, one in named.items()}
+    What errs least alone need not do so in company. Gaussian noise comes first: its
+    sums have a closed form, and what it reaches says whether others are worth a try.
+    """
+    found: list[dict[str, Request]] = []
+    families: tuple[Family | None, ...] = (*reversed(FAMILIES), None)
+    for family in families:
+        alike = {
+            # a request that only chooses has no noise of either family
+            name: replace(one, noise=family)
+            if one.noise is None and alone.prices[name].parts
+            else one
+            for name, one in named.items()
+        }
+        found += [] if alike in found else [alike]
+    return found
 
 
-def _score(batch: Batch) -> float:
-    """Return the mean logarithm of the errors of all answers; less is better."""
-    return math.fsum(found.outlay.score for found in batch.prices.values())
+@final
+@dataclass(frozen=True, eq=False)
+class _Plan:
+    """Requests that are to be answered together within (epsilon, delta)."""
+
+    named: dict[str, Request]
+    catalog: AbstractCatalog
+    budget: ApproxDP
+    seen: dict[float, Batch] = field(default_factory=dict)
+    """What was tried, by gain."""
+
+    def better(self, best: Batch) -> Batch:
+        """Return the batch with the greatest gain, or the best so far if it errs less.
+
+        Errors fall as the gain grows, so the least gain that would do better is tried
+        first: often it is already too much, and no search is needed.
+        """
+        most = float(len(self.named))
+        behind = (self.at(1.0).score - best.score) / most
+        needed = math.exp(min(max(behind, 0.0), math.log(most)))
+        token = COARSENESS.set(_COARSE)
+        try:
+            if self._excess(1 / needed) > 0:
+                return best
+            shrink = crossing(self._excess, 1 / most, 1 / needed, _CLOSE)
+        finally:
+            COARSENESS.reset(token)
+        return min(best, self.at(1 / shrink), key=lambda one: one.score)
+
+    def at(self, gain: float) -> Batch:
+        """Return the batch in which each request has `gain` times its share."""
+        if gain not in self.seen:
+            share = Fraction(1, len(self.named))
+            keys = any(one.selects_keys for one in self.named.values())
+            part = ApproxDP(
+                self.budget.epsilon * share * Fraction(gain),
+                self.budget.delta * share * (_HALF if keys else 1),
+            )
+            prices = {
+                name: price(one, self.catalog, part) for name, one in self.named.items()
+            }
+            self.seen[gain] = Batch(prices, self.budget, gain)
+        return self.seen[gain]
+
+    def _excess(self, shrink: float) -> float:
+        """Return how far the composed curve is beyond the budget, in logarithms."""
+        loss = self.at(1 / shrink).loss
+        found = float(loss.delta_at(down(self.budget.epsilon)))
+        beyond = max(math.log(max(found, 1e-300) / float(self.budget.delta)), _DEEPEST)
+        if self.budget.admits(loss):
+            return min(beyond, 0.0)
+        return max(beyond, math.ulp(1.0))
 
 
 def _part(budget: Budget, share: Fraction) -> Budget:

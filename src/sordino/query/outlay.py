@@ -56,9 +56,13 @@ class Outlay:
 
     @property
     def score(self) -> float:
-        """Return the mean logarithm of the errors of the columns; less is better."""
+        """Return the mean logarithm of the errors of the columns; less is better.
+
+        Where only keys are asked for, it is that of the threshold.
+        """
         if not self.layout.forms:
-            return float(self.selection.threshold) if self.selection else 0.0
+            level = self.selection.threshold if self.selection else Fraction(1)
+            return math.log(max(level, Fraction(1)))
         return math.fsum(
             float(weight) * math.log(self.expected(place, _EVEN).sd)
             for place, weight in enumerate(self.layout.weights)
@@ -70,17 +74,32 @@ class Outlay:
         return compose([self.additive_loss, *self.choice_losses])
 
 
-def outlays(layout: Layout, budget: Budget) -> dict[str, Outlay]:
-    """Return what each family of noise buys, by its name; none that cannot serve."""
-    found: dict[str, Outlay] = {}
-    spent = allowance.laplace(budget)
-    if spent is not None and (layout.presence is None or spent.delta > 0):
-        found["laplace"] = _bought(layout, spent)
+def outlays(
+    layout: Layout, budget: Budget, family: str | None = None
+) -> dict[str, Outlay]:
+    """Return what each family of noise, or one, buys; none that cannot serve."""
+    found = {
+        name: allowed(layout, budget)
+        for name, allowed in _ALLOWANCES.items()
+        if family in {None, name}
+    }
+    return {
+        name: _bought(layout, spent)
+        for name, spent in found.items()
+        if spent is not None and (layout.presence is None or spent.delta > 0)
+    }
+
+
+def _gaussian(layout: Layout, budget: Budget) -> AbstractAllowance | None:
+    """Return what a budget allows Gaussian noise, also beside a threshold."""
     mu_of = None if layout.presence is None else _mu_of(layout)
-    allowed = allowance.gaussian(budget, layout.chosen, mu_of)
-    if allowed is not None and (layout.presence is None or allowed.delta > 0):
-        found["gaussian"] = _bought(layout, allowed)
-    return found
+    return allowance.gaussian(budget, layout.chosen, mu_of)
+
+
+_ALLOWANCES: Final[dict[str, Callable[[Layout, Budget], AbstractAllowance | None]]] = {
+    "laplace": lambda _, budget: allowance.laplace(budget),
+    "gaussian": _gaussian,
+}
 
 
 def _mu_of(layout: Layout) -> Callable[[ApproxDP], Fraction]:

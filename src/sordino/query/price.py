@@ -154,8 +154,7 @@ def price(request: Request, catalog: AbstractCatalog, budget: Budget) -> Price:
     found = [
         (family, outlay)
         for layout in layouts(request, setting)
-        for family, outlay in outlays(layout, budget).items()
-        if request.noise in {None, family}
+        for family, outlay in outlays(layout, budget, request.noise).items()
     ]
     if not found:
         raise _unaffordable(request, budget)

@@ -15,7 +15,7 @@ from sordino.query.relation import AbstractCatalog, Relation
 from sordino.schema import unknown
 
 Family = Literal["laplace", "gaussian"]
-FAMILIES: Final = ("laplace", "gaussian")
+FAMILIES: Final[tuple[Family, ...]] = ("laplace", "gaussian")
 
 
 class Rows(Protocol):

@@ -15,6 +15,7 @@ from sordino.accounting.ledger import Ledger
 from sordino.accounting.limits import Limit
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Budget, Loss
+from sordino.session.asking import TABLES
 
 _LOG = logging.getLogger("sordino")
 
@@ -70,18 +71,51 @@ def book_of(
     insist that it is there.
     """
     name = DATASET if analyst is None else analyst
-    if isinstance(ledger, Ledger):
-        return Book(ledger, name, who)
     if ledger is None:
         return Book(Ledger.in_memory(_limit(budget), about=about), name, who)
+    limit = None if budget is None else _limit(budget)
+    if isinstance(ledger, Ledger):
+        return Book(_checked(ledger, limit, about), name, who)
     if not isinstance(ledger, (str, os.PathLike)):
         raise InvalidParameter(
             "ledger", ledger, "must be a path", 'Try ledger="clinic.ledger".'
         )
-    if not Path(ledger).exists():
-        _LOG.warning("a new ledger, with nothing spent, is made at %s", ledger)
-    opened = Ledger.at(ledger, _limit(budget), create=True, about=about)
-    return Book(opened, name, who)
+    if _there(ledger):
+        return Book(_checked(Ledger.at(ledger, limit), limit, about), name, who)
+    made = Ledger.at(ledger, limit, create=True, about=about)
+    _LOG.warning("a new ledger, with nothing spent, was made at %s", ledger)
+    return Book(made, name, who)
+
+
+def _checked(ledger: Ledger, limit: Limit | None, about: str) -> Ledger:
+    """Refuse a ledger of another limit, or one that a session made for other tables.
+
+    A ledger that was made by hand is for what its maker says.
+    """
+    recorded = ledger.limit()
+    if limit is not None and limit.stated != recorded.stated:
+        raise InvalidParameter(
+            "budget",
+            limit.stated,
+            f"differs from that of the ledger, {recorded.stated}",
+            "A limit is for ever: leave it out, or make another ledger.",
+        )
+    if ledger.about.startswith(TABLES) and ledger.about != about:
+        raise InvalidParameter(
+            "tables",
+            about.removeprefix(TABLES),
+            f"differ from those of the ledger, {ledger.about.removeprefix(TABLES)}",
+            "A ledger is for one set of tables: make another one.",
+        )
+    return ledger
+
+
+def _there(path: Any) -> bool:
+    """Say whether something is at a path; what is wrong with it, the ledger says."""
+    try:
+        return Path(path).exists()
+    except (OSError, ValueError):
+        return False
 
 
 def _limit(budget: Any) -> Limit:

@@ -10,8 +10,9 @@ from fractions import Fraction
 from typing import Any
 
 from sordino.errors import InvalidParameter, InvalidQuery
-from sordino.expressions.language import col
+from sordino.expressions.language import Expression, col
 from sordino.expressions.literals import literal
+from sordino.expressions.tree import Literal
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
 from sordino.numbers import sqrt
 from sordino.query.nodes import Filter
@@ -19,36 +20,28 @@ from sordino.query.relation import Relation
 from sordino.query.steps import groupable
 
 
-def values_of(relation: Relation, by: str, values: Any) -> tuple[Any, ...]:
-    """Return the public values that mark the parts, each once.
+def parted(relation: Relation, by: str, values: Any) -> dict[Any, Relation]:
+    """Return the rows with each of some values of a column; None stands for no value.
 
-    Two values that mark the same rows would let them be asked twice, so values are
-    compared as the engine compares them: as literals of the type of the column.
+    For any row, at most one part holds it: the values are of the type of the column and
+    differ as the engine sees them. A time with and one without a zone may be the same,
+    and a float may equal several integers, so neither is left to Python to compare.
     """
     kind = groupable(relation.schema, by).type
     if isinstance(values, str) or not isinstance(values, Sequence) or not values:
         raise InvalidParameter(
             "values", values, "must list the values of the parts", 'Try ["A", "B"].'
         )
-    known: set[Any] = set()
+    seen: set[str] = set()
+    found: dict[Any, Relation] = {}
     for value in values:
-        read = literal(value, kind if value is None else None)
-        if read.type != kind:
-            raise InvalidParameter(
-                "values", value, f"is no {kind}, as {by!r} is", "Write it as one."
-            )
-        if read.constant in known:
+        marked = _marked(value, kind)
+        told = repr(marked.constant)
+        if told in seen:
             raise InvalidParameter("values", value, "stands twice", "Name it once.")
-        known.add(read.constant)
-    return tuple(values)
-
-
-def part(relation: Relation, by: str, value: Any) -> Relation:
-    """Return the rows with one value; None stands for those without one."""
-    cell = col(by)
-    condition = cell.is_null() if value is None else cell == value
-    condition.column(relation.schema)  # refuses a value of another type
-    return relation.with_node(Filter(relation.node, condition.tree, relation.schema))
+        seen.add(told)
+        found[value] = _part(relation, by, marked)
+    return found
 
 
 def most_parts(relation: Relation, by: str, count: int) -> int:
@@ -64,7 +57,7 @@ def most_parts(relation: Relation, by: str, count: int) -> int:
 
 
 def times(budget: Any, factor: int) -> Any:
-    """Return the budget of so many parts of one unit."""
+    """Return the budget of so many parts of one unit: what their releases add up to."""
     many = Fraction(factor)
     match budget:
         case PureDP():
@@ -86,3 +79,23 @@ def times(budget: Any, factor: int) -> Any:
                 "cannot be given to parts",
                 "State it as sd.PureDP, sd.ApproxDP, sd.ZCDP or sd.GaussianDP.",
             )
+
+
+def _marked(value: Any, kind: str) -> Literal:
+    """Return a value of a part as an engine sees it, refusing one of another type."""
+    marked = literal(value, kind if value is None else None)
+    if marked.type != kind:
+        raise InvalidParameter(
+            "values",
+            value,
+            f"has type {marked.type}, where the column has type {kind}",
+            "Write the values as they stand in the column.",
+        )
+    return marked
+
+
+def _part(relation: Relation, by: str, marked: Literal) -> Relation:
+    """Return the rows with one value of a column, or without one."""
+    cell = col(by)
+    held = cell.is_null() if marked.constant is None else cell == Expression(marked)
+    return relation.with_node(Filter(relation.node, held.tree, relation.schema))

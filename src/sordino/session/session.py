@@ -22,7 +22,7 @@ from sordino.query.request import Request
 from sordino.release.answering import answered
 from sordino.release.stored import from_bytes, joined, split, to_bytes
 from sordino.session import parts
-from sordino.session.asking import fingerprint, whose
+from sordino.session.asking import fingerprint, fingerprint_all, whose
 from sordino.session.book import Book, book_of
 from sordino.session.catalog import Catalog, catalog_of
 from sordino.session.outlook import Outlook
@@ -136,7 +136,7 @@ class Session:
         found = batch.prices.values()
         plan = "\n\n".join(f"{name}:\n{one.plan}" for name, one in batch.prices.items())
         kept = self._book.answer(
-            fingerprint(*found),
+            fingerprint_all(batch),
             (budget, batch.loss),
             {"key": key, "why": why, "plan": plan},
             lambda: joined([to_bytes(self._computed(one)) for one in found]),
@@ -145,7 +145,7 @@ class Session:
         return {name: from_bytes(one, asked) for (name, asked), one in answers}
 
     def partition(
-        self, table: str, by: str, values: Any, budget: Budget
+        self, table: str, by: str, values: Any, budget: Budget, *, why: str = ""
     ) -> "dict[Any, Session]":
         """Return a session for each part of a table, each with the whole budget.
 
@@ -154,16 +154,17 @@ class Session:
         lie in several of them.
         """
         self._refuse_strangers()
-        whole = self._catalog.relation(column_name(table=table))
-        asked = parts.values_of(whole, column_name(by=by), values)
-        cost = parts.times(budget, parts.most_parts(whole, by, len(asked)))
-        rows = {value: parts.part(whole, by, value) for value in asked}
+        name, column = column_name(table=table), column_name(by=by)
+        whole = self._catalog.relation(name)
+        found = parts.parted(whole, column, values)
         Limit.of(budget)  # refuses a budget that no part could have
-        told = {"plan": f"parts of {table} by {by}: {', '.join(map(repr, asked))}"}
+        cost = parts.times(budget, parts.most_parts(whole, column, len(found)))
+        shown = ", ".join(map(repr, found))
+        told = {"plan": f"parts of {name} by {column}: {shown}", "why": why}
         self._book.answer("", (cost, cost), told, lambda: b"")
         return {
-            value: self._part(self._catalog.with_only(table, one), budget)
-            for value, one in rows.items()
+            value: self._part(self._catalog.with_only(name, rows), budget)
+            for value, rows in found.items()
         }
 
     def view(self, name: str, query: Query) -> None:

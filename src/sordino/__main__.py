@@ -1,0 +1,8 @@
+"""Runs the command line: `python -m sordino`."""
+
+import sys
+
+from sordino.cli.main import main
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""The command line: `sordino ledger show clinic.ledger`."""

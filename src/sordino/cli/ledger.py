@@ -1,0 +1,132 @@
+"""What `sordino ledger` does: show, verify, export. Nothing here changes a ledger."""
+
+import argparse
+import tomllib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Final
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from sordino.accounting.entries import DATASET, Entry
+from sordino.accounting.exporting import json_lines
+from sordino.accounting.ledger import Ledger
+from sordino.accounting.registry import registry_yaml
+from sordino.errors import InvalidParameter
+
+_CHECKED: Final = """\
+Checked: the pages of the file; every record's hash and what it follows; every
+sum of charges, added up anew, against its limit; that keys and answers are used
+once; every answer against its hash."""
+
+
+def show(asked: argparse.Namespace, console: Console) -> None:
+    """Show the budgets of a ledger and its last releases."""
+    with _opened(asked) as ledger:
+        console.print(_table([("ledger", str(asked.path)), ("for", ledger.about)]))
+        for name, limit in ledger.limits().items():
+            console.print()
+            rows = [
+                (name, "limit", limit.stated),
+                ("", "spent", repr(ledger.spent(name))),
+                ("", "left", repr(ledger.remaining(name))),
+            ]
+            console.print(_table(rows))
+        entries = ledger.entries()
+    last = entries[max(len(entries) - asked.last, 0) :]
+    console.print()
+    console.print(f"{_counted(len(entries), 'release')}, {len(last)} shown")
+    for entry in last:
+        console.print(_table(_release(entry)))
+
+
+def verify(asked: argparse.Namespace, console: Console) -> None:
+    """Hold every record and every answer of a ledger against what it follows from."""
+    with _opened(asked) as ledger:
+        found = ledger.verify()
+    counts = ", ".join([
+        _counted(found.records, "record"),
+        _counted(found.releases, "release"),
+        _counted(found.answers, "stored answer"),
+    ])
+    console.print(Text(f"{asked.path} is what was written: {counts}."))
+    console.print(_CHECKED)
+    console.print("Newest record, to be written down elsewhere:")
+    console.print(found.head)
+
+
+def export(asked: argparse.Namespace, console: Console) -> None:
+    """Write a ledger as lines of JSON, or as an entry of the public registry."""
+    answers = {} if asked.answers is None else _answers(asked.answers)
+    with _opened(asked) as ledger:
+        if asked.format == "jsonl":
+            lines = list(json_lines(ledger))
+        else:
+            lines = registry_yaml(ledger, answers, draft=asked.draft).splitlines()
+    for line in lines:
+        console.out(line, highlight=False)
+
+
+def _answers(path: Path) -> dict[str, Any]:
+    """Return what a person answered: `[basic] name = ...` is the field basic/name."""
+    try:
+        read = tomllib.loads(path.read_text("utf-8"))
+        return {
+            f"{section}/{name}": value
+            for section, fields in read.items()
+            for name, value in fields.items()
+        }
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, AttributeError):
+        raise InvalidParameter(
+            "answers",
+            str(path),
+            "must be a TOML file of sections",
+            'Try [basic] and, below it, name = "Ward activity".',
+        ) from None
+
+
+def _release(entry: Entry) -> list[tuple[str, ...]]:
+    """Return the lines of one release."""
+    facts = [
+        f"{entry.when:%Y-%m-%d %H:%M %Z}",
+        f"by {entry.who}" if entry.who else "",
+        "" if entry.key is None else f"key {entry.key}",
+        "" if entry.budget == DATASET else f"budget {entry.budget}",
+        "answered" if entry.answered else "not answered",
+    ]
+    lines: list[tuple[str, ...]] = [
+        (str(entry.number), "when", ", ".join(one for one in facts if one)),
+        ("", "asked", entry.asked),
+        ("", "loss", entry.loss),
+    ]
+    return lines + ([("", "why", entry.why)] if entry.why else [])
+
+
+def _table(rows: Iterable[tuple[str, ...]]) -> Table:
+    """Return a table of texts, in which nothing commands the terminal."""
+    table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
+    for row in rows:
+        table.add_row(*(Text(one if one.isprintable() else repr(one)) for one in row))
+    for column in table.columns:
+        column.overflow = "fold"
+    return table
+
+
+def _opened(asked: argparse.Namespace) -> Ledger:
+    """Return the ledger at a path."""
+    if not asked.path.is_file():
+        raise InvalidParameter(
+            "PATH", str(asked.path), "is no file", "Name the file of a ledger."
+        )
+    return Ledger.at(asked.path, anchor=asked.anchor)
+
+
+def _counted(count: int, what: str) -> str:
+    """Return how many there are.
+
+    >>> _counted(1, "release"), _counted(0, "release")
+    ('1 release', '0 releases')
+    """
+    return f"{count:,} {what}" + ("" if count == 1 else "s")

@@ -1,0 +1,161 @@
+"""Commands and their arguments: what was asked, and how it ended.
+
+>>> [command.name for command in COMMANDS]
+['show', 'verify', 'export']
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Final, final
+
+from rich.console import Console
+
+from sordino.cli import ledger
+from sordino.errors import SordinoError
+
+_REFUSED: Final = 1
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run a command; 0 if all is well, 1 if it was refused, 2 if not understood."""
+    asked = parser().parse_args(words)
+    try:
+        asked.run(asked, Console(highlight=False))
+        sys.stdout.flush()
+    except SordinoError as error:
+        sys.stderr.write(f"sordino: {error}\n")
+        return _REFUSED
+    except BrokenPipeError:  # whoever reads has read enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return what understands the command line."""
+    whole = argparse.ArgumentParser(
+        "sordino",
+        description="Publish statistics about people with a proof of privacy.",
+        epilog="example: sordino ledger show clinic.ledger",
+    )
+    whole.add_argument(
+        "--version", action="version", version=f"sordino {version('sordino')}"
+    )
+    rooms = whole.add_subparsers(metavar="COMMAND", required=True)
+    room = rooms.add_parser(
+        "ledger",
+        help="look at a ledger",
+        description="Look at a ledger: what was spent, by whom, and whether it is "
+        "whole. Nothing is charged.",
+        epilog="example: sordino ledger verify clinic.ledger",
+    )
+    named = room.add_subparsers(metavar="COMMAND", required=True)
+    for command in COMMANDS:
+        command.fill(
+            named.add_parser(
+                command.name,
+                help=command.what,
+                description=command.what,
+                epilog=f"example: {command.example}",
+            )
+        )
+    return whole
+
+
+@final
+@dataclass(frozen=True)
+class Command:
+    """A command on the ledger at a path."""
+
+    name: str
+    run: Callable[[argparse.Namespace, Console], None]
+    what: str
+    example: str
+    options: Callable[[argparse.ArgumentParser], None]
+
+    def fill(self, made: argparse.ArgumentParser) -> None:
+        """Add its arguments, and what runs."""
+        made.set_defaults(run=self.run)
+        made.add_argument("path", type=Path, metavar="PATH", help="the ledger's file")
+        made.add_argument(
+            "--anchor",
+            type=Path,
+            metavar="PATH",
+            help="a file kept elsewhere, by which a ledger put back is found out",
+        )
+        self.options(made)
+
+
+def _none(made: argparse.ArgumentParser) -> None:
+    """Add nothing."""
+    del made
+
+
+def _last(made: argparse.ArgumentParser) -> None:
+    """Add how many releases are shown."""
+    made.add_argument(
+        "--last",
+        type=_count,
+        default=10,
+        metavar="N",
+        help="how many releases to show, the newest ones (10)",
+    )
+
+
+def _form(made: argparse.ArgumentParser) -> None:
+    """Add the form of an export, and what the registry asks."""
+    made.add_argument(
+        "--format",
+        choices=("jsonl", "yaml"),
+        default="jsonl",
+        help="jsonl: every record, one a line; yaml: the entry of the registry",
+    )
+    made.add_argument(
+        "--answers",
+        type=Path,
+        metavar="TOML",
+        help="for yaml: what only a person knows, by section and field",
+    )
+    made.add_argument(
+        "--draft",
+        action="store_true",
+        help="for yaml: mark what is missing instead of refusing",
+    )
+
+
+def _count(text: str) -> int:
+    """Return a number of releases; argparse refuses what is none."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"must be a number, got {text!r}")
+    return int(text)
+
+
+COMMANDS: Final = (
+    Command(
+        "show",
+        ledger.show,
+        "Show the limits of a ledger, what is spent and left, and its last releases.",
+        "sordino ledger show clinic.ledger --last 50",
+        _last,
+    ),
+    Command(
+        "verify",
+        ledger.verify,
+        "Check that a ledger is what was written: every record, sum and answer.",
+        "sordino ledger verify clinic.ledger",
+        _none,
+    ),
+    Command(
+        "export",
+        ledger.export,
+        "Write a ledger as lines of JSON, or as YAML for the public registry of "
+        "differential privacy deployments.",
+        "sordino ledger export clinic.ledger --format yaml --draft",
+        _form,
+    ),
+)
+"""Every command of `sordino ledger`."""
