@@ -8,7 +8,7 @@ PEERS := .venv/.peers
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
 PINS := requirements/pins.txt
 
-.PHONY: help venv demo test check bench coverage audit format clean
+.PHONY: help venv demo test lint check bench coverage audit format clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -21,14 +21,16 @@ demo: $(READY)  ## see Sordino at work
 test: $(READY)  ## run every test, the slow statistical ones included
 	@SORDINO_PROFILE=ci $(BIN)/python -m pytest --quiet --numprocesses 2
 
-check: $(READY)  ## format, lint, types, layers, fast tests, executable docs
+lint: $(READY)  ## format, lint, types and layers
 	@! grep -n '://' requirements/*.txt || { echo "pins name no addresses"; exit 1; }
 	@$(BIN)/ruff format --check --quiet . || { echo "run: make format"; exit 1; }
 	@$(BIN)/ruff check --quiet
 	@$(BIN)/mypy --no-error-summary
 	@$(BIN)/lint-imports --no-logo > .venv/layers.log 2>&1 || { cat .venv/layers.log; exit 1; }
 	@echo "format, lint, types and layers are in order"
-	@$(BIN)/python -m pytest --quiet -m "not slow"
+
+check: lint  ## lint, fast tests, executable docs
+	@$(BIN)/python -m pytest --quiet --numprocesses 2 -m "not slow"
 
 bench: $(READY) $(PEERS)  ## measure against the peers and print the table; ROWS=Laplace
 	@$(BIN)/python -m benchmarks $(ROWS)

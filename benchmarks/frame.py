@@ -69,6 +69,7 @@ class Race:
     goal: float | None = None
     better: Literal["less", "more"] = "less"
     items: int = 1
+    rounds: int = ROUNDS
 
     def measure(self) -> Measured:
         """Take turns, so that a slow minute of the machine slows both."""
@@ -76,10 +77,10 @@ class Race:
         try:
             peer = self.peer()
         except ImportError:
-            (mine,) = fastest(ours)
+            (mine,) = fastest(ours, rounds=self.rounds)
             theirs, ratio = None, None
         else:
-            mine, theirs = fastest(ours, peer)
+            mine, theirs = fastest(ours, peer, rounds=self.rounds)
             ratio = mine / theirs if self.better == "less" else theirs / mine
         shown = "-" if theirs is None else duration(theirs / self.items)
         return Measured(
@@ -118,14 +119,14 @@ class Figure:
         )
 
 
-def fastest(*actions: Action) -> Iterator[float]:
+def fastest(*actions: Action, rounds: int = ROUNDS) -> Iterator[float]:
     """Return the least CPU seconds of a call of each, over rounds that take turns."""
     calls = [enough(action) for action in actions]
-    rounds = [
+    times = [
         [cpu_seconds(action, n) / n for action, n in zip(actions, calls, strict=True)]
-        for _ in range(ROUNDS)
+        for _ in range(rounds)
     ]
-    return map(min, zip(*rounds, strict=True))
+    return map(min, zip(*times, strict=True))
 
 
 def enough(action: Action) -> int:

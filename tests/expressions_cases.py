@@ -141,11 +141,14 @@ def _of(*kinds: str) -> Iterator[tuple[str, ...]]:
     return ((kind,) for kind in kinds)
 
 
-def _steps(low: int, high: int, exponent: int) -> Callable[..., Expression]:
+def _steps(
+    low: int, high: int, exponent: int, **origin: int
+) -> Callable[..., Expression]:
     """Return the steps of a lattice as an expression."""
+    ends = {"low": low, "high": high, "exponent": exponent, **origin}
 
     def build(one: Expression) -> Expression:
-        return one.call(lattice.STEPS, one, low=low, high=high, exponent=exponent)
+        return one.call(lattice.STEPS, one, **ends)
 
     return build
 
@@ -189,6 +192,14 @@ NUMBERS: Final = (
     *_each("is_nan", _of("f64"), lambda a: a.is_nan()),
     *_each("is_infinite", _of("f64"), lambda a: a.is_infinite()),
     *_each("replace_infinity", _of("f64"), lambda a: a.replace_infinity(-5, 5.5)),
+    *(
+        Form(f"height {ends}", (kind,), _steps(*ends, origin=ends[0]))
+        for kind in ("i64", "f64")
+        for ends in (
+            *((-7, 7, 1), (5, 9, 61), (-9, -5, 62), (-9, -1, -1), (1, 2, 40)),
+            *((-(2**40), 2**40, -960), (-(2**40), 2**40, 23), (3, 90, 0)),
+        )
+    ),
     *(
         Form(f"steps {low} {high} {exponent}", (kind,), _steps(low, high, exponent))
         for kind in ("i64", "f64")

@@ -5,8 +5,7 @@ groups speak of versions of columns, so a column written anew is not bounded by 
 known of the old one. For any subset of a unit's rows every bound still holds.
 """
 
-import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Final, TypeAlias, final
@@ -88,14 +87,12 @@ class Contribution:
         Values of `by` are determined by values of any columns that include them, and
         values of several sets of columns number at most the product.
         """
-        if not by:
-            return 1
-        known = [
-            _product(most for _, most in chosen)
-            for chosen in _subsets(self.groups)
-            if by <= frozenset().union(*(columns for columns, _ in chosen))
-        ]
-        return min(known, default=None)
+        covered = {frozenset[Version](): 1}
+        for columns, most in self.groups:
+            for known, product in list(covered.items()):
+                more = known | (columns & by)
+                covered[more] = min(product * most, covered.get(more, product * most))
+        return covered.get(by)
 
     def touched(self, by: Versions) -> int | None:
         """Return in how many groups of `by` a unit lies, by all that is known."""
@@ -149,8 +146,9 @@ def most_squares(whole: int, largest: int, count: int) -> int:
 
 def _tightened(limits: Limits, columns: Versions, most: int) -> Limits:
     """Return the limits with one more, the least for each set of columns."""
-    known = dict(limits)
-    known[columns] = min(most, known.get(columns, most))
+    known: dict[Versions, int] = {}
+    for held, bound in (*limits, (columns, most)):
+        known[held] = min(bound, known.get(held, bound))
     return tuple(known.items())
 
 
@@ -161,18 +159,3 @@ def _restated(limits: Limits, moved: Mapping[Version, Version]) -> Limits:
         for columns, most in limits
         if columns <= moved.keys()
     )
-
-
-def _subsets(limits: Limits) -> "Iterator[tuple[tuple[Versions, int], ...]]":
-    """Return all non-empty choices of limits."""
-    return itertools.chain.from_iterable(
-        itertools.combinations(limits, size) for size in range(1, len(limits) + 1)
-    )
-
-
-def _product(factors: Iterable[int]) -> int:
-    """Return the product."""
-    found = 1
-    for factor in factors:
-        found *= factor
-    return found

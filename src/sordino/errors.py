@@ -23,6 +23,7 @@ from typing import final
 
 _SHOWN = 60
 _NAMED = 3
+_SENTENCE = 240
 
 
 class SordinoError(Exception):
@@ -83,7 +84,7 @@ class InvalidQuery(SordinoError, ValueError):
 
     def __init__(self, problem: str, remedy: str) -> None:
         """Say what is wrong and what to do next."""
-        super().__init__(f"{problem}. {remedy}")
+        super().__init__(f"{_cut(problem)}. {_cut(remedy)}")
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle as the finished message."""
@@ -181,6 +182,14 @@ class EngineFailure(SordinoError, RuntimeError):
 @final
 class MissingDependency(SordinoError, ImportError):
     """An optional package is needed for this call and is not installed."""
+
+
+def _cut(sentence: str) -> str:
+    """Return a sentence without the middle of what makes it too long to read."""
+    if len(sentence) <= _SENTENCE:
+        return sentence
+    half = _SENTENCE // 2
+    return f"{sentence[:half]}...{sentence[-half:]}"
 
 
 def shown(value: object) -> str:

@@ -222,8 +222,8 @@ class Ledger:
         self.close()
 
     def __repr__(self) -> str:
-        """Show where it is and what is left."""
-        return f"Ledger({self._file.shown}; {self.remaining()!r} left)"
+        """Show where it is; nothing is read."""
+        return f"Ledger({self._file.shown})"
 
     def __reduce__(self) -> NoReturn:
         """Refuse to be pickled or copied."""

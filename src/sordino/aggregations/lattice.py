@@ -53,35 +53,41 @@ def steps(expression: AbstractExpression, grid: Lattice) -> Total:
 
 def above(expression: AbstractExpression, grid: Lattice) -> Total:
     """Return the sum of k - low, from 0 to the width."""
-    return Total(step(expression, grid), 1, -grid.low)
+    return Total(height(expression, grid))
 
 
 def below(expression: AbstractExpression, grid: Lattice) -> Total:
     """Return the sum of high - k, from 0 to the width."""
-    return Total(step(expression, grid), -1, grid.high)
+    return Total(height(expression, grid), -1, grid.width)
 
 
 def centred(expression: AbstractExpression, grid: Lattice) -> Total:
     """Return the sum of 2 k - low - high, of size at most the width."""
-    return Total(step(expression, grid), 2, -grid.low - grid.high)
+    return Total(height(expression, grid), 2, -grid.width)
 
 
 def spread(expression: AbstractExpression, grid: Lattice) -> Total:
     """Return the sum of 2 (2 k - low - high)**2 - width**2, at most the square."""
-    aside = Expression(step(expression, grid)) * 2 - (grid.low + grid.high)
+    aside = Expression(height(expression, grid)) * 2 - grid.width
     return Total((aside * aside).tree, 2, -(grid.width**2))
 
 
 def present(expression: AbstractExpression, grid: Lattice) -> Total:
     """Return the number of values that are not missing."""
-    return Total(step(expression, grid), 0, 1)
+    return Total(height(expression, grid), 0, 1)
 
 
 def position(expression: AbstractExpression, grid: Lattice) -> AbstractExpression:
     """Return k - low for each row, missing where there is no value."""
-    return (Expression(step(expression, grid)) - grid.low).tree
+    return height(expression, grid)
 
 
 def step(expression: AbstractExpression, grid: Lattice) -> AbstractTree:
     """Return k for each row, missing where there is no value."""
     return lifted(steps_of(expression, grid.low, grid.high, grid.exponent))
+
+
+def height(expression: AbstractExpression, grid: Lattice) -> AbstractTree:
+    """Return k - low for each row, from 0 to the width, missing where k is."""
+    ends = (grid.low, grid.high, grid.exponent, grid.low)
+    return lifted(steps_of(expression, *ends))

@@ -23,7 +23,9 @@ class AbstractTotal(ABC):
 class Total(AbstractTotal):
     """The sum of factor * x + shift over the rows of a group in which x is not missing.
 
-    Totals of the same x differ in integers alone, so an engine computes x once.
+    Totals of the same x differ in integers alone, so an engine computes x once. Where
+    the facts say that x is never missing and it is, an engine may take it for 0: what
+    is promised of a total holds of factor * 0 + shift, too.
     """
 
     expression: AbstractExpression

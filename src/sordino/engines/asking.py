@@ -10,8 +10,9 @@ from typing import Any, Final
 from sqlglot import exp
 
 from sordino.engines.forms import AbstractForms
-from sordino.engines.sql import Rows, Writer, over
+from sordino.engines.sql import Rows, Writer, aliased, grouped, named, over
 from sordino.query.question import AbstractTotal, Distinct, Question, Total
+from sordino.schema import Schema
 
 KEYS: Final = "keys"
 PLACE: Final = "place"
@@ -26,11 +27,12 @@ def asked(
     Wide totals are not held within their limits, so that they can be added.
     """
     by = [rows.columns[name] for name in question.by]
-    totals = [_TOTALS[type(one)](work, one, rows) for one in question.totals]
+    schema = question.rows.schema
+    totals = [_TOTALS[type(one)](work, one, rows, schema) for one in question.totals]
     if not wide:
         totals = [work.forms.held(one) for one in totals]
     made = [(f"by {name}", one) for name, one in zip(question.by, by, strict=True)]
-    groups = work.part(over(rows).group_by(*by), made, further=totals)
+    groups = work.part(grouped(rows, by), made, further=totals)
     columns = list(groups.columns.values())
     if question.keys is None:
         return _selected(groups, [*columns, *groups.further])
@@ -40,7 +42,7 @@ def asked(
     ]
     place = exp.column(PLACE, table=KEYS)
     joined = _selected(groups, [place, *groups.further])
-    return joined.join(KEYS, on=exp.and_(*agree), join_type="inner")
+    return joined.join(named(KEYS), on=exp.and_(*agree), join_type="inner", copy=False)
 
 
 def added(forms: AbstractForms, question: Question) -> exp.Select:
@@ -53,29 +55,37 @@ def added(forms: AbstractForms, question: Question) -> exp.Select:
         for place in places
     ]
     rows = Rows(PARTS, {})
-    return _selected(rows, [*by, *totals]).group_by(*by)
+    return _selected(rows, [*by, *totals]).group_by(*by, copy=False)
 
 
 def _selected(rows: Rows, columns: list[exp.Expression]) -> exp.Select:
-    named = [exp.alias_(one, f"a{place}") for place, one in enumerate(columns)]
-    return over(rows).select(*named)
+    listed = [aliased(one, f"a{place}") for place, one in enumerate(columns)]
+    return over(rows).select(*listed, copy=False)
 
 
-def _total(work: Writer, asked_for: Total, rows: Rows) -> exp.Expression:
+def _total(
+    work: Writer, asked_for: Total, rows: Rows, schema: Schema
+) -> exp.Expression:
     """Return a sum; that of a constant is a number of rows."""
     made = asked_for.expression
     if made.names():
         value = work.rendered(made, rows.columns)
-        return work.forms.summed(value, asked_for.factor, asked_for.shift)
+        complete = not made.column(schema).nullable
+        return work.forms.summed(
+            value, asked_for.factor, asked_for.shift, complete=complete
+        )
     constant = made.value({})
     added = 0 if constant is None else asked_for.factor * constant + asked_for.shift
     return work.forms.counted(added)
 
 
-def _distinct(work: Writer, asked_for: Distinct, rows: Rows) -> exp.Expression:
+def _distinct(
+    work: Writer, asked_for: Distinct, rows: Rows, schema: Schema
+) -> exp.Expression:
+    del schema
     return work.forms.distinct([rows.columns[name] for name in asked_for.columns])
 
 
 _TOTALS: Final[
-    dict[type[AbstractTotal], Callable[[Writer, Any, Rows], exp.Expression]]
+    dict[type[AbstractTotal], Callable[[Writer, Any, Rows, Schema], exp.Expression]]
 ] = {Total: _total, Distinct: _distinct}

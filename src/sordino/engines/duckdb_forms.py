@@ -6,6 +6,7 @@ from typing import Final, final
 import pyarrow as pa
 from sqlglot import exp
 
+from sordino.engines import rendering_parts as sql
 from sordino.engines.forms import AbstractForms
 from sordino.engines.kinds import is_list, kind_of, stored
 from sordino.engines.statements import SALT
@@ -51,7 +52,9 @@ class DuckDBForms(AbstractForms):
         rest = exp.Mod(this=self.digest(values), expression=_whole(count))
         return rest.eq(_whole(number))
 
-    def summed(self, value: exp.Expression, factor: int, shift: int) -> exp.Expression:
+    def summed(
+        self, value: exp.Expression, factor: int, shift: int, *, complete: bool = False
+    ) -> exp.Expression:
         """Return the sum in 128 bits.
 
         Fewer than 2**40 rows cannot overflow it: a sum of that many i64 has 103 bits,
@@ -60,25 +63,26 @@ class DuckDBForms(AbstractForms):
         added: exp.Expression = exp.Sum(this=value)
         total: exp.Expression = exp.Coalesce(this=added, expressions=[_whole(0)])
         if factor != 1:
-            total = exp.cast(total, "HUGEINT") * exp.cast(_whole(factor), "HUGEINT")
+            total = sql.cast(total, "HUGEINT") * sql.cast(_whole(factor), "HUGEINT")
         if shift:
-            count = exp.cast(exp.Count(this=value.copy()), "HUGEINT")
-            total += count * exp.cast(_whole(shift), "HUGEINT")
+            there = exp.Star() if complete else value.copy()
+            count = sql.cast(exp.Count(this=there), "HUGEINT")
+            total += count * sql.cast(_whole(shift), "HUGEINT")
         return total
 
     def added(self, total: exp.Expression) -> exp.Expression:
         """Return the sum in 128 bits of what Arrow has held as decimals."""
-        return self.summed(exp.cast(total, "HUGEINT"), 1, 0)
+        return self.summed(sql.cast(total, "HUGEINT"), 1, 0)
 
     def counted(self, times: int) -> exp.Expression:
         """Return count(*) times a constant, in 128 bits."""
-        count = exp.cast(exp.Count(this=exp.Star()), "HUGEINT")
-        return count * exp.cast(_whole(times), "HUGEINT")
+        count = sql.cast(exp.Count(this=exp.Star()), "HUGEINT")
+        return count * sql.cast(_whole(times), "HUGEINT")
 
     def held(self, total: exp.Expression) -> exp.Expression:
         """Return the nearest total within the limits, in 64 bits."""
         low = called("greatest", total, _whole(-MOST))
-        return exp.cast(called("least", low, _whole(MOST)), "BIGINT")
+        return sql.cast(called("least", low, _whole(MOST)), "BIGINT")
 
     def distinct(self, values: Sequence[exp.Expression]) -> exp.Expression:
         """Return count(distinct ...), which skips null, of one value or of a row."""
@@ -112,11 +116,7 @@ def _each(
 
 
 def _integer(value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
-    return (
-        value
-        if pa.types.is_int64(arrow)
-        else exp.TryCast(this=value, to=exp.DataType.build("BIGINT"))
-    )
+    return value if pa.types.is_int64(arrow) else sql.tried(value, "BIGINT")
 
 
 _EXACT: Final = 15
@@ -127,15 +127,15 @@ def _double(value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
     """Return a double; adding 0.0 takes the sign of a zero, and nothing else."""
     bare = stored(arrow)
     if pa.types.is_decimal(bare) and bare.precision > _EXACT:
-        value = exp.cast(value, "VARCHAR")
+        value = sql.cast(value, "VARCHAR")
     if not pa.types.is_float64(bare):
-        value = exp.TryCast(this=value, to=exp.DataType.build("DOUBLE"))
-    return value + exp.cast(_whole(0), "DOUBLE")
+        value = sql.tried(value, "DOUBLE")
+    return value + sql.cast(_whole(0), "DOUBLE")
 
 
 def _text(value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
     del arrow  # a dictionary, an enumeration or a UUID is cast, for a text it is idle
-    value = exp.cast(value, "VARCHAR")
+    value = sql.cast(value, "VARCHAR")
     fits = called("strlen", value.copy())
     return exp.Case().when(fits <= _whole(LONGEST), value)
 
@@ -147,23 +147,23 @@ def _bool(value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
 
 def _within(value: exp.Expression, kind: str, last: str) -> exp.Expression:
     """Return a date or a time of the years 1 to 9999."""
-    first = exp.cast(exp.Literal.string("0001-01-01"), kind)
-    end = exp.cast(exp.Literal.string(last), kind)
+    first = sql.cast(exp.Literal.string("0001-01-01"), kind)
+    end = sql.cast(exp.Literal.string(last), kind)
     inside = exp.Between(this=value.copy(), low=first, high=end)
     return exp.Case().when(inside, value)
 
 
 def _date(value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
     del arrow
-    made = exp.TryCast(this=value, to=exp.DataType.build("DATE"))
+    made = sql.tried(value, "DATE")
     return _within(made, "DATE", "9999-12-31")
 
 
 def _time(value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
     """Return a time in UTC; zoned nanoseconds have no direct cast."""
     if arrow.tz is not None:
-        value = exp.TryCast(this=value, to=exp.DataType.build("TIMESTAMPTZ"))
-    made = exp.TryCast(this=value, to=exp.DataType.build("TIMESTAMP"))
+        value = sql.tried(value, "TIMESTAMPTZ")
+    made = sql.tried(value, "TIMESTAMP")
     return _within(made, "TIMESTAMP", "9999-12-31 23:59:59.999999")
 
 

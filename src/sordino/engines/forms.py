@@ -44,10 +44,12 @@ class AbstractForms(ABC):
         """Return whether a digest of values belongs to one of so many parts."""
 
     @abstractmethod
-    def summed(self, value: exp.Expression, factor: int, shift: int) -> exp.Expression:
+    def summed(
+        self, value: exp.Expression, factor: int, shift: int, *, complete: bool = False
+    ) -> exp.Expression:
         """Return the exact sum of factor * value + shift, in a type that holds it.
 
-        Of i64 values; null adds nothing.
+        Of i64 values; null adds nothing. Complete values are not null in any row.
         """
 
     @abstractmethod

@@ -110,16 +110,15 @@ class MemoryEngine(AbstractEngine):
         ]
 
     def firsts(
-        self, rows: list[Row], per: Sequence[str], rest: Sequence[str], schema: Schema
-    ) -> list[tuple[Any, ...]]:
-        """Return what rows are put in order by: a keyed hash, then their values."""
-        tuples = [tuple(row[name] for name in (*per, *rest)) for row in rows]
-        kinds = tuple(schema[name].type for name in (*per, *rest))
+        self, tuples: list[tuple[Any, ...]], kinds: tuple[str, ...]
+    ) -> list[int]:
+        """Return places in the order of a keyed hash of the values, then of these."""
         digests = self._order(tuples, kinds)
-        return [
-            (digest, canonical(row[name] for name in rest))
-            for digest, row in zip(digests, rows, strict=True)
+        keys = [
+            (digest, canonical(values))
+            for digest, values in zip(digests, tuples, strict=True)
         ]
+        return sorted(range(len(tuples)), key=keys.__getitem__)
 
     def _answer(self, question: Question) -> pa.Table:
         """Return the totals of each group."""
@@ -192,22 +191,27 @@ def _filter(engine: MemoryEngine, node: Filter) -> Iterator[Row]:
 
 def _keep_rows(engine: MemoryEngine, node: KeepRows) -> Iterator[Row]:
     below = node.child.schema
-    rest = [name for name in below if name not in node.per]
+    names = [*node.per, *(name for name in below if name not in node.per)]
+    kinds = (*(below[name].type for name in names), "i64")
     for rows in _grouped(engine.rows(node.child), node.per):
-        order = engine.firsts(rows, node.per, rest, below)
-        places = sorted(range(len(rows)), key=order.__getitem__)
-        for place in places[: node.limit]:
+        copies: Counter[tuple[Any, ...]] = Counter()
+        tuples = []
+        for row in rows:
+            values = tuple(row[name] for name in names)
+            copies[canonical(values)] += 1
+            tuples.append((*values, copies[canonical(values)]))
+        for place in engine.firsts(tuples, kinds)[: node.limit]:
             yield _taken(rows[place], node.schema)
 
 
 def _keep_groups(engine: MemoryEngine, node: KeepGroups) -> Iterator[Row]:
     rest = [name for name in node.groups if name not in node.per]
+    names = [*node.per, *rest]
+    kinds = tuple(node.child.schema[name].type for name in names)
     for rows in _grouped(engine.rows(node.child), node.per):
         groups = _grouped(rows, rest)
-        leads = [group[0] for group in groups]
-        order = engine.firsts(leads, node.per, rest, node.child.schema)
-        places = sorted(range(len(groups)), key=order.__getitem__)
-        for place in places[: node.limit]:
+        leads = [tuple(group[0][name] for name in names) for group in groups]
+        for place in engine.firsts(leads, kinds)[: node.limit]:
             yield from (_taken(row, node.schema) for row in groups[place])
 
 

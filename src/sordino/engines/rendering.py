@@ -18,7 +18,7 @@ from typing import Any, Final, final
 from sqlglot import exp
 
 from sordino.engines.rendering_duckdb import DUCKDB
-from sordino.engines.rendering_parts import Dialect, Written
+from sordino.engines.rendering_parts import Dialect, Written, sql_type
 from sordino.errors import InvalidParameter
 from sordino.expressions.base import AbstractExpression, Value
 from sordino.expressions.fluent import AbstractFluent
@@ -52,8 +52,7 @@ class Parameters:
         >>> parameters.bind(7, "i64").sql("duckdb")
         'CAST(7 AS BIGINT)'
         """
-        to = exp.DataType.build(self.dialect.types[type], dialect=self.dialect.name)
-        return exp.Cast(this=self._placed(value), to=to)
+        return exp.Cast(this=self._placed(value), to=sql_type(self.dialect.types[type]))
 
     def _placed(self, value: Value) -> exp.Expression:
         """Return the bare text of a small value, or the next placeholder."""

@@ -175,30 +175,36 @@ def _real_steps(to: Written, low: int, high: int) -> Sql:
     first = to.bind(math.ldexp(low, exponent), "f64")
     last = to.bind(math.ldexp(high, exponent), "f64")
     scale = to.bind(math.ldexp(1, -exponent), "f64")
-    shifted = sql.plus(sql.times(to[0], scale), sql.half())
+    origin = to.options.get("origin", 0)
+    found = sql.called("floor", sql.plus(sql.times(to[0], scale), sql.half()))
+    if origin:  # neither has more than 41 bits, so the difference is exact
+        found = sql.minus(found, to.bind(float(origin), "f64"))
     cast = sql.cast if to.reads else sql.tried
     return sql.case([
-        (sql.less(to[0], first), to.bind(low, "i64")),
-        (sql.at_most(to[0], last), cast(sql.called("floor", shifted), "BIGINT")),
-        (sql.negated(sql.called("isnan", to[0])), to.bind(high, "i64")),
+        (sql.less(to[0], first), to.bind(low - origin, "i64")),
+        (sql.at_most(to[0], last), cast(found, "BIGINT")),
+        (sql.negated(sql.called("isnan", to[0])), to.bind(high - origin, "i64")),
     ])
 
 
 def _whole_steps(to: Written, low: int, high: int) -> Sql:
     """Return the steps of an integer, exactly; thresholds beyond 64 bits never bind."""
     first, last = thresholds(low, high, to.options["exponent"])
+    origin = to.options.get("origin", 0)
     branches = []
     if first >= LEAST:
         branches.append((
             sql.at_most(to[0], to.bind(first, "i64")),
-            to.bind(low, "i64"),
+            to.bind(low - origin, "i64"),
         ))
     if last <= MOST:
         branches.append((
             sql.at_most(to.bind(last, "i64"), to[0]),
-            to.bind(high, "i64"),
+            to.bind(high - origin, "i64"),
         ))
     between = _between(to, to.options["exponent"])
+    if origin:
+        between = _narrow(sql.minus(_huge(between), _huge(to.bind(origin, "i64"))))
     return sql.case(branches, between) if branches else between
 
 

@@ -7,6 +7,7 @@ CASE; `Written.reads` tells where the slower total form is not needed.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final, TypeAlias, final
 
 from sqlglot import exp
@@ -140,16 +141,22 @@ def missing(one: Sql) -> Sql:
 
 def cast(one: Sql, kind: str) -> Sql:
     """Return a value of another SQL type; it must be sure to have one."""
-    return exp.Cast(this=one, to=_kind(kind))
+    return exp.Cast(this=one, to=sql_type(kind))
 
 
 def tried(one: Sql, kind: str) -> Sql:
     """Return a value of another SQL type, or NULL."""
-    return exp.TryCast(this=one, to=_kind(kind))
+    return exp.TryCast(this=one, to=sql_type(kind))
 
 
-def _kind(kind: str) -> exp.DataType:
-    """Return a SQL type."""
+def sql_type(kind: str) -> exp.DataType:
+    """Return a SQL type, anew each time: a tree has one parent."""
+    return _parsed(kind).copy()
+
+
+@cache
+def _parsed(kind: str) -> exp.DataType:
+    """Return a SQL type; to parse its name takes longer than to copy it."""
     return exp.DataType.build(kind, dialect="duckdb")
 
 

@@ -12,7 +12,7 @@ from sordino.engines.kinds import kind_of
 from sordino.engines.pruning import pruned_rows
 from sordino.engines.rendering import Parameters, rendered, typed
 from sordino.engines.sources import AbstractSource, Opened, known, recast
-from sordino.engines.sql import Leaf, Rows, Writer, over
+from sordino.engines.sql import Leaf, Rows, Writer, aliased, grouped, over
 from sordino.engines.stages import Made, staged
 from sordino.errors import shown
 from sordino.query.nodes import AbstractNode, Source
@@ -53,7 +53,7 @@ class Statement:
         keys = [one for one in tree.find_all(exp.Placeholder) if one.name == SALT]
         for one in keys:
             one.replace(last.copy())
-        return tree.sql(dialect), [*self.values, *([salt] if keys else [])]
+        return tree.sql(dialect, copy=False), [*self.values, *([salt] if keys else [])]
 
 
 def question_statement(
@@ -108,16 +108,16 @@ def _most(work: Writer, rows: Rows) -> exp.Select:
     on = list(rows.columns.values())
     there = exp.and_(*(exp.not_(one.is_(exp.null())) for one in on))
     count = [("n", exp.Count(this=exp.Star()))]
-    groups = work.part(over(rows).where(there).group_by(*on), count)
+    groups = work.part(grouped(rows, on).where(there, copy=False), count)
     most = exp.Coalesce(
         this=exp.Max(this=groups.columns["n"]), expressions=[exp.Literal.number(0)]
     )
-    return over(groups).select(exp.alias_(most, "most"))
+    return over(groups).select(aliased(most, "most"))
 
 
 def _all(rows: Rows) -> exp.Select:
     columns = enumerate(rows.columns.values())
-    return over(rows).select(*(exp.alias_(one, f"a{place}") for place, one in columns))
+    return over(rows).select(*(aliased(one, f"a{place}") for place, one in columns))
 
 
 def _written(

@@ -21,7 +21,7 @@ from sordino.expressions.tree import (
 )
 from sordino.schema import NUMBERS, Column
 
-MOST_BINS: Final = 10_000
+MOST_BINS: Final = 1_000
 _REMEDY: Final = "Use edges of the type of the column, or cast it."
 
 

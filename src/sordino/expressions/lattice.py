@@ -1,6 +1,6 @@
 """Numbers as whole steps of a public lattice: what sums are made of.
 
-steps(x) = floor(min(max(x, low * 2^e), high * 2^e) / 2^e + 1/2)   within [low, high]
+steps(x) = floor(min(max(x, low * 2^e), high * 2^e) / 2^e + 1/2) - origin
 """
 
 import math
@@ -20,22 +20,25 @@ STEEPEST: Final = 960
 """Beyond this exponent the ends of a lattice need not be doubles."""
 
 
-def _facts(one: Argument, low: int, high: int, exponent: int) -> Column:
+def _facts(
+    one: Argument, low: int, high: int, exponent: int, origin: int = 0
+) -> Column:
     """Return the facts of a number of steps: NaN has none."""
-    del low, high, exponent
+    del low, high, exponent, origin
     facts.required("steps", (one,), NUMBERS, 'Try .cast("f64").')
     lost = "NaN is not on a lattice" if one.column.nan else None
     return facts.result("i64", (one,), lost=lost)
 
 
-def _meaning(one: Value, low: int, high: int, exponent: int) -> Value:
-    """Return the number of steps."""
+def _meaning(one: Value, low: int, high: int, exponent: int, origin: int = 0) -> Value:
+    """Return the number of steps from an origin."""
     if isinstance(one, int):
-        return _of_integer(one, low, high, exponent)
+        return _of_integer(one, low, high, exponent) - origin
     if math.isnan(one):
         return None
     first, last = math.ldexp(low, exponent), math.ldexp(high, exponent)
-    return math.floor(min(max(one, first), last) * math.ldexp(1, -exponent) + 0.5)
+    steps_up = min(max(one, first), last) * math.ldexp(1, -exponent)
+    return math.floor(steps_up + 0.5) - origin
 
 
 def _of_integer(one: int, low: int, high: int, exponent: int) -> int:
@@ -51,9 +54,11 @@ OPERATIONS: Final = (STEPS,)
 
 
 def steps(
-    expression: AbstractExpression, low: int, high: int, exponent: int
+    expression: AbstractExpression, low: int, high: int, exponent: int, origin: int = 0
 ) -> AbstractExpression:
     """Return how many steps of 2**exponent a number is, within [low, high].
+
+    They are counted from an origin, given in steps.
 
     Halves go up. Infinities are at the ends; missing and NaN are missing. For an i64
     this is exact, for an f64 it is floor(x * 2**-exponent + 0.5) in doubles.
@@ -66,7 +71,10 @@ def steps(
     _validate.integer(low=low, least=-FARTHEST, most=FARTHEST)
     _validate.integer(high=high, least=low, most=FARTHEST)
     _validate.integer(exponent=exponent, least=-STEEPEST, most=STEEPEST)
+    _validate.integer(origin=origin, least=-FARTHEST, most=FARTHEST)
     options = {"low": int(low), "high": int(high), "exponent": int(exponent)}
+    if origin:
+        options["origin"] = int(origin)
     return Call(STEPS, (lifted(expression),), options)
 
 

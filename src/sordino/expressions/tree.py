@@ -14,8 +14,10 @@ from sordino.errors import InvalidQuery, shown
 from sordino.expressions.base import AbstractExpression, Value
 from sordino.schema import Column, Schema
 
-DEEPEST: Final = 100
-LARGEST: Final = 100_000
+DEEPEST: Final = 40
+"""So deep a tree can be written as SQL by functions that call themselves."""
+LARGEST: Final = 4_000
+"""So large a tree is read by an engine within a second."""
 
 Options = Mapping[str, Any]
 
@@ -68,7 +70,7 @@ class AbstractTree(AbstractExpression):
     depth: int
     """How many calls stand above each other."""
     weight: int
-    """How large the expression may become when an engine writes it out."""
+    """How large the expression may become when it is written out, but for literals."""
 
     @abstractmethod
     def same(self, other: AbstractExpression) -> bool:
@@ -115,7 +117,7 @@ class Literal(AbstractTree):
     type: str
     constant: Value
     depth: int = field(default=0, init=False)
-    weight: int = field(default=1, init=False)
+    weight: int = field(default=0, init=False)
 
     def names(self) -> frozenset[str]:
         """Return nothing."""
@@ -165,11 +167,7 @@ class Call(AbstractTree):
         """Refuse a tree that is too large for an engine."""
         depth = 1 + max(one.depth for one in self.arguments)
         copies = self.operation.copies or len(self.arguments) // 2
-        literal = [isinstance(one, Literal) for one in self.arguments]
-        weight = 1 + sum(
-            1 if known else copies * one.weight
-            for known, one in zip(literal, self.arguments, strict=True)
-        )
+        weight = 1 + copies * sum(one.weight for one in self.arguments)
         if depth > DEEPEST or weight > LARGEST:
             raise InvalidQuery(
                 "this expression is too large to be computed at once",

@@ -38,16 +38,16 @@ _ONE = Fraction(1)
 class Quantiles(AbstractRandomised):
     """Choose bins of a public grid near given quantiles, ascending, epsilon for all.
 
-    For probability q a bin c is good when as many rows lie up to c, and beyond it, as
-    q says. Nothing about the number of rows is needed or told. `rows` is how many rows
-    a unit can add or remove, in all groups together: at `d_in` = rows the loss is that
-    of `epsilon`.
+    For probability q a bin c is good when at most a share q of the rows lies before it
+    and at least that share up to it. Nothing about the number of rows is needed or
+    told. `rows` is how many rows a unit can add or remove, in all groups together: at
+    `d_in` = rows the loss is that of `epsilon`.
 
     >>> from sordino.sampling.bits import Bits
     >>> quartiles = Quantiles(("0.25", "0.5", "0.75"), 1)
-    >>> rows = np.array([10, 20, 30, 40])
-    >>> answer = quartiles.release(rows, np.full(4, 10_000), 64, Bits())
-    >>> 10 <= answer[0] < 20 <= answer[1] < 30 <= answer[2] < 40
+    >>> places = np.arange(100, 900)
+    >>> answer = quartiles.release(places, np.full(800, 100), 1000, Bits())
+    >>> bool((abs(np.array(answer) - [300, 500, 700]) < 9).all())
     True
     >>> quartiles.map(1)
     BoundedRangeLoss(epsilon=0.5) * 2
@@ -137,7 +137,8 @@ class Quantiles(AbstractRandomised):
         while first < bins.groups:
             reached = np.searchsorted(bins.starts, bins.starts[first] + _CHUNK, "right")
             last = min(max(int(reached) - 1, first + 1), first + _CHUNK, bins.groups)
-            _Recursion.of(self, bins.part(first, last), answers[first:last], bits).run()
+            runs = _Layout.of(bins.part(first, last))
+            _Recursion(self, runs, answers[first:last], bits).run(bins.size)
             first = last
         return answers
 
@@ -146,53 +147,70 @@ class Quantiles(AbstractRandomised):
 class _Cut(NamedTuple):
     """A quantile that is known: for each group its bin, and what lies up to there.
 
-    `rows` are the rows up to the cut, `bins` the non-empty bins that do not lie beyond
-    the position.
+    `rows` are the rows up to the cut, `run` is the run of the group that holds it.
     """
 
     probability: Fraction
     position: Whole
     rows: Whole
-    bins: Whole
+    run: Whole
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Layout:
+    """Runs of bins before which, and up to which, equally many rows of a group lie.
+
+    Each non-empty bin is a run, and so are the bins before, between and after them.
+    The runs of group g are those from base[g] on; none is empty.
+    """
+
+    base: Whole
+    begins: Whole
+    ends: Whole
+    before: Whole
+    rows: Whole
+
+    @staticmethod
+    def of(bins: Bins) -> "_Layout":
+        """Lay out the runs of some groups."""
+        group = np.repeat(np.arange(bins.groups), np.diff(bins.starts))
+        full = 2 * np.arange(group.size) + group + 1  # where each non-empty bin stands
+        first = 2 * bins.starts[:-1] + np.arange(bins.groups)
+        begins = np.zeros(2 * group.size + bins.groups, np.int64)
+        begins[full], begins[full + 1] = bins.positions, bins.positions + 1
+        ends = np.append(begins[1:], 0)
+        ends[np.append(first[1:], begins.size) - 1] = bins.size
+        added = np.zeros_like(begins)
+        added[full] = bins.counts
+        rows = np.cumsum(added)
+        rows -= np.repeat(rows[first], np.diff(np.append(first, begins.size)))
+        held = ends > begins
+        base = np.append(0, np.cumsum(held))[first]
+        return _Layout(base, begins[held], ends[held], (rows - added)[held], rows[held])
+
+    def outer(self, size: int) -> tuple[_Cut, _Cut]:
+        """Return the cuts before all bins and after them."""
+        nothing = np.zeros_like(self.base)
+        last = np.append(self.base[1:], self.rows.size) - 1
+        low = _Cut(Fraction(0), nothing, nothing, nothing)
+        high = _Cut(_ONE, nothing + size - 1, self.rows[last], last - self.base)
+        return low, high
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class _Recursion:
-    """All groups at once, as runs of bins up to which equally many rows lie.
-
-    The runs of group g are those from base[g] on: one before its first non-empty bin,
-    one from each such bin on.
-    """
+    """All groups at once."""
 
     asked: Quantiles
-    base: Whole
-    begins: Whole
-    ends: Whole
-    rows: Whole
-    outer: tuple[_Cut, _Cut]
+    runs: _Layout
     answers: Whole
     bits: Source
 
-    @staticmethod
-    def of(asked: Quantiles, bins: Bins, answers: Whole, bits: Source) -> "_Recursion":
-        """Lay out the runs of some groups."""
-        base = bins.starts[:-1] + np.arange(bins.groups)
-        held = np.diff(bins.starts)
-        begins = np.insert(bins.positions, bins.starts[:-1], 0)
-        ends = np.insert(bins.positions, bins.starts[1:], bins.size)
-        total = np.append(0, np.cumsum(bins.counts))
-        rows = np.insert(bins.counts, bins.starts[:-1], 0)
-        rows = np.cumsum(rows) - np.repeat(total[bins.starts[:-1]], held + 1)
-        nothing = np.zeros_like(base)
-        # a row in bin 0 leaves no bin before it
-        low = _Cut(Fraction(0), nothing, nothing, (ends[base] == 0).astype(np.int64))
-        high = _Cut(_ONE, nothing + bins.size - 1, rows[base + held], held)
-        return _Recursion(asked, base, begins, ends, rows, (low, high), answers, bits)
-
-    def run(self) -> None:
-        """Choose every quantile."""
-        self._choose(0, len(self.asked.probabilities), *self.outer)
+    def run(self, size: int) -> None:
+        """Choose every quantile among so many bins."""
+        self._choose(0, len(self.asked.probabilities), *self.runs.outer(size))
 
     def _choose(self, first: int, last: int, low: _Cut, high: _Cut) -> None:
         """Choose the quantiles from `first` up to `last`, which lie between two."""
@@ -208,23 +226,34 @@ class _Recursion:
         """Choose the bins of one quantile, in the slice between two known ones."""
         share = (probability - low.probability) / (high.probability - low.probability)
         above, below = share.numerator, share.denominator - share.numerator
-        counts = high.bins - low.bins + 1
+        counts = high.run - low.run + 1
         ends = np.cumsum(counts)
         owner = np.repeat(np.arange(counts.size), counts)
-        run = np.arange(owner.size) + (self.base + low.bins - ends + counts)[owner]
-        begins = np.maximum(self.begins[run], low.position[owner])
-        sizes = np.minimum(self.ends[run], high.position[owner] + 1) - begins
-        # below * rows to the left - above * rows to the right, within the slice
-        sought = share.denominator * low.rows + above * (high.rows - low.rows)
-        missed = np.abs(share.denominator * self.rows[run] - sought[owner])
-        gaps = missed - np.minimum.reduceat(missed, ends - counts)[owner]
+        run = np.arange(owner.size) + (self.runs.base + low.run - ends + counts)[owner]
+        begins = np.maximum(self.runs.begins[run], low.position[owner])
+        sizes = np.minimum(self.runs.ends[run], high.position[owner] + 1) - begins
+        gaps = self._missed(run, owner, (low, high), share)
+        gaps -= np.minimum.reduceat(gaps, ends - counts)[owner]
         chosen = choose(Runs(gaps, sizes, ends), self._rate(above, below), self.bits)
-        return _Cut(
-            probability,
-            begins[chosen.run] + chosen.place,
-            self.rows[run[chosen.run]],
-            run[chosen.run] - self.base,
-        )
+        found = run[chosen.run]
+        place = begins[chosen.run] + chosen.place
+        return _Cut(probability, place, self.runs.rows[found], found - self.runs.base)
+
+    def _missed(
+        self, run: Whole, owner: Whole, cuts: tuple[_Cut, _Cut], share: Fraction
+    ) -> Whole:
+        """Return how far each run is off, in rows times the share's denominator.
+
+        A run is right where a share of the slice's rows ends within it.
+        """
+        low, high = cuts
+        whole = share.denominator
+        sought = (whole * low.rows + share.numerator * (high.rows - low.rows))[owner]
+        # negative at the lower cut: rows of its bin lie in the slice to the left
+        over = whole * self.runs.before[run] - sought
+        under = sought - whole * self.runs.rows[run]
+        missed: Whole = np.maximum(np.maximum(over, under), 0)
+        return missed
 
     def _rate(self, above: int, below: int) -> Exact:
         """Return the exponent of one unit of a score: a row moves it by 2 or less."""

@@ -106,8 +106,9 @@ class Query:
     def fill_null(self, /, **values: Any) -> "Query":
         """Put a value where one is missing: `fill_null(age=0)`."""
         listed = steps.literals(values, "fill_null")
-        made = tuple((name, col(name).fill_null(value).tree) for name, value in listed)
-        return self._then(steps.WithColumns(made), "fill_null", (), values)
+        for name, value in listed:
+            col(name).fill_null(value)  # refuses what is no value
+        return self._then(steps.FillNull(listed), "fill_null", (), values)
 
     def fill_nan(self, /, **values: Any) -> "Query":
         """Put a number where there is NaN: `fill_nan(weight=70.0)`."""

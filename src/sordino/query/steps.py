@@ -150,6 +150,24 @@ class DropNaN(AbstractStep):
 
 @final
 @dataclass(frozen=True)
+class FillNull(AbstractStep):
+    """Put values where some are missing; an integer fills a column of floats too."""
+
+    values: tuple[tuple[str, Any], ...]
+
+    def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:
+        """Return the rows with the columns written anew."""
+        made = []
+        for name, value in self.values:
+            whole = isinstance(value, int) and not isinstance(value, bool)
+            real = whole and relation.schema[name].type == "f64"
+            made.append((name, col(name).fill_null(float(value) if real else value)))
+        step = WithColumns(tuple((name, one.tree) for name, one in made))
+        return step.apply(relation, catalog)
+
+
+@final
+@dataclass(frozen=True)
 class Enforce(AbstractStep):
     """Bound what each id contributes."""
 
@@ -174,7 +192,8 @@ def _enforced(relation: Relation, ids: str, constraint: AbstractConstraint) -> R
     known = constraint.bound(relation.contribution, relation.versions)
     if known == relation.contribution:
         return relation
-    per, counted = (ids, *constraint.per), constraint.counted
+    per = tuple(dict.fromkeys((ids, *constraint.per)))  # the id may be named again
+    counted = constraint.counted
     for name in counted or constraint.per:
         groupable(relation.schema, name)
     if counted:

@@ -10,8 +10,13 @@ from typing import Any
 
 import pytest
 
-from sordino.accounting.ledger import Ledger, Limit
-from sordino.errors import InvalidParameter, LedgerDamaged, SordinoError
+from sordino.accounting.ledger import Ledger, Limit, World
+from sordino.errors import (
+    InvalidParameter,
+    LedgerDamaged,
+    LedgerUnavailable,
+    SordinoError,
+)
 from sordino.losses.closed import ApproxDP, PureDP
 from tests.ledgers import LIMIT, TENTH, claim
 
@@ -111,6 +116,21 @@ def test_a_missing_file_is_no_new_budget(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_name_that_is_taken_meanwhile_is_not_taken_over(tmp_path: Path) -> None:
+    """Of two processes that make one ledger, the later opens what the first made."""
+    path = tmp_path / "a"
+
+    def meanwhile(point: str) -> None:
+        if point == "create: filled":
+            with Ledger.at(path, LIMIT, create=True) as first:
+                first.reserve(claim())
+
+    world = World(reached=meanwhile)
+    with Ledger.at(path, LIMIT, create=True, world=world) as second:
+        assert second.spent() == TENTH
+    assert list(tmp_path.iterdir()) == [path]
+
+
 def test_a_place_that_is_read_only_is_refused(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -183,11 +203,26 @@ CHEATS = {
     "an answer gone": ["DELETE FROM answers WHERE number = 4"],
     "a key changed": ["UPDATE records SET key = 'z' WHERE number = 3"],
     "a time changed": ["UPDATE records SET body = replace(body, '202', '201')"],
+    "another head": ["UPDATE head SET hash = 'x'"],
     "no head": ["DELETE FROM head"],
     "no records": ["DELETE FROM records"],
     "an index gone": ["DROP INDEX one_answer_per_charge"],
     "a table more": ["CREATE TABLE more (x)"],
 }
+
+
+AT_ONCE = [
+    "a smaller charge",
+    "a smaller sum",
+    "the newest record gone",
+    "a record in the middle gone",
+    "the end gone, the head put back",
+    "another head",
+    "no head",
+    "no records",
+    "an index gone",
+    "a table more",
+]
 
 
 @pytest.mark.parametrize("cheat", CHEATS)
@@ -199,6 +234,14 @@ def test_a_changed_ledger_is_refused(path: Path, cheat: str) -> None:
     changed(path, *CHEATS[cheat])
     with pytest.raises(LedgerDamaged), Ledger.at(path) as ledger:
         ledger.verify()
+
+
+@pytest.mark.parametrize("cheat", AT_ONCE)
+def test_a_changed_end_is_refused_at_once(path: Path, cheat: str) -> None:
+    """What opening promises to find is found by opening alone."""
+    changed(path, *CHEATS[cheat])
+    with pytest.raises(LedgerDamaged):
+        Ledger.at(path)
 
 
 def test_a_dropped_trigger_is_found(path: Path) -> None:
@@ -253,6 +296,16 @@ def test_a_file_that_is_replaced_while_in_use(path: Path) -> None:
         path.with_name("copy").replace(path)
         with pytest.raises(LedgerDamaged, match="replaced"):
             ledger.reserve(claim("x"))
+
+
+def test_a_handle_that_met_damage_ends(path: Path) -> None:
+    """After one record or answer that is not what was written, nothing is charged."""
+    with Ledger.at(path) as ledger:
+        changed(path, *CHEATS["an answer changed"])
+        with pytest.raises(LedgerDamaged, match="answer"):
+            ledger.reserve(claim("a"))
+        with pytest.raises(LedgerUnavailable, match="failed before"):
+            ledger.reserve(claim("new"))
 
 
 def test_a_ledger_that_was_put_back_is_found_by_its_anchor(tmp_path: Path) -> None:

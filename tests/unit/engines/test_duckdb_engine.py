@@ -225,7 +225,8 @@ def test_statement_is_readable() -> None:
     mapped = plans.map_rows(
         plans.where(rows, col("x") == "o'neill"), lambda row: row, n="i64"
     )
-    asked = ask(plans.keep_rows(mapped, ("n",), 2), "n", totals=(Total(lit(1)),))
+    kept = plans.keep_groups(mapped, ("n",), ("id",), 2)
+    asked = ask(kept, "n", totals=(Total(lit(1)),))
     text = engine.statement(asked)
     assert "-- m0: map n = a Python function of the row" in text
     assert '-- $1 = "o\'neill"' in text

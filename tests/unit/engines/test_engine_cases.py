@@ -33,7 +33,7 @@ MULTIPLICITIES = {
     ("visits", ("ward", "days")): 2,
     ("visits", ("id", "ward", "seen")): 1,
     ("wards", ("ward",)): 2,
-    ("strange", ("", "a.b")): 1,
+    ("strange", ("", "a.b")): 2,
     ("empty", ("id",)): 0,
 }
 

@@ -145,3 +145,28 @@ def test_kept_rows_are_even() -> None:
     connection.register("rows", rows)
     biased = [one for (one,) in connection.sql(naive).fetchall()]
     assert _unevenness([*biased, *[0] * (CATEGORIES - len(biased))]) > 100 * limit
+
+
+@pytest.mark.slow
+def test_rows_that_are_alike_count_each() -> None:
+    """Of three rows that are alike and one other, the other is kept once in four.
+
+    The false-alarm rate is 1e-9: the statistic has a chi-square law of 1 degree. If the
+    three were kept or dropped together, the other would be one of two: that fails.
+    """
+    rows = pa.table({
+        "id": np.repeat(np.arange(IDS), 4),
+        "ward": np.tile([0, 0, 0, 1], IDS),
+    })
+    engine = DuckDBEngine()
+    visits = Source("t", engine.open("t", rows, {}))
+    answer = engine.answer(ask(plans.keep_rows(visits, ("id",), 1), "ward"))
+    counts = dict(zip(*(one.to_pylist() for one in answer.columns), strict=True))
+
+    def unevenness(rare: int) -> float:
+        expected = IDS / 4
+        return (rare - expected) ** 2 / (expected * 3 / 4)
+
+    assert sum(counts.values()) == IDS
+    assert unevenness(counts[1]) < stats.chi2.isf(FALSE_ALARM, 1)
+    assert unevenness(IDS // 2) > 100 * stats.chi2.isf(FALSE_ALARM, 1)

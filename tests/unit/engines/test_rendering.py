@@ -1,5 +1,6 @@
 """How expressions become SQL: bound literals, quoted names, no explosion."""
 
+import contextlib
 from typing import Any
 
 import duckdb
@@ -8,15 +9,21 @@ from sqlglot import exp
 
 from sordino.engines.rendering import Parameters, rendered, typed, typed_columns
 from sordino.engines.rendering_duckdb import DUCKDB
-from sordino.errors import InvalidParameter, UnknownName
+from sordino.errors import InvalidParameter, InvalidQuery, UnknownName
 from sordino.expressions.base import AbstractExpression, Value
 from sordino.expressions.language import col, lit
 from sordino.expressions.lattice import steps
-from sordino.expressions.tree import Call
+from sordino.expressions.tree import DEEPEST, Call
 from sordino.schema import Column, Schema
 from tests.expressions_cases import EXTREMES, FORMS, Form
 
 CONNECTION = duckdb.connect()
+
+
+def schema_result(form: Form) -> str:
+    """Return the type of what a form makes."""
+    facts = ((f"x{at}", Column(kind)) for at, kind in enumerate(form.types))
+    return form.on_columns().column(Schema.of(facts)).type
 
 
 def written(expression: AbstractExpression, **types: str) -> tuple[str, list[Any]]:
@@ -60,6 +67,28 @@ def test_an_argument_is_written_so_often_at_most(form: Form) -> None:
     )
     made = rendered(tree, columns, Parameters())
     assert len(list(made.find_all(exp.Column))) <= tree.weight
+
+
+NESTED = [form for form in FORMS if schema_result(form) == form.types[0]]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", NESTED, ids=str)
+def test_the_largest_expressions_can_be_written(form: Form) -> None:
+    """Whatever is not refused as too large becomes SQL that DuckDB can read."""
+    facts = [(f"x{at}", Column(kind)) for at, kind in enumerate(form.types)]
+    columns = [col(name) for name, _ in facts]
+    made = columns[0]
+    with contextlib.suppress(InvalidQuery):
+        for _ in range(DEEPEST):
+            made = form.build(made, *columns[1:])
+    parameters = Parameters()
+    sql = rendered(made, typed_columns(Schema.of(facts)), parameters).sql("duckdb")
+    types = ", ".join(
+        f"NULL::{DUCKDB.types[one.type]} AS {name}" for name, one in facts
+    )
+    text = f"SELECT {sql} FROM (SELECT {types})"  # noqa: S608 made of our own parts
+    CONNECTION.execute(text, parameters.values)
 
 
 def test_a_column_must_say_its_type() -> None:

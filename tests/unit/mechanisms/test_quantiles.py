@@ -132,6 +132,32 @@ def test_three_quantiles_cost_epsilon(monkeypatch: pytest.MonkeyPatch) -> None:
     assert steepest <= float(mechanism.map(1).guarantees.rho) + 1e-9
 
 
+def given_median(law: dict[Outcome, float], median: int, side: int) -> Any:
+    """Return the law of one quartile, given the median."""
+    chances = [0.0] * 3
+    for outcome, chance in law.items():
+        if outcome[1] == median:
+            chances[outcome[side]] += chance
+    return pytest.approx([one / sum(chances) for one in chances])
+
+
+def test_a_row_is_in_one_slice_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For any tables and any median: a row up to it moves no quantile beyond it.
+
+    And a row beyond it moves none before it. Equal rows of one bin stay together: those
+    in the bin of the median are to its left.
+    """
+    mechanism = Quantiles(QUARTILES, F(4))
+    laws = {t: law_of(mechanism, t, monkeypatch) for t in tables(3, 4)}
+    for table, law in laws.items():
+        for place in range(3):
+            more = laws.get((*table[:place], table[place] + 1, *table[place + 1 :]))
+            for median in range(3) if more is not None else ():
+                side = 2 if place <= median else 0
+                told = given_median(law, median, side)
+                assert given_median(more or {}, median, side).expected == told
+
+
 def test_several_rows_share_epsilon(monkeypatch: pytest.MonkeyPatch) -> None:
     """For any two rows added anywhere: the price of rows=2 holds at distance 2."""
     mechanism = Quantiles(["0.5"], F(EPSILON), rows=2)
@@ -149,10 +175,18 @@ def test_several_rows_share_epsilon(monkeypatch: pytest.MonkeyPatch) -> None:
         assert max(losses) - min(losses) <= EPSILON + 1e-9
 
 
+def missed_by(table: NDArray[np.int64], q: float) -> NDArray[np.float64]:
+    """Return how many rows each bin is off: 0 where a share q ends within it."""
+    up_to = np.cumsum(table)
+    before = up_to - table
+    wanted = q * table.sum()
+    missed: NDArray[np.float64] = np.maximum(before - wanted, wanted - up_to).clip(0)
+    return missed
+
+
 def chances(table: Table, q: Fraction, epsilon: float) -> NDArray[np.float64]:
     """Return the stated chances of one quantile, from the definition."""
-    up_to = np.cumsum(table)
-    missed = np.abs((1 - float(q)) * up_to - float(q) * (sum(table) - up_to))
+    missed = missed_by(np.array(table), float(q))
     return np.exp(-epsilon * missed / (2 * float(max(q, 1 - q))))
 
 
@@ -218,8 +252,7 @@ def test_groups_are_answered_as_if_alone(rows: list[tuple[int, int, int]]) -> No
         for owner, place, count in rows:
             if owner == group:
                 table[place] = count
-        up_to = np.cumsum(table)
-        missed = np.abs(2 * up_to - up_to[-1])
+        missed = missed_by(table, 0.5)
         assert missed[found[group]] == missed.min()
 
 
@@ -231,8 +264,19 @@ def test_chunks_hold_every_group(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = Quantiles(["2/3"], 100).release_groups(bins, Bits())
     monkeypatch.setattr(quantiles, "_CHUNK", 7)
     parts = Quantiles(["2/3"], 100).release_groups(bins, Bits())
-    assert ((whole >= 5) & (whole < 9)).all()
-    assert ((parts >= 5) & (parts < 9)).all()
+    assert ((whole >= 5) & (whole <= 9)).all()
+    assert ((parts >= 5) & (parts <= 9)).all()
+
+
+@pytest.mark.parametrize("q", ["0", "0.01", "0.5", "0.99", "1"])
+@pytest.mark.parametrize("place", [0, 5, 30])
+def test_equal_rows_have_one_quantile(q: str, place: int) -> None:
+    """Of rows that are all equal every inner quantile is their bin; none is far off."""
+    found = [Quantiles([q], 10).release([place], [1000], 31, Bits())[0] for _ in "abc"]
+    if q not in {"0", "1"}:
+        assert found == [place] * 3
+    else:  # the least may lie before, the greatest behind
+        assert all((one <= place) if q == "0" else (one >= place) for one in found)
 
 
 @pytest.mark.parametrize(
@@ -298,9 +342,13 @@ def test_mean_rank_error(size: int, asked: list[Fraction], limit: float) -> None
             (data * (1 << 16)).astype(np.int64), return_counts=True
         )
         found = Quantiles(asked, 1).release(held, counts, size, Bits())
-        up_to = np.append(0, np.cumsum(counts))
-        ranks = up_to[np.searchsorted(held, np.array(found), "right")]
-        errors.append(np.abs(ranks - np.array([float(q) * 1e5 for q in asked])).mean())
+        rows = np.append(0, np.cumsum(counts))
+        before, up_to = (
+            rows[np.searchsorted(held, np.array(found), side)]
+            for side in ("left", "right")
+        )
+        wanted = np.array([float(q) * 1e5 for q in asked])
+        errors.append(np.maximum(before - wanted, wanted - up_to).clip(0).mean())
     assert np.mean(errors) <= limit
 
 

@@ -1,0 +1,172 @@
+"""Private queries against the same DuckDB SQL, which protects nobody."""
+
+from typing import Any, Final
+
+import sordino as sd
+from benchmarks.data import GROUPS, parquet, table
+from benchmarks.frame import Action, Figure, Race, Row, cpu_seconds
+from benchmarks.start import wait
+
+SIZE: Final = 10_000_000
+SMALL: Final = 100_000
+ROUNDS: Final = 5
+PURE: Final = sd.PureDP(1)
+APPROX: Final = sd.ApproxDP(1, "1e-6")
+FACTS: Final = {
+    "x": sd.Column("f64", nullable=False, nan=False),
+    "g": sd.Column("i64", nullable=False),
+}
+ANSWERS: Final[dict[str, Any]] = {"n": sd.count(), "m": sd.mean("x", 0, 100)}
+
+ROWS_OF_G: Final = sd.table("t")
+PEOPLE_OF_K: Final = (
+    sd.table("t").enforce(sd.MaxGroupsPerID("k", 3)).group_by("k").agg(n=sd.count_ids())
+)
+FEW_OF_G: Final = (
+    sd
+    .table("t")
+    .enforce(sd.MaxGroupsPerID("g", 3), sd.MaxRowsPerGroupPerID("g", 2))
+    .group_by("g")
+    .agg(**ANSWERS)
+)
+
+MEANS_SQL: Final = """
+SELECT g, count(*), avg(CASE WHEN x < 0 THEN 0 WHEN x > 100 THEN 100 ELSE x END)
+FROM {rows} GROUP BY g"""
+KEPT_SQL: Final = """(
+    SELECT g, x, row_number() OVER (
+        PARTITION BY id ORDER BY hash(hash(id, g, x, 12345)), g, x
+    ) AS place FROM {rows}
+) WHERE place <= 5"""
+PEOPLE_SQL: Final = """
+SELECT k, count(DISTINCT id) FROM (
+    SELECT id, k, dense_rank() OVER (
+        PARTITION BY id ORDER BY hash(hash(id, k, 12345)), k
+    ) AS place FROM {rows}
+) WHERE place <= 3 GROUP BY k"""
+
+
+def known(query: Any) -> Any:
+    """Return a request for count and mean of known groups."""
+    keys = sd.KeySet.from_dict({"g": list(range(GROUPS))})
+    return query.group_by(keys).agg(**ANSWERS)
+
+
+def session(source: Any, protects: Any) -> sd.Session:
+    """Return a session over some rows, with a budget that lasts."""
+    rows = sd.PrivateTable(source, protects=protects, columns=FACTS)
+    return sd.Session({"t": rows}, sd.ApproxDP(10**9, "0.5"))
+
+
+def released(size: int, protects: Any, query: Any, budget: Any) -> Action:
+    """Return a release of a session that stays open."""
+    stays = session(parquet(size), protects)
+    return lambda: stays.release(query, budget)
+
+
+def written(size: int, text: str) -> Action:
+    """Return a query by hand, without the rewrite that makes windows slow."""
+    import duckdb  # noqa: PLC0415 only these rows need it
+
+    connection = duckdb.connect(
+        config={
+            "preserve_insertion_order": "false",
+            "disabled_optimizers": "top_n_window_elimination",
+        }
+    )
+    statement = text.format(rows=f"read_parquet('{parquet(size)}')")
+    return lambda: connection.sql(statement).to_arrow_table()
+
+
+def once(protects: Any, query: Any, budget: Any) -> Action:
+    """Return a session made, and its first query."""
+    return lambda: session(table(SMALL), protects).release(query, budget)
+
+
+def milliseconds(action: Action, rounds: int = 20) -> float:
+    """Return the least CPU time of an action that was done before."""
+    action()
+    return min(cpu_seconds(action, 1) for _ in range(rounds)) * 1e3
+
+
+def milliseconds_a_price() -> float:
+    """Return the time to price a request for unknown keys, ids protected."""
+    stays = session(table(SMALL), sd.AddRowsWithID("id"))
+    return milliseconds(lambda: stays.price(FEW_OF_G, APPROX))
+
+
+def rows(size: int) -> tuple[Row, ...]:
+    """Return the rows of queries on a file of some size."""
+    million = f"{size:.0e}".replace("+0", "")
+    people = sd.AddRowsWithID("id")
+    return (
+        Race(
+            what=f"count and mean by 1000 known keys, {million} rows, rows protected",
+            ours=lambda: released(size, sd.AddOneRow(), known(ROWS_OF_G), PURE),
+            peer=lambda: written(size, MEANS_SQL),
+            against="DuckDB",
+            floor=1.3,
+            goal=1.1,
+        ),
+        Race(
+            what=f"the same, ids protected, MaxRowsPerID(5), {million} rows",
+            ours=lambda: released(
+                size, people, known(ROWS_OF_G.enforce(sd.MaxRowsPerID(5))), APPROX
+            ),
+            peer=lambda: written(size, MEANS_SQL.format(rows=KEPT_SQL)),
+            against="DuckDB",
+            floor=1.2,
+            goal=0.8,
+            rounds=ROUNDS,
+        ),
+        Race(
+            what=f"people by unknown keys, {million} rows, MaxGroupsPerID(3)",
+            ours=lambda: released(size, people, PEOPLE_OF_K, APPROX),
+            peer=lambda: written(size, PEOPLE_SQL),
+            against="DuckDB",
+            floor=1.5,
+            goal=1.1,
+            rounds=ROUNDS,
+        ),
+    )
+
+
+def few(word: str, protects: Any, query: Any, budget: Any) -> Figure:
+    """Return the row of a session's first query on few rows."""
+    return Figure(
+        what=f"session and first query, 1e5 rows, {word}",
+        figure=lambda: milliseconds(once(protects, query, budget)),
+        unit="ms",
+        floor=60,
+        goal=15,
+    )
+
+
+FRESH: Final = (
+    "import sordino as sd, numpy as np;"
+    "x = np.random.default_rng(2).uniform(-10, 130, 100_000);"
+    "p = sd.PrivateTable({'x': x, 'g': x.astype(int)}, protects=sd.AddOneRow());"
+    "s = sd.Session({'t': p}, sd.PureDP(1));"
+    "k = sd.KeySet.from_dict({'g': list(range(100))});"
+    "q = sd.table('t').group_by(k);"
+    "q = q.agg(n=sd.count(), m=sd.mean('x', 0, 100, nulls=0));"
+    "s.release(q, sd.PureDP(1))"
+)
+
+ROWS: tuple[Row, ...] = (
+    *rows(SIZE),
+    few("known keys", sd.AddOneRow(), known(ROWS_OF_G), PURE),
+    few("unknown keys of ids", sd.AddRowsWithID("id"), FEW_OF_G, APPROX),
+    Figure(
+        what="import, session and first query, 1e5 rows, in a fresh process",
+        figure=lambda: wait(FRESH) * 1e3,
+        unit="ms",
+        floor=600,
+    ),
+    Figure(
+        what="the price of a request for unknown keys, no data read",
+        figure=milliseconds_a_price,
+        unit="ms",
+        floor=10,
+    ),
+)

@@ -1,0 +1,221 @@
+"""One extreme row changes numbers, and nothing else that can be seen of an answer."""
+
+import random
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import pyarrow as pa
+import pytest
+
+import sordino as sd
+from sordino.engines.base import AbstractEngine
+from sordino.engines.duckdb import DuckDBEngine
+from sordino.engines.memory import MemoryEngine
+from sordino.query.builder import Grouped, Query
+from sordino.query.price import Price, price
+from sordino.query.request import Request
+from sordino.release.answering import answered
+from sordino.release.release import Release
+from sordino.session.catalog import Catalog, catalog_of
+from tests.cases import AGGREGATIONS
+from tests.distances import claim
+from tests.engine_tables import SALT, compared, in_duckdb_order
+from tests.extremes import BASE, EXTREMES, PUBLIC, STEPS, STRANGER, Row, table
+
+BUDGETS: Final = {
+    "no groups": sd.ApproxDP(1, "1e-5"),
+    "known groups": sd.PureDP(1),
+    "unknown groups": sd.ApproxDP(10_000, "0.4"),  # so much that groups are shown
+}
+KEYS: Final = sd.KeySet.from_dict({"g": ["b", "a", None, "z"]})
+BOUNDED: Final = sd.table("visits").enforce(sd.MaxRowsPerID(3))
+_ORDER: Final = in_duckdb_order(SALT)
+
+
+def engines() -> dict[str, AbstractEngine]:
+    """Return new engines that keep the same rows."""
+    return {
+        "memory": MemoryEngine(order=_ORDER),
+        "duckdb": DuckDBEngine(_salt=SALT, threads=1),
+    }
+
+
+def opened(engine: AbstractEngine, rows: pa.Table) -> Catalog:
+    """Return a catalog over some visits, with a view that bounds them."""
+    made = catalog_of(
+        engine,
+        {"visits": sd.PrivateTable(rows, protects=sd.AddRowsWithID("id"))}
+        | {name: sd.PublicTable(held) for name, held in PUBLIC.items()},
+    )
+    made.relations["bounded"] = BOUNDED.resolve(made)
+    return made
+
+
+def requests() -> dict[str, Request]:
+    """Return every aggregation of a numeric column, for all kinds of groups."""
+    x, y = (
+        {name: made(column, (0, 10)) for name, made in AGGREGATIONS.items()}
+        for column in ("x", "y")
+    )
+    return {
+        "no groups": agg(BOUNDED, x),
+        "known groups": agg(BOUNDED.group_by(KEYS), y),
+        "unknown groups": agg(BOUNDED.group_by("g"), y),
+    }
+
+
+def agg(rows: Query | Grouped, asked: Mapping[str, Any]) -> Request:
+    """Return a request with answers by name."""
+    return rows.agg(**asked)
+
+
+def released(found: Price, engine: AbstractEngine) -> Release:
+    """Return a release from the data of an engine."""
+    chosen = {
+        part: engine.answer(asked) for part, asked in found.choice_questions.items()
+    }
+    return answered(found, engine.answer(found.question), chosen)
+
+
+@pytest.fixture(scope="module")
+def prices() -> dict[str, Price]:
+    """Return prices, which do not depend on data."""
+    known = opened(MemoryEngine(), table(*BASE))
+    return {name: price(one, known, BUDGETS[name]) for name, one in requests().items()}
+
+
+@pytest.fixture(scope="module")
+def expected(prices: dict[str, Price]) -> dict[str, Release]:
+    """Return releases without the extreme row."""
+    engine = MemoryEngine()
+    opened(engine, table(*BASE))
+    return {name: released(one, engine) for name, one in prices.items()}
+
+
+@pytest.mark.parametrize("name", EXTREMES)
+@pytest.mark.parametrize(
+    "engine", ["memory", pytest.param("duckdb", marks=pytest.mark.slow)]
+)
+def test_a_release_looks_the_same(
+    engine: str, name: str, prices: dict[str, Price], expected: dict[str, Release]
+) -> None:
+    """With an extreme row nothing fails; columns, types, and known keys are the same.
+
+    Of unknown keys at most the one that the row has is new, and they are sorted.
+    """
+    held, row = engines()[engine], {**STRANGER, **EXTREMES[name]}
+    opened(held, table(*BASE, row))
+    for groups, found in prices.items():
+        release = released(found, held)
+        assert release.table.schema == expected[groups].table.schema
+        assert release.errors.schema == expected[groups].errors.schema
+        if groups == "known groups":
+            assert release["g"].to_pylist() == [None, "a", "b", "z"]
+        if groups == "no groups":
+            assert len(release) == 1
+        if groups == "unknown groups":
+            keys = release["g"].to_pylist()
+            assert {"a"} <= set(keys) <= {"a", "b", row["g"]}
+            assert keys == sorted(keys, key=lambda one: (one is not None, one))
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+@pytest.mark.parametrize("rows", [(), ({**STRANGER, **EXTREMES["nothing"]},)], ids=len)
+def test_empty_tables_have_answers(
+    engine: str, rows: Any, prices: dict[str, Price], expected: dict[str, Release]
+) -> None:
+    """A table of no rows, or of nothing but missing values, is answered like any."""
+    held = engines()[engine]
+    opened(held, table(*rows))
+    for groups, found in prices.items():
+        release = released(found, held)
+        assert release.table.schema == expected[groups].table.schema
+        if groups == "known groups":
+            means = release["mean"].to_pylist()
+            assert all(0 <= one <= 10 for one in means)
+
+
+def asked(step: str) -> Iterator[Request]:
+    """Return what is asked after a step: of all rows, and of groups."""
+    query = STEPS[step](sd.table("visits")).enforce(sd.MaxRowsPerID(3))
+    yield query.agg(
+        n=sd.count(),
+        x=sd.sum("x", -5, 5, nulls=0) if step != "a list" else sd.count_ids(),
+        y=sd.mean("y", -5, 5, nulls="drop"),
+        middle=sd.median("y", -5, 5, nulls="drop"),
+    )
+    yield query.group_by("g").agg(n=sd.count(), ids=sd.count_ids())
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_step_gives_the_same_on_every_engine(step: str) -> None:
+    """With every extreme row no step fails, and engines give the same answers."""
+    rows = table(*BASE, *(extreme_row(n) for n in range(len(EXTREMES))))
+    held = {name: opened(one, rows) for name, one in engines().items()}
+    for request in asked(step):
+        made = claim(request, held["memory"])
+        for question in (made.question, *made.choice_questions):
+            told = [
+                compared(question, one.engine.answer(question)) for one in held.values()
+            ]
+            assert told[0] == told[1]
+
+
+def extreme_row(place: int) -> Row:
+    """Return an extreme row of an id of its own, its text not too long."""
+    row = {**STRANGER, "id": f"q{place}", **list(EXTREMES.values())[place]}
+    return {**row, "g": row["g"] and row["g"][:1000]}
+
+
+def many_rows(count: int) -> pa.Table:
+    """Return many rows of few ids, with extreme ones among them."""
+    dice = random.Random(5)
+    small = {k: v for k, v in EXTREMES.items() if "long" not in k}
+    extremes = list(small.values())
+    return table(
+        *(
+            {
+                **STRANGER,
+                **dice.choice(extremes),
+                "id": f"p{dice.randrange(count // 9)}",
+            }
+            for _ in range(count)
+        )
+    )
+
+
+LOSING: Final = ("bounds", "a join with itself", "a list")
+"""Steps in which some rows are kept and others are not."""
+
+
+@pytest.mark.parametrize("step", LOSING)
+def test_the_order_of_rows_changes_no_answer(step: str) -> None:
+    """For rows in any order, and 1 thread or 8, the exact answers are the same."""
+    rows = many_rows(20_000)
+    places = list(range(rows.num_rows))
+    random.Random(6).shuffle(places)
+    answers = []
+    for threads, held in ((1, rows), (8, rows), (8, rows.take(places))):
+        engine = DuckDBEngine(_salt=SALT, threads=threads)
+        known = opened(engine, held)
+        made = [claim(request, known) for request in asked(step)]
+        answers.append([
+            compared(question, engine.answer(question))
+            for one in made
+            for question in (one.question, *one.choice_questions)
+        ])
+    assert answers[0] == answers[1] == answers[2]
+
+
+def test_the_order_of_rows_changes_no_answer_of_the_memory_engine() -> None:
+    """The same for the engine that says what is meant."""
+    rows = many_rows(60)
+    answers = []
+    for held in (rows, rows.take(list(range(59, -1, -1)))):
+        engine = MemoryEngine(order=_ORDER)
+        known = opened(engine, held)
+        made = [claim(request, known) for step in LOSING for request in asked(step)]
+        answers.append([
+            compared(one.question, engine.answer(one.question)) for one in made
+        ])
+    assert answers[0] == answers[1]

@@ -1,0 +1,132 @@
+"""What every refusal must be: typed, helpful, free of charge, and silent about data."""
+
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, final
+
+import pytest
+
+import sordino as sd
+from sordino.errors import SordinoError, shown
+from sordino.query.builder import Query
+
+PRIVATE: Final = "Ursula-4711"
+"""A private text; a private number is made of it."""
+_NUMBER: Final = 47_110_815
+_LONGEST: Final = 500
+BUDGET: Final = sd.ApproxDP(1, "1e-5")
+LIMIT: Final = sd.ApproxDP(10, "1e-3")
+
+
+ROWS: Final = sd.table("rows")
+VISITS: Final = sd.table("visits")
+ENFORCED: Final = VISITS.enforce(
+    sd.MaxGroupsPerID("ward", 2), sd.MaxRowsPerGroupPerID("ward", 2)
+)
+WARDS: Final = sd.KeySet.from_dict({"ward": ["A", "B"]})
+N: Final = sd.count()
+PEOPLE: Final = sd.count_ids()
+SUM: Final = sd.sum("days", 0, 30)
+QUANTILES: Final = sd.quantiles("days", ["0.1", "0.5"], 0, 9)
+COUNT: Final = ROWS.agg(n=N)
+ONE: Final = sd.DropExcess(1)
+N64: Final = {"n": "i64"}
+NONE: Final[Any] = None
+
+
+@final
+class Unshown:
+    """What cannot even be shown, and says a secret when it is tried."""
+
+    def __repr__(self) -> str:
+        """Fail with a private text."""
+        raise RuntimeError(PRIVATE)
+
+
+def many_rows() -> Query:
+    """Return a query of which one row makes more rows than can be counted."""
+    rows = ROWS
+    for _ in range(6):
+        rows = rows.flat_map(lambda _row: [], N64, max_rows=10**9)
+    return rows
+
+
+def session(**given: Any) -> sd.Session:
+    """Return a session over tables of every kind, in which nothing was spent."""
+    visits = {
+        "id": ["p1", "p2", PRIVATE],
+        "ward": ["A", "B", PRIVATE],
+        "days": [1, 2, _NUMBER],
+        "cost": [1.5, 2.0, float(_NUMBER)],
+        "codes": [[1], [2], [_NUMBER]],
+    }
+    rows = {
+        "ward": ["A", "B", PRIVATE],
+        "days": [1, 2, _NUMBER],
+        "n sd": [1, 2, 3],
+        "cost": [1.5, 2.0, float(_NUMBER)],
+    }
+    cats = {"id": ["p1", PRIVATE], "ward": ["A", PRIVATE]}
+    return sd.Session(
+        {
+            "visits": sd.PrivateTable(visits, protects=sd.AddRowsWithID("id")),
+            "rows": sd.PrivateTable(rows, protects=sd.AddOneRow()),
+            "cats": sd.PrivateTable(
+                cats, protects=sd.AddRowsWithID("id", id_space="cats")
+            ),
+            "numbered": sd.PrivateTable(
+                {"id": [1, 2]}, protects=sd.AddRowsWithID("id")
+            ),
+            "wards": sd.PublicTable({"ward": ["A"], "days": [1.0], "codes": [[1]]}),
+        },
+        given.pop("budget", LIMIT),
+        **given,
+    )
+
+
+@final
+@dataclass(frozen=True)
+class Refused:
+    """A call that is refused: how, and words that its message must hold.
+
+    What it returns, if it is not refused itself, is priced.
+    """
+
+    name: str
+    call: Callable[[sd.Session], Any]
+    kind: type[SordinoError]
+    words: tuple[str, ...]
+
+
+def assert_refused(case: Refused) -> None:
+    """Check that a call is refused as it should be."""
+    held = session()
+    before = repr(held.spent), repr(held.remaining)
+    with pytest.raises(case.kind) as caught:
+        held.price(case.call(held), BUDGET)
+    assert type(caught.value) is case.kind
+    assert (repr(held.spent), repr(held.remaining)) == before
+    assert not held.history()
+    assert_silent(caught.value)
+    message = str(caught.value)
+    assert len(message) < _LONGEST
+    assert all(word in message for word in case.words), message
+    told = message.partition(". ")[2]
+    assert told.endswith((".", "?", ")")), f"no remedy: {message}"
+
+
+def assert_silent(error: BaseException) -> None:
+    """Check that an error and what it carries tell nothing of private cells."""
+    told = [repr(error), "".join(traceback.format_exception(error))]
+    told += [repr(one) for one in (error.__cause__, error.__context__)]
+    told += [shown(one) for one in vars(error).values()]
+    assert not any(PRIVATE in one or str(_NUMBER) in one for one in told)
+    for one in (error.__cause__, error.__context__):
+        if one is not None:
+            assert_silent(one)
+
+
+def refusals(*cases: Refused) -> pytest.MarkDecorator:
+    """Run a test once for each case."""
+    return pytest.mark.parametrize("case", cases, ids=[one.name for one in cases])
