@@ -161,7 +161,7 @@ ROWS: tuple[Row, ...] = (
         what="import, session and first query, 1e5 rows, in a fresh process",
         figure=lambda: wait(FRESH) * 1e3,
         unit="ms",
-        floor=600,
+        floor=1000,
     ),
     Figure(
         what="the price of a request for unknown keys, no data read",

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, final
 
 import pyarrow as pa
-import pyarrow.dataset as ds
+import pyarrow.compute as pc
 from sqlglot import exp
 
 from sordino.engines.sources import (
@@ -56,8 +56,8 @@ class DatasetSource(AbstractSource):
     def handed(self, places: Sequence[int]) -> Any:
         """Return a scanner of the columns, which can be read again and again."""
         names = internal(places)
-        fields = [ds.field(self.fields[place][0]) for place in places]
-        columns = dict(zip(names, fields, strict=True)) or {NOTHING: ds.scalar(None)}
+        fields = [pc.field(self.fields[place][0]) for place in places]
+        columns = dict(zip(names, fields, strict=True)) or {NOTHING: pc.scalar(None)}
         return self._dataset.scanner(columns=columns)
 
     def read(self, places: Sequence[int]) -> pa.Table:
