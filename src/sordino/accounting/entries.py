@@ -83,7 +83,7 @@ class Ticket:
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Entry:
     """One charged release, as the ledger recorded it."""
 
@@ -101,6 +101,17 @@ class Entry:
     """What was charged, by budget."""
     answered: bool
     """Whether an answer was stored."""
+
+    def __repr__(self) -> str:
+        """Show it on one line: the rest are its fields."""
+        facts = [
+            f"{self.when:%Y-%m-%d %H:%M %Z}",
+            f"who {self.who!r}" if self.who else "",
+            "" if self.key is None else f"key {self.key!r}",
+            f"asked {self.asked}",
+            "answered" if self.answered else "not answered",
+        ]
+        return f"Entry({self.number}: {', '.join(one for one in facts if one)})"
 
 
 def name_of(**argument: Any) -> str:

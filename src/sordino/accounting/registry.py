@@ -116,18 +116,11 @@ def _from_ledger(ledger: Ledger) -> dict[str, Any]:
         ),
         "administrative/notes": f"Exported from ledger {ledger.identity}.",
     }
-    about = _about(ledger)
-    if about:
-        known["privacy_loss/privacy_unit_details"] = about
+    if ledger.about:
+        known["privacy_loss/privacy_unit_details"] = ledger.about
     if entries:
         known["basic/publication_date"] = entries[0].when.date().isoformat()
     return known
-
-
-def _about(ledger: Ledger) -> str:
-    """Return what the ledger says it is for."""
-    text: str = ledger.records()[0].fields["about"]
-    return text
 
 
 def _releases(entries: tuple[Entry, ...]) -> str:

@@ -1,0 +1,241 @@
+"""The command line as a user runs it: every command that is documented, no other."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import sordino as sd
+from sordino.cli.main import COMMANDS, Command, main, parser
+from tests.sessions import LIMIT, QUESTIONS, TENTH, session
+
+ROOT = Path(__file__).parent.parent.parent
+PAGE = (ROOT / "docs/cli.md").read_text(encoding="utf-8")
+SECTIONS = dict(
+    re.findall(
+        r"^## `sordino ledger (\w+)`\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL
+    )
+)
+EXAMPLES = re.findall(r"^\$ sordino (.*)$", PAGE, re.MULTILINE)
+WHY = "monthly report"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder with a ledger of two releases, and the answers of its keeper."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    opened = session(tmp_path / "clinic.ledger", LIMIT, who="Ana")
+    opened.ledger.allot("night shift", sd.ApproxDP("0.5", "5e-7"))
+    opened.release(QUESTIONS["count"], TENTH, key="2026-11", why=WHY)
+    night = session(tmp_path / "clinic.ledger", analyst="night shift")
+    night.release_all(QUESTIONS, TENTH, why="\x1b[31m[red]two\nlines")
+    opened.ledger.close()
+    night.ledger.close()
+    (toml,) = re.findall(r"^```toml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    (tmp_path / "clinic.toml").write_text(toml, encoding="utf-8")
+    return tmp_path
+
+
+def ran(*words: str, within: Path) -> subprocess.CompletedProcess[str]:
+    """Run the command line in a process of its own."""
+    paths = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
+    return subprocess.run(
+        [sys.executable, "-m", "sordino", *words],
+        cwd=within,
+        env=os.environ | {"PYTHONPATH": paths},
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+
+
+def test_every_command_is_documented() -> None:
+    """Each has a section with its options and an example, and no other has one."""
+    assert list(SECTIONS) == [command.name for command in COMMANDS]
+    for command in COMMANDS:
+        section = SECTIONS[command.name]
+        assert f"$ {command.example}" in section
+        with pytest.raises(SystemExit):
+            parser().parse_args(["ledger", command.name, "--help"])
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda one: one.name)
+def test_every_option_is_documented(
+    command: Command, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What `--help` lists stands on the page, and there is an example."""
+    with pytest.raises(SystemExit):
+        main(["ledger", command.name, "--help"])
+    told = capsys.readouterr().out
+    assert "example: sordino ledger" in told
+    common, section = PAGE.partition("\n## ")[0], SECTIONS[command.name]
+    for option in set(re.findall(r"--[a-z]+", told.partition("example:")[0])):
+        assert option in common + section
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_every_example_runs(
+    example: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Examples of the page end well, within 80 columns where people read."""
+    assert folder
+    assert main(example.split()) == 0
+    said = capsys.readouterr()
+    assert not said.err
+    assert "\x1b" not in said.out
+    if "export" not in example:
+        assert max(map(len, said.out.splitlines())) <= 80
+
+
+def test_a_ledger_is_shown(folder: Path) -> None:
+    """Limits, what is spent and left, named budgets, and the last releases."""
+    shown = ran("ledger", "show", "clinic.ledger", within=folder)
+    text = re.sub(r"\s+", " ", shown.stdout)
+    assert (shown.returncode, shown.stderr) == (0, "")
+    for told in (
+        "for tables 'visits': AddRowsWithID(column='person', id_space='default')",
+        "dataset limit ApproxDP(epsilon=1/1, delta=1/1000000), counted as asked",
+        "spent ApproxDP(epsilon='0.2', delta='2e-07')",
+        "left ApproxDP(epsilon='0.8', delta='8e-07')",
+        "night shift limit ApproxDP(epsilon=1/2, delta=1/2000000), counted as asked",
+        "2 releases, 2 shown",
+        "UTC, by Ana, key 2026-11, answered",
+        "UTC, budget night shift, answered",
+        "asked ApproxDP(epsilon=1/10, delta=1/10000000)",
+        "why monthly report",
+        r"why '\x1b[31m[red]two\nlines'",
+    ):
+        assert told in text
+    last = ran("ledger", "show", "clinic.ledger", "--last", "1", within=folder)
+    assert WHY not in last.stdout
+    none = ran("ledger", "show", "clinic.ledger", "--last", "0", within=folder)
+    assert "2 releases, 0 shown" in none.stdout
+
+
+def test_a_ledger_is_verified(folder: Path) -> None:
+    """What was counted, and the hash of the newest record; damage is told in a line."""
+    good = ran("ledger", "verify", "clinic.ledger", within=folder)
+    assert good.returncode == 0
+    assert "7 records, 2 releases, 2 stored answers" in good.stdout
+    assert re.search(r"^[0-9a-f]{64}$", good.stdout, re.MULTILINE)
+    damaged = bytearray((folder / "clinic.ledger").read_bytes())
+    place = damaged.find(b"monthly report")
+    assert place > 0
+    damaged[place] ^= 1
+    (folder / "clinic.ledger").write_bytes(damaged)
+    bad = ran("ledger", "verify", "clinic.ledger", within=folder)
+    assert (bad.returncode, bad.stdout) == (1, "")
+    assert bad.stderr.startswith("sordino: the ledger ")
+    assert len(bad.stderr.splitlines()) == 1
+
+
+def test_exports_read_back(folder: Path) -> None:
+    """Lines are the records in order; the registry's entry has what a person said."""
+    lines = ran("ledger", "export", "clinic.ledger", within=folder).stdout.splitlines()
+    kinds = [json.loads(line)["kind"] for line in lines]
+    assert kinds == ["opened", "budget", "budget", *["charged", "answered"] * 2]
+    yaml = ran(
+        *COMMANDS[-1].example.split()[1:-1],
+        "--answers",
+        "clinic.toml",
+        within=folder,
+    ).stdout
+    assert yaml.startswith("url_slug: ward-activity-harbour-clinic-")
+    assert "    privacy_unit: 'Patient'\n" in yaml
+    assert "To be written" not in yaml
+
+
+REFUSED: dict[str, tuple[str, str]] = {
+    "a missing ledger": ("show gone.ledger", "PATH is no file, got 'gone.ledger'"),
+    "a folder": ("verify .", "PATH is no file"),
+    "another file": ("verify clinic.toml", "is no ledger of Sordino"),
+    "a missing anchor": ("show clinic.ledger --anchor gone", "anchor does not exist"),
+    "facts that are missing": (
+        "export clinic.ledger --format yaml",
+        "must have basic/name",
+    ),
+    "missing answers": (
+        "export clinic.ledger --format yaml --answers gone.toml",
+        "must be a TOML file",
+    ),
+    "answers that are none": (
+        "export clinic.ledger --format yaml --answers clinic.ledger",
+        "must be a TOML file",
+    ),
+    "a field that is none": (
+        "export clinic.ledger --format yaml --answers other.toml",
+        "answers is no field, got 'basic/nome'",
+    ),
+}
+
+
+@pytest.mark.parametrize("refused", REFUSED)
+def test_a_refusal_is_one_sentence(
+    refused: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It ends with 1, says what is wrong on standard error, and makes no file."""
+    (folder / "other.toml").write_text('[basic]\nnome = "x"\n')
+    words, message = REFUSED[refused]
+    before = sorted(folder.iterdir())
+    assert main(["ledger", *words.split()]) == 1
+    said = capsys.readouterr()
+    assert not said.out
+    assert said.err.startswith("sordino: ")
+    assert message in said.err
+    assert said.err.count("\n") == 1
+    assert sorted(folder.iterdir()) == before
+
+
+NOT_UNDERSTOOD = (
+    "",
+    "ledger",
+    "ledger show",
+    "ledger mend clinic.ledger",
+    "spend",
+    "ledger show a b",
+    "ledger show a --last -1",
+    "ledger export a --format xml",
+)
+
+
+@pytest.mark.parametrize("words", NOT_UNDERSTOOD)
+def test_what_is_not_understood_ends_with_2(
+    words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The usage is shown, on standard error."""
+    with pytest.raises(SystemExit) as ended:
+        main(words.split())
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.startswith("usage: sordino")
+
+
+def test_a_reader_may_have_enough(folder: Path) -> None:
+    """A pipe that is closed early is no error worth a traceback."""
+    paths = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
+    writer = subprocess.Popen(
+        [sys.executable, "-m", "sordino", "ledger", "export", "clinic.ledger"],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": paths},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert writer.stdout is not None
+    assert writer.stderr is not None
+    writer.stdout.close()
+    said = writer.stderr.read()
+    writer.stderr.close()
+    writer.wait()
+    assert said == b""
+
+
+def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    """`--version` names the program."""
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out.startswith("sordino 0.")
