@@ -81,7 +81,9 @@ PAIRS: Final[dict[str, Asked]] = {
     "probabilities": lambda end: VISITS.agg(
         n=sd.quantiles("days", ["0.1", "0.5" if end == "a" else "0.6"], 0, 3)
     ),
-    "name": lambda end: VISITS.agg(**{end: sd.count()}),
+    "name": lambda end: (
+        VISITS.agg(a=sd.count()) if end == "a" else VISITS.agg(b=sd.count())
+    ),
 }
 """For each, two requests that differ in one thing."""
 
