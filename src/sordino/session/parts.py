@@ -6,6 +6,7 @@ parts may be asked in any order, each after the answers of the others.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -98,4 +99,7 @@ def _part(relation: Relation, by: str, marked: Literal) -> Relation:
     """Return the rows with one value of a column, or without one."""
     cell = col(by)
     held = cell.is_null() if marked.constant is None else cell == Expression(marked)
-    return relation.with_node(Filter(relation.node, held.tree, relation.schema))
+    rows = Filter(relation.node, held.tree, relation.schema)
+    # all rows are of one group of the column, so a bound on its rows holds of them all
+    one = relation.contribution.with_groups(relation.versions((by,)), 1)
+    return replace(relation, node=rows, contribution=one)

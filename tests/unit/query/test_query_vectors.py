@@ -74,7 +74,9 @@ DEVIATIONS: Final[dict[int, tuple[str, Any]]] = {
 ABSENT: Final = {
     100: "no step sees all rows of an id at once",
     118: "small counts are not held back: they have noise",
-    **dict.fromkeys(range(120, 128), "parallel parts of a session are not built yet"),
+    **dict.fromkeys(
+        range(120, 128), "parts are charged by how many hold a unit, not noised"
+    ),
 }
 """Questions that cannot be asked here."""
 _BUDGETS: Final = {

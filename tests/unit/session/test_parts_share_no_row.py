@@ -72,3 +72,13 @@ def test_the_parts_have_every_row_at_most_once(by: str, values: list[Any]) -> No
         for part in found.values()
     ]
     assert [one.as_py() for one in counts] == [5] + [0] * (len(values) - 1)
+
+
+def test_a_unit_has_in_a_part_what_it_has_in_one_group() -> None:
+    """Of 4 groups of 2 rows a part holds 2 rows, and as many parts are charged."""
+    unit = sd.AddMaxRowsInMaxGroups("ward", 4, 2)
+    held = sd.Session({"rows": sd.PrivateTable(TABLE, protects=unit)}, sd.PureDP(10))
+    found = held.partition("rows", "ward", ["A", "B", None], BUDGET)
+    assert held.spent == sd.PureDP(3)
+    price = found["B"].price(sd.table("rows").agg(n=sd.count()), BUDGET)
+    assert price.sensitivity["n"] == sd.Sensitivity(l0=1, l1=2)
