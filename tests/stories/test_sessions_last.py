@@ -128,6 +128,31 @@ def test_threads_never_overspend(path: Path, engine: Engine) -> None:
     assert opened.ledger.verify().answers == 100
 
 
+def test_threads_with_one_key_see_one_answer(path: Path) -> None:
+    """Who comes while the answer is computed gets it, or is told to ask later."""
+    opened = session(path)
+    shown: set[str] = set()
+
+    def ask(_: int) -> str:
+        return refusal(lambda: shown.add(answered(opened, "count", "monday")))
+
+    with ThreadPoolExecutor(8) as pool:
+        ends = set(pool.map(ask, range(8)))
+    assert ends <= {"", "AnswerLost"}
+    assert shown == {answered(opened, "count", "monday")}
+    assert opened.spent == TENTH
+
+
+def test_ten_tenths_are_one(path: Path) -> None:
+    """Exactly, over sessions; and a billionth of a billionth more is too much."""
+    for _ in range(10):
+        session(path).release(COUNT, sd.ApproxDP("0.1", "1e-7"))
+    ended = session(path)
+    assert ended.remaining == sd.ApproxDP(0, 0)
+    with pytest.raises(BudgetExceeded):
+        ended.release(COUNT, sd.PureDP("1e-30"))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("racers", [2, 8])
 def test_processes_never_overspend(path: Path, tmp_path: Path, racers: int) -> None:
