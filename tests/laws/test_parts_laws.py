@@ -7,7 +7,7 @@ breaks one rule of docs/proofs/filters.md, section 7, and must be caught.
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, final
 
 import pytest
@@ -44,15 +44,20 @@ class Split:
 
     def complaints(self, engine: MemoryEngine, other: MemoryEngine) -> Iterator[str]:
         """Yield what is wrong for two neighbouring databases."""
-        changed = 0
         for one in (engine, other):
             together: Multiset = Counter()
             for part in self.parts.values():
                 together += rows(one, part.node)
             if together != rows(one, self.whole.node):
                 yield "the parts are not the whole"
+        changed = 0
         for part in self.parts.values():
-            changed += rows(engine, part.node) != rows(other, part.node)
+            before, after = rows(engine, part.node), rows(other, part.node)
+            moved = ((before - after) + (after - before)).total()
+            changed += moved > 0
+            most = part.contribution.most_rows()
+            if most is not None and moved > most:
+                yield f"{moved} rows changed, of at most {most} in a part"
         if changed > self.most:
             yield f"{changed} parts changed, of at most {self.most}"
 
@@ -146,7 +151,19 @@ def _everybody_without_a_value(patch: Patch) -> None:
     patch.setattr(parts, "_part", part)
 
 
+def _one_row_in_a_part(patch: Patch) -> None:
+    """Price a part as if a unit had one row in it."""
+    rule = parts._part
+
+    def part(relation: Relation, by: str, marked: Any) -> Relation:
+        made = rule(relation, by, marked)
+        return replace(made, contribution=made.contribution.with_rows(1))
+
+    patch.setattr(parts, "_part", part)
+
+
 MUTANTS: Final[list[Callable[[Patch], None]]] = [
+    _one_row_in_a_part,
     _paid_once,
     _nobody_without_a_value,
     _everybody_without_a_value,
