@@ -61,7 +61,10 @@ def sum_part(setting: Setting, values: Measured, grid: Lattice) -> AbstractPart:
 def sum(column: Any, low: Any, high: Any, *, nulls: Nulls = None) -> Sum:  # noqa: A001 the word for it
     """Return a question for the sum of a column, each value clamped to [low, high].
 
-    Missing values and NaN count as nothing, or as the number `nulls`.
+    Missing values and NaN count as nothing, or as the number `nulls`. Values are added
+    on a public lattice: whole numbers exactly while the bounds are within 2**31, floats
+    and wider bounds to 2**-24 or 2**-31 of the larger bound. A total stops growing at
+    2**53 steps.
 
     >>> sum("days", 0, 30)
     sum('days', 0, 30)
