@@ -1,4 +1,4 @@
-"""The form of an answer that is one noisy number as it stands."""
+"""The form of answers that are noisy numbers of one part, as they stand."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _WHOLE: Final = (Fraction(1),)
 @final
 @dataclass(frozen=True)
 class SingleForm(AbstractForm):
-    """One number with noise, unbiased; its interval is cut to the public range."""
+    """Numbers with noise, unbiased; their intervals are cut to the public range."""
 
     parts: tuple[AbstractPart]
     least: float = -np.inf
@@ -39,7 +39,8 @@ class SingleForm(AbstractForm):
         """Return the numbers as they are."""
         import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
-        (values,) = noisy[0].values
         noise = self.parts[0].noise(noisy[0].mechanism)
-        bars = additive(values, noise, confidence, self.least)
-        return (Finished(pa.array(values), bars),)
+        return tuple(
+            Finished(pa.array(values), additive(values, noise, confidence, self.least))
+            for values in noisy[0].values
+        )

@@ -1,27 +1,16 @@
 """How many rows of a group lie in each bin of a column, one column for each bin."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import Any, Final, final
+from typing import Any, final
 
-from sordino.aggregations.base import (
-    AbstractAggregation,
-    AbstractForm,
-    Expected,
-    Finished,
-    Noisy,
-    Setting,
-)
-from sordino.aggregations.intervals import additive
+from sordino.aggregations.additive import SingleForm
+from sordino.aggregations.base import AbstractAggregation, AbstractForm, Setting
 from sordino.aggregations.parts import IntegerPart
 from sordino.aggregations.totals import Total
 from sordino.expressions.bins import Bins
 from sordino.expressions.language import col, lit, when
 from sordino.schema import Version
 from sordino.units import column_name
-
-_WHOLE: Final = (Fraction(1),)
 
 
 @final
@@ -50,38 +39,7 @@ class Histogram(AbstractAggregation):
         )
         change = setting.rows(frozenset([Version()]))
         key = ("histogram", setting.schema[self.column].version, self.bins)
-        return (CountsForm((IntegerPart(key, change, totals),)),)
-
-
-@final
-@dataclass(frozen=True)
-class CountsForm(AbstractForm):
-    """Several counts of one part, each with its own noise."""
-
-    parts: tuple[IntegerPart]
-    shares: tuple[Fraction, ...] = _WHOLE
-
-    @property
-    def chooses(self) -> bool:
-        """Return False."""
-        return False
-
-    def expected(self, mechanisms: Sequence[Any], confidence: Fraction) -> Expected:
-        """Return the spread of the noise of each count."""
-        noise = self.parts[0].noise(mechanisms[0])
-        return Expected(noise.sd, noise.reach(confidence))
-
-    def finish(
-        self, noisy: Sequence[Noisy], confidence: Fraction
-    ) -> tuple[Finished, ...]:
-        """Return the counts as they are."""
-        import pyarrow as pa  # noqa: PLC0415 loaded when needed
-
-        noise = self.parts[0].noise(noisy[0].mechanism)
-        return tuple(
-            Finished(pa.array(one), additive(one, noise, confidence, 0))
-            for one in noisy[0].values
-        )
+        return (SingleForm((IntegerPart(key, change, totals),), least=0),)
 
 
 def histogram(column: str, bins: Any) -> Histogram:
