@@ -185,12 +185,14 @@ def test_kills_at_random_while_processes_race(folder: Path) -> None:
         path, told = folder / f"{turn}.ledger", folder / f"{turn}.told"
         Ledger.at(path, LIMIT, create=True).close()
         children = [
-            FRESH.Process(target=race, args=(path, told, f"r{n}-", 12))
+            FRESH.Process(target=race, args=(path, told, f"r{n}-", 40))
             for n in range(3)
         ]
         for child in children:
             child.start()
-        time.sleep(random.uniform(0.02, 0.3))
+        while not told.exists() and any(child.is_alive() for child in children):
+            time.sleep(0.001)
+        time.sleep(random.uniform(0, 0.02))  # in the middle, however fast they are
         victim = children[turn % 3]
         victim.kill()
         for child in children:
