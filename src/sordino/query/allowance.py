@@ -88,9 +88,24 @@ class LaplaceAllowance(AbstractAllowance):
         return PureChoice(self.epsilon * weight)
 
 
+class AbstractGaussianAllowance(AbstractAllowance):
+    """What Gaussian noise may spend: its parts, and a selection, have a joint loss."""
+
+    def together(
+        self,
+        noise: Sequence[tuple[Any, Sensitivity]],
+        selection: Any,
+        presence: Sensitivity | None,
+    ) -> Loss:
+        """Return the loss of Gaussian noise, jointly with a selection if any."""
+        if selection is None or presence is None:
+            return compose([one.map(change) for one, change in noise])
+        return joint_loss(selection, presence, noise)
+
+
 @final
 @dataclass(frozen=True)
-class ConcentratedAllowance(AbstractAllowance):
+class ConcentratedAllowance(AbstractGaussianAllowance):
     """A rho for Gaussian noise and choices."""
 
     rho: Exact
@@ -101,15 +116,6 @@ class ConcentratedAllowance(AbstractAllowance):
         del choices
         return GaussianShare(2 * self.rho * weight)
 
-    def together(
-        self,
-        noise: Sequence[tuple[Any, Sensitivity]],
-        selection: Any,
-        presence: Sensitivity | None,
-    ) -> Loss:
-        """Return the joint loss of Gaussian noise and a selection."""
-        return gaussian_loss(noise, selection, presence)
-
     def choice(self, weight: Fraction) -> ConcentratedChoice:
         """Return its part of rho."""
         return ConcentratedChoice(self.rho * weight)
@@ -117,7 +123,7 @@ class ConcentratedAllowance(AbstractAllowance):
 
 @final
 @dataclass(frozen=True)
-class GaussianAllowance(AbstractAllowance):
+class GaussianAllowance(AbstractGaussianAllowance):
     """A mu for Gaussian noise; choices spend the epsilon that some of it stands for."""
 
     mu: Exact
@@ -128,15 +134,6 @@ class GaussianAllowance(AbstractAllowance):
         del choices
         return GaussianShare(self.mu**2 * weight)
 
-    def together(
-        self,
-        noise: Sequence[tuple[Any, Sensitivity]],
-        selection: Any,
-        presence: Sensitivity | None,
-    ) -> Loss:
-        """Return the joint loss of Gaussian noise and a selection."""
-        return gaussian_loss(noise, selection, presence)
-
     def choice(self, weight: Fraction) -> PureChoice:
         """Return the largest epsilon within the part of mu**2."""
         return PureChoice(largest(GaussianDP(sqrt(weight) * self.mu), PureDP))
@@ -144,7 +141,7 @@ class GaussianAllowance(AbstractAllowance):
 
 @final
 @dataclass(frozen=True)
-class MixedAllowance(AbstractAllowance):
+class MixedAllowance(AbstractGaussianAllowance):
     """(epsilon, delta): epsilon for choices, and for Gaussian noise the rest and delta.
 
     `mu` is what Gaussian noise may have in all.
@@ -158,29 +155,9 @@ class MixedAllowance(AbstractAllowance):
         """Return its part of mu**2 among the parts with additive noise."""
         return GaussianShare(self.mu**2 * weight / (1 - choices))
 
-    def together(
-        self,
-        noise: Sequence[tuple[Any, Sensitivity]],
-        selection: Any,
-        presence: Sensitivity | None,
-    ) -> Loss:
-        """Return the joint loss of Gaussian noise and a selection."""
-        return gaussian_loss(noise, selection, presence)
-
     def choice(self, weight: Fraction) -> PureChoice:
         """Return its part of the epsilon."""
         return PureChoice(self.epsilon * weight)
-
-
-def gaussian_loss(
-    noise: Sequence[tuple[Any, Sensitivity]],
-    selection: Any,
-    presence: Sensitivity | None,
-) -> Loss:
-    """Return the loss of Gaussian noise, jointly with a selection of keys if any."""
-    if selection is None or presence is None:
-        return compose([one.map(change) for one, change in noise])
-    return joint_loss(selection, presence, noise)
 
 
 def laplace(budget: Budget) -> LaplaceAllowance | None:
