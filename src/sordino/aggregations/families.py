@@ -68,7 +68,7 @@ class GaussianShare(AbstractShare):
     """A share of Gaussian noise: the square of its mu.
 
     Noise for integers is continuous and the sum is rounded afterwards, so that its loss
-    is exactly that of the Gaussian (DESIGN section 6).
+    is exactly that of the Gaussian (lemma 6).
     """
 
     mu_squared: Exact
