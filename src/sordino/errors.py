@@ -7,6 +7,7 @@
     ├── InvalidQuery       (ValueError)   a question with no sound answer as it stands
     ├── BudgetExceeded     (RuntimeError) a release that costs more than is left
     ├── EngineFailure      (RuntimeError) an engine that could not finish
+    ├── UnfitEngine        (RuntimeError) an engine whose answers cannot be trusted
     ├── SessionMoved       (RuntimeError) a session outside the process that made it
     ├── LedgerDamaged      (RuntimeError) a ledger that is not what was written
     ├── LedgerUnavailable  (RuntimeError) a ledger that could not be written to
@@ -177,6 +178,23 @@ class EngineFailure(SordinoError, RuntimeError):
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle without arguments."""
         return type(self), ()
+
+
+@final
+class UnfitEngine(SordinoError, RuntimeError):
+    """An engine that failed a test before it was asked; nothing was read or charged."""
+
+    def __init__(self, engine: str, version: str) -> None:
+        """Say which engine, what it did, and what else may be used."""
+        super().__init__(
+            f"{engine} {version} believes what a file says of itself, so that one row "
+            "may change an answer without bound. Nothing was read or charged. Install "
+            f'another version of {engine}, or use engine="memory" for a small table.'
+        )
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle as the finished message."""
+        return _finished, (type(self), str(self))
 
 
 @final

@@ -165,7 +165,7 @@ def _source_leaf(
     columns = {}
     for known_as in node.schema:
         stored = opened.stored[known_as]
-        held = exp.column(f"c{stored.place}", table="t")
+        held = forms.opaque(exp.column(f"c{stored.place}", table="t"))
         value = forms.normalised(held, stored.arrow)
         natural = kind_of(stored.arrow) or ""
         if stored.kind != natural:
