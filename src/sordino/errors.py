@@ -7,7 +7,7 @@
     ├── InvalidQuery       (ValueError)   a question with no sound answer as it stands
     ├── BudgetExceeded     (RuntimeError) a release that costs more than is left
     ├── EngineFailure      (RuntimeError) an engine that could not finish
-    ├── UnfitEngine        (RuntimeError) an engine whose answers cannot be trusted
+    ├── EngineUnavailable  (RuntimeError) an engine that cannot begin
     ├── SessionMoved       (RuntimeError) a session outside the process that made it
     ├── LedgerDamaged      (RuntimeError) a ledger that is not what was written
     ├── LedgerUnavailable  (RuntimeError) a ledger that could not be written to
@@ -181,15 +181,18 @@ class EngineFailure(SordinoError, RuntimeError):
 
 
 @final
-class UnfitEngine(SordinoError, RuntimeError):
-    """An engine that failed a test before it was asked; nothing was read or charged."""
+class EngineUnavailable(SordinoError, RuntimeError):
+    """An engine cannot begin: nothing private was read, and nothing charged.
 
-    def __init__(self, engine: str, version: str) -> None:
-        """Say which engine, what it did, and what else may be used."""
+    >>> raise EngineUnavailable("No space left on device")
+    Traceback (most recent call last):
+    sordino.errors.EngineUnavailable: the engine refuses: No space left on device. ...
+    """
+
+    def __init__(self, problem: str) -> None:
+        """Say what the engine says: it has seen nothing but what is public."""
         super().__init__(
-            f"{engine} {version} believes what a file says of itself, so that one row "
-            "may change an answer without bound. Nothing was read or charged. Install "
-            f'another version of {engine}, or use engine="memory" for a small table.'
+            f"the engine refuses: {_cut(problem.rstrip('.'))}. Nothing was charged."
         )
 
     def __reduce__(self) -> tuple[object, ...]:

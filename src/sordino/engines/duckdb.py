@@ -13,6 +13,7 @@ import weakref
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from functools import cache
+from pathlib import Path
 from typing import Any, Final, TypeVar, final
 
 import duckdb
@@ -26,7 +27,8 @@ from sordino.engines.base import AbstractEngine
 from sordino.engines.buckets import bucketed
 from sordino.engines.duckdb_forms import DuckDBForms
 from sordino.engines.duckdb_optimisers import HARMLESS
-from sordino.engines.failures import guarded
+from sordino.engines.failures import guarded, uncharged
+from sordino.engines.freezing import frozen, mapped
 from sordino.engines.functions import made_rows, made_schema
 from sordino.engines.progress import watched
 from sordino.engines.pruning import pruned_rows
@@ -39,9 +41,10 @@ from sordino.engines.statements import (
     multiplicity_statement,
     question_statement,
     rows_statement,
+    sorted_statement,
     told,
 )
-from sordino.errors import EngineFailure, UnfitEngine
+from sordino.errors import EngineFailure, EngineUnavailable
 from sordino.query.nodes import AbstractNode, Source
 from sordino.query.question import Question
 from sordino.sampling.bits import Bits
@@ -99,6 +102,7 @@ class DuckDBEngine(AbstractEngine):
         self._parts = _parts
         self._forms = DuckDBForms()
         self._tables: dict[str, Opened] = {}
+        self._frozen: dict[str, pa.Table] = {}
         self._connection: duckdb.DuckDBPyConnection | None = None
         self._registered: set[str] = set()
         self._lock = threading.RLock()
@@ -109,6 +113,7 @@ class DuckDBEngine(AbstractEngine):
         """Let go of all tables, and remove what was spilled to disk."""
         with self._lock:
             self._tables.clear()
+            self._frozen.clear()
             self._connection = None
             self._end()
 
@@ -124,7 +129,20 @@ class DuckDBEngine(AbstractEngine):
         """Keep an opened table; the next connection may read its files, too."""
         with self._lock:
             self._tables[table] = made
-            self._connection = None
+            if made.source.paths:
+                self._connection = None
+
+    def freeze(self, table: str) -> None:
+        """Read the rows of a public table, now and never again."""
+        found = known(self._tables, table)
+        with self._lock:
+            copy = uncharged(lambda: self._alone(lambda: self._copied(table, found)))
+            self._frozen[table] = copy
+            self._tables[table] = frozen(found, copy)
+
+    def frozen(self, table: str) -> pa.Table:
+        """Return the rows of a frozen table."""
+        return known(self._frozen, table)
 
     def unusable(self, table: str) -> Mapping[str, str]:
         """Return the columns of a table that are in no schema, and why."""
@@ -135,7 +153,7 @@ class DuckDBEngine(AbstractEngine):
         found = known(self._tables, table)
         node = Source(table, Schema(tuple((name, found.schema[name]) for name in on)))
         asked_for = multiplicity_statement(self._forms, self._tables, node)
-        most = guarded(lambda: self._alone(lambda: self._run(asked_for).fetchall()))
+        most = uncharged(lambda: self._alone(lambda: self._run(asked_for).fetchall()))
         return int(most[0][0])
 
     def answer(self, question: Question) -> pa.Table:
@@ -145,6 +163,17 @@ class DuckDBEngine(AbstractEngine):
     def statement(self, question: Question) -> str:
         """Return the text of what would run, for people to read."""
         return told(self._forms, self._tables, question)
+
+    def _copied(self, table: str, found: Opened) -> pa.Table:
+        """Return the rows of a table, sorted by all columns in turn."""
+        if not found.schema.names:
+            return pa.table({})
+        rows = Source(table, found.schema)
+        asked_for = sorted_statement(self._forms, self._tables, rows)
+        batches = self._run(asked_for).to_arrow_reader(_BATCH)
+        handle, path = tempfile.mkstemp(dir=self._room, suffix=".arrow")
+        os.close(handle)
+        return mapped(batches, found.schema, Path(path))
 
     def _answer(self, question: Question) -> pa.Table:
         """Run the functions of a question one by one, then its totals."""
@@ -270,7 +299,11 @@ def _refuse_belief() -> None:
             engine._hold(name, made)  # noqa: SLF001 to open it would ask for the canary
             rows[name] = Source(name, made.schema)
         if canary.believes(engine, rows.pop("lying"), rows):
-            raise UnfitEngine("DuckDB", duckdb.__version__)
+            raise EngineUnavailable(
+                f"DuckDB {duckdb.__version__} believes what a file says of itself, so "
+                "that one row may change an answer without bound. Install another "
+                'version of it, or use engine="memory" for a small table'
+            )
     engine.close()
 
 

@@ -13,7 +13,7 @@ import sordino as sd
 from sordino.engines import canary
 from sordino.engines import duckdb as engine
 from sordino.engines.duckdb_forms import DuckDBForms
-from sordino.errors import UnfitEngine
+from sordino.errors import EngineUnavailable
 from tests.liars import write_canary
 
 BELIEVING: Final = ("filter_pushdown", "join_filter_pushdown", "statistics_propagation")
@@ -75,7 +75,7 @@ def test_a_planted_belief_is_refused(
     """Plain columns and one believing optimiser are found out."""
     monkeypatch.setattr(DuckDBForms, "opaque", plain)
     let(monkeypatch, *names)
-    with pytest.raises(UnfitEngine, match="believes what a file says of itself"):
+    with pytest.raises(EngineUnavailable, match="believes what a file says of itself"):
         engine._refuse_belief()
 
 
@@ -88,5 +88,5 @@ def test_a_session_is_refused_before_any_charge(
     monkeypatch.setattr(DuckDBForms, "opaque", plain)
     let(monkeypatch)
     for _ in range(2):
-        with pytest.raises(UnfitEngine, match='or use engine="memory"'):
+        with pytest.raises(EngineUnavailable, match='or use engine="memory"'):
             sd.Session(tables={"t": table}, budget=sd.PureDP(1))
