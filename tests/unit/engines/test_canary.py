@@ -13,6 +13,7 @@ import sordino as sd
 from sordino.engines import canary
 from sordino.engines import duckdb as engine
 from sordino.engines.duckdb_forms import DuckDBForms
+from sordino.engines.duckdb_optimisers import HARMLESS
 from sordino.errors import EngineUnavailable
 from tests.liars import write_canary
 
@@ -41,7 +42,7 @@ def let(patch: pytest.MonkeyPatch, *names: str) -> None:
     """Let further optimisers run, all of them if none is named."""
     rows = duckdb.execute("FROM duckdb_optimizers()").fetchall()
     every = {one for (one,) in rows}
-    allowed = engine.HARMLESS | (set(names) or every)
+    allowed = HARMLESS | (set(names) or every)
     patch.setattr(engine, "HARMLESS", allowed)
 
 
