@@ -33,7 +33,7 @@ from sordino.engines.functions import made_rows, made_schema
 from sordino.engines.progress import watched
 from sordino.engines.pruning import pruned_rows
 from sordino.engines.readers import opened
-from sordino.engines.sources import Opened, known
+from sordino.engines.sources import Opened, by_value, known
 from sordino.engines.stages import staged
 from sordino.engines.statements import (
     Statement,
@@ -215,17 +215,35 @@ class DuckDBEngine(AbstractEngine):
         return self._run(adding_statement(self._forms, question)).to_arrow_table()
 
     def _alone(self, work: Callable[[], T]) -> T:
-        """Return what `work` returns, with nothing registered before or after it."""
+        """Return what `work` returns, or what it returns where values are handed over.
+
+        A text that is not UTF-8 stops the database; it is missing for everybody else.
+        """
         with self._lock:
             try:
-                with watched(self._percent) if self._progress else nullcontext():
-                    made = _uninterrupted(work)
-            except BaseException:
-                self._connection = None  # it may be left with an unfinished result
-                self._registered.clear()
+                return self._once(work)
+            except duckdb.OutOfMemoryException:
                 raise
-            self._forget()
-            return made
+            except duckdb.Error:
+                held, self._tables = self._tables, by_value(self._tables)
+                if held == self._tables:
+                    raise
+            try:
+                return self._once(work)
+            finally:
+                self._tables = held
+
+    def _once(self, work: Callable[[], T]) -> T:
+        """Return what `work` returns, with nothing registered before or after it."""
+        try:
+            with watched(self._percent) if self._progress else nullcontext():
+                made = _uninterrupted(work)
+        except BaseException:
+            self._connection = None  # it may be left with an unfinished result
+            self._registered.clear()
+            raise
+        self._forget()
+        return made
 
     def _percent(self) -> float:
         """Return how far the running statement is, or less than 0 if none is."""

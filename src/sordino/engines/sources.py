@@ -6,7 +6,8 @@ a source is called cn.
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, ClassVar, Final, TypeVar, final
 
 import pyarrow as pa
@@ -34,6 +35,21 @@ class AbstractSource(ABC):
 
     untyped: ClassVar[bool] = False
     """Whether columns are plain text whose types have to be declared."""
+
+    ours: ClassVar[bool] = False
+    """Whether what is handed over has our types, each value read by its rule."""
+
+    unsaid: Mapping[str, str] = MappingProxyType({})
+    """Columns of which nothing but cells would tell a type, and what to do."""
+
+    def of(self, places: Sequence[int]) -> "AbstractSource":
+        """Return what gives a database the columns at some places."""
+        del places
+        return self
+
+    def by_value(self) -> "AbstractSource":
+        """Return what gives a database the rows, whatever cells it cannot read."""
+        return self
 
     @abstractmethod
     def item(self, name: str) -> exp.Expression:
@@ -84,7 +100,9 @@ class Opened:
         stored, columns, unusable = {}, [], {}
         for place, (name, arrow) in enumerate(source.fields):
             kind = kind_of(arrow)
-            if kind is None:
+            if name in source.unsaid:
+                unusable[name] = source.unsaid[name]
+            elif kind is None:
                 unusable[name] = f"its type {arrow} has no place in a private table"
             elif source.untyped and name not in declared:
                 unusable[name] = "it is read from text and its type is not declared"
@@ -95,6 +113,13 @@ class Opened:
                 columns.append((name, column))
         _refuse(unusable, declared)
         return cls(source, Schema.of(columns), stored, unusable)
+
+
+def by_value(tables: Mapping[str, Opened]) -> dict[str, Opened]:
+    """Return tables whose rows are handed over, whatever is in them."""
+    return {
+        name: replace(one, source=one.source.by_value()) for name, one in tables.items()
+    }
 
 
 def known(tables: Mapping[str, T], name: str) -> T:

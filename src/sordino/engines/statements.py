@@ -147,8 +147,9 @@ def _written(
             case Source():
                 opened = known(tables, node.table)
                 places = tuple(opened.stored[name].place for name in node.schema)
-                handed.append(Handed(f"s{len(handed)}", opened.source, places))
-                return _source_leaf(forms, opened, node, handed[-1].name, parameters)
+                source = opened.source.of(places)
+                handed.append(Handed(f"s{len(handed)}", source, places))
+                return _source_leaf(forms, opened, node, handed[-1], parameters)
 
     work = Writer(forms, leaf, parameters)
     tree = work.whole(last(work, work.rows(rows)))
@@ -169,18 +170,19 @@ def _source_leaf(
     forms: AbstractForms,
     opened: Opened,
     node: Source,
-    name: str,
+    handed: Handed,
     parameters: Parameters,
 ) -> Leaf:
     """Return stored rows, each column as the type that it has in the session."""
     columns = {}
     for known_as in node.schema:
         stored = opened.stored[known_as]
-        held = forms.opaque(exp.column(f"c{stored.place}", table="t"))
-        value = forms.normalised(held, stored.arrow)
+        value: exp.Expression = exp.column(f"c{stored.place}", table="t")
+        if not handed.source.ours:
+            value = forms.normalised(forms.opaque(value), stored.arrow)
         natural = kind_of(stored.arrow) or ""
         if stored.kind != natural:
             made = recast(stored.kind)
             value = rendered(made, {"x": typed(value, natural)}, parameters)
         columns[known_as] = value
-    return Leaf(opened.source.item(name), columns)
+    return Leaf(handed.source.item(handed.name), columns)
