@@ -7,17 +7,18 @@ a source is called cn.
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, final
+from typing import Any, ClassVar, Final, TypeVar, final
 
 import pyarrow as pa
 from sqlglot import exp
 
 from sordino.engines.kinds import kind_of
-from sordino.errors import InvalidParameter, SordinoError
+from sordino.errors import EngineUnavailable, InvalidParameter, SordinoError, shown
 from sordino.expressions.base import AbstractExpression
 from sordino.expressions.language import col
 from sordino.schema import Column, Schema, unknown
 
+T = TypeVar("T")
 NOTHING: Final = "nothing"
 """A column that stands for none: rows of no columns would not be counted."""
 
@@ -41,6 +42,12 @@ class AbstractSource(ABC):
     @abstractmethod
     def handed(self, places: Sequence[int]) -> Any:
         """Return an Arrow object of columns for a database, or None for files."""
+
+    def check(self) -> None:  # noqa: B027 what lies in memory is what it was
+        """Raise something if this is no longer of the form that it was opened in.
+
+        No row is looked at.
+        """
 
     @abstractmethod
     def read(self, places: Sequence[int]) -> pa.Table:
@@ -96,11 +103,25 @@ class Opened:
         return cls(source, Schema.of(columns), stored, unusable)
 
 
-def known(tables: Mapping[str, Opened], name: str) -> Opened:
-    """Return an opened table, or refuse a name that is not there."""
+def known(tables: Mapping[str, T], name: str) -> T:
+    """Return what is held under the name of a table, or refuse a name unknown."""
     if name not in tables:
         raise unknown("table", name, tables)
     return tables[name]
+
+
+def refuse_changed(table: str, source: AbstractSource) -> None:
+    """Refuse a source that is gone, or of another form than when it was opened."""
+    try:
+        source.check()
+    except Exception:  # noqa: BLE001, S110 what a library says of a file may quote it
+        pass
+    else:
+        return
+    raise EngineUnavailable(
+        f"the table {shown(table)} is not what it was when the session was made: it "
+        "cannot be read, or has other columns. Put it back, or make a new session"
+    )
 
 
 def recast(kind: str) -> AbstractExpression:
@@ -150,7 +171,7 @@ def or_nothing(table: pa.Table, places: Sequence[int]) -> pa.Table:
     return table.select(list(places)).rename_columns(internal(places))
 
 
-def known_as(name: str) -> exp.Expression:
+def registered(name: str) -> exp.Expression:
     """Return a table that a database knows by a name of ours."""
     return exp.Table(this=exp.to_identifier(name), alias="t")
 
