@@ -17,9 +17,10 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sordino.engines.columns import ROWS
-from sordino.engines.sources import NOTHING, AbstractSource, internal, known_as
+from sordino.engines.files import Fields
+from sordino.engines.sources import NOTHING, AbstractSource, internal, registered
 from sordino.engines.sources_arrow import fields_of, handed_columns
-from sordino.errors import InvalidParameter
+from sordino.errors import EngineFailure, InvalidParameter
 from sordino.schema import Column
 
 
@@ -36,15 +37,20 @@ class RelationSource(AbstractSource):
 
     def item(self, name: str) -> exp.Expression:
         """Return the name under which the rows are handed over."""
-        return known_as(name)
+        return registered(name)
 
     def handed(self, places: Sequence[int]) -> Any:
         """Return the columns."""
         batches = self.read(places).to_batches(max_chunksize=ROWS)
         return handed_columns(batches, self.fields, places)
 
+    def check(self) -> None:
+        """Refuse a relation of other columns, or of a connection that is closed."""
+        _refuse_other(self._relation, self.fields)
+
     def read(self, places: Sequence[int]) -> pa.Table:
         """Return the columns."""
+        self.check()
         return _chosen(self._relation, places).to_arrow_table()
 
 
@@ -65,10 +71,15 @@ class TableOfConnection(AbstractSource):
 
     def item(self, name: str) -> exp.Expression:
         """Return the name under which the rows are handed over."""
-        return known_as(name)
+        return registered(name)
+
+    def check(self) -> None:
+        """Refuse a table that is gone, or has other columns."""
+        _refuse_other(self._relation(), self.fields)
 
     def handed(self, places: Sequence[int]) -> Any:
         """Return the columns, to be read once."""
+        self.check()
         return handed_columns(self._reader(places), self.fields, places)
 
     def read(self, places: Sequence[int]) -> pa.Table:
@@ -79,8 +90,14 @@ class TableOfConnection(AbstractSource):
         return _chosen(self._relation(), places).to_arrow_reader(ROWS)
 
 
-def _fields(relation: Any) -> tuple[tuple[str, pa.DataType], ...]:
+def _fields(relation: Any) -> Fields:
     return fields_of(relation.limit(0).to_arrow_table().schema)
+
+
+def _refuse_other(relation: Any, fields: Fields) -> None:
+    """Refuse a relation of other columns: they are found by their places."""
+    if _fields(relation) != fields:
+        raise EngineFailure
 
 
 def _chosen(relation: Any, places: Sequence[int]) -> Any:

@@ -20,7 +20,7 @@ from sqlglot import exp
 
 from sordino.engines.files import Fields, Files, reading
 from sordino.engines.kinds import is_list
-from sordino.engines.sources import AbstractSource, aliased, known_as, or_nothing
+from sordino.engines.sources import AbstractSource, aliased, or_nothing, registered
 from sordino.engines.sources_arrow import DatasetSource
 
 ENDINGS = (".parquet", ".parq", ".pq")
@@ -54,11 +54,15 @@ class ParquetSource(AbstractSource):
     def handed(self, places: Sequence[int]) -> None:
         """Check the files, which a database reads by itself."""
         del places
+        self.check()
+
+    def check(self) -> None:
+        """Refuse files of another form."""
         self._files.check()
 
     def read(self, places: Sequence[int]) -> pa.Table:
         """Return the columns at some places."""
-        self._files.check()
+        self.check()
         whole = pa.concat_tables([pq.ParquetFile(path).read() for path in self.paths])
         return or_nothing(whole, places)
 
@@ -77,7 +81,11 @@ class ParquetValues(AbstractSource):
 
     def item(self, name: str) -> exp.Expression:
         """Return the name under which the values are known."""
-        return known_as(name)
+        return registered(name)
+
+    def check(self) -> None:
+        """Refuse files of another form."""
+        self._files.check()
 
     def handed(self, places: Sequence[int]) -> Any:
         """Return the columns."""
