@@ -5,7 +5,7 @@ a source is called cn.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, final
 
@@ -33,6 +33,12 @@ class AbstractSource(ABC):
 
     untyped: ClassVar[bool] = False
     """Whether columns are plain text whose types have to be declared."""
+
+    declared: Mapping[str, Column] = {}
+    """What the source says of its columns, beside what the table says."""
+
+    reading: Callable[[str], AbstractExpression] | None = None
+    """How a text x is read as a value of a declared type, where it is not a cast."""
 
     @abstractmethod
     def item(self, name: str) -> exp.Expression:
