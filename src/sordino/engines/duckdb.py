@@ -12,18 +12,23 @@ import threading
 import weakref
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
+from functools import cache
+from pathlib import Path
 from typing import Any, Final, TypeVar, final
 
 import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
+from sordino.engines import canary
 from sordino.engines.answers import answered, numbered
 from sordino.engines.asking import KEYS, PARTS
 from sordino.engines.base import AbstractEngine
 from sordino.engines.buckets import bucketed
 from sordino.engines.duckdb_forms import DuckDBForms
-from sordino.engines.failures import guarded
+from sordino.engines.duckdb_optimisers import HARMLESS
+from sordino.engines.failures import guarded, uncharged
+from sordino.engines.freezing import frozen, mapped
 from sordino.engines.functions import made_rows, made_schema
 from sordino.engines.progress import watched
 from sordino.engines.pruning import pruned_rows
@@ -36,9 +41,10 @@ from sordino.engines.statements import (
     multiplicity_statement,
     question_statement,
     rows_statement,
+    sorted_statement,
     told,
 )
-from sordino.errors import EngineFailure
+from sordino.errors import EngineFailure, EngineUnavailable
 from sordino.query.nodes import AbstractNode, Source
 from sordino.query.question import Question
 from sordino.sampling.bits import Bits
@@ -47,7 +53,6 @@ from sordino.schema import Column, Schema
 T = TypeVar("T")
 _SETTINGS: Final = {
     "preserve_insertion_order": "false",
-    "disabled_optimizers": "top_n_window_elimination",
     "python_enable_replacements": "false",
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
@@ -97,6 +102,7 @@ class DuckDBEngine(AbstractEngine):
         self._parts = _parts
         self._forms = DuckDBForms()
         self._tables: dict[str, Opened] = {}
+        self._frozen: dict[str, pa.Table] = {}
         self._connection: duckdb.DuckDBPyConnection | None = None
         self._registered: set[str] = set()
         self._lock = threading.RLock()
@@ -107,16 +113,36 @@ class DuckDBEngine(AbstractEngine):
         """Let go of all tables, and remove what was spilled to disk."""
         with self._lock:
             self._tables.clear()
+            self._frozen.clear()
             self._connection = None
             self._end()
 
     def open(self, table: str, source: Any, declared: Mapping[str, Column]) -> Schema:
         """Make a source known under a name and return its public schema."""
         made = opened(source, declared)
+        if made.source.paths:
+            _refuse_belief()
+        self._hold(table, made)
+        return made.schema
+
+    def _hold(self, table: str, made: Opened) -> None:
+        """Keep an opened table; the next connection may read its files, too."""
         with self._lock:
             self._tables[table] = made
-            self._connection = None  # the next one may read this source's files too
-        return made.schema
+            if made.source.paths:
+                self._connection = None
+
+    def freeze(self, table: str) -> None:
+        """Read the rows of a public table, now and never again."""
+        found = known(self._tables, table)
+        with self._lock:
+            copy = uncharged(lambda: self._alone(lambda: self._copied(table, found)))
+            self._frozen[table] = copy
+            self._tables[table] = frozen(found, copy)
+
+    def frozen(self, table: str) -> pa.Table:
+        """Return the rows of a frozen table."""
+        return known(self._frozen, table)
 
     def unusable(self, table: str) -> Mapping[str, str]:
         """Return the columns of a table that are in no schema, and why."""
@@ -127,7 +153,7 @@ class DuckDBEngine(AbstractEngine):
         found = known(self._tables, table)
         node = Source(table, Schema(tuple((name, found.schema[name]) for name in on)))
         asked_for = multiplicity_statement(self._forms, self._tables, node)
-        most = guarded(lambda: self._alone(lambda: self._run(asked_for).fetchall()))
+        most = uncharged(lambda: self._alone(lambda: self._run(asked_for).fetchall()))
         return int(most[0][0])
 
     def answer(self, question: Question) -> pa.Table:
@@ -137,6 +163,17 @@ class DuckDBEngine(AbstractEngine):
     def statement(self, question: Question) -> str:
         """Return the text of what would run, for people to read."""
         return told(self._forms, self._tables, question)
+
+    def _copied(self, table: str, found: Opened) -> pa.Table:
+        """Return the rows of a table, sorted by all columns in turn."""
+        if not found.schema.names:
+            return pa.table({})
+        rows = Source(table, found.schema)
+        asked_for = sorted_statement(self._forms, self._tables, rows)
+        batches = self._run(asked_for).to_arrow_reader(_BATCH)
+        handle, path = tempfile.mkstemp(dir=self._room, suffix=".arrow")
+        os.close(handle)
+        return mapped(batches, found.schema, Path(path))
 
     def _answer(self, question: Question) -> pa.Table:
         """Run the functions of a question one by one, then its totals."""
@@ -228,23 +265,46 @@ def _locked(
     given = {name: value for name, value in limits.items() if value is not None}
     connection = duckdb.connect(config={**_SETTINGS, "temp_directory": room, **given})
     allowed = exp.Array(expressions=[exp.Literal.string(path) for path in paths])
-    for name, value in (("allowed_paths", allowed), *_LAST):
+    disabled = exp.Literal.string(_disabled(connection))
+    first = (("allowed_paths", allowed), ("disabled_optimizers", disabled))
+    for name, value in (*first, *_LAST):
         item = exp.SetItem(this=exp.EQ(this=exp.column(name), expression=value.copy()))
         connection.execute(exp.Set(expressions=[item]).sql("duckdb"))
-    _assert_rewrite_disabled(connection)
+    setting = "SELECT current_setting('disabled_optimizers')"
+    ((held,),) = connection.sql(setting).fetchall()
+    if set(held.split(",")) != set(disabled.this.split(",")):
+        raise EngineFailure
     return connection
 
 
-def _assert_rewrite_disabled(connection: duckdb.DuckDBPyConnection) -> None:
-    """Refuse a database that would rewrite the window of a bound.
+def _disabled(connection: duckdb.DuckDBPyConnection) -> str:
+    """Return the optimisers of this version that are not known to be harmless."""
+    named = {name for (name,) in connection.sql("FROM duckdb_optimizers()").fetchall()}
+    return ",".join(sorted(named - HARMLESS))
 
-    The rewrite makes an aggregate of it that is three times slower and that runs out of
-    memory where the window does not.
+
+@cache
+def _refuse_belief() -> None:
+    """Refuse a DuckDB that believes what a file says of itself; asked once a process.
+
+    No row of a user is read for it, and nothing has been charged.
     """
-    name = "disabled_optimizers"
-    rows = connection.sql("SELECT current_setting($1)", params=[name]).fetchall()
-    if rows != [(_SETTINGS[name],)]:
-        raise EngineFailure
+    engine = DuckDBEngine(threads=1)
+    with canary.planted() as path:
+        sources: dict[str, Any] = {"lying": str(path)}
+        sources |= {name: canary.far_values(name) for name in canary.FAR}
+        rows = {}
+        for name, source in sources.items():
+            made = opened(source, {})
+            engine._hold(name, made)  # noqa: SLF001 to open it would ask for the canary
+            rows[name] = Source(name, made.schema)
+        if canary.believes(engine, rows.pop("lying"), rows):
+            raise EngineUnavailable(
+                f"DuckDB {duckdb.__version__} believes what a file says of itself, so "
+                "that one row may change an answer without bound. Install another "
+                'version of it, or use engine="memory" for a small table'
+            )
+    engine.close()
 
 
 def _uninterrupted(work: Callable[[], T]) -> T:

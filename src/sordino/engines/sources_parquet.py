@@ -26,7 +26,7 @@ class ParquetSource(AbstractSource):
     def item(self, name: str) -> exp.Expression:
         """Return the call that reads the files."""
         del name
-        options = {"hive_partitioning": exp.false()}
+        options = {"hive_partitioning": exp.false(), "can_have_nan": exp.true()}
         return aliased(reading("read_parquet", self.paths, options), len(self.fields))
 
     def handed(self, places: Sequence[int]) -> None:
