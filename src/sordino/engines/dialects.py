@@ -127,4 +127,6 @@ def _listed(**argument: Any) -> tuple[str, ...]:
 
 def _words(**argument: Any) -> tuple[str, ...]:
     """Return the words of a truth in small letters, without blanks around them."""
-    return tuple(dict.fromkeys(folded(one.strip(BLANKS)) for one in _listed(**argument)))
+    return tuple(
+        dict.fromkeys(folded(one.strip(BLANKS)) for one in _listed(**argument))
+    )

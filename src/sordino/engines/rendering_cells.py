@@ -163,9 +163,7 @@ def _rounded(ticks: Sql, found: Sql) -> Sql:
         sql.equal(rest.copy(), sql.bigint(500)),
         sql.at_most(sql.bigint(0), down.copy()),
     )
-    more = sql.case(
-        [(sql.infix(exp.Or, past, half), sql.bigint(1))], sql.bigint(0)
-    )
+    more = sql.case([(sql.infix(exp.Or, past, half), sql.bigint(1))], sql.bigint(0))
     return sql.plus(down, more)
 
 

@@ -39,7 +39,7 @@ class AbstractSource(ABC):
     """What the source says of its columns, beside what the table says."""
 
     reading: Callable[[str], AbstractExpression] | None = None
-    """How a text x is read as a value of a declared type, where it is not a cast."""
+    """How a column x of text is read as a declared type, where that is not a cast."""
 
     @abstractmethod
     def item(self, name: str) -> exp.Expression:
@@ -62,6 +62,8 @@ class Stored:
     place: int
     arrow: pa.DataType
     kind: str
+    reading: AbstractExpression | None = None
+    """How a value x becomes of that type, None where it lies as one."""
 
 
 @final
@@ -96,8 +98,8 @@ class Opened:
                 unusable[name] = "it is read from text and its type is not declared"
             else:
                 column = declared.get(name, Column(kind))
-                _refuse_conversion(name, kind, column)
-                stored[name] = Stored(place, arrow, column.type)
+                reading = _reading(source, name, kind, column.type)
+                stored[name] = Stored(place, arrow, column.type, reading)
                 columns.append((name, column))
         _refuse(unusable, declared)
         return cls(source, Schema.of(columns), stored, unusable)
@@ -115,20 +117,23 @@ def recast(kind: str) -> AbstractExpression:
     return col("x").cast(kind)
 
 
-def _refuse_conversion(name: str, kind: str, declared: Column) -> None:
-    """Refuse a declared type into which no value of the column turns."""
-    if declared.type == kind:
-        return
+def _reading(
+    source: AbstractSource, name: str, kind: str, declared: str
+) -> AbstractExpression | None:
+    """Return how a column becomes a declared type, or refuse a type it never does."""
+    if declared == kind:
+        return None
     try:
-        recast(declared.type).column(Schema((("x", Column(kind)),)))
+        made = (source.reading or recast)(declared)
+        made.column(Schema((("x", Column(kind)),)))
     except SordinoError:
         pass
     else:
-        return
+        return made
     raise InvalidParameter(
         "columns",
         name,
-        f"is declared as {declared.type} but holds {kind}, which does not become that",
+        f"is declared as {declared} but holds {kind}, which does not become that",
         "Declare the type that it has.",
     )
 

@@ -31,8 +31,8 @@ from sordino.schema import Column
 
 Stamp: TypeAlias = tuple[int, ...]
 
-ENDINGS: Final = (".csv", ".csv.gz")
-TABBED: Final = (".tsv", ".tsv.gz")
+COMMAS: Final = (".csv", ".csv.gz")
+TABS: Final = (".tsv", ".tsv.gz")
 _OTHERS: Final = (";", "\t", "|", ",")
 _BLOCK: Final = 1 << 20
 """Bytes of a file that are read at once."""
@@ -53,7 +53,8 @@ class CSVSource(AbstractSource):
         self._names: tuple[str, ...] = ()
         for path in _paths(dialect.path):
             self._look(path, {**dialect.columns, **declared})
-        self.fields = tuple((name, pa.string()) for name in self._names)
+        text = pa.string()
+        self.fields = tuple((one, text) for one in self._names)
 
     def item(self, name: str) -> exp.Expression:
         """Return the name under which the rows are handed over."""
@@ -90,30 +91,30 @@ class CSVSource(AbstractSource):
         if fault is None and _stamp(path) != before:
             fault = Fault(1, "changes while it is read")
         if fault is not None:
-            raise _refused(path, fault, self._dialect)
+            raise _refused(path, fault)
         self._stamps[path] = before
 
     def _header(self, path: str) -> tuple[str, ...]:
         """Return the names in the first record of a file."""
-        quoting = csv.QUOTE_NONE if self._dialect.quote is None else csv.QUOTE_MINIMAL
+        unquoted = self._dialect.quote is None
         with self._stream(path) as stream:
             text = io.TextIOWrapper(io.BufferedReader(stream), "utf-8", newline="")
             records = csv.reader(
                 text,
                 delimiter=self._dialect.delimiter,
                 quotechar=self._dialect.quote,
-                quoting=quoting,
+                quoting=csv.QUOTE_NONE if unquoted else csv.QUOTE_MINIMAL,
                 strict=True,
             )
             try:
                 names = next(records, [])
             except UnicodeError:
-                raise _refused(path, _none(1, self._dialect), self._dialect) from None
+                raise _refused(path, _none(1, self._dialect)) from None
             except (csv.Error, OSError):
                 names = []
         if not names:
             fault = Fault(1, "has no header that can be read")
-            raise _refused(path, fault, self._dialect)
+            raise _refused(path, fault)
         return tuple(names)
 
     def _fault(self, path: str, fields: int) -> Fault | None:
@@ -174,12 +175,12 @@ def of_csv(given: Csv, declared: Mapping[str, Column]) -> AbstractSource:
     return CSVSource(given, declared)
 
 
-def of_paths(paths: tuple[str, ...], declared: Mapping[str, Column]) -> AbstractSource:
+def of_commas(paths: tuple[str, ...], declared: Mapping[str, Column]) -> AbstractSource:
     """Return a source of files with commas."""
     return CSVSource(Csv(list(paths)), declared)
 
 
-def of_tabbed(paths: tuple[str, ...], declared: Mapping[str, Column]) -> AbstractSource:
+def of_tabs(paths: tuple[str, ...], declared: Mapping[str, Column]) -> AbstractSource:
     """Return a source of files with tabs."""
     return CSVSource(Csv(list(paths), delimiter="\t"), declared)
 
@@ -206,7 +207,8 @@ def _stamp(path: str) -> Stamp:
 
 def _none(line: int, dialect: Csv) -> Fault:
     """Return the fault of bytes that are none of an encoding."""
-    return Fault(line, f"has bytes that are no {dialect.encoding}")
+    hint = "; Excel writes cp1252" if dialect.encoding == "utf-8" else ""
+    return Fault(line, f"has bytes that are no {dialect.encoding}{hint}")
 
 
 def _refuse_delimiter(
@@ -224,18 +226,12 @@ def _refuse_delimiter(
     )
 
 
-def _refused(path: str, fault: Fault, dialect: Csv) -> InvalidParameter:
-    """Return the refusal of a file, for its curator: the line and no cell of it."""
-    remedies = {
-        "no": f"Declare another: it is read as {dialect.encoding}.",
-    }
-    del remedies
+def _refused(path: str, fault: Fault) -> InvalidParameter:
+    """Return the refusal of a file, for its curator: the line, and no cell of it."""
     return InvalidParameter(
-        "source", path, f"is malformed: line {fault.line:,} {fault.why}", _MEND
+        "source",
+        path,
+        f"is malformed: line {fault.line:,} {fault.why}",
+        "Mend it, or say how it is written: sd.Csv(path, delimiter=..., quote=..., "
+        "encoding=...).",
     )
-
-
-_MEND: Final = (
-    "Mend the file, or declare how it is written: sd.Csv(path, delimiter=, quote=, "
-    "encoding=)."
-)

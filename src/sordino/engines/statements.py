@@ -11,7 +11,7 @@ from sordino.engines.forms import AbstractForms
 from sordino.engines.kinds import kind_of
 from sordino.engines.pruning import pruned_rows
 from sordino.engines.rendering import Parameters, rendered, typed
-from sordino.engines.sources import AbstractSource, Opened, known, recast
+from sordino.engines.sources import AbstractSource, Opened, known
 from sordino.engines.sql import Leaf, Rows, Writer, aliased, grouped, ordered, over
 from sordino.engines.stages import Made, staged
 from sordino.errors import shown
@@ -178,9 +178,8 @@ def _source_leaf(
         stored = opened.stored[known_as]
         held = forms.opaque(exp.column(f"c{stored.place}", table="t"))
         value = forms.normalised(held, stored.arrow)
-        natural = kind_of(stored.arrow) or ""
-        if stored.kind != natural:
-            made = recast(stored.kind)
-            value = rendered(made, {"x": typed(value, natural)}, parameters)
+        if stored.reading is not None:
+            cell = typed(value, kind_of(stored.arrow) or "")
+            value = rendered(stored.reading, {"x": cell}, parameters)
         columns[known_as] = value
     return Leaf(opened.source.item(name), columns)

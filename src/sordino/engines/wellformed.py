@@ -46,9 +46,9 @@ class Shape:
 
 
 def first_fault(blocks: Iterator[bytes], shape: Shape) -> Fault | None:
-    """Return the first fault of a text in UTF-8, None if it is well-formed.
+    r"""Return the first fault of a text in UTF-8, None if it is well-formed.
 
-    >>> first_fault(iter([b"a,b\\n1,2\\n", b"3\\n"]), Shape(",", '"', 2))
+    >>> first_fault(iter([b"a,b\n1,2\n", b"3\n"]), Shape(",", '"', 2))
     Fault(line=3, why='has 1 field, where the header has 2')
     """
     line, rest = 1, b""
@@ -62,16 +62,23 @@ def first_fault(blocks: Iterator[bytes], shape: Shape) -> Fault | None:
             return fault
         line += data.count(b"\n", 0, size)
         rest = data[size:]
-    if not rest:
-        return None
-    if shape.quote is not None and rest.count(shape.quote.encode()) % 2:
-        opened = rest.rindex(shape.quote.encode())
-        return _fault(rest[:opened], shape, line) or Fault(
-            line + rest.count(b"\n", 0, opened), "has a quote that is never closed"
-        )
-    return _fault(rest + b"\n", shape, line)
+    return _last(rest, shape, line)
 
 
+def _last(rest: bytes, shape: Shape, line: int) -> Fault | None:
+    """Return the first fault of what stands after the last whole record."""
+    if shape.quote is None or rest.count(shape.quote.encode()) % 2 == 0:
+        return _fault(rest + b"\n", shape, line) if rest else None
+    view = np.frombuffer(rest, np.uint8)
+    quotes = _quotes(view, shape)
+    last = int(quotes[-1])
+    opens = last == 0 or view[last - 1] in {_FEED, ord(shape.delimiter)}
+    why = "has a quote that is never closed" if opens else _WITHIN
+    place, why = next(_torn(view, quotes[:-1], shape), (last, why))
+    return Fault(line + rest.count(b"\n", 0, place), why)
+
+
+_WITHIN: Final = "has a quote within a field"
 _TOO_LONG: Final = "begins a record of more than 4 MiB, or a quote that is never closed"
 
 
@@ -95,7 +102,8 @@ def _outside(places: Places, quotes: Places) -> Places:
     """Return the places that stand outside of quotes: after an even number of them."""
     if not quotes.size:
         return places
-    return places[np.searchsorted(quotes, places) % 2 == 0]
+    found: Places = places[np.searchsorted(quotes, places) % 2 == 0]
+    return found
 
 
 def _fault(data: bytes, shape: Shape, line: int) -> Fault | None:
@@ -103,15 +111,16 @@ def _fault(data: bytes, shape: Shape, line: int) -> Fault | None:
     view = np.frombuffer(data, np.uint8)
     quotes = _quotes(view, shape)
     feeds = np.flatnonzero(view == _FEED)
+    ends = _outside(feeds, quotes)
     found = [
         *_torn(view, quotes, shape),
         *_lone(view, quotes),
-        *_ragged(view, _outside(feeds, quotes), quotes, shape),
+        *_long(ends),
+        *_ragged(view, ends, quotes, shape),
     ]
-    if not found:
-        return None
-    place, why = min(found)
-    return Fault(line + int(np.searchsorted(feeds, place)), why)
+    lines = np.searchsorted(feeds, [place for place, _ in found])
+    first = min(range(len(found)), key=lines.__getitem__, default=None)
+    return None if first is None else Fault(line + int(lines[first]), found[first][1])
 
 
 def _torn(
@@ -130,7 +139,7 @@ def _torn(
     begins = (opening == 0) | (before == cut) | (before == _FEED)
     begins |= before == view[quotes[0]]
     if not begins.all():
-        yield int(opening[~begins][0]), "has a quote within a field"
+        yield int(opening[~begins][0]), _WITHIN
     after = view[np.minimum(closing + 1, view.size - 1)]
     ends = (after == cut) | (after == _FEED) | (after == _RETURN)
     ends |= after == view[quotes[0]]
@@ -145,6 +154,14 @@ def _lone(view: NDArray[np.uint8], quotes: Places) -> Iterator[tuple[int, str]]:
     alone = returns[view[np.minimum(returns + 1, view.size - 1)] != _FEED]
     if alone.size:
         yield int(alone[0]), "has a carriage return that ends no line"
+
+
+def _long(ends: Places) -> Iterator[tuple[int, str]]:
+    """Yield the first record that is too long."""
+    begins = np.concatenate([[0], ends[:-1] + 1])
+    long = np.flatnonzero(ends - begins >= LONGEST)
+    if long.size:
+        yield int(begins[long[0]]), _TOO_LONG
 
 
 def _ragged(

@@ -6,7 +6,7 @@
 | f64 | the nearest double of 1.5 or 15e-1; inf, infinity, nan | anything else |
 | bool | the declared words, in small or capital letters | anything else |
 | date | a day in the declared layout that the calendar has | anything else |
-| time | a time in the declared layout, in UTC; without a zone it is UTC | anything else |
+| time | a time in the declared layout; one without a zone is in UTC | anything else |
 
 ASCII blanks around a cell do not matter. Fractions of a second are rounded to the
 nearest microsecond, halves away from 1970.
@@ -15,7 +15,7 @@ nearest microsecond, halves away from 1970.
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from string import ascii_lowercase, ascii_uppercase
 from typing import Final, final
 
@@ -33,6 +33,7 @@ WORDS: Final = "(?i:[+-]?inf(?:inity)?|nan)"
 """Doubles that are no numbers, as their writers spell them."""
 _DIGITS: Final = 19  # of the longest i64
 _EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 UTC without a zone, as all times
+_CLOCK: Final = ("hour", "minute", "second")
 _SECOND: Final = 10**6
 _HALF: Final = 500
 _DOWN: Final = str.maketrans(ascii_uppercase, ascii_lowercase)
@@ -113,8 +114,8 @@ def _moment(cell: str, spelling: Spelling) -> Value:
     day = None if found is None else _calendar(found)
     if found is None or day is None:
         return None
-    clock = (int(found.get(one) or 0) for one in ("hour", "minute", "second"))
-    moment = datetime(day.year, day.month, day.day, *clock)  # noqa: DTZ001 UTC
+    hour, minute, second = (int(found.get(one) or 0) for one in _CLOCK)
+    moment = datetime.combine(day, time(hour, minute, second))
     nanoseconds = int((found.get("fraction") or "0").ljust(9, "0"))
     seconds = (moment - _EPOCH) // timedelta(seconds=1) - _offset(found.get("offset"))
     ticks = seconds * _SECOND + nanoseconds // 1000
@@ -129,7 +130,9 @@ def _moment(cell: str, spelling: Spelling) -> Value:
 def _parts(cell: str, layout: Layout) -> dict[str, str | None] | None:
     """Return the parts of a cell in a layout."""
     found = re.fullmatch(layout.pattern, cell)
-    return None if found is None else dict(zip(layout.parts, found.groups(), strict=True))
+    return (
+        None if found is None else dict(zip(layout.parts, found.groups(), strict=True))
+    )
 
 
 def _calendar(parts: Mapping[str, str | None]) -> date | None:

@@ -34,7 +34,7 @@ _DIRECTIVES: Final[Mapping[str, tuple[str, str]]] = {
 }
 _DAY: Final = ("year", "month", "day")
 _LONGEST: Final = 100
-_PERCENT: Final = re.compile("%(.?)", re.DOTALL)
+_PERCENT: Final = re.compile(r"%(.?)", re.DOTALL)
 
 
 @final
