@@ -23,7 +23,7 @@ from sqlglot import exp
 
 from sordino.engines.dialects import Csv
 from sordino.engines.files import found
-from sordino.engines.sources import NOTHING, AbstractSource, internal, known_as
+from sordino.engines.sources import NOTHING, AbstractSource, internal, registered
 from sordino.engines.text_stream import TextStream
 from sordino.engines.wellformed import LONGEST, Fault, Shape, first_fault
 from sordino.errors import EngineFailure, InvalidParameter, shown
@@ -58,16 +58,22 @@ class CSVSource(AbstractSource):
 
     def item(self, name: str) -> exp.Expression:
         """Return the name under which the rows are handed over."""
-        return known_as(name)
+        return registered(name)
 
     def handed(self, places: Sequence[int]) -> pa.RecordBatchReader:
         """Return a reader of the columns, to be read once."""
-        self._check()
+        self.check()
         names = internal(places)
         fields = [(name, pa.string()) for name in names] or [(NOTHING, pa.bool_())]
         return pa.RecordBatchReader.from_batches(
             pa.schema(fields), self._batches(names)
         )
+
+    def check(self) -> None:
+        """Refuse files that are not those that were looked at."""
+        for path, stamp in self._stamps.items():
+            if _stamp(path) != stamp:
+                raise EngineFailure
 
     def read(self, places: Sequence[int]) -> pa.Table:
         """Return the columns at some places."""
@@ -131,12 +137,6 @@ class CSVSource(AbstractSource):
         """Return a file as UTF-8."""
         return TextStream(path, self._dialect.encoding, _BLOCK)
 
-    def _check(self) -> None:
-        """Refuse files that are not those that were looked at."""
-        for path, stamp in self._stamps.items():
-            if _stamp(path) != stamp:
-                raise EngineFailure
-
     def _batches(self, names: list[str]) -> Iterator[pa.RecordBatch]:
         """Yield the rows of all files, batch after batch."""
         for path in self._stamps:
@@ -146,7 +146,7 @@ class CSVSource(AbstractSource):
                 header = max(0, header - batch.num_rows)
                 nothing = pa.nulls(rows.num_rows, pa.bool_())
                 yield rows if names else pa.record_batch({NOTHING: nothing})
-        self._check()
+        self.check()
 
     def _records(self, path: str, names: list[str]) -> pa_csv.CSVStreamingReader:
         """Return a reader of some columns of a file, the header as a record."""

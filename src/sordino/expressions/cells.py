@@ -176,3 +176,5 @@ def _read(cell: Value, to: str, spelling: Spelling) -> Value:
 
 
 READ: Final = Operation("read", _facts, _read, copies=2)
+
+OPERATIONS: Final = (READ,)

@@ -34,11 +34,13 @@ class Book:
         request: str,
         priced: tuple[Budget, Loss],
         told: dict[str, Any],
-        compute: Callable[[], bytes],
+        prepare: Callable[[], Callable[[], bytes]],
     ) -> bytes:
         """Charge a request and return its answer; a known key returns what it had.
 
         `priced` is what was asked and what it costs; `told` may hold key, why and plan.
+        `prepare` refuses what cannot be answered and returns what answers it: it is
+        called before the charge, and not for an answer that is there.
         """
         asked, loss = priced
         claim = Claim(
@@ -49,9 +51,11 @@ class Book:
             who=self.who,
             **told,
         )
+        ready = None if self.ledger.holds(claim) else prepare()
         ticket = self.ledger.reserve(claim)
         if ticket.answer is not None:
             return ticket.answer
+        compute = ready or prepare()
         return self.ledger.store(ticket, compute())
 
     def left_after(self, request: str, asked: Budget, loss: Loss) -> Loss:
