@@ -22,7 +22,7 @@ import pyarrow.csv as pa_csv
 from sqlglot import exp
 
 from sordino.engines.dialects import Csv
-from sordino.engines.files import found
+from sordino.engines.files import Fields, found
 from sordino.engines.sources import NOTHING, AbstractSource, internal, registered
 from sordino.engines.text_stream import TextStream
 from sordino.engines.wellformed import LONGEST, Fault, Shape, first_fault
@@ -53,8 +53,7 @@ class CSVSource(AbstractSource):
         self._names: tuple[str, ...] = ()
         for path in _paths(dialect.path):
             self._look(path, {**dialect.columns, **declared})
-        text = pa.string()
-        self.fields = tuple((one, text) for one in self._names)
+        self.fields = _texts(self._names)
 
     def item(self, name: str) -> exp.Expression:
         """Return the name under which the rows are handed over."""
@@ -168,6 +167,11 @@ class CSVSource(AbstractSource):
                 quoted_strings_can_be_null=False,
             ),
         )
+
+
+def _texts(names: tuple[str, ...]) -> Fields:
+    """Return columns of text."""
+    return tuple((name, pa.string()) for name in names)
 
 
 def of_csv(given: Csv, declared: Mapping[str, Column]) -> AbstractSource:
