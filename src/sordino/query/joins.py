@@ -33,6 +33,15 @@ class MapStep(AbstractStep):
     function: Function
     returns: tuple[tuple[str, Column], ...]
 
+    def words(self, catalog: AbstractCatalog) -> Words:
+        """Return the function and its columns."""
+        del catalog
+        return call(
+            "with_columns",
+            function=self.function.words,
+            returns=_types(self.returns),
+        )
+
     def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:
         """Return the rows with the columns: a row stays one row."""
         del catalog
@@ -49,6 +58,16 @@ class FlatMapStep(AbstractStep):
     function: Function
     returns: tuple[tuple[str, Column], ...]
     limit: int | None
+
+    def words(self, catalog: AbstractCatalog) -> Words:
+        """Return the function, its columns, and how many rows are kept."""
+        del catalog
+        return call(
+            "flat_map",
+            function=self.function.words,
+            returns=_types(self.returns),
+            max_rows=self.limit,
+        )
 
     def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:
         """Return the rows made: the first `limit` of each, in its own order."""
@@ -67,6 +86,11 @@ class ExplodeStep(AbstractStep):
 
     name: str
     limit: int | None
+
+    def words(self, catalog: AbstractCatalog) -> Words:
+        """Return the column and how many rows are kept."""
+        del catalog
+        return call("flat_map", column=self.name, max_rows=self.limit)
 
     def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:
         """Return a row for each of the first entries: at most `limit` of each."""
@@ -95,6 +119,16 @@ class JoinPublic(AbstractStep):
     outer: bool
     suffix: str
 
+    def words(self, catalog: AbstractCatalog) -> Words:
+        """Return the table, what is in it, and how it is joined."""
+        return call(
+            "join_public",
+            table=catalog.words(self.table),
+            on=list(self.on),
+            how="left" if self.outer else "inner",
+            suffix=self.suffix,
+        )
+
     def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:
         """Return the pairs: at most m of each row, m rows of the table sharing a key.
 
@@ -117,6 +151,17 @@ class JoinPrivate(AbstractStep):
     left: AbstractTruncation | None
     right: AbstractTruncation | None
     suffix: str
+
+    def words(self, catalog: AbstractCatalog) -> Words:
+        """Return the rows of the other table, and how they are joined."""
+        return call(
+            "join_private",
+            table=catalog.words(self.table),
+            on=list(self.on),
+            left=None if self.left is None else self.left.words,
+            right=None if self.right is None else self.right.words,
+            suffix=self.suffix,
+        )
 
     def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:
         """Return the pairs, of which those of one unit are bounded by both sides."""
