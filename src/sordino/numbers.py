@@ -1,10 +1,11 @@
 """Exact numbers, and the only conversions to float: each names its direction.
 
 A privacy parameter is a rational (`Fraction`), a root of a rational (`Radical`), or
-infinity. Text, decimals and floats are read without rounding:
+infinity. A number is what its reader wrote: text and decimals say what they are, and a
+float stands for its shortest decimal, the one that Python prints.
 
->>> exact(scale="0.1"), exact(scale=0.5), exact(scale="sqrt(2)/3")
-(Fraction(1, 10), Fraction(1, 2), sqrt(2/9))
+>>> exact(scale="0.1"), exact(scale=0.1), exact(scale="sqrt(2)/3")
+(Fraction(1, 10), Fraction(1, 10), sqrt(2/9))
 >>> up(exact(scale="0.1")) > Fraction(1, 10) > down(exact(scale="0.1"))
 True
 """
@@ -33,8 +34,11 @@ __all__ = [
     "exact",
     "floor_log2",
     "fraction",
+    "outcome",
     "positive",
     "probability",
+    "rounded_up",
+    "shortest",
     "sqrt",
     "total",
     "up",
@@ -62,6 +66,14 @@ def exact(**argument: Any) -> Exact:
     """Return the exact finite value of one named parameter, or refuse it by name."""
     name, given = _validate.one(**argument)
     return _finite(name, given, _read(name, given))
+
+
+def outcome(**argument: Any) -> Exact:
+    """Return a value that data or noise may take: a float is the very double it is."""
+    _, given = _validate.one(**argument)
+    if isinstance(given, float) and math.isfinite(given):
+        return Fraction(given)
+    return exact(**argument)
 
 
 def positive(**argument: Any) -> Exact:
@@ -103,7 +115,7 @@ def total(*terms: "Exact | float") -> "Exact | float":
     """
     if math.inf in terms:
         return math.inf
-    exact_terms = [Fraction(t) if isinstance(t, float) else t for t in terms]
+    exact_terms = [shortest(t) if isinstance(t, float) else t for t in terms]
     rational = sum((t for t in exact_terms if isinstance(t, Fraction)), Fraction(0))
     roots = [term for term in exact_terms if isinstance(term, Radical)]
     if not roots:
@@ -132,13 +144,22 @@ def fraction(point: arb) -> Fraction:
     return Fraction(mantissa) * Fraction(2) ** exponent
 
 
+def shortest(value: float) -> Fraction:
+    """Return what a finite double stands for: its shortest decimal.
+
+    >>> shortest(0.1), shortest(2.5e-7)
+    (Fraction(1, 10), Fraction(1, 4000000))
+    """
+    return Fraction(float.__repr__(value))
+
+
 def written(value: object) -> str:
     """Return what a user may write for the value; "~" marks one that is too long.
 
-    >>> written(Fraction(1, 10)), written(Fraction(0.1)), written(Fraction(1, 3))
-    ("'0.1'", '0.1', "'1/3'")
-    >>> written(Fraction(1, 10**6))
-    "'1e-06'"
+    >>> written(Fraction(1, 10)), written(Fraction(1, 10**6)), written(Fraction(1, 3))
+    ('0.1', '1e-06', "'1/3'")
+    >>> written(Fraction(3, 10) + Fraction(1, 2**70))
+    "'~0.3000000000'"
     """
     if not isinstance(value, (Fraction, Radical)):
         return repr(value)
@@ -147,10 +168,8 @@ def written(value: object) -> str:
     if value.denominator == 1 and abs(value.numerator) < 10**_WRITTEN:
         return str(value.numerator)
     for nearest in filter(math.isfinite, (_directed(value, 1), _directed(value, -1))):
-        if Fraction(nearest) == value:
+        if shortest(nearest) == value:
             return repr(nearest)
-        if Fraction(repr(nearest)) == value:
-            return repr(repr(nearest))
     text = str(value)
     return repr(text) if len(text) <= _WRITTEN else _long(value)
 
@@ -178,6 +197,18 @@ def down(value: "Exact | float | arb") -> float:
     return _directed(value, -1)
 
 
+def rounded_up(value: "Exact") -> Fraction:
+    """Return the least short decimal, as doubles are printed, not below the value.
+
+    >>> rounded_up(Fraction(1, 3)), rounded_up(Fraction(1, 10))
+    (Fraction(33333333333333337, 100000000000000000), Fraction(1, 10))
+    """
+    near = down(value)
+    while shortest(near) < value:
+        near = math.nextafter(near, math.inf)
+    return shortest(near)
+
+
 def floor_log2(value: "Exact") -> int:
     """Return the greatest e with 2**e <= value, for a positive value.
 
@@ -197,14 +228,16 @@ def _read(name: str, given: Any) -> "Exact | float":
             kind = type(given).__name__
             problem = f"must be a number, not a {kind}"
             raise InvalidParameter(name, given, problem, FORMS)
-        case np.number() if not isinstance(given, (float, np.longdouble)):
+        case float() | np.floating():
+            return _shortest(name, given)
+        case np.number():
             return _read(name, given.item())
         case Radical():
             return given
         case str():
             return _parsed(name, given)
-        case float() | Decimal():
-            return _unrounded(name, given)
+        case Decimal():
+            return _unrounded(name, given, given)
         case Rational():
             value = as_fraction(given)
             _printable(name, given, value)
@@ -212,16 +245,22 @@ def _read(name: str, given: Any) -> "Exact | float":
     raise InvalidParameter(name, given, "must be a number", FORMS)
 
 
-def _unrounded(name: str, given: "float | Decimal") -> "Fraction | float":
-    """Read a float or a decimal; a decimal beyond the doubles stays finite."""
-    decimal = Decimal(given)
+def _shortest(name: str, given: "float | np.floating[Any]") -> "Fraction | float":
+    """Read a float as the shortest decimal that its own precision tells apart."""
+    if isinstance(given, float):
+        return _unrounded(name, given, Decimal(float.__repr__(given)))
+    return _unrounded(name, given, Decimal(np.format_float_scientific(given)))
+
+
+def _unrounded(name: str, given: object, decimal: Decimal) -> "Fraction | float":
+    """Return a decimal exactly; one beyond the doubles stays finite."""
     if decimal.is_nan():
         raise InvalidParameter(name, given, "must not be NaN", FORMS)
     if decimal.is_infinite():
         return math.copysign(math.inf, decimal)
     if abs(decimal.adjusted()) > _LONGEST:
         raise InvalidParameter(name, given, "is out of every useful range", FORMS)
-    value = Fraction(given)
+    value = Fraction(decimal)
     _printable(name, given, value)
     return value
 

@@ -28,8 +28,22 @@ class AbstractEngine(ABC):
         """
 
     @abstractmethod
+    def freeze(self, table: str) -> None:
+        """Read the rows of a public table, now and never again.
+
+        Whatever becomes of its source, this session asks the rows that were read.
+        """
+
+    @abstractmethod
+    def frozen(self, table: str) -> "pa.Table":
+        """Return the rows of a frozen table: our types, sorted by all columns in turn.
+
+        The same rows are the same table, but for where its chunks begin and end.
+        """
+
+    @abstractmethod
     def multiplicity(self, table: str, on: tuple[str, ...]) -> int:
-        """Return how many rows of a public table share their values of `on`, at most.
+        """Return how many rows of a frozen table share their values of `on`, at most.
 
         Rows in which one of them is missing match nothing and do not count; 0 for an
         empty table.

@@ -12,6 +12,7 @@ import threading
 import weakref
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
+from pathlib import Path
 from typing import Any, Final, TypeVar, final
 
 import duckdb
@@ -23,7 +24,8 @@ from sordino.engines.asking import KEYS, PARTS
 from sordino.engines.base import AbstractEngine
 from sordino.engines.buckets import bucketed
 from sordino.engines.duckdb_forms import DuckDBForms
-from sordino.engines.failures import guarded
+from sordino.engines.failures import guarded, uncharged
+from sordino.engines.freezing import frozen, mapped
 from sordino.engines.functions import made_rows, made_schema
 from sordino.engines.progress import watched
 from sordino.engines.pruning import pruned_rows
@@ -36,6 +38,7 @@ from sordino.engines.statements import (
     multiplicity_statement,
     question_statement,
     rows_statement,
+    sorted_statement,
     told,
 )
 from sordino.errors import EngineFailure
@@ -97,6 +100,7 @@ class DuckDBEngine(AbstractEngine):
         self._parts = _parts
         self._forms = DuckDBForms()
         self._tables: dict[str, Opened] = {}
+        self._frozen: dict[str, pa.Table] = {}
         self._connection: duckdb.DuckDBPyConnection | None = None
         self._registered: set[str] = set()
         self._lock = threading.RLock()
@@ -107,6 +111,7 @@ class DuckDBEngine(AbstractEngine):
         """Let go of all tables, and remove what was spilled to disk."""
         with self._lock:
             self._tables.clear()
+            self._frozen.clear()
             self._connection = None
             self._end()
 
@@ -115,8 +120,21 @@ class DuckDBEngine(AbstractEngine):
         made = opened(source, declared)
         with self._lock:
             self._tables[table] = made
-            self._connection = None  # the next one may read this source's files too
+            if made.source.paths:
+                self._connection = None  # the next one may read these files too
         return made.schema
+
+    def freeze(self, table: str) -> None:
+        """Read the rows of a public table, now and never again."""
+        found = known(self._tables, table)
+        with self._lock:
+            copy = uncharged(lambda: self._alone(lambda: self._copied(table, found)))
+            self._frozen[table] = copy
+            self._tables[table] = frozen(found, copy)
+
+    def frozen(self, table: str) -> pa.Table:
+        """Return the rows of a frozen table."""
+        return known(self._frozen, table)
 
     def unusable(self, table: str) -> Mapping[str, str]:
         """Return the columns of a table that are in no schema, and why."""
@@ -127,7 +145,7 @@ class DuckDBEngine(AbstractEngine):
         found = known(self._tables, table)
         node = Source(table, Schema(tuple((name, found.schema[name]) for name in on)))
         asked_for = multiplicity_statement(self._forms, self._tables, node)
-        most = guarded(lambda: self._alone(lambda: self._run(asked_for).fetchall()))
+        most = uncharged(lambda: self._alone(lambda: self._run(asked_for).fetchall()))
         return int(most[0][0])
 
     def answer(self, question: Question) -> pa.Table:
@@ -137,6 +155,17 @@ class DuckDBEngine(AbstractEngine):
     def statement(self, question: Question) -> str:
         """Return the text of what would run, for people to read."""
         return told(self._forms, self._tables, question)
+
+    def _copied(self, table: str, found: Opened) -> pa.Table:
+        """Return the rows of a table, sorted by all columns in turn."""
+        if not found.schema.names:
+            return pa.table({})
+        rows = Source(table, found.schema)
+        asked_for = sorted_statement(self._forms, self._tables, rows)
+        batches = self._run(asked_for).to_arrow_reader(_BATCH)
+        handle, path = tempfile.mkstemp(dir=self._room, suffix=".arrow")
+        os.close(handle)
+        return mapped(batches, found.schema, Path(path))
 
     def _answer(self, question: Question) -> pa.Table:
         """Run the functions of a question one by one, then its totals."""

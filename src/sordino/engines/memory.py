@@ -12,7 +12,8 @@ from typing import Any, Final, TypeAlias, final
 import pyarrow as pa
 
 from sordino.engines.base import AbstractEngine
-from sordino.engines.failures import guarded
+from sordino.engines.failures import guarded, uncharged
+from sordino.engines.freezing import frozen, held
 from sordino.engines.functions import flat_mapped, mapped
 from sordino.engines.kinds import kind_of
 from sordino.engines.pruning import pruned_rows
@@ -63,11 +64,22 @@ class MemoryEngine(AbstractEngine):
         """Draw a key for the order of rows, unless an order is given."""
         self._order = order or keyed_order(Bits().word(8))
         self._tables: dict[str, Opened] = {}
+        self._frozen: dict[str, pa.Table] = {}
 
     def open(self, table: str, source: Any, declared: Mapping[str, Column]) -> Schema:
         """Make a source known under a name and return its public schema."""
         self._tables[table] = opened(source, declared)
         return self._tables[table].schema
+
+    def freeze(self, table: str) -> None:
+        """Read the rows of a public table, now and never again."""
+        found = known(self._tables, table)
+        self._frozen[table] = uncharged(lambda: self._copied(table, found.schema))
+        self._tables[table] = frozen(found, self._frozen[table])
+
+    def frozen(self, table: str) -> pa.Table:
+        """Return the rows of a frozen table."""
+        return known(self._frozen, table)
 
     def unusable(self, table: str) -> Mapping[str, str]:
         """Return the columns of a table that are in no schema, and why."""
@@ -77,7 +89,7 @@ class MemoryEngine(AbstractEngine):
         """Return how many rows share their values of `on`, at most."""
         found = known(self._tables, table)
         narrow = Schema(tuple((name, found.schema[name]) for name in on))
-        return guarded(lambda: _multiplicity(self.rows(Source(table, narrow)), on))
+        return uncharged(lambda: _multiplicity(self.rows(Source(table, narrow)), on))
 
     def answer(self, question: Question) -> pa.Table:
         """Return the exact totals."""
@@ -119,6 +131,11 @@ class MemoryEngine(AbstractEngine):
             for digest, values in zip(digests, tuples, strict=True)
         ]
         return sorted(range(len(tuples)), key=keys.__getitem__)
+
+    def _copied(self, table: str, schema: Schema) -> pa.Table:
+        """Return the rows of a table, sorted by all columns in turn."""
+        rows = [tuple(row.values()) for row in self.rows(Source(table, schema))]
+        return held(sorted(rows, key=canonical), schema)
 
     def _answer(self, question: Question) -> pa.Table:
         """Return the totals of each group."""

@@ -7,7 +7,7 @@ a source is called cn.
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, final
+from typing import Any, ClassVar, Final, TypeVar, final
 
 import pyarrow as pa
 from sqlglot import exp
@@ -18,6 +18,7 @@ from sordino.expressions.base import AbstractExpression
 from sordino.expressions.language import col
 from sordino.schema import Column, Schema, unknown
 
+T = TypeVar("T")
 NOTHING: Final = "nothing"
 """A column that stands for none: rows of no columns would not be counted."""
 
@@ -96,8 +97,8 @@ class Opened:
         return cls(source, Schema.of(columns), stored, unusable)
 
 
-def known(tables: Mapping[str, Opened], name: str) -> Opened:
-    """Return an opened table, or refuse a name that is not there."""
+def known(tables: Mapping[str, T], name: str) -> T:
+    """Return what is held under the name of a table, or refuse a name unknown."""
     if name not in tables:
         raise unknown("table", name, tables)
     return tables[name]

@@ -12,7 +12,7 @@ from sordino.engines.kinds import kind_of
 from sordino.engines.pruning import pruned_rows
 from sordino.engines.rendering import Parameters, rendered, typed
 from sordino.engines.sources import AbstractSource, Opened, known, recast
-from sordino.engines.sql import Leaf, Rows, Writer, aliased, grouped, over
+from sordino.engines.sql import Leaf, Rows, Writer, aliased, grouped, ordered, over
 from sordino.engines.stages import Made, staged
 from sordino.errors import shown
 from sordino.query.nodes import AbstractNode, Source
@@ -82,6 +82,17 @@ def rows_statement(
 ) -> Statement:
     """Return the statement that yields the rows of a node, columns in their order."""
     return _written(forms, tables, rows, lambda _, made: _all(made))
+
+
+def sorted_statement(
+    forms: AbstractForms, tables: Mapping[str, Opened], rows: AbstractNode
+) -> Statement:
+    """Return the statement that yields the rows of a node, sorted by all columns."""
+
+    def last(_: Writer, made: Rows) -> exp.Select:
+        return _all(made).order_by(ordered(list(made.columns.values())), copy=False)
+
+    return _written(forms, tables, rows, last)
 
 
 def multiplicity_statement(

@@ -20,7 +20,7 @@ from sordino.mechanisms.domain import (
 )
 from sordino.mechanisms.noise import AbstractNoise
 from sordino.mechanisms.randomised import AbstractRandomised
-from sordino.numbers import Exact, exact, positive, probability
+from sordino.numbers import Exact, outcome, positive, probability
 from sordino.sampling.bits import Bits
 
 _PRECISION = 128
@@ -53,7 +53,7 @@ class AbstractMechanism(AbstractRandomised):
     def cdf(self, x: Any) -> float:
         """Return P[Z <= x] of the noise Z."""
         with ctx.workprec(_PRECISION):
-            return float(self.law.at_most(exact(x=x)).mid())
+            return float(self.law.at_most(outcome(x=x)).mid())
 
     def inverse_cdf(self, p: Any) -> float | int:
         """Return the least x with P[Z <= x] >= p of the noise Z."""

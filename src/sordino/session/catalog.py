@@ -22,7 +22,7 @@ class Catalog(AbstractCatalog):
     relations: dict[str, Relation] = field(default_factory=dict)
     publics: dict[str, Source] = field(default_factory=dict)
     counted: dict[tuple[str, tuple[str, ...]], int] = field(default_factory=dict)
-    """Multiplicities of public tables that were asked for."""
+    """Multiplicities of public tables that were asked for: these are frozen."""
 
     def relation(self, name: str) -> Relation:
         """Return a private table or a view."""
@@ -56,6 +56,7 @@ class Catalog(AbstractCatalog):
         schema = self.engine.open(name, table.source, table.columns)
         source = Source(name, schema)
         if isinstance(table, PublicTable):
+            self.engine.freeze(name)
             self.publics[name] = source
         else:
             self.relations[name] = _protected(source, table)
