@@ -12,7 +12,7 @@ from sordino import _validate
 from sordino.contribution import Contribution, limit
 from sordino.errors import InvalidParameter, InvalidQuery
 from sordino.schema import Schema
-from sordino.words import Words, call
+from sordino.words import Verb, call
 
 _IDS = ("i64", "text", "date")
 
@@ -32,7 +32,7 @@ class AbstractUnit(ABC):
 
     @property
     @abstractmethod
-    def words(self) -> Words:
+    def words(self) -> Verb:
         """Return whom it protects, in a form that lasts."""
 
     @abstractmethod
@@ -54,7 +54,7 @@ class AddOneRow(AbstractUnit):
         """Return None."""
 
     @property
-    def words(self) -> Words:
+    def words(self) -> Verb:
         """Return the unit."""
         return call("AddOneRow")
 
@@ -88,7 +88,7 @@ class AddMaxRows(AbstractUnit):
         """Return None."""
 
     @property
-    def words(self) -> Words:
+    def words(self) -> Verb:
         """Return the unit."""
         return call("AddMaxRows", max_rows=self.max_rows)
 
@@ -125,7 +125,7 @@ class AddMaxRowsInMaxGroups(AbstractUnit):
         """Return None."""
 
     @property
-    def words(self) -> Words:
+    def words(self) -> Verb:
         """Return the unit."""
         return call(
             "AddMaxRowsInMaxGroups",
@@ -168,7 +168,7 @@ class AddRowsWithID(AbstractUnit):
         return self.column
 
     @property
-    def words(self) -> Words:
+    def words(self) -> Verb:
         """Return the unit."""
         return call("AddRowsWithID", column=self.column, id_space=self.id_space)
 

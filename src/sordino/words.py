@@ -11,7 +11,7 @@ names or prints anything otherwise writes the same ones (docs/ledger-format.md).
 import hashlib
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Final, Protocol, TypeAlias, runtime_checkable
 
@@ -22,9 +22,12 @@ FORM: Final = 1
 """The number of the form: other words for the same request would be another form."""
 
 Words: TypeAlias = (
-    "None | bool | int | str | list[Words] | dict[str, Words] | SordinoError"
+    "bool | int | str | Sequence[Words] | Mapping[str, Words] | SordinoError | None"
 )
 """A refusal stands where something has no words that tell it from everything else."""
+
+Verb: TypeAlias = tuple[str, Mapping[str, Words]]
+"""A verb and its arguments by name."""
 
 
 @runtime_checkable
@@ -36,9 +39,9 @@ class Worded(Protocol):
         """Return what was asked for: a public verb and its arguments."""
 
 
-def call(verb: str, /, **arguments: Words) -> Words:
+def call(verb: str, /, **arguments: Words) -> Verb:
     """Return a verb with its arguments."""
-    return [verb, arguments]
+    return verb, arguments
 
 
 def number(value: "Exact | float") -> str:
@@ -57,7 +60,7 @@ def number(value: "Exact | float") -> str:
     return f"{found.numerator}/{found.denominator}"
 
 
-def pairs(named: "list[tuple[str, Words]]") -> Words:
+def pairs(named: "Iterable[tuple[str, Words]]") -> Words:
     """Return names and what they stand for, in their order."""
     return [[name, one] for name, one in named]
 
@@ -105,4 +108,3 @@ def text(words: Words, wordless: Callable[[SordinoError], None] = refused) -> st
 def digest(written: str) -> str:
     """Return the SHA-256 of a text, in hexadecimal digits."""
     return hashlib.sha256(written.encode()).hexdigest()
-

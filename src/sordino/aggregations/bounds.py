@@ -23,7 +23,12 @@ from sordino.aggregations.base import (
 )
 from sordino.aggregations.choices import BoundPart
 from sordino.aggregations.intervals import unknown_bars
-from sordino.aggregations.measured import Nulls, measured
+from sordino.aggregations.measured import (
+    Nulls,
+    column_words,
+    measured,
+    nulls_words,
+)
 from sordino.expressions.language import Expression, lit, when
 from sordino.numbers import up
 from sordino.words import Words, call

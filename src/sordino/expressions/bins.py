@@ -173,9 +173,7 @@ def _words(arguments: Sequence[AbstractTree], bins: Bins) -> Words:
     return call("bin", of=[arguments[0].words], bins=bins.words)
 
 
-BIN: Final = Operation(
-    "bin", _facts, _meaning, copies=None, text=_text, words=_words
-)
+BIN: Final = Operation("bin", _facts, _meaning, copies=None, text=_text, words=_words)
 
 OPERATIONS: Final = (BIN,)
 

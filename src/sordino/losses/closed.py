@@ -82,9 +82,7 @@ class ApproxDP(Loss):
     @property
     def words(self) -> Words:
         """Return the name and the exact parameters."""
-        return call(
-            "ApproxDP", epsilon=number(self.epsilon), delta=number(self.delta)
-        )
+        return call("ApproxDP", epsilon=number(self.epsilon), delta=number(self.delta))
 
     @property
     def guarantees(self) -> Guarantees:

@@ -1,13 +1,14 @@
 """The steps of a query that make several rows of one, or bring two tables together."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import final
 
 from sordino.constraints import AbstractTruncation
 from sordino.contribution import Contribution
 from sordino.errors import InvalidQuery
 from sordino.expressions.tree import Col
+from sordino.query.functions import Udf
 from sordino.query.nodes import (
     AbstractNode,
     Explode,
@@ -21,8 +22,7 @@ from sordino.query.nodes import (
 from sordino.query.relation import AbstractCatalog, Relation
 from sordino.query.steps import AbstractStep, refuse_ids
 from sordino.schema import Column, Schema, Version
-
-Function = Callable[[dict[str, Any]], Any]
+from sordino.words import Words, call
 
 
 @final
@@ -30,8 +30,7 @@ Function = Callable[[dict[str, Any]], Any]
 class MapStep(AbstractStep):
     """Add columns that a Python function computes from the row."""
 
-    function: Function
-    returns: tuple[tuple[str, Column], ...]
+    function: Udf
 
     def words(self, catalog: AbstractCatalog) -> Words:
         """Return the function and its columns."""
@@ -39,15 +38,15 @@ class MapStep(AbstractStep):
         return call(
             "with_columns",
             function=self.function.words,
-            returns=_types(self.returns),
+            returns=self.function.types,
         )
 
     def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:
         """Return the rows with the columns: a row stays one row."""
         del catalog
-        names = tuple(name for name, _ in self.returns)
-        schema = _returned(relation, self.returns)
-        return relation.with_node(MapRows(relation.node, self.function, names, schema))
+        schema = _returned(relation, self.function)
+        function, names = self.function.function, self.function.names
+        return relation.with_node(MapRows(relation.node, function, names, schema))
 
 
 @final
@@ -55,8 +54,7 @@ class MapStep(AbstractStep):
 class FlatMapStep(AbstractStep):
     """Make rows of each row by a Python function."""
 
-    function: Function
-    returns: tuple[tuple[str, Column], ...]
+    function: Udf
     limit: int | None
 
     def words(self, catalog: AbstractCatalog) -> Words:
@@ -65,7 +63,7 @@ class FlatMapStep(AbstractStep):
         return call(
             "flat_map",
             function=self.function.words,
-            returns=_types(self.returns),
+            returns=self.function.types,
             max_rows=self.limit,
         )
 
@@ -73,9 +71,9 @@ class FlatMapStep(AbstractStep):
         """Return the rows made: the first `limit` of each, in its own order."""
         del catalog
         refuse_unbounded(relation, self.limit)
-        names = tuple(name for name, _ in self.returns)
-        schema = _returned(relation, self.returns)
-        node = FlatMap(relation.node, self.function, names, self.limit, schema)
+        schema = _returned(relation, self.function)
+        function, names = self.function.function, self.function.names
+        node = FlatMap(relation.node, function, names, self.limit, schema)
         return relation.multiplied(node, self.limit)
 
 
@@ -291,9 +289,9 @@ def refuse_unbounded(relation: Relation, limit: int | None) -> None:
         )
 
 
-def _returned(relation: Relation, returns: tuple[tuple[str, Column], ...]) -> Schema:
+def _returned(relation: Relation, function: Udf) -> Schema:
     """Return the columns of rows that a function has added to."""
-    made = {name: one.renewed() for name, one in returns}
+    made = {name: one.renewed() for name, one in function.returns}
     refuse_ids(relation, made)
     return Schema(tuple((dict(relation.schema.columns) | made).items()))
 

@@ -22,7 +22,13 @@ from sordino.query.request import Request
 from sordino.release.answering import answered
 from sordino.release.stored import from_bytes, joined, split, to_bytes
 from sordino.session import parts
-from sordino.session.asking import fingerprint, fingerprint_all, whose
+from sordino.session.asking import (
+    asked,
+    asked_parts,
+    asked_together,
+    part_words,
+    whose,
+)
 from sordino.session.book import Book, book_of
 from sordino.session.catalog import Catalog, catalog_of
 from sordino.session.outlook import Outlook
@@ -102,7 +108,8 @@ class Session:
         A release that does not fit is refused, as `release` would refuse it.
         """
         found = self.price(query, budget)
-        left = self._book.left_after(fingerprint(found), budget, found.loss)
+        said = asked(query, self._catalog, budget, None)
+        left = self._book.left_after(said.fingerprint, budget, found.loss)
         return Outlook(found, left)
 
     def release(
@@ -116,7 +123,7 @@ class Session:
         found = self.price(query, budget)
         told = {"key": key, "why": why, "plan": found.plan}
         kept = self._book.answer(
-            fingerprint(found),
+            asked(query, self._catalog, budget, key).fingerprint,
             (budget, found.loss),
             told,
             lambda: to_bytes(self._computed(found)),
@@ -136,7 +143,7 @@ class Session:
         found = batch.prices.values()
         plan = "\n\n".join(f"{name}:\n{one.plan}" for name, one in batch.prices.items())
         kept = self._book.answer(
-            fingerprint_all(batch),
+            asked_together(queries, self._catalog, budget, key).fingerprint,
             (budget, batch.loss),
             {"key": key, "why": why, "plan": plan},
             lambda: joined([to_bytes(self._computed(one)) for one in found]),
@@ -161,9 +168,14 @@ class Session:
         cost = parts.times(budget, parts.most_parts(whole, column, len(found)))
         shown = ", ".join(map(repr, found))
         told = {"plan": f"parts of {name} by {column}: {shown}", "why": why}
-        self._book.answer("", (cost, cost), told, lambda: b"")
+        marks = {value: parts.value_words(whole, column, value) for value in found}
+        said = asked_parts(self._catalog.words(name), column, [*marks.values()], budget)
+        self._book.answer(said.fingerprint, (cost, cost), told, lambda: b"")
         return {
-            value: self._part(self._catalog.with_only(name, rows), budget)
+            value: self._part(
+                self._catalog.with_only(name, rows, part_words(column, marks[value])),
+                budget,
+            )
             for value, rows in found.items()
         }
 
@@ -174,8 +186,7 @@ class Session:
             raise InvalidParameter(
                 "query", query, "is no query of rows", 'Try sd.table("visits").'
             )
-        self._catalog.refuse_known(column_name(name=name))
-        self._catalog.relations[name] = query.resolve(self._catalog)
+        self._catalog.view(column_name(name=name), query)
 
     def statement(self, query: Request, budget: Budget) -> str:
         """Return the statement that the engine would run; nothing runs."""
