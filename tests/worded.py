@@ -4,7 +4,7 @@
 Further calls of a verb stand under other names. `requests` makes a question of each.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
 from typing import Any, Final
 
@@ -12,6 +12,8 @@ import sordino as sd
 from sordino.query.builder import Query
 from sordino.session.asking import Asked, asked, asked_together
 from tests.worded_cells import CELLS
+
+Ask = Callable[[Any], Any]
 
 BUDGET: Final = sd.ApproxDP(1, "1e-6")
 VISITS: Final = sd.table("visits")
@@ -299,7 +301,7 @@ UNITS: Final[dict[str, dict[str, Any]]] = {
 """Whom a table protects."""
 
 
-_ASKED: Final = (
+_ASKED: Final[tuple[tuple[str, dict[str, dict[str, Any]], Ask], ...]] = (
     ("query", QUERIES, lambda made: counted(made) if isinstance(made, Query) else made),
     ("cell", CELLS, with_cell),
     ("question", AGGREGATIONS, aggregated),

@@ -276,6 +276,19 @@ def test_words_are_for_ever() -> None:
     assert golden() == known
 
 
+def test_the_page_says_what_is_written() -> None:
+    """The example of docs/ledger-format.md is what a session records."""
+    people = sd.PrivateTable(
+        {"patient": [1], "days": [2]}, protects=sd.AddRowsWithID("patient")
+    )
+    opened = sd.Session({"visits": people}, sd.PureDP(1), engine="memory")
+    query = sd.table("visits").enforce(sd.MaxRowsPerID(5)).filter(sd.col("days") >= 3)
+    found = worded.said(opened, query.agg(n=sd.count()), sd.PureDP(0.5))
+    page = (VECTORS.parents[2] / "docs" / "ledger-format.md").read_text("utf-8")
+    assert found.words in page
+    assert found.fingerprint in page
+
+
 def private_classes() -> list[type]:
     """Return every class of Sordino that is not public."""
     modules = [module for name, module in sys.modules.items() if "sordino." in name]

@@ -36,7 +36,7 @@ from sordino.losses.base import Budget, Loss
 __all__ = ["Claim", "Entry", "Ledger", "Limit", "Ticket", "World"]
 
 
-@final
+@final  # noqa: PLR0904 one handle, asked many things
 class Ledger:
     """Charges against a limit, and the answers that were paid for.
 
@@ -111,6 +111,14 @@ class Ledger:
                     f"differs from that of {name!r}, {known.stated}",
                     "Use the recorded one, or another name.",
                 )
+
+    def holds(self, claim: Claim) -> bool:
+        """Say whether the key of a claim has an answer, which then costs nothing."""
+        if claim.key is None:
+            return False
+        with self._file.reading() as log:
+            known = log.record("kind = 'charged' AND key = ?", claim.key)
+            return known is not None and log.answer(known.number) is not None
 
     def reserve(self, claim: Claim) -> Ticket:
         """Charge a release, durably; or return the answer that its key has.

@@ -13,7 +13,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sordino.engines.kinds import kind_of
-from sordino.errors import InvalidParameter, SordinoError
+from sordino.errors import EngineUnavailable, InvalidParameter, SordinoError, shown
 from sordino.expressions.base import AbstractExpression
 from sordino.expressions.language import col
 from sordino.schema import Column, Schema, unknown
@@ -42,6 +42,12 @@ class AbstractSource(ABC):
     @abstractmethod
     def handed(self, places: Sequence[int]) -> Any:
         """Return an Arrow object of columns for a database, or None for files."""
+
+    def check(self) -> None:  # noqa: B027 what lies in memory is what it was
+        """Raise something if this is no longer of the form that it was opened in.
+
+        No row is looked at.
+        """
 
     @abstractmethod
     def read(self, places: Sequence[int]) -> pa.Table:
@@ -104,6 +110,20 @@ def known(tables: Mapping[str, T], name: str) -> T:
     return tables[name]
 
 
+def refuse_changed(table: str, source: AbstractSource) -> None:
+    """Refuse a source that is gone, or of another form than when it was opened."""
+    try:
+        source.check()
+    except Exception:  # noqa: BLE001, S110 what a library says of a file may quote it
+        pass
+    else:
+        return
+    raise EngineUnavailable(
+        f"the table {shown(table)} is not what it was when the session was made: it "
+        "cannot be read, or has other columns. Put it back, or make a new session"
+    )
+
+
 def recast(kind: str) -> AbstractExpression:
     """Return the value of a column x as one of a declared type, or missing."""
     return col("x").cast(kind)
@@ -151,7 +171,7 @@ def or_nothing(table: pa.Table, places: Sequence[int]) -> pa.Table:
     return table.select(list(places)).rename_columns(internal(places))
 
 
-def known_as(name: str) -> exp.Expression:
+def registered(name: str) -> exp.Expression:
     """Return a table that a database knows by a name of ours."""
     return exp.Table(this=exp.to_identifier(name), alias="t")
 

@@ -21,6 +21,7 @@ from sordino.expressions.language import checked, col
 from sordino.keysets import KeySet
 from sordino.query import joins, steps
 from sordino.query.functions import Udf, made
+from sordino.query.nodes import refuse_long
 from sordino.query.relation import AbstractCatalog, Relation
 from sordino.query.request import Request, requested
 from sordino.query.steps import AbstractStep
@@ -60,6 +61,7 @@ class Query:
         relation = catalog.relation(self.table)
         for step in self.steps:
             relation = step.apply(relation, catalog)
+        refuse_long(relation.node)
         return relation
 
     def select(self, *columns: str) -> "Query":

@@ -16,6 +16,7 @@ import pytest
 
 from sordino.engines.base import AbstractEngine
 from sordino.engines.duckdb import DuckDBEngine
+from sordino.engines.duckdb_optimisers import HARMLESS
 from sordino.engines.memory import MemoryEngine
 from sordino.errors import EngineFailure, UnknownName
 from sordino.expressions.language import col, lit
@@ -27,6 +28,12 @@ from tests.plans import ask
 
 PRIVATE = "a private value"
 ROWS = pa.table({"id": list(range(5000)), "x": [PRIVATE] * 5000})
+BELIEVING = {
+    "filter_pushdown",
+    "join_filter_pushdown",
+    "statistics_propagation",
+    "top_n",
+}
 FIXED = str(EngineFailure())
 
 
@@ -118,7 +125,6 @@ def test_settings_are_locked(tmp_path: Path) -> None:
     connection = engine._connected()
     read = "FROM duckdb_settings() SELECT value WHERE name = $1"
     for name, value in {
-        "disabled_optimizers": "top_n_window_elimination",
         "enable_external_access": "false",
         "lock_configuration": "true",
         "preserve_insertion_order": "false",
@@ -126,6 +132,9 @@ def test_settings_are_locked(tmp_path: Path) -> None:
         "TimeZone": "UTC",
     }.items():
         assert connection.sql(read, params=[name]).fetchall() == [(value,)]
+    off = connection.sql(read, params=["disabled_optimizers"]).fetchall()[0][0]
+    assert BELIEVING | {"top_n_window_elimination"} <= set(off.split(","))
+    assert not set(off.split(",")) & HARMLESS
     with pytest.raises(duckdb.Error, match="locked"):
         connection.execute("SET disabled_optimizers = ''")
     with pytest.raises(duckdb.PermissionException):
