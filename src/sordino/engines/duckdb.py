@@ -18,15 +18,14 @@ from typing import Any, Final, TypeVar, final
 
 import duckdb
 import pyarrow as pa
-from sqlglot import exp
 
 from sordino.engines import canary
 from sordino.engines.answers import answered, numbered
 from sordino.engines.asking import KEYS, PARTS
 from sordino.engines.base import AbstractEngine
 from sordino.engines.buckets import bucketed
+from sordino.engines.duckdb_connection import locked
 from sordino.engines.duckdb_forms import DuckDBForms
-from sordino.engines.duckdb_optimisers import HARMLESS
 from sordino.engines.failures import guarded, uncharged
 from sordino.engines.freezing import frozen, mapped
 from sordino.engines.functions import made_rows, made_schema
@@ -48,20 +47,6 @@ from sordino.sampling.bits import Bits
 from sordino.schema import Column, Schema
 
 T = TypeVar("T")
-_SETTINGS: Final = {
-    "preserve_insertion_order": "false",
-    "python_enable_replacements": "false",
-    "autoinstall_known_extensions": "false",
-    "autoload_known_extensions": "false",
-}
-_LAST: Final = (
-    ("TimeZone", exp.Literal.string("UTC")),
-    ("enable_progress_bar", exp.true()),
-    ("enable_progress_bar_print", exp.false()),
-    ("enable_external_access", exp.false()),
-    ("lock_configuration", exp.true()),
-)
-"""Settings that are made once the database is there, in this order."""
 _BATCH: Final = 10_000
 _INTERRUPTED: Final = "Query interrupted"
 
@@ -284,33 +269,10 @@ class DuckDBEngine(AbstractEngine):
         """Return the connection, made anew after a source was opened."""
         if self._connection is None:
             paths = [path for one in self._tables.values() for path in one.source.paths]
-            self._connection = _locked(self._limits, self._room, paths)
+            self._connection = locked(
+                self._limits, self._room, paths, progress=self._progress
+            )
         return self._connection
-
-
-def _locked(
-    limits: Mapping[str, Any], room: str, paths: list[str]
-) -> duckdb.DuckDBPyConnection:
-    """Return a database of its own that reads these files, and can be set no more."""
-    given = {name: value for name, value in limits.items() if value is not None}
-    connection = duckdb.connect(config={**_SETTINGS, "temp_directory": room, **given})
-    allowed = exp.Array(expressions=[exp.Literal.string(path) for path in paths])
-    disabled = exp.Literal.string(_disabled(connection))
-    first = (("allowed_paths", allowed), ("disabled_optimizers", disabled))
-    for name, value in (*first, *_LAST):
-        item = exp.SetItem(this=exp.EQ(this=exp.column(name), expression=value.copy()))
-        connection.execute(exp.Set(expressions=[item]).sql("duckdb"))
-    setting = "SELECT current_setting('disabled_optimizers')"
-    ((held,),) = connection.sql(setting).fetchall()
-    if set(held.split(",")) != set(disabled.this.split(",")):
-        raise EngineFailure
-    return connection
-
-
-def _disabled(connection: duckdb.DuckDBPyConnection) -> str:
-    """Return the optimisers of this version that are not known to be harmless."""
-    named = {name for (name,) in connection.sql("FROM duckdb_optimizers()").fetchall()}
-    return ",".join(sorted(named - HARMLESS))
 
 
 @cache
