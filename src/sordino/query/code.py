@@ -17,7 +17,7 @@ from functools import lru_cache
 from types import CodeType, FunctionType
 from typing import Any, Final, TypeAlias
 
-from sordino.words import Words, call
+from sordino.words import Verb, Words, call
 
 Says: TypeAlias = Callable[[Any], Words]
 """Returns the words of a constant."""
@@ -30,7 +30,7 @@ _IGNORED: Final = frozenset({"kind", "type_comment"})
 """Fields of a tree that change nothing of what runs."""
 
 
-def code_words(function: FunctionType, says: Says) -> Words:
+def code_words(function: FunctionType, says: Says) -> Verb:
     """Return the words of a function's code."""
     node = _node(function)
     if node is None:
@@ -72,7 +72,7 @@ def _syntax(node: Any, says: Says) -> Words:
     return call(type(node).__name__, **given)
 
 
-def _bytecode(code: CodeType, says: Says) -> Words:
+def _bytecode(code: CodeType, says: Says) -> Verb:
     """Return the words of a code of this version of Python."""
     constants = [
         _bytecode(one, says) if isinstance(one, CodeType) else says(one)

@@ -135,7 +135,7 @@ def test_the_same_request_has_its_answer(
 def test_a_later_version_finds_what_was_paid_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One that prints plans otherwise, names its nodes otherwise, and fits otherwise."""
+    """One that prints plans and noise otherwise, and has other names for its nodes."""
     path = tmp_path / "clinic.ledger"
     query = ONE_EACH.filter(sd.col("x") > 0).agg(n=sd.count())
     first = opened(path).release(query, HALF, key="2026-11")
