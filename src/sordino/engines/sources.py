@@ -5,7 +5,7 @@ a source is called cn.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, TypeVar, final
@@ -41,6 +41,12 @@ class AbstractSource(ABC):
 
     unsaid: Mapping[str, str] = MappingProxyType({})
     """Columns of which nothing but cells would tell a type, and what to do."""
+
+    declared: Mapping[str, Column] = {}
+    """What the source says of its columns, beside what the table says."""
+
+    reading: Callable[[str], AbstractExpression] | None = None
+    """How a column x of text is read as a declared type, where that is not a cast."""
 
     def of(self, places: Sequence[int]) -> "AbstractSource":
         """Return what gives a database the columns at some places."""
@@ -78,6 +84,8 @@ class Stored:
     place: int
     arrow: pa.DataType
     kind: str
+    reading: AbstractExpression | None = None
+    """How a value x becomes of that type, None where it lies as one."""
 
 
 @final
@@ -114,8 +122,8 @@ class Opened:
                 unusable[name] = "it is read from text and its type is not declared"
             else:
                 column = declared.get(name, Column(kind))
-                _refuse_conversion(name, kind, column)
-                stored[name] = Stored(place, arrow, column.type)
+                reading = _reading(source, name, kind, column.type)
+                stored[name] = Stored(place, arrow, column.type, reading)
                 columns.append((name, column))
         _refuse(unusable, declared)
         return cls(source, Schema.of(columns), stored, unusable)
@@ -145,7 +153,8 @@ def refuse_changed(table: str, source: AbstractSource) -> None:
         return
     raise EngineUnavailable(
         f"the table {shown(table)} is not what it was when the session was made: it "
-        "cannot be read, or has other columns. Put it back, or make a new session"
+        "cannot be read, is another text file, or has other columns. Put it back, or "
+        "make a new session"
     )
 
 
@@ -154,20 +163,23 @@ def recast(kind: str) -> AbstractExpression:
     return col("x").cast(kind)
 
 
-def _refuse_conversion(name: str, kind: str, declared: Column) -> None:
-    """Refuse a declared type into which no value of the column turns."""
-    if declared.type == kind:
-        return
+def _reading(
+    source: AbstractSource, name: str, kind: str, declared: str
+) -> AbstractExpression | None:
+    """Return how a column becomes a declared type, or refuse a type it never does."""
+    if declared == kind:
+        return None
     try:
-        recast(declared.type).column(Schema((("x", Column(kind)),)))
+        made = (source.reading or recast)(declared)
+        made.column(Schema((("x", Column(kind)),)))
     except SordinoError:
         pass
     else:
-        return
+        return made
     raise InvalidParameter(
         "columns",
         name,
-        f"is declared as {declared.type} but holds {kind}, which does not become that",
+        f"is declared as {declared} but holds {kind}, which does not become that",
         "Declare the type that it has.",
     )
 

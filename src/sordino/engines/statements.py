@@ -10,7 +10,7 @@ from sordino.engines.asking import added, asked
 from sordino.engines.forms import AbstractForms
 from sordino.engines.kinds import kind_of
 from sordino.engines.rendering import Parameters, rendered, typed
-from sordino.engines.sources import AbstractSource, Opened, known, recast, registered
+from sordino.engines.sources import AbstractSource, Opened, known, registered
 from sordino.engines.sources_arrow import emptied
 from sordino.engines.sql import Leaf, Rows, Writer, aliased, grouped, ordered, over
 from sordino.engines.stages import Made
@@ -199,9 +199,8 @@ def _source_leaf(
         value: exp.Expression = exp.column(f"c{stored.place}", table="t")
         if not handed.source.ours:
             value = forms.normalised(forms.opaque(value), stored.arrow)
-        natural = kind_of(stored.arrow) or ""
-        if stored.kind != natural:
-            made = recast(stored.kind)
-            value = rendered(made, {"x": typed(value, natural)}, parameters)
+        if stored.reading is not None:
+            cell = typed(value, kind_of(stored.arrow) or "")
+            value = rendered(stored.reading, {"x": cell}, parameters)
         columns[known_as] = value
     return Leaf(handed.source.item(handed.name), columns)
