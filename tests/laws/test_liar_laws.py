@@ -123,6 +123,9 @@ def rows(kind: Kind, values: list[Any] | None = None) -> pa.Table:
     })
 
 
+LIES: Final = ("high", "low", "nulls", "all")
+
+
 def lies(kind: Kind) -> dict[str, Lie]:
     """Return what a footer is made to say: less than is there, or none missing."""
     high, low = kind.bytes(kind.near[-1]), kind.bytes(kind.near[0])
@@ -216,7 +219,10 @@ def duck() -> DuckDBEngine:
     return DuckDBEngine(_salt=SALT, threads=2)
 
 
-@pytest.mark.parametrize("lie", ["high", "low", "nulls", "all"])
+@pytest.mark.parametrize(
+    "lie",
+    [*(pytest.param(one, marks=pytest.mark.slow) for one in LIES[:-1]), LIES[-1]],
+)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("writer", WRITERS)
 def test_no_footer_is_believed(
