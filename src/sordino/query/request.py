@@ -89,14 +89,16 @@ def requested(
 
 def _refuse_twice(names: list[str]) -> None:
     """Refuse two columns of the answer of one name."""
-    for place, name in enumerate(names):
-        if name in names[:place]:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
             raise InvalidParameter(
                 "agg",
                 name,
                 "names two columns of the answer or of its errors",
                 "Rename one.",
             )
+        seen.add(name)
 
 
 def _weights(given: Mapping[str, Any], names: tuple[str, ...]) -> tuple[Fraction, ...]:
