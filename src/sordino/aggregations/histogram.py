@@ -12,6 +12,7 @@ from sordino.expressions.bins import Bins
 from sordino.expressions.language import Expression, col, lit, when
 from sordino.schema import Version
 from sordino.units import column_name
+from sordino.words import Words, call
 
 MOST_COLUMNS: Final = 300
 """So many totals every engine adds up within a second; bins as rows may be more."""
@@ -32,6 +33,11 @@ class Histogram(AbstractAggregation):
     def columns(self, name: str) -> tuple[str, ...]:
         """Return a column for each bin."""
         return tuple(f"{name} {label}" for label in self.bins.labels)
+
+    @property
+    def words(self) -> Words:
+        """Return the question and what it is about."""
+        return call("histogram", column=self.column, bins=self.bins.words)
 
     def forms(self, setting: Setting) -> tuple[AbstractForm, ...]:
         """Return the counts with noise: bins split the rows of a group further."""

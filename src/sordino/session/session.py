@@ -22,7 +22,13 @@ from sordino.query.request import Request
 from sordino.release.answering import answered
 from sordino.release.stored import from_bytes, joined, split, to_bytes
 from sordino.session import parts
-from sordino.session.asking import fingerprint, fingerprint_all, whose
+from sordino.session.asking import (
+    asked,
+    asked_parts,
+    asked_together,
+    part_words,
+    whose,
+)
 from sordino.session.book import Book, book_of
 from sordino.session.catalog import Catalog, catalog_of
 from sordino.session.depth import shallow
@@ -107,7 +113,8 @@ class Session:
         """
         found = self.price(query, budget)
         self._prepared(found)
-        left = self._book.left_after(fingerprint(found), budget, found.loss)
+        said = asked(query, self._catalog, budget, None)
+        left = self._book.left_after(said, budget, found.loss)
         return Outlook(found, left)
 
     @shallow
@@ -127,7 +134,10 @@ class Session:
             return lambda: to_bytes(compute())
 
         kept = self._book.answer(
-            fingerprint(found), (budget, found.loss), told, prepared
+            asked(query, self._catalog, budget, key),
+            (budget, found.loss),
+            told,
+            prepared,
         )
         return from_bytes(kept, found)
 
@@ -150,7 +160,7 @@ class Session:
             return lambda: joined([to_bytes(compute()) for compute in each])
 
         kept = self._book.answer(
-            fingerprint_all(batch),
+            asked_together(queries, self._catalog, budget, key),
             (budget, batch.loss),
             {"key": key, "why": why, "plan": plan},
             prepared,
@@ -176,9 +186,14 @@ class Session:
         cost = parts.times(budget, parts.most_parts(whole, column, len(found)))
         shown = ", ".join(map(repr, found))
         told = {"plan": f"parts of {name} by {column}: {shown}", "why": why}
-        self._book.answer("", (cost, cost), told, lambda: bytes)
+        marks = {value: parts.value_words(whole, column, value) for value in found}
+        said = asked_parts(self._catalog.words(name), column, [*marks.values()], budget)
+        self._book.answer(said, (cost, cost), told, lambda: bytes)
         return {
-            value: self._part(self._catalog.with_only(name, rows), budget)
+            value: self._part(
+                self._catalog.with_only(name, rows, part_words(column, marks[value])),
+                budget,
+            )
             for value, rows in found.items()
         }
 
@@ -190,8 +205,7 @@ class Session:
             raise InvalidParameter(
                 "query", query, "is no query of rows", 'Try sd.table("visits").'
             )
-        self._catalog.refuse_known(column_name(name=name))
-        self._catalog.relations[name] = query.resolve(self._catalog)
+        self._catalog.view(column_name(name=name), query)
 
     @shallow
     def statement(self, query: Request, budget: Budget) -> str:

@@ -81,14 +81,12 @@ def test_damaged_files_fail_alike(
     _fails(made, ask(rows, "x", totals=(Total(col("id")),)))
 
 
-@pytest.mark.parametrize("name", ["t.parquet", "t.csv"])
-def test_damaged_files_fail_when_opened(name: str, tmp_path: Path) -> None:
+def test_damaged_files_fail_when_opened(tmp_path: Path) -> None:
     """A file whose form cannot be read is refused with the same words."""
-    path = tmp_path / name
-    path.write_bytes(b"\x00\xff" * 100 if name == "t.parquet" else b"")
+    path = tmp_path / "t.parquet"
+    path.write_bytes(b"\x00\xff" * 100)
     engine = DuckDBEngine()
-    error: type[Exception] = EngineFailure if name == "t.parquet" else UnknownName
-    with pytest.raises(error) as caught:
+    with pytest.raises(EngineFailure) as caught:
         engine.open("t", path, {"x": Column("i64")})
     assert caught.value.__context__ is None
 
