@@ -56,7 +56,8 @@ class Histogram(AbstractAggregation):
         low, high = edges[place : place + 2]
         above = cell >= low if self.bins.opens(place) else cell > low
         below = cell < high if self.bins.opens(place + 1) else cell <= high
-        return above & below
+        both: Expression = above & below
+        return both
 
 
 def histogram(column: str, bins: Any) -> Histogram:
