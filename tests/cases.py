@@ -23,17 +23,18 @@ from sordino.mechanisms.above_threshold import AboveThreshold
 from sordino.mechanisms.base import AbstractAdditiveMechanism
 from sordino.mechanisms.exponential import Exponential
 from sordino.mechanisms.quantiles import Quantiles
-from sordino.mechanisms.randomised import AbstractRandomised
 from sordino.mechanisms.randomized_response import RandomizedResponse
 from sordino.mechanisms.thresholded import AbstractThresholdMechanism
+from tests import choices
+from tests.choices import ANSWERS, SCORES, TABLES, Choice
 
 MECHANISMS: Final[dict[str, Callable[[Any], AbstractAdditiveMechanism]]] = {
     "Laplace": lambda scale: sd.Laplace(scale),
     "Laplace f32": lambda scale: sd.Laplace(scale, dtype="f32"),
-    "Laplace grid": lambda scale: sd.Laplace(scale, granularity=-4),
+    "Laplace grid": lambda scale: sd.Laplace(scale, granularity=-4, values=1),
     "Geometric": lambda scale: sd.Geometric(scale),
     "Gaussian": lambda scale: sd.Gaussian(scale=scale),
-    "Gaussian grid": lambda scale: sd.Gaussian(scale=scale, granularity=-4),
+    "Gaussian grid": lambda scale: sd.Gaussian(scale=scale, granularity=-4, values=1),
     "DiscreteGaussian": lambda scale: sd.DiscreteGaussian(scale=scale),
     "DiscreteGaussian i16": lambda scale: sd.DiscreteGaussian(scale=scale, dtype="i16"),
 }
@@ -62,14 +63,44 @@ THRESHOLDS: Final[dict[str, Callable[[Any, Any], AbstractThresholdMechanism]]] =
 }
 """Every mechanism that releases maps above a threshold, by its scale and threshold."""
 
-SELECTIONS: Final[dict[str, Callable[[Any], AbstractRandomised]]] = {
-    "Exponential": lambda epsilon: Exponential(epsilon),
-    "RandomizedResponse": lambda epsilon: RandomizedResponse(epsilon),
-    "RandomizedResponse of 7": lambda epsilon: RandomizedResponse(epsilon, 7),
-    "Quantiles": lambda epsilon: Quantiles(("0.1", "0.5", "0.9"), epsilon),
-    "AboveThreshold": lambda epsilon: AboveThreshold(epsilon),
+SELECTIONS: Final[dict[str, Choice]] = {
+    "Exponential": Choice(
+        Exponential,
+        Exponential.for_loss,
+        SCORES,
+        choices.by_scores,
+        choices.draw_scores,
+    ),
+    "RandomizedResponse": Choice(
+        RandomizedResponse,
+        RandomizedResponse.for_loss,
+        ANSWERS,
+        choices.by_truth(2),
+        choices.draw_answers,
+    ),
+    "RandomizedResponse of 7": Choice(
+        lambda epsilon: RandomizedResponse(epsilon, 7),
+        lambda loss, d_in: RandomizedResponse.for_loss(loss, d_in, 7),
+        ANSWERS,
+        choices.by_truth(7),
+        choices.draw_answers,
+    ),
+    "Quantiles": Choice(
+        lambda epsilon: Quantiles(("0.1", "0.5", "0.9"), epsilon),
+        lambda loss, d_in: Quantiles.for_loss(loss, d_in, ("0.1", "0.5", "0.9")),
+        TABLES,
+        choices.by_recursion("0.1", "0.5", "0.9"),
+        choices.draw_quantiles,
+    ),
+    "AboveThreshold": Choice(
+        AboveThreshold,
+        AboveThreshold.for_loss,
+        TABLES,
+        choices.by_walk,
+        choices.draw_walks,
+    ),
 }
-"""Every mechanism that chooses, by what it costs at distance 1."""
+"""Every mechanism that chooses, with the inputs and the chances it is held against."""
 
 LOSSES: Final[dict[str, Loss]] = {
     "nothing": PureDP(0),

@@ -7,6 +7,7 @@
     ├── InvalidQuery       (ValueError)   a question with no sound answer as it stands
     ├── BudgetExceeded     (RuntimeError) a release that costs more than is left
     ├── EngineFailure      (RuntimeError) an engine that could not finish
+    ├── EngineUnavailable  (RuntimeError) an engine that cannot begin
     ├── SessionMoved       (RuntimeError) a session outside the process that made it
     ├── LedgerDamaged      (RuntimeError) a ledger that is not what was written
     ├── LedgerUnavailable  (RuntimeError) a ledger that could not be written to
@@ -177,6 +178,26 @@ class EngineFailure(SordinoError, RuntimeError):
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle without arguments."""
         return type(self), ()
+
+
+@final
+class EngineUnavailable(SordinoError, RuntimeError):
+    """An engine cannot begin: nothing private was read, and nothing charged.
+
+    >>> raise EngineUnavailable("No space left on device")
+    Traceback (most recent call last):
+    sordino.errors.EngineUnavailable: the engine refuses: No space left on device. ...
+    """
+
+    def __init__(self, problem: str) -> None:
+        """Say what the engine says: it has seen nothing but what is public."""
+        super().__init__(
+            f"the engine refuses: {_cut(problem.rstrip('.'))}. Nothing was charged."
+        )
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle as the finished message."""
+        return _finished, (type(self), str(self))
 
 
 @final

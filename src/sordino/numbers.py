@@ -1,10 +1,11 @@
 """Exact numbers, and the only conversions to float: each names its direction.
 
 A privacy parameter is a rational (`Fraction`), a root of a rational (`Radical`), or
-infinity. Text, decimals and floats are read without rounding:
+infinity. A number is what its reader wrote: text and decimals say what they are, and a
+float stands for its shortest decimal, the one that Python prints.
 
->>> exact(scale="0.1"), exact(scale=0.5), exact(scale="sqrt(2)/3")
-(Fraction(1, 10), Fraction(1, 2), sqrt(2/9))
+>>> exact(scale="0.1"), exact(scale=0.1), exact(scale="sqrt(2)/3")
+(Fraction(1, 10), Fraction(1, 10), sqrt(2/9))
 >>> up(exact(scale="0.1")) > Fraction(1, 10) > down(exact(scale="0.1"))
 True
 """
@@ -17,10 +18,11 @@ from numbers import Rational
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from flint import arb, ctx, fmpq
+from flint import arb, fmpq
 
 from sordino import _validate
 from sordino.errors import InvalidParameter
+from sordino.precision import precision
 from sordino.radical import FORMS, Exact, Radical, as_fraction, sqrt
 
 __all__ = [
@@ -33,8 +35,11 @@ __all__ = [
     "exact",
     "floor_log2",
     "fraction",
+    "outcome",
     "positive",
     "probability",
+    "rounded_up",
+    "shortest",
     "sqrt",
     "total",
     "up",
@@ -46,6 +51,7 @@ _WRITTEN = 24
 _LARGEST_BITS = 13_000
 """By default Python prints no integer of more than 4300 digits."""
 _SUM_BITS = 256
+_END_BITS = 128
 _BEYOND = 1100
 """A power of two beyond which every double is 0 or infinite, in either direction."""
 _DECIMAL = (
@@ -62,6 +68,14 @@ def exact(**argument: Any) -> Exact:
     """Return the exact finite value of one named parameter, or refuse it by name."""
     name, given = _validate.one(**argument)
     return _finite(name, given, _read(name, given))
+
+
+def outcome(**argument: Any) -> Exact:
+    """Return a value that data or noise may take: a float is the very double it is."""
+    _, given = _validate.one(**argument)
+    if isinstance(given, float) and math.isfinite(given):
+        return Fraction(given)
+    return exact(**argument)
 
 
 def positive(**argument: Any) -> Exact:
@@ -103,7 +117,7 @@ def total(*terms: "Exact | float") -> "Exact | float":
     """
     if math.inf in terms:
         return math.inf
-    exact_terms = [Fraction(t) if isinstance(t, float) else t for t in terms]
+    exact_terms = [shortest(t) if isinstance(t, float) else t for t in terms]
     rational = sum((t for t in exact_terms if isinstance(t, Fraction)), Fraction(0))
     roots = [term for term in exact_terms if isinstance(term, Radical)]
     if not roots:
@@ -111,7 +125,7 @@ def total(*terms: "Exact | float") -> "Exact | float":
     shares = [root / roots[0] for root in roots]
     if rational == 0 and all(isinstance(share, Fraction) for share in shares):
         return roots[0] * total(*shares)
-    with ctx.workprec(_SUM_BITS):
+    with precision(_SUM_BITS):
         balls = [ball(root) for root in roots]
         return fraction(sum(balls, ball(rational)).upper())
 
@@ -132,13 +146,22 @@ def fraction(point: arb) -> Fraction:
     return Fraction(mantissa) * Fraction(2) ** exponent
 
 
+def shortest(value: float) -> Fraction:
+    """Return what a finite double stands for: its shortest decimal.
+
+    >>> shortest(0.1), shortest(2.5e-7)
+    (Fraction(1, 10), Fraction(1, 4000000))
+    """
+    return Fraction(float.__repr__(value))
+
+
 def written(value: object) -> str:
     """Return what a user may write for the value; "~" marks one that is too long.
 
-    >>> written(Fraction(1, 10)), written(Fraction(0.1)), written(Fraction(1, 3))
-    ("'0.1'", '0.1', "'1/3'")
-    >>> written(Fraction(1, 10**6))
-    "'1e-06'"
+    >>> written(Fraction(1, 10)), written(Fraction(1, 10**6)), written(Fraction(1, 3))
+    ('0.1', '1e-06', "'1/3'")
+    >>> written(Fraction(3, 10) + Fraction(1, 2**70))
+    "'~0.3000000000'"
     """
     if not isinstance(value, (Fraction, Radical)):
         return repr(value)
@@ -147,10 +170,8 @@ def written(value: object) -> str:
     if value.denominator == 1 and abs(value.numerator) < 10**_WRITTEN:
         return str(value.numerator)
     for nearest in filter(math.isfinite, (_directed(value, 1), _directed(value, -1))):
-        if Fraction(nearest) == value:
+        if shortest(nearest) == value:
             return repr(nearest)
-        if Fraction(repr(nearest)) == value:
-            return repr(repr(nearest))
     text = str(value)
     return repr(text) if len(text) <= _WRITTEN else _long(value)
 
@@ -178,6 +199,18 @@ def down(value: "Exact | float | arb") -> float:
     return _directed(value, -1)
 
 
+def rounded_up(value: "Exact") -> Fraction:
+    """Return the least short decimal, as doubles are printed, not below the value.
+
+    >>> rounded_up(Fraction(1, 3)), rounded_up(Fraction(1, 10))
+    (Fraction(33333333333333337, 100000000000000000), Fraction(1, 10))
+    """
+    near = down(value)
+    while shortest(near) < value:
+        near = math.nextafter(near, math.inf)
+    return shortest(near)
+
+
 def floor_log2(value: "Exact") -> int:
     """Return the greatest e with 2**e <= value, for a positive value.
 
@@ -197,14 +230,16 @@ def _read(name: str, given: Any) -> "Exact | float":
             kind = type(given).__name__
             problem = f"must be a number, not a {kind}"
             raise InvalidParameter(name, given, problem, FORMS)
-        case np.number() if not isinstance(given, (float, np.longdouble)):
+        case float() | np.floating():
+            return _shortest(name, given)
+        case np.number():
             return _read(name, given.item())
         case Radical():
             return given
         case str():
             return _parsed(name, given)
-        case float() | Decimal():
-            return _unrounded(name, given)
+        case Decimal():
+            return _unrounded(name, given, given)
         case Rational():
             value = as_fraction(given)
             _printable(name, given, value)
@@ -212,16 +247,22 @@ def _read(name: str, given: Any) -> "Exact | float":
     raise InvalidParameter(name, given, "must be a number", FORMS)
 
 
-def _unrounded(name: str, given: "float | Decimal") -> "Fraction | float":
-    """Read a float or a decimal; a decimal beyond the doubles stays finite."""
-    decimal = Decimal(given)
+def _shortest(name: str, given: "float | np.floating[Any]") -> "Fraction | float":
+    """Read a float as the shortest decimal that its own precision tells apart."""
+    if isinstance(given, float):
+        return _unrounded(name, given, Decimal(float.__repr__(given)))
+    return _unrounded(name, given, Decimal(np.format_float_scientific(given)))
+
+
+def _unrounded(name: str, given: object, decimal: Decimal) -> "Fraction | float":
+    """Return a decimal exactly; one beyond the doubles stays finite."""
     if decimal.is_nan():
         raise InvalidParameter(name, given, "must not be NaN", FORMS)
     if decimal.is_infinite():
         return math.copysign(math.inf, decimal)
     if abs(decimal.adjusted()) > _LONGEST:
         raise InvalidParameter(name, given, "is out of every useful range", FORMS)
-    value = Fraction(given)
+    value = Fraction(decimal)
     _printable(name, given, value)
     return value
 
@@ -288,22 +329,23 @@ def _directed(value: "Exact | float | arb", towards: Literal[1, -1]) -> float:
 
 def _directed_root(value: Radical, towards: Literal[1, -1]) -> float:
     """Round a root: start from an enclosure and step until the powers agree."""
-    precision = 128
+    digits = 128
     while True:
-        with ctx.workprec(precision):
+        with precision(digits):
             enclosure = ball(value)
             low, high = fraction(enclosure.lower()), fraction(enclosure.upper())
         answer = _directed(high, towards)
         if answer == _directed(low, towards):
             return answer
-        precision *= 2
+        digits *= 2
 
 
 def _directed_ball(value: arb, towards: Literal[1, -1]) -> float:
     """Round the outer end of a ball."""
     if not value.is_finite():
         return math.inf * towards
-    end = value.upper() if towards > 0 else value.lower()
+    with precision(_END_BITS):
+        end = value.upper() if towards > 0 else value.lower()
     mantissa, exponent = (int(part) for part in end.man_exp())
     size = exponent + abs(mantissa).bit_length()
     exponent += min(0, _BEYOND - size) + max(0, -_BEYOND - size)

@@ -1,8 +1,11 @@
 """What holds for every mechanism that releases maps above a threshold."""
 
-import inspect
+import itertools
+import math
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -11,20 +14,10 @@ import pytest
 import sordino as sd
 from sordino.mechanisms.thresholded import AbstractThresholdMechanism
 from tests.cases import THRESHOLDS
+from tests.events import Pair, breaks, descending, limits, together
 
 mechanisms = pytest.mark.parametrize("build", THRESHOLDS.values(), ids=list(THRESHOLDS))
 Build = Callable[[Any, Any], AbstractThresholdMechanism]
-
-
-def test_every_threshold_is_a_case() -> None:
-    """Each public thresholded mechanism stands in tests/cases.py."""
-    public = {
-        name
-        for name in sd.__all__
-        if inspect.isclass(getattr(sd, name))
-        and issubclass(getattr(sd, name), AbstractThresholdMechanism)
-    }
-    assert public == {type(build(1, 9)).__name__ for build in THRESHOLDS.values()}
 
 
 @mechanisms
@@ -63,3 +56,109 @@ def test_survives_a_pickle_and_shows_itself(build: Build) -> None:
     assert pickle.loads(pickle.dumps(mechanism)) == mechanism
     names = {name: getattr(sd, name) for name in sd.__all__}
     assert eval(repr(mechanism), names) == mechanism  # noqa: S307 our own
+
+
+EPSILONS = [0.0, 0.2, 0.5, 0.9, 1.4, 2.5]
+CERTAIN = 10**4
+"""A value so large that its key passes for certain."""
+
+BOUNDS: list[tuple[int, Any, Any]] = [
+    (1, 1, 1),
+    (2, 2, 1),
+    (3, "5/2", 1),
+    (2, 3, 2),
+    (2, "17/8", "9/8"),
+]
+"""Keys that change, the change in all (in l2 its root), and that of each."""
+
+
+@cache
+def key_cells(mechanism: Any, pair: tuple[Fraction, Fraction], cells: int) -> Pair:
+    """Return the cells of what one key shows of its value, in two worlds.
+
+    Nothing, or a noisy value in a cell at or beyond the threshold. A value is rounded
+    to the grid, half upwards; one of 0 is absent. P[Z >= x] is P[Z <= -x].
+    """
+    unit = Fraction(mechanism.unit or 0)
+    level = abs(mechanism.threshold)
+    width = max(Fraction(mechanism.error("0.999")) / cells, unit)
+    width = math.ceil(width / unit) * unit if unit else width
+    near = max(level, min(pair) - cells * width)
+    ends = [level, *(near + width * (i + Fraction(1, 2)) for i in range(2 * cells))]
+
+    def masses(value: Fraction) -> Any:
+        if value == 0:
+            return np.array([1.0] + [0.0] * len(ends))
+        if unit:
+            value = math.floor(value / unit + Fraction(1, 2)) * unit
+        tails = np.array([mechanism.cdf(value - end) for end in ends])
+        return np.append(1 - tails[0], tails - np.append(tails[1:], 0.0))
+
+    one, other = map(masses, pair)
+    return one, other
+
+
+def key_changes(size: Fraction, level: Fraction) -> list[tuple[Fraction, Fraction]]:
+    """Return ways in which one key can change: new, gone, surely there, nearly."""
+    near = Fraction(max(math.floor(level), 1))
+    return [
+        (Fraction(0), size),
+        (size, Fraction(0)),
+        (Fraction(CERTAIN), CERTAIN + size),
+        (CERTAIN + size, Fraction(CERTAIN)),
+        (near, near + size),
+    ]
+
+
+def changes(mechanism: Any, bounds: tuple[int, Any, Any]) -> Iterator[list[Fraction]]:
+    """Return the sizes of changes within bounds: whole numbers where values are."""
+    keys, whole, each = bounds[0], Fraction(bounds[1]), Fraction(bounds[2])
+    finest = Fraction(1) if mechanism.values.is_integer else each / 2
+    power = 1 if mechanism.norm == "l1" else 2
+    for sizes in descending(each, keys, keys * each, finest):
+        if sum(size**power for size in sizes) <= whole:
+            yield [size for size in sizes if size]
+
+
+def told_apart(mechanism: Any, loss: Any, bounds: tuple[int, Any, Any]) -> list[Any]:
+    """Return the changes of a map that are told apart better than a loss allows."""
+    level, found = abs(mechanism.threshold), []
+    allowed = limits(loss, EPSILONS)
+    for sizes in changes(mechanism, bounds):
+        cells = 40 if len(sizes) < 3 else 8
+        ways = [
+            [key_cells(mechanism, pair, cells) for pair in key_changes(size, level)]
+            for size in sizes
+        ]
+        for way in itertools.product(*ways):
+            bad = breaks(allowed, together(way))
+            found += [(sizes, epsilon) for epsilon in bad]
+    return found
+
+
+def priced(mechanism: Any, bounds: tuple[int, Any, Any]) -> Any:
+    """Return the loss of a change of so many keys, in the mechanism's own norm."""
+    keys, whole, each = bounds
+    return mechanism.map((
+        keys,
+        whole if mechanism.norm == "l1" else f"sqrt({whole})",
+        each,
+    ))
+
+
+@mechanisms
+@pytest.mark.parametrize("bounds", BOUNDS, ids=str)
+@pytest.mark.parametrize("level", [2, -4])
+def test_no_event_beats_the_map(build: Build, bounds: Any, level: int) -> None:
+    """For any keys that are new, gone or changed, and events of all of them at once."""
+    mechanism = build("3/2", level)
+    assert told_apart(build("3/2", abs(level)), priced(mechanism, bounds), bounds) == []
+
+
+@mechanisms
+def test_a_map_of_less_noise_or_a_lower_threshold_is_caught(build: Build) -> None:
+    """The planted mutants: half the noise that is priced, or a threshold one lower."""
+    for bounds in BOUNDS[:2]:
+        loss = priced(build("3/2", 4), bounds)
+        assert told_apart(build("3/4", 4), loss, bounds)
+        assert told_apart(build("3/2", 3), loss, bounds)

@@ -100,8 +100,8 @@ def test_a_ledger_is_shown(folder: Path) -> None:
     for told in (
         "for tables 'visits': AddRowsWithID(column='person', id_space='default')",
         "dataset limit ApproxDP(epsilon=1/1, delta=1/1000000), counted as asked",
-        "spent ApproxDP(epsilon='0.2', delta='2e-07')",
-        "left ApproxDP(epsilon='0.8', delta='8e-07')",
+        "spent ApproxDP(epsilon=0.2, delta=2e-07)",
+        "left ApproxDP(epsilon=0.8, delta=8e-07)",
         "night shift limit ApproxDP(epsilon=1/2, delta=1/2000000), counted as asked",
         "2 releases, 2 shown",
         "UTC, by Ana, key 2026-11, answered",

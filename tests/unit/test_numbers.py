@@ -47,9 +47,13 @@ ROOTS = st.one_of(SIZES.map(sqrt), SIZES.map(lambda size: sqrt(sqrt(size))))
         (Fraction(1, 3), Fraction(1, 3)),
         (Decimal("0.1"), Fraction(1, 10)),
         (Decimal("1e400"), Fraction(10**400)),
-        (0.1, Fraction(3602879701896397, 2**55)),
-        (5e-324, Fraction(1, 2**1074)),
-        (np.float32(0.1), Fraction(13421773, 2**27)),
+        (0.1, Fraction(1, 10)),
+        (np.float64(0.1), Fraction(1, 10)),
+        (5e-324, Fraction(5, 10**324)),
+        (1.7976931348623157e308, Fraction("1.7976931348623157e308")),
+        (np.float32(0.1), Fraction(1, 10)),
+        (np.float16(0.1), Fraction(1, 10)),
+        (np.longdouble(1) / 10, Fraction(1, 10)),
         (np.int64(-7), Fraction(-7)),
         (np.uint64(2**64 - 1), Fraction(2**64 - 1)),
         ("0.1", Fraction(1, 10)),
@@ -277,11 +281,11 @@ def test_a_sum_of_unlike_roots_is_rounded_up(
         assert excess < ball(bound) * arb(2) ** -200
 
 
-def test_a_sum_takes_floats_at_their_binary_value() -> None:
+def test_a_sum_takes_floats_as_they_are_written() -> None:
     """A finite float is not lost (B027), and NaN is no term (B028)."""
-    assert total(*[0.1] * 10) == 10 * Fraction(0.1) > 1
+    assert total(*[0.1] * 10) == 1
     assert total() == 0
-    with pytest.raises(ValueError, match="NaN"):
+    with pytest.raises(ValueError, match="nan"):
         total(math.nan, Fraction(1))
 
 

@@ -38,7 +38,7 @@ from sordino.losses.base import Budget, Loss
 __all__ = ["Claim", "Entry", "Ledger", "Limit", "Ticket", "World"]
 
 
-@final  # noqa: PLR0904 the one door to all that a ledger does
+@final  # noqa: PLR0904 one handle, asked many things
 class Ledger:
     """Charges against a limit, and the answers that were paid for.
 
@@ -129,6 +129,12 @@ class Ledger:
         name_of(name=name)
         given = limit if isinstance(limit, Limit) else Limit.of(limit)
         self._guarded.use(lambda log: charging.allot(log, name, given, self._when()))
+
+    def holds(self, claim: Claim) -> bool:
+        """Say whether the key of a claim has an answer, which then costs nothing."""
+        if claim.key is None:
+            return False
+        return self._guarded.use(lambda log: log.answered(f"key {claim.key}"))
 
     def reserve(self, claim: Claim) -> Ticket:
         """Charge a release, durably; or return the answer that its key has.

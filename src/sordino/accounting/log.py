@@ -101,6 +101,11 @@ class Log:
             raise AnswerLost(str(self.record(charge).fields["key"]))
         raise self.damaged(f"the answer {record.number} is not what was stored")
 
+    def answered(self, subject: str) -> bool:
+        """Say whether the newest charge of a subject has an answer."""
+        charge = self.store.newest(subject)
+        return charge > 0 and self.store.newest(f"answer {charge}") > 0
+
     def left_behind(self, number: int) -> bool:
         """Say whether an answer was given after a backup that was restored later."""
         return any(

@@ -11,6 +11,7 @@ from sordino.expressions.bins import Bins
 from sordino.expressions.language import col, lit, when
 from sordino.schema import Version
 from sordino.units import column_name
+from sordino.words import Words, call
 
 
 @final
@@ -28,6 +29,11 @@ class Histogram(AbstractAggregation):
     def columns(self, name: str) -> tuple[str, ...]:
         """Return a column for each bin."""
         return tuple(f"{name} {label}" for label in self.bins.labels)
+
+    @property
+    def words(self) -> Words:
+        """Return the question and what it is about."""
+        return call("histogram", column=self.column, bins=self.bins.words)
 
     def forms(self, setting: Setting) -> tuple[AbstractForm, ...]:
         """Return the counts with noise: bins split the rows of a group further."""

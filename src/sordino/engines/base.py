@@ -2,11 +2,12 @@
 
 Proof obligations: for any question the totals are exact; the rows kept by a bound
 depend on the rows of their own group alone; nothing that is raised, logged or returned
-depends on data but through the answer. Any failure is an `EngineFailure`.
+depends on data but through the answer. Any failure is an `EngineFailure`, or, where no
+private row can have been read, an `EngineUnavailable`.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from sordino.query.question import Question
@@ -28,11 +29,33 @@ class AbstractEngine(ABC):
         """
 
     @abstractmethod
+    def freeze(self, table: str) -> None:
+        """Read the rows of a public table, now and never again.
+
+        Whatever becomes of its source, this session asks the rows that were read.
+        """
+
+    @abstractmethod
+    def frozen(self, table: str) -> "pa.Table":
+        """Return the rows of a frozen table: our types, sorted by all columns in turn.
+
+        The same rows are the same table, but for where its chunks begin and end.
+        """
+
+    @abstractmethod
     def multiplicity(self, table: str, on: tuple[str, ...]) -> int:
-        """Return how many rows of a public table share their values of `on`, at most.
+        """Return how many rows of a frozen table share their values of `on`, at most.
 
         Rows in which one of them is missing match nothing and do not count; 0 for an
         empty table.
+        """
+
+    @abstractmethod
+    def prepared(self, question: Question) -> "Callable[[], pa.Table]":
+        """Rehearse a question on empty tables, and return what answers it.
+
+        What would fail for any rows is refused here, where no row has been read, and
+        told. What fails later is an `EngineFailure`.
         """
 
     @abstractmethod

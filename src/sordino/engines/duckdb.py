@@ -12,54 +12,41 @@ import threading
 import weakref
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
+from functools import cache
+from pathlib import Path
 from typing import Any, Final, TypeVar, final
 
 import duckdb
 import pyarrow as pa
-from sqlglot import exp
 
+from sordino.engines import canary
 from sordino.engines.answers import answered, numbered
 from sordino.engines.asking import KEYS, PARTS
 from sordino.engines.base import AbstractEngine
 from sordino.engines.buckets import bucketed
+from sordino.engines.duckdb_connection import locked
 from sordino.engines.duckdb_forms import DuckDBForms
-from sordino.engines.failures import guarded
+from sordino.engines.failures import guarded, uncharged
+from sordino.engines.freezing import frozen, mapped
 from sordino.engines.functions import made_rows, made_schema
 from sordino.engines.progress import watched
-from sordino.engines.pruning import pruned_rows
 from sordino.engines.readers import opened
+from sordino.engines.scripts import Script
 from sordino.engines.sources import Opened, known
-from sordino.engines.stages import staged
 from sordino.engines.statements import (
     Statement,
     adding_statement,
     multiplicity_statement,
     question_statement,
-    rows_statement,
-    told,
+    sorted_statement,
 )
-from sordino.errors import EngineFailure
-from sordino.query.nodes import AbstractNode, Source
+from sordino.errors import EngineFailure, EngineUnavailable
+from sordino.query.nodes import Source
 from sordino.query.question import Question
 from sordino.sampling.bits import Bits
 from sordino.schema import Column, Schema
 
 T = TypeVar("T")
-_SETTINGS: Final = {
-    "preserve_insertion_order": "false",
-    "disabled_optimizers": "top_n_window_elimination",
-    "python_enable_replacements": "false",
-    "autoinstall_known_extensions": "false",
-    "autoload_known_extensions": "false",
-}
-_LAST: Final = (
-    ("TimeZone", exp.Literal.string("UTC")),
-    ("enable_progress_bar", exp.true()),
-    ("enable_progress_bar_print", exp.false()),
-    ("enable_external_access", exp.false()),
-    ("lock_configuration", exp.true()),
-)
-"""Settings that are made once the database is there, in this order."""
 _BATCH: Final = 10_000
 _INTERRUPTED: Final = "Query interrupted"
 
@@ -97,9 +84,12 @@ class DuckDBEngine(AbstractEngine):
         self._parts = _parts
         self._forms = DuckDBForms()
         self._tables: dict[str, Opened] = {}
+        self._frozen: dict[str, pa.Table] = {}
         self._connection: duckdb.DuckDBPyConnection | None = None
         self._registered: set[str] = set()
+        self._rehearsals: set[int] = set()
         self._lock = threading.RLock()
+        self._busy = False
         self._room = tempfile.mkdtemp(prefix="sordino-")
         self._end = weakref.finalize(self, _removed, self._room, os.getpid())
 
@@ -107,16 +97,36 @@ class DuckDBEngine(AbstractEngine):
         """Let go of all tables, and remove what was spilled to disk."""
         with self._lock:
             self._tables.clear()
+            self._frozen.clear()
             self._connection = None
             self._end()
 
     def open(self, table: str, source: Any, declared: Mapping[str, Column]) -> Schema:
         """Make a source known under a name and return its public schema."""
         made = opened(source, declared)
+        if made.source.paths:
+            _refuse_belief()
+        self._hold(table, made)
+        return made.schema
+
+    def _hold(self, table: str, made: Opened) -> None:
+        """Keep an opened table; the next connection may read its files, too."""
         with self._lock:
             self._tables[table] = made
-            self._connection = None  # the next one may read this source's files too
-        return made.schema
+            if made.source.paths:
+                self._connection = None
+
+    def freeze(self, table: str) -> None:
+        """Read the rows of a public table, now and never again."""
+        found = known(self._tables, table)
+        with self._lock:
+            copy = uncharged(lambda: self._alone(lambda: self._copied(table, found)))
+            self._frozen[table] = copy
+            self._tables[table] = frozen(found, copy)
+
+    def frozen(self, table: str) -> pa.Table:
+        """Return the rows of a frozen table."""
+        return known(self._frozen, table)
 
     def unusable(self, table: str) -> Mapping[str, str]:
         """Return the columns of a table that are in no schema, and why."""
@@ -127,47 +137,81 @@ class DuckDBEngine(AbstractEngine):
         found = known(self._tables, table)
         node = Source(table, Schema(tuple((name, found.schema[name]) for name in on)))
         asked_for = multiplicity_statement(self._forms, self._tables, node)
-        most = guarded(lambda: self._alone(lambda: self._run(asked_for).fetchall()))
+        most = uncharged(lambda: self._alone(lambda: self._run(asked_for).fetchall()))
         return int(most[0][0])
 
     def answer(self, question: Question) -> pa.Table:
         """Return the exact totals."""
-        return guarded(lambda: self._alone(lambda: self._answer(question)))
+        return guarded(
+            lambda: self._alone(lambda: self._answer(self._script(question)))
+        )
+
+    def prepared(self, question: Question) -> Callable[[], pa.Table]:
+        """Rehearse a question on empty tables, and return what answers it."""
+        script = uncharged(lambda: self._alone(lambda: self._rehearsed(question)))
+        return lambda: guarded(lambda: self._alone(lambda: self._answer(script)))
 
     def statement(self, question: Question) -> str:
         """Return the text of what would run, for people to read."""
-        return told(self._forms, self._tables, question)
+        return self._script(question).shown()
 
-    def _answer(self, question: Question) -> pa.Table:
+    def _script(self, question: Question) -> Script:
+        """Return all that would run for a question."""
+        return Script.of(self._forms, self._tables, question)
+
+    def _copied(self, table: str, found: Opened) -> pa.Table:
+        """Return the rows of a table, sorted by all columns in turn."""
+        if not found.schema.names:
+            return pa.table({})
+        rows = Source(table, found.schema)
+        asked_for = sorted_statement(self._forms, self._tables, rows)
+        batches = self._run(asked_for).to_arrow_reader(_BATCH)
+        handle, path = tempfile.mkstemp(dir=self._room, suffix=".arrow")
+        os.close(handle)
+        return mapped(batches, found.schema, Path(path))
+
+    def _rehearsed(self, question: Question) -> Script:
+        """Return the script of a question after it ran on empty tables, once."""
+        script = self._script(question)
+        script.refuse_changed()
+        self._connected()
+        if script.mark not in self._rehearsals:
+            empty = script.emptied()
+            self._make(empty)
+            self._run(empty.totals).to_arrow_table()
+            self._forget()
+            self._rehearsals.add(script.mark)
+        return script
+
+    def _answer(self, script: Script) -> pa.Table:
         """Run the functions of a question one by one, then its totals."""
-        steps = staged(pruned_rows(question))
-        for number, node in enumerate(steps.functions):
-            below = rows_statement(self._forms, self._tables, node.child)
+        self._make(script)
+        return answered(script.question, self._totals(script))
+
+    def _make(self, script: Script) -> None:
+        """Make what the totals of a question read: rows of functions, and keys."""
+        for number, (node, below) in enumerate(script.functions):
             batches = self._run(below).to_arrow_reader(_BATCH)
             made = list(made_rows(node, batches))  # Arrow would swallow interruptions
             self._register(f"m{number}", pa.Table.from_batches(made, made_schema(node)))
-        if question.keys is not None:
-            self._register(KEYS, numbered(question.keys))
-        return answered(question, self._totals(question, steps.rows))
+        if script.question.keys is not None:
+            self._register(KEYS, numbered(script.question.keys))
 
-    def _totals(self, question: Question, rows: AbstractNode) -> pa.Table:
+    def _totals(self, script: Script) -> pa.Table:
         """Return the totals at once or, when memory does not suffice, in parts."""
         for count in self._parts:
             try:
-                return self._totals_in(count, question, rows)
+                return self._totals_in(count, script)
             except (duckdb.OutOfMemoryException, MemoryError):
                 continue
         raise EngineFailure
 
-    def _totals_in(
-        self, count: int, question: Question, rows: AbstractNode
-    ) -> pa.Table:
+    def _totals_in(self, count: int, script: Script) -> pa.Table:
         """Return the totals, added from so many parts."""
         if count == 1:
-            whole = question_statement(self._forms, self._tables, question, rows)
-            return self._run(whole).to_arrow_table()
-        found = []
-        for part in bucketed(question, rows, count):
+            return self._run(script.totals).to_arrow_table()
+        found, question = [], script.question
+        for part in bucketed(question, script.rows, count):
             one = question_statement(
                 self._forms, self._tables, question, part, wide=True
             )
@@ -180,6 +224,12 @@ class DuckDBEngine(AbstractEngine):
     def _alone(self, work: Callable[[], T]) -> T:
         """Return what `work` returns, with nothing registered before or after it."""
         with self._lock:
+            if self._busy:
+                raise EngineUnavailable(
+                    "a function of a query cannot ask the session that runs it: ask "
+                    "first, and let the function read the answer"
+                )
+            self._busy = True
             try:
                 with watched(self._percent) if self._progress else nullcontext():
                     made = _uninterrupted(work)
@@ -187,6 +237,8 @@ class DuckDBEngine(AbstractEngine):
                 self._connection = None  # it may be left with an unfinished result
                 self._registered.clear()
                 raise
+            finally:
+                self._busy = False
             self._forget()
             return made
 
@@ -200,8 +252,8 @@ class DuckDBEngine(AbstractEngine):
             data = one.source.handed(one.places)
             if data is not None:
                 self._register(one.name, data)
-        text, values = statement.keyed(self._forms.name, self._salt)
-        return self._connected().sql(text, params=values)
+        values = statement.bound(self._salt)
+        return self._connected().sql(statement.text, params=values)
 
     def _register(self, name: str, data: Any) -> None:
         """Make Arrow data known to the database."""
@@ -217,34 +269,34 @@ class DuckDBEngine(AbstractEngine):
         """Return the connection, made anew after a source was opened."""
         if self._connection is None:
             paths = [path for one in self._tables.values() for path in one.source.paths]
-            self._connection = _locked(self._limits, self._room, paths)
+            self._connection = locked(
+                self._limits, self._room, paths, progress=self._progress
+            )
         return self._connection
 
 
-def _locked(
-    limits: Mapping[str, Any], room: str, paths: list[str]
-) -> duckdb.DuckDBPyConnection:
-    """Return a database of its own that reads these files, and can be set no more."""
-    given = {name: value for name, value in limits.items() if value is not None}
-    connection = duckdb.connect(config={**_SETTINGS, "temp_directory": room, **given})
-    allowed = exp.Array(expressions=[exp.Literal.string(path) for path in paths])
-    for name, value in (("allowed_paths", allowed), *_LAST):
-        item = exp.SetItem(this=exp.EQ(this=exp.column(name), expression=value.copy()))
-        connection.execute(exp.Set(expressions=[item]).sql("duckdb"))
-    _assert_rewrite_disabled(connection)
-    return connection
+@cache
+def _refuse_belief() -> None:
+    """Refuse a DuckDB that believes what a file says of itself; asked once a process.
 
-
-def _assert_rewrite_disabled(connection: duckdb.DuckDBPyConnection) -> None:
-    """Refuse a database that would rewrite the window of a bound.
-
-    The rewrite makes an aggregate of it that is three times slower and that runs out of
-    memory where the window does not.
+    No row of a user is read for it, and nothing has been charged.
     """
-    name = "disabled_optimizers"
-    rows = connection.sql("SELECT current_setting($1)", params=[name]).fetchall()
-    if rows != [(_SETTINGS[name],)]:
-        raise EngineFailure
+    engine = DuckDBEngine(threads=1)
+    with canary.planted() as path:
+        sources: dict[str, Any] = {"lying": str(path)}
+        sources |= {name: canary.far_values(name) for name in canary.FAR}
+        rows = {}
+        for name, source in sources.items():
+            made = opened(source, {})
+            engine._hold(name, made)  # noqa: SLF001 to open it would ask for the canary
+            rows[name] = Source(name, made.schema)
+        if canary.believes(engine, rows.pop("lying"), rows):
+            raise EngineUnavailable(
+                f"DuckDB {duckdb.__version__} believes what a file says of itself, so "
+                "that one row may change an answer without bound. Install another "
+                'version of it, or use engine="memory" for a small table'
+            )
+    engine.close()
 
 
 def _uninterrupted(work: Callable[[], T]) -> T:

@@ -20,6 +20,14 @@ class DuckDBForms(AbstractForms):
 
     name = "duckdb"
 
+    def opaque(self, column: exp.Expression) -> exp.Expression:
+        """Return TRY(column): for any value the value itself.
+
+        It cannot raise, and statistics do not pass through it: no condition over it
+        is simplified, or pushed to where row groups are skipped (docs/adr/0068).
+        """
+        return called("TRY", column)
+
     def normalised(self, value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
         """Return a value of an Arrow type as one of ours."""
         bare = stored(arrow)

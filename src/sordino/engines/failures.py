@@ -1,4 +1,9 @@
-"""What an engine says when it fails: one fixed sentence, and nothing else.
+"""What an engine says when it fails.
+
+| when | what is said |
+|---|---|
+| private rows may have been read | one fixed sentence, whatever happened |
+| none was read, and nothing charged | what the engine said: it is about public things |
 
 What a database says of a failure may quote a private cell. So it is dropped, together
 with its traceback: the failure that leaves has no cause and no context.
@@ -7,7 +12,7 @@ with its traceback: the failure that leaves has no cause and no context.
 from collections.abc import Callable
 from typing import TypeVar
 
-from sordino.errors import EngineFailure, SordinoError
+from sordino.errors import EngineFailure, EngineUnavailable, SordinoError
 
 T = TypeVar("T")
 
@@ -29,3 +34,19 @@ def guarded(work: Callable[[], T]) -> T:
         pass
     # Outside of the handler: inside, the failure would carry the other as its context.
     raise EngineFailure
+
+
+def uncharged(work: Callable[[], T]) -> T:
+    """Return what `work` returns, which reads nothing private; a failure is told.
+
+    >>> uncharged(lambda: int("many"))
+    Traceback (most recent call last):
+    sordino.errors.EngineUnavailable: the engine refuses: invalid literal for int() ...
+    """
+    try:
+        return work()
+    except SordinoError:
+        raise
+    except Exception as error:  # noqa: BLE001 whatever it is, it is ours to tell
+        problem = f"{error}".partition("\n")[0] or type(error).__name__
+    raise EngineUnavailable(problem)

@@ -22,6 +22,13 @@ class AbstractForms(ABC):
     """What sqlglot calls the dialect."""
 
     @abstractmethod
+    def opaque(self, column: exp.Expression) -> exp.Expression:
+        """Return a stored column as values of which only their type is known.
+
+        Whatever a file states of its columns, no plan may follow from it.
+        """
+
+    @abstractmethod
     def normalised(self, value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
         """Return a value of an Arrow type as a value of our type, or null.
 

@@ -11,8 +11,8 @@ from sordino.engines.sources import (
     NOTHING,
     AbstractSource,
     internal,
-    known_as,
     or_nothing,
+    registered,
 )
 from sordino.engines.values import coerced
 from sordino.schema import Column, arrow_type
@@ -29,7 +29,7 @@ class TableSource(AbstractSource):
 
     def item(self, name: str) -> exp.Expression:
         """Return the name under which the table is known."""
-        return known_as(name)
+        return registered(name)
 
     def handed(self, places: Sequence[int]) -> Any:
         """Return the columns."""
@@ -38,6 +38,11 @@ class TableSource(AbstractSource):
     def read(self, places: Sequence[int]) -> pa.Table:
         """Return the columns."""
         return or_nothing(self._table, places)
+
+
+def emptied(source: AbstractSource) -> TableSource:
+    """Return a source of the same columns that holds no rows."""
+    return TableSource(pa.schema(source.fields).empty_table())
 
 
 @final
@@ -51,7 +56,7 @@ class DatasetSource(AbstractSource):
 
     def item(self, name: str) -> exp.Expression:
         """Return the name under which the data set is known."""
-        return known_as(name)
+        return registered(name)
 
     def handed(self, places: Sequence[int]) -> Any:
         """Return a scanner of the columns, which can be read again and again."""

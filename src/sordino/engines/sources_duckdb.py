@@ -16,8 +16,9 @@ from typing import Any, final
 import pyarrow as pa
 from sqlglot import exp
 
-from sordino.engines.sources import NOTHING, AbstractSource, internal, known_as
-from sordino.errors import InvalidParameter
+from sordino.engines.files import Fields
+from sordino.engines.sources import NOTHING, AbstractSource, internal, registered
+from sordino.errors import EngineFailure, InvalidParameter
 from sordino.schema import Column
 
 
@@ -32,14 +33,19 @@ class RelationSource(AbstractSource):
 
     def item(self, name: str) -> exp.Expression:
         """Return the name under which the rows are handed over."""
-        return known_as(name)
+        return registered(name)
 
     def handed(self, places: Sequence[int]) -> pa.Table:
         """Return the columns."""
         return self.read(places)
 
+    def check(self) -> None:
+        """Refuse a relation of other columns, or of a connection that is closed."""
+        _refuse_other(self._relation, self.fields)
+
     def read(self, places: Sequence[int]) -> pa.Table:
         """Return the columns."""
+        self.check()
         return _chosen(self._relation, places).to_arrow_table()
 
 
@@ -58,10 +64,15 @@ class TableOfConnection(AbstractSource):
 
     def item(self, name: str) -> exp.Expression:
         """Return the name under which the rows are handed over."""
-        return known_as(name)
+        return registered(name)
+
+    def check(self) -> None:
+        """Refuse a table that is gone, or has other columns."""
+        _refuse_other(self._relation(), self.fields)
 
     def handed(self, places: Sequence[int]) -> Any:
         """Return a reader of the columns, to be read once."""
+        self.check()
         return _chosen(self._relation(), places).to_arrow_reader()
 
     def read(self, places: Sequence[int]) -> pa.Table:
@@ -69,9 +80,15 @@ class TableOfConnection(AbstractSource):
         return self.handed(places).read_all()
 
 
-def _fields(relation: Any) -> tuple[tuple[str, pa.DataType], ...]:
+def _fields(relation: Any) -> Fields:
     form = relation.limit(0).to_arrow_table().schema
     return tuple((field.name, field.type) for field in form)
+
+
+def _refuse_other(relation: Any, fields: Fields) -> None:
+    """Refuse a relation of other columns: they are found by their places."""
+    if _fields(relation) != fields:
+        raise EngineFailure
 
 
 def _chosen(relation: Any, places: Sequence[int]) -> Any:

@@ -26,17 +26,21 @@ class ParquetSource(AbstractSource):
     def item(self, name: str) -> exp.Expression:
         """Return the call that reads the files."""
         del name
-        options = {"hive_partitioning": exp.false()}
+        options = {"hive_partitioning": exp.false(), "can_have_nan": exp.true()}
         return aliased(reading("read_parquet", self.paths, options), len(self.fields))
 
     def handed(self, places: Sequence[int]) -> None:
         """Check the files, which a database reads by itself."""
         del places
+        self.check()
+
+    def check(self) -> None:
+        """Refuse files of another form."""
         self._files.check()
 
     def read(self, places: Sequence[int]) -> pa.Table:
         """Return the columns at some places."""
-        self._files.check()
+        self.check()
         whole = pa.concat_tables([pq.ParquetFile(path).read() for path in self.paths])
         return or_nothing(whole, places)
 

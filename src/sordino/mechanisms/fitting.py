@@ -9,7 +9,7 @@ from sordino.errors import InvalidParameter
 from sordino.losses.base import Budget, Guarantees, Loss
 from sordino.losses.root import least
 from sordino.mechanisms.randomised import AbstractRandomised
-from sordino.numbers import Exact, up
+from sordino.numbers import Exact, shortest, up
 
 Mechanism = TypeVar("Mechanism", bound=AbstractRandomised)
 
@@ -39,7 +39,7 @@ def least_noise(
                 return build(guess)
             return build(_searched(within, up(guess)))
     start = 1.0
-    while not within(Fraction(start)):
+    while not within(shortest(start)):
         start *= 2
         if start > _WIDEST:
             raise InvalidParameter(
@@ -54,9 +54,9 @@ def least_noise(
 def _searched(within: Callable[[Exact], bool], high: float) -> Exact:
     """Find the least scale below one that is within: bracket it, then halve."""
     low = high / 2
-    while within(Fraction(low)) and low > 1 / _WIDEST:
+    while within(shortest(low)) and low > 1 / _WIDEST:
         low, high = low / 2, low
-    return Fraction(least(lambda x: within(Fraction(x)), low, high, _CLOSE))
+    return shortest(least(lambda x: within(shortest(x)), low, high, _CLOSE))
 
 
 def guaranteed(budget: Any) -> Guarantees:

@@ -19,7 +19,7 @@ from sordino.losses.root import crossing
 from sordino.losses.thresholded import ThresholdedLoss, thresholded
 from sordino.mechanisms.appearance import each_passes, rational
 from sordino.mechanisms.change import Change
-from sordino.numbers import Exact, up
+from sordino.numbers import Exact, shortest, up
 
 if TYPE_CHECKING:
     from sordino.mechanisms.thresholded import AbstractThresholdMechanism
@@ -155,14 +155,14 @@ def _representable(level: Fraction, unit: Fraction | None) -> Fraction:
     """Return the next positive level that the grid, or a double, holds."""
     if unit is not None:
         return max(math.ceil(level / unit), 1) * unit
-    return max(Fraction(up(level)), _LEAST_FLOAT)
+    return max(shortest(up(level)), _LEAST_FLOAT)
 
 
 def _next(level: Fraction, unit: Fraction | None) -> Fraction:
     """Return the level after this one."""
     if unit is not None:
         return level + unit
-    return Fraction(math.nextafter(up(level), math.inf))
+    return shortest(math.nextafter(up(level), math.inf))
 
 
 def _finite(value: Exact | float) -> Exact:

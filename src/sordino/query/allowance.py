@@ -25,7 +25,7 @@ from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
 from sordino.losses.root import least
 from sordino.mechanisms.gaussian import Gaussian
 from sordino.mechanisms.solving import SPARE
-from sordino.numbers import Exact, sqrt
+from sordino.numbers import Exact, shortest, sqrt
 from sordino.query.joint import joint_loss
 from sordino.sensitivity import Sensitivity
 
@@ -232,11 +232,11 @@ def largest(budget: Budget, family: Callable[[Any], Loss]) -> Fraction:
     """Return nearly the largest parameter whose loss a budget admits."""
 
     def within(inverse: float) -> bool:
-        return budget.admits(family(Fraction(1 / inverse)))
+        return budget.admits(family(shortest(1 / inverse)))
 
     found = least(within, 1 / _WIDEST, _WIDEST, _CLOSE)
     if found in {1 / _WIDEST, math.inf}:
         raise InvalidParameter(
             "budget", budget, "allows nothing, or everything", "Try sd.PureDP(1)."
         )
-    return Fraction(1 / found)
+    return shortest(1 / found)

@@ -13,6 +13,7 @@ from sordino.keysets import KeySet
 from sordino.numbers import positive
 from sordino.query.relation import AbstractCatalog, Relation
 from sordino.schema import unknown
+from sordino.words import Words, call, number
 
 Family = Literal["laplace", "gaussian"]
 FAMILIES: Final[tuple[Family, ...]] = ("laplace", "gaussian")
@@ -23,6 +24,9 @@ class Rows(Protocol):
 
     def resolve(self, catalog: AbstractCatalog) -> Relation:
         """Return what is publicly known of the rows."""
+
+    def words(self, catalog: AbstractCatalog) -> list[Words]:
+        """Return the rows as they were asked for, in a form that lasts."""
 
 
 @final
@@ -43,6 +47,21 @@ class Request:
         shown = [f"{name}={asked!r}" for name, asked in self.columns]
         shown += [] if self.noise is None else [f"noise={self.noise!r}"]
         return f"{self.grouped}.agg({', '.join(shown)})"
+
+    def words(self, catalog: AbstractCatalog) -> Words:
+        """Return all that is asked of which rows, in a form that lasts."""
+        columns: list[Words] = [
+            [name, asked.words, number(weight)]
+            for (name, asked), weight in zip(self.columns, self.weights, strict=True)
+        ]
+        return call(
+            "agg",
+            rows=self.rows.words(catalog),
+            by=list(self.by),
+            keys=None if self.keyset is None else self.keyset.words,
+            columns=columns,
+            noise=self.noise,
+        )
 
     @property
     def grouped(self) -> str:

@@ -15,7 +15,7 @@ from sordino.accounting.ledger import Ledger
 from sordino.accounting.limits import Limit
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Budget, Loss
-from sordino.session.asking import TABLES
+from sordino.session.asking import TABLES, Asked
 
 _LOG = logging.getLogger("sordino")
 
@@ -31,33 +31,42 @@ class Book:
 
     def answer(
         self,
-        request: str,
+        said: Asked,
         priced: tuple[Budget, Loss],
         told: dict[str, Any],
-        compute: Callable[[], bytes],
+        prepare: Callable[[], Callable[[], bytes]],
     ) -> bytes:
         """Charge a request and return its answer; a known key returns what it had.
 
-        `priced` is what was asked and what it costs; `told` may hold key, why and plan.
+        `said` is the request in words; `priced` is the budget that was asked for and
+        what the answer costs; `told` may hold key, why and plan.
+        `prepare` refuses what cannot be answered and returns what answers it: it is
+        called before the charge, and not for an answer that is there.
         """
         asked, loss = priced
         claim = Claim(
-            request=request,
+            request=said.fingerprint,
             asked=asked,
             loss=loss,
             budget=self.name,
             who=self.who,
             **told,
         )
+        ready = None if self.ledger.holds(claim) else prepare()
         ticket = self.ledger.reserve(claim)
         if ticket.answer is not None:
             return ticket.answer
+        compute = ready or prepare()
         return self.ledger.store(ticket, compute())
 
-    def left_after(self, request: str, asked: Budget, loss: Loss) -> Loss:
+    def left_after(self, said: Asked, asked: Budget, loss: Loss) -> Loss:
         """Return what would be left; a request that does not fit is refused."""
         claim = Claim(
-            request=request, asked=asked, loss=loss, budget=self.name, who=self.who
+            request=said.fingerprint,
+            asked=asked,
+            loss=loss,
+            budget=self.name,
+            who=self.who,
         )
         return self.ledger.what_if(claim)
 

@@ -270,27 +270,3 @@ def test_csv_needs_declared_types(tmp_path: Path) -> None:
     engine = DuckDBEngine()
     assert engine.open("t", path, {"b": Column("i64")}).names == ("b",)
     assert "not declared" in engine.unusable("t")["a"]
-
-
-BROKEN = {
-    "short": b"a,b\n1\n1,2\n",
-    "long": b"a,b\n1,2,3\n1,2\n",
-    "open quote": b'a,b\n1,2\n"x,2\n1,2\n',
-    "quote inside": b'a,b\n1,2\n"x"y,2\n',
-    "no UTF-8": b"a,b\n1,2\n\xff,2\n",
-    "zero byte": b"a,b\n1,2\n\x00,2\n",
-    "line ends": b"a,b\n1,2\r\n1,2\r1,2\n",
-    "huge": b"a,b\n1,2\n" + b"x" * 2**25 + b",2\n",
-    "header only": b"a,b",
-}
-
-
-@pytest.mark.parametrize("name", BROKEN)
-def test_broken_lines_do_not_raise(name: str, tmp_path: Path) -> None:
-    """A broken record fails nobody: the others are still counted."""
-    path = tmp_path / "t.csv"
-    path.write_bytes(BROKEN[name])
-    for engine in (DuckDBEngine(), MemoryEngine()):
-        schema = engine.open("t", path, {"a": Column("i64"), "b": Column("i64")})
-        answer = engine.answer(ask(Source("t", schema), totals=(Total(col("b")),)))
-        assert answer.column(0)[0].as_py() >= (0 if name == "header only" else 2)

@@ -292,7 +292,7 @@ def test_equal_rows_have_one_quantile(q: str, place: int) -> None:
         [2],
         [-1],
         [True],
-        [0.1],
+        [0.1234567],
     ],
 )
 def test_senseless_probabilities_are_refused(wrong: Any) -> None:

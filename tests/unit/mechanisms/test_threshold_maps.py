@@ -24,15 +24,30 @@ STATED = 25
 """Digits to which the file states the truth."""
 
 
+def double(value: Any) -> Any:
+    """Return the very double of a number of the file, as its truth was computed.
+
+    OpenDP takes a float at its binary value; we take it as its shortest decimal.
+    """
+    size = float(value)
+    return Fraction(size) if math.isfinite(size) else size
+
+
 def built(row: dict[str, Any]) -> AbstractThresholdMechanism:
     """Return the mechanism of a row of the file."""
-    scale, threshold = float(row["scale"]), float(row["threshold"])
+    scale, threshold = double(row["scale"]), double(row["threshold"])
     options = {"dtype": row["T"], "granularity": row["k"]}
     if row["T"].startswith("i") and math.isfinite(threshold):
         threshold = int(row["threshold"])
     if "laplace" in row["fn"]:
         return sd.LaplaceThreshold(scale, threshold, **options)
     return sd.GaussianThreshold(scale=scale, threshold=threshold, **options)
+
+
+def apart(row: dict[str, Any]) -> tuple[Any, ...]:
+    """Return the distance of a row of the file."""
+    keys, *norms = row["d_in"]
+    return keys, *map(double, norms)
 
 
 def truth(text: str) -> Fraction:
@@ -61,7 +76,7 @@ def test_true_delta_and_loss(row: dict[str, Any]) -> None:
         with pytest.raises(sd.errors.InvalidParameter, match="must not be 0"):
             built(row)
         return
-    loss = built(row).map(tuple(row["d_in"]))
+    loss = built(row).map(apart(row))
     spent = loss.epsilon if "laplace" in row["fn"] else loss.rho
     least = Fraction(5e-324)
     assert close(exactly(spent), truth(row["true_loss"]), least)

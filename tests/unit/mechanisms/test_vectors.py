@@ -87,8 +87,8 @@ def plain_rows() -> list[Any]:
 
 
 def build_plain(row: dict[str, Any]) -> Any:
-    """Return our mechanism for a row of the reference."""
-    scale = float(row["scale"])
+    """Return our mechanism for a row of the reference: its floats are binary."""
+    scale = Fraction(float(row["scale"]))
     is_float = row["T"].startswith("f")
     laplace = row["fn"] == "make_laplace"
     kind: Any = {
