@@ -7,7 +7,7 @@ from typing import Any
 from sordino.accounting.charge import Charge
 from sordino.accounting.entries import DATASET, Claim, Entry, budget_text
 from sordino.accounting.limits import Limit
-from sordino.accounting.log import Log, ordered
+from sordino.accounting.log import Log
 from sordino.accounting.records import Record
 from sordino.errors import BudgetExceeded, UnknownName
 
@@ -43,24 +43,26 @@ def refuse_unknown(log: Log, budget: str) -> Limit:
     return limit
 
 
-def entry_of(record: Record, limits: Mapping[str, Limit], *, answered: bool) -> Entry:
+def entry_of(log: Log, record: Record, limits: Mapping[str, Limit]) -> Entry:
     """Return a charge as it is shown."""
     fields = record.fields
+    if not set(fields["charges"]) <= set(limits):
+        raise log.damaged(f"record {record.number} cannot be")
     return Entry(
         number=record.number,
         when=datetime.fromisoformat(fields["when"]),
         who=fields["who"],
         why=fields["why"],
-        key=record.key,
+        key=fields["key"],
         budget=fields["budget"],
         asked=fields["asked"],
         loss=fields["loss"],
         plan=fields["plan"],
         charges={
-            name: ordered(limits[name], texts)
+            name: log.ordered(limits[name], texts)
             for name, texts in fields["charges"].items()
         },
-        answered=answered,
+        answered=log.store.newest(f"answer {record.number}") > 0,
     )
 
 
