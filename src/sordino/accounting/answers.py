@@ -40,10 +40,10 @@ def answer(log: Log, key: str, budget: str = DATASET) -> "Release | dict[str, Re
             "Ask the same request with it once more: that costs nothing.",
         )
     fields = charged.fields
-    known = Kept(loss(fields["known"]), fields["plan"], *_asked(fields))
     try:
+        known = Kept(loss(fields["known"]), fields["plan"], *_asked(fields))
         return recalled(kept, known)
-    except (ValueError, struct.error):
+    except (ArithmeticError, LookupError, TypeError, ValueError, struct.error):
         raise InvalidQuery(
             f"what was stored for the key {key!r} is no answer of a session",
             "Reserve it again with its claim: the ticket has the bytes.",
@@ -79,21 +79,19 @@ def _number(said: Any) -> "Exact | float":
         return math.inf
 
 
-def _asked(fields: Mapping[str, Any]) -> tuple[Fraction, tuple[str, ...]]:
-    """Return the confidence of the intervals, and the names of several requests."""
+def _asked(fields: Mapping[str, Any]) -> tuple[Fraction, dict[str, str]]:
+    """Return the confidence of the intervals, and the plans of several requests.
+
+    A plan of several is each name, a colon, its plan, and an empty line between; in
+    version 0.1 the names stand nowhere else.
+    """
+    pieces = [piece.partition(":\n") for piece in fields["plan"].split("\n\n")]
+    plans = {name: plan for name, _, plan in pieces}
     words = fields.get("words")
     if words is None:
-        return _BEFORE, _names_of_plan(fields["plan"])
+        return _BEFORE, plans
     _, said = words
-    names = tuple(name for name, _ in said.get("requests", ()))
-    return Fraction(said["confidence"]), names
-
-
-def _names_of_plan(plan: str) -> tuple[str, ...]:
-    """Return the names of requests that version 0.1 planned together.
-
-    >>> _names_of_plan("one:\\nn = count()\\n\\ntwo:\\nn = count()")
-    ('one', 'two')
-    """
-    pieces = plan.split("\n\n")
-    return tuple(piece.partition(":\n")[0] for piece in pieces)
+    names = [name for name, _ in said.get("requests", ())]
+    return Fraction(said["confidence"]), {
+        name: plans.get(name, fields["plan"]) for name in names
+    }

@@ -3,6 +3,7 @@
 Nothing is asked anew, so nothing of the request is needed, in whatever version it was.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, final
@@ -29,8 +30,8 @@ class Kept:
     loss: Loss
     plan: str
     confidence: Fraction
-    names: tuple[str, ...]
-    """Of several requests that were answered together, in order."""
+    plans: Mapping[str, str]
+    """Of several requests that were answered together: their names in order."""
 
 
 def recalled(kept: bytes, known: Kept) -> "Release | dict[str, Release]":
@@ -40,12 +41,12 @@ def recalled(kept: bytes, known: Kept) -> "Release | dict[str, Release]":
     """
     pieces = split(kept)
     if pieces and pieces[0].startswith(_STREAM):
-        return _release(pieces, known)
-    named = zip(known.names, pieces, strict=True)
-    return {name: _release(split(piece), known) for name, piece in named}
+        return _release(pieces, known, known.plan)
+    named = zip(known.plans.items(), pieces, strict=True)
+    return {name: _release(split(piece), known, plan) for (name, plan), piece in named}
 
 
-def _release(pieces: list[bytes], known: Kept) -> Release:
+def _release(pieces: list[bytes], known: Kept, plan: str) -> Release:
     """Return one release from the streams of its values and errors."""
     table, errors = map(table_of, pieces)
     return Release(
@@ -54,7 +55,7 @@ def _release(pieces: list[bytes], known: Kept) -> Release:
         _keys(table, errors),
         known.confidence,
         known.loss,
-        known.plan,
+        plan,
         _NOTES,
     )
 

@@ -50,6 +50,7 @@ class Book:
             loss=loss,
             budget=self.name,
             who=self.who,
+            words=said.words,
             **told,
         )
         ready = None if self.ledger.holds(claim) else prepare()
