@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sordino.accounting.entries import DATASET, name_of
 from sordino.accounting.filter_sums import beside
 from sordino.accounting.log import Log
+from sordino.accounting.records import Record
 from sordino.errors import AnswerLost, InvalidParameter, InvalidQuery, UnknownName
 from sordino.losses.base import Loss
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
@@ -24,28 +25,33 @@ _BEFORE: Final = Fraction(95, 100)
 """The confidence of answers whose charge says none: of version 0.1."""
 
 
-def answer(log: Log, key: str, budget: str = DATASET) -> "Release | dict[str, Release]":
-    """Return the answer of a key, that was charged to a budget, as it was given."""
-    from sordino.release.recalled import Kept, recalled  # noqa: PLC0415 brings Arrow
-
+def kept(log: Log, key: str, budget: str) -> tuple[Record, bytes]:
+    """Return the charge of a key, made to a budget, and the bytes of its answer."""
     charged = log.about(f"key {name_of(key=key)}")
     if charged is None or budget not in {DATASET, charged.fields["budget"]}:
         raise UnknownName("key", key, [])
-    kept = log.answer(charged.number)
-    if kept is None and log.about(f"lease {charged.number}") is not None:
+    found = log.answer(charged.number)
+    if found is not None:
+        return charged, found
+    if log.about(f"lease {charged.number}") is not None:
         raise AnswerLost(key)
-    if kept is None:
-        raise InvalidQuery(
-            f"the key {key!r} was charged, and its answer was not stored so far",
-            "Ask the same request with it once more: that costs nothing.",
-        )
+    raise InvalidQuery(
+        f"the key {key!r} was charged, and its answer was not stored so far",
+        "Ask the same request with it once more: that costs nothing.",
+    )
+
+
+def released(charged: Record, found: bytes) -> "Release | dict[str, Release]":
+    """Return an answer as it was given."""
+    from sordino.release.recalled import Kept, recalled  # noqa: PLC0415 brings Arrow
+
     fields = charged.fields
     try:
         known = Kept(loss(fields["known"]), fields["plan"], *_asked(fields))
-        return recalled(kept, known)
-    except (ArithmeticError, LookupError, TypeError, ValueError, struct.error):
+        return recalled(found, known)
+    except (ArithmeticError, LookupError, OSError, TypeError, ValueError, struct.error):
         raise InvalidQuery(
-            f"what was stored for the key {key!r} is no answer of a session",
+            f"what was stored for the key {fields['key']!r} is no answer of a session",
             "Reserve it again with its claim: the ticket has the bytes.",
         ) from None
 

@@ -178,7 +178,8 @@ class Ledger:
         together. Its price is a bound without a curve. Nothing is charged. With the
         name of a budget only what was charged to it is found.
         """
-        return self._guarded.use(lambda log: answers.answer(log, key, budget))
+        charged, found = self._guarded.use(lambda log: answers.kept(log, key, budget))
+        return answers.released(charged, found)
 
     def what_if(self, claim: Claim) -> Loss:
         """Return what would be left of a budget; nothing is charged.
