@@ -51,6 +51,7 @@ class Book:
             loss=loss,
             budget=self.name,
             who=self.who,
+            words=said.words,
             **told,
         )
         ready = None if self.ledger.holds(claim) else self._ready(claim, prepare)
@@ -89,8 +90,8 @@ def book_of(
 ) -> Book:
     """Return the book of a session: in a file, or for a try-out in memory.
 
-    A file that is missing is made, and that is said; give `sd.Ledger.at(path)` to
-    insist that it is there.
+    A file that is missing is made if a budget was given, and that is said: to begin
+    with an unspent budget is then what was asked for.
     """
     name = DATASET if analyst is None else analyst
     if ledger is None:
@@ -102,7 +103,7 @@ def book_of(
         raise InvalidParameter(
             "ledger", ledger, "must be a path", 'Try ledger="clinic.ledger".'
         )
-    if _there(ledger):
+    if limit is None or _there(ledger):
         return Book(_checked(Ledger.at(ledger, limit), limit, about), name, who)
     made = Ledger.at(ledger, limit, create=True, about=about)
     _LOG.warning("a new ledger, with nothing spent, was made at %s", ledger)
