@@ -23,11 +23,13 @@ from sordino.aggregations.measured import (
     Nulls,
     bounds,
     measured,
+    ranged,
     width_lattice,
     written,
 )
 from sordino.errors import InvalidParameter
 from sordino.numbers import probability, up
+from sordino.words import Words, number
 
 _STEPS: Final = {"i64": 2**16, "f64": 2**16}
 """Most steps of the grid of candidates."""
@@ -59,6 +61,17 @@ class Quantile(AbstractAggregation):
         if self.word != "quantiles":
             return (name,)
         return tuple(f"{name}_{float(q):g}" for q in self.probabilities)
+
+    @property
+    def words(self) -> Words:
+        """Return the question and what it is about."""
+        return ranged(
+            self.word,
+            self.column,
+            (self.low, self.high),
+            self.nulls,
+            probabilities=[number(one) for one in self.probabilities],
+        )
 
     def forms(self, setting: Setting) -> tuple[AbstractForm, ...]:
         """Return the choice among the points of the grid."""

@@ -16,10 +16,9 @@ from sordino.engines.base import AbstractEngine
 from sordino.engines.failures import guarded, uncharged
 from sordino.engines.freezing import frozen, held
 from sordino.engines.functions import flat_mapped, mapped
-from sordino.engines.kinds import kind_of
 from sordino.engines.pruning import pruned_rows
 from sordino.engines.readers import opened
-from sordino.engines.sources import Opened, Stored, known, recast, refuse_changed
+from sordino.engines.sources import Opened, Stored, known, refuse_changed
 from sordino.engines.sources_arrow import emptied
 from sordino.engines.values import canonical, values_of
 from sordino.query.nodes import (
@@ -186,9 +185,7 @@ class MemoryEngine(AbstractEngine):
 
 def _retyped(value: Any, stored: Stored) -> Any:
     """Return a value as it is declared, where that is not how it lies."""
-    if stored.kind == kind_of(stored.arrow):
-        return value
-    return recast(stored.kind).value({"x": value})
+    return value if stored.reading is None else stored.reading.value({"x": value})
 
 
 def _key(row: Row, names: Iterable[str]) -> tuple[Any, ...]:

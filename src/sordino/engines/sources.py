@@ -5,8 +5,9 @@ a source is called cn.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, ClassVar, Final, TypeVar, final
 
 import pyarrow as pa
@@ -35,6 +36,27 @@ class AbstractSource(ABC):
     untyped: ClassVar[bool] = False
     """Whether columns are plain text whose types have to be declared."""
 
+    ours: ClassVar[bool] = False
+    """Whether what is handed over has our types, each value read by its rule."""
+
+    unsaid: Mapping[str, str] = MappingProxyType({})
+    """Columns of which nothing but cells would tell a type, and what to do."""
+
+    declared: Mapping[str, Column] = {}
+    """What the source says of its columns, beside what the table says."""
+
+    reading: Callable[[str], AbstractExpression] | None = None
+    """How a column x of text is read as a declared type, where that is not a cast."""
+
+    def of(self, places: Sequence[int]) -> "AbstractSource":
+        """Return what gives a database the columns at some places."""
+        del places
+        return self
+
+    def by_value(self) -> "AbstractSource":
+        """Return what gives a database the rows, whatever cells it cannot read."""
+        return self
+
     @abstractmethod
     def item(self, name: str) -> exp.Expression:
         """Return what stands after FROM, its columns called c0, c1, ..."""
@@ -62,6 +84,8 @@ class Stored:
     place: int
     arrow: pa.DataType
     kind: str
+    reading: AbstractExpression | None = None
+    """How a value x becomes of that type, None where it lies as one."""
 
 
 @final
@@ -90,17 +114,26 @@ class Opened:
         stored, columns, unusable = {}, [], {}
         for place, (name, arrow) in enumerate(source.fields):
             kind = kind_of(arrow)
-            if kind is None:
+            if name in source.unsaid:
+                unusable[name] = source.unsaid[name]
+            elif kind is None:
                 unusable[name] = f"its type {arrow} has no place in a private table"
             elif source.untyped and name not in declared:
                 unusable[name] = "it is read from text and its type is not declared"
             else:
                 column = declared.get(name, Column(kind))
-                _refuse_conversion(name, kind, column)
-                stored[name] = Stored(place, arrow, column.type)
+                reading = _reading(source, name, kind, column.type)
+                stored[name] = Stored(place, arrow, column.type, reading)
                 columns.append((name, column))
         _refuse(unusable, declared)
         return cls(source, Schema.of(columns), stored, unusable)
+
+
+def by_value(tables: Mapping[str, Opened]) -> dict[str, Opened]:
+    """Return tables whose rows are handed over, whatever is in them."""
+    return {
+        name: replace(one, source=one.source.by_value()) for name, one in tables.items()
+    }
 
 
 def known(tables: Mapping[str, T], name: str) -> T:
@@ -120,7 +153,8 @@ def refuse_changed(table: str, source: AbstractSource) -> None:
         return
     raise EngineUnavailable(
         f"the table {shown(table)} is not what it was when the session was made: it "
-        "cannot be read, or has other columns. Put it back, or make a new session"
+        "cannot be read, is another text file, or has other columns. Put it back, or "
+        "make a new session"
     )
 
 
@@ -129,20 +163,23 @@ def recast(kind: str) -> AbstractExpression:
     return col("x").cast(kind)
 
 
-def _refuse_conversion(name: str, kind: str, declared: Column) -> None:
-    """Refuse a declared type into which no value of the column turns."""
-    if declared.type == kind:
-        return
+def _reading(
+    source: AbstractSource, name: str, kind: str, declared: str
+) -> AbstractExpression | None:
+    """Return how a column becomes a declared type, or refuse a type it never does."""
+    if declared == kind:
+        return None
     try:
-        recast(declared.type).column(Schema((("x", Column(kind)),)))
+        made = (source.reading or recast)(declared)
+        made.column(Schema((("x", Column(kind)),)))
     except SordinoError:
         pass
     else:
-        return
+        return made
     raise InvalidParameter(
         "columns",
         name,
-        f"is declared as {declared.type} but holds {kind}, which does not become that",
+        f"is declared as {declared} but holds {kind}, which does not become that",
         "Declare the type that it has.",
     )
 

@@ -22,10 +22,16 @@ from sordino.query.request import Request
 from sordino.release.answering import answered
 from sordino.release.stored import from_bytes, joined, split, to_bytes
 from sordino.session import parts
-from sordino.session.asking import fingerprint, fingerprint_all, whose
+from sordino.session.asking import (
+    asked,
+    asked_parts,
+    asked_together,
+    part_words,
+    whose,
+)
 from sordino.session.book import Book, book_of
 from sordino.session.catalog import Catalog, catalog_of
-from sordino.session.depth import shallow
+from sordino.session.door import door
 from sordino.session.outlook import Outlook
 from sordino.units import column_name
 
@@ -84,7 +90,7 @@ class Session:
         self._book = book_of(budget, ledger, whose(tables), analyst, who)
         self._process = os.getpid()
 
-    @shallow
+    @door
     def price(self, query: Request, budget: Budget) -> Price:
         """Return what an answer would cost and how far it would be off.
 
@@ -93,13 +99,13 @@ class Session:
         self._refuse_strangers()
         return price(_request(query), self._catalog, budget)
 
-    @shallow
+    @door
     def price_all(self, queries: Mapping[str, Request], budget: Budget) -> Batch:
         """Return what requests cost that are planned together: more fits a budget."""
         self._refuse_strangers()
         return price_all(queries, self._catalog, budget)
 
-    @shallow
+    @door
     def what_if(self, query: Request, budget: Budget) -> Outlook:
         """Return what a release would cost and what would be left; nothing is charged.
 
@@ -107,10 +113,11 @@ class Session:
         """
         found = self.price(query, budget)
         self._prepared(found)
-        left = self._book.left_after(fingerprint(found), budget, found.loss)
+        said = asked(query, self._catalog, budget, None)
+        left = self._book.left_after(said, budget, found.loss)
         return Outlook(found, left)
 
-    @shallow
+    @door
     def release(
         self, query: Request, budget: Budget, *, key: str | None = None, why: str = ""
     ) -> "Release":
@@ -127,11 +134,14 @@ class Session:
             return lambda: to_bytes(compute())
 
         kept = self._book.answer(
-            fingerprint(found), (budget, found.loss), told, prepared
+            asked(query, self._catalog, budget, key),
+            (budget, found.loss),
+            told,
+            prepared,
         )
         return from_bytes(kept, found)
 
-    @shallow
+    @door
     def release_all(
         self,
         queries: Mapping[str, Request],
@@ -150,7 +160,7 @@ class Session:
             return lambda: joined([to_bytes(compute()) for compute in each])
 
         kept = self._book.answer(
-            fingerprint_all(batch),
+            asked_together(queries, self._catalog, budget, key),
             (budget, batch.loss),
             {"key": key, "why": why, "plan": plan},
             prepared,
@@ -158,7 +168,7 @@ class Session:
         answers = zip(batch.prices.items(), split(kept), strict=True)
         return {name: from_bytes(one, asked) for (name, asked), one in answers}
 
-    @shallow
+    @door
     def partition(
         self, table: str, by: str, values: Any, budget: Budget, *, why: str = ""
     ) -> "dict[Any, Session]":
@@ -176,13 +186,18 @@ class Session:
         cost = parts.times(budget, parts.most_parts(whole, column, len(found)))
         shown = ", ".join(map(repr, found))
         told = {"plan": f"parts of {name} by {column}: {shown}", "why": why}
-        self._book.answer("", (cost, cost), told, lambda: bytes)
+        marks = {value: parts.value_words(whole, column, value) for value in found}
+        said = asked_parts(self._catalog.words(name), column, [*marks.values()], budget)
+        self._book.answer(said, (cost, cost), told, lambda: bytes)
         return {
-            value: self._part(self._catalog.with_only(name, rows), budget)
+            value: self._part(
+                self._catalog.with_only(name, rows, part_words(column, marks[value])),
+                budget,
+            )
             for value, rows in found.items()
         }
 
-    @shallow
+    @door
     def view(self, name: str, query: Query) -> None:
         """Name what a query makes of a table, to be asked like a table."""
         self._refuse_strangers()
@@ -190,10 +205,9 @@ class Session:
             raise InvalidParameter(
                 "query", query, "is no query of rows", 'Try sd.table("visits").'
             )
-        self._catalog.refuse_known(column_name(name=name))
-        self._catalog.relations[name] = query.resolve(self._catalog)
+        self._catalog.view(column_name(name=name), query)
 
-    @shallow
+    @door
     def statement(self, query: Request, budget: Budget) -> str:
         """Return the statement that the engine would run; nothing runs."""
         return self._engine.statement(self.price(query, budget).question)
