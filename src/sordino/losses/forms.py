@@ -198,7 +198,9 @@ def inverse(delta: Callable[[Floats], Floats], targets: Floats) -> Floats:
 
         def excess(epsilon: float) -> float:
             value = float(delta(np.array([epsilon]))[0])
-            return math.log(max(value, _FLOOR)) - math.log(target)
+            gap = math.log(max(value, _FLOOR)) - math.log(target)
+            # logarithms round: the bound itself says whether the target is met
+            return min(gap, 0.0) if value <= target else max(gap, _FLOOR)
 
         high = 1.0
         while excess(high) > 0 and high < _FARTHEST:

@@ -120,7 +120,8 @@ def _outward(given: Floats, towards: Towards) -> Floats:
     """Return doubles on one side of both the doubles given and their decimals."""
     plain = (np.rint(given * _PLAIN) == given * _PLAIN) & (np.abs(given) < _LARGEST)
     still = plain | np.isinf(given)
-    moved = np.where(still, given, np.nextafter(given, towards * np.inf))
+    with np.errstate(over="ignore", under="ignore"):
+        moved = np.where(still, given, np.nextafter(given, towards * np.inf))
     for place in np.flatnonzero((np.abs(given) < _LEAST_NORMAL) & (given != 0)):
         moved[place] = _beside(float(given[place]), towards)
     return moved

@@ -45,8 +45,11 @@ def crossing(
     for step in range(_STEPS):
         if high - low <= relative * abs(high):
             break
-        guess = high - below * (high - low) / (below - above)
-        if step % 4 == 3 or not low < guess < high or math.isinf(above):
+        straight = below < above < math.inf and step % 4 != 3
+        guess = (low + high) / 2
+        if straight:
+            guess = high - below * (high - low) / (below - above)
+        if not low < guess < high:
             guess = (low + high) / 2
         if not low < guess < high:
             break

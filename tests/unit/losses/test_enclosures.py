@@ -246,8 +246,8 @@ def test_answers_are_numbers_wherever_a_curve_is_asked(loss: Loss) -> None:
         for values in (EPSILONS, [-np.inf, np.inf]):
             deltas = asked(loss.delta_at, values, 1e-3)
             assert all(0 <= delta <= 1 for delta in deltas)
-        for values in (loss.tpr_at, loss.beta_at, loss.bayes_risk):
-            assert all(0 <= rate <= 1 for rate in asked(values, RATES, 1e-2))
+        for answer in (loss.tpr_at, loss.beta_at, loss.bayes_risk):
+            assert all(0 <= rate <= 1 for rate in asked(answer, RATES, 1e-2))
         epsilons = loss.epsilon_at(np.array([0.0, 1e-9, 1e-6, 0.01, 0.3, 1.0]))
         assert (epsilons >= 0).all()
         assert all(b <= a * (1 + 1e-9) for a, b in pairwise(epsilons.tolist()))
