@@ -45,12 +45,10 @@ def crossing(
     for step in range(_STEPS):
         if high - low <= relative * abs(high):
             break
-        straight = below < above < math.inf and step % 4 != 3
         guess = (low + high) / 2
-        if straight:
-            guess = high - below * (high - low) / (below - above)
-        if not low < guess < high:
-            guess = (low + high) / 2
+        if step % 4 != 3 and below < above < math.inf:
+            straight = high - below * (high - low) / (below - above)
+            guess = straight if low < straight < high else guess
         if not low < guess < high:
             break
         value = excess(guess)
