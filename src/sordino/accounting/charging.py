@@ -3,12 +3,16 @@
 Each function is one transaction, and adds one record at most.
 """
 
+import json
+from typing import Any
+
 from sordino.accounting.entries import Claim, Ticket
 from sordino.accounting.limits import Limit
 from sordino.accounting.log import Log
 from sordino.accounting.records import Record, digest
 from sordino.accounting.writing import charge_fields
 from sordino.errors import AnswerLost, InvalidParameter, InvalidQuery
+from sordino.words import FORM
 
 
 def allot(log: Log, name: str, given: Limit, when: str) -> None:
@@ -38,6 +42,9 @@ def store(log: Log, identity: str, told: tuple[Ticket, bytes], when: str) -> byt
     """Store the answer of a ticket, or return the one that is there."""
     ticket, answer = told
     _refuse_foreign(log, identity, ticket)
+    given = log.about(f"answer {ticket.number}")
+    if given is not None and not ticket.keyed:
+        return _once(given, ticket, answer)
     committed = log.answer(ticket.number)
     if committed is not None:
         return committed
@@ -48,14 +55,43 @@ def store(log: Log, identity: str, told: tuple[Ticket, bytes], when: str) -> byt
         "size": len(answer),
         "when": when,
     }
-    log.add("answered", fields, answer, lasting=ticket.keyed)
+    # nobody can ask for an answer without a key: what is kept of it is its hash
+    log.add("answered", fields, answer if ticket.keyed else b"", lasting=ticket.keyed)
     return answer
+
+
+def _once(given: Record, ticket: Ticket, answer: bytes) -> bytes:
+    """Return an answer without a key that is stored again; another is refused."""
+    if digest(answer) != given.fields["sha256"]:
+        raise InvalidParameter(
+            "ticket", ticket, "was answered before", "Reserve a release for each."
+        )
+    return answer
+
+
+def _form(known: Record) -> Any:
+    """Return in which form a charge says what was asked; None in version 0.1."""
+    if "words" not in known.fields:
+        return None
+    words = known.fields["words"]
+    return FORM if words is None else words[1]["form"]
+
+
+def _form_of(claim: Claim) -> Any:
+    """Return in which form a claim says what is asked."""
+    return json.loads(claim.words)[1]["form"] if claim.words else FORM
 
 
 def _again(log: Log, identity: str, asked: tuple[Record, Claim], when: str) -> Ticket:
     """Return the answer that a key has, or the right to compute it once more."""
     known, claim = asked
     same = known.fields["request"] == claim.request
+    if not same and _form(known) != _form_of(claim):
+        raise InvalidQuery(
+            f"the key {claim.key!r} was used by another version, which wrote requests "
+            "down in another form: whether it is of this one cannot be told",
+            f"Read its answer by ledger.answer({claim.key!r}), or choose another key",
+        )
     if not same or known.fields["budget"] != claim.budget:
         raise InvalidQuery(
             f"the key {claim.key!r} belongs to another request",

@@ -106,6 +106,12 @@ def limit(value: Any) -> bool:
     return True
 
 
+def verb(value: Any) -> bool:
+    """Say whether this is a verb with its arguments (words.py)."""
+    named = isinstance(value, list) and len(value) == 2 and text(value[0])
+    return named and isinstance(value[1], dict) and type(value[1].get("form")) is int
+
+
 def hexadecimal(value: Any) -> bool:
     """Say whether these are hexadecimal digits, as of a hash."""
     return text(value) and _HEXADECIMAL.fullmatch(value) is not None
@@ -157,6 +163,7 @@ KINDS: Final[Mapping[str, Kind]] = {
             "when": time,
             "who": text,
             "why": text,
+            "words": optional(verb),
         },
         _of_charge,
         lambda fields: (

@@ -19,9 +19,9 @@ b'42'
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Any, NoReturn, Self, final
+from typing import TYPE_CHECKING, Any, NoReturn, Self, final
 
-from sordino.accounting import backup, charging
+from sordino.accounting import answers, backup, charging
 from sordino.accounting.entries import DATASET, Claim, Entry, Ticket, name_of
 from sordino.accounting.guarded import Guarded
 from sordino.accounting.layout import LARGEST
@@ -34,6 +34,9 @@ from sordino.accounting.world import World
 from sordino.accounting.writing import charge_fields, entry_of, refuse_unknown
 from sordino.errors import InvalidParameter, SessionMoved
 from sordino.losses.base import Budget, Loss
+
+if TYPE_CHECKING:
+    from sordino.release.release import Release
 
 __all__ = ["Claim", "Entry", "Ledger", "Limit", "Ticket", "World"]
 
@@ -151,7 +154,8 @@ class Ledger:
         """Store an answer, durably, and return the one that may leave.
 
         Only the first answer of a charge counts: whoever comes later gets that one.
-        An answer without a key cannot be asked for again: the disk is not waited for.
+        An answer without a key cannot be asked for again: only its hash is kept, and
+        the disk is not waited for.
         """
         wrong: Any = answer
         if not isinstance(wrong, bytes) or len(wrong) > LARGEST:
@@ -166,6 +170,16 @@ class Ledger:
                 log, self.identity, (ticket, answer), self._when()
             )
         )
+
+    def answer(self, key: str, budget: str = DATASET) -> "Release | dict[str, Release]":
+        """Return a paid answer by its key alone, also one of an earlier version.
+
+        It comes as it was given: a release, or several by name that were asked for
+        together. Its price is a bound without a curve. Nothing is charged. With the
+        name of a budget only what was charged to it is found.
+        """
+        charged, found = self._guarded.use(lambda log: answers.kept(log, key, budget))
+        return answers.released(charged, found)
 
     def what_if(self, claim: Claim) -> Loss:
         """Return what would be left of a budget; nothing is charged.

@@ -68,6 +68,7 @@ class _Walk:
         self.sums: dict[str, Charge] = {}
         self.charged: set[int] = set()
         self.keys: set[str] = set()
+        self.keyed: set[int] = set()
         self.leased: set[int] = set()
         self.answered: set[int] = set()
         self.witnessed = 0
@@ -104,6 +105,7 @@ class _Walk:
             self.sums[name] = after
         self.charged.add(record.number)
         self.keys |= {key} if key is not None else set()
+        self.keyed |= {record.number} if key is not None else set()
         return sound
 
     def lease(self, record: Record, fields: dict[str, Any]) -> bool:
@@ -121,7 +123,8 @@ class _Walk:
         fresh = charge in self.charged and charge not in self.answered
         self.answered.add(charge)
         stored = self.log.store.answer(record.number)
-        if not stored and self.log.left_behind(record.number):
+        keyed = charge in self.keyed
+        if not stored and (not keyed or self.log.left_behind(record.number)):
             return fresh
         whole = (len(stored), digest(stored)) == (fields["size"], fields["sha256"])
         return fresh and whole

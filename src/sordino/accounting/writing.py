@@ -1,8 +1,9 @@
 """The bodies of records: what a charge says, and how it is read again."""
 
+import json
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from sordino.accounting.charge import Charge
 from sordino.accounting.entries import DATASET, Claim, Entry, budget_text
@@ -10,6 +11,9 @@ from sordino.accounting.limits import Limit
 from sordino.accounting.log import Log
 from sordino.accounting.records import Record
 from sordino.errors import BudgetExceeded, UnknownName
+
+_MOST_WORDS: Final = 2**20
+"""Letters of a request that a record holds; of a longer one it has the hash alone."""
 
 
 def charge_fields(log: Log, claim: Claim, when: str) -> dict[str, Any]:
@@ -32,7 +36,13 @@ def charge_fields(log: Log, claim: Claim, when: str) -> dict[str, Any]:
         "when": when,
         "who": claim.who,
         "why": claim.why,
+        "words": _words(claim.words),
     }
+
+
+def _words(text: str) -> Any:
+    """Return what is kept of a request: all its words, unless they are very many."""
+    return json.loads(text) if 0 < len(text) <= _MOST_WORDS else None
 
 
 def refuse_unknown(log: Log, budget: str) -> Limit:
