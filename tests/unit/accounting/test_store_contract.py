@@ -47,6 +47,23 @@ def answered(head: Head, charge: int, answer: bytes) -> Record:
     return Record.following(head, "answered", {**fields, "size": len(answer)})
 
 
+def known(store: AbstractStore) -> Head:
+    """Return the head of a store as it is now."""
+    return store.transact(lambda: store.head)
+
+
+def add(
+    store: AbstractStore, record: Record, answer: bytes = b"", *, lasting: bool = True
+) -> None:
+    """Append a record in a transaction of its own."""
+    store.transact(lambda: store.append(record, answer, lasting=lasting))
+
+
+def lease(store: AbstractStore, charge: int) -> None:
+    """Append a record about some charge."""
+    add(store, leased(known(store), charge))
+
+
 def in_memory(folder: Path) -> AbstractStore:
     """Return a store in memory that has its first record."""
     del folder
@@ -111,13 +128,13 @@ def test_a_record_is_read_as_it_was_appended(store: AbstractStore) -> None:
 def test_the_newest_record_of_a_subject_counts(store: AbstractStore) -> None:
     """A later record about the same subject takes its place in a look-up."""
     for _ in range(3):
-        store.transact(lambda: store.append(leased(store.head, 7)))
+        lease(store, 7)
     assert store.newest("lease 7") == 4
 
 
 def test_append_needs_the_head(store: AbstractStore) -> None:
     """A record that follows another head is refused, and nothing is added."""
-    before = store.transact(lambda: store.head)
+    before = known(store)
     strays = [
         leased(NOTHING, 1),
         leased(Head(before.number, "0" * 64), 1),
@@ -125,33 +142,33 @@ def test_append_needs_the_head(store: AbstractStore) -> None:
     ]
     for stray in strays:
         with pytest.raises(InvalidParameter, match="head"):
-            store.transact(lambda stray=stray: store.append(stray))
-    assert store.transact(lambda: store.head) == before
-    store.transact(lambda: store.append(leased(store.head, 1)))
+            add(store, stray)
+    assert known(store) == before
+    lease(store, 1)
 
 
 def test_a_transaction_that_fails_has_added_nothing(store: AbstractStore) -> None:
     """What an act raises comes through, and the next act finds the same head."""
-    before = store.transact(lambda: store.head)
+    before = known(store)
 
     def act() -> None:
         raise KeyError("x")
 
     with pytest.raises(KeyError):
         store.transact(act)
-    assert store.transact(lambda: store.head) == before
+    assert known(store) == before
 
 
 def test_a_record_that_is_not_sound_is_refused(store: AbstractStore) -> None:
     """A record that says what its kind does not say never becomes part of a log."""
-    bad = Record.following(store.transact(lambda: store.head), "leased", {"charge": []})
+    bad = Record.following(known(store), "leased", {"charge": []})
     with pytest.raises(LedgerDamaged):
         store.transact(lambda: (store.append(bad), store.head))
 
 
 def test_a_later_kind_is_refused_in_words(store: AbstractStore) -> None:
     """A record of a kind that this version does not know may lower a limit."""
-    later = Record.following(store.transact(lambda: store.head), "forgiven", {})
+    later = Record.following(known(store), "forgiven", {})
     with pytest.raises(LedgerUnavailable, match="Update"):
         store.transact(lambda: (store.append(later), store.head))
 
@@ -199,11 +216,7 @@ def test_stores_of_all_kinds_say_the_same(
                 else answered(store.head, charge, data)
             )
             kept = b"" if kind == "l" else data
-            store.transact(
-                lambda store=store, record=record, kept=kept, kind=kind: store.append(
-                    record, kept, lasting=kind != "s"
-                )
-            )
+            add(store, record, kept, lasting=kind != "s")
         records = list(store.read(1))
         subjects = [f"{what} {n}" for what in ("lease", "answer") for n in range(1, 6)]
         told.append((
@@ -244,8 +257,8 @@ def test_two_handles_of_one_file_see_each_other(tmp_path: Path) -> None:
     (tmp_path / "soft").symlink_to(tmp_path / "ledger")
     others = [FileStore(tmp_path / name, World()) for name in ("hard", "soft")]
     for turn, store in enumerate([first, *others] * 3):
-        assert store.transact(lambda store=store: store.head.number) == turn + 1
-        store.transact(lambda store=store: store.append(leased(store.head, 1)))
+        assert known(store).number == turn + 1
+        lease(store, 1)
     for store in (first, *others):
         store.transact(store.verify)
         store.close()
@@ -259,7 +272,7 @@ def test_every_torn_end_is_cut_off(tmp_path: Path) -> None:
     """
     store = in_a_file(tmp_path)
     path = tmp_path / "ledger"
-    store.transact(lambda: store.append(leased(store.head, 1)))
+    lease(store, 1)
     durable = path.stat().st_size
     last = answered(store.head, 1, b"a" * 30)
     store.transact(lambda: store.append(last, b"a" * 30, lasting=False))
@@ -269,9 +282,9 @@ def test_every_torn_end_is_cut_off(tmp_path: Path) -> None:
         for filling in (b"", b"\0" * (len(whole) - size)):
             path.write_bytes(whole[:size] + filling)
             torn = FileStore(path, QUICK)
-            number = torn.transact(lambda torn=torn: torn.head.number)
+            number = known(torn).number
             assert number == (3 if size == len(whole) else 2), size
-            torn.transact(lambda torn=torn: torn.append(leased(torn.head, 5)))
+            lease(torn, 5)
             torn.transact(torn.verify)
             torn.close()
 
@@ -280,7 +293,7 @@ def test_every_cut_before_the_durable_end_is_refused(tmp_path: Path) -> None:
     """Where the newest mark says that there is more, a shorter file is damaged."""
     store = in_a_file(tmp_path)
     path = tmp_path / "ledger"
-    store.transact(lambda: store.append(leased(store.head, 1)))
+    lease(store, 1)
     store.close()
     whole = path.read_bytes()
     for size in range(3 * layout.BLOCK, len(whole)):
@@ -296,7 +309,7 @@ def test_one_lost_mark_does_no_harm(tmp_path: Path) -> None:
     store = in_a_file(tmp_path)
     path = tmp_path / "ledger"
     for charge in range(3):
-        store.transact(lambda charge=charge: store.append(leased(store.head, charge)))
+        lease(store, charge)
     store.close()
     whole = path.read_bytes()
     for slot in (1, 2):
@@ -304,8 +317,8 @@ def test_one_lost_mark_does_no_harm(tmp_path: Path) -> None:
         torn[slot * layout.BLOCK + 20 : slot * layout.BLOCK + 200] = b"\0" * 180
         path.write_bytes(torn)
         again = FileStore(path, World())
-        assert again.transact(lambda again=again: again.head.number) == 4
-        again.transact(lambda again=again: again.append(leased(again.head, 1)))
+        assert known(again).number == 4
+        lease(again, 1)
         again.close()
 
 
