@@ -6,7 +6,8 @@ a source is called cn.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, ClassVar, Final, TypeVar, final
 
 import pyarrow as pa
@@ -35,11 +36,26 @@ class AbstractSource(ABC):
     untyped: ClassVar[bool] = False
     """Whether columns are plain text whose types have to be declared."""
 
+    ours: ClassVar[bool] = False
+    """Whether what is handed over has our types, each value read by its rule."""
+
+    unsaid: Mapping[str, str] = MappingProxyType({})
+    """Columns of which nothing but cells would tell a type, and what to do."""
+
     declared: Mapping[str, Column] = {}
     """What the source says of its columns, beside what the table says."""
 
     reading: Callable[[str], AbstractExpression] | None = None
     """How a column x of text is read as a declared type, where that is not a cast."""
+
+    def of(self, places: Sequence[int]) -> "AbstractSource":
+        """Return what gives a database the columns at some places."""
+        del places
+        return self
+
+    def by_value(self) -> "AbstractSource":
+        """Return what gives a database the rows, whatever cells it cannot read."""
+        return self
 
     @abstractmethod
     def item(self, name: str) -> exp.Expression:
@@ -98,7 +114,9 @@ class Opened:
         stored, columns, unusable = {}, [], {}
         for place, (name, arrow) in enumerate(source.fields):
             kind = kind_of(arrow)
-            if kind is None:
+            if name in source.unsaid:
+                unusable[name] = source.unsaid[name]
+            elif kind is None:
                 unusable[name] = f"its type {arrow} has no place in a private table"
             elif source.untyped and name not in declared:
                 unusable[name] = "it is read from text and its type is not declared"
@@ -109,6 +127,13 @@ class Opened:
                 columns.append((name, column))
         _refuse(unusable, declared)
         return cls(source, Schema.of(columns), stored, unusable)
+
+
+def by_value(tables: Mapping[str, Opened]) -> dict[str, Opened]:
+    """Return tables whose rows are handed over, whatever is in them."""
+    return {
+        name: replace(one, source=one.source.by_value()) for name, one in tables.items()
+    }
 
 
 def known(tables: Mapping[str, T], name: str) -> T:

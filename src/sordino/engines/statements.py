@@ -164,9 +164,9 @@ def _written(
             case Source():
                 opened = known(tables, node.table)
                 places = tuple(opened.stored[name].place for name in node.schema)
-                name = f"s{len(handed)}"
-                handed.append(Handed(node.table, name, opened.source, places))
-                made = _source_leaf(forms, opened, node, name, parameters)
+                name, source = f"s{len(handed)}", opened.source.of(places)
+                handed.append(Handed(node.table, name, source, places))
+                made = _source_leaf(forms, opened, node, handed[-1], parameters)
                 made.item.meta[_SOURCE] = name
                 return made
 
@@ -189,17 +189,18 @@ def _source_leaf(
     forms: AbstractForms,
     opened: Opened,
     node: Source,
-    name: str,
+    handed: Handed,
     parameters: Parameters,
 ) -> Leaf:
     """Return stored rows, each column as the type that it has in the session."""
     columns = {}
     for known_as in node.schema:
         stored = opened.stored[known_as]
-        held = forms.opaque(exp.column(f"c{stored.place}", table="t"))
-        value = forms.normalised(held, stored.arrow)
+        value: exp.Expression = exp.column(f"c{stored.place}", table="t")
+        if not handed.source.ours:
+            value = forms.normalised(forms.opaque(value), stored.arrow)
         if stored.reading is not None:
             cell = typed(value, kind_of(stored.arrow) or "")
             value = rendered(stored.reading, {"x": cell}, parameters)
         columns[known_as] = value
-    return Leaf(opened.source.item(name), columns)
+    return Leaf(handed.source.item(handed.name), columns)

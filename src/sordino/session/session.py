@@ -31,7 +31,7 @@ from sordino.session.asking import (
 )
 from sordino.session.book import Book, book_of
 from sordino.session.catalog import Catalog, catalog_of
-from sordino.session.depth import shallow
+from sordino.session.door import door
 from sordino.session.outlook import Outlook
 from sordino.units import column_name
 
@@ -90,7 +90,7 @@ class Session:
         self._book = book_of(budget, ledger, whose(tables), analyst, who)
         self._process = os.getpid()
 
-    @shallow
+    @door
     def price(self, query: Request, budget: Budget) -> Price:
         """Return what an answer would cost and how far it would be off.
 
@@ -99,13 +99,13 @@ class Session:
         self._refuse_strangers()
         return price(_request(query), self._catalog, budget)
 
-    @shallow
+    @door
     def price_all(self, queries: Mapping[str, Request], budget: Budget) -> Batch:
         """Return what requests cost that are planned together: more fits a budget."""
         self._refuse_strangers()
         return price_all(queries, self._catalog, budget)
 
-    @shallow
+    @door
     def what_if(self, query: Request, budget: Budget) -> Outlook:
         """Return what a release would cost and what would be left; nothing is charged.
 
@@ -117,7 +117,7 @@ class Session:
         left = self._book.left_after(said, budget, found.loss)
         return Outlook(found, left)
 
-    @shallow
+    @door
     def release(
         self, query: Request, budget: Budget, *, key: str | None = None, why: str = ""
     ) -> "Release":
@@ -141,7 +141,7 @@ class Session:
         )
         return from_bytes(kept, found)
 
-    @shallow
+    @door
     def release_all(
         self,
         queries: Mapping[str, Request],
@@ -168,7 +168,7 @@ class Session:
         answers = zip(batch.prices.items(), split(kept), strict=True)
         return {name: from_bytes(one, asked) for (name, asked), one in answers}
 
-    @shallow
+    @door
     def partition(
         self, table: str, by: str, values: Any, budget: Budget, *, why: str = ""
     ) -> "dict[Any, Session]":
@@ -197,7 +197,7 @@ class Session:
             for value, rows in found.items()
         }
 
-    @shallow
+    @door
     def view(self, name: str, query: Query) -> None:
         """Name what a query makes of a table, to be asked like a table."""
         self._refuse_strangers()
@@ -207,7 +207,7 @@ class Session:
             )
         self._catalog.view(column_name(name=name), query)
 
-    @shallow
+    @door
     def statement(self, query: Request, budget: Budget) -> str:
         """Return the statement that the engine would run; nothing runs."""
         return self._engine.statement(self.price(query, budget).question)
