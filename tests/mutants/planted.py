@@ -326,8 +326,8 @@ PLANTED: Final[tuple[Planted, ...]] = (
     ),
     Planted(
         "accounting",
-        "src/sordino/accounting/ledger.py",
-        "            if committed is not None:\n                return committed\n",
+        "src/sordino/accounting/charging.py",
+        "    if committed is not None:\n        return committed\n",
         "",
         "second answer may overwrite",
     ),

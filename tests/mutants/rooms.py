@@ -31,9 +31,9 @@ _MECHANISMS: Final = (
     "tests/laws/test_fitting_laws.py",
 )
 _QUERIES: Final = (
-    "tests/unit/query",
     "tests/laws/test_join_laws.py",
     "tests/laws/test_joint_laws.py",
+    "tests/unit/query",
     "tests/laws/test_query_laws.py",
     "tests/unit/test_contribution.py",
 )
