@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sordino.losses.closed import ZCDP, ApproxZCDP, PureDP
+from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, PureDP
 from sordino.losses.noise import GeometricLoss, LaplaceLoss
 from tests import oracles
 from tests.loss_families import FAINT, FAMILIES, LAST, SEED, drawn, size
@@ -60,6 +60,16 @@ def test_epsilon_meets_its_delta(name: str, case: int) -> None:
     for target in (0.1, float(loss.delta_at(epsilons[-1])), 1e-9):
         epsilon = loss.epsilon_at(target)
         assert epsilon == np.inf or truth(epsilon) <= target
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_budget_admits_what_the_curve_allows(name: str) -> None:
+    """The delta told for an epsilon admits a loss, and a thousandth less does not."""
+    loss, _, epsilons = drawn(name, 0)
+    epsilon = Fraction(min(epsilons[2:]))
+    told = Fraction(loss.delta_at(epsilon))
+    assert ApproxDP(epsilon, told).admits(loss)
+    assert not ApproxDP(epsilon, told * Fraction(999, 1000)).admits(loss)
 
 
 def conversion(rho: Fraction, epsilon: float) -> Any:
