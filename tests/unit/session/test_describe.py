@@ -16,6 +16,7 @@ import pytest
 import sordino as sd
 from sordino.errors import SordinoError, UnknownName
 
+PLACE = "has no place in a private table"
 PERSON = sd.AddRowsWithID("id")
 ODD = pa.table({
     "id": [1, 1, 2],
@@ -46,9 +47,8 @@ def test_all_that_is_told() -> None:
         "  column  type  may be missing",
         "  id      i64   no",
         "  x       f64   NaN",
-        "  cannot be used: stay (its type duration[s] has no place in a private table)",
-        "  cannot be used: geo (its type struct<x: int64> has no place in a private"
-        " table)",
+        f"  cannot be used: stay (its type duration[s] {PLACE})",
+        f"  cannot be used: geo (its type struct<x: int64> {PLACE})",
         "",
         "few: a view: table('t').enforce(MaxRowsPerID(limit=2)).select('x')",
         "  column  type  may be missing",
