@@ -161,9 +161,8 @@ def two_laplace(first: Any, second: Any) -> Worlds:
 def bounded_range(epsilon: Any) -> Callable[[Any], Real]:
     """Return delta of the worst pair of a bounded range, of all pairs of two outcomes.
 
-    With losses t and t - epsilon, P has (exp(epsilon) - exp(t))/(exp(epsilon) - 1) at t.
-    What it gains, (exp(epsilon) - exp(t)) (1 - exp(e - t)) but for a factor, is greatest
-    halfway between e and epsilon.
+    With losses t and t - r, r = epsilon, P has (exp(r) - exp(t))/(exp(r) - 1) at t. But
+    for a factor it gains (exp(r) - exp(t)) (1 - exp(e - t)): most halfway from e to r.
     """
     whole = real(epsilon)
 
