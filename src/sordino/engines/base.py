@@ -29,6 +29,10 @@ class AbstractEngine(ABC):
         """
 
     @abstractmethod
+    def lossy(self, table: str) -> frozenset[str]:
+        """Return the columns of a table that can hold cells of no value, by type."""
+
+    @abstractmethod
     def freeze(self, table: str) -> None:
         """Read the rows of a public table, now and never again.
 

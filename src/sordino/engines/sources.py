@@ -13,6 +13,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sordino.engines.kinds import kind_of
+from sordino.engines.kinds import stored as stored_type
 from sordino.errors import EngineUnavailable, InvalidParameter, SordinoError, shown
 from sordino.expressions.base import AbstractExpression
 from sordino.expressions.language import col
@@ -83,6 +84,18 @@ class Opened:
     unusable: Mapping[str, str]
     """For each column without a usable type, why."""
 
+    @property
+    def lossy(self) -> frozenset[str]:
+        """Return the columns that can hold cells of no value, as their types tell.
+
+        Texts are not among them, though one that is too long has no value.
+        """
+        return frozenset(
+            name
+            for name, one in self.stored.items()
+            if one.reading is not None or one.kind in {"date", "time"} or _wide(one)
+        )
+
     @classmethod
     def of(cls, source: AbstractSource, declared: Mapping[str, Column]) -> "Opened":
         """Match the columns of a source with what is declared of them."""
@@ -136,6 +149,11 @@ def refuse_changed(table: str, source: AbstractSource) -> None:
 def recast(kind: str) -> AbstractExpression:
     """Return the value of a column x as one of a declared type, or missing."""
     return col("x").cast(kind)
+
+
+def _wide(stored: Stored) -> bool:
+    """Tell whether integers can be wider than ours."""
+    return bool(pa.types.is_uint64(stored_type(stored.arrow)))
 
 
 def _reading(

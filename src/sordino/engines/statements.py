@@ -10,12 +10,21 @@ from sordino.engines.asking import added, asked
 from sordino.engines.forms import AbstractForms
 from sordino.engines.kinds import kind_of
 from sordino.engines.rendering import Parameters, rendered, typed
-from sordino.engines.sources import AbstractSource, Opened, known, registered
+from sordino.engines.sources import AbstractSource, Opened, Stored, known, registered
 from sordino.engines.sources_arrow import emptied
-from sordino.engines.sql import Leaf, Rows, Writer, aliased, grouped, ordered, over
+from sordino.engines.sql import (
+    Leaf,
+    LeafNode,
+    Rows,
+    Writer,
+    aliased,
+    grouped,
+    ordered,
+    over,
+)
 from sordino.engines.stages import Made
 from sordino.errors import shown
-from sordino.query.nodes import AbstractNode, Source
+from sordino.query.nodes import AbstractNode, Source, Unreadable
 from sordino.query.question import Question
 
 SALT: Final = "salt"
@@ -157,18 +166,26 @@ def _written(
     parameters = Parameters()
     handed: list[Handed] = []
 
-    def leaf(node: Source | Made) -> Leaf:
+    def leaf(node: LeafNode) -> Leaf:
         match node:
             case Made():
                 return _made_leaf(node)
             case Source():
-                opened = known(tables, node.table)
-                places = tuple(opened.stored[name].place for name in node.schema)
-                name = f"s{len(handed)}"
-                handed.append(Handed(node.table, name, opened.source, places))
-                made = _source_leaf(forms, opened, node, name, parameters)
-                made.item.meta[_SOURCE] = name
-                return made
+                return stored(node.table, node.schema.names)
+            case Unreadable():
+                names = (node.column, *node.schema.names)
+                made = stored(node.table, names)
+                held = known(tables, node.table).stored[node.column]
+                return replace(made, condition=_lost(forms, held, made, node.column))
+
+    def stored(table: str, names: tuple[str, ...]) -> Leaf:
+        opened = known(tables, table)
+        places = tuple(opened.stored[name].place for name in names)
+        name = f"s{len(handed)}"
+        handed.append(Handed(table, name, opened.source, places))
+        made = _source_leaf(forms, opened, names, name, parameters)
+        made.item.meta[_SOURCE] = name
+        return made
 
     work = Writer(forms, leaf, parameters)
     tree = work.whole(last(work, work.rows(rows)))
@@ -188,18 +205,31 @@ def _made_leaf(node: Made) -> Leaf:
 def _source_leaf(
     forms: AbstractForms,
     opened: Opened,
-    node: Source,
+    names: tuple[str, ...],
     name: str,
     parameters: Parameters,
 ) -> Leaf:
     """Return stored rows, each column as the type that it has in the session."""
     columns = {}
-    for known_as in node.schema:
+    for known_as in names:
         stored = opened.stored[known_as]
-        held = forms.opaque(exp.column(f"c{stored.place}", table="t"))
-        value = forms.normalised(held, stored.arrow)
+        value = forms.normalised(_held(forms, stored), stored.arrow)
         if stored.reading is not None:
             cell = typed(value, kind_of(stored.arrow) or "")
             value = rendered(stored.reading, {"x": cell}, parameters)
         columns[known_as] = value
     return Leaf(opened.source.item(name), columns)
+
+
+def _held(forms: AbstractForms, stored: Stored) -> exp.Expression:
+    """Return a column as its source holds it."""
+    return forms.opaque(exp.column(f"c{stored.place}", table="t"))
+
+
+def _lost(
+    forms: AbstractForms, stored: Stored, leaf: Leaf, name: str
+) -> exp.Expression:
+    """Return whether a cell is there and has no value."""
+    there = exp.not_(_held(forms, stored).is_(exp.null()))
+    nothing = leaf.columns[name].copy().is_(exp.null())
+    return exp.And(this=there, expression=nothing)

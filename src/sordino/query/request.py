@@ -16,6 +16,9 @@ from sordino.schema import unknown
 from sordino.words import Words, call, number
 
 Family = Literal["laplace", "gaussian"]
+COVERAGE: Final = "coverage"
+"""The name under which counts of what was left out have a weight."""
+_USUAL: Final = Fraction(1, 10)
 FAMILIES: Final[tuple[Family, ...]] = ("laplace", "gaussian")
 
 
@@ -41,11 +44,14 @@ class Request:
     noise: Family | None
     weights: tuple[Fraction, ...]
     """How the columns share the budget, relative to each other."""
+    coverage: Fraction | None = None
+    """The weight of counts of what was left out, None without them."""
 
     def __repr__(self) -> str:
         """Show the question as it was written."""
         shown = [f"{name}={asked!r}" for name, asked in self.columns]
         shown += [] if self.noise is None else [f"noise={self.noise!r}"]
+        shown += [] if self.coverage is None else ["coverage=True"]
         return f"{self.grouped}.agg({', '.join(shown)})"
 
     def words(self, catalog: AbstractCatalog) -> Words:
@@ -54,8 +60,12 @@ class Request:
             [name, asked.words, number(weight)]
             for (name, asked), weight in zip(self.columns, self.weights, strict=True)
         ]
+        beside: dict[str, Words] = {}
+        if self.coverage is not None:
+            beside["coverage"] = number(self.coverage)
         return call(
             "agg",
+            **beside,
             rows=self.rows.words(catalog),
             by=list(self.by),
             keys=None if self.keyset is None else self.keyset.words,
@@ -77,7 +87,7 @@ class Request:
         return bool(self.by) and self.keyset is None
 
 
-def requested(
+def requested(  # noqa: PLR0913 what the two doors of agg take
     rows: Rows,
     by: tuple[str, ...],
     keyset: KeySet | None,
@@ -85,6 +95,7 @@ def requested(
     *,
     noise: Any,
     weights: Mapping[str, Any] | None,
+    coverage: Any = False,
 ) -> Request:
     """Return a checked request."""
     if not aggregations and (not by or keyset is not None):
@@ -102,8 +113,22 @@ def requested(
     _refuse_twice([*by, *names])
     if noise is not None:
         noise = _validate.choice(FAMILIES, noise=noise)
-    shares = _weights(weights or {}, tuple(aggregations))
-    return Request(rows, by, keyset, tuple(aggregations.items()), noise, shares)
+    if not isinstance(coverage, bool):
+        raise InvalidParameter(
+            "coverage", coverage, "must be a bool", "Say coverage=True."
+        )
+    beside = (COVERAGE,) if coverage else ()
+    shares = _weights(weights or {}, (*aggregations, *beside))
+    columns = tuple(aggregations.items())
+    return Request(
+        rows,
+        by,
+        keyset,
+        columns,
+        noise,
+        shares[: len(columns)],
+        shares[-1] if coverage else None,
+    )
 
 
 def _refuse_twice(names: list[str]) -> None:
@@ -127,7 +152,10 @@ def _weights(given: Mapping[str, Any], names: tuple[str, ...]) -> tuple[Fraction
     for name in given:
         if name not in names:
             raise unknown("column of the answer", name, names)
-    found = [positive(weights=given.get(name, 1)) for name in names]
+    found = [
+        positive(weights=given.get(name, _USUAL if name == COVERAGE else 1))
+        for name in names
+    ]
     for weight in found:
         if not isinstance(weight, Fraction):
             raise InvalidParameter(
