@@ -32,7 +32,7 @@ from sordino.engines.functions import made_rows, made_schema
 from sordino.engines.progress import watched
 from sordino.engines.readers import opened
 from sordino.engines.scripts import Script
-from sordino.engines.sources import Opened, known
+from sordino.engines.sources import Opened, by_value, known
 from sordino.engines.statements import (
     Statement,
     adding_statement,
@@ -120,7 +120,11 @@ class DuckDBEngine(AbstractEngine):
         """Read the rows of a public table, now and never again."""
         found = known(self._tables, table)
         with self._lock:
-            copy = uncharged(lambda: self._alone(lambda: self._copied(table, found)))
+            copy = uncharged(
+                lambda: self._read(
+                    {table: found}, lambda held: self._copied(table, held)
+                )
+            )
             self._frozen[table] = copy
             self._tables[table] = frozen(found, copy)
 
@@ -129,7 +133,7 @@ class DuckDBEngine(AbstractEngine):
         return known(self._frozen, table)
 
     def lossy(self, table: str) -> frozenset[str]:
-        """Return the columns of a table that can hold cells of no value, by type."""
+        """Return the columns of a table that lie as another type: cells can be lost."""
         return known(self._tables, table).lossy
 
     def unusable(self, table: str) -> Mapping[str, str]:
@@ -146,14 +150,12 @@ class DuckDBEngine(AbstractEngine):
 
     def answer(self, question: Question) -> pa.Table:
         """Return the exact totals."""
-        return guarded(
-            lambda: self._alone(lambda: self._answer(self._script(question)))
-        )
+        return guarded(lambda: self._answered(self._script(question)))
 
     def prepared(self, question: Question) -> Callable[[], pa.Table]:
         """Rehearse a question on empty tables, and return what answers it."""
         script = uncharged(lambda: self._alone(lambda: self._rehearsed(question)))
-        return lambda: guarded(lambda: self._alone(lambda: self._answer(script)))
+        return lambda: guarded(lambda: self._answered(script))
 
     def statement(self, question: Question) -> str:
         """Return the text of what would run, for people to read."""
@@ -163,12 +165,13 @@ class DuckDBEngine(AbstractEngine):
         """Return all that would run for a question."""
         return Script.of(self._forms, self._tables, question)
 
-    def _copied(self, table: str, found: Opened) -> pa.Table:
+    def _copied(self, table: str, tables: Mapping[str, Opened]) -> pa.Table:
         """Return the rows of a table, sorted by all columns in turn."""
+        found = tables[table]
         if not found.schema.names:
             return pa.table({})
         rows = Source(table, found.schema)
-        asked_for = sorted_statement(self._forms, self._tables, rows)
+        asked_for = sorted_statement(self._forms, tables, rows)
         batches = self._run(asked_for).to_arrow_reader(_BATCH)
         handle, path = tempfile.mkstemp(dir=self._room, suffix=".arrow")
         os.close(handle)
@@ -186,6 +189,17 @@ class DuckDBEngine(AbstractEngine):
             self._forget()
             self._rehearsals.add(script.mark)
         return script
+
+    def _answered(self, script: Script) -> pa.Table:
+        """Return the answer of a script, read in whichever way its tables can be."""
+
+        def answer(tables: Mapping[str, Opened]) -> pa.Table:
+            same = tables is script.tables
+            return self._answer(
+                script if same else Script.of(self._forms, tables, script.question)
+            )
+
+        return self._read(script.tables, answer)
 
     def _answer(self, script: Script) -> pa.Table:
         """Run the functions of a question one by one, then its totals."""
@@ -217,7 +231,7 @@ class DuckDBEngine(AbstractEngine):
         found, question = [], script.question
         for part in bucketed(question, script.rows, count):
             one = question_statement(
-                self._forms, self._tables, question, part, wide=True
+                self._forms, script.tables, question, part, wide=True
             )
             found.append(self._run(one).to_arrow_table())
         if not found:
@@ -245,6 +259,23 @@ class DuckDBEngine(AbstractEngine):
                 self._busy = False
             self._forget()
             return made
+
+    def _read(
+        self, tables: Mapping[str, Opened], work: Callable[[Mapping[str, Opened]], T]
+    ) -> T:
+        """Return what `work` makes of tables, or of their values handed over.
+
+        A text that is not UTF-8 stops the database; handed over, it is missing.
+        """
+        try:
+            return self._alone(lambda: work(tables))
+        except duckdb.OutOfMemoryException:
+            raise
+        except duckdb.Error:
+            values = by_value(tables)
+            if values == tables:
+                raise
+        return self._alone(lambda: work(values))
 
     def _percent(self) -> float:
         """Return how far the running statement is, or less than 0 if none is."""

@@ -86,7 +86,7 @@ class MemoryEngine(AbstractEngine):
         return known(self._frozen, table)
 
     def lossy(self, table: str) -> frozenset[str]:
-        """Return the columns of a table that can hold cells of no value, by type."""
+        """Return the columns of a table that lie as another type: cells can be lost."""
         return known(self._tables, table).lossy
 
     def unusable(self, table: str) -> Mapping[str, str]:
@@ -124,12 +124,12 @@ class MemoryEngine(AbstractEngine):
         """Return the rows of a table with a cell that has no value."""
         found = known(self._tables, node.table)
         held = found.source.read([found.stored[node.column].place])
-        there = held.column(0).is_valid().to_pylist()
+        natural = values_of(held.column(0).combine_chunks())
         rows = self._stored(node.table, (node.column, *node.schema.names))
         return [
             _taken(row, node.schema)
-            for row, full in zip(rows, there, strict=True)
-            if full and row[node.column] is None
+            for row, cell in zip(rows, natural, strict=True)
+            if cell is not None and row[node.column] is None
         ]
 
     def _stored(self, table: str, names: tuple[str, ...]) -> list[Row]:

@@ -1,6 +1,7 @@
 """Which source an object is: decided by its class and package, never by its rows."""
 
 from collections.abc import Callable, Mapping
+from pathlib import PurePath
 from typing import Any, Final, TypeAlias
 
 from sordino.engines.failures import guarded
@@ -9,6 +10,7 @@ from sordino.engines.sources import AbstractSource, Opened
 from sordino.engines.sources_arrow import FROM_ARROW
 from sordino.engines.sources_csv import COMMAS, TABS, of_commas, of_csv, of_tabs
 from sordino.engines.sources_duckdb import of_pair, of_relation
+from sordino.engines.sources_objects import FROM_OBJECTS
 from sordino.engines.sources_parquet import ENDINGS as PARQUET
 from sordino.engines.sources_parquet import ParquetSource
 from sordino.errors import InvalidParameter
@@ -20,6 +22,14 @@ Reader: TypeAlias = Callable[[Any, Mapping[str, Column]], AbstractSource]
 def _of_paths(given: Any, declared: Mapping[str, Column]) -> AbstractSource:
     """Return a source of one path or pattern, or of a list of them."""
     listed = given if isinstance(given, list) else [given]
+    for one in listed:
+        if not isinstance(one, (str, PurePath)):
+            raise InvalidParameter(
+                "source",
+                "a list",
+                f"must be a list of paths, not of {type(one).__name__}",
+                'Give rows as columns: {"x": [1, 2]}.',
+            )
     paths = tuple(dict.fromkeys(path for one in listed for path in found(one)))
     for endings, form in _FORMS:
         if paths and ending(paths, endings):
@@ -40,6 +50,7 @@ _FORMS: Final[tuple[tuple[tuple[str, ...], Callable[..., AbstractSource]], ...]]
 )
 _READERS: Final[dict[str, Reader]] = {
     **FROM_ARROW,
+    **FROM_OBJECTS,
     "builtins.str": _of_paths,
     "builtins.list": _of_paths,
     "pathlib.PurePath": _of_paths,

@@ -25,6 +25,7 @@ class Script:
     """The functions of a question with the rows for each, then its totals."""
 
     question: Question
+    tables: Mapping[str, Opened]
     functions: tuple[tuple[MapRows | FlatMap, Statement], ...]
     rows: AbstractNode
     """What the totals are of, after the last function."""
@@ -41,7 +42,7 @@ class Script:
             for node in steps.functions
         )
         totals = question_statement(forms, tables, question, steps.rows)
-        return cls(question, functions, steps.rows, totals)
+        return cls(question, dict(tables), functions, steps.rows, totals)
 
     @property
     def statements(self) -> Iterator[Statement]:

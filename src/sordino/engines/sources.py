@@ -6,14 +6,14 @@ a source is called cn.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, ClassVar, Final, TypeVar, final
 
 import pyarrow as pa
 from sqlglot import exp
 
 from sordino.engines.kinds import kind_of
-from sordino.engines.kinds import stored as stored_type
 from sordino.errors import EngineUnavailable, InvalidParameter, SordinoError, shown
 from sordino.expressions.base import AbstractExpression
 from sordino.expressions.language import col
@@ -36,11 +36,26 @@ class AbstractSource(ABC):
     untyped: ClassVar[bool] = False
     """Whether columns are plain text whose types have to be declared."""
 
+    ours: ClassVar[bool] = False
+    """Whether what is handed over has our types, each value read by its rule."""
+
+    unsaid: Mapping[str, str] = MappingProxyType({})
+    """Columns of which nothing but cells would tell a type, and what to do."""
+
     declared: Mapping[str, Column] = {}
     """What the source says of its columns, beside what the table says."""
 
     reading: Callable[[str], AbstractExpression] | None = None
     """How a column x of text is read as a declared type, where that is not a cast."""
+
+    def of(self, places: Sequence[int]) -> "AbstractSource":
+        """Return what gives a database the columns at some places."""
+        del places
+        return self
+
+    def by_value(self) -> "AbstractSource":
+        """Return what gives a database the rows, whatever cells it cannot read."""
+        return self
 
     @abstractmethod
     def item(self, name: str) -> exp.Expression:
@@ -86,14 +101,9 @@ class Opened:
 
     @property
     def lossy(self) -> frozenset[str]:
-        """Return the columns that can hold cells of no value, as their types tell.
-
-        Texts are not among them, though one that is too long has no value.
-        """
+        """Return the columns that lie as another type, so that cells can be lost."""
         return frozenset(
-            name
-            for name, one in self.stored.items()
-            if one.reading is not None or one.kind in {"date", "time"} or _wide(one)
+            name for name, one in self.stored.items() if one.reading is not None
         )
 
     @classmethod
@@ -111,7 +121,9 @@ class Opened:
         stored, columns, unusable = {}, [], {}
         for place, (name, arrow) in enumerate(source.fields):
             kind = kind_of(arrow)
-            if kind is None:
+            if name in source.unsaid:
+                unusable[name] = source.unsaid[name]
+            elif kind is None:
                 unusable[name] = f"its type {arrow} has no place in a private table"
             elif source.untyped and name not in declared:
                 unusable[name] = "it is read from text and its type is not declared"
@@ -122,6 +134,13 @@ class Opened:
                 columns.append((name, column))
         _refuse(unusable, declared)
         return cls(source, Schema.of(columns), stored, unusable)
+
+
+def by_value(tables: Mapping[str, Opened]) -> dict[str, Opened]:
+    """Return tables whose rows are handed over, whatever is in them."""
+    return {
+        name: replace(one, source=one.source.by_value()) for name, one in tables.items()
+    }
 
 
 def known(tables: Mapping[str, T], name: str) -> T:
@@ -149,11 +168,6 @@ def refuse_changed(table: str, source: AbstractSource) -> None:
 def recast(kind: str) -> AbstractExpression:
     """Return the value of a column x as one of a declared type, or missing."""
     return col("x").cast(kind)
-
-
-def _wide(stored: Stored) -> bool:
-    """Tell whether integers can be wider than ours."""
-    return bool(pa.types.is_uint64(stored_type(stored.arrow)))
 
 
 def _reading(

@@ -16,8 +16,10 @@ from typing import Any, final
 import pyarrow as pa
 from sqlglot import exp
 
+from sordino.engines.columns import ROWS
 from sordino.engines.files import Fields
 from sordino.engines.sources import NOTHING, AbstractSource, internal, registered
+from sordino.engines.sources_arrow import fields_of, handed_columns
 from sordino.errors import EngineFailure, InvalidParameter
 from sordino.schema import Column
 
@@ -25,6 +27,8 @@ from sordino.schema import Column
 @final
 class RelationSource(AbstractSource):
     """A relation, read as a whole."""
+
+    ours = True
 
     def __init__(self, relation: Any) -> None:
         """Ask for the types of the columns, and for no row."""
@@ -35,9 +39,10 @@ class RelationSource(AbstractSource):
         """Return the name under which the rows are handed over."""
         return registered(name)
 
-    def handed(self, places: Sequence[int]) -> pa.Table:
+    def handed(self, places: Sequence[int]) -> Any:
         """Return the columns."""
-        return self.read(places)
+        batches = self.read(places).to_batches(max_chunksize=ROWS)
+        return handed_columns(batches, self.fields, places)
 
     def check(self) -> None:
         """Refuse a relation of other columns, or of a connection that is closed."""
@@ -52,6 +57,8 @@ class RelationSource(AbstractSource):
 @final
 class TableOfConnection(AbstractSource):
     """A table that a connection knows, read batch after batch."""
+
+    ours = True
 
     def __init__(self, connection: Any, name: str) -> None:
         """Ask for the types of the columns, and for no row."""
@@ -71,18 +78,20 @@ class TableOfConnection(AbstractSource):
         _refuse_other(self._relation(), self.fields)
 
     def handed(self, places: Sequence[int]) -> Any:
-        """Return a reader of the columns, to be read once."""
+        """Return the columns, to be read once."""
         self.check()
-        return _chosen(self._relation(), places).to_arrow_reader()
+        return handed_columns(self._reader(places), self.fields, places)
 
     def read(self, places: Sequence[int]) -> pa.Table:
         """Return the columns."""
-        return self.handed(places).read_all()
+        return self._reader(places).read_all()
+
+    def _reader(self, places: Sequence[int]) -> Any:
+        return _chosen(self._relation(), places).to_arrow_reader(ROWS)
 
 
 def _fields(relation: Any) -> Fields:
-    form = relation.limit(0).to_arrow_table().schema
-    return tuple((field.name, field.type) for field in form)
+    return fields_of(relation.limit(0).to_arrow_table().schema)
 
 
 def _refuse_other(relation: Any, fields: Fields) -> None:

@@ -173,17 +173,21 @@ def _written(
             case Source():
                 return stored(node.table, node.schema.names)
             case Unreadable():
-                names = (node.column, *node.schema.names)
-                made = stored(node.table, names)
+                made = stored(node.table, (node.column, *node.schema.names))
                 held = known(tables, node.table).stored[node.column]
-                return replace(made, condition=_lost(forms, held, made, node.column))
+                there = exp.not_(_natural(forms, handed[-1], held).is_(exp.null()))
+                nothing = made.columns[node.column].copy().is_(exp.null())
+                lost = exp.And(
+                    this=exp.not_(natural.is_(exp.null())), expression=nothing
+                )
+                return replace(made, condition=lost)
 
     def stored(table: str, names: tuple[str, ...]) -> Leaf:
         opened = known(tables, table)
         places = tuple(opened.stored[name].place for name in names)
-        name = f"s{len(handed)}"
-        handed.append(Handed(table, name, opened.source, places))
-        made = _source_leaf(forms, opened, names, name, parameters)
+        name, source = f"s{len(handed)}", opened.source.of(places)
+        handed.append(Handed(table, name, source, places))
+        made = _source_leaf(forms, opened, names, handed[-1], parameters)
         made.item.meta[_SOURCE] = name
         return made
 
@@ -206,30 +210,24 @@ def _source_leaf(
     forms: AbstractForms,
     opened: Opened,
     names: tuple[str, ...],
-    name: str,
+    handed: Handed,
     parameters: Parameters,
 ) -> Leaf:
     """Return stored rows, each column as the type that it has in the session."""
     columns = {}
     for known_as in names:
         stored = opened.stored[known_as]
-        value = forms.normalised(_held(forms, stored), stored.arrow)
+        value = _natural(forms, handed, stored)
         if stored.reading is not None:
             cell = typed(value, kind_of(stored.arrow) or "")
             value = rendered(stored.reading, {"x": cell}, parameters)
         columns[known_as] = value
-    return Leaf(opened.source.item(name), columns)
+    return Leaf(handed.source.item(handed.name), columns)
 
 
-def _held(forms: AbstractForms, stored: Stored) -> exp.Expression:
-    """Return a column as its source holds it."""
-    return forms.opaque(exp.column(f"c{stored.place}", table="t"))
-
-
-def _lost(
-    forms: AbstractForms, stored: Stored, leaf: Leaf, name: str
-) -> exp.Expression:
-    """Return whether a cell is there and has no value."""
-    there = exp.not_(_held(forms, stored).is_(exp.null()))
-    nothing = leaf.columns[name].copy().is_(exp.null())
-    return exp.And(this=there, expression=nothing)
+def _natural(forms: AbstractForms, handed: Handed, stored: Stored) -> exp.Expression:
+    """Return a column as the type of ours in which it lies."""
+    value: exp.Expression = exp.column(f"c{stored.place}", table="t")
+    if handed.source.ours:
+        return value
+    return forms.normalised(forms.opaque(value), stored.arrow)

@@ -56,7 +56,7 @@ class Source(AbstractNode):
 @final
 @dataclass(frozen=True)
 class Unreadable(AbstractNode):
-    """The rows of a table with a cell in a column that is no value of its type.
+    """The rows of a table with a cell in a column that does not become its type.
 
     Only the columns of the schema are carried.
     """

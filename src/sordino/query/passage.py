@@ -66,7 +66,7 @@ class Origin(AbstractPassage):
 
     table: str
     lossy: tuple[str, ...]
-    """Columns that can have such cells."""
+    """Columns that lie as another type, such as text, and can have such cells."""
     carried: Schema
     """The column of ids, if they are protected."""
     most: int

@@ -27,7 +27,7 @@ def to_bytes(release: Release) -> bytes:
 
 def from_bytes(kept: bytes, price: Price) -> Release:
     """Return the release of a request from its numbers."""
-    table, errors, *beside = (_table(one) for one in split(kept))
+    table, errors, *beside = map(table_of, split(kept))
     return Release(
         table,
         errors,
@@ -71,7 +71,7 @@ def _stream(table: "pa.Table") -> bytes:
     return bytes(sink.getvalue())
 
 
-def _table(stream: bytes) -> "pa.Table":
+def table_of(stream: bytes) -> "pa.Table":
     """Return the table of an Arrow stream."""
     import pyarrow as pa  # noqa: PLC0415 loaded when needed
 

@@ -131,7 +131,7 @@ def spied(monkeypatch: pytest.MonkeyPatch) -> None:
 
         def spy(self: Any, places: Any) -> Any:
             found = read(self, places)
-            if found is None or found.num_rows:
+            if found is None or getattr(found, "num_rows", False):  # or by read
                 raise Reading
             return found
 
