@@ -99,9 +99,7 @@ def test_concentrated_losses_convert_at_the_best_order(case: int) -> None:
     for _ in range(4):
         epsilon = float(rho) + rng.uniform(0.7, 6) * (2 * float(rho)) ** 0.5
         most, lost = conversion(rho, epsilon), oracles.real(reserve)
-        least = oracles.worst(
-            [oracles.gaussian(mp.sqrt(2 * oracles.real(rho)))], epsilon
-        )
+        least = oracles.gaussian(f"sqrt({2 * rho})").delta(epsilon)
         for ask in (float, lambda e: np.full(20, e)):
             plain = np.min(ZCDP(rho).delta_at(ask(epsilon)))
             kept = np.min(ApproxZCDP(rho, reserve).delta_at(ask(epsilon)))
