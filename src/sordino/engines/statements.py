@@ -177,9 +177,7 @@ def _written(
                 held = known(tables, node.table).stored[node.column]
                 there = exp.not_(_natural(forms, handed[-1], held).is_(exp.null()))
                 nothing = made.columns[node.column].copy().is_(exp.null())
-                lost = exp.And(
-                    this=exp.not_(natural.is_(exp.null())), expression=nothing
-                )
+                lost = exp.And(this=there, expression=nothing)
                 return replace(made, condition=lost)
 
     def stored(table: str, names: tuple[str, ...]) -> Leaf:
