@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -37,7 +38,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     opened.ledger.allot("ana", sd.ApproxDP("0.1", 0))
     opened.ledger.close()
     night.ledger.close()
-    given = {"create": True, "witness": tmp_path / "wards.seen"}
+    given: Any = {"create": True, "witness": tmp_path / "wards.seen"}
     with sd.Ledger.at(tmp_path / "wards.ledger", LIMIT, **given) as wards:
         wards.backup(tmp_path / "wards.backup")
         session(wards).release(QUESTIONS["count"], TENTH)

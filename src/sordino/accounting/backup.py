@@ -42,6 +42,7 @@ def restore(copy: Any, path: Any, wanted: Wanted) -> None:
             "read its answers.",
         )
     making.refuse_missing(wanted.witness, "witness", "Look for it.")
+    making.refuse_same(source, wanted.witness)
     try:
         with (
             closing(FileStore(source, wanted.world)) as store,

@@ -120,6 +120,7 @@ def _stored(place: Path, wanted: Wanted) -> AbstractStore:
         return store
     try:
         making.refuse_missing(wanted.witness, "witness", "Look for it.")
+        making.refuse_same(place, wanted.witness)
         witness = FileStore(wanted.witness, wanted.world, "witness")
     except BaseException:
         store.close()

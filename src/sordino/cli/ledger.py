@@ -1,4 +1,4 @@
-"""What `sordino ledger` does: show, verify, export. Nothing here changes a ledger."""
+"""What `sordino ledger` shows: a ledger, its wholeness, its lines. Nothing changes."""
 
 import argparse
 import tomllib

@@ -43,6 +43,10 @@ class AbstractEngine(ABC):
         """
 
     @abstractmethod
+    def unusable(self, table: str) -> Mapping[str, str]:
+        """Return the columns of a table that are in no schema, and why."""
+
+    @abstractmethod
     def multiplicity(self, table: str, on: tuple[str, ...]) -> int:
         """Return how many rows of a frozen table share their values of `on`, at most.
 

@@ -13,7 +13,8 @@ from typing import Any, final
 from sordino.accounting.entries import DATASET, Claim
 from sordino.accounting.ledger import Ledger
 from sordino.accounting.limits import Limit
-from sordino.errors import InvalidParameter
+from sordino.engines.failures import guarded
+from sordino.errors import EngineUnavailable, InvalidParameter
 from sordino.losses.base import Budget, Loss
 from sordino.session.asking import TABLES, Asked
 
@@ -53,12 +54,24 @@ class Book:
             words=said.words,
             **told,
         )
-        ready = None if self.ledger.holds(claim) else prepare()
+        ready = None if self.ledger.holds(claim) else self._ready(claim, prepare)
         ticket = self.ledger.reserve(claim)
         if ticket.answer is not None:
             return ticket.answer
         compute = ready or prepare()
-        return self.ledger.store(ticket, compute())
+        return self.ledger.store(ticket, guarded(compute))
+
+    def _ready(
+        self, claim: Claim, prepare: Callable[[], Callable[[], bytes]]
+    ) -> Callable[[], bytes]:
+        """Return what computes an answer; a spent budget is the first refusal."""
+        try:
+            return prepare()
+        except EngineUnavailable as error:
+            refusal = error
+        if claim.key is None:
+            self.ledger.what_if(claim)
+        raise refusal
 
     def left_after(
         self, said: Asked, priced: tuple[Budget, Loss], earmark: str | None

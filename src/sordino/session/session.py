@@ -31,7 +31,8 @@ from sordino.session.asking import (
 )
 from sordino.session.book import Book, book_of
 from sordino.session.catalog import Catalog, catalog_of
-from sordino.session.depth import shallow
+from sordino.session.description import Description
+from sordino.session.door import door
 from sordino.session.outlook import Outlook
 from sordino.units import column_name
 
@@ -88,24 +89,27 @@ class Session:
         self._engine = _engine(engine, memory_limit, threads, progress=progress)
         self._catalog = catalog_of(self._engine, tables)
         self._book = book_of(budget, ledger, whose(tables), analyst, who)
+        self._keysets: dict[str, None] = {}
         self._process = os.getpid()
 
-    @shallow
+    @door
     def price(self, query: Request, budget: Budget) -> Price:
         """Return what an answer would cost and how far it would be off.
 
         No private data is read, and nothing is charged.
         """
         self._refuse_strangers()
-        return price(_request(query), self._catalog, budget)
+        with self._catalog.explaining():
+            return price(_request(query), self._catalog, budget)
 
-    @shallow
+    @door
     def price_all(self, queries: Mapping[str, Request], budget: Budget) -> Batch:
         """Return what requests cost that are planned together: more fits a budget."""
         self._refuse_strangers()
-        return price_all(queries, self._catalog, budget)
+        with self._catalog.explaining():
+            return price_all(queries, self._catalog, budget)
 
-    @shallow
+    @door
     def what_if(
         self, query: Request, budget: Budget, *, earmark: str | None = None
     ) -> Outlook:
@@ -119,7 +123,7 @@ class Session:
         left = self._book.left_after(said, (budget, found.loss), earmark)
         return Outlook(found, left)
 
-    @shallow
+    @door
     def release(
         self,
         query: Request,
@@ -150,7 +154,7 @@ class Session:
         )
         return from_bytes(kept, found)
 
-    @shallow
+    @door
     def release_all(
         self,
         queries: Mapping[str, Request],
@@ -178,7 +182,7 @@ class Session:
         answers = zip(batch.prices.items(), split(kept), strict=True)
         return {name: from_bytes(one, asked) for (name, asked), one in answers}
 
-    @shallow
+    @door
     def partition(
         self, table: str, by: str, values: Any, budget: Budget, *, why: str = ""
     ) -> "dict[Any, Session]":
@@ -191,7 +195,8 @@ class Session:
         self._refuse_strangers()
         name, column = column_name(table=table), column_name(by=by)
         whole = self._catalog.relation(name)
-        found = parts.parted(whole, column, values)
+        with self._catalog.explaining():
+            found = parts.parted(whole, column, values)
         Limit.of(budget)  # refuses a budget that no part could have
         cost = parts.times(budget, parts.most_parts(whole, column, len(found)))
         shown = ", ".join(map(repr, found))
@@ -207,7 +212,7 @@ class Session:
             for value, rows in found.items()
         }
 
-    @shallow
+    @door
     def view(self, name: str, query: Query) -> None:
         """Name what a query makes of a table, to be asked like a table."""
         self._refuse_strangers()
@@ -215,9 +220,10 @@ class Session:
             raise InvalidParameter(
                 "query", query, "is no query of rows", 'Try sd.table("visits").'
             )
-        self._catalog.view(column_name(name=name), query)
+        with self._catalog.explaining():
+            self._catalog.view(column_name(name=name), query)
 
-    @shallow
+    @door
     def statement(self, query: Request, budget: Budget) -> str:
         """Return the statement that the engine would run; nothing runs."""
         return self._engine.statement(self.price(query, budget).question)
@@ -245,6 +251,15 @@ class Session:
         """Return what is left."""
         return self.ledger.remaining(self._book.name)
 
+    def describe(self) -> Description:
+        """Return what everybody may know of the session; it prints and shows itself.
+
+        Tables and views, whom they protect, columns and what cannot be used and why,
+        key sets that were released by, and what is left.
+        """
+        left = f"{self.remaining!r} of {self.budget!r}"
+        return Description(self._catalog.holdings(), tuple(self._keysets), left)
+
     def history(self) -> tuple[Entry, ...]:
         """Return the releases so far, the first one first, of all who charge it.
 
@@ -266,12 +281,18 @@ class Session:
         tables = ", ".join([*self._catalog.relations, *self._catalog.publics])
         return f"Session({tables}; {self.remaining!r} of {self.budget!r} left)"
 
+    def _repr_html_(self) -> str:  # noqa: PLW3201 the name notebooks look for
+        """Show in a notebook what everybody may know."""
+        return self.describe()._repr_html_()
+
     def __reduce__(self) -> NoReturn:
         """Refuse to be pickled or copied."""
         raise SessionMoved("copied or pickled")
 
     def _prepared(self, found: Price) -> "Callable[[], Release]":
         """Rehearse what a price asks, and return what answers it after the charge."""
+        if found.request.keyset is not None:
+            self._keysets[repr(found.request.keyset)] = None
         chosen = {
             part: self._engine.prepared(asked)
             for part, asked in found.choice_questions.items()
@@ -286,6 +307,7 @@ class Session:
         child = object.__new__(type(self))
         child._engine, child._catalog = self._engine, catalog
         child._book = Book(Ledger.in_memory(budget), who=self._book.who)
+        child._keysets = {}
         child._process = self._process
         return child
 

@@ -290,6 +290,12 @@ def number(history: History, kind: str) -> dict[str, Any]:
     return next(fields for one, fields in history if one == kind)
 
 
+def charge_closed(history: History) -> None:
+    """Close the dataset before its last release."""
+    place = next(place for place, (kind, _) in enumerate(history) if kind == "charged")
+    history.insert(place, ("closed", number(history, "closed") | {"budget": "dataset"}))
+
+
 FORGERIES = {
     "more set aside": lambda h: number(h, "earmarked")["rest"]["dataset"].update(
         epsilon="2/1"
@@ -312,9 +318,7 @@ FORGERIES = {
     "names that are none": lambda h: number(h, "freed").update(open="report"),
     "twice": lambda h: h.append(("earmarked", number(h, "earmarked"))),
     "no rest": lambda h: number(h, "charged").pop("rest"),
-    "charged when closed": lambda h: (
-        number(h, "closed").update(budget="dataset") or h.append(h[5])
-    ),
+    "charged when closed": charge_closed,
 }
 
 
