@@ -298,8 +298,12 @@ class Session:
             for part, asked in found.choice_questions.items()
         }
         exact = self._engine.prepared(found.question)
+        beside = [self._engine.prepared(asked) for asked in found.coverage_questions]
         return lambda: answered(
-            found, exact(), {part: compute() for part, compute in chosen.items()}
+            found,
+            exact(),
+            {part: compute() for part, compute in chosen.items()},
+            [compute() for compute in beside],
         )
 
     def _part(self, catalog: Catalog, budget: Budget) -> Self:
