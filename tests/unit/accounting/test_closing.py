@@ -146,7 +146,7 @@ def test_unknown_budgets_are_refused(ledger: Ledger, name: Any) -> None:
     for ask in (
         lambda: ledger.close_budget(name),
         lambda: ledger.lower(name, PureDP(1)),
-        lambda: ledger.history(name or 0),  # None is nobody in particular
+        lambda: ledger.history("" if name is None else name),
         lambda: ledger.agreed(name),
     ):
         with pytest.raises((UnknownName, InvalidParameter)):
