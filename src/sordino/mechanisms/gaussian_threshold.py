@@ -25,6 +25,7 @@ from sordino.mechanisms.solving import (
 )
 from sordino.mechanisms.thresholded import (
     AbstractThresholdMechanism,
+    Mechanism,
     replaced,
     set_threshold_fields,
     with_threshold,
@@ -200,11 +201,11 @@ def _by_curve(
 
 
 def _admitted(
-    fitted: "Callable[[Exact], GaussianThreshold]",
+    fitted: Callable[[Exact], Mechanism],
     loss: Loss,
     d_in: Any,
     variance: Fraction,
-) -> Any:
+) -> Mechanism:
     """Return the mechanism whose very loss is admitted, at a variance or just above."""
     for _ in range(_TRIES):
         found = fitted(variance)
