@@ -189,6 +189,7 @@ QUERIES: Final[dict[str, dict[str, Any]]] = {
         "": BOUNDED.agg(a=sd.count(), b=sd.count()),
         "noise": BOUNDED.agg(noise="gaussian", a=sd.count(), b=sd.count()),
         "weights": BOUNDED.agg(weights={"a": 2}, a=sd.count(), b=sd.count()),
+        "coverage": BOUNDED.agg(coverage=True, a=sd.count(), b=sd.count()),
         "aggregations": BOUNDED.agg(b=sd.count(), a=sd.count()),
         "another": BOUNDED.agg(a=sd.count(), b=sd.count_ids()),
     },

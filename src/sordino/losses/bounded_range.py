@@ -91,7 +91,10 @@ class BoundedRangeLoss(Loss):
 
     def _tpr(self, alpha: Floats) -> Floats:
         """Return alpha / (alpha + exp(-ratio) (1 - alpha))."""
-        missed = lowered(math.exp(-up(self.epsilon)) * (1 - alpha))
+        shrink = math.exp(-up(self.epsilon))
+        if shrink == 0:
+            return np.ones_like(alpha)
+        missed = lowered(shrink * (1 - alpha))
         return raised(alpha / np.maximum(alpha + missed, _SMALLEST))
 
     def _beta(self, alpha: Floats) -> Floats:

@@ -152,7 +152,7 @@ class ZCDP(Loss):
         return forms.zcdp_delta(self.rho, Fraction(0), epsilon)
 
     def _epsilon(self, delta: Floats) -> Floats:
-        return inverse(self._delta, delta)
+        return forms.zcdp_epsilon(self.rho, Fraction(0), delta)
 
     def _tpr(self, alpha: Floats) -> Floats:
         return forms.zcdp_rates(self.rho, Fraction(0), alpha)[0]
@@ -201,7 +201,7 @@ class ApproxZCDP(Loss):
         return forms.zcdp_delta(self.rho, self.delta, epsilon)
 
     def _epsilon(self, delta: Floats) -> Floats:
-        return inverse(self._delta, delta)
+        return forms.zcdp_epsilon(self.rho, self.delta, delta)
 
     def _tpr(self, alpha: Floats) -> Floats:
         return forms.zcdp_rates(self.rho, self.delta, alpha)[0]

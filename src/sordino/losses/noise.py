@@ -252,10 +252,9 @@ class RandomizedResponseLoss(AbstractTabledLoss):
         most = up(self.epsilon)
         if most == 0 or math.isinf(most):
             return (forms.response(self.epsilon, Fraction(0)),)
-        lie = math.exp(-most) / (1 + (self.categories - 1) * math.exp(-most))
-        masses = np.array([lie, (self.categories - 2) * lie, lie * math.exp(most)])
-        if most > 500:
-            masses[-1] = 1.0
+        truth = 1 / (1 + (self.categories - 1) * math.exp(-most))
+        lie = truth * math.exp(-most)
+        masses = np.array([lie, (self.categories - 2) * lie, truth])
         losses = np.array([-most, 0.0, most])
         return (Atoms(losses, masses, masses[::-1].copy(), 0.0, most),)
 

@@ -31,6 +31,7 @@ from sordino.session.asking import (
 )
 from sordino.session.book import Book, book_of
 from sordino.session.catalog import Catalog, catalog_of
+from sordino.session.description import Description
 from sordino.session.door import door
 from sordino.session.outlook import Outlook
 from sordino.units import column_name
@@ -88,6 +89,7 @@ class Session:
         self._engine = _engine(engine, memory_limit, threads, progress=progress)
         self._catalog = catalog_of(self._engine, tables)
         self._book = book_of(budget, ledger, whose(tables), analyst, who)
+        self._keysets: dict[str, None] = {}
         self._process = os.getpid()
 
     @door
@@ -97,13 +99,15 @@ class Session:
         No private data is read, and nothing is charged.
         """
         self._refuse_strangers()
-        return price(_request(query), self._catalog, budget)
+        with self._catalog.explaining():
+            return price(_request(query), self._catalog, budget)
 
     @door
     def price_all(self, queries: Mapping[str, Request], budget: Budget) -> Batch:
         """Return what requests cost that are planned together: more fits a budget."""
         self._refuse_strangers()
-        return price_all(queries, self._catalog, budget)
+        with self._catalog.explaining():
+            return price_all(queries, self._catalog, budget)
 
     @door
     def what_if(self, query: Request, budget: Budget) -> Outlook:
@@ -181,7 +185,8 @@ class Session:
         self._refuse_strangers()
         name, column = column_name(table=table), column_name(by=by)
         whole = self._catalog.relation(name)
-        found = parts.parted(whole, column, values)
+        with self._catalog.explaining():
+            found = parts.parted(whole, column, values)
         Limit.of(budget)  # refuses a budget that no part could have
         cost = parts.times(budget, parts.most_parts(whole, column, len(found)))
         shown = ", ".join(map(repr, found))
@@ -205,7 +210,8 @@ class Session:
             raise InvalidParameter(
                 "query", query, "is no query of rows", 'Try sd.table("visits").'
             )
-        self._catalog.view(column_name(name=name), query)
+        with self._catalog.explaining():
+            self._catalog.view(column_name(name=name), query)
 
     @door
     def statement(self, query: Request, budget: Budget) -> str:
@@ -232,6 +238,15 @@ class Session:
         """Return what is left."""
         return self.ledger.remaining(self._book.name)
 
+    def describe(self) -> Description:
+        """Return what everybody may know of the session; it prints and shows itself.
+
+        Tables and views, whom they protect, columns and what cannot be used and why,
+        key sets that were released by, and what is left.
+        """
+        left = f"{self.remaining!r} of {self.budget!r}"
+        return Description(self._catalog.holdings(), tuple(self._keysets), left)
+
     def history(self) -> tuple[Entry, ...]:
         """Return the releases so far, the first one first, of all who charge it."""
         return self.ledger.entries()
@@ -241,19 +256,29 @@ class Session:
         tables = ", ".join([*self._catalog.relations, *self._catalog.publics])
         return f"Session({tables}; {self.remaining!r} of {self.budget!r} left)"
 
+    def _repr_html_(self) -> str:  # noqa: PLW3201 the name notebooks look for
+        """Show in a notebook what everybody may know."""
+        return self.describe()._repr_html_()
+
     def __reduce__(self) -> NoReturn:
         """Refuse to be pickled or copied."""
         raise SessionMoved("copied or pickled")
 
     def _prepared(self, found: Price) -> "Callable[[], Release]":
         """Rehearse what a price asks, and return what answers it after the charge."""
+        if found.request.keyset is not None:
+            self._keysets[repr(found.request.keyset)] = None
         chosen = {
             part: self._engine.prepared(asked)
             for part, asked in found.choice_questions.items()
         }
         exact = self._engine.prepared(found.question)
+        beside = [self._engine.prepared(asked) for asked in found.coverage_questions]
         return lambda: answered(
-            found, exact(), {part: compute() for part, compute in chosen.items()}
+            found,
+            exact(),
+            {part: compute() for part, compute in chosen.items()},
+            [compute() for compute in beside],
         )
 
     def _part(self, catalog: Catalog, budget: Budget) -> Self:
@@ -261,6 +286,7 @@ class Session:
         child = object.__new__(type(self))
         child._engine, child._catalog = self._engine, catalog
         child._book = Book(Ledger.in_memory(budget), who=self._book.who)
+        child._keysets = {}
         child._process = self._process
         return child
 

@@ -6,6 +6,7 @@ from typing import Any
 import mpmath as mp
 import numpy as np
 import pytest
+from flint import ctx
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -194,3 +195,26 @@ def test_exact_decisions_agree_with_another_library(
                 proposal += mp.mpf(word) / mp.mpf(2) ** 64 * share(table, int(outcome))
                 expected = proposal < curve(table, distance)
             assert (point is not None) == expected
+
+
+SCALES = [F(1, 300), F(1, 50), F(1, 3), F(1), F(7, 3), F(128)]
+
+
+@pytest.mark.parametrize("digits", [12, 53, 300])
+@pytest.mark.parametrize("scale", SCALES, ids=str)
+def test_profiles_err_by_what_lemma_3_says(scale: F, digits: int) -> None:
+    """At any scale, and at any precision that others set, no product errs by more."""
+    unit, found = mp.mpf(2) ** -53, ctx.prec
+    shapes: list[AbstractShape] = [LaplaceShape(scale), GaussianShape(scale**2)]
+    ctx.prec = digits
+    try:
+        profiles = [shape.profile(shape.reach() + 1).tolist() for shape in shapes]
+        assert ctx.prec == digits
+    finally:
+        ctx.prec = found
+    with mp.workdps(60):
+        for shape, profile, square in zip(shapes, profiles, (0, 2), strict=True):
+            for k, height in enumerate(profile):
+                exact = mp.exp(-exponent(shape, mp.mpf(k)))
+                doubt = (square * k * k + (3 + square / 2) * k) * unit * exact
+                assert abs(mp.mpf(height) - exact) <= doubt + mp.mpf(2) ** -1000
