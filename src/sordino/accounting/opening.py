@@ -191,7 +191,7 @@ def _first_records(wanted: Wanted) -> list[Record]:
 
 def _refuse_other(log: Log, wanted: Wanted) -> None:
     """Refuse a ledger that was made with another limit, or for other data."""
-    recorded = log.limits()[DATASET]
+    recorded = log.agreed(DATASET)
     if wanted.limit is not None and wanted.limit.stated != recorded.stated:
         raise InvalidParameter(
             "limit",
