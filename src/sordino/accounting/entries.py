@@ -8,6 +8,7 @@ from typing import Any, Final, final
 from sordino.accounting.charge import Charge
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Budget, Loss
+from sordino.words import says
 
 DATASET: Final = "dataset"
 """The name of the budget that every release counts against."""
@@ -66,6 +67,10 @@ class Claim:
         name_of(budget=self.budget)
         if self.earmark is not None:
             name_of(earmark=self.earmark)
+        if self.words and not says(self.words, self.request):
+            raise InvalidParameter(
+                "words", self.words, "must be those of the request", "Leave them out."
+            )
         for name in ("request", "who", "why", "plan", "words"):
             text_of(name, getattr(self, name))
         for name, kind in (("asked", Budget), ("loss", Loss)):
