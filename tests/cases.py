@@ -31,10 +31,10 @@ from tests.choices import ANSWERS, SCORES, TABLES, Choice
 MECHANISMS: Final[dict[str, Callable[[Any], AbstractAdditiveMechanism]]] = {
     "Laplace": lambda scale: sd.Laplace(scale),
     "Laplace f32": lambda scale: sd.Laplace(scale, dtype="f32"),
-    "Laplace grid": lambda scale: sd.Laplace(scale, granularity=-4),
+    "Laplace grid": lambda scale: sd.Laplace(scale, granularity=-4, values=1),
     "Geometric": lambda scale: sd.Geometric(scale),
     "Gaussian": lambda scale: sd.Gaussian(scale=scale),
-    "Gaussian grid": lambda scale: sd.Gaussian(scale=scale, granularity=-4),
+    "Gaussian grid": lambda scale: sd.Gaussian(scale=scale, granularity=-4, values=1),
     "DiscreteGaussian": lambda scale: sd.DiscreteGaussian(scale=scale),
     "DiscreteGaussian i16": lambda scale: sd.DiscreteGaussian(scale=scale, dtype="i16"),
 }

@@ -77,8 +77,8 @@ Step: TypeAlias = Callable[[Scene], Query]
 
 def drawn(dice: Dice, catalog: Catalog, steps: Sequence[Step] = ()) -> Scene:
     """Draw a query of some steps, and sometimes a view; a refused step is left out."""
-    if dice.chance(1, 4):
-        catalog.relations.setdefault("seen", _walked(dice, catalog, steps).relation)
+    if dice.chance(1, 4) and "seen" not in catalog.relations:
+        catalog.view("seen", _walked(dice, catalog, steps).query)
     return _walked(dice, catalog, steps)
 
 

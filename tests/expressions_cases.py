@@ -14,6 +14,7 @@ from typing import Any, Final, final
 
 from sordino.expressions import lattice
 from sordino.expressions.bins import Bins
+from sordino.expressions.cells import READ, Spelling
 from sordino.expressions.language import Expression, col, lit, when
 
 DAY: Final = dt.date
@@ -293,6 +294,8 @@ TEXTS: Final = (
     Form("normalize", ("text",), lambda a: a.normalize()),
 )
 
+SPELLING: Final = Spelling()
+
 _CASTS: Final = (
     *(("i64", "f64"), ("i64", "text"), ("i64", "bool"), ("f64", "i64")),
     *(("bool", "i64"), ("bool", "f64"), ("bool", "text")),
@@ -303,6 +306,14 @@ _CASTS: Final = (
 
 OTHERS: Final = (
     *(Form(f"cast {to}", (kind,), lambda a, to=to: a.cast(to)) for kind, to in _CASTS),
+    *(
+        Form(
+            f"read {to}",
+            ("text",),
+            lambda a, to=to: a.call(READ, a, to=to, spelling=SPELLING),
+        )
+        for to in ("i64", "f64", "bool", "date", "time")
+    ),
     *(
         Form(part, (kind,), lambda a, part=part: type(a).__dict__[part](a))
         for kind in ("date", "time")

@@ -4,11 +4,12 @@ The functions here are run in children by name, so they stand at the top of a mo
 that a child can import.
 """
 
+import errno
+import functools
 import json
 import multiprocessing
 import os
 import signal
-import sqlite3
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -17,26 +18,22 @@ from pathlib import Path
 from typing import Any, final
 
 from sordino.accounting.ledger import Claim, Ledger, World
-from sordino.accounting.ledger_file import connected
-from sordino.accounting.log import Connection
+from sordino.accounting.world import Disk
 from sordino.errors import AnswerLost, BudgetExceeded
 from sordino.losses.closed import PureDP
 
 LIMIT = PureDP(1)
 TENTH = PureDP("0.1")
 POINTS = [
-    "reserve: begun",
-    "reserve: written",
-    "reserve: durable",
+    *(f"charged: {point}" for point in ("begun", "written", "durable", "told")),
     "computed",
-    "store: begun",
-    "store: written",
-    "store: durable",
+    *(f"answered: {point}" for point in ("begun", "written", "durable", "told")),
     "told",
 ]
 """Where a process may die, in order; the answer is told before the last."""
-ANCHORED = ["reserve: anchored", "store: anchored"]
-MAKING = ["create: filled", "create: named", "create: durable"]
+WITNESSED = [f"witness {point}" for point in POINTS if ":" in point]
+MAKING = ["create ledger: filled", "create ledger: named", "create ledger: durable"]
+MAKING_WITNESS = [point.replace("ledger", "witness") for point in MAKING]
 
 FRESH = multiprocessing.get_context("forkserver")
 FRESH.set_forkserver_preload(["tests.ledgers"])
@@ -81,21 +78,21 @@ def answer(ledger: Ledger, told: Path, dying: Dying, key: str | None) -> None:
 
 
 def release(
-    path: Path, told: Path, point: str, key: str | None, anchor: Path | None
+    path: Path, told: Path, point: str, key: str | None, witness: Path | None
 ) -> None:
     """Open a ledger and answer one question, dying at a point."""
     dying = Dying(point)
     with (
-        Ledger.at(path, LIMIT, anchor=anchor, world=dying.world) as ledger,
+        Ledger.at(path, LIMIT, witness=witness, world=dying.world) as ledger,
         suppress(AnswerLost),
     ):
         answer(ledger, told, dying, key)
 
 
-def create(path: Path, point: str, anchor: Path | None) -> None:
+def create(path: Path, point: str, witness: Path | None) -> None:
     """Make a ledger, dying at a point."""
     world = Dying(point).world
-    Ledger.at(path, LIMIT, create=True, anchor=anchor, world=world).close()
+    Ledger.at(path, LIMIT, create=True, witness=witness, world=world).close()
 
 
 def race(path: Path, told: Path, name: str, count: int) -> None:
@@ -134,63 +131,40 @@ def lines(told: Path) -> list[tuple[int, str]]:
 @final
 @dataclass
 class Failing:
-    """A connection whose k-th statement fails, before it is run or after it was."""
+    """A disk whose k-th act fails: before it has an effect, or after it, or between."""
 
     at: int
-    after: bool = False
+    how: str = "before"
+    sticky: bool = False
+    """Whether everything after it fails as well."""
+    acts: frozenset[str] = frozenset({"read", "write", "sync", "cut", "lock"})
+    error: int = errno.EIO
     count: int = 0
     failed: bool = field(default=False)
 
-    def connect(self, address: str) -> Connection:
-        """Return a connection that fails."""
-        return Wrapped(connected(address), self)
+    @property
+    def world(self) -> World:
+        """Return the world with this disk."""
+        good = Disk()
+        bad = {
+            name: functools.partial(self._act, name, getattr(good, name))
+            for name in ("read", "write", "sync", "cut", "lock")
+        }
+        return World(disk=Disk(**bad))
 
-    def run(self, connection: Connection, sql: str, values: tuple[Any, ...]) -> Any:
-        """Run a statement, or fail."""
-        self.count += 1
-        if self.count != self.at:
-            return connection.execute(sql, values)
+    def _act(self, name: str, act: Callable[..., Any], *values: Any) -> Any:
+        """Act, or fail."""
+        self.count += name in self.acts
+        now = self.count == self.at or (self.sticky and self.count > self.at)
+        if not now or name not in self.acts:
+            return act(*values)
         self.failed = True
-        if self.after:
-            connection.execute(sql, values)
-        error = sqlite3.OperationalError("disk I/O error")
-        error.sqlite_errorcode = sqlite3.SQLITE_IOERR_FSYNC
-        raise error
-
-
-@final
-@dataclass(frozen=True)
-class Wrapped:
-    """A connection, seen through somebody who makes it fail."""
-
-    inner: Connection
-    failing: Failing
-
-    def execute(self, sql: str, values: tuple[Any, ...] = (), /) -> Any:
-        """Run a statement, or fail."""
-        return self.failing.run(self.inner, sql, values)
-
-    def close(self) -> None:
-        """Close it."""
-        self.inner.close()
-
-
-@final
-@dataclass(frozen=True)
-class Told:
-    """A connection that notes what it is asked."""
-
-    inner: Connection
-    said: list[str]
-
-    def execute(self, sql: str, values: tuple[Any, ...] = (), /) -> Any:
-        """Run a statement."""
-        self.said.append(sql)
-        return self.inner.execute(sql, values)
-
-    def close(self) -> None:
-        """Close it."""
-        self.inner.close()
+        if self.how == "half" and name == "write":
+            handle, data, at = values
+            act(handle, data[: len(data) // 2], at)
+        elif self.how == "after":
+            act(*values)
+        raise OSError(self.error, os.strerror(self.error))
 
 
 @final

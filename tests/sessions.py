@@ -63,14 +63,19 @@ def dying(path: Path, shown: Path, kind: str, key: str | None, point: str) -> No
     end = Dying(point)
     ledger = Ledger.at(path, world=World(reached=end.reached))
     opened = session(ledger)
-    compute = opened._computed
+    prepare = opened._prepared
 
-    def computed(found: Any) -> Release:
-        made = compute(found)
-        end.reached("computed")
-        return made
+    def prepared(found: Any) -> Callable[[], Release]:
+        compute = prepare(found)
 
-    opened._computed = computed  # type: ignore[method-assign]
+        def computed() -> Release:
+            made = compute()
+            end.reached("computed")
+            return made
+
+        return computed
+
+    opened._prepared = prepared  # type: ignore[method-assign]
     with suppress(AnswerLost):
         tell(shown, answered(opened, kind, key))
         end.reached("told")

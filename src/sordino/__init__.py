@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         MaxRowsPerGroupPerID,
         MaxRowsPerID,
     )
+    from sordino.engines.dialects import Csv
     from sordino.expressions.bins import Bins
     from sordino.expressions.language import col, lit, when
     from sordino.keysets.keyset import KeySet
@@ -86,6 +87,7 @@ __all__ = [
     "Bins",
     "BoundedRangeLoss",
     "Column",
+    "Csv",
     "DiscreteGaussian",
     "DiscreteGaussianLoss",
     "DropExcess",
@@ -183,6 +185,7 @@ _HOMES = {
         "DropNonUnique",
     ),
     "units": ("AddOneRow", "AddMaxRows", "AddMaxRowsInMaxGroups", "AddRowsWithID"),
+    "engines.dialects": ("Csv",),
     "expressions.bins": ("Bins",),
     "expressions.language": ("col", "lit", "when"),
     "keysets.keyset": ("KeySet",),

@@ -12,6 +12,7 @@ from typing import TypeAlias, final
 from sordino.contribution import Contribution, Versions, limit
 from sordino.errors import InvalidParameter
 from sordino.units import column_name
+from sordino.words import Words, call
 
 Columns: TypeAlias = str | tuple[str, ...] | list[str]
 
@@ -34,6 +35,11 @@ class AbstractConstraint(ABC):
     @abstractmethod
     def counted(self) -> tuple[str, ...]:
         """Return the columns whose values are counted, none to count rows."""
+
+    @property
+    @abstractmethod
+    def words(self) -> Words:
+        """Return the bound, in a form that lasts."""
 
     @abstractmethod
     def bound(
@@ -66,6 +72,11 @@ class MaxRowsPerID(AbstractConstraint):
     def counted(self) -> tuple[str, ...]:
         """Return no columns: rows are counted."""
         return ()
+
+    @property
+    def words(self) -> Words:
+        """Return its name and what it keeps."""
+        return call("MaxRowsPerID", limit=self.limit)
 
     def bound(
         self, known: Contribution, versions: Callable[[tuple[str, ...]], Versions]
@@ -102,6 +113,11 @@ class MaxGroupsPerID(AbstractConstraint):
         """Return the columns whose values are counted."""
         return tuple(self.columns)
 
+    @property
+    def words(self) -> Words:
+        """Return its name and what it keeps."""
+        return call("MaxGroupsPerID", columns=list(self.columns), limit=self.limit)
+
     def bound(
         self, known: Contribution, versions: Callable[[tuple[str, ...]], Versions]
     ) -> Contribution:
@@ -136,6 +152,13 @@ class MaxRowsPerGroupPerID(AbstractConstraint):
         """Return no columns: rows are counted."""
         return ()
 
+    @property
+    def words(self) -> Words:
+        """Return its name and what it keeps."""
+        return call(
+            "MaxRowsPerGroupPerID", columns=list(self.columns), limit=self.limit
+        )
+
     def bound(
         self, known: Contribution, versions: Callable[[tuple[str, ...]], Versions]
     ) -> Contribution:
@@ -156,6 +179,11 @@ class AbstractTruncation(ABC):
     @abstractmethod
     def moved(self) -> int:
         """Return how many kept rows one row can change."""
+
+    @property
+    @abstractmethod
+    def words(self) -> Words:
+        """Return the truncation, in a form that lasts."""
 
     @property
     @abstractmethod
@@ -180,6 +208,11 @@ class DropExcess(AbstractTruncation):
         return 2
 
     @property
+    def words(self) -> Words:
+        """Return its name and what it keeps."""
+        return call("DropExcess", limit=self.limit)
+
+    @property
     def drops_all(self) -> bool:
         """Return False."""
         return False
@@ -199,6 +232,11 @@ class DropNonUnique(AbstractTruncation):
     def moved(self) -> int:
         """Return 1: the first row of a key enters, or leaves when a second comes."""
         return 1
+
+    @property
+    def words(self) -> Words:
+        """Return its name and what it keeps."""
+        return call("DropNonUnique")
 
     @property
     def drops_all(self) -> bool:

@@ -18,10 +18,11 @@ from numbers import Rational
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from flint import arb, ctx, fmpq
+from flint import arb, fmpq
 
 from sordino import _validate
 from sordino.errors import InvalidParameter
+from sordino.precision import precision
 from sordino.radical import FORMS, Exact, Radical, as_fraction, sqrt
 
 __all__ = [
@@ -50,6 +51,7 @@ _WRITTEN = 24
 _LARGEST_BITS = 13_000
 """By default Python prints no integer of more than 4300 digits."""
 _SUM_BITS = 256
+_END_BITS = 128
 _BEYOND = 1100
 """A power of two beyond which every double is 0 or infinite, in either direction."""
 _DECIMAL = (
@@ -123,7 +125,7 @@ def total(*terms: "Exact | float") -> "Exact | float":
     shares = [root / roots[0] for root in roots]
     if rational == 0 and all(isinstance(share, Fraction) for share in shares):
         return roots[0] * total(*shares)
-    with ctx.workprec(_SUM_BITS):
+    with precision(_SUM_BITS):
         balls = [ball(root) for root in roots]
         return fraction(sum(balls, ball(rational)).upper())
 
@@ -327,22 +329,23 @@ def _directed(value: "Exact | float | arb", towards: Literal[1, -1]) -> float:
 
 def _directed_root(value: Radical, towards: Literal[1, -1]) -> float:
     """Round a root: start from an enclosure and step until the powers agree."""
-    precision = 128
+    digits = 128
     while True:
-        with ctx.workprec(precision):
+        with precision(digits):
             enclosure = ball(value)
             low, high = fraction(enclosure.lower()), fraction(enclosure.upper())
         answer = _directed(high, towards)
         if answer == _directed(low, towards):
             return answer
-        precision *= 2
+        digits *= 2
 
 
 def _directed_ball(value: arb, towards: Literal[1, -1]) -> float:
     """Round the outer end of a ball."""
     if not value.is_finite():
         return math.inf * towards
-    end = value.upper() if towards > 0 else value.lower()
+    with precision(_END_BITS):
+        end = value.upper() if towards > 0 else value.lower()
     mantissa, exponent = (int(part) for part in end.man_exp())
     size = exponent + abs(mantissa).bit_length()
     exponent += min(0, _BEYOND - size) + max(0, -_BEYOND - size)

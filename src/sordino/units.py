@@ -12,6 +12,7 @@ from sordino import _validate
 from sordino.contribution import Contribution, limit
 from sordino.errors import InvalidParameter, InvalidQuery
 from sordino.schema import Schema
+from sordino.words import Verb, call
 
 _IDS = ("i64", "text", "date")
 
@@ -28,6 +29,11 @@ class AbstractUnit(ABC):
     @abstractmethod
     def id_space(self) -> str | None:
         """Return what the ids stand for; tables with the same change together."""
+
+    @property
+    @abstractmethod
+    def words(self) -> Verb:
+        """Return whom it protects, in a form that lasts."""
 
     @abstractmethod
     def contribution(self, schema: Schema) -> Contribution:
@@ -46,6 +52,11 @@ class AddOneRow(AbstractUnit):
     @property
     def id_space(self) -> None:
         """Return None."""
+
+    @property
+    def words(self) -> Verb:
+        """Return the unit."""
+        return call("AddOneRow")
 
     def contribution(self, schema: Schema) -> Contribution:
         """Return one row."""
@@ -75,6 +86,11 @@ class AddMaxRows(AbstractUnit):
     @property
     def id_space(self) -> None:
         """Return None."""
+
+    @property
+    def words(self) -> Verb:
+        """Return the unit."""
+        return call("AddMaxRows", max_rows=self.max_rows)
 
     def contribution(self, schema: Schema) -> Contribution:
         """Return that many rows."""
@@ -108,6 +124,16 @@ class AddMaxRowsInMaxGroups(AbstractUnit):
     def id_space(self) -> None:
         """Return None."""
 
+    @property
+    def words(self) -> Verb:
+        """Return the unit."""
+        return call(
+            "AddMaxRowsInMaxGroups",
+            column=self.column,
+            max_groups=self.max_groups,
+            max_rows_per_group=self.max_rows_per_group,
+        )
+
     def contribution(self, schema: Schema) -> Contribution:
         """Return the bounds on groups of the column, and on rows in each."""
         column = frozenset([schema[self.column].version])
@@ -140,6 +166,11 @@ class AddRowsWithID(AbstractUnit):
     def id_column(self) -> str:
         """Return the column of ids."""
         return self.column
+
+    @property
+    def words(self) -> Verb:
+        """Return the unit."""
+        return call("AddRowsWithID", column=self.column, id_space=self.id_space)
 
     def contribution(self, schema: Schema) -> Contribution:
         """Return nothing: rows with one id are without bound until one is enforced."""

@@ -154,7 +154,10 @@ REFUSED: dict[str, tuple[str, str]] = {
     "a missing ledger": ("show gone.ledger", "PATH is no file, got 'gone.ledger'"),
     "a folder": ("verify .", "PATH is no file"),
     "another file": ("verify clinic.toml", "is no ledger of Sordino"),
-    "a missing anchor": ("show clinic.ledger --anchor gone", "anchor does not exist"),
+    "a missing witness": (
+        "show clinic.ledger --witness gone",
+        "witness does not exist",
+    ),
     "facts that are missing": (
         "export clinic.ledger --format yaml",
         "must have basic/name",

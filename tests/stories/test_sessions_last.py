@@ -317,7 +317,7 @@ def test_what_is_no_ledger_is_refused(tmp_path: Path) -> None:
     for place, message in bad.items():
         with pytest.raises(InvalidParameter, match=message):
             session(place, LIMIT)
-    with pytest.raises(InvalidParameter, match="is what a new ledger is made of"):
+    with pytest.raises(InvalidParameter, match="does not exist"):
         session(tmp_path / "new")
     assert not (tmp_path / "new").exists()
 

@@ -36,13 +36,15 @@ class Claim:
     who: str = ""
     why: str = ""
     plan: str = ""
+    words: str = ""
+    """The request in words that last, as canonical JSON (docs/ledger-format.md)."""
 
     def __post_init__(self) -> None:
         """Refuse what a ledger cannot hold, before anything is charged."""
         if self.key is not None:
             name_of(key=self.key)
         name_of(budget=self.budget)
-        for name in ("request", "who", "why", "plan"):
+        for name in ("request", "who", "why", "plan", "words"):
             text_of(name, getattr(self, name))
         for name, kind in (("asked", Budget), ("loss", Loss)):
             if not isinstance(getattr(self, name), kind):

@@ -1,124 +1,122 @@
-"""Reading and adding records within one transaction of a ledger."""
+"""What a ledger says, and how something is added to it: one transaction of a store."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, final
+from typing import Any, final
 
 from sordino.accounting.charge import Charge
-from sordino.accounting.entries import DATASET
 from sordino.accounting.limits import Limit
-from sordino.accounting.records import COLUMNS, Record, digest
-from sordino.errors import LedgerDamaged
-
-
-class Connection(Protocol):
-    """What a ledger needs of a connection to SQLite."""
-
-    def execute(self, sql: str, values: tuple[Any, ...] = ..., /) -> Any:
-        """Run one statement."""
-
-    def close(self) -> None:
-        """Let go of the file."""
+from sordino.accounting.records import Head, Record, digest
+from sordino.accounting.signing import Seals
+from sordino.accounting.store import AbstractStore
+from sordino.errors import AnswerLost, LedgerDamaged
 
 
 @final
 @dataclass(frozen=True)
 class Log:
-    """The records of a ledger, as one transaction sees them.
+    """The records of a ledger, as one transaction sees them."""
 
-    Whatever is read is held against its hash first.
-    """
+    store: AbstractStore
+    seals: Seals
 
-    connection: Connection
-    path: str
-
-    def head(self) -> tuple[int, str]:
+    @property
+    def head(self) -> Head:
         """Return the number and the hash of the newest record."""
-        row = self.connection.execute("SELECT number, hash FROM head").fetchone()
-        if row is None:
-            raise self.damaged("it has no head")
-        return int(row[0]), str(row[1])
+        return self.store.head
 
-    def records(self, where: str = "1", *values: Any) -> Iterator[Record]:
-        """Yield records by number, each held against its hash."""
-        query = f"SELECT {COLUMNS} FROM records WHERE {where}"  # noqa: S608 our words
-        for row in self.connection.execute(query, values):
-            record = Record(*row)
-            if not record.sealed:
-                raise self.damaged(f"record {record.number} is not what was written")
-            yield record
+    def record(self, number: int) -> Record:
+        """Return a record that is there."""
+        found = next(self.store.read(number), None)
+        if found is None:
+            raise self.damaged("it has no records")
+        return found
 
-    def record(self, where: str, *values: Any) -> Record | None:
-        """Return the first of some records."""
-        return next(self.records(f"{where} LIMIT 1", *values), None)
+    def records(self, first: int = 1) -> Iterator[Record]:
+        """Yield the records from a number on."""
+        return self.store.read(first)
+
+    def about(self, subject: str) -> Record | None:
+        """Return the newest record about a subject (kinds.py says which there are)."""
+        number = self.store.newest(subject)
+        return self.record(number) if number else None
+
+    def every(self, kind: str) -> Iterator[Record]:
+        """Yield the records of a kind."""
+        return map(self.record, tuple(self.store.numbers(kind)))
 
     def opened(self) -> Record:
         """Return the first record, which names the ledger."""
-        record = self.record("number = 1 AND kind = 'opened'")
-        if record is None:
+        record = self.record(1)
+        if record.kind != "opened":
             raise self.damaged("its first record is missing")
         return record
 
-    def charged(self, number: int) -> Record | None:
-        """Return a charge."""
-        return self.record("kind = 'charged' AND number = ?", number)
-
     def limits(self) -> dict[str, Limit]:
         """Return the budgets by name, the dataset's first."""
-        found = self.records("kind = 'budget' ORDER BY number")
-        return {str(one.budget): Limit.read(one.fields["limit"]) for one in found}
+        names = dict.fromkeys(one.fields["budget"] for one in self.every("budget"))
+        return {name: limit for name in names if (limit := self.limit(name))}
 
     def limit(self, budget: str) -> Limit | None:
         """Return the limit of one budget."""
-        record = self.record("kind = 'budget' AND budget = ?", budget)
+        record = self.about(f"budget {budget}")
         return None if record is None else Limit.read(record.fields["limit"])
 
     def spent(self, budget: str, limit: Limit) -> Charge:
         """Return what was charged to a budget so far."""
-        if budget == DATASET:
-            last = self.record("kind = 'charged' ORDER BY number DESC")
-        else:
-            last = self.record(
-                "kind = 'charged' AND budget = ? ORDER BY number DESC", budget
-            )
+        last = self.about(f"spent {budget}")
         if last is None:
             return limit.rule.nothing
-        return ordered(limit, last.fields["spent"][budget])
+        return self.ordered(limit, last.fields["spent"][budget])
 
-    def add(self, kind: str, fields: Mapping[str, Any]) -> Record:
-        """Add a record behind the head."""
-        number, last = self.head()
-        record = Record.following(number, last, kind, fields)
-        self.connection.execute(
-            f"INSERT INTO records ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608 our words
-            record.row,
-        )
+    def ordered(self, limit: Limit, texts: Mapping[str, str]) -> Charge:
+        """Return amounts in the order of the filter: JSON sorts its names."""
+        names = limit.rule.coordinates
+        if set(names) != set(texts):
+            raise self.damaged("a sum is not one of its limit")
+        return Charge.read({name: texts[name] for name in names})
+
+    def add(
+        self,
+        kind: str,
+        fields: Mapping[str, Any],
+        answer: bytes = b"",
+        *,
+        lasting: bool = True,
+    ) -> Record:
+        """Add a record behind the head, with the answer that belongs to it."""
+        record = self.seals.signed(Record.following(self.head, kind, fields))
+        self.store.append(record, answer, lasting=lasting)
         return record
 
     def answer(self, charge: int) -> bytes | None:
-        """Return the answer that was stored for a charge."""
-        record = self.record("kind = 'answered' AND charge = ?", charge)
+        """Return the answer that was stored for a charge, None if there is none yet."""
+        record = self.about(f"answer {charge}")
         if record is None:
             return None
-        row = self.connection.execute(
-            "SELECT bytes FROM answers WHERE number = ?", (record.number,)
-        ).fetchone()
-        if row is None or digest(row[0]) != record.fields["sha256"]:
-            raise self.damaged(f"the answer {record.number} is not what was stored")
-        return bytes(row[0])
+        found = self.store.answer(record.number)
+        if digest(found) == record.fields["sha256"]:
+            return found
+        if not found and self.left_behind(record.number):
+            raise AnswerLost(str(self.record(charge).fields["key"]))
+        raise self.damaged(f"the answer {record.number} is not what was stored")
 
-    def store(self, number: int, answer: bytes) -> None:
-        """Keep the bytes of an answer."""
-        self.connection.execute(
-            "INSERT INTO answers (number, bytes) VALUES (?, ?)", (number, answer)
+    def answered(self, subject: str) -> bool:
+        """Say whether the newest charge of a subject has an answer."""
+        charge = self.store.newest(subject)
+        return charge > 0 and self.store.newest(f"answer {charge}") > 0
+
+    def left_behind(self, number: int) -> bool:
+        """Say whether an answer was given after a backup that was restored later."""
+        return any(
+            one.fields["after"] < number < one.number for one in self.every("restored")
         )
+
+    def refuse_unsigned(self, record: Record) -> None:
+        """Refuse a record that is not signed as this ledger is."""
+        if not self.seals.hold(record):
+            raise self.damaged(f"record {record.number} has no right signature")
 
     def damaged(self, problem: str) -> LedgerDamaged:
         """Return the refusal of this ledger."""
-        return LedgerDamaged(self.path, problem)
-
-
-def ordered(limit: Limit, texts: Mapping[str, str]) -> Charge:
-    """Return amounts in the order of the filter: JSON sorts its names."""
-    names = limit.rule.coordinates
-    return Charge.read({name: texts[name] for name in names})
+        return LedgerDamaged(self.store.shown, problem)

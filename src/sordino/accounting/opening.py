@@ -1,21 +1,29 @@
 """Opening a ledger: the one that is meant, unspent only where it is made."""
 
 import logging
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self, final
 
-from sordino.accounting import ledger_file
-from sordino.accounting.anchor import Anchor
+from sordino.accounting import making
 from sordino.accounting.entries import DATASET, text_of
+from sordino.accounting.file_store import FileStore
 from sordino.accounting.guarded import Guarded
-from sordino.accounting.ledger_file import Fields, World
-from sordino.accounting.ledger_schema import VERSION
+from sordino.accounting.layout import FORMAT
 from sordino.accounting.limits import Limit
 from sordino.accounting.log import Log
-from sordino.accounting.verifying import checked_head
-from sordino.errors import InvalidParameter, LedgerDamaged
+from sordino.accounting.memory_store import MemoryStore
+from sordino.accounting.records import NOTHING, Record
+from sordino.accounting.signing import Seals, public_of, signer_of
+from sordino.accounting.store import AbstractStore
+from sordino.accounting.verifying import refuse_overspent
+from sordino.accounting.witnessed_store import WitnessedStore
+from sordino.accounting.world import World
+from sordino.errors import InvalidParameter, LedgerDamaged, LedgerUnavailable
 from sordino.sampling.bits import Bits
 
 if TYPE_CHECKING:
@@ -24,123 +32,191 @@ if TYPE_CHECKING:
 _IDENTITY_BYTES = 16
 
 
-def wanted(limit: "Limit | Budget | None") -> Limit | None:
-    """Return a limit of what was given, None for whatever is recorded."""
-    return limit if limit is None or isinstance(limit, Limit) else Limit.of(limit)
+@final
+@dataclass(frozen=True)
+class Wanted:
+    """What somebody says of a ledger that they make or open."""
 
+    limit: Limit | None
+    about: str
+    witness: Path | None
+    seals: Seals
+    world: World
 
-def made(path: Any, limit: Limit | None, about: str, anchor: Any, world: World) -> None:
-    """Make a ledger, unless there is one."""
-    place = ledger_file.located(path, create=True)
-    if place.exists():
-        return
-    if limit is None:
-        raise InvalidParameter(
-            "limit", limit, "is what a new ledger is made of", "Try sd.PureDP(1)."
+    @classmethod
+    def of(
+        cls,
+        limit: "Limit | Budget | None",
+        about: Any,
+        witness: Any,
+        signer: Any,
+        world: World | None,
+    ) -> Self:
+        """Return what was given, refusing what cannot be meant."""
+        key = signer_of(signer)
+        return cls(
+            limit=limit
+            if limit is None or isinstance(limit, Limit)
+            else Limit.of(limit),
+            about=text_of("about", about),
+            witness=None if witness is None else making.located(witness, "witness"),
+            seals=Seals("" if key is None else public_of(key), key),
+            world=world or World(),
         )
-    identity = _identity()
-    kept = _anchor(anchor, identity)
-    if kept is not None and kept.path.exists():
-        raise LedgerDamaged(path, f"it is gone, and its anchor {kept.path} is there")
-    fields = _first_records(identity, limit, text_of("about", about), world)
-
-    def ready(number: int, newest: str) -> None:
-        if kept is not None:
-            kept.create(number, newest)
-
-    ledger_file.create(place, world, fields, ready)
 
 
-def made_in_memory(limit: "Limit | Budget", about: str, world: World) -> Guarded:
+def make(path: Any, wanted: Wanted) -> None:
+    """Make a ledger, unless there is one; its witness is made before it."""
+    place = making.located(path)
+    witness = wanted.witness
+    if place.exists():
+        if witness is not None and not witness.exists():
+            _add_witness(place, witness, wanted.world)
+        return
+    if witness is not None and witness.exists():
+        raise LedgerDamaged(path, f"it is gone, and its witness {witness} is there")
+    contents = [(record, b"") for record in _first_records(wanted)]
+    if witness is not None:
+        making.create(witness, wanted.world, "witness", contents)
+    making.create(place, wanted.world, "ledger", contents)
+
+
+def made_in_memory(wanted: Wanted) -> Guarded:
     """Make a ledger in memory, and say once that it ends with the process."""
     _say_once()
-    given = limit if isinstance(limit, Limit) else Limit.of(limit)
-    fields = _first_records(_identity(), given, text_of("about", about), world)
-    connection = ledger_file.in_memory(world, fields)
-    return Guarded(connection, None, world.reached)
+    store = MemoryStore(wanted.world.reached)
+    for record in _first_records(wanted):
+        store.append(record)
+    return Guarded(store, wanted.seals)
 
 
-def found(
-    path: Any, limit: Limit | None, about: str, anchor: Any, world: World
-) -> Guarded:
+def found(path: Any, wanted: Wanted) -> Guarded:
     """Open a ledger and check it."""
-    place = ledger_file.located(path, create=False)
-    connection = ledger_file.opened(place, world)
-    checked = Guarded(connection, place, world.reached)
+    place = making.located(path)
+    making.refuse_missing(
+        place,
+        "ledger",
+        "To begin with an unspent budget, say create=True; if there was a ledger, look "
+        "for it.",
+    )
+    with _refusing(place):
+        store = _stored(place, wanted)
     try:
-        with checked.reading() as log:
-            kept = _checked(log, limit, about, anchor)
+        with _refusing(place):
+            public = store.transact(lambda: _public(store))
+        seals = Seals(public, wanted.seals.signer)
+        opened = Guarded(store, seals, witnessed=wanted.witness is not None)
+        opened.use(lambda log: _check(log, wanted))
     except BaseException:
-        checked.close()
+        store.close()
         raise
-    return checked.anchored_by(kept)
+    return opened
 
 
-def _checked(log: Log, limit: Limit | None, about: str, anchor: Any) -> Anchor | None:
+def _stored(place: Path, wanted: Wanted) -> AbstractStore:
+    """Return the store of a ledger, with its witness if one was named."""
+    store = FileStore(place, wanted.world)
+    if wanted.witness is None:
+        return store
+    try:
+        making.refuse_missing(wanted.witness, "witness", "Look for it.")
+        witness = FileStore(wanted.witness, wanted.world, "witness")
+    except BaseException:
+        store.close()
+        raise
+    return WitnessedStore(store, witness)
+
+
+def _add_witness(place: Path, witness: Path, world: World) -> None:
+    """Make the witness of a ledger that has none so far."""
+    with _refusing(place):
+        store = FileStore(place, world)
+        try:
+            store.transact(lambda: None)
+            if store.newest("witness"):
+                making.refuse_missing(witness, "witness", "Look for it.")
+            contents = [(record, b"") for record in store.read(1)]
+        finally:
+            store.close()
+    making.create(witness, world, "witness", contents)
+
+
+def _public(store: AbstractStore) -> str:
+    """Return the public key that the first record names, or ""."""
+    return Log(store, Seals()).opened().fields.get("signed_by") or ""
+
+
+def _check(log: Log, wanted: Wanted) -> None:
     """Refuse a ledger that is not whole, or not the one that is meant."""
-    ledger_file.structure(log)
-    checked_head(log)
-    _refuse_other(log, limit, about)
-    kept = _anchor(anchor, log.opened().fields["identity"])
-    _refuse_rolled_back(log, kept)
-    return kept
+    refuse_overspent(log)
+    _refuse_other(log, wanted)
+    if wanted.seals.public and wanted.seals.public != log.seals.public:
+        raise InvalidParameter(
+            "signer",
+            wanted.seals.public,
+            f"is not the key of this ledger, {log.seals.public or 'which has none'}",
+            "Compare the public keys.",
+        )
+    if wanted.witness is not None and log.about("witness") is None:
+        log.add("witnessed", {"when": wanted.world.clock().isoformat()})
 
 
-def _first_records(identity: str, limit: Limit, about: str, world: World) -> Fields:
-    """Return the bodies of the first records."""
-    when = world.clock().isoformat()
+def _first_records(wanted: Wanted) -> list[Record]:
+    """Return the records that a ledger begins with."""
+    if wanted.limit is None:
+        raise InvalidParameter(
+            "limit", None, "is what a new ledger is made of", "Try sd.PureDP(1)."
+        )
+    when = wanted.world.clock().isoformat()
     opened = {
-        "about": about,
-        "format": VERSION,
-        "identity": identity,
+        "about": wanted.about,
+        "format": FORMAT,
+        "identity": f"{Bits().word(_IDENTITY_BYTES):032x}",
         "library": f"sordino {version('sordino')}",
+        "signed_by": wanted.seals.public or None,
         "when": when,
     }
-    budget = {"budget": DATASET, "limit": limit.written, "when": when}
-    return [("opened", opened), ("budget", budget)]
+    budget = {"budget": DATASET, "limit": wanted.limit.written, "when": when}
+    told: list[tuple[str, dict[str, Any]]] = [("opened", opened), ("budget", budget)]
+    if wanted.witness is not None:
+        told.append(("witnessed", {"when": when}))
+    records, head = [], NOTHING
+    for kind, fields in told:
+        record = wanted.seals.signed(Record.following(head, kind, fields))
+        records.append(record)
+        head = record.head
+    return records
 
 
-def _refuse_other(log: Log, limit: Limit | None, about: str) -> None:
+def _refuse_other(log: Log, wanted: Wanted) -> None:
     """Refuse a ledger that was made with another limit, or for other data."""
     recorded = log.limits()[DATASET]
-    if limit is not None and limit.stated != recorded.stated:
+    if wanted.limit is not None and wanted.limit.stated != recorded.stated:
         raise InvalidParameter(
             "limit",
-            limit.stated,
+            wanted.limit.stated,
             f"differs from that of the ledger, {recorded.stated}",
             "A limit is for ever: give the recorded one, or make another ledger.",
         )
-    if about and about != log.opened().fields["about"]:
+    about = log.opened().fields["about"]
+    if wanted.about and wanted.about != about:
         raise InvalidParameter(
             "about",
-            about,
-            f"differs from that of the ledger, {log.opened().fields['about']!r}",
+            wanted.about,
+            f"differs from that of the ledger, {about!r}",
             "A ledger is for one set of tables: make another one.",
         )
 
 
-def _refuse_rolled_back(log: Log, anchor: Anchor | None) -> None:
-    """Refuse a ledger that is behind its anchor, or beside it."""
-    if anchor is None:
-        return
-    if not anchor.path.is_file():
-        raise InvalidParameter(
-            "anchor", str(anchor.path), "does not exist", "Look for it."
-        )
-    number, newest = anchor.newest(log.path)
-    record = log.record("number = ?", number)
-    if record is None or record.hash != newest:
-        raise log.damaged(f"it was rolled back: its anchor saw record {number}")
-
-
-def _anchor(path: Any, identity: str) -> Anchor | None:
-    """Return the anchor of a ledger."""
-    return None if path is None else Anchor(Path(path).absolute(), identity)
-
-
-def _identity() -> str:
-    """Return a name that no other ledger has."""
-    return f"{Bits().word(_IDENTITY_BYTES):032x}"
+@contextmanager
+def _refusing(path: Path) -> Generator[None]:
+    """Turn failures to open a file into refusals."""
+    try:
+        yield
+    except OSError:
+        raise LedgerUnavailable(
+            path, "could not be opened", "Look after disk and permissions."
+        ) from None
 
 
 @cache

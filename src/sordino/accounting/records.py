@@ -1,78 +1,97 @@
 """Records of a ledger, each sealed by a hash that covers all records before it.
 
->>> first = Record.following(0, "", "opened", {"format": 1})
->>> second = Record.following(first.number, first.hash, "leased", {"charge": 1})
+>>> first = Record.following(NOTHING, "opened", {"format": 2})
+>>> second = Record.following(first.head, "leased", {"charge": 1})
 >>> first.sealed, second.sealed, replace(second, body="{}").sealed
 (True, True, False)
+>>> Record.read(second.line) == second
+True
 """
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final, Self, final
+from functools import cached_property
+from typing import Any, Final, NamedTuple, Self, final
 
-__all__ = ["COLUMNS", "Record", "digest", "replace"]
+__all__ = ["NOTHING", "Head", "Record", "digest", "replace"]
 
-COLUMNS: Final = "number, kind, budget, key, charge, body, previous, hash"
-"""The columns of the table, in the order of the fields."""
+_LINE: Final = re.compile(
+    r'\{"number":([1-9][0-9]{0,17}),"kind":"([a-z]{1,32})",'
+    r'"previous":"([0-9a-f]{64}|)","hash":"([0-9a-f]{64})",'
+    r'"signature":"([0-9a-f]{128}|)","body":(\{[ -~]*\})\}'
+)
+"""A record as a line: what it says of itself first, its body last, word for word."""
+
+
+@final
+class Head(NamedTuple):
+    """The number and the hash of a record: they stand for all up to it."""
+
+    number: int
+    hash: str
+
+
+NOTHING: Final = Head(0, "")
+"""The head of a log without records."""
 
 
 @final
 @dataclass(frozen=True)
 class Record:
-    """One line of the history of a ledger. `body` is JSON; what the rest says is in it.
-
-    `budget`, `key` and `charge` repeat fields of the body, for the indexes of the file.
-    """
+    """One line of the history of a ledger. `body` is a JSON object in ASCII."""
 
     number: int
     kind: str
-    budget: str | None
-    key: str | None
-    charge: int | None
     body: str
     previous: str
     hash: str
+    signature: str = ""
+    """Of the hash, by the key of the ledger; "" where a ledger has none."""
 
     @classmethod
-    def following(
-        cls, number: int, previous: str, kind: str, fields: Mapping[str, Any]
-    ) -> Self:
-        """Return the record after the one of that number and hash."""
+    def following(cls, head: Head, kind: str, fields: Mapping[str, Any]) -> Self:
+        """Return the record after a head."""
         body = json.dumps(fields, sort_keys=True, separators=(",", ":"))
-        sealed = seal(previous, number + 1, kind, body)
-        return cls(
-            number=number + 1,
-            kind=kind,
-            budget=fields.get("budget"),
-            key=fields.get("key"),
-            charge=fields.get("charge"),
-            body=body,
-            previous=previous,
-            hash=sealed,
-        )
+        number = head.number + 1
+        sealed = seal(head.hash, number, kind, body)
+        return cls(number, kind, body, head.hash, sealed)
+
+    @classmethod
+    def read(cls, line: bytes) -> "Self | None":
+        """Return what a line says, None where it is no record."""
+        found = _LINE.fullmatch(line.decode("latin-1"))
+        if found is None:
+            return None
+        number, kind, previous, own, signature, body = found.groups()
+        return cls(int(number), kind, body, previous, own, signature)
 
     @property
+    def line(self) -> bytes:
+        """Return the record as a line of a file."""
+        return (
+            f'{{"number":{self.number},"kind":"{self.kind}",'
+            f'"previous":"{self.previous}","hash":"{self.hash}",'
+            f'"signature":"{self.signature}","body":{self.body}}}'
+        ).encode()
+
+    @cached_property
     def fields(self) -> dict[str, Any]:
-        """Return the body as a dictionary."""
+        """Return the body as a dictionary; of a hostile body anything may come."""
         read: dict[str, Any] = json.loads(self.body)
         return read
 
     @property
     def sealed(self) -> bool:
         """Say whether the hash is that of the rest."""
-        if self.hash != seal(self.previous, self.number, self.kind, self.body):
-            return False
-        fields = self.fields
-        indexed = (self.budget, self.key, self.charge)
-        return indexed == tuple(fields.get(n) for n in ("budget", "key", "charge"))
+        return self.hash == seal(self.previous, self.number, self.kind, self.body)
 
     @property
-    def row(self) -> tuple[Any, ...]:
-        """Return the values of the columns."""
-        columns = (self.number, self.kind, self.budget, self.key, self.charge)
-        return (*columns, self.body, self.previous, self.hash)
+    def head(self) -> Head:
+        """Return the head of a log that ends here."""
+        return Head(self.number, self.hash)
 
 
 def seal(previous: str, number: int, kind: str, body: str) -> str:

@@ -14,6 +14,7 @@ from typing import Any, final
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Loss
 from sordino.numbers import probability, up
+from sordino.words import Words, call, number
 
 
 @final
@@ -26,6 +27,11 @@ class Advantage:
     def __init__(self, most: Any) -> None:
         """Read the advantage exactly."""
         object.__setattr__(self, "most", probability(most=most))
+
+    @property
+    def words(self) -> Words:
+        """Return the name and the exact parameter."""
+        return call("Advantage", most=number(self.most))
 
     def admits(self, loss: Loss) -> bool:
         """Say whether the advantage of a loss is certainly within this."""
@@ -52,6 +58,11 @@ class ErrorRates:
             raise InvalidParameter(
                 "tpr", tpr, "is below fpr, which blind guessing attains", "Raise tpr."
             )
+
+    @property
+    def words(self) -> Words:
+        """Return the name and the exact parameters."""
+        return call("ErrorRates", fpr=number(self.fpr), tpr=number(self.tpr))
 
     def admits(self, loss: Loss) -> bool:
         """Say whether the rates of a loss are certainly within these."""

@@ -1,17 +1,19 @@
-"""Whether a ledger is what was written: its newest record, or all of it."""
+"""Whether a ledger is what was written: all of it, followed from the beginning."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, final
 
 from sordino.accounting.entries import DATASET
-from sordino.accounting.ledger_schema import VERSION
 from sordino.accounting.limits import Limit
-from sordino.accounting.log import Log, ordered
-from sordino.accounting.records import Record
+from sordino.accounting.log import Log
+from sordino.accounting.records import Record, digest
 
 if TYPE_CHECKING:
     from sordino.accounting.charge import Charge
+
+FORMATS: Final = (1, 2)
+"""Of the first record: a ledger that was migrated keeps it."""
 
 
 @final
@@ -24,22 +26,13 @@ class Verified:
     answers: int
     head: str
     """The hash of the newest record: written down elsewhere, it proves them all."""
+    signed_by: str
+    """The public key in hexadecimal digits, to be compared with one that is known."""
 
 
-def checked_head(log: Log) -> None:
-    """Refuse a ledger whose ends do not meet.
-
-    The first and the newest record are held against their hashes, the newest against
-    the head, their number against the count, and the sums against the limits.
-    """
-    number, newest = log.head()
-    last = log.record("number = ?", number)
-    if last is None or last.hash != newest:
-        raise log.damaged("its newest record is not the one that was written last")
-    (count,) = log.connection.execute("SELECT count(*) FROM records").fetchone()
-    if count != number:
-        raise log.damaged(f"it has {count} of its {number} records")
-    if log.opened().fields["format"] != VERSION:
+def refuse_overspent(log: Log) -> None:
+    """Refuse a ledger without a limit, and one of which more than it was charged."""
+    if log.opened().fields["format"] not in FORMATS:
         raise log.damaged("its first record is of another format")
     if log.limit(DATASET) is None:
         raise log.damaged("it has no limit")
@@ -50,22 +43,19 @@ def checked_head(log: Log) -> None:
 
 def walked(log: Log) -> Verified:
     """Hold every record and every answer against what it follows from."""
-    checked_head(log)
-    verdict = log.connection.execute("PRAGMA integrity_check").fetchone()
-    if verdict != ("ok",):
-        raise log.damaged("its pages are not what was written")
+    refuse_overspent(log)
+    log.store.verify()
     walk = _Walk(log)
-    previous, number = "", 0
-    for record in log.records("1 ORDER BY number"):
-        number += 1
-        if (record.number, record.previous) != (number, previous):
-            raise log.damaged(f"record {record.number} does not follow")
+    for record in log.records():
+        log.refuse_unsigned(record)
         walk.check(record)
-        previous = record.hash
-    (stored,) = log.connection.execute("SELECT count(*) FROM answers").fetchone()
-    if (number, stored) != (log.head()[0], len(walk.answered)):
-        raise log.damaged("records and answers do not match")
-    return Verified(number, len(walk.charged), stored, previous)
+    return Verified(
+        records=log.head.number,
+        releases=len(walk.charged),
+        answers=len(walk.answered),
+        head=log.head.hash,
+        signed_by=log.seals.public,
+    )
 
 
 @final
@@ -78,8 +68,10 @@ class _Walk:
         self.sums: dict[str, Charge] = {}
         self.charged: set[int] = set()
         self.keys: set[str] = set()
+        self.keyed: set[int] = set()
         self.leased: set[int] = set()
         self.answered: set[int] = set()
+        self.witnessed = 0
 
     def check(self, record: Record) -> None:
         """Check one record by its kind."""
@@ -88,11 +80,12 @@ class _Walk:
 
     def opened(self, record: Record, fields: dict[str, Any]) -> bool:
         """Say whether this is the first."""
-        return record.number == 1 and fields["format"] == VERSION
+        return record.number == 1 and fields["format"] in FORMATS
 
     def budget(self, record: Record, fields: dict[str, Any]) -> bool:
         """Say whether the name is new; the dataset's is the first one."""
-        name = str(record.budget)
+        del record
+        name = fields["budget"]
         fresh = name not in self.limits and (name == DATASET) == (not self.limits)
         self.limits[name] = Limit.read(fields["limit"])
         self.sums[name] = self.limits[name].rule.nothing
@@ -100,34 +93,51 @@ class _Walk:
 
     def charge(self, record: Record, fields: dict[str, Any]) -> bool:
         """Say whether the sums are those of the charges, and within the limits."""
-        names = set(fields["charges"])
-        sound = names == {DATASET, record.budget} and record.key not in self.keys
-        for name in names:
+        key = fields["key"]
+        sound = key not in self.keys and set(fields["charges"]) <= set(self.limits)
+        for name in fields["charges"] if sound else ():
             limit = self.limits[name]
-            after = self.sums[name].plus(ordered(limit, fields["charges"][name]))
-            told = ordered(limit, fields["spent"][name])
+            after = self.sums[name].plus(
+                self.log.ordered(limit, fields["charges"][name])
+            )
+            told = self.log.ordered(limit, fields["spent"][name])
             sound = sound and told == after and limit.rule.holds(after)
             self.sums[name] = after
         self.charged.add(record.number)
-        self.keys |= {record.key} if record.key is not None else set()
+        self.keys |= {key} if key is not None else set()
+        self.keyed |= {record.number} if key is not None else set()
         return sound
 
     def lease(self, record: Record, fields: dict[str, Any]) -> bool:
         """Say whether a charge without an answer is leased for the first time."""
+        del record
         charge = fields["charge"]
         waiting = charge in self.charged and charge not in self.answered
         fresh = charge not in self.leased
         self.leased.add(charge)
-        return waiting and fresh and record.charge == charge
+        return waiting and fresh
 
     def answer(self, record: Record, fields: dict[str, Any]) -> bool:
         """Say whether a charge is answered for the first time, with these bytes."""
         charge = fields["charge"]
         fresh = charge in self.charged and charge not in self.answered
         self.answered.add(charge)
-        stored = self.log.answer(charge)
-        whole = stored is not None and len(stored) == fields["size"]
-        return fresh and whole and record.charge == charge
+        stored = self.log.store.answer(record.number)
+        keyed = charge in self.keyed
+        if not stored and (not keyed or self.log.left_behind(record.number)):
+            return fresh
+        whole = (len(stored), digest(stored)) == (fields["size"], fields["sha256"])
+        return fresh and whole
+
+    def witness(self, record: Record, fields: dict[str, Any]) -> bool:
+        """Say whether the ledger has a witness for the first time."""
+        del record, fields
+        self.witnessed += 1
+        return self.witnessed == 1
+
+    def restored(self, record: Record, fields: dict[str, Any]) -> bool:
+        """Say whether a backup that was there before was restored, by a witness."""
+        return fields["after"] < record.number and self.witnessed == 1
 
 
 _CHECKS: Final[dict[str, Callable[[_Walk, Record, dict[str, Any]], bool]]] = {
@@ -136,4 +146,6 @@ _CHECKS: Final[dict[str, Callable[[_Walk, Record, dict[str, Any]], bool]]] = {
     "charged": _Walk.charge,
     "leased": _Walk.lease,
     "answered": _Walk.answer,
+    "witnessed": _Walk.witness,
+    "restored": _Walk.restored,
 }

@@ -1,15 +1,19 @@
 """The bodies of records: what a charge says, and how it is read again."""
 
+import json
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from sordino.accounting.charge import Charge
 from sordino.accounting.entries import DATASET, Claim, Entry, budget_text
 from sordino.accounting.limits import Limit
-from sordino.accounting.log import Log, ordered
+from sordino.accounting.log import Log
 from sordino.accounting.records import Record
 from sordino.errors import BudgetExceeded, UnknownName
+
+_MOST_WORDS: Final = 2**20
+"""Letters of a request that a record holds; of a longer one it has the hash alone."""
 
 
 def charge_fields(log: Log, claim: Claim, when: str) -> dict[str, Any]:
@@ -32,7 +36,13 @@ def charge_fields(log: Log, claim: Claim, when: str) -> dict[str, Any]:
         "when": when,
         "who": claim.who,
         "why": claim.why,
+        "words": _words(claim.words),
     }
+
+
+def _words(text: str) -> Any:
+    """Return what is kept of a request: all its words, unless they are very many."""
+    return json.loads(text) if 0 < len(text) <= _MOST_WORDS else None
 
 
 def refuse_unknown(log: Log, budget: str) -> Limit:
@@ -43,24 +53,26 @@ def refuse_unknown(log: Log, budget: str) -> Limit:
     return limit
 
 
-def entry_of(record: Record, limits: Mapping[str, Limit], *, answered: bool) -> Entry:
+def entry_of(log: Log, record: Record, limits: Mapping[str, Limit]) -> Entry:
     """Return a charge as it is shown."""
     fields = record.fields
+    if not set(fields["charges"]) <= set(limits):
+        raise log.damaged(f"record {record.number} cannot be")
     return Entry(
         number=record.number,
         when=datetime.fromisoformat(fields["when"]),
         who=fields["who"],
         why=fields["why"],
-        key=record.key,
+        key=fields["key"],
         budget=fields["budget"],
         asked=fields["asked"],
         loss=fields["loss"],
         plan=fields["plan"],
         charges={
-            name: ordered(limits[name], texts)
+            name: log.ordered(limits[name], texts)
             for name, texts in fields["charges"].items()
         },
-        answered=answered,
+        answered=log.store.newest(f"answer {record.number}") > 0,
     )
 
 

@@ -12,6 +12,7 @@ from sordino.contribution import LARGEST, Contribution, Versions
 from sordino.errors import InvalidQuery
 from sordino.schema import Schema
 from sordino.sensitivity import Sensitivity
+from sordino.words import Words
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -143,6 +144,11 @@ class AbstractAggregation(ABC):
     @abstractmethod
     def columns(self, name: str) -> tuple[str, ...]:
         """Return the names of the columns of the answer."""
+
+    @property
+    @abstractmethod
+    def words(self) -> Words:
+        """Return what was asked for, in a form that lasts."""
 
     @abstractmethod
     def forms(self, setting: Setting) -> tuple[AbstractForm, ...]:

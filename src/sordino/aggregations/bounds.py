@@ -24,8 +24,14 @@ from sordino.aggregations.base import (
 )
 from sordino.aggregations.choices import BoundPart
 from sordino.aggregations.intervals import unknown_bars
-from sordino.aggregations.measured import Nulls, measured
+from sordino.aggregations.measured import (
+    Nulls,
+    column_words,
+    measured,
+    nulls_words,
+)
 from sordino.expressions.language import Expression, lit, when
+from sordino.words import Words, call
 
 _STEPS: Final = 4
 """How many bins there are from one power of two to the next."""
@@ -56,6 +62,16 @@ class Bounds(AbstractAggregation):
         """Return the sizes that may be found, ascending."""
         last = self.up_to * _STEPS
         return tuple(2.0 ** (k / _STEPS) for k in range(_SMALLEST * _STEPS, last + 1))
+
+    @property
+    def words(self) -> Words:
+        """Return the question and what it is about."""
+        return call(
+            "bounds",
+            column=column_words(self.column),
+            up_to=self.up_to,
+            nulls=nulls_words(self.nulls),
+        )
 
     def forms(self, setting: Setting) -> tuple[AbstractForm, ...]:
         """Return the walk over the sizes."""

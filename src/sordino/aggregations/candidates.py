@@ -23,6 +23,7 @@ from sordino.expressions.language import Expression, lit
 from sordino.expressions.literals import LEAST, MOST, literal
 from sordino.mechanisms.weights import AbstractWeights, EvenWeights, weights
 from sordino.schema import arrow_type
+from sordino.words import Words, number
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -239,6 +240,14 @@ def ends(low: Any, high: Any) -> tuple[Any, Any]:
             "Exchange or widen the bounds.",
         )
     return least, most
+
+
+def ends_words(low: Any, high: Any) -> tuple[Words, Words]:
+    """Return the words of two bounds: exact numbers, dates or times."""
+    if isinstance(low, date):
+        return literal(low).words, literal(high).words
+    least, most = bounds(low, high)
+    return number(least), number(most)
 
 
 def candidates(low: Any, high: Any, kind: str) -> AbstractCandidates:

@@ -8,6 +8,7 @@ from sordino.aggregations.base import AbstractAggregation, Setting
 from sordino.aggregations.parts import IntegerPart
 from sordino.aggregations.totals import Total
 from sordino.expressions.literals import literal
+from sordino.words import Words, call
 
 ROWS = "rows"
 """The key of the number of rows."""
@@ -25,6 +26,11 @@ class Count(AbstractAggregation):
     def columns(self, name: str) -> tuple[str, ...]:
         """Return the one column."""
         return (name,)
+
+    @property
+    def words(self) -> Words:
+        """Return the question and what it is about."""
+        return call("count")
 
     def forms(self, setting: Setting) -> tuple[SingleForm, ...]:
         """Return the row counts with noise."""

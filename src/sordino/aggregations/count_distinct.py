@@ -10,6 +10,7 @@ from sordino.aggregations.parts import IntegerPart
 from sordino.aggregations.totals import Distinct
 from sordino.errors import InvalidParameter, InvalidQuery
 from sordino.units import column_name
+from sordino.words import Words, call
 
 
 @final
@@ -26,6 +27,11 @@ class CountDistinct(AbstractAggregation):
     def columns(self, name: str) -> tuple[str, ...]:
         """Return the one column."""
         return (name,)
+
+    @property
+    def words(self) -> Words:
+        """Return the question and what it is about."""
+        return call("count_distinct", columns=list(self.names))
 
     def forms(self, setting: Setting) -> tuple[SingleForm, ...]:
         """Return the counts with noise: a row moves one of them by at most 1."""

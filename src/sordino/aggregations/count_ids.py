@@ -9,6 +9,7 @@ from sordino.aggregations.count import rows_part
 from sordino.aggregations.parts import IntegerPart
 from sordino.aggregations.totals import Distinct
 from sordino.errors import InvalidQuery
+from sordino.words import Words, call
 
 IDS = "ids"
 """The key of the number of ids."""
@@ -26,6 +27,11 @@ class CountIds(AbstractAggregation):
     def columns(self, name: str) -> tuple[str, ...]:
         """Return the one column."""
         return (name,)
+
+    @property
+    def words(self) -> Words:
+        """Return the question and what it is about."""
+        return call("count_ids")
 
     def forms(self, setting: Setting) -> tuple[SingleForm, ...]:
         """Return the counts of ids with noise."""

@@ -1,16 +1,21 @@
 """How many rows of a group lie in each bin of a column, one column for each bin."""
 
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, Final, final
 
 from sordino.aggregations.additive import SingleForm
 from sordino.aggregations.base import AbstractAggregation, AbstractForm, Setting
 from sordino.aggregations.parts import IntegerPart
 from sordino.aggregations.totals import Total
+from sordino.errors import InvalidParameter
 from sordino.expressions.bins import Bins
-from sordino.expressions.language import col, lit, when
+from sordino.expressions.language import Expression, col, lit, when
 from sordino.schema import Version
 from sordino.units import column_name
+from sordino.words import Words, call
+
+MOST_COLUMNS: Final = 300
+"""So many totals every engine adds up within a second; bins as rows may be more."""
 
 
 @final
@@ -29,17 +34,30 @@ class Histogram(AbstractAggregation):
         """Return a column for each bin."""
         return tuple(f"{name} {label}" for label in self.bins.labels)
 
+    @property
+    def words(self) -> Words:
+        """Return the question and what it is about."""
+        return call("histogram", column=self.column, bins=self.bins.words)
+
     def forms(self, setting: Setting) -> tuple[AbstractForm, ...]:
         """Return the counts with noise: bins split the rows of a group further."""
-        binned = col(self.column).bin(self.bins)
-        binned.column(setting.schema)  # refuses edges of another type
+        col(self.column).bin(self.bins).column(setting.schema)  # refuses other edges
         totals = tuple(
-            Total(when(binned == label).then(1).otherwise(lit(0)).tree)
-            for label in self.bins.labels
+            Total(when(self._lies(place)).then(1).otherwise(lit(0)).tree)
+            for place in range(len(self.bins.labels))
         )
         change = setting.rows(frozenset([Version()]))
         key = ("histogram", setting.schema[self.column].version, self.bins)
         return (SingleForm((IntegerPart(key, change, totals),), least=0),)
+
+    def _lies(self, place: int) -> Expression:
+        """Return whether a value lies in a range: what `Bins` says, of one range."""
+        cell, edges = col(self.column), self.bins.edges
+        low, high = edges[place : place + 2]
+        above = cell >= low if self.bins.opens(place) else cell > low
+        below = cell < high if self.bins.opens(place + 1) else cell <= high
+        both: Expression = above & below
+        return both
 
 
 def histogram(column: str, bins: Any) -> Histogram:
@@ -52,4 +70,11 @@ def histogram(column: str, bins: Any) -> Histogram:
     ('age [0, 18)', 'age [18, 65)', 'age [65, 120]')
     """
     ranges = bins if isinstance(bins, Bins) else Bins(bins)
+    if len(ranges.labels) > MOST_COLUMNS:
+        raise InvalidParameter(
+            "bins",
+            f"{len(ranges.labels)} of them",
+            f"become columns, and there may be {MOST_COLUMNS}",
+            "Ask query.histogram(column, bins): there they are rows.",
+        )
     return Histogram(column_name(column=column), ranges)

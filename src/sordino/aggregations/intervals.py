@@ -177,8 +177,8 @@ def ratio(
         high = np.maximum((top + aside) * less, (top + aside) * more)
         slope = top / bottom
         sd = np.hypot(noises[0].sd, slope * noises[1].sd) / bottom
-    pad = _ROUNDING * (np.maximum(np.abs(low), np.abs(high)) + abs(offset))
-    bars = Bars(sd, offset + low - pad, offset + high + pad)
+        pad = _ROUNDING * (np.maximum(np.abs(low), np.abs(high)) + abs(offset))
+        bars = Bars(sd, offset + low - pad, offset + high + pad)
     return _cut(bars, within, sure, np.isnan(top + bottom))
 
 

@@ -33,12 +33,14 @@ from sordino.aggregations.measured import (
     Nulls,
     bounds,
     measured,
+    ranged,
     width_lattice,
     written,
 )
 from sordino.aggregations.parts import AbstractPart, IntegerPart, LatticePart, scaled
 from sordino.mechanisms.base import AbstractMechanism
 from sordino.numbers import up
+from sordino.words import Words
 
 _HALF: Final = Fraction(1, 2)
 _TYPICAL: Final = 0.3
@@ -62,6 +64,11 @@ class Mean(AbstractAggregation):
     def columns(self, name: str) -> tuple[str, ...]:
         """Return the one column."""
         return (name,)
+
+    @property
+    def words(self) -> Words:
+        """Return the question and what it is about."""
+        return ranged("mean", self.column, (self.low, self.high), self.nulls)
 
     def forms(self, setting: Setting) -> tuple[AbstractForm, ...]:
         """Return the mean by deviations, and by a pair of sums."""

@@ -17,6 +17,7 @@ from sordino.expressions.base import AbstractExpression
 from sordino.expressions.language import Expression, checked, col
 from sordino.numbers import exact, floor_log2
 from sordino.schema import NUMBERS
+from sordino.words import Words, call, number
 
 Nulls = Literal["drop"] | int | float | None
 """What stands for a missing value or NaN: nothing ("drop"), or a number."""
@@ -59,6 +60,37 @@ def written(word: str, *given: Any, nulls: Nulls) -> str:
     shown = [repr(one) for one in given]
     shown += [] if nulls is None else [f"nulls={nulls!r}"]
     return f"{word}({', '.join(shown)})"
+
+
+def column_words(column: Any) -> Words:
+    """Return the words of a column, the same for its name and for `col` of it."""
+    return _cell(column).words
+
+
+def nulls_words(nulls: Nulls) -> Words:
+    """Return the rule for missing values: nothing, "drop", or a number."""
+    if nulls is None or nulls == "drop":
+        return nulls
+    return number(exact(nulls=nulls))
+
+
+def ranged(
+    word: str,
+    column: Any,
+    ends: tuple[Any, Any],
+    nulls: Nulls,
+    **further: Words,
+) -> Words:
+    """Return the words of a question about values between two bounds."""
+    low, high = map(number, bounds(*ends))
+    return call(
+        word,
+        column=column_words(column),
+        low=low,
+        high=high,
+        nulls=nulls_words(nulls),
+        **further,
+    )
 
 
 def measured(

@@ -27,6 +27,7 @@ from sordino.aggregations.candidates import (
     AbstractCandidates,
     candidates,
     ends,
+    ends_words,
 )
 from sordino.aggregations.choices import (
     AbstractChoicePart,
@@ -35,9 +36,17 @@ from sordino.aggregations.choices import (
 )
 from sordino.aggregations.extremes import stretches
 from sordino.aggregations.intervals import unknown_bars
-from sordino.aggregations.measured import Measured, Nulls, measured, written
+from sordino.aggregations.measured import (
+    Measured,
+    Nulls,
+    column_words,
+    measured,
+    nulls_words,
+    written,
+)
 from sordino.errors import InvalidParameter
 from sordino.numbers import probability
+from sordino.words import Words, call, number
 
 
 @final
@@ -66,6 +75,19 @@ class Quantile(AbstractAggregation):
         if self.word != "quantiles":
             return (name,)
         return tuple(f"{name}_{float(q):g}" for q in self.probabilities)
+
+    @property
+    def words(self) -> Words:
+        """Return the question and what it is about."""
+        low, high = ends_words(self.low, self.high)
+        return call(
+            self.word,
+            column=column_words(self.column),
+            low=low,
+            high=high,
+            nulls=nulls_words(self.nulls),
+            probabilities=[number(one) for one in self.probabilities],
+        )
 
     def forms(self, setting: Setting) -> tuple[AbstractForm, ...]:
         """Return the choices among candidates, those of extremes beside the others."""

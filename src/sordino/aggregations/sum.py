@@ -14,9 +14,11 @@ from sordino.aggregations.measured import (
     bounds,
     lattice,
     measured,
+    ranged,
     written,
 )
 from sordino.aggregations.parts import AbstractPart, IntegerPart, LatticePart, scaled
+from sordino.words import Words
 
 
 @final
@@ -36,6 +38,11 @@ class Sum(AbstractAggregation):
     def columns(self, name: str) -> tuple[str, ...]:
         """Return the one column."""
         return (name,)
+
+    @property
+    def words(self) -> Words:
+        """Return the question and what it is about."""
+        return ranged("sum", self.column, (self.low, self.high), self.nulls)
 
     def forms(self, setting: Setting) -> tuple[SingleForm, ...]:
         """Return the sums with noise."""

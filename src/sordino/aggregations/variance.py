@@ -30,12 +30,14 @@ from sordino.aggregations.measured import (
     Nulls,
     bounds,
     measured,
+    ranged,
     width_lattice,
     written,
 )
 from sordino.aggregations.parts import AbstractPart, LatticePart, Numbers, scaled
 from sordino.mechanisms.base import AbstractMechanism
 from sordino.numbers import up
+from sordino.words import Words
 
 _THIRDS: Final = (Fraction(1, 3), Fraction(1, 3), Fraction(1, 3))
 
@@ -64,6 +66,11 @@ class Variance(AbstractAggregation):
     def columns(self, name: str) -> tuple[str, ...]:
         """Return the one column."""
         return (name,)
+
+    @property
+    def words(self) -> Words:
+        """Return the question and what it is about."""
+        return ranged(self.name, self.column, (self.low, self.high), self.nulls)
 
     def forms(self, setting: Setting) -> tuple[AbstractForm, ...]:
         """Return the variance from three sums."""

@@ -120,7 +120,7 @@ def _opened(asked: argparse.Namespace) -> Ledger:
         raise InvalidParameter(
             "PATH", str(asked.path), "is no file", "Name the file of a ledger."
         )
-    return Ledger.at(asked.path, anchor=asked.anchor)
+    return Ledger.at(asked.path, witness=asked.witness)
 
 
 def _counted(count: int, what: str) -> str:

@@ -82,7 +82,7 @@ class Command:
         made.set_defaults(run=self.run)
         made.add_argument("path", type=Path, metavar="PATH", help="the ledger's file")
         made.add_argument(
-            "--anchor",
+            "--witness",
             type=Path,
             metavar="PATH",
             help="a file kept elsewhere, by which a ledger put back is found out",

@@ -9,9 +9,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from fractions import Fraction
 
-from flint import arb, ctx
+from flint import arb
 
 from sordino.numbers import Exact, ball
+from sordino.precision import precision
 
 PRECISION = 128
 _HALF = Fraction(1, 2)
@@ -48,7 +49,7 @@ class AbstractLaw(ABC):
         """Return the least x with P[Z <= x] >= p; infinite at 0 and 1."""
         if p in {0, 1}:
             return math.inf if p else -math.inf
-        with ctx.workprec(PRECISION):
+        with precision(PRECISION):
             if p >= _HALF:
                 return self.upper_quantile(1 - p)
             return self._lower_quantile(p)

@@ -10,13 +10,14 @@ from flint import arb, ctx, fmpq
 
 from sordino.distributions.base import PRECISION, AbstractLatticeLaw, AbstractLaw
 from sordino.numbers import Exact, ball, fraction, sqrt, up
+from sordino.precision import precision
 
 _WIDE: Final = 64**2
 """From this variance on the lattice sum is an integral with Euler-Maclaurin terms."""
 _SMOOTH: Final = 9
 """From this variance on rounding to the lattice takes nothing away from it."""
 _MOST_TERMS = 200
-_CRAMER = arb("1.0865")
+_CRAMER = Fraction("1.0865")
 """Cramer's bound: |He_n(z)| exp(-z**2 / 4) <= 1.0865 sqrt(n!) for every real z."""
 
 
@@ -77,7 +78,7 @@ class DiscreteGaussian(AbstractLatticeLaw):
         """
         if self._spread >= _SMOOTH:
             return up(sqrt(self.variance))
-        with ctx.workprec(PRECISION):
+        with precision(PRECISION):
             # beyond 64 units the heights, falling by more than half at each step, are
             # dwarfed: k**2 exp(-k**2 / 18) < 2**-300
             squares = sum((k * k * self._height(k) for k in range(1, 64)), arb(0))
@@ -102,7 +103,7 @@ class DiscreteGaussian(AbstractLatticeLaw):
 
     def near_quantile(self, tail: float) -> int:
         """Take the continuous quantile."""
-        with ctx.workprec(64):
+        with precision(64):
             point = arb(max(2 * min(tail, 0.5), 1e-300)).erfcinv()
         return int(float(point.mid()) * math.sqrt(2) * up(sqrt(self._spread)))
 
@@ -147,7 +148,7 @@ class DiscreteGaussian(AbstractLatticeLaw):
             factorial = arb(n).fac()
             scale = s ** (1 - n)
             result += ball(_bernoulli(n)) / factorial * scale * now * height
-            bound = _CRAMER * factorial.sqrt() * scale * quarter
+            bound = ball(_CRAMER) * factorial.sqrt() * scale * quarter
             remainder = 2 * arb(n).zeta() / (2 * arb.pi()) ** n * bound
             if remainder < wanted:
                 break

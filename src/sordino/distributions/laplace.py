@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import final
 
-from flint import arb, ctx
+from flint import arb
 
 from sordino.distributions.base import PRECISION, AbstractLatticeLaw, AbstractLaw
 from sordino.numbers import Exact, ball, fraction, sqrt, up
+from sordino.precision import precision
 
 
 @final
@@ -58,7 +59,7 @@ class DiscreteLaplace(AbstractLatticeLaw):
 
         That is unit / (sqrt(2) sinh(unit / (2 scale))), which loses no digits.
         """
-        with ctx.workprec(PRECISION):
+        with precision(PRECISION):
             half = ball(self.unit / self.scale) / 2
             return up(ball(self.unit) / (arb(2).sqrt() * half.sinh()))
 

@@ -2,11 +2,12 @@
 
 Proof obligations: for any question the totals are exact; the rows kept by a bound
 depend on the rows of their own group alone; nothing that is raised, logged or returned
-depends on data but through the answer. Any failure is an `EngineFailure`.
+depends on data but through the answer. Any failure is an `EngineFailure`, or, where no
+private row can have been read, an `EngineUnavailable`.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from sordino.query.question import Question
@@ -47,6 +48,14 @@ class AbstractEngine(ABC):
 
         Rows in which one of them is missing match nothing and do not count; 0 for an
         empty table.
+        """
+
+    @abstractmethod
+    def prepared(self, question: Question) -> "Callable[[], pa.Table]":
+        """Rehearse a question on empty tables, and return what answers it.
+
+        What would fail for any rows is refused here, where no row has been read, and
+        told. What fails later is an `EngineFailure`.
         """
 
     @abstractmethod

@@ -18,53 +18,35 @@ from typing import Any, Final, TypeVar, final
 
 import duckdb
 import pyarrow as pa
-from sqlglot import exp
 
 from sordino.engines import canary
 from sordino.engines.answers import answered, numbered
 from sordino.engines.asking import KEYS, PARTS
 from sordino.engines.base import AbstractEngine
 from sordino.engines.buckets import bucketed
+from sordino.engines.duckdb_connection import locked
 from sordino.engines.duckdb_forms import DuckDBForms
-from sordino.engines.duckdb_optimisers import HARMLESS
 from sordino.engines.failures import guarded, uncharged
 from sordino.engines.freezing import frozen, mapped
 from sordino.engines.functions import made_rows, made_schema
 from sordino.engines.progress import watched
-from sordino.engines.pruning import pruned_rows
 from sordino.engines.readers import opened
-from sordino.engines.sources import Opened, known
-from sordino.engines.stages import staged
+from sordino.engines.scripts import Script
+from sordino.engines.sources import Opened, by_value, known
 from sordino.engines.statements import (
     Statement,
     adding_statement,
     multiplicity_statement,
     question_statement,
-    rows_statement,
     sorted_statement,
-    told,
 )
 from sordino.errors import EngineFailure, EngineUnavailable
-from sordino.query.nodes import AbstractNode, Source
+from sordino.query.nodes import Source
 from sordino.query.question import Question
 from sordino.sampling.bits import Bits
 from sordino.schema import Column, Schema
 
 T = TypeVar("T")
-_SETTINGS: Final = {
-    "preserve_insertion_order": "false",
-    "python_enable_replacements": "false",
-    "autoinstall_known_extensions": "false",
-    "autoload_known_extensions": "false",
-}
-_LAST: Final = (
-    ("TimeZone", exp.Literal.string("UTC")),
-    ("enable_progress_bar", exp.true()),
-    ("enable_progress_bar_print", exp.false()),
-    ("enable_external_access", exp.false()),
-    ("lock_configuration", exp.true()),
-)
-"""Settings that are made once the database is there, in this order."""
 _BATCH: Final = 10_000
 _INTERRUPTED: Final = "Query interrupted"
 
@@ -105,7 +87,9 @@ class DuckDBEngine(AbstractEngine):
         self._frozen: dict[str, pa.Table] = {}
         self._connection: duckdb.DuckDBPyConnection | None = None
         self._registered: set[str] = set()
+        self._rehearsals: set[int] = set()
         self._lock = threading.RLock()
+        self._busy = False
         self._room = tempfile.mkdtemp(prefix="sordino-")
         self._end = weakref.finalize(self, _removed, self._room, os.getpid())
 
@@ -136,7 +120,11 @@ class DuckDBEngine(AbstractEngine):
         """Read the rows of a public table, now and never again."""
         found = known(self._tables, table)
         with self._lock:
-            copy = uncharged(lambda: self._alone(lambda: self._copied(table, found)))
+            copy = uncharged(
+                lambda: self._read(
+                    {table: found}, lambda held: self._copied(table, held)
+                )
+            )
             self._frozen[table] = copy
             self._tables[table] = frozen(found, copy)
 
@@ -158,55 +146,88 @@ class DuckDBEngine(AbstractEngine):
 
     def answer(self, question: Question) -> pa.Table:
         """Return the exact totals."""
-        return guarded(lambda: self._alone(lambda: self._answer(question)))
+        return guarded(lambda: self._answered(self._script(question)))
+
+    def prepared(self, question: Question) -> Callable[[], pa.Table]:
+        """Rehearse a question on empty tables, and return what answers it."""
+        script = uncharged(lambda: self._alone(lambda: self._rehearsed(question)))
+        return lambda: guarded(lambda: self._answered(script))
 
     def statement(self, question: Question) -> str:
         """Return the text of what would run, for people to read."""
-        return told(self._forms, self._tables, question)
+        return self._script(question).shown()
 
-    def _copied(self, table: str, found: Opened) -> pa.Table:
+    def _script(self, question: Question) -> Script:
+        """Return all that would run for a question."""
+        return Script.of(self._forms, self._tables, question)
+
+    def _copied(self, table: str, tables: Mapping[str, Opened]) -> pa.Table:
         """Return the rows of a table, sorted by all columns in turn."""
+        found = tables[table]
         if not found.schema.names:
             return pa.table({})
         rows = Source(table, found.schema)
-        asked_for = sorted_statement(self._forms, self._tables, rows)
+        asked_for = sorted_statement(self._forms, tables, rows)
         batches = self._run(asked_for).to_arrow_reader(_BATCH)
         handle, path = tempfile.mkstemp(dir=self._room, suffix=".arrow")
         os.close(handle)
         return mapped(batches, found.schema, Path(path))
 
-    def _answer(self, question: Question) -> pa.Table:
+    def _rehearsed(self, question: Question) -> Script:
+        """Return the script of a question after it ran on empty tables, once."""
+        script = self._script(question)
+        script.refuse_changed()
+        self._connected()
+        if script.mark not in self._rehearsals:
+            empty = script.emptied()
+            self._make(empty)
+            self._run(empty.totals).to_arrow_table()
+            self._forget()
+            self._rehearsals.add(script.mark)
+        return script
+
+    def _answered(self, script: Script) -> pa.Table:
+        """Return the answer of a script, read in whichever way its tables can be."""
+
+        def answer(tables: Mapping[str, Opened]) -> pa.Table:
+            same = tables is script.tables
+            return self._answer(
+                script if same else Script.of(self._forms, tables, script.question)
+            )
+
+        return self._read(script.tables, answer)
+
+    def _answer(self, script: Script) -> pa.Table:
         """Run the functions of a question one by one, then its totals."""
-        steps = staged(pruned_rows(question))
-        for number, node in enumerate(steps.functions):
-            below = rows_statement(self._forms, self._tables, node.child)
+        self._make(script)
+        return answered(script.question, self._totals(script))
+
+    def _make(self, script: Script) -> None:
+        """Make what the totals of a question read: rows of functions, and keys."""
+        for number, (node, below) in enumerate(script.functions):
             batches = self._run(below).to_arrow_reader(_BATCH)
             made = list(made_rows(node, batches))  # Arrow would swallow interruptions
             self._register(f"m{number}", pa.Table.from_batches(made, made_schema(node)))
-        if question.keys is not None:
-            self._register(KEYS, numbered(question.keys))
-        return answered(question, self._totals(question, steps.rows))
+        if script.question.keys is not None:
+            self._register(KEYS, numbered(script.question.keys))
 
-    def _totals(self, question: Question, rows: AbstractNode) -> pa.Table:
+    def _totals(self, script: Script) -> pa.Table:
         """Return the totals at once or, when memory does not suffice, in parts."""
         for count in self._parts:
             try:
-                return self._totals_in(count, question, rows)
+                return self._totals_in(count, script)
             except (duckdb.OutOfMemoryException, MemoryError):
                 continue
         raise EngineFailure
 
-    def _totals_in(
-        self, count: int, question: Question, rows: AbstractNode
-    ) -> pa.Table:
+    def _totals_in(self, count: int, script: Script) -> pa.Table:
         """Return the totals, added from so many parts."""
         if count == 1:
-            whole = question_statement(self._forms, self._tables, question, rows)
-            return self._run(whole).to_arrow_table()
-        found = []
-        for part in bucketed(question, rows, count):
+            return self._run(script.totals).to_arrow_table()
+        found, question = [], script.question
+        for part in bucketed(question, script.rows, count):
             one = question_statement(
-                self._forms, self._tables, question, part, wide=True
+                self._forms, script.tables, question, part, wide=True
             )
             found.append(self._run(one).to_arrow_table())
         if not found:
@@ -217,6 +238,12 @@ class DuckDBEngine(AbstractEngine):
     def _alone(self, work: Callable[[], T]) -> T:
         """Return what `work` returns, with nothing registered before or after it."""
         with self._lock:
+            if self._busy:
+                raise EngineUnavailable(
+                    "a function of a query cannot ask the session that runs it: ask "
+                    "first, and let the function read the answer"
+                )
+            self._busy = True
             try:
                 with watched(self._percent) if self._progress else nullcontext():
                     made = _uninterrupted(work)
@@ -224,8 +251,27 @@ class DuckDBEngine(AbstractEngine):
                 self._connection = None  # it may be left with an unfinished result
                 self._registered.clear()
                 raise
+            finally:
+                self._busy = False
             self._forget()
             return made
+
+    def _read(
+        self, tables: Mapping[str, Opened], work: Callable[[Mapping[str, Opened]], T]
+    ) -> T:
+        """Return what `work` makes of tables, or of their values handed over.
+
+        A text that is not UTF-8 stops the database; handed over, it is missing.
+        """
+        try:
+            return self._alone(lambda: work(tables))
+        except duckdb.OutOfMemoryException:
+            raise
+        except duckdb.Error:
+            values = by_value(tables)
+            if values == tables:
+                raise
+        return self._alone(lambda: work(values))
 
     def _percent(self) -> float:
         """Return how far the running statement is, or less than 0 if none is."""
@@ -237,8 +283,8 @@ class DuckDBEngine(AbstractEngine):
             data = one.source.handed(one.places)
             if data is not None:
                 self._register(one.name, data)
-        text, values = statement.keyed(self._forms.name, self._salt)
-        return self._connected().sql(text, params=values)
+        values = statement.bound(self._salt)
+        return self._connected().sql(statement.text, params=values)
 
     def _register(self, name: str, data: Any) -> None:
         """Make Arrow data known to the database."""
@@ -254,33 +300,10 @@ class DuckDBEngine(AbstractEngine):
         """Return the connection, made anew after a source was opened."""
         if self._connection is None:
             paths = [path for one in self._tables.values() for path in one.source.paths]
-            self._connection = _locked(self._limits, self._room, paths)
+            self._connection = locked(
+                self._limits, self._room, paths, progress=self._progress
+            )
         return self._connection
-
-
-def _locked(
-    limits: Mapping[str, Any], room: str, paths: list[str]
-) -> duckdb.DuckDBPyConnection:
-    """Return a database of its own that reads these files, and can be set no more."""
-    given = {name: value for name, value in limits.items() if value is not None}
-    connection = duckdb.connect(config={**_SETTINGS, "temp_directory": room, **given})
-    allowed = exp.Array(expressions=[exp.Literal.string(path) for path in paths])
-    disabled = exp.Literal.string(_disabled(connection))
-    first = (("allowed_paths", allowed), ("disabled_optimizers", disabled))
-    for name, value in (*first, *_LAST):
-        item = exp.SetItem(this=exp.EQ(this=exp.column(name), expression=value.copy()))
-        connection.execute(exp.Set(expressions=[item]).sql("duckdb"))
-    setting = "SELECT current_setting('disabled_optimizers')"
-    ((held,),) = connection.sql(setting).fetchall()
-    if set(held.split(",")) != set(disabled.this.split(",")):
-        raise EngineFailure
-    return connection
-
-
-def _disabled(connection: duckdb.DuckDBPyConnection) -> str:
-    """Return the optimisers of this version that are not known to be harmless."""
-    named = {name for (name,) in connection.sql("FROM duckdb_optimizers()").fetchall()}
-    return ",".join(sorted(named - HARMLESS))
 
 
 @cache

@@ -74,6 +74,8 @@ class Files:
         Columns are found by their places: in a file of another form they are others.
         """
         for path, stamp in self._stamps.items():
+            with Path(path).open("rb"):
+                pass  # it may be there, and not be ours to read
             if _stamp(path) != stamp and self._form_of(path) != self.fields:
                 raise EngineFailure
 

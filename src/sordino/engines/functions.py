@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
 
-from sordino.engines.values import coerced
+from sordino.engines.cells import coerced
 from sordino.query.nodes import AbstractNode, FlatMap, MapRows
 
 Row: TypeAlias = dict[str, Any]

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from sordino.schema import PLAIN
 
-_WIDEST: Final = 38  # digits of the widest decimal that engines read
+_SCALES: Final = range(-76, 77)  # of decimals whose powers of ten are doubles
 _TESTS: Final[tuple[tuple[Callable[[pa.DataType], bool], str], ...]] = (
     (pa.types.is_integer, "i64"),
     (pa.types.is_float32, "f64"),
@@ -39,7 +39,7 @@ def kind_of(arrow: pa.DataType) -> str | None:
     if is_list(bare):
         inner = kind_of(bare.value_type)
         return f"list[{inner}]" if inner in PLAIN else None
-    if pa.types.is_decimal(bare) and bare.precision > _WIDEST:
+    if pa.types.is_decimal(bare) and bare.scale not in _SCALES:
         return None
     return next((kind for test, kind in _TESTS if test(bare)), None)
 

@@ -1,17 +1,22 @@
-"""A bar for queries that take long: percent, and nothing that is read from rows."""
+"""A line for queries that take long: how far they are, and nothing read from rows."""
 
 import threading
+import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Final
 
-PATIENCE: Final = 2.0
-_EVERY: Final = 0.1
+from sordino import progress
+from sordino.progress import Line
+
+_EVERY: Final = 0.2
 
 
 @contextmanager
 def watched(percent: Callable[[], float]) -> Generator[None]:
-    """Show on stderr how far the work is, once it takes more than two seconds.
+    """Say on stderr how far the work is, once it takes more than two seconds.
+
+    A percent below 0 is not known.
 
     >>> with watched(lambda: 50.0):
     ...     1 + 1
@@ -28,16 +33,13 @@ def watched(percent: Callable[[], float]) -> Generator[None]:
 
 
 def _watch(percent: Callable[[], float], done: threading.Event) -> None:
-    """Wait, then draw the bar until the work is done."""
-    if done.wait(PATIENCE):
+    """Wait, then say how far it is until the work is done."""
+    began = time.monotonic()
+    if done.wait(progress.PATIENCE):
         return
-    from rich.console import Console  # noqa: PLC0415 loaded for long queries only
-    from rich.progress import Progress  # noqa: PLC0415 the same
-
-    console = Console(stderr=True)
-    with Progress(
-        console=console, transient=True, disable=not console.is_terminal
-    ) as bar:
-        task = bar.add_task("computing", total=100)
-        while not done.wait(_EVERY):
-            bar.update(task, completed=max(0.0, percent()))
+    line = Line()
+    while not done.wait(_EVERY):
+        far = percent()
+        share = f" {far:.0f} %," if far >= 0 else ""
+        line.say(f"computing:{share} {time.monotonic() - began:.0f} s")
+    line.wipe()

@@ -1,15 +1,16 @@
 """Which source an object is: decided by its class and package, never by its rows."""
 
 from collections.abc import Callable, Mapping
+from pathlib import PurePath
 from typing import Any, Final, TypeAlias
 
 from sordino.engines.failures import guarded
 from sordino.engines.files import ending, found
 from sordino.engines.sources import AbstractSource, Opened
 from sordino.engines.sources_arrow import FROM_ARROW
-from sordino.engines.sources_csv import ENDINGS as TEXT
-from sordino.engines.sources_csv import CSVSource
+from sordino.engines.sources_csv import COMMAS, TABS, of_commas, of_csv, of_tabs
 from sordino.engines.sources_duckdb import of_pair, of_relation
+from sordino.engines.sources_objects import FROM_OBJECTS
 from sordino.engines.sources_parquet import ENDINGS as PARQUET
 from sordino.engines.sources_parquet import ParquetSource
 from sordino.errors import InvalidParameter
@@ -20,29 +21,40 @@ Reader: TypeAlias = Callable[[Any, Mapping[str, Column]], AbstractSource]
 
 def _of_paths(given: Any, declared: Mapping[str, Column]) -> AbstractSource:
     """Return a source of one path or pattern, or of a list of them."""
-    del declared
     listed = given if isinstance(given, list) else [given]
+    for one in listed:
+        if not isinstance(one, (str, PurePath)):
+            raise InvalidParameter(
+                "source",
+                "a list",
+                f"must be a list of paths, not of {type(one).__name__}",
+                'Give rows as columns: {"x": [1, 2]}.',
+            )
     paths = tuple(dict.fromkeys(path for one in listed for path in found(one)))
     for endings, form in _FORMS:
         if paths and ending(paths, endings):
-            return form(paths)
+            return form(paths, declared)
     raise InvalidParameter(
         "source",
         given,
         "must name Parquet files or CSV files by their endings",
-        "Name them *.parquet, *.csv or *.tsv, or give an Arrow data set.",
+        "Name them *.parquet, *.csv or *.tsv, say sd.Csv(path, ...), or give an Arrow "
+        "data set.",
     )
 
 
 _FORMS: Final[tuple[tuple[tuple[str, ...], Callable[..., AbstractSource]], ...]] = (
-    (PARQUET, ParquetSource),
-    (TEXT, CSVSource),
+    (PARQUET, lambda paths, _: ParquetSource(paths)),
+    (COMMAS, of_commas),
+    (TABS, of_tabs),
 )
 _READERS: Final[dict[str, Reader]] = {
     **FROM_ARROW,
+    **FROM_OBJECTS,
     "builtins.str": _of_paths,
     "builtins.list": _of_paths,
     "pathlib.PurePath": _of_paths,
+    "sordino.Csv": of_csv,
     "builtins.tuple": of_pair,
     "duckdb.DuckDBPyRelation": of_relation,
 }
@@ -63,4 +75,17 @@ def opened(source: Any, declared: Mapping[str, Column]) -> Opened:
             "Give a Parquet or CSV path, an Arrow, pandas or Polars table, or "
             "(connection, name) of DuckDB.",
         )
-    return guarded(lambda: Opened.of(reader(source, declared), declared))
+    return guarded(lambda: _matched(reader(source, declared), declared))
+
+
+def _matched(source: AbstractSource, declared: Mapping[str, Column]) -> Opened:
+    """Return a source with all that is declared of it, refusing to hear it twice."""
+    for name in declared:
+        if name in source.declared:
+            raise InvalidParameter(
+                "columns",
+                name,
+                "is declared by sd.Csv and by the table",
+                "Declare it once.",
+            )
+    return Opened.of(source, {**source.declared, **declared})

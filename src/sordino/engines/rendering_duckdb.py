@@ -3,6 +3,7 @@
 from typing import Final
 
 from sordino.engines import (
+    rendering_cells,
     rendering_choices,
     rendering_dates,
     rendering_numbers,
@@ -23,6 +24,7 @@ DUCKDB: Final = Dialect(
     "duckdb",
     _TYPES | {f"list[{one}]": f"{name}[]" for one, name in _TYPES.items()},
     {
+        **rendering_cells.ENTRIES,
         **rendering_choices.ENTRIES,
         **rendering_numbers.ENTRIES,
         **rendering_text.ENTRIES,

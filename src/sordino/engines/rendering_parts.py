@@ -7,7 +7,7 @@ CASE; `Written.reads` tells where the slower total form is not needed.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, Final, TypeAlias, final
 
 from sqlglot import exp
@@ -41,7 +41,7 @@ class Written:
         """Return all arguments."""
         return [self[index] for index in range(len(self))]
 
-    @property
+    @cached_property
     def types(self) -> tuple[str, ...]:
         """Return the types of the arguments."""
         return tuple(one.type for one in self.known)

@@ -5,15 +5,16 @@ a source is called cn.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, ClassVar, Final, TypeVar, final
 
 import pyarrow as pa
 from sqlglot import exp
 
 from sordino.engines.kinds import kind_of
-from sordino.errors import InvalidParameter, SordinoError
+from sordino.errors import EngineUnavailable, InvalidParameter, SordinoError, shown
 from sordino.expressions.base import AbstractExpression
 from sordino.expressions.language import col
 from sordino.schema import Column, Schema, unknown
@@ -35,6 +36,27 @@ class AbstractSource(ABC):
     untyped: ClassVar[bool] = False
     """Whether columns are plain text whose types have to be declared."""
 
+    ours: ClassVar[bool] = False
+    """Whether what is handed over has our types, each value read by its rule."""
+
+    unsaid: Mapping[str, str] = MappingProxyType({})
+    """Columns of which nothing but cells would tell a type, and what to do."""
+
+    declared: Mapping[str, Column] = {}
+    """What the source says of its columns, beside what the table says."""
+
+    reading: Callable[[str], AbstractExpression] | None = None
+    """How a column x of text is read as a declared type, where that is not a cast."""
+
+    def of(self, places: Sequence[int]) -> "AbstractSource":
+        """Return what gives a database the columns at some places."""
+        del places
+        return self
+
+    def by_value(self) -> "AbstractSource":
+        """Return what gives a database the rows, whatever cells it cannot read."""
+        return self
+
     @abstractmethod
     def item(self, name: str) -> exp.Expression:
         """Return what stands after FROM, its columns called c0, c1, ..."""
@@ -42,6 +64,12 @@ class AbstractSource(ABC):
     @abstractmethod
     def handed(self, places: Sequence[int]) -> Any:
         """Return an Arrow object of columns for a database, or None for files."""
+
+    def check(self) -> None:  # noqa: B027 what lies in memory is what it was
+        """Raise something if this is no longer of the form that it was opened in.
+
+        No row is looked at.
+        """
 
     @abstractmethod
     def read(self, places: Sequence[int]) -> pa.Table:
@@ -56,6 +84,8 @@ class Stored:
     place: int
     arrow: pa.DataType
     kind: str
+    reading: AbstractExpression | None = None
+    """How a value x becomes of that type, None where it lies as one."""
 
 
 @final
@@ -84,17 +114,26 @@ class Opened:
         stored, columns, unusable = {}, [], {}
         for place, (name, arrow) in enumerate(source.fields):
             kind = kind_of(arrow)
-            if kind is None:
+            if name in source.unsaid:
+                unusable[name] = source.unsaid[name]
+            elif kind is None:
                 unusable[name] = f"its type {arrow} has no place in a private table"
             elif source.untyped and name not in declared:
                 unusable[name] = "it is read from text and its type is not declared"
             else:
                 column = declared.get(name, Column(kind))
-                _refuse_conversion(name, kind, column)
-                stored[name] = Stored(place, arrow, column.type)
+                reading = _reading(source, name, kind, column.type)
+                stored[name] = Stored(place, arrow, column.type, reading)
                 columns.append((name, column))
         _refuse(unusable, declared)
         return cls(source, Schema.of(columns), stored, unusable)
+
+
+def by_value(tables: Mapping[str, Opened]) -> dict[str, Opened]:
+    """Return tables whose rows are handed over, whatever is in them."""
+    return {
+        name: replace(one, source=one.source.by_value()) for name, one in tables.items()
+    }
 
 
 def known(tables: Mapping[str, T], name: str) -> T:
@@ -104,25 +143,43 @@ def known(tables: Mapping[str, T], name: str) -> T:
     return tables[name]
 
 
+def refuse_changed(table: str, source: AbstractSource) -> None:
+    """Refuse a source that is gone, or of another form than when it was opened."""
+    try:
+        source.check()
+    except Exception:  # noqa: BLE001, S110 what a library says of a file may quote it
+        pass
+    else:
+        return
+    raise EngineUnavailable(
+        f"the table {shown(table)} is not what it was when the session was made: it "
+        "cannot be read, is another text file, or has other columns. Put it back, or "
+        "make a new session"
+    )
+
+
 def recast(kind: str) -> AbstractExpression:
     """Return the value of a column x as one of a declared type, or missing."""
     return col("x").cast(kind)
 
 
-def _refuse_conversion(name: str, kind: str, declared: Column) -> None:
-    """Refuse a declared type into which no value of the column turns."""
-    if declared.type == kind:
-        return
+def _reading(
+    source: AbstractSource, name: str, kind: str, declared: str
+) -> AbstractExpression | None:
+    """Return how a column becomes a declared type, or refuse a type it never does."""
+    if declared == kind:
+        return None
     try:
-        recast(declared.type).column(Schema((("x", Column(kind)),)))
+        made = (source.reading or recast)(declared)
+        made.column(Schema((("x", Column(kind)),)))
     except SordinoError:
         pass
     else:
-        return
+        return made
     raise InvalidParameter(
         "columns",
         name,
-        f"is declared as {declared.type} but holds {kind}, which does not become that",
+        f"is declared as {declared} but holds {kind}, which does not become that",
         "Declare the type that it has.",
     )
 
@@ -151,7 +208,7 @@ def or_nothing(table: pa.Table, places: Sequence[int]) -> pa.Table:
     return table.select(list(places)).rename_columns(internal(places))
 
 
-def known_as(name: str) -> exp.Expression:
+def registered(name: str) -> exp.Expression:
     """Return a table that a database knows by a name of ours."""
     return exp.Table(this=exp.to_identifier(name), alias="t")
 

@@ -1,121 +1,104 @@
-"""Rows in memory: Arrow tables and data sets, and what turns into them."""
+"""Rows in memory: Arrow tables and data sets, and Polars frames.
 
-from collections.abc import Callable, Mapping, Sequence
+A database is handed columns of our types, read value by value (`columns`).
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
 
+from sordino.engines.columns import ROWS, handed_over
+from sordino.engines.files import Fields
 from sordino.engines.sources import (
     NOTHING,
     AbstractSource,
     internal,
-    known_as,
     or_nothing,
+    registered,
 )
-from sordino.engines.values import coerced
-from sordino.schema import Column, arrow_type
+from sordino.schema import Column
 
 
 @final
 class TableSource(AbstractSource):
     """An Arrow table."""
 
-    def __init__(self, table: pa.Table) -> None:
+    ours = True
+
+    def __init__(
+        self, table: pa.Table, unsaid: Mapping[str, str] | None = None
+    ) -> None:
         """Keep a reference to the table, no copy."""
         self._table = table
-        self.fields = _fields(table.schema)
+        self.fields = fields_of(table.schema)
+        self.unsaid = unsaid or {}
 
     def item(self, name: str) -> exp.Expression:
         """Return the name under which the table is known."""
-        return known_as(name)
+        return registered(name)
 
     def handed(self, places: Sequence[int]) -> Any:
         """Return the columns."""
-        return self.read(places)
+        batches = self.read(places).to_batches(max_chunksize=ROWS)
+        return handed_columns(batches, self.fields, places)
 
     def read(self, places: Sequence[int]) -> pa.Table:
         """Return the columns."""
         return or_nothing(self._table, places)
 
 
+def emptied(source: AbstractSource) -> TableSource:
+    """Return a source of the same columns that holds no rows."""
+    return TableSource(pa.schema(source.fields).empty_table())
+
+
 @final
 class DatasetSource(AbstractSource):
     """An Arrow data set: files that Arrow finds and reads."""
 
+    ours = True
+
     def __init__(self, dataset: Any) -> None:
         """Keep the data set."""
         self._dataset = dataset
-        self.fields = _fields(dataset.schema)
+        self.fields = fields_of(dataset.schema)
 
     def item(self, name: str) -> exp.Expression:
         """Return the name under which the data set is known."""
-        return known_as(name)
+        return registered(name)
 
     def handed(self, places: Sequence[int]) -> Any:
-        """Return a scanner of the columns, which can be read again and again."""
-        names = internal(places)
-        fields = [pc.field(self.fields[place][0]) for place in places]
-        columns = dict(zip(names, fields, strict=True)) or {NOTHING: pc.scalar(None)}
-        return self._dataset.scanner(columns=columns)
+        """Return the columns."""
+        batches = self._scanner(places).to_batches()
+        return handed_columns(batches, self.fields, places)
 
     def read(self, places: Sequence[int]) -> pa.Table:
         """Return the columns."""
-        return self.handed(places).to_table()
+        return self._scanner(places).to_table()
+
+    def _scanner(self, places: Sequence[int]) -> Any:
+        """Return what reads the columns; no filter, so no statistics are looked at."""
+        names = internal(places)
+        fields = [pc.field(self.fields[place][0]) for place in places]
+        nothing = {NOTHING: pc.scalar(pa.scalar(None, pa.bool_()))}
+        columns = dict(zip(names, fields, strict=True)) or nothing
+        return self._dataset.scanner(columns=columns, batch_size=ROWS)
 
 
-def _fields(schema: pa.Schema) -> tuple[tuple[str, pa.DataType], ...]:
+def handed_columns(
+    batches: Iterable[pa.RecordBatch], fields: Fields, places: Sequence[int]
+) -> Any:
+    """Return columns for a database, called c0, c1, ... by their places."""
+    named = [(f"c{place}", fields[place][1]) for place in places]
+    return handed_over(batches, named or [(NOTHING, pa.bool_())])
+
+
+def fields_of(schema: pa.Schema) -> Fields:
+    """Return the names and types of columns."""
     return tuple((field.name, field.type) for field in schema)
-
-
-def of_columns(
-    columns: Mapping[str, Any], declared: Mapping[str, Column]
-) -> AbstractSource:
-    """Return a source of a dict of lists, for trying things out.
-
-    Without a declared type a list has the type that Arrow sees in its values.
-    """
-    made = [
-        _declared(values, declared[name].type) if name in declared else pa.array(values)
-        for name, values in columns.items()
-    ]
-    return TableSource(pa.table(made, names=list(columns)))
-
-
-def _declared(values: Any, kind: str) -> pa.Array:
-    """Return the values that have a type; others are missing."""
-    return pa.array([coerced(one, kind) for one in values], arrow_type(kind))
-
-
-def of_pandas(frame: Any, declared: Mapping[str, Column]) -> AbstractSource:
-    """Return a source of a pandas frame.
-
-    A column of Python objects is text, or what it is declared to be: its values are not
-    looked at to find out.
-    """
-    names, arrays = [], []
-    for place, label in enumerate(frame.columns):
-        name = str(label)
-        series = frame.iloc[:, place]
-        kind = declared[name].type if name in declared else "text"
-        names.append(name)
-        arrays.append(_series(series, kind))
-    return TableSource(pa.Table.from_arrays(arrays, names=names))
-
-
-def _series(series: Any, kind: str) -> Any:
-    if series.dtype == object:
-        return _objects(series, kind)
-    return _tried(lambda: pa.Array.from_pandas(series), len(series))
-
-
-def _objects(series: Any, kind: str) -> Any:
-    """Return objects of one type at Arrow's speed, mixed ones value by value."""
-    try:
-        return pa.Array.from_pandas(series, type=arrow_type(kind))
-    except (pa.ArrowException, TypeError, ValueError, OverflowError):
-        return _declared(series, kind)
 
 
 def of_polars(frame: Any, declared: Mapping[str, Column]) -> AbstractSource:
@@ -147,8 +130,6 @@ FROM_ARROW: Final[dict[str, Callable[..., AbstractSource]]] = {
         pa.Table.from_batches([batch])
     ),
     "pyarrow.RecordBatchReader": of_batches,
-    "builtins.dict": of_columns,
-    "pandas.DataFrame": of_pandas,
     "polars.DataFrame": of_polars,
     "polars.LazyFrame": of_polars,
 }

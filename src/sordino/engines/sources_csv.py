@@ -1,125 +1,241 @@
 """Rows in text files: fields are text, and become what their column is declared.
 
-No type is ever guessed from rows. Of the files only the first record is read when they
-are opened, for the names of the columns.
+No type is ever guessed from rows. When files are opened they are looked at once from
+end to end: one that is not well-formed is refused, with the line, and one that has
+changed since is not read.
 
 | in the file | what becomes of it |
 |---|---|
-| an empty field, quoted or not | missing |
-| a record with too few fields, or not in UTF-8 | left out |
-| further fields in a record | not looked at |
-| a record of more than 16 MiB | left out |
-| a quote that is never closed | the records after it are part of its field |
+| a field that spells a missing value, without quotes | missing |
+| a field in quotes | the text within, never missing |
+| a cell that is not of its column's type | missing, see `sordino.expressions.cells` |
 """
 
 import csv
 import io
-from collections.abc import Sequence
-from typing import Final, final
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, TypeAlias, final
 
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 from sqlglot import exp
 
-from sordino.engines.files import Fields, Files, ending, reading
-from sordino.engines.sources import AbstractSource, aliased, internal, or_nothing
+from sordino.engines.dialects import Csv
+from sordino.engines.files import Fields, found
+from sordino.engines.sources import NOTHING, AbstractSource, internal, registered
+from sordino.engines.text_stream import TextStream
+from sordino.engines.wellformed import LONGEST, Fault, Shape, first_fault
+from sordino.errors import EngineFailure, InvalidParameter, shown
+from sordino.schema import Column
 
-TABBED: Final = (".tsv", ".tsv.gz")
-ENDINGS: Final = (".csv", ".csv.gz", *TABBED)
-_LONGEST: Final = 1 << 24
+Stamp: TypeAlias = tuple[int, ...]
+
+COMMAS: Final = (".csv", ".csv.gz")
+TABS: Final = (".tsv", ".tsv.gz")
+_OTHERS: Final = (";", "\t", "|", ",")
+_BLOCK: Final = 1 << 20
+"""Bytes of a file that are read at once."""
 
 
 @final
 class CSVSource(AbstractSource):
-    """Comma- or tab-separated files with a header, quoted by double quotes."""
+    """Text files of one dialect, with the same header."""
 
     untyped = True
 
-    def __init__(self, paths: tuple[str, ...]) -> None:
-        """Read the headers."""
-        self._delimiter = "\t" if ending(paths, TABBED) else ","
-        self._files = Files(paths, self._form)
-        self.fields = self._files.fields
-        self.paths = paths
+    def __init__(self, dialect: Csv, declared: Mapping[str, Column]) -> None:
+        """Read the headers, and look whether the files are well-formed."""
+        self.declared = dialect.columns
+        self.reading = dialect.spelling.reading
+        self._dialect = dialect
+        self._stamps: dict[str, Stamp] = {}
+        self._names: tuple[str, ...] = ()
+        for path in _paths(dialect.path):
+            self._look(path, {**dialect.columns, **declared})
+        self.fields = _texts(self._names)
 
     def item(self, name: str) -> exp.Expression:
-        """Return the call that reads the files.
+        """Return the name under which the rows are handed over."""
+        return registered(name)
 
-        Fields are told apart by one thread for each file: what a broken record does
-        to the next ones must not depend on where a second thread would begin.
-        """
-        del name
-        quote = exp.Literal.string('"')
-        options: dict[str, exp.Expression] = {
-            "columns": self._columns(),
-            "auto_detect": exp.false(),
-            "header": exp.true(),
-            "delim": exp.Literal.string(self._delimiter),
-            "quote": quote,
-            "escape": quote.copy(),
-            "strict_mode": exp.false(),
-            "ignore_errors": exp.true(),
-            "parallel": exp.false(),
-            "max_line_size": exp.Literal.number(_LONGEST),
-            "hive_partitioning": exp.false(),
-        }
-        return aliased(reading("read_csv", self.paths, options), len(self.fields))
-
-    def _columns(self) -> exp.Expression:
-        """Return {'c0': 'VARCHAR', 'c1': 'VARCHAR', ...}."""
-        text = exp.Literal.string("VARCHAR")
-        return exp.Struct(
-            expressions=[
-                exp.PropertyEQ(this=exp.Literal.string(name), expression=text.copy())
-                for name in internal(range(len(self.fields)))
-            ]
+    def handed(self, places: Sequence[int]) -> pa.RecordBatchReader:
+        """Return a reader of the columns, to be read once."""
+        self.check()
+        names = internal(places)
+        fields = [(name, pa.string()) for name in names] or [(NOTHING, pa.bool_())]
+        return pa.RecordBatchReader.from_batches(
+            pa.schema(fields), self._batches(names)
         )
 
-    def handed(self, places: Sequence[int]) -> None:
-        """Check the files, which a database reads by itself."""
-        del places
-        self._files.check()
+    def check(self) -> None:
+        """Refuse files that are not those that were looked at."""
+        for path, stamp in self._stamps.items():
+            if _stamp(path) != stamp:
+                raise EngineFailure
 
     def read(self, places: Sequence[int]) -> pa.Table:
         """Return the columns at some places."""
-        self._files.check()
-        tables = [self._texts(path) for path in self.paths]
-        return or_nothing(pa.concat_tables(tables), places)
+        return self.handed(places).read_all()
 
-    def _texts(self, path: str) -> pa.Table:
-        """Return the fields of a file as texts, by Arrow's reader of such files."""
-        names = internal(range(len(self.fields)))
-        held = pa_csv.read_csv(
-            path,
-            pa_csv.ReadOptions(column_names=names, block_size=4 * _LONGEST),
+    def _look(self, path: str, declared: Mapping[str, Column]) -> None:
+        """Refuse a file that is not well-formed, or has another header."""
+        before = _stamp(path)
+        names = self._header(path)
+        _refuse_delimiter(path, names, self._dialect, declared)
+        if self._names not in {(), names}:
+            raise InvalidParameter(
+                "source",
+                path,
+                f"must have the columns of {shown(next(iter(self._stamps)))}, in the "
+                "same order",
+                "Open it as a table of its own.",
+            )
+        self._names = names
+        fault = self._fault(path, len(names))
+        if fault is None and _stamp(path) != before:
+            fault = Fault(1, "changes while it is read")
+        if fault is not None:
+            raise _refused(path, fault)
+        self._stamps[path] = before
+
+    def _header(self, path: str) -> tuple[str, ...]:
+        """Return the names in the first record of a file."""
+        unquoted = self._dialect.quote is None
+        with self._stream(path) as stream:
+            text = io.TextIOWrapper(io.BufferedReader(stream), "utf-8", newline="")
+            records = csv.reader(
+                text,
+                delimiter=self._dialect.delimiter,
+                quotechar=self._dialect.quote,
+                quoting=csv.QUOTE_NONE if unquoted else csv.QUOTE_MINIMAL,
+                strict=True,
+            )
+            try:
+                names = next(records, [])
+            except UnicodeError:
+                raise _refused(path, _none(1, self._dialect)) from None
+            except (csv.Error, OSError):
+                names = []
+        if not names:
+            fault = Fault(1, "has no header that can be read")
+            raise _refused(path, fault)
+        return tuple(names)
+
+    def _fault(self, path: str, fields: int) -> Fault | None:
+        """Return why a file is not well-formed, or None."""
+        shape = Shape(self._dialect.delimiter, self._dialect.quote, fields)
+        with self._stream(path) as stream:
+            try:
+                fault = first_fault(iter(stream.next_block, b""), shape)
+            except OSError:
+                return Fault(stream.line, "cannot be read further")
+            return _none(stream.line, self._dialect) if stream.broken else fault
+
+    def _stream(self, path: str) -> TextStream:
+        """Return a file as UTF-8."""
+        return TextStream(path, self._dialect.encoding, _BLOCK)
+
+    def _batches(self, names: list[str]) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of all files, batch after batch."""
+        for path in self._stamps:
+            header = 1
+            for batch in self._records(path, names or internal([0])):
+                rows = batch.slice(header)
+                header = max(0, header - batch.num_rows)
+                nothing = pa.nulls(rows.num_rows, pa.bool_())
+                yield rows if names else pa.record_batch({NOTHING: nothing})
+        self.check()
+
+    def _records(self, path: str, names: list[str]) -> pa_csv.CSVStreamingReader:
+        """Return a reader of some columns of a file, the header as a record."""
+        whole = internal(range(len(self._names)))
+        return pa_csv.open_csv(
+            pa.PythonFile(io.BufferedReader(self._stream(path), _BLOCK), "r"),
+            pa_csv.ReadOptions(column_names=whole, block_size=LONGEST),
             pa_csv.ParseOptions(
-                delimiter=self._delimiter,
-                newlines_in_values=True,
-                invalid_row_handler=lambda _: "skip",
+                delimiter=self._dialect.delimiter,
+                quote_char=self._dialect.quote or False,
+                newlines_in_values=self._dialect.quote is not None,
+                ignore_empty_lines=len(whole) > 1,
             ),
             pa_csv.ConvertOptions(
-                column_types=dict.fromkeys(names, pa.binary()),
-                null_values=[""],
+                column_types=dict.fromkeys(whole, pa.string()),
+                include_columns=names,
+                null_values=self._dialect.null,
                 strings_can_be_null=True,
+                quoted_strings_can_be_null=False,
             ),
         )
-        texts = [
-            [_decoded(one) for one in column.to_pylist()] for column in held.columns
-        ]
-        made = [pa.array(column[1:], pa.string()) for column in texts]  # no header
-        return pa.Table.from_arrays(made, names=names)
-
-    def _form(self, path: str) -> Fields:
-        """Return the names in the first record of a file."""
-        with pa.input_stream(path, compression="detect") as stream:
-            text = io.TextIOWrapper(stream, "utf-8-sig", "replace", newline="")
-            header = next(csv.reader(text, delimiter=self._delimiter), [])
-        return tuple((name, pa.string()) for name in header)
 
 
-def _decoded(held: bytes | None) -> str | None:
-    """Return the text of some bytes, or none."""
-    try:
-        return None if held is None else held.decode()
-    except UnicodeDecodeError:
-        return None
+def _texts(names: tuple[str, ...]) -> Fields:
+    """Return columns of text."""
+    return tuple((name, pa.string()) for name in names)
+
+
+def of_csv(given: Csv, declared: Mapping[str, Column]) -> AbstractSource:
+    """Return a source of files whose dialect is declared."""
+    return CSVSource(given, declared)
+
+
+def of_commas(paths: tuple[str, ...], declared: Mapping[str, Column]) -> AbstractSource:
+    """Return a source of files with commas."""
+    return CSVSource(Csv(list(paths)), declared)
+
+
+def of_tabs(paths: tuple[str, ...], declared: Mapping[str, Column]) -> AbstractSource:
+    """Return a source of files with tabs."""
+    return CSVSource(Csv(list(paths), delimiter="\t"), declared)
+
+
+def _paths(given: Any) -> tuple[str, ...]:
+    """Return the files of a path, a pattern or a list of them."""
+    listed = given if isinstance(given, list) else [given]
+    for one in listed:
+        if not isinstance(one, (str, Path)):
+            raise InvalidParameter(
+                "path", one, "must be a path, a pattern or a list", 'Try "visits.csv".'
+            )
+    paths = tuple(dict.fromkeys(path for one in listed for path in found(one)))
+    if not paths:
+        raise InvalidParameter("path", given, "names no file", "Check the path.")
+    return paths
+
+
+def _stamp(path: str) -> Stamp:
+    """Return what changes when a file is written or replaced."""
+    held = Path(path).stat()
+    return (held.st_dev, held.st_ino, held.st_size, held.st_mtime_ns, held.st_ctime_ns)
+
+
+def _none(line: int, dialect: Csv) -> Fault:
+    """Return the fault of bytes that are none of an encoding."""
+    hint = "; Excel writes cp1252" if dialect.encoding == "utf-8" else ""
+    return Fault(line, f"has bytes that are no {dialect.encoding}{hint}")
+
+
+def _refuse_delimiter(
+    path: str, names: tuple[str, ...], dialect: Csv, declared: Mapping[str, Column]
+) -> None:
+    """Refuse a delimiter that does not divide a header which another one divides."""
+    other = next((one for one in _OTHERS if one in names[0]), None)
+    if len(names) > 1 or other is None or names[0] in declared:
+        return
+    raise InvalidParameter(
+        "delimiter",
+        dialect.delimiter,
+        f"does not divide the header {shown(names[0])}",
+        f"Try sd.Csv({shown(Path(path).name)}, delimiter={other!r}).",
+    )
+
+
+def _refused(path: str, fault: Fault) -> InvalidParameter:
+    """Return the refusal of a file, for its curator: the line, and no cell of it."""
+    return InvalidParameter(
+        "source",
+        path,
+        f"is malformed: line {fault.line:,} {fault.why}",
+        "Mend it, or say how it is written: sd.Csv(path, delimiter=..., quote=..., "
+        "encoding=...).",
+    )

@@ -16,14 +16,19 @@ from typing import Any, final
 import pyarrow as pa
 from sqlglot import exp
 
-from sordino.engines.sources import NOTHING, AbstractSource, internal, known_as
-from sordino.errors import InvalidParameter
+from sordino.engines.columns import ROWS
+from sordino.engines.files import Fields
+from sordino.engines.sources import NOTHING, AbstractSource, internal, registered
+from sordino.engines.sources_arrow import fields_of, handed_columns
+from sordino.errors import EngineFailure, InvalidParameter
 from sordino.schema import Column
 
 
 @final
 class RelationSource(AbstractSource):
     """A relation, read as a whole."""
+
+    ours = True
 
     def __init__(self, relation: Any) -> None:
         """Ask for the types of the columns, and for no row."""
@@ -32,20 +37,28 @@ class RelationSource(AbstractSource):
 
     def item(self, name: str) -> exp.Expression:
         """Return the name under which the rows are handed over."""
-        return known_as(name)
+        return registered(name)
 
-    def handed(self, places: Sequence[int]) -> pa.Table:
+    def handed(self, places: Sequence[int]) -> Any:
         """Return the columns."""
-        return self.read(places)
+        batches = self.read(places).to_batches(max_chunksize=ROWS)
+        return handed_columns(batches, self.fields, places)
+
+    def check(self) -> None:
+        """Refuse a relation of other columns, or of a connection that is closed."""
+        _refuse_other(self._relation, self.fields)
 
     def read(self, places: Sequence[int]) -> pa.Table:
         """Return the columns."""
+        self.check()
         return _chosen(self._relation, places).to_arrow_table()
 
 
 @final
 class TableOfConnection(AbstractSource):
     """A table that a connection knows, read batch after batch."""
+
+    ours = True
 
     def __init__(self, connection: Any, name: str) -> None:
         """Ask for the types of the columns, and for no row."""
@@ -58,20 +71,33 @@ class TableOfConnection(AbstractSource):
 
     def item(self, name: str) -> exp.Expression:
         """Return the name under which the rows are handed over."""
-        return known_as(name)
+        return registered(name)
+
+    def check(self) -> None:
+        """Refuse a table that is gone, or has other columns."""
+        _refuse_other(self._relation(), self.fields)
 
     def handed(self, places: Sequence[int]) -> Any:
-        """Return a reader of the columns, to be read once."""
-        return _chosen(self._relation(), places).to_arrow_reader()
+        """Return the columns, to be read once."""
+        self.check()
+        return handed_columns(self._reader(places), self.fields, places)
 
     def read(self, places: Sequence[int]) -> pa.Table:
         """Return the columns."""
-        return self.handed(places).read_all()
+        return self._reader(places).read_all()
+
+    def _reader(self, places: Sequence[int]) -> Any:
+        return _chosen(self._relation(), places).to_arrow_reader(ROWS)
 
 
-def _fields(relation: Any) -> tuple[tuple[str, pa.DataType], ...]:
-    form = relation.limit(0).to_arrow_table().schema
-    return tuple((field.name, field.type) for field in form)
+def _fields(relation: Any) -> Fields:
+    return fields_of(relation.limit(0).to_arrow_table().schema)
+
+
+def _refuse_other(relation: Any, fields: Fields) -> None:
+    """Refuse a relation of other columns: they are found by their places."""
+    if _fields(relation) != fields:
+        raise EngineFailure
 
 
 def _chosen(relation: Any, places: Sequence[int]) -> Any:

@@ -1,7 +1,7 @@
 """Whole statements: the tree, the values bound in it, and the data that it reads."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final, final
 
 from sqlglot import exp
@@ -9,17 +9,18 @@ from sqlglot import exp
 from sordino.engines.asking import added, asked
 from sordino.engines.forms import AbstractForms
 from sordino.engines.kinds import kind_of
-from sordino.engines.pruning import pruned_rows
 from sordino.engines.rendering import Parameters, rendered, typed
-from sordino.engines.sources import AbstractSource, Opened, known, recast
+from sordino.engines.sources import AbstractSource, Opened, known, registered
+from sordino.engines.sources_arrow import emptied
 from sordino.engines.sql import Leaf, Rows, Writer, aliased, grouped, ordered, over
-from sordino.engines.stages import Made, staged
+from sordino.engines.stages import Made
 from sordino.errors import shown
 from sordino.query.nodes import AbstractNode, Source
 from sordino.query.question import Question
 
 SALT: Final = "salt"
 """The placeholder of the secret key of digests."""
+_SOURCE: Final = "sordino source"
 
 
 @final
@@ -27,6 +28,7 @@ SALT: Final = "salt"
 class Handed:
     """Columns of a source that are handed to a database under a name."""
 
+    table: str
     name: str
     source: AbstractSource
     places: tuple[int, ...]
@@ -35,25 +37,53 @@ class Handed:
 @final
 @dataclass(frozen=True)
 class Statement:
-    """A statement; its text has $1, $2, ... for the bound values, $salt for the key."""
+    """A statement, the values bound in it, and the data that it reads."""
 
+    dialect: str
     tree: exp.Select
+    """It has $1, $2, ... for the bound values, $salt for the key."""
+    text: str
+    """What is run: the key is one more value."""
     values: tuple[Any, ...]
+    keyed: bool
     handed: tuple[Handed, ...]
 
-    def shown(self, dialect: str) -> str:
-        """Return the text for people to read, with the bound values: all public."""
-        bound = [f"-- ${n} = {shown(one)}" for n, one in enumerate(self.values, 1)]
-        return "\n".join([self.tree.sql(dialect, pretty=True), *bound])
-
-    def keyed(self, dialect: str, salt: int) -> tuple[str, list[Any]]:
-        """Return the text to be run, and all values for it, the key among them."""
-        last = exp.Parameter(this=exp.Literal.number(len(self.values) + 1))
-        tree = self.tree.copy()
-        keys = [one for one in tree.find_all(exp.Placeholder) if one.name == SALT]
+    @classmethod
+    def of(
+        cls,
+        dialect: str,
+        tree: exp.Select,
+        values: Sequence[Any] = (),
+        handed: Iterable[Handed] = (),
+    ) -> "Statement":
+        """Return a statement with its text, written once."""
+        last = exp.Parameter(this=exp.Literal.number(len(values) + 1))
+        run = tree.copy()
+        keys = [one for one in run.find_all(exp.Placeholder) if one.name == SALT]
         for one in keys:
             one.replace(last.copy())
-        return tree.sql(dialect, copy=False), [*self.values, *([salt] if keys else [])]
+        text = run.sql(dialect, copy=False)
+        return cls(dialect, tree, text, tuple(values), bool(keys), tuple(handed))
+
+    def shown(self) -> str:
+        """Return the text for people to read, with the bound values: all public."""
+        bound = [f"-- ${n} = {shown(one)}" for n, one in enumerate(self.values, 1)]
+        return "\n".join([self.tree.sql(self.dialect, pretty=True), *bound])
+
+    def bound(self, salt: int) -> list[Any]:
+        """Return all values for the text, the key among them if it has a place."""
+        return [*self.values, *([salt] if self.keyed else [])]
+
+    def emptied(self) -> "Statement":
+        """Return the statement over tables that have the columns, but no rows."""
+        handed = tuple(replace(one, source=emptied(one.source)) for one in self.handed)
+        if not any(one.source.paths for one in self.handed):
+            return replace(self, handed=handed)
+        tree = self.tree.copy()
+        for one in list(tree.find_all(exp.Table)):
+            if _SOURCE in one.meta:
+                one.replace(registered(one.meta[_SOURCE]))
+        return self.of(self.dialect, tree, self.values, handed)
 
 
 def question_statement(
@@ -74,7 +104,7 @@ def question_statement(
 
 def adding_statement(forms: AbstractForms, question: Question) -> Statement:
     """Return the statement that adds the totals of parts."""
-    return Statement(added(forms, question), (), ())
+    return Statement.of(forms.name, added(forms, question))
 
 
 def rows_statement(
@@ -100,19 +130,6 @@ def multiplicity_statement(
 ) -> Statement:
     """Return the statement of how many rows agree in all columns, at most."""
     return _written(forms, tables, rows, _most)
-
-
-def told(forms: AbstractForms, tables: Mapping[str, Opened], question: Question) -> str:
-    """Return the steps of a question as people read them."""
-    steps = staged(pruned_rows(question))
-    texts = []
-    for number, node in enumerate(steps.functions):
-        texts += [
-            rows_statement(forms, tables, node.child).shown(forms.name),
-            f"-- m{number}: {node.describe()}, over the rows above",
-        ]
-    last = question_statement(forms, tables, question, steps.rows)
-    return "\n\n".join([*texts, last.shown(forms.name)])
 
 
 def _most(work: Writer, rows: Rows) -> exp.Select:
@@ -147,12 +164,15 @@ def _written(
             case Source():
                 opened = known(tables, node.table)
                 places = tuple(opened.stored[name].place for name in node.schema)
-                handed.append(Handed(f"s{len(handed)}", opened.source, places))
-                return _source_leaf(forms, opened, node, handed[-1].name, parameters)
+                name, source = f"s{len(handed)}", opened.source.of(places)
+                handed.append(Handed(node.table, name, source, places))
+                made = _source_leaf(forms, opened, node, handed[-1], parameters)
+                made.item.meta[_SOURCE] = name
+                return made
 
     work = Writer(forms, leaf, parameters)
     tree = work.whole(last(work, work.rows(rows)))
-    return Statement(tree, tuple(parameters.values), tuple(handed))
+    return Statement.of(forms.name, tree, parameters.values, handed)
 
 
 def _made_leaf(node: Made) -> Leaf:
@@ -169,18 +189,18 @@ def _source_leaf(
     forms: AbstractForms,
     opened: Opened,
     node: Source,
-    name: str,
+    handed: Handed,
     parameters: Parameters,
 ) -> Leaf:
     """Return stored rows, each column as the type that it has in the session."""
     columns = {}
     for known_as in node.schema:
         stored = opened.stored[known_as]
-        held = forms.opaque(exp.column(f"c{stored.place}", table="t"))
-        value = forms.normalised(held, stored.arrow)
-        natural = kind_of(stored.arrow) or ""
-        if stored.kind != natural:
-            made = recast(stored.kind)
-            value = rendered(made, {"x": typed(value, natural)}, parameters)
+        value: exp.Expression = exp.column(f"c{stored.place}", table="t")
+        if not handed.source.ours:
+            value = forms.normalised(forms.opaque(value), stored.arrow)
+        if stored.reading is not None:
+            cell = typed(value, kind_of(stored.arrow) or "")
+            value = rendered(stored.reading, {"x": cell}, parameters)
         columns[known_as] = value
-    return Leaf(opened.source.item(name), columns)
+    return Leaf(handed.source.item(handed.name), columns)

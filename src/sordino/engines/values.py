@@ -1,4 +1,4 @@
-"""Values in Python: what Arrow holds and what functions return, as our types or None.
+"""Values in Python: what Arrow holds, as our types or None.
 
 This is the plain meaning of the rules by which a table is opened (`sordino.schema`);
 SQL engines say the same in their own words.
@@ -8,12 +8,11 @@ import datetime as dt
 import math
 import uuid
 from collections.abc import Callable, Iterable
-from numbers import Integral, Real
 from typing import Any, Final
 
 import pyarrow as pa
 
-from sordino.engines.kinds import is_list, is_uuid
+from sordino.engines.kinds import is_list, is_uuid, kind_of
 
 LONGEST: Final = 1 << 20
 """Bytes of the longest text that has a value."""
@@ -25,80 +24,21 @@ _PER_SECOND: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _DAY_MILLISECONDS: Final = 86_400_000
 
 
-def coerced(value: Any, kind: str) -> Any:
-    """Return a value as one of our types, or None if it is of another.
-
-    >>> coerced(3, "f64"), coerced(3.0, "i64"), coerced([True, "x"], "list[bool]")
-    (3.0, None, [True, None])
-    """
-    try:
-        return _COERCIONS[kind](value)
-    except Exception:  # noqa: BLE001 a value's own methods may fail as they like
-        return None
-
-
-def _integer(value: Any) -> int | None:
-    whole = isinstance(value, Integral) and not isinstance(value, bool)
-    return within(int(value)) if whole else None
-
-
 def within(number: int) -> int | None:
     """Return an integer that fits into 64 bits."""
     return number if -(2**63) <= number < 2**63 else None
 
 
-def _double(value: Any) -> float | None:
-    real = isinstance(value, Real) and not isinstance(value, bool)
-    return float(value) + 0.0 if real else None
+def text_of(held: bytes) -> str | None:
+    r"""Return the text of bytes in UTF-8, if it is not too long.
 
-
-def _text(value: Any) -> str | None:
-    fits = isinstance(value, str) and len(value.encode()) <= LONGEST
-    return str(value) if fits else None
-
-
-def _bool(value: Any) -> bool | None:
-    return bool(value) if type(value).__name__ in ("bool", "bool_") else None
-
-
-def _date(value: Any) -> dt.date | None:
-    return value if type(value) is dt.date else None
-
-
-def _time(value: Any) -> dt.datetime | None:
-    if not isinstance(value, dt.datetime):
+    >>> text_of(b"caf\xc3\xa9"), text_of(b"caf\xe9")
+    ('café', None)
+    """
+    try:
+        return held.decode() if len(held) <= LONGEST else None
+    except UnicodeDecodeError:
         return None
-    if value.utcoffset() is not None:
-        value = value.astimezone(dt.UTC)
-    made: dt.datetime = dt.datetime.combine(value.date(), value.time())
-    return made
-
-
-_PLAIN: Final[dict[str, Callable[[Any], Any]]] = {
-    "i64": _integer,
-    "f64": _double,
-    "text": _text,
-    "bool": _bool,
-    "date": _date,
-    "time": _time,
-}
-
-
-def _each(kind: str) -> Callable[[Any], list[Any] | None]:
-    """Return the coercion of a list of a kind."""
-
-    def coerce(value: Any) -> list[Any] | None:
-        if not isinstance(value, (list, tuple)):
-            return None
-        return [coerced(one, kind) for one in value]
-
-    return coerce
-
-
-_COERCIONS: Final[dict[str, Callable[[Any], Any]]] = {
-    **_PLAIN,
-    **{f"list[{kind}]": _each(kind) for kind in _PLAIN},
-}
 
 
 def values_of(array: pa.Array) -> list[Any]:
@@ -118,12 +58,17 @@ def _plain(array: pa.Array) -> list[Any]:
     arrow = array.type
     if is_list(arrow):
         return [None if not one.is_valid else values_of(one.values) for one in array]
-    if pa.types.is_timestamp(arrow):
-        scale = _PER_SECOND[arrow.unit]
-        return _mapped(array.cast(pa.int64()), lambda ticks: _moment(ticks, scale))
-    if pa.types.is_date(arrow):
-        return _dates(array)
-    return _mapped(array, _READINGS[_family(arrow)])
+    match kind_of(arrow):
+        case "time":
+            scale = _PER_SECOND[arrow.unit]
+            return _mapped(array.cast(pa.int64()), lambda one: moment_of(one, scale))
+        case "date":
+            return _dates(array)
+        case "text":
+            held = array.cast(pa.large_string()).cast(pa.large_binary())
+            return _mapped(held, text_of)
+        case kind:
+            return _mapped(array, _READINGS.get(kind or "", bool))
 
 
 def _mapped(array: pa.Array, reading: Callable[[Any], Any]) -> list[Any]:
@@ -131,8 +76,11 @@ def _mapped(array: pa.Array, reading: Callable[[Any], Any]) -> list[Any]:
     return [None if one is None else reading(one) for one in array.to_pylist()]
 
 
-def _moment(ticks: int, scale: int) -> dt.datetime | None:
-    """Return so many ticks after the epoch, halves of a microsecond away from it."""
+def moment_of(ticks: int, scale: int) -> dt.datetime | None:
+    """Return the moment so many ticks after 1970, of which a second has `scale`.
+
+    Halves of a microsecond go away from 1970.
+    """
     size = (2 * abs(ticks) * 10**6 + scale) // (2 * scale)
     try:
         return _EPOCH + dt.timedelta(microseconds=size if ticks >= 0 else -size)
@@ -143,31 +91,20 @@ def _moment(ticks: int, scale: int) -> dt.datetime | None:
 def _dates(array: pa.Array) -> list[Any]:
     """Return the days of dates of 32 bits (days) or 64 bits (milliseconds)."""
     if pa.types.is_date32(array.type):
-        return _mapped(array.cast(pa.int32()), _day)
+        return _mapped(array.cast(pa.int32()), day_of)
     ticks = array.cast(pa.int64())
-    return _mapped(ticks, lambda one: _day(one // _DAY_MILLISECONDS))
+    return _mapped(ticks, lambda one: day_of(one // _DAY_MILLISECONDS))
 
 
-def _day(number: int) -> dt.date | None:
+def day_of(number: int) -> dt.date | None:
+    """Return a day by its number after 1970."""
     ordinal = number + _DAY_ZERO
     return dt.date.fromordinal(ordinal) if 1 <= ordinal <= _LAST_DAY else None
 
 
-def _family(arrow: pa.DataType) -> str:
-    """Return how plain values of a type are read."""
-    if pa.types.is_integer(arrow):
-        return "integer"
-    if pa.types.is_boolean(arrow):
-        return "bool"
-    numeric = pa.types.is_floating(arrow) or pa.types.is_decimal(arrow)
-    return "number" if numeric else "text"
-
-
 _READINGS: Final[dict[str, Callable[[Any], Any]]] = {
-    "integer": within,
-    "bool": bool,
-    "number": lambda one: float(one) + 0.0,
-    "text": _text,
+    "i64": within,
+    "f64": lambda one: float(one) + 0.0,
 }
 
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from sordino.schema import Column, Schema
+from sordino.words import Words
 
 Value: TypeAlias = Any
 """None, bool, int, float, str, date, datetime or a list of these."""
@@ -24,6 +25,11 @@ class AbstractExpression(ABC):
     @abstractmethod
     def column(self, schema: Schema) -> Column:
         """Return the facts of the result, or refuse types that make no sense."""
+
+    @property
+    @abstractmethod
+    def words(self) -> Words:
+        """Return what was asked for, in a form that lasts."""
 
     @abstractmethod
     def value(self, row: Mapping[str, Value]) -> Value:

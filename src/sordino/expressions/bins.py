@@ -20,6 +20,7 @@ from sordino.expressions.tree import (
     receiver,
 )
 from sordino.schema import NUMBERS, Column
+from sordino.words import Words, call
 
 MOST_BINS: Final = 1_000
 _REMEDY: Final = "Use edges of the type of the column, or cast it."
@@ -62,6 +63,17 @@ class Bins:
         if self.names is not None:
             object.__setattr__(self, "names", _names(self.names, len(edges) - 1))
         object.__setattr__(self, "labels", self.names or self._ranges())
+
+    @property
+    def words(self) -> Words:
+        """Return the edges and what they are called; ranges without names are alike."""
+        return call(
+            "bins",
+            edges=[Literal(self.type, edge).words for edge in self.edges],
+            names=None if self.names is None else list(self.names),
+            right=self.right,
+            include_ends=self.include_ends,
+        )
 
     def opens(self, place: int) -> bool:
         """Tell whether an edge belongs to the range above it."""
@@ -156,7 +168,12 @@ def _text(arguments: Sequence[AbstractTree], bins: Bins) -> str:
     return f"{receiver(arguments[0])}.bin([{edges}])"
 
 
-BIN: Final = Operation("bin", _facts, _meaning, copies=None, text=_text)
+def _words(arguments: Sequence[AbstractTree], bins: Bins) -> Words:
+    """Return what is put into which ranges."""
+    return call("bin", of=[arguments[0].words], bins=bins.words)
+
+
+BIN: Final = Operation("bin", _facts, _meaning, copies=None, text=_text, words=_words)
 
 OPERATIONS: Final = (BIN,)
 

@@ -13,6 +13,7 @@ from sordino.expressions.base import Value
 from sordino.expressions.fluent import Fluent
 from sordino.expressions.tree import AbstractTree, Argument, Operation
 from sordino.schema import Column
+from sordino.words import Words, call
 
 _ALIKE: Final = "Write 0.0 for an f64 and 0 for an i64, or cast one of them."
 _COMPARE: Final = "Compare: when(col('x') > 0)."
@@ -57,7 +58,18 @@ def _text(arguments: Sequence[AbstractTree], given: tuple[bool, ...]) -> str:
     return f"{said}.otherwise({values[-1]})"
 
 
-WHEN: Final = Operation("when", _facts, _meaning, strict=False, text=_text)
+def _words(arguments: Sequence[AbstractTree], given: tuple[bool, ...]) -> Words:
+    """Return the conditions, each with its value, and the last value."""
+    conditions, values = split(arguments, given)
+    told: list[Words] = [None if one is None else one.words for one in values]
+    tests: list[Words] = [one.words for one in conditions]
+    cases: list[Words] = [list(pair) for pair in zip(tests, told[:-1], strict=True)]
+    return call("when", cases=cases, otherwise=told[-1])
+
+
+WHEN: Final = Operation(
+    "when", _facts, _meaning, strict=False, text=_text, words=_words
+)
 
 OPERATIONS: Final = (WHEN,)
 

@@ -27,6 +27,7 @@ from sordino.expressions.fluent import AbstractFluent, lifted
 from sordino.expressions.literals import literal
 from sordino.expressions.tree import AbstractTree, Call, Col, Operation
 from sordino.schema import Column, Schema
+from sordino.words import Words
 
 
 @final
@@ -59,6 +60,11 @@ class Expression(AbstractFluent):
     def column(self, schema: Schema) -> Column:
         """Return the facts of the result, or refuse types that make no sense."""
         return self.tree.column(schema)
+
+    @property
+    def words(self) -> Words:
+        """Return those of the tree."""
+        return self.tree.words
 
     def value(self, row: Mapping[str, Value]) -> Value:
         """Return the value for one row."""

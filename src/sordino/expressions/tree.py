@@ -8,11 +8,14 @@ knows which operations there are.
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Any, Final, final
 
 from sordino.errors import InvalidQuery, shown
 from sordino.expressions.base import AbstractExpression, Value
+from sordino.expressions.kinds import kind
 from sordino.schema import Column, Schema
+from sordino.words import Words, call, number
 
 DEEPEST: Final = 40
 """So deep a tree can be written as SQL by functions that call themselves."""
@@ -60,6 +63,8 @@ class Operation:
     """How the operation is written between its arguments, if it is."""
     text: Callable[..., str] | None = None
     """(arguments, **options) -> how the operation is written otherwise"""
+    words: Callable[..., Words] | None = None
+    """(arguments, **options) -> its words, if they are not name, arguments, options"""
 
 
 class AbstractTree(AbstractExpression):
@@ -94,6 +99,11 @@ class Col(AbstractTree):
     def column(self, schema: Schema) -> Column:
         """Return the facts of the column, of the same version."""
         return schema[self.name]
+
+    @property
+    def words(self) -> Words:
+        """Return the name."""
+        return call("col", name=self.name)
 
     def value(self, row: Mapping[str, Value]) -> Value:
         """Return what the row has."""
@@ -130,6 +140,12 @@ class Literal(AbstractTree):
             nullable=self.constant is None,
             nan=self.constant != self.constant,  # only NaN
         )
+
+    @property
+    def words(self) -> Words:
+        """Return type and value, the same for a double however it was written."""
+        value = None if self.constant is None else _SAID[self.type](self.constant)
+        return call("lit", type=self.type, value=value)
 
     def value(self, row: Mapping[str, Value]) -> Value:  # noqa: ARG002 the same for any
         """Return the value."""
@@ -185,6 +201,15 @@ class Call(AbstractTree):
         known = (Argument(one.column(schema), one.constant) for one in self.arguments)
         return self.operation.facts(*known, **self.options)
 
+    @property
+    def words(self) -> Words:
+        """Return the operation, its arguments in order, and its options by name."""
+        if self.operation.words is not None:
+            return self.operation.words(self.arguments, **self.options)
+        given = {name: _option(value) for name, value in self.options.items()}
+        of = [one.words for one in self.arguments]
+        return call(self.operation.name, of=of, **given)
+
     def value(self, row: Mapping[str, Value]) -> Value:
         """Return the meaning of the operation for the values of the arguments."""
         values = [one.value(row) for one in self.arguments]
@@ -212,6 +237,22 @@ class Call(AbstractTree):
         return f"{name}({', '.join(further)})"
 
     __repr__ = __str__
+
+
+def _option(value: Value) -> Words:
+    """Return an option as a literal; one that was not given is nothing."""
+    return None if value is None else Literal(kind(value), value).words
+
+
+_SAID: Final[Mapping[str, Callable[[Value], Words]]] = {
+    "i64": number,
+    "f64": number,
+    "text": str,
+    "bool": bool,
+    "date": date.isoformat,
+    "time": lambda moment: moment.isoformat(timespec="microseconds"),
+}
+"""How the value of a literal is said."""
 
 
 def _same(one: AbstractTree, other: AbstractTree) -> bool:

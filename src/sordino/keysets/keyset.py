@@ -26,6 +26,7 @@ from sordino.keysets.sources import (
     table_of_tuples,
 )
 from sordino.schema import Schema
+from sordino.words import Words, call
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -153,6 +154,11 @@ class KeySet:
         '...'
         """
         return fingerprint(self.table())
+
+    @property
+    def words(self) -> Words:
+        """Return the columns in their order, and the fingerprint of the keys."""
+        return call("KeySet", columns=list(self.columns), sha256=self.fingerprint)
 
     def __repr__(self) -> str:
         """Show the number of keys and the columns, never the keys."""

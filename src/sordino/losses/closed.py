@@ -20,6 +20,7 @@ from sordino.losses.law import AbstractLossLaw, GaussianLaw
 from sordino.losses.points import Floats
 from sordino.losses.profile import symmetric
 from sordino.numbers import Exact, distance, down, probability, up
+from sordino.words import Words, call, number
 
 
 @final
@@ -32,6 +33,11 @@ class PureDP(Loss):
     def __init__(self, epsilon: Any) -> None:
         """Read the parameter exactly."""
         object.__setattr__(self, "epsilon", distance(epsilon=epsilon))
+
+    @property
+    def words(self) -> Words:
+        """Return the name and the exact parameters."""
+        return call("PureDP", epsilon=number(self.epsilon))
 
     @property
     def guarantees(self) -> Guarantees:
@@ -72,6 +78,11 @@ class ApproxDP(Loss):
         """Read the parameters exactly."""
         object.__setattr__(self, "epsilon", distance(epsilon=epsilon))
         object.__setattr__(self, "delta", probability(delta=delta))
+
+    @property
+    def words(self) -> Words:
+        """Return the name and the exact parameters."""
+        return call("ApproxDP", epsilon=number(self.epsilon), delta=number(self.delta))
 
     @property
     def guarantees(self) -> Guarantees:
@@ -119,6 +130,11 @@ class ZCDP(Loss):
         object.__setattr__(self, "rho", distance(rho=rho))
 
     @property
+    def words(self) -> Words:
+        """Return the name and the exact parameters."""
+        return call("ZCDP", rho=number(self.rho))
+
+    @property
     def guarantees(self) -> Guarantees:
         """Return rho; nothing pure follows from it, nor a Gaussian of the same rho."""
         return forms.zcdp_guarantees(self.rho, Fraction(0))
@@ -157,6 +173,11 @@ class ApproxZCDP(Loss):
         """Read the parameters exactly."""
         object.__setattr__(self, "rho", distance(rho=rho))
         object.__setattr__(self, "delta", probability(delta=delta))
+
+    @property
+    def words(self) -> Words:
+        """Return the name and the exact parameters."""
+        return call("ApproxZCDP", rho=number(self.rho), delta=number(self.delta))
 
     @property
     def guarantees(self) -> Guarantees:
@@ -204,6 +225,11 @@ class GaussianDP(Loss):
     def rho(self) -> Exact | float:
         """Return mu**2 / 2, the zCDP parameter of the Gaussian mechanism."""
         return self.mu**2 / 2
+
+    @property
+    def words(self) -> Words:
+        """Return the name and the exact parameters."""
+        return call("GaussianDP", mu=number(self.mu))
 
     @property
     def guarantees(self) -> Guarantees:

@@ -17,11 +17,12 @@ and the point badly costs tightness only; the enclosure is computed at the choic
 from collections.abc import Callable
 
 import numpy as np
-from flint import arb, ctx
+from flint import arb
 
 from sordino.losses.normal import FEW, each
 from sordino.losses.points import ELEMENTARY, Floats
 from sordino.numbers import Exact, ball, up
+from sordino.precision import precision
 
 _BITS = 128
 _GOLDEN = (5**0.5 - 1) / 2
@@ -76,7 +77,7 @@ def _log_delta(rho: float, epsilon: Floats, order: Floats) -> Floats:
 
 def _delta_ball(rho: Exact, epsilon: float, order: float) -> arb:
     """Return the bound at one order, enclosed."""
-    with ctx.workprec(_BITS):
+    with precision(_BITS):
         less = arb(float(np.exp(order)))
         a = 1 + less
         return (less * (a * ball(rho) - arb(epsilon) + (less / a).log())).exp() / a
@@ -102,7 +103,7 @@ def _line(rho: Exact, alpha: float, rate: float, order: float) -> tuple[float, f
     From G_t (t - t0) + G_alpha (alpha - alpha0) <= limit - g(alpha0, t0): a line of
     slope -G_alpha / G_t. Its logarithm is rounded up, which only raises the line.
     """
-    with ctx.workprec(_BITS):
+    with precision(_BITS):
         less, x, t = arb(float(np.exp(order))), arb(alpha), arb(rate)
         a = 1 + less
         first = (t / x) ** a

@@ -7,10 +7,11 @@ import math
 from fractions import Fraction
 from functools import lru_cache
 
-from flint import arb, ctx
+from flint import arb
 
 from sordino.losses.normal import quantile
 from sordino.numbers import Exact, ball, up
+from sordino.precision import precision
 
 _BITS = 192
 
@@ -20,7 +21,7 @@ def pure_to_rho(epsilon: Exact | float) -> Exact | float:
     """Return epsilon tanh(epsilon/2), rounded up: attained by randomized response."""
     if isinstance(epsilon, float):
         return math.inf
-    with ctx.workprec(_BITS):
+    with precision(_BITS):
         return _rounded(ball(epsilon) * (ball(epsilon) / 2).tanh())
 
 
@@ -35,7 +36,7 @@ def pure_to_mu(epsilon: Exact | float) -> Exact | float:
         return math.inf
     if epsilon == 0:
         return Fraction(0)
-    with ctx.workprec(_BITS + 2 * math.ceil(min(up(epsilon), 1e4))):
+    with precision(_BITS + 2 * math.ceil(min(up(epsilon), 1e4))):
         return _rounded(2 * quantile(1 / (1 + ball(epsilon).exp())))
 
 
@@ -47,7 +48,7 @@ def laplace_to_rho(ratio: Exact | float) -> Exact | float:
     """
     if isinstance(ratio, float):
         return math.inf
-    with ctx.workprec(_BITS):
+    with precision(_BITS):
         return _rounded(ball(ratio) + (-ball(ratio)).expm1())
 
 
@@ -57,7 +58,7 @@ def geometric_to_rho(shift: int, scale: Exact) -> Exact | float:
 
     Harrison and Manurangsi 2025: as for Laplace noise, the order 1 is the worst.
     """
-    with ctx.workprec(_BITS):
+    with precision(_BITS):
         rate = -1 / ball(scale)
         a = rate.exp()
         lost = 2 * a * (rate * shift).expm1() / (2 * rate).expm1()

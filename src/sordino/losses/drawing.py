@@ -21,12 +21,15 @@ def draw(curve: "TradeoffCurve", path: "str | Path | None", title: str) -> "Axes
             "path", str(path), "must end in .png or .svg", "Rename it."
         )
     try:
-        from matplotlib.figure import Figure  # noqa: PLC0415 slow to import
+        from sordino.losses.pictures import (  # noqa: PLC0415 slow to import
+            Panel,
+            Picture,
+        )
     except ImportError as error:
         message = "plot() needs matplotlib. Install it: pip install matplotlib."
         raise MissingDependency(message) from error
-    figure = Figure(figsize=(5.6, 5.2), layout="constrained")
-    axes = figure.subplots()
+    figure = Picture(figsize=(5.6, 5.2), layout="constrained")
+    axes = figure.add_subplot(axes_class=Panel)
     _lines(axes, curve)
     axes.set_xlabel("false alarms: chance of accusing a person who is not there")
     axes.set_ylabel("misses: chance of not finding a person who is")

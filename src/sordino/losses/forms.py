@@ -6,7 +6,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
-from flint import arb, ctx
+from flint import arb
 
 from sordino.losses import concentrated, conversion, normal
 from sordino.losses.base import Guarantees
@@ -15,6 +15,7 @@ from sordino.losses.points import ELEMENTARY, Floats, raised
 from sordino.losses.profile import Profile, symmetric
 from sordino.losses.root import crossing, least
 from sordino.numbers import Exact, ball, up
+from sordino.precision import precision
 
 _FLOOR = 1e-320
 _FARTHEST = 1e300
@@ -157,7 +158,7 @@ def zcdp_advantage(rho: Exact) -> float:
     """
 
     def enough(advantage: float) -> bool:
-        with ctx.workprec(128):
+        with precision(128):
             a = arb(advantage)
             return bool(a * ((1 + a) / (1 - a)).log() >= ball(rho))
 

@@ -83,12 +83,17 @@ class LaplaceLoss(Loss):
         return np.where(delta > 0, found + ELEMENTARY * ratio, ratio)
 
     def _tpr(self, alpha: Floats) -> Floats:
-        """Return exp(ratio) alpha where that is less than what `_beta` leaves."""
+        """Return exp(ratio) alpha, beyond exp(-ratio)/2 what `_beta` leaves if less.
+
+        Before that beta is near 1, and one minus it would have lost the small digits.
+        """
         ratio = up(self.epsilon)
         if ratio > _STEEPEST:
             return np.ones_like(alpha)
-        growth = math.exp(ratio) * (1 + ELEMENTARY * (1 + ratio / 24))
-        return np.minimum(growth * alpha, 1 - self._beta(alpha))
+        margin = ELEMENTARY * (1 + ratio / 24)
+        first = math.exp(ratio) * (1 + margin) * alpha
+        small = 2 * alpha <= math.exp(-ratio) * (1 + margin)
+        return np.where(small, first, np.minimum(first, 1 - self._beta(alpha)))
 
     def _beta(self, alpha: Floats) -> Floats:
         """Return 1 - exp(ratio) alpha, then exp(-ratio)/(4 alpha), then the mirror."""

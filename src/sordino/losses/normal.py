@@ -12,10 +12,11 @@ so an error in choosing e costs tightness of second order, and never the bound.
 from collections.abc import Callable
 
 import numpy as np
-from flint import arb, ctx
+from flint import arb
 
 from sordino.losses.points import ELEMENTARY, Floats
 from sordino.numbers import Exact, ball, down, up
+from sordino.precision import enclosed
 
 FEW = 64
 """Up to this many points are answered by ball arithmetic."""
@@ -24,8 +25,6 @@ SPECIAL = 1e-13
 """Relative error allowed for scipy's ndtr and log_ndtr; tests compare them with Arb."""
 
 _UNDERFLOW = 1e-320
-_BITS = (96, 192, 384, 768, 1536, 3072)
-_GOOD = 58
 
 
 def delta(mu: Exact, epsilon: Floats) -> Floats:
@@ -52,16 +51,6 @@ def beta(mu: Exact, alpha: Floats) -> Floats:
 def each(function: Callable[[float], float], values: Floats) -> Floats:
     """Return a function of one number, applied to each."""
     return np.array([function(float(value)) for value in values], dtype=np.float64)
-
-
-def enclosed(compute: Callable[[], arb]) -> arb:
-    """Return an enclosure good to the last bit of a double, if precision allows."""
-    for bits in _BITS:
-        with ctx.workprec(bits):
-            value = compute()
-            if value.rel_accuracy_bits() >= _GOOD:
-                break
-    return value
 
 
 def tail(x: arb) -> arb:

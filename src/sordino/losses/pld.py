@@ -75,7 +75,11 @@ class Convolution:
             return lattice
         step = _wanted(self.parts, widest)
         anchor = _common(anchors) if anchors else 0.0
-        return anchor / math.ceil(anchor / step) if anchor else step
+        if not anchor:
+            return step
+        if anchor < step:  # a lattice too fine to follow: several losses in a cell
+            return anchor * math.floor(step / anchor)
+        return anchor / math.ceil(anchor / step)
 
     @property
     def width(self) -> float:

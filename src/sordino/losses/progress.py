@@ -4,15 +4,12 @@ import time
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
-if TYPE_CHECKING:
-    from rich.status import Status
+from sordino import progress
+from sordino.progress import Line
 
 T = TypeVar("T")
-
-PATIENCE = 2.0
-"""Seconds of silence."""
 
 
 class Tick(Protocol):
@@ -43,21 +40,15 @@ def watching() -> Generator[Tick]:
         yield outer
         return
     began = time.monotonic()
-    shown: list[Status] = []
+    line = Line()
 
     def tick(text: str) -> None:
-        if not shown and time.monotonic() - began > PATIENCE:
-            from rich.console import Console  # noqa: PLC0415 rarely needed
-
-            shown.append(Console(stderr=True).status(text))
-            shown[0].start()
-        if shown:
-            shown[0].update(text)
+        if time.monotonic() - began > progress.PATIENCE:
+            line.say(text)
 
     token = _WATCHED.set(tick)
     try:
         yield tick
     finally:
         _WATCHED.reset(token)
-        for status in shown:
-            status.stop()
+        line.wipe()

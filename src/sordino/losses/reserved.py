@@ -12,13 +12,14 @@ from functools import cached_property
 from typing import final
 
 import numpy as np
-from flint import arb, ctx
+from flint import arb
 
 from sordino.losses.base import Guarantees, Loss
 from sordino.losses.derived import Moved
 from sordino.losses.law import AbstractLossLaw
 from sordino.losses.points import ELEMENTARY, Floats
 from sordino.numbers import Exact, ball, up
+from sordino.precision import precision
 
 
 @final
@@ -101,7 +102,7 @@ def joint_breach(reserves: tuple[tuple[Fraction, int], ...]) -> float:
     """
     if any(delta == 1 for delta, times in reserves if times):
         return 1.0
-    with ctx.workprec(128):
+    with precision(128):
         logs = sum(
             (times * (-ball(delta)).log1p() for delta, times in reserves), arb(0)
         )

@@ -10,8 +10,6 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, final
 
-from flint import ctx
-
 from sordino.losses import conversion
 from sordino.losses.base import Guarantees, Loss
 from sordino.losses.closed import PureDP
@@ -20,6 +18,7 @@ from sordino.losses.law import AbstractLossLaw
 from sordino.losses.pld import Convolution, both_ways
 from sordino.losses.tabled import AbstractTabledLoss
 from sordino.numbers import Exact, ball, probability, up
+from sordino.precision import precision
 
 
 @final
@@ -36,7 +35,7 @@ class SubsampledLoss(AbstractTabledLoss):
         whole = self.base.guarantees.epsilon
         if isinstance(whole, float):
             return math.inf
-        with ctx.workprec(192):
+        with precision(192):
             top = up((ball(self.rate) * ball(whole).expm1()).log1p())
         return min(whole, Fraction(top)) if math.isfinite(top) else whole
 

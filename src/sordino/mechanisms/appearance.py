@@ -9,10 +9,11 @@ import math
 from fractions import Fraction
 from functools import lru_cache
 
-from flint import arb, ctx
+from flint import arb
 
 from sordino.distributions.base import AbstractLaw
 from sordino.numbers import Exact, ball, fraction
+from sordino.precision import precision
 
 _PRECISION = 96
 _FINE = 256
@@ -21,13 +22,13 @@ _FINE = 256
 @lru_cache(maxsize=1024)
 def any_passes(law: AbstractLaw, gap: Fraction, keys: int) -> Fraction:
     """Return 1 - (1 - P[Z >= gap])**keys as the double above, or the one after it."""
-    precision = _PRECISION
+    digits = _PRECISION
     while True:
-        with ctx.workprec(precision):
+        with precision(digits):
             above = _double_above(_any(law, gap, keys))
         if above is not None:
             return Fraction(above)
-        precision *= 2
+        digits *= 2
 
 
 def _double_above(chance: arb) -> float | None:
@@ -57,7 +58,7 @@ def each_passes(delta: Fraction, keys: int) -> Fraction:
     >>> float(each_passes(Fraction(3, 4), 2))
     0.5
     """
-    with ctx.workprec(_FINE):
+    with precision(_FINE):
         stays = (-ball(delta)).log1p() / keys
         return fraction((-stays.expm1()).lower()) if delta < 1 else Fraction(1)
 
@@ -68,5 +69,5 @@ def rational(value: Exact | float) -> Fraction:
         return Fraction(value)
     if isinstance(value, Fraction):
         return value
-    with ctx.workprec(_FINE):
+    with precision(_FINE):
         return fraction(ball(value).upper())

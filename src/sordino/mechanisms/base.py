@@ -5,13 +5,12 @@ from abc import abstractmethod
 from functools import cached_property
 from typing import Any
 
-from flint import ctx
-
 from sordino import _validate
 from sordino.distributions.base import AbstractLaw
 from sordino.errors import InvalidParameter
 from sordino.mechanisms.carrier import AbstractCarrier, FloatCarrier, IntegerCarrier
 from sordino.mechanisms.containers import is_number, opened
+from sordino.mechanisms.distance import Rounding, rounding_of
 from sordino.mechanisms.domain import (
     NumberDomain,
     float_domain,
@@ -21,9 +20,9 @@ from sordino.mechanisms.domain import (
 from sordino.mechanisms.noise import AbstractNoise
 from sordino.mechanisms.randomised import AbstractRandomised
 from sordino.numbers import Exact, outcome, positive, probability
+from sordino.precision import enclosed
 from sordino.sampling.bits import Bits
 
-_PRECISION = 128
 COARSEST_GRID = 970
 FINEST_GRID = -1074
 
@@ -52,8 +51,8 @@ class AbstractMechanism(AbstractRandomised):
 
     def cdf(self, x: Any) -> float:
         """Return P[Z <= x] of the noise Z."""
-        with ctx.workprec(_PRECISION):
-            return float(self.law.at_most(outcome(x=x)).mid())
+        point = outcome(x=x)
+        return float(enclosed(lambda: self.law.at_most(point)).mid())
 
     def inverse_cdf(self, p: Any) -> float | int:
         """Return the least x with P[Z <= x] >= p of the noise Z."""
@@ -93,10 +92,15 @@ class AbstractAdditiveMechanism(AbstractMechanism):
 
 
 class AbstractFloatMechanism(AbstractAdditiveMechanism):
-    """A mechanism for floats, on the reals or on a grid 2**granularity."""
+    """A mechanism for floats, on the reals or on a grid 2**granularity.
+
+    Rounding to a grid costs a step for each value that a unit can change, so on a grid
+    only single numbers are answered until `values` says how many those are at most.
+    """
 
     dtype: str
     granularity: int | None
+    values: int | None
 
     @property
     def input_domain(self) -> NumberDomain:
@@ -113,6 +117,25 @@ class AbstractFloatMechanism(AbstractAdditiveMechanism):
     def law(self) -> AbstractLaw:
         """Return the law of the noise on the reals or on the grid."""
         return self.noise.law(self.granularity)
+
+    @property
+    def rounding(self) -> Rounding | None:
+        """Return the step of the grid and how many values of a call can change."""
+        return rounding_of(self.granularity, self.values)
+
+    def __call__(self, value: Any) -> Any:
+        """Return the value with noise: the answer has the type of the question."""
+        if self.granularity is not None and self.values is None:
+            if is_number(value):
+                return self.carrier.one(value, Bits())
+            raise InvalidParameter(
+                "values",
+                None,
+                "must say, on a grid, how many values one unit can change",
+                f"Write granularity={self.granularity}, values=10, or leave out "
+                "granularity: then rounding costs nothing.",
+            )
+        return super().__call__(value)
 
 
 class AbstractIntegerMechanism(AbstractAdditiveMechanism):
@@ -140,6 +163,7 @@ def set_float_fields(
     mechanism: AbstractFloatMechanism,
     dtype: str,
     granularity: int | None,
+    values: int | None,
     **parameter: Exact,
 ) -> None:
     """Check and set the fields of a frozen mechanism for floats."""
@@ -147,7 +171,10 @@ def set_float_fields(
         granularity = _validate.integer(
             granularity=granularity, least=FINEST_GRID, most=COARSEST_GRID
         )
-    fields = {"dtype": float_domain(dtype).dtype, "granularity": granularity}
+    if values is not None:
+        values = _validate.integer(values=values, least=1)
+    kind = float_domain(dtype).dtype
+    fields = {"dtype": kind, "granularity": granularity, "values": values}
     vars(mechanism).update(parameter, **fields)
 
 

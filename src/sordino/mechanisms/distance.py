@@ -2,32 +2,47 @@
 
 import math
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple, final
 
 from sordino.numbers import Exact, distance, sqrt, total
 from sordino.sensitivity import Sensitivity
 
 
-def l1(d_in: Any, grid: int | None = None) -> "Exact | float":
-    """Return an l1 distance, after rounding to the grid 2**grid if there is one.
+@final
+class Rounding(NamedTuple):
+    """The step of a grid, and how many values one unit can change, if not stated."""
 
-    Rounding moves each of the n changed values by at most 2**grid relative to its
-    neighbour, so it adds n * 2**grid; a plain number is the change of one value.
+    step: Fraction
+    values: int
+
+
+def rounding_of(granularity: int | None, values: int | None) -> Rounding | None:
+    """Return the rounding of a mechanism; one value is meant where nothing is said."""
+    if granularity is None:
+        return None
+    return Rounding(Fraction(2) ** granularity, 1 if values is None else values)
+
+
+def l1(d_in: Any, rounding: Rounding | None = None) -> "Exact | float":
+    """Return an l1 distance, after rounding to a grid if there is one.
+
+    Rounding moves each of the n changed values by at most a step relative to its
+    neighbour, so it adds n steps; a `Sensitivity` brings its own n, l0.
     """
     given = _norm(d_in, "l1")
-    if grid is None or given == 0:
+    if rounding is None or given == 0:
         return given
-    return total(given, _count(d_in) * Fraction(2) ** grid)
+    return total(given, _count(d_in, rounding) * rounding.step)
 
 
-def l2(d_in: Any, grid: int | None = None) -> "Exact | float":
-    """Return an l2 distance, rounding added as sqrt(n) * 2**grid."""
+def l2(d_in: Any, rounding: Rounding | None = None) -> "Exact | float":
+    """Return an l2 distance, rounding added as sqrt(n) steps."""
     given = _norm(d_in, "l2")
-    if grid is None or given == 0:
+    if rounding is None or given == 0:
         return given
-    count = _count(d_in)
+    count = _count(d_in, rounding)
     root = count if isinstance(count, float) else sqrt(count)
-    return total(given, root * Fraction(2) ** grid)
+    return total(given, root * rounding.step)
 
 
 def ratio(change: "Exact | float", spread: Exact) -> "Exact | float":
@@ -46,8 +61,8 @@ def _norm(d_in: Any, norm: str) -> "Exact | float":
     return distance(d_in=d_in)
 
 
-def _count(d_in: Any) -> "Fraction | float":
+def _count(d_in: Any, rounding: Rounding) -> "Fraction | float":
     """Return how many values may change."""
     if isinstance(d_in, Sensitivity):
         return d_in.l0 if isinstance(d_in.l0, float) else Fraction(d_in.l0)
-    return Fraction(1)
+    return Fraction(rounding.values)

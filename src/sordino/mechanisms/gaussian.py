@@ -39,6 +39,7 @@ class Gaussian(AbstractFloatMechanism):
     variance: Exact
     dtype: str
     granularity: int | None
+    values: int | None
 
     def __init__(
         self,
@@ -47,17 +48,23 @@ class Gaussian(AbstractFloatMechanism):
         scale: Any = None,
         dtype: str = "f64",
         granularity: int | None = None,
+        values: int | None = None,
     ) -> None:
         """Read the variance exactly."""
-        set_float_fields(
-            self, dtype, granularity, variance=variance_of(variance, scale)
-        )
+        spread = variance_of(variance, scale)
+        set_float_fields(self, dtype, granularity, values, variance=spread)
 
     @classmethod
-    def no_noise(cls, *, dtype: str = "f64", granularity: int | None = None) -> Self:
+    def no_noise(
+        cls,
+        *,
+        dtype: str = "f64",
+        granularity: int | None = None,
+        values: int | None = None,
+    ) -> Self:
         """Return the mechanism that adds nothing and whose loss is infinite."""
         silent = cls.__new__(cls)
-        set_float_fields(silent, dtype, granularity, variance=Fraction(0))
+        set_float_fields(silent, dtype, granularity, values, variance=Fraction(0))
         return silent
 
     @property
@@ -83,9 +90,10 @@ class Gaussian(AbstractFloatMechanism):
     def map(self, d_in: Any) -> "GaussianDP | ZCDP":
         """Return mu = l2 / sigma: any shift d is N(0, 1) against N(|d| / sigma, 1).
 
-        On a grid, rho = l2**2 / (2 variance), rounding included: docs/proofs/noise.md.
+        On a grid, rho = l2**2 / (2 variance), rounding included (docs/proofs/noise.md);
+        a plain number is then the change of `values` values, or of one.
         """
-        mu = ratio(l2(d_in, self.granularity), self.scale)
+        mu = ratio(l2(d_in, self.rounding), self.scale)
         return GaussianDP(mu) if self.granularity is None else ZCDP(mu**2 / 2)
 
     @classmethod
@@ -95,7 +103,7 @@ class Gaussian(AbstractFloatMechanism):
         >>> Gaussian.for_loss(ZCDP("1/8"), 1).variance
         Fraction(4, 1)
         """
-        change = changed(l2(d_in, options.get("granularity")), d_in)
+        change = changed(l2(d_in, cls.no_noise(**options).rounding), d_in)
         given = guaranteed(loss)
         guesses = [over(change**2, 2 * given.rho), over(change, given.mu) ** 2]
         return least_noise(

@@ -1,6 +1,5 @@
 """Gaussian noise on a map with unknown keys, released above a threshold."""
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Self, final
@@ -9,9 +8,8 @@ from sordino.errors import InvalidParameter
 from sordino.losses.base import Loss
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP
 from sordino.losses.noise import DiscreteGaussianLoss
-from sordino.mechanisms.appearance import rational
 from sordino.mechanisms.base import variance_of
-from sordino.mechanisms.change import Change, Norm
+from sordino.mechanisms.change import Change, Norm, floored
 from sordino.mechanisms.distance import ratio
 from sordino.mechanisms.domain import Metric
 from sordino.mechanisms.fitting import guaranteed
@@ -144,13 +142,14 @@ class GaussianThreshold(AbstractThresholdMechanism):
         mu = ratio(apart.whole, self.scale)
         if self.unit is None or isinstance(mu, float):
             return GaussianDP(mu)
-        whole_steps = math.floor(rational(apart.linf) / self.unit)
-        if (apart.l0 == 1 or whole_steps == 1) and whole_steps <= _MOST_STEPS:
-            # |d|**2 is mu**2 variance, of which each key takes linf**2.
-            taken = rational(apart.linf) ** 2
-            copies = math.floor(rational(mu**2 * self.variance) / taken)
-            one = DiscreteGaussianLoss(whole_steps, self.variance / self.unit**2)
-            return one * copies
+        steps = int(floored(apart.linf, self.unit) / self.unit)
+        spread = self.variance / self.unit**2
+        if apart.l0 == 1 and steps <= _MOST_STEPS:
+            return DiscreteGaussianLoss(steps, spread)
+        if steps == 1:
+            # each key that changes takes one step of the square, no less
+            taken = int(floored(apart.whole**2 / self.unit**2, Fraction(1)))
+            return DiscreteGaussianLoss(1, spread) * int(min(apart.l0, taken))
         return ZCDP(mu**2 / 2)
 
 

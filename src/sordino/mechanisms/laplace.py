@@ -24,7 +24,9 @@ class Laplace(AbstractFloatMechanism):
 
     The answer is the nearest float to the exact sum of the value and a real draw.
     `granularity=k` instead rounds the value to the grid 2**k and draws on that grid;
-    the rounding counts towards the distance.
+    the rounding counts towards the distance, a step for each value that one unit can
+    change. `values` says how many those are; unless it is said, single numbers alone
+    are answered on a grid.
 
     | case | what happens |
     |---|---|
@@ -32,6 +34,7 @@ class Laplace(AbstractFloatMechanism):
     | scale 0, negative, NaN, infinite, a bool | refused; see `no_noise` |
     | NaN or infinity in the data | `InvalidData` |
     | an empty array | an empty array |
+    | a list or an array on a grid, `values` not said | refused |
     | a sum beyond the largest float | the largest float |
 
     >>> Laplace("0.1").map(1).epsilon
@@ -41,18 +44,31 @@ class Laplace(AbstractFloatMechanism):
     scale: Exact
     dtype: str
     granularity: int | None
+    values: int | None
 
     def __init__(
-        self, scale: Any, *, dtype: str = "f64", granularity: int | None = None
+        self,
+        scale: Any,
+        *,
+        dtype: str = "f64",
+        granularity: int | None = None,
+        values: int | None = None,
     ) -> None:
         """Read the scale exactly."""
-        set_float_fields(self, dtype, granularity, scale=positive(scale=scale))
+        size = positive(scale=scale)
+        set_float_fields(self, dtype, granularity, values, scale=size)
 
     @classmethod
-    def no_noise(cls, *, dtype: str = "f64", granularity: int | None = None) -> Self:
+    def no_noise(
+        cls,
+        *,
+        dtype: str = "f64",
+        granularity: int | None = None,
+        values: int | None = None,
+    ) -> Self:
         """Return the mechanism that adds nothing and whose loss is infinite."""
         silent = cls.__new__(cls)
-        set_float_fields(silent, dtype, granularity, scale=Fraction(0))
+        set_float_fields(silent, dtype, granularity, values, scale=Fraction(0))
         return silent
 
     @property
@@ -71,16 +87,17 @@ class Laplace(AbstractFloatMechanism):
         return LaplaceNoise(self.scale) if self.scale else NoNoise()
 
     def map(self, d_in: Any) -> Any:
-        """Return the loss of epsilon = l1 / scale, for any vectors l1 apart.
+        """Return the loss of epsilon = l1 / scale, for any two inputs l1 apart.
 
         A shift of one value by l1 is the worst such change (docs/proofs/noise.md,
         lemma 1), so the curve is that of one Laplace draw; where a `Sensitivity`
         bounds the change of each value, that of the worst vector (lemma 6). On a grid
-        it is the curve of epsilon.
+        it is the curve of epsilon; a plain number is then the change of `values`
+        values, or of one.
         """
         if isinstance(d_in, Sensitivity) and self.granularity is None and self.scale:
             return laplace_vector(d_in, self.scale)
-        epsilon = ratio(l1(d_in, self.granularity), self.scale)
+        epsilon = ratio(l1(d_in, self.rounding), self.scale)
         return LaplaceLoss(epsilon) if self.granularity is None else PureDP(epsilon)
 
     @classmethod
@@ -90,6 +107,6 @@ class Laplace(AbstractFloatMechanism):
         >>> Laplace.for_loss(PureDP("0.1"), 1).scale
         Fraction(10, 1)
         """
-        change = changed(l1(d_in, options.get("granularity")), d_in)
+        change = changed(l1(d_in, cls.no_noise(**options).rounding), d_in)
         guess = over(change, guaranteed(loss).epsilon)
         return least_noise(lambda scale: cls(scale, **options), loss, d_in, [guess])

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any, Self, final
 
 import numpy as np
-from flint import arb, ctx
+from flint import arb
 from numpy.typing import NDArray
 
 from sordino import _validate
@@ -20,6 +20,7 @@ from sordino.mechanisms.domain import ChoiceDomain, Metric
 from sordino.mechanisms.fitting import guaranteed, least_noise, over
 from sordino.mechanisms.randomised import AbstractRandomised
 from sordino.numbers import Exact, ball, fraction, positive
+from sordino.precision import precision
 from sordino.sampling.bits import Bits, Source
 from sordino.sampling.certified import Uniform, settle, surely_less
 from sordino.sampling.uniform import uniform_below
@@ -151,14 +152,14 @@ class RandomizedResponse(AbstractRandomised):
         """Return the first 64 digits of P[truth], which is irrational; None for 1."""
         if isinstance(self.epsilon, float):
             return None
-        precision = 2 * _WORD
+        digits = 2 * _WORD
         while True:
-            with ctx.workprec(precision):
+            with precision(digits):
                 ends = self._truth.lower(), self._truth.upper()
                 low, high = (int(fraction(end) * 2**_WORD) for end in ends)
             if low == min(high, 2**_WORD - 1):  # the truth is never certain
                 return low
-            precision += _WORD
+            digits += _WORD
 
     def map(self, d_in: Any) -> Loss:
         """Return the loss when at most d_in answers change, each its own release."""

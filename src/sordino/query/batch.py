@@ -20,7 +20,7 @@ from sordino.losses.root import crossing
 from sordino.numbers import down, sqrt
 from sordino.query.price import Price, price
 from sordino.query.relation import AbstractCatalog
-from sordino.query.request import FAMILIES, Family, Request
+from sordino.query.request import FAMILIES, Family, Request, refuse_large
 from sordino.units import column_name
 
 _HALF: Final = Fraction(1, 2)
@@ -63,6 +63,7 @@ def price_all(
 ) -> Batch:
     """Return the prices of requests that share one budget equally."""
     named = _checked(requests)
+    refuse_large(named.values())
     part = _part(budget, Fraction(1, len(named)))
     prices = {name: price(one, catalog, part) for name, one in named.items()}
     best = alone = Batch(prices, budget, 1.0)

@@ -20,12 +20,14 @@ from sordino.expressions.fluent import lifted
 from sordino.expressions.language import checked, col
 from sordino.keysets import KeySet
 from sordino.query import joins, steps
-from sordino.query.functions import Udf, returned
+from sordino.query.functions import Udf, made
+from sordino.query.nodes import refuse_long
 from sordino.query.relation import AbstractCatalog, Relation
 from sordino.query.request import Request, requested
 from sordino.query.steps import AbstractStep
 from sordino.schema import Column
 from sordino.units import column_name
+from sordino.words import Words
 
 Names = str | tuple[str, ...] | list[str]
 Returns = Mapping[str, str | Column]
@@ -47,11 +49,19 @@ class Query:
         """Show the query as it was written."""
         return self.asked
 
+    def words(self, catalog: AbstractCatalog) -> list[Words]:
+        """Return the table and the steps as they were asked for, in a lasting form."""
+        return [
+            *catalog.words(self.table),
+            *(step.words(catalog) for step in self.steps),
+        ]
+
     def resolve(self, catalog: AbstractCatalog) -> Relation:
         """Return what the steps make of the table."""
         relation = catalog.relation(self.table)
         for step in self.steps:
             relation = step.apply(relation, catalog)
+        refuse_long(relation.node)
         return relation
 
     def select(self, *columns: str) -> "Query":
@@ -155,8 +165,7 @@ class Query:
             return self._then(
                 joins.ExplodeStep(function, most), "flat_map", (function, most)
             )
-        facts = returned(function, returns)
-        step = joins.FlatMapStep(function, facts, most)
+        step = joins.FlatMapStep(made(function, returns), most)
         return self._then(step, "flat_map", ("a Python function", most))
 
     def join_public(
@@ -329,4 +338,4 @@ def _udf(given: Any) -> AbstractStep:
             "takes new columns by name",
             'Write with_columns(old=sd.col("age") > 65).',
         )
-    return joins.MapStep(given.function, given.returns)
+    return joins.MapStep(given)

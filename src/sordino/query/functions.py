@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from sordino.errors import InvalidParameter
+from sordino.query.held import function_words
 from sordino.schema import PLAIN, Column
 from sordino.units import column_name
+from sordino.words import Words, call, pairs
 
 
 @final
@@ -21,18 +23,69 @@ class Udf:
 
     function: Callable[[dict[str, Any]], Any]
     returns: tuple[tuple[str, Column], ...]
+    name: str | None = None
+    """What the function is called, if its code is not to say which it is."""
+    version: str | None = None
+
+    @property
+    def words(self) -> Words:
+        """Return name and version; without them, the hash of what it does now."""
+        if self.name is None:
+            return function_words(self.function)
+        return call("function", name=self.name, version=self.version)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the columns."""
+        return tuple(name for name, _ in self.returns)
+
+    @property
+    def types(self) -> Words:
+        """Return the columns and their types."""
+        return pairs((name, one.type) for name, one in self.returns)
 
 
-def udf(function: Callable[[dict[str, Any]], Any], returns: Mapping[str, Any]) -> Udf:
-    """Return a function for `with_columns`: it takes and returns a dict.
+def udf(
+    function: Callable[[dict[str, Any]], Any],
+    returns: Mapping[str, Any],
+    *,
+    name: str | None = None,
+    version: str | None = None,
+) -> Udf:
+    """Return a function for `with_columns` or `flat_map`.
 
-    `returns` gives the type of each new column. A row on which the function fails, or
-    returns something else, has missing values there.
+    It takes a dict; `returns` gives the type of each new column. A row on which the
+    function fails, or returns something else, has missing values there.
+
+    What a function does tells one request from another: its code, its defaults, its
+    closure and the globals it names. With a name and a version these tell instead, and
+    whoever changes the function changes the version.
 
     >>> import sordino as sd
     >>> half = sd.udf(lambda row: {"half": row["age"] / 2}, returns={"half": "f64"})
     """
-    return Udf(function, returned(function, returns))
+    if (name is None) != (version is None):
+        raise InvalidParameter(
+            "version",
+            version,
+            "goes with a name, and a name with it",
+            'Try name="half", version="1".',
+        )
+    for given, said in (("name", name), ("version", version)):
+        if said is not None:
+            column_name(**{given: said})
+    return Udf(function, returned(function, returns), name, version)
+
+
+def made(function: Any, returns: Mapping[str, Any] | None) -> Udf:
+    """Return a function that was handed over bare, or with what `udf` says of it."""
+    if not isinstance(function, Udf):
+        return Udf(function, returned(function, returns))
+    if returns is not None:
+        raise InvalidParameter(
+            "returns", returns, "is known for sd.udf", "Leave it out here."
+        )
+    return function
 
 
 def returned(

@@ -1,13 +1,14 @@
 """The steps of a query that make several rows of one, or bring two tables together."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import final
 
 from sordino.constraints import AbstractTruncation
 from sordino.contribution import Contribution
 from sordino.errors import InvalidQuery
 from sordino.expressions.tree import Col
+from sordino.query.functions import Udf
 from sordino.query.nodes import (
     AbstractNode,
     Explode,
@@ -21,8 +22,7 @@ from sordino.query.nodes import (
 from sordino.query.relation import AbstractCatalog, Relation
 from sordino.query.steps import AbstractStep, refuse_ids
 from sordino.schema import Column, Schema, Version
-
-Function = Callable[[dict[str, Any]], Any]
+from sordino.words import Words, call
 
 
 @final
@@ -30,15 +30,23 @@ Function = Callable[[dict[str, Any]], Any]
 class MapStep(AbstractStep):
     """Add columns that a Python function computes from the row."""
 
-    function: Function
-    returns: tuple[tuple[str, Column], ...]
+    function: Udf
+
+    def words(self, catalog: AbstractCatalog) -> Words:
+        """Return the function and its columns."""
+        del catalog
+        return call(
+            "with_columns",
+            function=self.function.words,
+            returns=self.function.types,
+        )
 
     def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:
         """Return the rows with the columns: a row stays one row."""
         del catalog
-        names = tuple(name for name, _ in self.returns)
-        schema = _returned(relation, self.returns)
-        return relation.with_node(MapRows(relation.node, self.function, names, schema))
+        schema = _returned(relation, self.function)
+        function, names = self.function.function, self.function.names
+        return relation.with_node(MapRows(relation.node, function, names, schema))
 
 
 @final
@@ -46,17 +54,26 @@ class MapStep(AbstractStep):
 class FlatMapStep(AbstractStep):
     """Make rows of each row by a Python function."""
 
-    function: Function
-    returns: tuple[tuple[str, Column], ...]
+    function: Udf
     limit: int | None
+
+    def words(self, catalog: AbstractCatalog) -> Words:
+        """Return the function, its columns, and how many rows are kept."""
+        del catalog
+        return call(
+            "flat_map",
+            function=self.function.words,
+            returns=self.function.types,
+            max_rows=self.limit,
+        )
 
     def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:
         """Return the rows made: the first `limit` of each, in its own order."""
         del catalog
         refuse_unbounded(relation, self.limit)
-        names = tuple(name for name, _ in self.returns)
-        schema = _returned(relation, self.returns)
-        node = FlatMap(relation.node, self.function, names, self.limit, schema)
+        schema = _returned(relation, self.function)
+        function, names = self.function.function, self.function.names
+        node = FlatMap(relation.node, function, names, self.limit, schema)
         return relation.multiplied(node, self.limit)
 
 
@@ -67,6 +84,11 @@ class ExplodeStep(AbstractStep):
 
     name: str
     limit: int | None
+
+    def words(self, catalog: AbstractCatalog) -> Words:
+        """Return the column and how many rows are kept."""
+        del catalog
+        return call("flat_map", column=self.name, max_rows=self.limit)
 
     def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:
         """Return a row for each of the first entries: at most `limit` of each."""
@@ -95,6 +117,16 @@ class JoinPublic(AbstractStep):
     outer: bool
     suffix: str
 
+    def words(self, catalog: AbstractCatalog) -> Words:
+        """Return the table, what is in it, and how it is joined."""
+        return call(
+            "join_public",
+            table=catalog.words(self.table),
+            on=list(self.on),
+            how="left" if self.outer else "inner",
+            suffix=self.suffix,
+        )
+
     def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:
         """Return the pairs: at most m of each row, m rows of the table sharing a key.
 
@@ -117,6 +149,17 @@ class JoinPrivate(AbstractStep):
     left: AbstractTruncation | None
     right: AbstractTruncation | None
     suffix: str
+
+    def words(self, catalog: AbstractCatalog) -> Words:
+        """Return the rows of the other table, and how they are joined."""
+        return call(
+            "join_private",
+            table=catalog.words(self.table),
+            on=list(self.on),
+            left=None if self.left is None else self.left.words,
+            right=None if self.right is None else self.right.words,
+            suffix=self.suffix,
+        )
 
     def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:
         """Return the pairs, of which those of one unit are bounded by both sides."""
@@ -246,9 +289,9 @@ def refuse_unbounded(relation: Relation, limit: int | None) -> None:
         )
 
 
-def _returned(relation: Relation, returns: tuple[tuple[str, Column], ...]) -> Schema:
+def _returned(relation: Relation, function: Udf) -> Schema:
     """Return the columns of rows that a function has added to."""
-    made = {name: one.renewed() for name, one in returns}
+    made = {name: one.renewed() for name, one in function.returns}
     refuse_ids(relation, made)
     return Schema(tuple((dict(relation.schema.columns) | made).items()))
 

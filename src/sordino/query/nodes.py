@@ -7,12 +7,17 @@ order of rows.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, final
+from itertools import islice
+from typing import Any, Final, final
 
+from sordino.errors import InvalidQuery
 from sordino.expressions.base import AbstractExpression
 from sordino.schema import Schema
+
+MOST_NODES: Final = 200
+"""So many steps every engine takes, called from wherever."""
 
 
 class AbstractNode(ABC):
@@ -261,3 +266,26 @@ class FlatMap(AbstractNode):
         """Name the new columns and the cap."""
         cap = "" if self.limit is None else f", at most {self.limit} rows each"
         return f"flat map {', '.join(self.returns)} by a Python function{cap}"
+
+
+def below(node: AbstractNode) -> Iterator[AbstractNode]:
+    """Yield a node and all nodes under it, however deep they lie."""
+    waiting = [node]
+    while waiting:
+        one = waiting.pop()
+        yield one
+        waiting += one.inputs
+
+
+def tables_of(node: AbstractNode) -> frozenset[str]:
+    """Return the names of the tables whose rows a node takes."""
+    return frozenset(one.table for one in below(node) if isinstance(one, Source))
+
+
+def refuse_long(node: AbstractNode) -> None:
+    """Refuse a plan that an engine might not get through."""
+    if len(tuple(islice(below(node), MOST_NODES + 1))) > MOST_NODES:
+        raise InvalidQuery(
+            f"the query has more than {MOST_NODES} steps, those of its views included",
+            "Put conditions together with &, and columns into one with_columns.",
+        )

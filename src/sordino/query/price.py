@@ -24,7 +24,7 @@ from sordino.query.nodes import Project
 from sordino.query.outlay import Outlay, outlays
 from sordino.query.question import Question, Total
 from sordino.query.relation import AbstractCatalog, Relation
-from sordino.query.request import Request
+from sordino.query.request import Request, refuse_large
 from sordino.query.steps import groupable
 from sordino.schema import Schema
 
@@ -168,6 +168,7 @@ def _setting(request: Request, relation: Relation) -> Setting:
         groupable(relation.schema, name)
     if request.keyset is not None:
         request.keyset.checked(relation.schema, request.by)
+    refuse_large([request])
     return Setting(relation.schema, relation.contribution, request.by, relation.ids)
 
 

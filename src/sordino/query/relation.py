@@ -12,6 +12,7 @@ from typing import final
 from sordino.contribution import Contribution, Versions
 from sordino.query.nodes import AbstractNode, Source
 from sordino.schema import Schema
+from sordino.words import Words
 
 
 @final
@@ -65,6 +66,10 @@ class AbstractCatalog(ABC):
     @abstractmethod
     def public(self, name: str) -> Source:
         """Return a public table."""
+
+    @abstractmethod
+    def words(self, name: str) -> list[Words]:
+        """Return what a table is, and the steps that a view or a part stands for."""
 
     @abstractmethod
     def multiplicity(self, name: str, on: tuple[str, ...]) -> int:

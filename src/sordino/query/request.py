@@ -1,6 +1,6 @@
 """A question ready to be priced: a query, its groups, and what is asked of each."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, Literal, Protocol, final
@@ -8,14 +8,17 @@ from typing import Any, Final, Literal, Protocol, final
 from sordino import _validate
 from sordino.aggregations.base import AbstractAggregation
 from sordino.aggregations.intervals import error_names
-from sordino.errors import InvalidParameter, InvalidQuery
+from sordino.errors import InvalidParameter, InvalidQuery, shown
 from sordino.keysets import KeySet
 from sordino.numbers import positive
 from sordino.query.relation import AbstractCatalog, Relation
 from sordino.schema import unknown
+from sordino.words import Words, call, number
 
 Family = Literal["laplace", "gaussian"]
 FAMILIES: Final[tuple[Family, ...]] = ("laplace", "gaussian")
+MOST_NUMBERS: Final = 2**27
+"""A gigabyte in memory, and a few while it is computed."""
 
 
 class Rows(Protocol):
@@ -23,6 +26,9 @@ class Rows(Protocol):
 
     def resolve(self, catalog: AbstractCatalog) -> Relation:
         """Return what is publicly known of the rows."""
+
+    def words(self, catalog: AbstractCatalog) -> list[Words]:
+        """Return the rows as they were asked for, in a form that lasts."""
 
 
 @final
@@ -40,17 +46,42 @@ class Request:
 
     def __repr__(self) -> str:
         """Show the question as it was written."""
-        shown = [f"{name}={asked!r}" for name, asked in self.columns]
-        shown += [] if self.noise is None else [f"noise={self.noise!r}"]
-        return f"{self.grouped}.agg({', '.join(shown)})"
+        told = [f"{name}={asked!r}" for name, asked in self.columns]
+        told += [] if self.noise is None else [f"noise={self.noise!r}"]
+        return f"{self.grouped}.agg({', '.join(told)})"
+
+    def words(self, catalog: AbstractCatalog) -> Words:
+        """Return all that is asked of which rows, in a form that lasts."""
+        columns: list[Words] = [
+            [name, asked.words, number(weight)]
+            for (name, asked), weight in zip(self.columns, self.weights, strict=True)
+        ]
+        return call(
+            "agg",
+            rows=self.rows.words(catalog),
+            by=list(self.by),
+            keys=None if self.keyset is None else self.keyset.words,
+            columns=columns,
+            noise=self.noise,
+        )
 
     @property
     def grouped(self) -> str:
         """Return the rows and their groups as they were written."""
         if not self.by:
             return repr(self.rows)
-        shown = ", ".join(map(repr, self.by)) if self.keyset is None else "keys"
-        return f"{self.rows!r}.group_by({shown})"
+        keys = ", ".join(map(repr, self.by)) if self.keyset is None else "keys"
+        return f"{self.rows!r}.group_by({keys})"
+
+    @property
+    def numbers(self) -> int:
+        """Return how many cells the answer has, error bars included, if that is public.
+
+        One row for groups that are not known; they are as many as they are.
+        """
+        width = 2 * len(self.by)
+        width += 4 * sum(len(asked.columns(name)) for name, asked in self.columns)
+        return width * (1 if self.keyset is None else self.keyset.size)
 
     @property
     def selects_keys(self) -> bool:
@@ -87,16 +118,29 @@ def requested(
     return Request(rows, by, keyset, tuple(aggregations.items()), noise, shares)
 
 
+def refuse_large(requests: Iterable[Request]) -> None:
+    """Refuse answers that together are larger than a session can hold and keep."""
+    found = sum(one.numbers for one in requests)
+    if found > MOST_NUMBERS:
+        raise InvalidQuery(
+            f"the answer would have {shown(found)} cells, its error bars included, and "
+            f"{MOST_NUMBERS} is the most",
+            "Ask for fewer groups, or for fewer columns at a time.",
+        )
+
+
 def _refuse_twice(names: list[str]) -> None:
     """Refuse two columns of the answer of one name."""
-    for place, name in enumerate(names):
-        if name in names[:place]:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
             raise InvalidParameter(
                 "agg",
                 name,
                 "names two columns of the answer or of its errors",
                 "Rename one.",
             )
+        seen.add(name)
 
 
 def _weights(given: Mapping[str, Any], names: tuple[str, ...]) -> tuple[Fraction, ...]:

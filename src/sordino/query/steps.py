@@ -12,11 +12,13 @@ from typing import Any, final
 from sordino.constraints import AbstractConstraint
 from sordino.errors import InvalidParameter, InvalidQuery
 from sordino.expressions.base import AbstractExpression
+from sordino.expressions.fluent import lifted
 from sordino.expressions.language import Expression, col
 from sordino.expressions.tree import Col
 from sordino.query.nodes import Filter, KeepGroups, KeepRows, Project
 from sordino.query.relation import AbstractCatalog, Relation
 from sordino.schema import Column, Schema
+from sordino.words import Words, call, pairs
 
 
 class AbstractStep(ABC):
@@ -24,6 +26,10 @@ class AbstractStep(ABC):
 
     Proof obligation: the relation it gives keeps the obligation of `Relation`.
     """
+
+    @abstractmethod
+    def words(self, catalog: AbstractCatalog) -> Words:
+        """Return the step as it was asked for, in a form that lasts."""
 
     @abstractmethod
     def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:
@@ -36,6 +42,11 @@ class Select(AbstractStep):
     """Keep some columns; the column of ids is kept in any case."""
 
     names: tuple[str, ...]
+
+    def words(self, catalog: AbstractCatalog) -> Words:
+        """Return the columns."""
+        del catalog
+        return call("select", columns=list(self.names))
 
     def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:
         """Return the rows with fewer columns: no bound changes."""
@@ -53,6 +64,11 @@ class Rename(AbstractStep):
 
     names: tuple[tuple[str, str], ...]
     """(old, new)"""
+
+    def words(self, catalog: AbstractCatalog) -> Words:
+        """Return the old names and the new ones."""
+        del catalog
+        return call("rename", columns=pairs(self.names))
 
     def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:
         """Return the same rows under other names: no bound changes."""
@@ -72,6 +88,11 @@ class Where(AbstractStep):
     """Keep the rows for which a condition is true."""
 
     condition: AbstractExpression
+
+    def words(self, catalog: AbstractCatalog) -> Words:
+        """Return the condition."""
+        del catalog
+        return call("filter", condition=self.condition.words)
 
     def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:
         """Return some of the rows: every bound holds of any part of a unit's rows."""
@@ -95,6 +116,14 @@ class WithColumns(AbstractStep):
 
     columns: tuple[tuple[str, AbstractExpression], ...]
 
+    def words(self, catalog: AbstractCatalog) -> Words:
+        """Return the columns in their order."""
+        del catalog
+        return call(
+            "with_columns",
+            columns=pairs((name, made.words) for name, made in self.columns),
+        )
+
     def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:
         """Return the rows with the columns: no bound changes but of new versions."""
         del catalog
@@ -111,6 +140,11 @@ class DropNulls(AbstractStep):
     """Drop the rows in which a value is missing, in some columns or in any."""
 
     names: tuple[str, ...]
+
+    def words(self, catalog: AbstractCatalog) -> Words:
+        """Return the columns, none for all."""
+        del catalog
+        return call("drop_nulls", columns=list(self.names))
 
     def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:
         """Return some of the rows, in which nothing is missing."""
@@ -129,6 +163,11 @@ class DropNaN(AbstractStep):
     """Drop the rows in which a number is NaN, in some columns or in any."""
 
     names: tuple[str, ...]
+
+    def words(self, catalog: AbstractCatalog) -> Words:
+        """Return the columns, none for all."""
+        del catalog
+        return call("drop_nan", columns=list(self.names))
 
     def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:
         """Return some of the rows, in which nothing is NaN."""
@@ -155,6 +194,14 @@ class FillNull(AbstractStep):
 
     values: tuple[tuple[str, Any], ...]
 
+    def words(self, catalog: AbstractCatalog) -> Words:
+        """Return the values."""
+        del catalog
+        return call(
+            "fill_null",
+            values=pairs((name, lifted(value).words) for name, value in self.values),
+        )
+
     def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:
         """Return the rows with the columns written anew."""
         made = []
@@ -172,6 +219,11 @@ class Enforce(AbstractStep):
     """Bound what each id contributes."""
 
     constraints: tuple[AbstractConstraint, ...]
+
+    def words(self, catalog: AbstractCatalog) -> Words:
+        """Return the bounds in their order."""
+        del catalog
+        return call("enforce", constraints=[one.words for one in self.constraints])
 
     def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:
         """Return what is kept: it depends on each id's rows alone (lemma 3)."""

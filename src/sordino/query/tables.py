@@ -42,7 +42,7 @@ class PrivateTable:
             )
         object.__setattr__(self, "source", source)
         object.__setattr__(self, "protects", protects)
-        object.__setattr__(self, "columns", _declared(columns))
+        object.__setattr__(self, "columns", declared(columns))
 
     def __repr__(self) -> str:
         """Show whom it protects, and nothing of what it holds."""
@@ -66,14 +66,14 @@ class PublicTable:
     def __init__(self, source: Any, columns: Mapping[str, Any] | None = None) -> None:
         """Check what is declared; the source is opened by a session."""
         object.__setattr__(self, "source", source)
-        object.__setattr__(self, "columns", _declared(columns))
+        object.__setattr__(self, "columns", declared(columns))
 
     def __repr__(self) -> str:
         """Show nothing of what it holds."""
         return "PublicTable()"
 
 
-def _declared(columns: Any) -> dict[str, Column]:
+def declared(columns: Any) -> dict[str, Column]:
     """Return declared facts: a type stands for a column of it with nothing known."""
     if columns is None:
         return {}

@@ -139,10 +139,11 @@ def _told(release: "Release", name: str) -> str:
 def _figure(panels: list[Panel], labels: list[str]) -> "Figure":
     """Return a figure of panels, side by side as far as they are few."""
     try:
-        from matplotlib.figure import Figure  # noqa: PLC0415 slow to import
         from matplotlib.layout_engine import (  # noqa: PLC0415 slow to import
             ConstrainedLayoutEngine,
         )
+
+        from sordino.losses.pictures import Picture  # noqa: PLC0415 slow to import
     except ImportError as error:
         message = "plot() needs matplotlib. Install it: pip install matplotlib."
         raise MissingDependency(message) from error
@@ -151,7 +152,7 @@ def _figure(panels: list[Panel], labels: list[str]) -> "Figure":
     margin = 0.3 + _LETTER * max(map(formatting.width, labels), default=0)
     height = (_FRAME + _ROW * max(2, len(labels))) * down
     layout = ConstrainedLayoutEngine(w_pad=0.12)
-    figure = Figure(figsize=(margin + _PANEL * across, height), layout=layout)
+    figure = Picture(figsize=(margin + _PANEL * across, height), layout=layout)
     axes = list(figure.subplots(down, across, squeeze=False).flat)
     for place, (one, panel) in enumerate(zip(axes, panels, strict=False)):
         _fill(one, panel, labels)

@@ -26,7 +26,7 @@ def to_bytes(release: Release) -> bytes:
 
 def from_bytes(kept: bytes, price: Price) -> Release:
     """Return the release of a request from its numbers."""
-    table, errors = (_table(one) for one in split(kept))
+    table, errors = map(table_of, split(kept))
     return Release(
         table,
         errors,
@@ -69,7 +69,7 @@ def _stream(table: "pa.Table") -> bytes:
     return bytes(sink.getvalue())
 
 
-def _table(stream: bytes) -> "pa.Table":
+def table_of(stream: bytes) -> "pa.Table":
     """Return the table of an Arrow stream."""
     import pyarrow as pa  # noqa: PLC0415 loaded when needed
 

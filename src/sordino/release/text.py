@@ -1,6 +1,7 @@
 """A release as a table for terminals, within 100 columns and 20 rows."""
 
 from collections.abc import Iterable
+from itertools import accumulate
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 from sordino.release import formatting
@@ -62,14 +63,18 @@ def _across(columns: list[Column]) -> Iterable[tuple[str, ...]]:
 def _fitted(release: "Release", shown: list[Row]) -> tuple[list[Column], list[str]]:
     """Return the fullest columns that fit, and sentences on what did not."""
     keys = _keys(release, shown)
-    figures = [_aggregate(release, shown, i) for i in range(len(release.names))]
+    figures = [
+        _aggregate(release, shown, index, name)
+        for index, name in enumerate(release.names)
+    ]
     for parts in (3, 2, 1):
         columns = [*keys, *(column for group in figures for column in group[:parts])]
         if _total(columns) <= WIDEST:
             return columns, [_OMITTED[parts]] if parts < 3 and figures else []
     columns = [*keys, *(group[0] for group in figures)]
-    while len(columns) > 1 and _total(columns) > WIDEST:
-        columns = columns[:-1]
+    ends = accumulate(column.width + len(_GAP) for column in columns)
+    fitting = sum(end - len(_GAP) <= WIDEST for end in ends)
+    columns = columns[: max(1, fitting)]
     hidden = len(keys) + len(figures) - len(columns)
     return columns, [f"... and {hidden} more columns: see release.table", _OMITTED[1]]
 
@@ -98,10 +103,12 @@ def _keys(release: "Release", shown: list[Row]) -> list[Column]:
     ]
 
 
-def _aggregate(release: "Release", shown: list[Row], index: int) -> list[Column]:
+def _aggregate(
+    release: "Release", shown: list[Row], index: int, known_as: str
+) -> list[Column]:
     """Return the values of an aggregate, their deviations and their intervals."""
     figures = [row.figures[index] for row in shown]
-    name = cut(formatting.key(release.names[index]), _LONGEST)
+    name = cut(formatting.key(known_as), _LONGEST)
     share = f"{percent(release.confidence)} interval"
     return [
         Column(name, tuple(figure.value for figure in figures), is_number=True),

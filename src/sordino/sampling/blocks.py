@@ -12,6 +12,7 @@ samplers.md). Doubles decide where their error bound allows, balls elsewhere.
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Final, NamedTuple, final
 
@@ -20,6 +21,7 @@ from flint import arb, fmpq
 from numpy.typing import NDArray
 
 from sordino.numbers import down, fraction, up
+from sordino.precision import precision
 from sordino.sampling.bits import Source
 from sordino.sampling.certified import Uniform, settle, surely_less
 from sordino.sampling.shape import AbstractShape
@@ -30,6 +32,7 @@ BLOCKS_LOG2: Final = 6
 SLICE: Final = 1 << 14
 """Temporaries of this many words stay in the cache and in the allocator's pool."""
 
+_PRECISION = 128
 _ENTRIES = 1 << 16
 _UNITS = 1 << 62
 _MARGIN = 2.0**-30
@@ -248,12 +251,13 @@ def block_table(shape: AbstractShape, depth: int | None) -> BlockTable:
     side = _points(reach) if depth == 0 else _intervals(reach)
     low = profile[side.far] * (1 - _MARGIN) - _TINY
     high = profile[side.near] * (1 + _MARGIN) + _TINY
-    tail = up(arb(float(high[0])) / (1 - (-shape.slope(reach)).exp()))
+    with precision(_PRECISION):
+        tail = up(arb(float(high[0])) / (1 - (-shape.slope(reach)).exp()))
     gain = _ENTRIES * (1 - 2.0**-20) / (float(high.sum()) + 2 * tail)
     floor = np.floor(np.maximum(gain * low, 0.0))
     core_count = int(floor.sum())
     needed = np.append(gain * high - floor, [gain * tail, gain * tail])
-    per_entry = down(arb(_UNITS) / (_ENTRIES - core_count))
+    per_entry = down(Fraction(_UNITS, _ENTRIES - core_count))
     weights = np.ceil(needed * per_entry * (1 + _MARGIN)).astype(np.int64) + 1
     core = np.zeros(_ENTRIES, np.int16)
     blocks = np.arange(-reach, reach, dtype=np.int16)

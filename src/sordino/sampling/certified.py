@@ -9,8 +9,9 @@ docs/proofs/samplers.md).
 from collections.abc import Callable
 from typing import TypeVar, final
 
-from flint import arb, ctx, fmpq
+from flint import arb, fmpq
 
+from sordino.precision import precision
 from sordino.sampling.bits import Source
 
 Answer = TypeVar("Answer")
@@ -62,16 +63,16 @@ class Uniform:
 
 def settle(question: Callable[[], Answer | None], *uniforms: Uniform) -> Answer:
     """Ask again, with further digits and precision, until there is an answer."""
-    precision = _WORD + _SPARE
+    digits = _WORD + _SPARE
     while True:
-        with ctx.workprec(precision):
+        with precision(digits):
             answer = question()
         if answer is not None:
             return answer
         for uniform in uniforms:
             if not uniform.complete:
                 uniform.extend()
-        precision += _WORD
+        digits += _WORD
 
 
 def surely_less(left: arb, right: arb) -> bool | None:

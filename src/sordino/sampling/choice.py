@@ -9,14 +9,15 @@ allows, balls elsewhere.
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Final, NamedTuple, Self, final
 
 import numpy as np
-from flint import arb, ctx
+from flint import arb
 from numpy.typing import NDArray
 
 from sordino.numbers import Exact, ball, up
+from sordino.precision import enclosed
 from sordino.sampling.bits import Source
 from sordino.sampling.blocks import SLICE
 from sordino.sampling.certified import Uniform, settle, surely_less
@@ -162,9 +163,13 @@ def _falls(gaps: NDArray[np.int64], rate: "Exact | float") -> NDArray[np.float64
 def _powers() -> NDArray[np.float64]:
     """Return exp(-n / 64) up to n = 64 * 64, each within a unit in the last place."""
     count = int(_FARTHEST) * _STEPS + 1
-    with ctx.workprec(128):
-        powers = [float((arb(-n) / _STEPS).exp().mid()) for n in range(count)]
-    return np.array(powers)
+    powers = (enclosed(partial(_power, n)) for n in range(count))
+    return np.array([float(power.mid()) for power in powers])
+
+
+def _power(n: int) -> arb:
+    """Return exp(-n / 64) at the working precision."""
+    return (arb(-n) / _STEPS).exp()
 
 
 @final

@@ -9,6 +9,7 @@ from flint import arb
 from numpy.typing import NDArray
 
 from sordino.numbers import Exact, ball, sqrt, up
+from sordino.precision import enclosed
 from sordino.sampling.shape import AbstractFamily, AbstractShape
 
 
@@ -29,11 +30,11 @@ class GaussianShape(AbstractShape):
         d**j errs by at most 2j roundings, so the product of k such factors errs by at
         most k**2 + 3k: below 2**-32 relative for the k <= 800 that are asked for.
         """
-        first = float((-1 / (2 * ball(self.variance))).exp().mid())
-        step = float((-1 / ball(self.variance)).exp().mid())
-        ratios = np.full(count, step)
+        first = enclosed(lambda: (-1 / (2 * ball(self.variance))).exp())
+        step = enclosed(lambda: (-1 / ball(self.variance)).exp())
+        ratios = np.full(count, float(step.mid()))
         ratios[:1] = 1.0
-        ratios[1:2] = first
+        ratios[1:2] = float(first.mid())
         np.multiply.accumulate(ratios[1:], out=ratios[1:])
         return np.multiply.accumulate(ratios)
 

@@ -9,6 +9,7 @@ from flint import arb
 from numpy.typing import NDArray
 
 from sordino.numbers import Exact, ball, up
+from sordino.precision import enclosed
 from sordino.sampling.shape import AbstractFamily, AbstractShape
 
 
@@ -25,7 +26,8 @@ class LaplaceShape(AbstractShape):
 
     def profile(self, count: int) -> NDArray[np.float64]:
         """Return the powers of exp(-1 / scale): k roundings err below k * 2**-52."""
-        steps = np.full(count, float((-1 / ball(self.scale)).exp().mid()))
+        step = enclosed(lambda: (-1 / ball(self.scale)).exp())
+        steps = np.full(count, float(step.mid()))
         steps[0] = 1.0
         return np.multiply.accumulate(steps)
 

@@ -1,101 +1,135 @@
 """What makes two requests the same, and two sessions of one ledger the same."""
 
-import hashlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import fields, is_dataclass
-from typing import Any, Final
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, final
 
-from sordino.accounting.entries import budget_text
-from sordino.expressions.language import Expression
-from sordino.expressions.tree import Literal, Operation
-from sordino.keysets import KeySet
-from sordino.query.batch import Batch
-from sordino.query.price import Price
+from sordino.errors import InvalidParameter
+from sordino.losses.base import Budget
+from sordino.query.price import CONFIDENCE
+from sordino.query.relation import AbstractCatalog
+from sordino.query.request import Request
 from sordino.query.tables import PrivateTable
-from sordino.schema import Column, Schema
+from sordino.units import AbstractUnit
+from sordino.words import (
+    FORM,
+    Worded,
+    Words,
+    call,
+    digest,
+    number,
+    pairs,
+    passed,
+    refused,
+    text,
+)
 
 TABLES: Final = "tables "
 """How a ledger that a session made begins to say what it is for."""
 
 
-def fingerprint(found: Price) -> str:
-    """Return the SHA-256 of what a request asks, of which rows, with which noise.
+@final
+@dataclass(frozen=True)
+class Asked:
+    """A request in words that last, and their SHA-256 (docs/ledger-format.md)."""
 
-    The same request over the same rows, budget and public keys has the same one, in
-    every process; a Python function counts by its name.
+    words: str
+    fingerprint: str
+
+
+def asked(
+    request: Request, catalog: AbstractCatalog, budget: Budget, key: str | None
+) -> Asked:
+    """Return what a release asks: of which rows, with which noise, within what.
+
+    The same request of the same tables has the same words, in every process and every
+    version. Private rows are not of it, the rows of public tables and key sets are.
     """
-    return _digest(_asked(found))
+    words = call(
+        "release",
+        form=FORM,
+        request=request.words(catalog),
+        budget=_budget_words(budget),
+        confidence=number(CONFIDENCE),
+    )
+    return _said(words, key)
 
 
-def fingerprint_all(batch: Batch) -> str:
-    """Return the SHA-256 of requests planned together, by their names in order."""
-    return _digest(_asked_together(batch))
+def asked_together(
+    requests: Mapping[str, Request],
+    catalog: AbstractCatalog,
+    budget: Budget,
+    key: str | None,
+) -> Asked:
+    """Return what requests ask that are planned together, by their names in order."""
+    words = call(
+        "release_all",
+        form=FORM,
+        requests=pairs((name, one.words(catalog)) for name, one in requests.items()),
+        budget=_budget_words(budget),
+        confidence=number(CONFIDENCE),
+    )
+    return _said(words, key)
+
+
+def asked_parts(
+    rows: list[Words], by: str, values: list[Words], budget: Budget
+) -> Asked:
+    """Return what is charged for parts of some rows: by what, and which of them."""
+    words = call(
+        "partition",
+        form=FORM,
+        rows=rows,
+        by=by,
+        values=values,
+        budget=_budget_words(budget),
+    )
+    return _said(words, None)
+
+
+def part_words(by: str, value: Words) -> Words:
+    """Return the step from a table to the part of it that a value marks."""
+    return call("part", by=by, value=value)
 
 
 def whose(tables: Mapping[str, Any]) -> str:
     """Return whom the private tables of a session protect, as a ledger records it."""
     named = sorted(
-        f"{name!r}: {table.protects!r}"
+        f"{name!r}: {_written(table.protects)}"
         for name, table in tables.items()
         if isinstance(table, PrivateTable)
     )
     return TABLES + "; ".join(named)
 
 
-def _asked(found: Price) -> Iterator[str]:
-    """Yield everything that a request asks, nothing cut short."""
-    request = found.request
-    yield from (repr(request), found.plan, budget_text(found.budget))
-    yield from _spelled((found.relation.node, request.columns, request.keyset))
-    yield from _spelled((request.by, request.noise, request.weights))
+def _written(unit: AbstractUnit) -> str:
+    """Return a unit as it was written: a name and its arguments.
+
+    >>> from sordino.units import AddMaxRows
+    >>> _written(AddMaxRows(3))
+    'AddMaxRows(max_rows=3)'
+    """
+    verb, arguments = unit.words
+    given = ", ".join(f"{name}={one!r}" for name, one in arguments.items())
+    return f"{verb}({given})"
 
 
-def _asked_together(batch: Batch) -> Iterator[str]:
-    """Yield the budget, and the name and the request of each."""
-    yield from ("together", budget_text(batch.budget))
-    for name, found in batch.prices.items():
-        yield name
-        yield from _asked(found)
+def _said(words: Words, key: str | None) -> Asked:
+    """Return words and their hash; what has none is refused only where a key is given.
+
+    Without a key an answer cannot be asked for again, so nothing need be told apart.
+    """
+    written = text(words, passed if key is None else refused)
+    return Asked(written, digest(written))
 
 
-def _spelled(value: Any) -> Iterator[str]:
-    """Yield what a value is made of: what people read may be cut to a length."""
-    for kinds, texts in _KINDS:
-        if isinstance(value, kinds):
-            yield from texts(value)
-            return
-    if is_dataclass(value):
-        yield type(value).__name__
-        yield from _listed([getattr(value, one.name) for one in fields(value)])
-    elif callable(value):
-        yield getattr(value, "__qualname__", type(value).__qualname__)
-    else:
-        yield repr(value)
-
-
-def _listed(values: Collection[Any]) -> Iterator[str]:
-    """Yield how many values there are, and what each is made of."""
-    yield f"{len(values)} of"
-    for one in values:
-        yield from _spelled(one)
-
-
-_KINDS: Final[tuple[tuple[Any, Callable[[Any], Iterable[str]]], ...]] = (
-    ((tuple, list), _listed),
-    (Mapping, lambda value: _listed(value.items())),
-    # facts of columns follow from the tables and from what is done to them
-    ((Schema, Column), lambda _: ()),
-    (KeySet, lambda value: (value.fingerprint,)),
-    (Literal, lambda value: (f"{value.type} {value.constant!r}",)),
-    (Expression, lambda value: _spelled(value.tree)),
-    (Operation, lambda value: (value.name,)),
-)
-
-
-def _digest(texts: Iterator[str]) -> str:
-    """Return the hash of some texts, each after its length."""
-    known = hashlib.sha256()
-    for text in texts:
-        data = text.encode("utf-8", "backslashreplace")
-        known.update(len(data).to_bytes(8, "big") + data)
-    return known.hexdigest()
+def _budget_words(budget: Budget) -> Words:
+    """Return the words of a budget, or the refusal to tell it from another."""
+    if isinstance(budget, Worded):
+        return budget.words
+    return InvalidParameter(
+        "budget",
+        budget,
+        "has no words that last, which a key needs",
+        "State it as sd.ApproxDP or sd.GaussianDP.",
+    )

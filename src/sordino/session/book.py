@@ -13,9 +13,10 @@ from typing import Any, final
 from sordino.accounting.entries import DATASET, Claim
 from sordino.accounting.ledger import Ledger
 from sordino.accounting.limits import Limit
-from sordino.errors import InvalidParameter
+from sordino.engines.failures import guarded
+from sordino.errors import EngineUnavailable, InvalidParameter
 from sordino.losses.base import Budget, Loss
-from sordino.session.asking import TABLES
+from sordino.session.asking import TABLES, Asked
 
 _LOG = logging.getLogger("sordino")
 
@@ -31,33 +32,55 @@ class Book:
 
     def answer(
         self,
-        request: str,
+        said: Asked,
         priced: tuple[Budget, Loss],
         told: dict[str, Any],
-        compute: Callable[[], bytes],
+        prepare: Callable[[], Callable[[], bytes]],
     ) -> bytes:
         """Charge a request and return its answer; a known key returns what it had.
 
-        `priced` is what was asked and what it costs; `told` may hold key, why and plan.
+        `said` is the request in words; `priced` is the budget that was asked for and
+        what the answer costs; `told` may hold key, why and plan.
+        `prepare` refuses what cannot be answered and returns what answers it: it is
+        called before the charge, and not for an answer that is there.
         """
         asked, loss = priced
         claim = Claim(
-            request=request,
+            request=said.fingerprint,
             asked=asked,
             loss=loss,
             budget=self.name,
             who=self.who,
+            words=said.words,
             **told,
         )
+        ready = None if self.ledger.holds(claim) else self._ready(claim, prepare)
         ticket = self.ledger.reserve(claim)
         if ticket.answer is not None:
             return ticket.answer
-        return self.ledger.store(ticket, compute())
+        compute = ready or prepare()
+        return self.ledger.store(ticket, guarded(compute))
 
-    def left_after(self, request: str, asked: Budget, loss: Loss) -> Loss:
+    def _ready(
+        self, claim: Claim, prepare: Callable[[], Callable[[], bytes]]
+    ) -> Callable[[], bytes]:
+        """Return what computes an answer; a spent budget is the first refusal."""
+        try:
+            return prepare()
+        except EngineUnavailable as error:
+            refusal = error
+        if claim.key is None:
+            self.ledger.what_if(claim)
+        raise refusal
+
+    def left_after(self, said: Asked, asked: Budget, loss: Loss) -> Loss:
         """Return what would be left; a request that does not fit is refused."""
         claim = Claim(
-            request=request, asked=asked, loss=loss, budget=self.name, who=self.who
+            request=said.fingerprint,
+            asked=asked,
+            loss=loss,
+            budget=self.name,
+            who=self.who,
         )
         return self.ledger.what_if(claim)
 
@@ -67,8 +90,8 @@ def book_of(
 ) -> Book:
     """Return the book of a session: in a file, or for a try-out in memory.
 
-    A file that is missing is made, and that is said; give `sd.Ledger.at(path)` to
-    insist that it is there.
+    A file that is missing is made if a budget was given, and that is said: to begin
+    with an unspent budget is then what was asked for.
     """
     name = DATASET if analyst is None else analyst
     if ledger is None:
@@ -80,7 +103,7 @@ def book_of(
         raise InvalidParameter(
             "ledger", ledger, "must be a path", 'Try ledger="clinic.ledger".'
         )
-    if _there(ledger):
+    if limit is None or _there(ledger):
         return Book(_checked(Ledger.at(ledger, limit), limit, about), name, who)
     made = Ledger.at(ledger, limit, create=True, about=about)
     _LOG.warning("a new ledger, with nothing spent, was made at %s", ledger)

@@ -1,16 +1,20 @@
 """The tables and views of a session, as the public knows them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any, final
 
 from sordino.engines.base import AbstractEngine
 from sordino.errors import InvalidParameter
 from sordino.expressions.language import col
+from sordino.query.builder import Query
 from sordino.query.nodes import Filter, Source
 from sordino.query.relation import AbstractCatalog, Relation
 from sordino.query.tables import PrivateTable, PublicTable
 from sordino.schema import Schema, unknown
+from sordino.session.rows import rows_digest
+from sordino.words import Words, call, pairs
 
 
 @final
@@ -23,6 +27,8 @@ class Catalog(AbstractCatalog):
     publics: dict[str, Source] = field(default_factory=dict)
     counted: dict[tuple[str, tuple[str, ...]], int] = field(default_factory=dict)
     """Multiplicities of public tables that were asked for: these are frozen."""
+    said: dict[str, Callable[[], list[Words]]] = field(default_factory=dict)
+    """What each name stands for, in a form that lasts."""
 
     def relation(self, name: str) -> Relation:
         """Return a private table or a view."""
@@ -50,6 +56,10 @@ class Catalog(AbstractCatalog):
             self.counted[name, on] = self.engine.multiplicity(name, on)
         return self.counted[name, on]
 
+    def words(self, name: str) -> list[Words]:
+        """Return what a name stands for, in a form that lasts."""
+        return self.said[name]()
+
     def add(self, name: str, table: PrivateTable | PublicTable) -> None:
         """Open the source of a table and make it known."""
         self.refuse_known(name)
@@ -58,12 +68,33 @@ class Catalog(AbstractCatalog):
         if isinstance(table, PublicTable):
             self.engine.freeze(name)
             self.publics[name] = source
+            self.said[name] = cache(lambda: [self._public_words(source)])
         else:
             self.relations[name] = _protected(source, table)
+            self.said[name] = lambda: [_private_words(source, table)]
 
-    def with_only(self, name: str, relation: Relation) -> "Catalog":
-        """Return a catalog of one private table, and the public ones."""
-        return Catalog(self.engine, {name: relation}, dict(self.publics), self.counted)
+    def view(self, name: str, query: Query) -> None:
+        """Make a name known that is short for a query."""
+        self.refuse_known(name)
+        self.relations[name] = query.resolve(self)
+        self.said[name] = lambda: query.words(self)
+
+    def with_only(self, name: str, relation: Relation, part: Words) -> "Catalog":
+        """Return a catalog of one part of a private table, and the public tables."""
+        said = {public: self.said[public] for public in self.publics}
+        said[name] = lambda: [*self.words(name), part]
+        return Catalog(
+            self.engine, {name: relation}, dict(self.publics), self.counted, said
+        )
+
+    def _public_words(self, source: Source) -> Words:
+        """Return the name, the types and the rows of a public table."""
+        return call(
+            "public table",
+            name=source.table,
+            columns=_types(source.schema),
+            sha256=rows_digest(self.engine.frozen(source.table)),
+        )
 
     def refuse_known(self, name: str) -> None:
         """Refuse a name that is taken."""
@@ -95,6 +126,21 @@ def catalog_of(engine: AbstractEngine, tables: Any) -> Catalog:
             )
         found.add(name, table)
     return found
+
+
+def _private_words(source: Source, table: PrivateTable) -> Words:
+    """Return the name, the types and the unit of a private table."""
+    return call(
+        "table",
+        name=source.table,
+        columns=_types(source.schema),
+        protects=table.protects.words,
+    )
+
+
+def _types(schema: Schema) -> Words:
+    """Return the columns by name, whatever their order, and their types."""
+    return pairs(sorted((name, column.type) for name, column in schema.columns))
 
 
 def _protected(source: Source, table: PrivateTable) -> Relation:

@@ -19,6 +19,7 @@ from sordino.numbers import sqrt
 from sordino.query.nodes import Filter
 from sordino.query.relation import Relation
 from sordino.query.steps import groupable
+from sordino.words import Words
 
 
 def parted(relation: Relation, by: str, values: Any) -> dict[Any, Relation]:
@@ -43,6 +44,11 @@ def parted(relation: Relation, by: str, values: Any) -> dict[Any, Relation]:
         seen.add(told)
         found[value] = _part(relation, by, marked)
     return found
+
+
+def value_words(relation: Relation, by: str, value: Any) -> Words:
+    """Return which part a value marks, in a form that lasts."""
+    return _marked(value, relation.schema[by].type).words
 
 
 def most_parts(relation: Relation, by: str, count: int) -> int:

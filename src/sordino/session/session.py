@@ -1,11 +1,11 @@
 """A session: private tables, a budget, and noisy answers that are charged to it.
 
-validate and price (public facts) ── charge ── exact totals ── noise ── release
+price (public facts) ── rehearse (no rows) ── charge ── exact totals ── noise ── release
 """
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, Self, final
 
 from sordino import _validate
@@ -22,9 +22,16 @@ from sordino.query.request import Request
 from sordino.release.answering import answered
 from sordino.release.stored import from_bytes, joined, split, to_bytes
 from sordino.session import parts
-from sordino.session.asking import fingerprint, fingerprint_all, whose
+from sordino.session.asking import (
+    asked,
+    asked_parts,
+    asked_together,
+    part_words,
+    whose,
+)
 from sordino.session.book import Book, book_of
 from sordino.session.catalog import Catalog, catalog_of
+from sordino.session.door import door
 from sordino.session.outlook import Outlook
 from sordino.units import column_name
 
@@ -83,6 +90,7 @@ class Session:
         self._book = book_of(budget, ledger, whose(tables), analyst, who)
         self._process = os.getpid()
 
+    @door
     def price(self, query: Request, budget: Budget) -> Price:
         """Return what an answer would cost and how far it would be off.
 
@@ -91,20 +99,25 @@ class Session:
         self._refuse_strangers()
         return price(_request(query), self._catalog, budget)
 
+    @door
     def price_all(self, queries: Mapping[str, Request], budget: Budget) -> Batch:
         """Return what requests cost that are planned together: more fits a budget."""
         self._refuse_strangers()
         return price_all(queries, self._catalog, budget)
 
+    @door
     def what_if(self, query: Request, budget: Budget) -> Outlook:
         """Return what a release would cost and what would be left; nothing is charged.
 
         A release that does not fit is refused, as `release` would refuse it.
         """
         found = self.price(query, budget)
-        left = self._book.left_after(fingerprint(found), budget, found.loss)
+        self._prepared(found)
+        said = asked(query, self._catalog, budget, None)
+        left = self._book.left_after(said, budget, found.loss)
         return Outlook(found, left)
 
+    @door
     def release(
         self, query: Request, budget: Budget, *, key: str | None = None, why: str = ""
     ) -> "Release":
@@ -115,14 +128,20 @@ class Session:
         """
         found = self.price(query, budget)
         told = {"key": key, "why": why, "plan": found.plan}
+
+        def prepared() -> Callable[[], bytes]:
+            compute = self._prepared(found)
+            return lambda: to_bytes(compute())
+
         kept = self._book.answer(
-            fingerprint(found),
+            asked(query, self._catalog, budget, key),
             (budget, found.loss),
             told,
-            lambda: to_bytes(self._computed(found)),
+            prepared,
         )
         return from_bytes(kept, found)
 
+    @door
     def release_all(
         self,
         queries: Mapping[str, Request],
@@ -135,15 +154,21 @@ class Session:
         batch = self.price_all(queries, budget)
         found = batch.prices.values()
         plan = "\n\n".join(f"{name}:\n{one.plan}" for name, one in batch.prices.items())
+
+        def prepared() -> Callable[[], bytes]:
+            each = [self._prepared(one) for one in found]
+            return lambda: joined([to_bytes(compute()) for compute in each])
+
         kept = self._book.answer(
-            fingerprint_all(batch),
+            asked_together(queries, self._catalog, budget, key),
             (budget, batch.loss),
             {"key": key, "why": why, "plan": plan},
-            lambda: joined([to_bytes(self._computed(one)) for one in found]),
+            prepared,
         )
         answers = zip(batch.prices.items(), split(kept), strict=True)
         return {name: from_bytes(one, asked) for (name, asked), one in answers}
 
+    @door
     def partition(
         self, table: str, by: str, values: Any, budget: Budget, *, why: str = ""
     ) -> "dict[Any, Session]":
@@ -161,12 +186,18 @@ class Session:
         cost = parts.times(budget, parts.most_parts(whole, column, len(found)))
         shown = ", ".join(map(repr, found))
         told = {"plan": f"parts of {name} by {column}: {shown}", "why": why}
-        self._book.answer("", (cost, cost), told, lambda: b"")
+        marks = {value: parts.value_words(whole, column, value) for value in found}
+        said = asked_parts(self._catalog.words(name), column, [*marks.values()], budget)
+        self._book.answer(said, (cost, cost), told, lambda: bytes)
         return {
-            value: self._part(self._catalog.with_only(name, rows), budget)
+            value: self._part(
+                self._catalog.with_only(name, rows, part_words(column, marks[value])),
+                budget,
+            )
             for value, rows in found.items()
         }
 
+    @door
     def view(self, name: str, query: Query) -> None:
         """Name what a query makes of a table, to be asked like a table."""
         self._refuse_strangers()
@@ -174,9 +205,9 @@ class Session:
             raise InvalidParameter(
                 "query", query, "is no query of rows", 'Try sd.table("visits").'
             )
-        self._catalog.refuse_known(column_name(name=name))
-        self._catalog.relations[name] = query.resolve(self._catalog)
+        self._catalog.view(column_name(name=name), query)
 
+    @door
     def statement(self, query: Request, budget: Budget) -> str:
         """Return the statement that the engine would run; nothing runs."""
         return self._engine.statement(self.price(query, budget).question)
@@ -214,13 +245,16 @@ class Session:
         """Refuse to be pickled or copied."""
         raise SessionMoved("copied or pickled")
 
-    def _computed(self, found: Price) -> "Release":
-        """Return the answer of a price that has been charged."""
+    def _prepared(self, found: Price) -> "Callable[[], Release]":
+        """Rehearse what a price asks, and return what answers it after the charge."""
         chosen = {
-            part: self._engine.answer(asked)
+            part: self._engine.prepared(asked)
             for part, asked in found.choice_questions.items()
         }
-        return answered(found, self._engine.answer(found.question), chosen)
+        exact = self._engine.prepared(found.question)
+        return lambda: answered(
+            found, exact(), {part: compute() for part, compute in chosen.items()}
+        )
 
     def _part(self, catalog: Catalog, budget: Budget) -> Self:
         """Return a session over part of the rows, with a budget that is paid for."""

@@ -16,7 +16,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sordino.accounting.ledger import Claim, Ledger, Limit, Ticket, World
-from sordino.accounting.ledger_file import connected
 from sordino.accounting.risk import Advantage
 from sordino.errors import (
     AnswerLost,
@@ -28,7 +27,7 @@ from sordino.errors import (
     UnknownName,
 )
 from sordino.losses.closed import ApproxDP, GaussianDP, PureDP
-from tests.ledgers import LIMIT, TENTH, Backwards, Told, claim
+from tests.ledgers import LIMIT, TENTH, Backwards, Failing, claim
 
 
 @pytest.fixture(name="ledger", params=["file", "memory"])
@@ -289,7 +288,7 @@ def test_a_file_lasts_and_is_readable(tmp_path: Path) -> None:
     with Ledger.at(path) as again:
         assert again.spent() == TENTH
         opened, budget, charged = (json.loads(one.body) for one in again.records())
-    assert (opened["about"], opened["format"]) == ("visits", 1)
+    assert (opened["about"], opened["format"]) == ("visits", 2)
     assert budget["limit"]["limits"] == {"epsilon": "1/1"}
     assert charged["spent"] == {"dataset": {"epsilon": "1/10"}}
 
@@ -326,24 +325,25 @@ def test_a_fork_refuses(ledger: Ledger) -> None:
 
 
 @pytest.mark.parametrize("key", ["k", None])
-@pytest.mark.parametrize("anchored", [False, True])
+@pytest.mark.parametrize("witnessed", [False, True])
 def test_only_answers_that_can_be_asked_for_again_wait_for_the_disk(
     tmp_path: Path,
     key: str | None,
-    anchored: bool,  # noqa: FBT001 a parameter of the test
+    witnessed: bool,  # noqa: FBT001 a parameter of the test
 ) -> None:
-    """All is durable before it leaves, but for answers without a key or an anchor."""
-    said: list[str] = []
-    anchor = tmp_path / "anchor" if anchored else None
-    world = World(connect=lambda address: Told(connected(address), said))
-    with Ledger.at(
-        tmp_path / "a", LIMIT, create=True, anchor=anchor, world=world
-    ) as ledger:
-        said.clear()
-        ledger.store(ledger.reserve(claim(key)), b"17")
-    levels = [sql.rpartition(" ")[2] for sql in said if "synchronous" in sql]
-    waits = key is not None or anchored
-    assert levels == ["FULL", "FULL" if waits else "NORMAL"]
+    """All is durable before it leaves, but for answers without a key or a witness."""
+    witness = tmp_path / "witness" if witnessed else None
+    path = tmp_path / "a"
+    Ledger.at(path, LIMIT, create=True, witness=witness).close()
+    counting = Failing(0, acts=frozenset({"sync"}))
+    with Ledger.at(path, witness=witness, world=counting.world) as ledger:
+        ticket = ledger.reserve(claim(key))
+        assert counting.count == 1 + witnessed
+        ledger.store(ticket, b"17")
+        waits = key is not None or witnessed
+        assert counting.count == (1 + waits) * (1 + witnessed)
+        assert ledger.verify().answers == 1
+        assert counting.count == 2 * (1 + witnessed)
 
 
 def test_a_name_may_be_of_any_letters(tmp_path: Path) -> None:
@@ -351,7 +351,6 @@ def test_a_name_may_be_of_any_letters(tmp_path: Path) -> None:
     path = tmp_path / "a [1] *?#%é'&.ledger"
     with Ledger.at(path, LIMIT, create=True) as ledger:
         ledger.reserve(claim())
-    os.link(path, tmp_path / f".{path.name}.left.new")
     with Ledger.at(path) as ledger:
         assert ledger.spent() == TENTH
     assert list(tmp_path.iterdir()) == [path]

@@ -1,15 +1,14 @@
 """A chain whose hashes were all made anew: what cannot have happened is still found."""
 
-import sqlite3
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
 
-from sordino.accounting.ledger import Ledger
-from sordino.accounting.records import COLUMNS, Record
+from sordino.accounting import making
+from sordino.accounting.ledger import Ledger, World
+from sordino.accounting.records import Head, Record
 from sordino.errors import LedgerDamaged
 from tests.ledgers import LIMIT, claim
 
@@ -21,27 +20,16 @@ def forged(path: Path, change: Callable[[History], object], start: str = "") -> 
     """Rewrite a ledger with a changed history and hashes that fit it."""
     with Ledger.at(path) as ledger:
         history = [(one.kind, one.fields) for one in ledger.records()]
+        answers = {2: b"", 4: b"a" * 9, 6: b"b" * 9}
     change(history)
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        guards = connection.execute(
-            "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'"
-        ).fetchall()
-        for name, _ in guards:
-            connection.execute(f"DROP TRIGGER {name}")
-        connection.execute("DELETE FROM records")
-        last = Record(0, "", None, None, None, "", "", start)
-        for kind, fields in history:
-            last = Record.following(last.number, last.hash, kind, fields)
-            marks = ", ".join("?" * len(last.row))
-            connection.execute(
-                f"INSERT INTO records ({COLUMNS}) VALUES ({marks})",  # noqa: S608 ours
-                last.row,
-            )
-        connection.execute(
-            "UPDATE head SET number = ?, hash = ?", (last.number, last.hash)
-        )
-        for _, sql in guards:
-            connection.execute(sql)
+    contents, head = [], Head(0, start)
+    for kind, fields in history:
+        record = Record.following(head, kind, fields)
+        answer = answers.get(record.number, b"") if kind == "answered" else b""
+        contents.append((record, answer))
+        head = record.head
+    path.unlink()
+    assert making.create(path, World(), "ledger", contents)
 
 
 def charge_less(history: History) -> None:
@@ -86,7 +74,10 @@ def answer_longer(history: History) -> None:
 
 def lease_answered(history: History) -> None:
     """Lease a charge that was answered."""
-    history.append(("leased", {"charge": 3, "fence": 2, "when": "", "who": ""}))
+    history.append((
+        "leased",
+        {"charge": 3, "fence": 2, "when": history[0][1]["when"], "who": ""},
+    ))
 
 
 def begin_again(history: History) -> None:
@@ -111,12 +102,12 @@ FORGERIES = [
 def test_a_chain_without_its_beginning_is_refused(path: Path) -> None:
     """The first record follows nothing."""
     forged(path, lambda _: None, start="0" * 64)
-    with Ledger.at(path) as ledger, pytest.raises(LedgerDamaged, match="follow"):
-        ledger.verify()
+    with pytest.raises(LedgerDamaged, match="follow"):
+        Ledger.at(path)
 
 
 def forge_and_verify(path: Path, forgery: Callable[[History], object]) -> None:
-    """Rewrite a ledger, which an index of the file may refuse, and walk through it."""
+    """Rewrite a ledger, which opening may refuse, and walk through it."""
     forged(path, forgery)
     with Ledger.at(path) as ledger:
         ledger.verify()
@@ -146,5 +137,5 @@ def test_a_history_that_cannot_be_is_refused(
     path: Path, forgery: Callable[[History], object]
 ) -> None:
     """Sums, limits, leases and answers are followed from the beginning."""
-    with pytest.raises((LedgerDamaged, sqlite3.IntegrityError)):
+    with pytest.raises(LedgerDamaged):
         forge_and_verify(path, forgery)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sordino.accounting.ledger import Ledger, Ticket
-from sordino.errors import AnswerLost, BudgetExceeded
+from sordino.errors import AnswerLost, BudgetExceeded, InvalidParameter
 from sordino.losses.closed import PureDP
 from tests.ledgers import LIMIT, claim
 
@@ -58,12 +58,19 @@ class Model:
             self.starts.update([key] if key else [])
 
     def store(self, key: str | None, data: bytes) -> None:
-        """Store under any ticket so far: the first answer counts."""
+        """Store under any ticket so far: the first answer counts.
+
+        Of an answer without a key only its hash is kept: another one is refused.
+        """
         del key
         if self.tickets:
             ticket = self.tickets[len(data) % len(self.tickets)]
             first = self.answers.setdefault(ticket.number, data)
-            assert self.ledger.store(ticket, data) == first
+            if ticket.keyed or data == first:
+                assert self.ledger.store(ticket, data) == first
+                return
+            with pytest.raises(InvalidParameter, match="was answered before"):
+                self.ledger.store(ticket, data)
 
     def reopen(self, key: str | None, data: bytes) -> None:
         """Open the file anew."""

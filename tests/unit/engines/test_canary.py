@@ -10,7 +10,7 @@ import pytest
 from sqlglot import exp
 
 import sordino as sd
-from sordino.engines import canary
+from sordino.engines import canary, duckdb_connection
 from sordino.engines import duckdb as engine
 from sordino.engines.duckdb_forms import DuckDBForms
 from sordino.engines.duckdb_optimisers import HARMLESS
@@ -43,7 +43,7 @@ def let(patch: pytest.MonkeyPatch, *names: str) -> None:
     rows = duckdb.execute("FROM duckdb_optimizers()").fetchall()
     every = {one for (one,) in rows}
     allowed = HARMLESS | (set(names) or every)
-    patch.setattr(engine, "HARMLESS", allowed)
+    patch.setattr(duckdb_connection, "HARMLESS", allowed)
 
 
 def test_the_canary_lies(tmp_path: Path) -> None:

@@ -115,13 +115,14 @@ def test_what_is_priced_is_what_is_joined(
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("door", [_arrow, _parquet, _csv, _table])
+@pytest.mark.parametrize("door", [_arrow, _parquet, _table])
 def test_tables_read_again_are_caught(
     door: Door, engine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The planted belief: a factor that is counted once, and rows read again.
 
-    The other doors copy what they are given, or answer by chance.
+    The other doors copy what they are given, refuse what has changed, or answer by
+    chance.
     """
     monkeypatch.setattr(engine, "freeze", lambda _self, _table: None)
     name: EngineName = "duckdb" if engine is DuckDBEngine else "memory"

@@ -15,6 +15,7 @@ from sordino.expressions.language import col, lit
 from sordino.expressions.lattice import steps
 from sordino.expressions.tree import DEEPEST, Call
 from sordino.schema import Column, Schema
+from sordino.words import Words
 from tests.expressions_cases import EXTREMES, FORMS, Form
 
 CONNECTION = duckdb.connect()
@@ -124,6 +125,11 @@ def test_a_foreign_expression_is_refused() -> None:
             """Return anything."""
             del schema
             return Column("i64")
+
+        @property
+        def words(self) -> Words:
+            """Return nothing that anybody asks for."""
+            return None
 
         def value(self, row: Any) -> Value:
             """Return anything."""

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from sordino.expressions.base import AbstractExpression
 from sordino.keysets import KeySet
 from sordino.schema import Column, Schema
+from sordino.words import Words
 
 Key: TypeAlias = tuple[Any, ...]
 
@@ -43,6 +44,11 @@ class Among(AbstractExpression):
             "bool", nullable=any(schema[name].nullable for name in self.columns)
         )
 
+    @property
+    def words(self) -> Words:
+        """Return nothing that anybody asks for."""
+        return None
+
     def value(self, row: Mapping[str, Any]) -> bool | None:
         """Look the values up."""
         given = tuple(row[name] for name in self.columns)
@@ -62,6 +68,11 @@ class Number(AbstractExpression):
         """Return an integer."""
         del schema
         return Column("i64", nullable=False)
+
+    @property
+    def words(self) -> Words:
+        """Return nothing that anybody asks for."""
+        return None
 
     def value(self, row: Mapping[str, Any]) -> int:
         """Return 1."""

@@ -18,6 +18,7 @@ from sordino.keysets.canonical import (
 )
 from sordino.keysets.nodes import AbstractKeys, Listed
 from sordino.schema import Column, Schema
+from sordino.words import Words
 from tests.unit.keysets.models import Among, Pair, keys_of, made
 
 NAMES = [f"c{place}" for place in range(10)]
@@ -39,6 +40,11 @@ class Counting(AbstractExpression):
     def column(self, schema: Schema) -> Column:
         """Return a bool."""
         return SMALL.column(schema)
+
+    @property
+    def words(self) -> Words:
+        """Return nothing that anybody asks for."""
+        return None
 
     def value(self, row: Mapping[str, Any]) -> bool | None:
         """Remember the row."""

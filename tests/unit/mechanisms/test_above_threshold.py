@@ -181,9 +181,7 @@ def test_rows_left(epsilon: Any, rows: int, left: int) -> None:
 
 @pytest.mark.parametrize(("epsilon", "scales"), [(1, 2), (1, 4), (2, 3)])
 @pytest.mark.parametrize("bins", [1, 2, 5, 40])
-def test_the_chance_of_passing_empty_bins(
-    epsilon: Any, scales: int, bins: int
-) -> None:
+def test_the_chance_of_passing_empty_bins(epsilon: Any, scales: int, bins: int) -> None:
     """What is told is the chance that the law gives; one scale less would be seen."""
     mechanism = AboveThreshold(epsilon, scales=scales)
     law = floats_of((0,) * (bins + 1), mechanism.left, float(mechanism.scale))

@@ -16,7 +16,11 @@ SCALES: list[Any] = [
     [1], None, "", "abc", "1,5", "0x10", "nan", "1e", "-1", Decimal("NaN"), b"1",
     np.datetime64("2020-01-01"), object(),
 ]  # fmt: skip
-FLOAT_KINDS = [sd.Laplace(1), sd.Gaussian(scale=1), sd.Laplace(1, granularity=0)]
+FLOAT_KINDS = [
+    sd.Laplace(1),
+    sd.Gaussian(scale=1),
+    sd.Laplace(1, granularity=0, values=1),
+]
 
 
 def named(value: Any) -> str:

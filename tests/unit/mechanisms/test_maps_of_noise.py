@@ -1,8 +1,10 @@
 """What is particular about the maps of single mechanisms."""
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import sordino as sd
@@ -33,11 +35,41 @@ def test_a_grid_adds_its_rounding_for_every_value_that_can_change() -> None:
     assert gaussian.map(sd.Sensitivity(l0=4, l2=1)).rho == Fraction(9, 8)
     unknown = laplace.map(sd.Sensitivity(l1=1))
     assert unknown.epsilon == float("inf")
+    told = sd.Laplace(1, granularity=-2, values=8)
+    assert told.map(1).epsilon == 3
+    assert told.map(sd.Sensitivity(l0=4, l1=1)).epsilon == 2
+    assert sd.Gaussian(scale=1, granularity=-2, values=4).map(1).rho == Fraction(9, 8)
+    assert sd.Laplace.for_loss(sd.PureDP(1), 1, granularity=-2, values=8).scale == 3
+
+
+@pytest.mark.parametrize(
+    "many", [[0.45], (0.45, 0.5), np.full(10, 0.45), np.zeros(0), pa.array([1.0])]
+)
+def test_on_a_grid_vectors_are_answered_once_their_changes_are_counted(
+    many: Any,
+) -> None:
+    """What a plain number prices is what a call can do: ten values move ten steps."""
+    for alone, told in (
+        (sd.Laplace(1, granularity=0), sd.Laplace(1, granularity=0, values=10)),
+        (
+            sd.Gaussian(scale=1, granularity=0),
+            sd.Gaussian(scale=1, granularity=0, values=10),
+        ),
+    ):
+        assert isinstance(alone(0.45), float)
+        with pytest.raises(sd.errors.InvalidParameter, match=r"^values must say"):
+            alone(many)
+        told(many)
+    step = sd.Laplace.no_noise(granularity=0, values=10)
+    here, there = step(np.full(10, 0.45)), step(np.full(10, 0.55))
+    moved = float(np.abs(there - here).sum())
+    assert moved == 10
+    assert sd.Laplace(1, granularity=0, values=10).map(1).epsilon == 11 >= moved
 
 
 def test_values_move_to_the_grid_alike_wherever_they_lie() -> None:
     """Rounding to the grid treats every step alike: ties go up, also below zero."""
-    silent = sd.Laplace("1e-9", granularity=0)
+    silent = sd.Laplace("1e-9", granularity=0, values=1)
     values = [-2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 2.49]
     assert silent(values) == [-2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 2.0]
 

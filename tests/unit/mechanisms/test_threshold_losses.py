@@ -234,3 +234,17 @@ def test_what_cannot_be_fitted(
             continue  # Gaussian noise meets epsilon 0 by its delta
         with pytest.raises(sd.errors.InvalidParameter, match=f"^{named} "):
             maker.for_loss(loss, distance, **options)
+
+
+@pytest.mark.parametrize("bounds", [(3, 2, 2), (2, "sqrt(3)", 2), (3, 3, 3)])
+def test_kept_integers_cost_what_a_step_of_each_costs(
+    bounds: tuple[Any, ...],
+) -> None:
+    """Where what is left is no square, its keys still change by a whole step each."""
+    kept = sd.GaussianThreshold(scale=1, threshold=50, dtype="i64").map(bounds).kept
+    assert kept is not None
+    steps = [kept(keys) for keys in range(1, bounds[0])]
+    step = sd.DiscreteGaussian(scale=1).map(sd.Sensitivity(l0=1, linf=1))
+    assert all(loss.advantage() >= step.advantage() for loss in steps)
+    rising = [loss.advantage() for loss in steps]
+    assert rising == sorted(rising)

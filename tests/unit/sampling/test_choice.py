@@ -87,7 +87,7 @@ def test_weights_dominate_and_fit(
 
 @given(seed=st.integers(0, 10**6), rate=st.sampled_from(RATES))
 def test_a_run_weighs_no_less_than_its_candidates(seed: int, rate: Exact) -> None:
-    """For any slopes: what a run is proposed by is at least what each is accepted by."""
+    """For any slopes: a run is proposed by no less than its candidates weigh."""
     runs = sloping(seed)
     weights = choice._weighed(runs, rate)
     unit = np.repeat(weights.unit, 6)

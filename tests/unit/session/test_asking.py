@@ -9,12 +9,12 @@ from typing import Any, Final
 import pytest
 
 import sordino as sd
-from sordino.session.asking import fingerprint, fingerprint_all, whose
+from sordino.session.asking import asked, asked_together, whose
 
 LONG: Final = "a text of which people are only shown the beginning " * 5
 VISITS: Final = sd.table("visits")
 BUDGET: Final = sd.PureDP(1)
-Asked = Callable[[str], Any]
+Made = Callable[[str], Any]
 
 
 def doubled(row: dict[str, Any]) -> dict[str, Any]:
@@ -39,7 +39,7 @@ def _counted(rows: Any) -> Any:
     return rows.agg(n=sd.count())
 
 
-PAIRS: Final[dict[str, Asked]] = {
+PAIRS: Final[dict[str, Made]] = {
     "table": lambda end: _counted(sd.table("visits" if end == "a" else "stays")),
     "equal": lambda end: _counted(VISITS.filter(sd.col("ward") == LONG + end)),
     "number": lambda end: _counted(VISITS.filter(sd.col("days") > ord(end))),
@@ -96,21 +96,29 @@ def session() -> sd.Session:
     return sd.Session({"visits": table, "stays": table}, BUDGET, engine="memory")
 
 
+def fingerprint(opened: sd.Session, request: Any) -> str:
+    """Return the fingerprint of a request."""
+    return asked(request, opened._catalog, BUDGET, "key").fingerprint
+
+
+def together(opened: sd.Session, requests: dict[str, Any], budget: Any) -> str:
+    """Return the fingerprint of several requests."""
+    return asked_together(requests, opened._catalog, budget, "key").fingerprint
+
+
 def hashes() -> list[str]:
     """Return the fingerprint of every request, alone and together."""
     opened = session()
-    prices = [opened.price(asked("a"), BUDGET) for asked in PAIRS.values()]
-    requests = {name: asked("a") for name, asked in PAIRS.items()}
-    together = fingerprint_all(opened.price_all(requests, BUDGET))
-    return [*map(fingerprint, prices), together]
+    requests = {name: made("a") for name, made in PAIRS.items()}
+    alone = [fingerprint(opened, request) for request in requests.values()]
+    return [*alone, together(opened, requests, BUDGET)]
 
 
 @pytest.mark.parametrize("pair", PAIRS)
 def test_what_differs_is_told_apart(pair: str) -> None:
     """To the last letter; and what is the same is the same in another session."""
-    one, other = (session().price(PAIRS[pair](end), BUDGET) for end in "ab")
-    again = session().price(PAIRS[pair]("a"), BUDGET)
-    assert fingerprint(one) == fingerprint(again) != fingerprint(other)
+    one, other, again = (fingerprint(session(), PAIRS[pair](end)) for end in "aba")
+    assert one == again != other
 
 
 @pytest.mark.parametrize("pair", ["equal", "bins", "function", "rename"])
@@ -120,7 +128,7 @@ def test_views_of_one_name_are_told_apart(pair: str) -> None:
     for end in "ab":
         opened = session()
         opened.view("seen", PAIRS[pair](end).rows)
-        found.add(fingerprint(opened.price(_counted(sd.table("seen")), BUDGET)))
+        found.add(fingerprint(opened, _counted(sd.table("seen"))))
     assert len(found) == 2
 
 
@@ -128,11 +136,11 @@ def test_several_requests_are_another_request() -> None:
     """One alone, one in a batch, the same under another name, or for more."""
     opened, count = session(), _counted(VISITS)
     found = {
-        fingerprint(opened.price(count, BUDGET)),
-        fingerprint_all(opened.price_all({"n": count}, BUDGET)),
-        fingerprint_all(opened.price_all({"m": count}, BUDGET)),
-        fingerprint_all(opened.price_all({"n": count}, sd.PureDP(2))),
-        fingerprint_all(opened.price_all({"n": count, "m": count}, sd.PureDP(2))),
+        fingerprint(opened, count),
+        together(opened, {"n": count}, BUDGET),
+        together(opened, {"m": count}, BUDGET),
+        together(opened, {"n": count}, sd.PureDP(2)),
+        together(opened, {"n": count, "m": count}, sd.PureDP(2)),
     }
     assert len(found) == 5
 

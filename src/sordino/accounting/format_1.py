@@ -1,11 +1,18 @@
-"""The file format of a ledger: its tables, for ever. See docs/ledger-format.md.
+"""The first format of a ledger, an SQLite file: how it is recognised and read.
 
 A statement here never changes: a file holds these texts word for word, and one that
-does not is refused. Another format is another VERSION, beside this one.
+does not is refused. Nothing is written in this format any more.
 """
 
-from typing import Final
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, TypeAlias
 
+from sordino.accounting.records import Record
+from sordino.errors import InvalidParameter, LedgerDamaged
+
+Connection: TypeAlias = sqlite3.Connection
 APPLICATION: Final = 0x536F7264
 """The bytes "Sord" at offset 68 of the file."""
 VERSION: Final = 1
@@ -64,5 +71,48 @@ SCHEMA: Final[dict[str, str]] = {
 }
 """Every table, index and trigger, by name."""
 
-START: Final = "INSERT INTO head (id, number, hash) VALUES (1, 0, '')"
-"""The head of a ledger without records."""
+
+def connected(path: Path, patience: float) -> Connection:
+    """Return a connection to an SQLite file that exists."""
+    return sqlite3.connect(
+        f"{path.as_uri()}?mode=rw", timeout=patience, isolation_level=None, uri=True
+    )
+
+
+def refuse_others(path: Path, connection: Connection) -> None:
+    """Refuse the file of another program, and one whose tables are not the format's."""
+    (program,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if (program, version) != (APPLICATION, VERSION):
+        raise InvalidParameter(
+            "ledger",
+            str(path),
+            "is no ledger of Sordino, or a broken one",
+            "Choose another file.",
+        )
+    rows = connection.execute(
+        "SELECT name, sql FROM sqlite_schema WHERE substr(name, 1, 7) <> 'sqlite_'"
+    ).fetchall()
+    verdict = connection.execute("PRAGMA integrity_check").fetchone()
+    if dict(rows) != SCHEMA or verdict != ("ok",):
+        raise LedgerDamaged(path, "its tables are not those of the format")
+
+
+def contents(path: Path, connection: Connection) -> Iterator[tuple[Record, bytes]]:
+    """Yield the records, each with the bytes of its answer; the head must be the last.
+
+    A record must also be what a line of the next format can say.
+    """
+    rows: Iterator[tuple[Any, ...]] = connection.execute(
+        "SELECT number, kind, body, previous, hash, bytes "
+        "FROM records LEFT JOIN answers USING (number) ORDER BY number"
+    )
+    head: tuple[Any, ...] | None = None
+    for *told, answer in rows:
+        record = Record(*told)
+        if Record.read(record.line) != record:
+            raise LedgerDamaged(path, f"record {told[0]} is not what was written")
+        head = record.head
+        yield record, answer or b""
+    if connection.execute("SELECT number, hash FROM head").fetchone() != head:
+        raise LedgerDamaged(path, "its newest record is not the one that was written")

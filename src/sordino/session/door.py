@@ -1,0 +1,38 @@
+"""The door of a session: what the caller's process is set to decides nothing inside."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import ParamSpec, TypeVar
+
+import numpy as np
+
+from sordino.errors import InvalidQuery
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def door(method: Callable[P, T]) -> Callable[P, T]:
+    """Return a method that works wherever it is called, or refuses at once.
+
+    - NumPy neither warns nor raises about numbers: what is not finite has a meaning in
+      each place, and a warning that some program has made an error would come after
+      the charge, of private numbers.
+    - Where Python has no room for calls left, that is said. Plans and expressions have
+      few enough steps for any ordinary depth, and what runs after a charge needs less
+      room than what runs before it.
+    """
+
+    @wraps(method)
+    def called(*given: P.args, **named: P.kwargs) -> T:
+        try:
+            with np.errstate(all="ignore"):
+                return method(*given, **named)
+        except RecursionError:
+            pass
+        raise InvalidQuery(
+            "Python has no room left for the calls that this query needs",
+            "Call it from less deep, raise sys.setrecursionlimit, or shorten the query",
+        )
+
+    return called

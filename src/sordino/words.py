@@ -1,0 +1,110 @@
+"""The words of a request: what is asked, in a form that outlives the program.
+
+Words are a tree: a verb with its arguments by name, lists, texts, whole numbers, truths
+and nothing. They hold public words and exact numbers alone, so a version that computes,
+names or prints anything otherwise writes the same ones (docs/ledger-format.md).
+
+>>> text(call("sum", column=call("col", name="days"), low=number(0), high=number(30)))
+'["sum",{"column":["col",{"name":"days"}],"high":"30/1","low":"0/1"}]'
+"""
+
+import hashlib
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Final, Protocol, TypeAlias, runtime_checkable
+
+from sordino.errors import InvalidParameter, SordinoError
+from sordino.numbers import Exact, Radical
+
+FORM: Final = 1
+"""The number of the form: other words for the same request would be another form."""
+
+Words: TypeAlias = (
+    "bool | int | str | Sequence[Words] | Mapping[str, Words] | SordinoError | None"
+)
+"""A refusal stands where something has no words that tell it from everything else."""
+
+Verb: TypeAlias = tuple[str, Mapping[str, Words]]
+"""A verb and its arguments by name."""
+
+
+@runtime_checkable
+class Worded(Protocol):
+    """What has words of its own."""
+
+    @property
+    def words(self) -> Words:
+        """Return what was asked for: a public verb and its arguments."""
+
+
+def call(verb: str, /, **arguments: Words) -> Verb:
+    """Return a verb with its arguments."""
+    return verb, arguments
+
+
+def number(value: "Exact | float") -> str:
+    """Return an exact number: "1/10", "(2/1)^(1/2)" for the root of 2, or "inf".
+
+    A double is the number that its shortest decimal says, which no other double has.
+
+    >>> number(0.1), number(Fraction(2, 20)), number(math.inf)
+    ('1/10', '1/10', 'inf')
+    """
+    if isinstance(value, Radical):
+        return f"({number(value.radicand)})^(1/{value.index})"
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    found = Fraction(float.__repr__(value) if isinstance(value, float) else value)
+    return f"{found.numerator}/{found.denominator}"
+
+
+def pairs(named: "Iterable[tuple[str, Words]]") -> Words:
+    """Return names and what they stand for, in their order."""
+    return [[name, one] for name, one in named]
+
+
+def refused(refusal: SordinoError) -> None:
+    """Refuse what has no words."""
+    raise refusal
+
+
+def passed(refusal: SordinoError) -> None:
+    """Pass over what has no words: it stands as nothing."""
+    del refusal
+
+
+def text(words: Words, wordless: Callable[[SordinoError], None] = refused) -> str:
+    r"""Return words as canonical JSON: names sorted, no spaces, in UTF-8.
+
+    Different words have different texts: reading a text as JSON gives its words back.
+    Half of a pair of surrogates is refused, since two halves read as one letter.
+
+    >>> text(["\ud800"])
+    Traceback (most recent call last):
+    sordino.errors.InvalidParameter: query must have no lone surrogates, got ...
+    """
+    try:
+        written = json.dumps(
+            words,
+            sort_keys=True,
+            separators=(",", ":"),
+            ensure_ascii=False,
+            allow_nan=False,
+            default=wordless,
+        )
+        written.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidParameter(
+            "query",
+            error.object[error.start : error.end],
+            "must have no lone surrogates",
+            "Decode the name or text anew.",
+        ) from None
+    return written
+
+
+def digest(written: str) -> str:
+    """Return the SHA-256 of a text, in hexadecimal digits."""
+    return hashlib.sha256(written.encode()).hexdigest()

@@ -1,0 +1,103 @@
+"""Notebooks: a kernel that has ipykernel and nothing else of Jupyter is enough."""
+
+import doctest
+import importlib.util
+from pathlib import Path
+from typing import Any, Final
+
+import nbclient
+import nbformat
+import pytest
+
+ROOT: Final = Path(__file__).parent.parent.parent
+PAGES: Final = [ROOT / "README.md", *sorted((ROOT / "docs/guides").glob("*.md"))]
+FIRST: Final = """
+import sordino as sd
+visits = {"ward": ["A", "A", "B"], "days": [2, 5, 1]}
+wards = sd.PublicTable({"ward": ["A", "B"], "beds": [12, 30]})
+session = sd.Session(
+    tables={"visits": sd.PrivateTable(visits, protects=sd.AddOneRow()), "wards": wards},
+    budget=sd.ApproxDP(9, "1e-5"),
+    progress=True,
+)
+query = sd.table("visits").join_public("wards", on="ward").group_by("ward")
+"""
+SLOW: Final = """
+import time
+from sordino import progress
+progress.PATIENCE = 0
+def slowly(row):
+    time.sleep(0.3)
+    return {"z": 1}
+rows = sd.table("visits").with_columns(sd.udf(slowly, {"z": "i64"}))
+session.release(rows.agg(z=sd.sum("z", 0, 1, nulls=0)), sd.PureDP(1))
+"""
+
+
+def ran(cells: list[str]) -> list[Any]:
+    """Return what cells show that run one after the other in a new kernel."""
+    book: Any = nbformat.v4.new_notebook()  # type: ignore[no-untyped-call]
+    book.cells = [
+        nbformat.v4.new_code_cell(cell)  # type: ignore[no-untyped-call]
+        for cell in cells
+    ]
+    client = nbclient.NotebookClient(
+        book, timeout=300, allow_errors=True, kernel_name="python3"
+    )
+    client.execute()
+    return [cell.outputs for cell in book.cells]
+
+
+def kinds(outputs: Any) -> set[str]:
+    """Return in which forms a cell shows its value."""
+    return {kind for one in outputs for kind in one.get("data", {})}
+
+
+def told(outputs: Any, name: str) -> str:
+    """Return what a cell writes to a stream."""
+    return "".join(one.text for one in outputs if one.get("name") == name)
+
+
+def test_the_kernel_has_no_widgets() -> None:
+    """What no kernel brings along is not here either, or these tests prove nothing."""
+    for absent in ("ipywidgets", "notebook", "jupyterlab"):
+        assert importlib.util.find_spec(absent) is None
+
+
+def test_a_first_notebook() -> None:
+    """Values, pictures and progress appear, with no word of magic before."""
+    cells = [
+        FIRST,
+        "query.agg(n=sd.count())",
+        "session.price(query.agg(n=sd.count()), sd.ApproxDP(1, '1e-6'))",
+        "release = session.release(query.agg(n=sd.count()), sd.ApproxDP(1, '1e-6'))",
+        "release",
+        "release.plot()",
+        "release.loss.curve().plot()",
+        SLOW,
+    ]
+    outputs = ran(cells)
+    assert not [one for cell in outputs for one in cell if one.output_type == "error"]
+    assert kinds(outputs[4]) == {"text/html", "text/plain"}
+    for picture in outputs[5:7]:
+        assert "image/png" in kinds(picture)
+    assert "\rcomputing" in told(outputs[7], "stderr")
+    assert not any(told(cell, "stderr") for cell in outputs[:7])
+
+
+@pytest.mark.slow
+def test_guides_run_in_a_kernel() -> None:
+    """Every example of the README and the guides runs, or fails as it says."""
+    examples = [(page.name, example) for page in PAGES for example in _examples(page)]
+    outputs = ran([one.source for _, one in examples])
+    for (page, example), shown in zip(examples, outputs, strict=True):
+        failed = {one.ename for one in shown if one.output_type == "error"}
+        expected = (example.exc_msg or "").partition(":")[0].rpartition(".")[2].strip()
+        assert failed == ({expected} if expected else set()), (page, example.source)
+
+
+def _examples(page: Path) -> list[doctest.Example]:
+    """Return the examples of a page, after a word that forgets the last page's."""
+    parser = doctest.DocTestParser()
+    forget = doctest.Example("%reset -f", "")
+    return [forget, *parser.get_examples(page.read_text(encoding="utf-8"))]

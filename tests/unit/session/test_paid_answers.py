@@ -1,0 +1,171 @@
+"""What was paid for can be read by its key alone: in any version, of any kind."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+import sordino as sd
+from sordino.accounting import writing
+from sordino.errors import AnswerLost, InvalidQuery, UnknownName
+from sordino.release.release import Release
+from sordino.words import digest
+from tests.ledgers import claim
+
+VECTORS: Final = Path(__file__).parents[2] / "vectors"
+ROWS: Final[dict[str, list[Any]]] = {
+    "patient": [*range(900)] * 2,
+    "ward": ["A", "B", "B"] * 600,
+    "days": [2, 5, 9] * 600,
+}
+EACH: Final = sd.table("visits").enforce(sd.MaxRowsPerID(2))
+WARDS: Final = sd.KeySet.from_dict({"ward": ["A", "B", "C"]})
+BY_WARD: Final = EACH.group_by(WARDS).agg(n=sd.count(), days=sd.mean("days", 0, 30))
+QUARTER: Final = sd.ApproxDP("0.25", 0)
+MANY: Final = {
+    "all": EACH.agg(n=sd.count()),
+    "long: stays": EACH.filter(sd.col("days") > 4).agg(n=sd.count()),
+}
+
+
+def session(ledger: Any, **more: Any) -> sd.Session:
+    """Return a session of a ledger."""
+    table = sd.PrivateTable(ROWS, protects=sd.AddRowsWithID("patient"))
+    more.setdefault("engine", "memory")
+    return sd.Session({"visits": table}, ledger=ledger, **more)
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> sd.Ledger:
+    """Return a ledger in a file."""
+    path = tmp_path / "clinic.ledger"
+    return sd.Ledger.at(path, sd.ApproxDP(9, "1e-5"), create=True)
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> sd.Ledger:
+    """Return a ledger that a session of version 0.1 wrote."""
+    path = tmp_path / "old.ledger"
+    shutil.copy(VECTORS / "ledger-format-1-answers.ledger", path)
+    return sd.Ledger.at(path)
+
+
+def told(release: Any) -> Any:
+    """Return the numbers of a release, or of several by name."""
+    if isinstance(release, Release):
+        return [release.table.to_pydict(), release.errors.to_pydict()]
+    return {name: told(one) for name, one in release.items()}
+
+
+def test_a_release_comes_as_it_was_given(ledger: sd.Ledger) -> None:
+    """Values, errors, keys, plan, confidence; the price as a bound; at no cost."""
+    given = session(ledger).release(BY_WARD, QUARTER, key="by ward")
+    found = ledger.answer("by ward")
+    assert isinstance(found, Release)
+    assert told(found) == told(given)
+    assert found.table.schema == given.table.schema
+    for name in ("keys", "plan", "confidence", "names"):
+        assert getattr(found, name) == getattr(given, name)
+    assert found.loss == sd.PureDP("0.25")
+    assert "±" in str(found)
+    assert "bound" in found.notes[0]
+    assert ledger.spent() == QUARTER
+
+
+def test_several_come_by_their_names(ledger: sd.Ledger) -> None:
+    """In their order, each with its own plan."""
+    budget = sd.ApproxDP("0.25", "1e-7")
+    given = session(ledger).release_all(MANY, budget, key="many")
+    found = ledger.answer("many")
+    assert isinstance(found, dict)
+    assert list(found) == list(MANY)
+    assert told(found) == told(given)
+    assert [one.plan for one in found.values()] == [one.plan for one in given.values()]
+
+
+def test_answers_of_version_0_1_are_read(old: sd.Ledger) -> None:
+    """One alone, one with Gaussian noise, and several together."""
+    known = json.loads((VECTORS / "ledger-format-1-answers.json").read_text("utf-8"))
+    assert {key: told(old.answer(key)) for key in known["answers"]} == known["answers"]
+    one = old.answer("gaussian")
+    assert isinstance(one, Release)
+    assert one.loss.epsilon_at("1e-7") <= 0.125
+
+
+def test_a_key_of_version_0_1_is_refused_with_what_to_do(old: sd.Ledger) -> None:
+    """It was recorded in no form that can be compared."""
+    opened = session(old)
+    before = opened.spent
+    for ask in (
+        lambda: opened.release(BY_WARD, QUARTER, key="by ward"),
+        lambda: opened.release_all(MANY, QUARTER, key="by ward"),
+    ):
+        with pytest.raises(InvalidQuery, match=r"ledger\.answer\('by ward'\)"):
+            ask()
+    assert opened.spent == before
+    assert isinstance(opened.release(BY_WARD, QUARTER, key="anew"), Release)
+
+
+def test_what_is_charged_says_what_was_asked(ledger: sd.Ledger) -> None:
+    """The words, and their hash; for parts and several requests as well."""
+    opened = session(ledger)
+    opened.release(BY_WARD, QUARTER, key="by ward")
+    opened.release_all(MANY, QUARTER)
+    opened.view("one ward", sd.table("visits").enforce(sd.MaxGroupsPerID("ward", 1)))
+    opened.partition("one ward", "ward", ["A", "B"], QUARTER)
+    charged = [one.fields for one in ledger.records() if one.kind == "charged"]
+    verbs = ["release", "release_all", "partition"]
+    assert [one["words"][0] for one in charged] == verbs
+    for one in charged:
+        said = json.dumps(
+            one["words"], sort_keys=True, separators=(",", ":"), ensure_ascii=False
+        )
+        assert digest(said) == one["request"]
+
+
+def test_very_many_words_are_kept_as_their_hash(
+    ledger: sd.Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The key gives its answer all the same, and to no other request."""
+    monkeypatch.setattr(writing, "_MOST_WORDS", 100)
+    opened = session(ledger)
+    given = opened.release(BY_WARD, QUARTER, key="long")
+    assert ledger.records()[-2].fields["words"] is None
+    assert told(opened.release(BY_WARD, QUARTER, key="long")) == told(given)
+    assert told(ledger.answer("long")) == told(given)
+    with pytest.raises(InvalidQuery, match="belongs to another request"):
+        opened.release(MANY["all"], QUARTER, key="long")
+
+
+def test_what_has_no_answer_is_refused(ledger: sd.Ledger) -> None:
+    """Unknown keys, answers that are not there yet, lost ones, and foreign bytes."""
+    with pytest.raises(UnknownName, match="there is no key 'monday'"):
+        ledger.answer("monday")
+    waiting = claim("waiting")
+    ledger.reserve(waiting)
+    with pytest.raises(InvalidQuery, match="was not stored so far"):
+        ledger.answer("waiting")
+    ledger.reserve(waiting)
+    with pytest.raises(AnswerLost):
+        ledger.answer("waiting")
+    for key, stored in (("bytes", b"42"), ("none", b""), ("long", b"\xff" * 64)):
+        ledger.store(ledger.reserve(claim(key)), stored)
+        with pytest.raises(InvalidQuery, match="no answer of a session"):
+            ledger.answer(key)
+
+
+def test_an_answer_without_a_key_is_not_kept(ledger: sd.Ledger) -> None:
+    """Nobody could ask for it: what is kept is its size and its hash."""
+    session(ledger).release(BY_WARD, QUARTER)
+    charged, answered = ledger.records()[-2:]
+    assert (charged.kind, answered.kind) == ("charged", "answered")
+    assert ledger._guarded.look(lambda log: log.store.answer(answered.number)) == b""
+    assert answered.fields["size"] > 1000
+    assert ledger.verify().answers == 1
+    ticket = ledger.reserve(claim(None))
+    assert ledger.store(ticket, b"42") == b"42"
+    assert ledger.store(ticket, b"42") == b"42"
+    with pytest.raises(ValueError, match="was answered before"):
+        ledger.store(ticket, b"43")
