@@ -32,7 +32,7 @@ def _chosen(price: Price) -> Iterator[str]:
     if any(form.chooses for form in price.outlay.layout.forms):
         yield (
             "Ranks count rows between an answer and the exact one, equal values aside; "
-            f"± holds with a chance of at least {percent(CONFIDENCE)}, for any data."
+            f"± holds with a chance of at least {percent(CONFIDENCE)}."
         )
 
 

@@ -2,7 +2,6 @@
 
 import itertools
 import math
-import time
 from collections.abc import Iterator
 from fractions import Fraction
 from operator import itemgetter
@@ -366,48 +365,3 @@ def test_bins_outside_the_grid_are_refused(
     """What cannot be counts in bins is refused without being shown."""
     with pytest.raises(InvalidData):
         Quantiles(["0.5"], 1).release(positions, counts, size, Bits())
-
-
-DECILES = [F(i, 10) for i in range(1, 10)]
-PERCENTILES = [F(i, 100) for i in range(1, 100)]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("size", [1 << 16, 1 << 20])
-@pytest.mark.parametrize(
-    ("asked", "limit"), [([F(1, 2)], 2.0), (DECILES, 7.0), (PERCENTILES, 16.0)]
-)
-def test_mean_rank_error(size: int, asked: list[Fraction], limit: float) -> None:
-    """The mean absolute rank error over 50 releases, also on a grid 16 times wider."""
-    rng = np.random.default_rng(7)
-    errors = []
-    for _ in range(50):
-        uniform = rng.random(50_000)
-        data = np.concatenate([rng.beta(2, 5, 50_000), uniform])
-        held, counts = np.unique(
-            (data * (1 << 16)).astype(np.int64), return_counts=True
-        )
-        found = Quantiles(asked, 1).release(held, counts, size, Bits())
-        rows = np.append(0, np.cumsum(counts))
-        before, up_to = (
-            rows[np.searchsorted(held, np.array(found), side)]
-            for side in ("left", "right")
-        )
-        wanted = np.array([float(q) * 1e5 for q in asked])
-        errors.append(np.maximum(before - wanted, wanted - up_to).clip(0).mean())
-    assert np.mean(errors) <= limit
-
-
-@pytest.mark.slow
-def test_a_thousand_groups_are_fast() -> None:
-    """1000 groups of 100 bins: a median of each in under a second, 9 quantiles too."""
-    rng = np.random.default_rng(1)
-    places = np.concatenate([
-        rng.choice(1 << 16, 100, replace=False) for _ in range(1000)
-    ])
-    owner, counts = np.repeat(np.arange(1000), 100), rng.integers(1, 20, 100_000)
-    for asked in (["1/2"], DECILES):
-        start = time.perf_counter()
-        bins = Bins.of(owner, places, counts, groups=1000, size=1 << 16)
-        Quantiles(asked, 1).release_groups(bins, Bits())
-        assert time.perf_counter() - start < 1
