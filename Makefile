@@ -7,8 +7,10 @@ READY := .venv/.ready
 PEERS := .venv/.peers
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
 PINS := requirements/pins.txt
+MINUTES ?= 60
+SEED ?= 1
 
-.PHONY: help venv demo test lint check bench coverage audit format clean
+.PHONY: help venv demo test lint check bench coverage audit mutants format clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -40,6 +42,9 @@ coverage: $(READY)  ## show the lines and branches that no test reaches
 
 audit: $(READY)  ## run the statistical tests alone, as long as a night allows
 	@SORDINO_PROFILE=night $(BIN)/python -m pytest --quiet -m slow
+
+mutants: $(READY)  ## plant errors in a copy, print what no test notices; MINUTES=60 SEED=1
+	@nice $(BIN)/python -m tests.mutants --minutes $(MINUTES) --seed $(SEED) $(MORE)
 
 format: $(READY)  ## format, and mend what lint can mend
 	@$(BIN)/ruff format --quiet .

@@ -15,7 +15,7 @@ from sordino.errors import AnswerLost, BudgetExceeded
 from sordino.release.release import Release
 from tests.ledgers import FRESH, Dying
 
-FRESH.set_forkserver_preload(["tests.ledgers", "tests.sessions"])
+FRESH.set_forkserver_preload(["tests.ledgers", "tests.sessions", "tests.tenths"])
 
 LIMIT: Final = sd.ApproxDP(1, "1e-6")
 TENTH: Final = sd.ApproxDP("0.1", "1e-7")

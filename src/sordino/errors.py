@@ -65,12 +65,14 @@ class UnknownName(SordinoError, ValueError):
     sordino.errors.UnknownName: there is no column 'aeg'. Did you mean 'age'?
     """
 
-    def __init__(self, kind: str, name: object, near: Sequence[str]) -> None:
-        """Say what is missing, and what there is instead."""
+    def __init__(
+        self, kind: str, name: object, near: Sequence[str], why: str = ""
+    ) -> None:
+        """Say what is missing, and why or what there is instead."""
         listed = " or ".join(shown(one) for one in near[:_NAMED])
         more = ", among others" if len(near) > _NAMED else ""
         hint = f" Did you mean {listed}{more}?" if near else " There are none."
-        super().__init__(f"there is no {kind} {shown(name)}.{hint}")
+        super().__init__(f"there is no {kind} {shown(name)}{why or '.' + hint}")
         self.kind = kind
         self.name = name
 

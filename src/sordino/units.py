@@ -22,6 +22,11 @@ class AbstractUnit(ABC):
 
     @property
     @abstractmethod
+    def whom(self) -> str:
+        """Return in words what nobody can tell of a table: its presence."""
+
+    @property
+    @abstractmethod
     def id_column(self) -> str | None:
         """Return the column whose equal values mark one unit, if there is one."""
 
@@ -44,6 +49,11 @@ class AbstractUnit(ABC):
 @dataclass(frozen=True)
 class AddOneRow(AbstractUnit):
     """Protects the presence of any one row."""
+
+    @property
+    def whom(self) -> str:
+        """Return it in words."""
+        return "any one row"
 
     @property
     def id_column(self) -> None:
@@ -80,6 +90,11 @@ class AddMaxRows(AbstractUnit):
         _set(self, max_rows=limit(max_rows=self.max_rows))
 
     @property
+    def whom(self) -> str:
+        """Return it in words."""
+        return f"any {self.max_rows} rows"
+
+    @property
     def id_column(self) -> None:
         """Return None: rows are not marked."""
 
@@ -114,6 +129,14 @@ class AddMaxRowsInMaxGroups(AbstractUnit):
             column=column_name(column=self.column),
             max_groups=limit(max_groups=self.max_groups),
             max_rows_per_group=limit(max_rows_per_group=self.max_rows_per_group),
+        )
+
+    @property
+    def whom(self) -> str:
+        """Return it in words."""
+        return (
+            f"any {self.max_rows_per_group} rows in each of any {self.max_groups} "
+            f"values of {self.column!r}"
         )
 
     @property
@@ -161,6 +184,11 @@ class AddRowsWithID(AbstractUnit):
             column=column_name(column=self.column),
             id_space=column_name(id_space=self.id_space),
         )
+
+    @property
+    def whom(self) -> str:
+        """Return it in words."""
+        return f"any one value of {self.column!r}, with all its rows"
 
     @property
     def id_column(self) -> str:

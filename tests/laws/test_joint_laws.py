@@ -6,6 +6,7 @@ several noisy numbers. The delta of each case has a closed form at 60 digits.
 
 from __future__ import annotations
 
+import bisect
 import random
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -13,8 +14,9 @@ from typing import Any, NamedTuple
 import pytest
 
 import sordino as sd
+from sordino.losses.thresholded import ThresholdedLoss, thresholded
 from sordino.query.joint import KeptParts, joint_loss
-from tests.oracles import Worlds, breach, gaussian, mp, mpf, real, worst
+from tests.oracles import Worlds, breach, gaussian, mp, mpf, real, response, worst
 
 SEED = 7
 
@@ -97,3 +99,24 @@ def test_keys_that_are_forgotten_are_caught(monkeypatch: pytest.MonkeyPatch) -> 
     )
     given = drawn(0)._replace(presence=sd.Sensitivity(l0=5, linf=1), parts=[])
     assert min(shortest(joint_loss(*given), given)) < -0.2
+
+
+@pytest.mark.parametrize("keys", [3, 9, 40, 200])
+def test_a_block_of_cases_bounds_each_of_its_cases(keys: int) -> None:
+    """For any number of new keys, the block it lies in is priced no lower.
+
+    As many new keys are seen, all others vanish, and one is told of all the same.
+    """
+    chance = Fraction(1, 1000)
+    loss = thresholded(
+        lambda kept: sd.PureDP(min(kept, 1)), key_delta=chance, keys=keys
+    )
+    assert isinstance(loss, ThresholdedLoss)
+    for new in range(keys):
+        lost = [1 - (1 - real(chance)) ** count for count in (new, keys - new - 1)]
+        truth = breach(*lost).beside(response(1))
+        block = loss.cases[bisect.bisect_right(loss.fresh, new) - 1]
+        for epsilon in (0.001, 0.4, 1.5):
+            seen, shift, noise = block
+            told = seen + (1 - seen) * float(noise.delta_at(epsilon + shift))
+            assert truth.delta(epsilon) <= told * (1 + 1e-12)

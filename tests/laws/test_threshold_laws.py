@@ -156,6 +156,21 @@ def test_no_event_beats_the_map(build: Build, bounds: Any, level: int) -> None:
 
 
 @mechanisms
+@pytest.mark.parametrize("bounds", BOUNDS, ids=str)
+def test_no_event_on_kept_keys_beats_the_map(build: Build, bounds: Any) -> None:
+    """Where hardly any key can appear, the noise on keys of both maps is all there is.
+
+    With finer cells, so that what is left of a change beside its greatest is seen.
+    """
+    mechanism = build("3/2", 40)
+    allowed = limits(priced(mechanism, bounds), EPSILONS)
+    for sizes in changes(mechanism, bounds):
+        pairs = [(Fraction(CERTAIN), CERTAIN + size) for size in sizes]
+        cells = together(key_cells(mechanism, pair, 24) for pair in pairs)
+        assert breaks(allowed, cells) == [], sizes
+
+
+@mechanisms
 def test_a_map_of_less_noise_or_a_lower_threshold_is_caught(build: Build) -> None:
     """The planted mutants: half the noise that is priced, or a threshold one lower."""
     for bounds in BOUNDS[:2]:

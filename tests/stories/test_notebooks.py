@@ -68,7 +68,7 @@ def test_a_first_notebook() -> None:
     """Values, pictures and progress appear, with no word of magic before."""
     cells = [
         FIRST,
-        "query.agg(n=sd.count())",
+        "session",
         "session.price(query.agg(n=sd.count()), sd.ApproxDP(1, '1e-6'))",
         "release = session.release(query.agg(n=sd.count()), sd.ApproxDP(1, '1e-6'))",
         "release",
@@ -79,6 +79,7 @@ def test_a_first_notebook() -> None:
     outputs = ran(cells)
     assert not [one for cell in outputs for one in cell if one.output_type == "error"]
     assert kinds(outputs[4]) == {"text/html", "text/plain"}
+    assert kinds(outputs[1]) == {"text/html", "text/plain"}
     for picture in outputs[5:7]:
         assert "image/png" in kinds(picture)
     assert "\rcomputing" in told(outputs[7], "stderr")

@@ -1,5 +1,6 @@
 """A float is the decimal that its reader wrote, at every door (ADR 80)."""
 
+import math
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
@@ -89,7 +90,7 @@ def test_values_are_not_parameters() -> None:
 def test_a_float_is_written_as_it_is_read(value: float) -> None:
     """What is printed makes an equal number, at every double."""
     read = shortest(value)
-    assert up(read) in {value, np.nextafter(value, np.inf)}
+    assert up(read) in {value, math.nextafter(value, math.inf)}
     assert shortest(float(written(read))) == read
 
 

@@ -73,6 +73,14 @@ def test_a_grid_that_rounds_losses_down_is_caught(
     assert (composed_delta(GaussianLaw(0.2), 10) < truth).any()
 
 
+def test_what_a_law_doubts_is_charged() -> None:
+    """A law that doubts a tenth of its masses is priced with a tenth more of P."""
+    losses, q, p = np.array([-0.5, 0.5]), np.array([0.6, 0.4]), np.array([0.4, 0.6])
+    laws = [Atoms(losses, p, q, 0.0, margin=margin) for margin in (0.0, 0.1)]
+    sure, doubtful = (float(on_grid(law, 0.5).masses.sum()) for law in laws)
+    assert doubtful >= 1.1 * sure * (1 - 1e-12)
+
+
 def test_a_lost_tail_is_caught() -> None:
     """A mutant that forgets the mass at infinity falls below the reserve."""
     masses = on_grid(GaussianLaw(1.0), 1e-2)

@@ -15,6 +15,8 @@ from sordino.accounting.records import Head, Record, digest
 FORMAT: Final = 2
 BLOCK: Final = 4096
 """Bytes that a disk writes wholly or not at all."""
+SECTOR: Final = 512
+"""Bytes that every disk writes wholly or not at all."""
 MARKS: Final = 2
 PIECE: Final = 1 << 20
 """Bytes of an answer in one line, before they are written as base64."""
@@ -39,9 +41,14 @@ class Header:
 
     @property
     def block(self) -> bytes:
-        """Return the first block of a file."""
+        """Return the first block of a file: one line, and one of spaces."""
         told = {"application": "sordino", **asdict(self)}
-        return _padded(json.dumps(told, separators=(",", ":")))
+        return _padded(json.dumps(told, separators=(",", ":")) + "\n")
+
+    @property
+    def sector(self) -> bytes:
+        """Return the part of the block that has the line."""
+        return self.block[:SECTOR]
 
     @property
     def first_line(self) -> int:
@@ -51,7 +58,8 @@ class Header:
     @classmethod
     def read(cls, block: bytes) -> "Self | None":
         """Return what a first block says, None if it is no ledger's."""
-        told = _object(block)
+        line, ended, _ = block[:SECTOR].partition(b"\n")
+        told = _object(line) if ended else {}
         if told.pop("application", None) != "sordino" or set(told) != set(_HEADER):
             return None
         known = cls(**told)

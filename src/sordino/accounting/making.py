@@ -64,6 +64,14 @@ def refuse_missing(path: Path, name: str, remedy: str) -> None:
         raise _refused(name, path, "does not exist", remedy)
 
 
+def refuse_same(path: Path, witness: Path) -> None:
+    """Refuse a witness that is the ledger itself, by whatever name."""
+    if path.samefile(witness):
+        raise _refused(
+            "witness", witness, "is the ledger itself", "Keep it on another disk."
+        )
+
+
 def _fill(handle: int, world: World, role: Role, contents: Contents) -> None:
     """Write header, lines and mark, and wait for the disk."""
     header = Header(role, FORMAT, BLOCK)

@@ -1,8 +1,8 @@
-"""A ledger of format 1 becomes one of format 2: in its own inode, by one block.
+"""A ledger of format 1 becomes one of format 2: in its own inode, by one sector.
 
 The new lines are appended behind the pages of SQLite and made durable; SQLite does not
-see them. Then the first block becomes the new header, which says where they begin.
-Before that block is written the file is of format 1, and after it of format 2.
+see them. Then the first sector becomes the new header, which says where they begin.
+Before that sector is written the file is of format 1, and after it of format 2.
 """
 
 import sqlite3
@@ -60,7 +60,7 @@ def _migrate(file: LockedFile, world: World, connection: Connection) -> None:
     file.write([Mark(end, *index.head).block, EMPTY], header.begins)
     file.disk.sync(file.handle)
     world.reached("migrate: written")
-    file.write([header.block], 0)
+    file.write([header.sector], 0)
     file.disk.sync(file.handle)
     world.reached("migrate: durable")
     with suppress(sqlite3.Error):

@@ -6,20 +6,28 @@ or second. Answers have the type of the column, and lie within the bounds.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 
+from sordino.aggregations.base import AbstractClamped, Setting
 from sordino.aggregations.decimals import roundest, shortest
 from sordino.aggregations.lattice import Lattice, height
-from sordino.aggregations.measured import bounds, width_lattice
+from sordino.aggregations.measured import (
+    Clamped,
+    Measured,
+    Nulls,
+    bounds,
+    measured,
+    width_lattice,
+)
 from sordino.aggregations.parts import Integers
 from sordino.errors import InvalidParameter, InvalidQuery
 from sordino.expressions.base import AbstractExpression
-from sordino.expressions.language import Expression, lit
+from sordino.expressions.language import Expression, lit, when
 from sordino.expressions.literals import LEAST, MOST, literal
 from sordino.mechanisms.weights import AbstractWeights, EvenWeights, weights
 from sordino.schema import arrow_type
@@ -248,6 +256,41 @@ def ends_words(low: Any, high: Any) -> tuple[Words, Words]:
         return literal(low).words, literal(high).words
     least, most = bounds(low, high)
     return number(least), number(most)
+
+
+@final
+@dataclass(frozen=True)
+class ClampedMoments(AbstractClamped):
+    """The bounds of a question about dates or times."""
+
+    column: Any
+    low: date
+    high: date
+    nulls: Nulls
+
+    def __str__(self) -> str:
+        """Show the values and their bounds."""
+        return f"{self.column} to [{self.low}, {self.high}]"
+
+    def key(self, setting: Setting) -> Hashable:
+        """Return the values and the bounds."""
+        return (self._values(setting).key, self.low, self.high)
+
+    def outside(self, setting: Setting) -> AbstractExpression:
+        """Return 1 or 0; missing values lie nowhere."""
+        value = self._values(setting).dsl
+        beyond = (value < self.low) | (value > self.high)
+        return when(beyond).then(1).otherwise(0).tree
+
+    def _values(self, setting: Setting) -> Measured:
+        """Return the values."""
+        return measured(setting, self.column, self.nulls, ORDERED)
+
+
+def clamped(column: Any, low: Any, high: Any, nulls: Nulls) -> AbstractClamped:
+    """Return the bounds of a question about numbers, dates or times."""
+    made = ClampedMoments if isinstance(low, date) else Clamped
+    return made(column, low, high, nulls)
 
 
 def candidates(low: Any, high: Any, kind: str) -> AbstractCandidates:

@@ -16,6 +16,7 @@ import numpy as np
 
 from sordino.aggregations.base import (
     AbstractAggregation,
+    AbstractClamped,
     AbstractForm,
     Expected,
     Finished,
@@ -26,6 +27,7 @@ from sordino.aggregations.candidates import (
     ORDERED,
     AbstractCandidates,
     candidates,
+    clamped,
     ends,
     ends_words,
 )
@@ -88,6 +90,11 @@ class Quantile(AbstractAggregation):
             nulls=nulls_words(self.nulls),
             probabilities=[number(one) for one in self.probabilities],
         )
+
+    @property
+    def clamped(self) -> AbstractClamped:
+        """Return the bounds."""
+        return clamped(self.column, self.low, self.high, self.nulls)
 
     def forms(self, setting: Setting) -> tuple[AbstractForm, ...]:
         """Return the choices among candidates, those of extremes beside the others."""

@@ -29,6 +29,10 @@ class AbstractEngine(ABC):
         """
 
     @abstractmethod
+    def lossy(self, table: str) -> frozenset[str]:
+        """Return the columns of a table that lie as another type: cells can be lost."""
+
+    @abstractmethod
     def freeze(self, table: str) -> None:
         """Read the rows of a public table, now and never again.
 
@@ -41,6 +45,10 @@ class AbstractEngine(ABC):
 
         The same rows are the same table, but for where its chunks begin and end.
         """
+
+    @abstractmethod
+    def unusable(self, table: str) -> Mapping[str, str]:
+        """Return the columns of a table that are in no schema, and why."""
 
     @abstractmethod
     def multiplicity(self, table: str, on: tuple[str, ...]) -> int:

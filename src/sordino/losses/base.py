@@ -9,9 +9,11 @@ an attacker can tell them apart. All its answers are two views of one curve:
 
 Both views hold the same facts: tpr(alpha) is the least of delta(e) + exp(e) alpha
 over all e. Every answer errs towards the attacker: delta, epsilon, tpr and advantage
-are upper bounds, beta and the Bayes risk are lower bounds, rounding included.
+are upper bounds, beta and the Bayes risk are lower bounds, rounding included. All of
+them leave through the methods of `Loss` (docs/proofs/losses.md, section 6).
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
@@ -24,7 +26,7 @@ from sordino import _validate
 from sordino.errors import InvalidParameter
 from sordino.losses import points
 from sordino.losses.points import Answer, Floats
-from sordino.numbers import Exact, written
+from sordino.numbers import Exact, down, up, written
 
 if TYPE_CHECKING:
     from sordino.losses.law import AbstractLossLaw
@@ -44,6 +46,11 @@ class Guarantees:
     delta: Fraction
     rho: Exact | float
     mu: Exact | float
+
+    @property
+    def is_bounded(self) -> bool:
+        """Tell whether nothing but the reserve delta can be seen with certainty."""
+        return min(self.epsilon, self.rho, self.mu) < math.inf
 
 
 @runtime_checkable
@@ -96,26 +103,50 @@ class Loss(ABC):
         delta(-e) = 1 - exp(-e) (1 - delta(e)).
         """
         asked = points.read(-1, least=-np.inf, epsilon=epsilon)
-        size = np.abs(asked.values)
-        found = np.clip(self._delta(size), 0.0, 1.0)
+        size, known = np.abs(asked.values), self.guarantees
+        found = self._upper_delta(size)
+        at_limit = asked.reaches(known.epsilon) | (np.isinf(size) & known.is_bounded)
+        found = np.where(at_limit, np.minimum(found, up(known.delta)), found)
         mirrored = points.raised(-np.expm1(-size) + np.exp(-size) * found)
         return asked.answer(np.where(asked.values < 0, np.minimum(mirrored, 1), found))
+
+    def _upper_delta(self, epsilon: Floats) -> Floats:
+        """Return bounds on delta for epsilon >= 0 that are finite and rounded up."""
+        with np.errstate(all="ignore"):
+            return points.above(self._delta(epsilon))
 
     def epsilon_at(self, delta: Any) -> Answer:
         """Return an epsilon such that the release is (epsilon, delta)-DP."""
         asked = points.read(-1, most=1.0, delta=delta)
-        found = self._epsilon(asked.values)
-        return asked.answer(np.where(asked.values >= 1, 0.0, np.maximum(found, 0.0)))
+        known = self.guarantees
+        with np.errstate(all="ignore"):
+            found = points.enough(self._epsilon(asked.values))
+        capped = np.minimum(found, up(known.epsilon))
+        found = np.where(asked.reaches(known.delta), capped, found)
+        return asked.answer(np.where(asked.values >= 1, 0.0, found))
 
     def tpr_at(self, alpha: Any) -> Answer:
         """Return the greatest true positive rate at a false positive rate alpha."""
         asked = points.read(1, most=1.0, alpha=alpha)
-        return asked.answer(np.clip(self._tpr(asked.values), asked.values, 1.0))
+        known, values = self.guarantees, asked.values
+        if known == NOTHING:
+            return asked.answer(values)
+        with np.errstate(all="ignore"):
+            found = np.maximum(points.above(self._tpr(values)), values)
+        surely = up(known.delta) if known.is_bounded else 1.0
+        return asked.answer(np.where(values == 0, np.minimum(found, surely), found))
 
     def beta_at(self, alpha: Any) -> Answer:
         """Return the least false negative rate at a false positive rate alpha."""
         asked = points.read(1, most=1.0, alpha=alpha)
-        return asked.answer(np.clip(self._beta(asked.values), 0.0, 1 - asked.values))
+        known, guess = self.guarantees, points.rest(asked.values)
+        if known == NOTHING:
+            return asked.answer(guess)
+        with np.errstate(all="ignore"):
+            found = np.minimum(points.beneath(self._beta(asked.values)), guess)
+        surely = down(1 - known.delta) if known.is_bounded else 0.0
+        at_zero = asked.values == 0
+        return asked.answer(np.where(at_zero, np.maximum(found, surely), found))
 
     def advantage(self) -> float:
         """Return the greatest true minus false positive rate, which is delta(0)."""
@@ -135,7 +166,7 @@ class Loss(ABC):
         # an epsilon too small only enlarges delta
         log_odds = np.where(np.isfinite(log_odds), log_odds, 0.0)
         safe = np.maximum(points.lowered(log_odds) - points.ELEMENTARY, 0.0)
-        risk = rarer * (1 - np.clip(self._delta(safe), 0.0, 1.0))
+        risk = rarer * (1 - self._upper_delta(safe))
         return asked.answer(np.maximum(points.lowered(risk), 0.0))
 
     def curve(self) -> "TradeoffCurve":

@@ -25,6 +25,7 @@ from sordino.numbers import Exact, ball, up
 from sordino.precision import precision
 
 _BITS = 128
+_LEAST = 5e-324
 _GOLDEN = (5**0.5 - 1) / 2
 _ORDERS = (-14.0, 16.0)
 """ln(a - 1) is searched here; any order is sound."""
@@ -35,7 +36,7 @@ def delta(rho: Exact, epsilon: Floats) -> Floats:
     order = _best(lambda u: _log_delta(up(rho), epsilon, u), len(epsilon))
     if len(epsilon) > FEW:
         value, size = _log_delta_sized(up(rho), epsilon, order)
-        return np.exp(np.minimum(value + size * ELEMENTARY, 0.0))
+        return np.exp(np.minimum(value + size * ELEMENTARY, 0.0)) + _LEAST
     pairs = dict(zip(epsilon.tolist(), order.tolist(), strict=True))
     return each(lambda e: min(1.0, up(_delta_ball(rho, e, pairs[e]))), epsilon)
 

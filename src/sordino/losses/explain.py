@@ -8,6 +8,7 @@ True
 import math
 
 from sordino.losses.base import Loss
+from sordino.numbers import up
 
 _FIELD = "In the terms of the field"
 _RATES = ((100, 0.01), (1000, 0.001))
@@ -42,9 +43,9 @@ def _guesses(loss: Loss) -> str:
 def _believes(loss: Loss) -> str:
     """Say how far an outcome can move a belief, where a ratio bounds it."""
     known = loss.guarantees
-    if known.epsilon == math.inf or known.delta > 0 or float(known.epsilon) > 3:
+    if known.epsilon == math.inf or known.delta > 0 or up(known.epsilon) > 3:
         return ""
-    after = 1 / (1 + 9 * math.exp(-float(known.epsilon)))
+    after = 1 / (1 + 9 * math.exp(-up(known.epsilon)))
     return (
         "Whatever is published, a belief of 10 in 100 that the person is in the data "
         f"becomes at most {_upwards(100 * after)} in 100."
@@ -55,9 +56,7 @@ def _headline(loss: Loss) -> str:
     """Say the exact parameters."""
     known = loss.guarantees
     reserve = (
-        f", with a reserve delta of {_upwards(float(known.delta))}"
-        if known.delta
-        else ""
+        f", with a reserve delta of {_upwards(up(known.delta))}" if known.delta else ""
     )
     for name, value in (
         ("epsilon", known.epsilon),
@@ -65,7 +64,7 @@ def _headline(loss: Loss) -> str:
         ("rho", known.rho),
     ):
         if value != math.inf:
-            return f"{_FIELD}: {name} = {_upwards(float(value))}{reserve}."
+            return f"{_FIELD}: {name} = {_upwards(up(value))}{reserve}."
     epsilon = _upwards(float(loss.epsilon_at(1e-6)))
     return f"{_FIELD}: epsilon = {epsilon} at delta = 1e-06."
 

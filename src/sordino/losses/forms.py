@@ -17,10 +17,14 @@ from sordino.losses.root import crossing, least
 from sordino.numbers import Exact, ball, up
 from sordino.precision import precision
 
-_FLOOR = 1e-320
+_FLOOR = 5e-324
 _FARTHEST = 1e300
 _POINTS = 320
+_GAINED = 1e-4
+"""Where delta is less, the chord of the curve gains nothing on the conversion."""
 _LEAST_DELTA = 1e-60
+_LEAST_RHO = Fraction(1, 10**24)
+"""A lesser rho has the curve of this one: exp(epsilon) is 1 to twelve digits there."""
 _NONE = np.zeros(0)
 
 
@@ -87,18 +91,33 @@ def zcdp_guarantees(rho: Exact | float, delta: Fraction) -> Guarantees:
 def zcdp_delta(rho: Exact | float, delta: Fraction, epsilon: Floats) -> Floats:
     """Return the lesser of the conversion at the best order and the curve's chord.
 
-    The chord gains at most about 2e-6, and costs a table for each new rho: few points
-    are answered by the conversion and the advantage alone.
+    The chord gains up to a fifth where delta is large, nothing where it is small, and
+    costs a table for each new rho: it is drawn where it gains.
     """
+    found = _converted(rho, delta, epsilon)
+    gaining = (found > up(delta) + _GAINED) & (epsilon > 0)
+    if gaining.any():
+        chord = zcdp_profile(rho, delta).delta_at(epsilon[gaining])
+        found[gaining] = np.minimum(found[gaining], chord)
+    return found
+
+
+def zcdp_epsilon(rho: Exact | float, delta: Fraction, target: Floats) -> Floats:
+    """Return the epsilon of the same curve; small targets are met without the chord."""
+    small = target <= up(delta) + _GAINED
+    found = np.empty_like(target)
+    found[small] = inverse(lambda e: _converted(rho, delta, e), target[small])
+    found[~small] = inverse(lambda e: zcdp_delta(rho, delta, e), target[~small])
+    return found
+
+
+def _converted(rho: Exact | float, delta: Fraction, epsilon: Floats) -> Floats:
+    """Return delta by the conversion at the best order, within the advantage."""
     reserve = up(delta)
     if isinstance(rho, float) or rho == 0:
         return np.full_like(epsilon, reserve if rho == 0 else 1.0)
-    direct = concentrated.delta(rho, epsilon)
-    direct = (reserve + (1 - reserve) * direct) * (1 + ELEMENTARY)
-    if len(epsilon) > normal.FEW:
-        return np.minimum(direct, zcdp_profile(rho, delta).delta_at(epsilon))
-    start = np.array([zcdp_advantage(rho)])
-    return np.minimum(direct, raised(reserve + (1 - reserve) * start))
+    inner = np.minimum(concentrated.delta(rho, epsilon), zcdp_advantage(rho))
+    return (reserve + (1 - reserve) * inner) * (1 + ELEMENTARY)
 
 
 def zcdp_rates(
@@ -131,6 +150,7 @@ def zcdp_profile(rho: Exact | float, delta: Fraction) -> Profile:
     reserve = up(delta)
     if isinstance(rho, float) or rho == 0:
         return Profile(np.zeros(1), np.array([reserve if rho == 0 else 1.0]))
+    rho = max(rho, _LEAST_RHO)
     size = up(rho)
     start = zcdp_advantage(rho)
     reach = size + 2 * math.sqrt(size * -math.log(_LEAST_DELTA))
@@ -150,6 +170,7 @@ def zcdp_laws(rho: Exact | float) -> tuple[AbstractLossLaw, ...]:
     return (symmetric(zcdp_profile(rho, Fraction(0))),)
 
 
+@lru_cache(maxsize=1024)
 def zcdp_advantage(rho: Exact) -> float:
     """Return the a with a ln((1 + a)/(1 - a)) = rho, rounded up.
 
@@ -177,7 +198,9 @@ def inverse(delta: Callable[[Floats], Floats], targets: Floats) -> Floats:
 
         def excess(epsilon: float) -> float:
             value = float(delta(np.array([epsilon]))[0])
-            return math.log(max(value, _FLOOR)) - math.log(target)
+            gap = math.log(max(value, _FLOOR)) - math.log(target)
+            # logarithms round: the bound itself says whether the target is met
+            return min(gap, 0.0) if value <= target else max(gap, _FLOOR)
 
         high = 1.0
         while excess(high) > 0 and high < _FARTHEST:

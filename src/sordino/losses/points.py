@@ -1,5 +1,11 @@
-"""Where a curve is asked: one number, or an array of any shape."""
+"""Where a curve is asked, and how its answers leave: towards the attacker.
 
+A number is what was written, so 0.1 is a tenth, which lies between two doubles. The
+curve is asked at the double on the attacker's side; where an exact parameter decides,
+it is compared with what was written.
+"""
+
+import math
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, final
 
@@ -8,13 +14,15 @@ from numpy.typing import NDArray
 
 from sordino import _validate
 from sordino.errors import InvalidParameter
-from sordino.numbers import down, exact, up
+from sordino.numbers import Exact, down, exact, shortest, up
 
 Floats: TypeAlias = NDArray[np.float64]
 """A flat array of doubles."""
 
 Answer: TypeAlias = Any
 """A float for one number; an array of the shape of the question otherwise."""
+
+Towards: TypeAlias = Literal[1, -1]
 
 _ULP = float(np.finfo(np.float64).eps)
 ELEMENTARY = 24 * _ULP
@@ -23,13 +31,22 @@ ELEMENTARY = 24 * _ULP
 NumPy and the C library state at most 4 units in the last place for each of these.
 """
 
+_LEAST_NORMAL = float(np.finfo(np.float64).tiny)
+_PLAIN, _LARGEST = 128.0, 1e8
+"""Multiples of 1 / 128 below 10**8 have 15 digits: they are their shortest decimals."""
+
 
 @final
 @dataclass(frozen=True)
 class Points:
-    """The values asked for, flat, and the shape to answer in."""
+    """The values asked for, flat, and the shape to answer in.
+
+    `values` are doubles on the attacker's side of what was written: `written` is one
+    exact number, or doubles that stand for their shortest decimals.
+    """
 
     values: Floats
+    written: "Exact | float | Floats"
     shape: tuple[int, ...] | None
 
     def answer(self, values: Floats) -> Answer:
@@ -38,9 +55,16 @@ class Points:
             return float(values[0])
         return values.reshape(self.shape)
 
+    def reaches(self, bound: "Exact | float") -> NDArray[np.bool_]:
+        """Tell where what was written is at least an exact number."""
+        if isinstance(self.written, np.ndarray):
+            reached: NDArray[np.bool_] = self.written >= _least_double(bound)
+            return reached
+        return np.array([self.written >= bound])
+
 
 def read(
-    towards: Literal[1, -1],
+    towards: Towards,
     *,
     most: float = np.inf,
     least: float = 0.0,
@@ -52,20 +76,33 @@ def read(
 
     >>> read(1, most=1.0, alpha=[0.5, 1]).values.tolist()
     [0.5, 1.0]
+    >>> read(1, most=1.0, alpha=0.3).values > 0.3
+    array([ True])
     """
     name, given = _validate.one(**argument)
     if isinstance(given, (np.ndarray, list, tuple)):
-        flat = _array(name, given)
-        values, shape = flat.ravel(), flat.shape
-    else:
-        values, shape = np.array([_scalar(name, given, towards)]), None
+        array = _array(name, given)
+        flat = array.ravel()
+        _within(name, flat, least, most)
+        return Points(_outward(flat, towards), flat, array.shape)
+    if isinstance(given, float):
+        double = np.array([float(given)])
+        _within(name, double, least, most)
+        return Points(np.array([_beside(float(given), towards)]), double, None)
+    number = exact(**{name: given})
+    values = np.array([(up if towards > 0 else down)(number)])
+    _within(name, values, least, most)
+    return Points(values, number, None)
+
+
+def _within(name: str, values: Floats, least: float, most: float) -> None:
+    """Refuse values that are outside the limits or no numbers."""
     # a NaN is the minimum of an array that holds one, and is not within anything
     if values.size and not (values.min() >= least and values.max() <= most):
         inside = (values >= least) & (values <= most)
         worst = float(values[~inside][0])
         limits = f"must lie between {least:g} and {most:g}"
         raise InvalidParameter(name, worst, limits, f"Remove NaN, clip {name}.")
-    return Points(values, shape)
 
 
 def _array(name: str, given: Any) -> Floats:
@@ -79,11 +116,73 @@ def _array(name: str, given: Any) -> Floats:
     return array.astype(np.float64, copy=False)
 
 
-def _scalar(name: str, given: Any, towards: Literal[1, -1]) -> float:
-    """Return one number as a double, rounded in one direction."""
-    if isinstance(given, (float, np.floating)):
-        return float(given)
-    return (up if towards > 0 else down)(exact(**{name: given}))
+def _outward(given: Floats, towards: Towards) -> Floats:
+    """Return doubles on one side of both the doubles given and their decimals."""
+    plain = (np.rint(given * _PLAIN) == given * _PLAIN) & (np.abs(given) < _LARGEST)
+    still = plain | np.isinf(given)
+    with np.errstate(over="ignore", under="ignore"):
+        moved = np.where(still, given, np.nextafter(given, towards * np.inf))
+    for place in np.flatnonzero((np.abs(given) < _LEAST_NORMAL) & (given != 0)):
+        moved[place] = _beside(float(given[place]), towards)
+    return moved
+
+
+def _beside(given: float, towards: Towards) -> float:
+    """Return the same of one double; denormals are far from their decimals."""
+    if math.isinf(given) or (abs(given) < _LARGEST and (given * _PLAIN).is_integer()):
+        return given
+    if abs(given) >= _LEAST_NORMAL:
+        return math.nextafter(given, towards * math.inf)
+    decimal = shortest(given)
+    return max(given, up(decimal)) if towards > 0 else min(given, down(decimal))
+
+
+def _least_double(bound: "Exact | float") -> float:
+    """Return the least double that is written as a number not below a bound."""
+    near = down(bound)
+    while math.isfinite(near) and shortest(near) < bound:
+        near = math.nextafter(near, math.inf)
+    return near
+
+
+def above(values: Floats, most: float = 1.0) -> Floats:
+    """Return values one double further up, at most `most`: what is not known is most.
+
+    >>> above(np.array([0.5, np.nan, 0, 2])).tolist()
+    [0.5000000000000001, 1.0, 5e-324, 1.0]
+    """
+    known = np.where(np.isnan(values), most, np.maximum(values, 0.0))
+    return np.minimum(np.nextafter(known, np.inf), most)
+
+
+def enough(values: Floats) -> Floats:
+    """Return epsilons one double further up; 0 is enough where no more is needed.
+
+    >>> enough(np.array([0.5, np.nan, -1])).tolist()
+    [0.5000000000000001, inf, 0.0]
+    """
+    return np.where(values <= 0, 0.0, above(values, np.inf))
+
+
+def beneath(values: Floats) -> Floats:
+    """Return values one double further down, at least 0, and 0 for what is not known.
+
+    >>> beneath(np.array([0.5, np.nan, 0])).tolist()
+    [0.49999999999999994, 0.0, 0.0]
+    """
+    known = np.where(np.isnan(values), 0.0, values)
+    return np.maximum(np.nextafter(known, -np.inf), 0.0)
+
+
+def rest(values: Floats) -> Floats:
+    """Return 1 - x, rounded down, for x in [0, 1].
+
+    >>> rest(np.array([0.25, 1e-30, 1.0])).tolist()
+    [0.75, 0.9999999999999999, 0.0]
+    """
+    found = 1 - values
+    # what was lost in the subtraction is itself a double (Dekker)
+    return np.where((1 - found) < values, np.nextafter(found, 0.0), found)
 
 
 def raised(values: Floats, margin: float = ELEMENTARY) -> Floats:

@@ -45,9 +45,10 @@ def crossing(
     for step in range(_STEPS):
         if high - low <= relative * abs(high):
             break
-        guess = high - below * (high - low) / (below - above)
-        if step % 4 == 3 or not low < guess < high or math.isinf(above):
-            guess = (low + high) / 2
+        guess = (low + high) / 2
+        if step % 4 != 3 and below < above < math.inf:
+            straight = high - below * (high - low) / (below - above)
+            guess = straight if low < straight < high else guess
         if not low < guess < high:
             break
         value = excess(guess)

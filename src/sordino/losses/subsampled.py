@@ -62,4 +62,5 @@ def subsampled(loss: Loss, q: Any) -> Loss:
     rate = probability(q=q)
     if rate == 0:
         return PureDP(0)
-    return loss if rate == 1 else SubsampledLoss(loss, rate)
+    # a sample of nearly all costs no more than all: delta is convex in the pair of laws
+    return loss if up(rate) == 1 else SubsampledLoss(loss, rate)

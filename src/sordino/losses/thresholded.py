@@ -108,7 +108,7 @@ class ThresholdedLoss(Loss):
         found = np.zeros_like(epsilon)
         for breach, shift, loss in self.cases:
             moved = epsilon + shift - ELEMENTARY * (abs(shift) + epsilon)
-            inner = loss.delta_at(moved)
+            inner = loss.delta_at(np.where(np.isinf(epsilon), epsilon, moved))
             found = np.maximum(found, breach + (1 - breach) * inner)
         return np.minimum(found * (1 + ELEMENTARY), 1.0)
 

@@ -12,36 +12,44 @@ from functools import lru_cache
 from flint import arb
 
 from sordino.distributions.base import AbstractLaw
-from sordino.numbers import Exact, ball, fraction
+from sordino.numbers import Exact, ball, fraction, shortest
 from sordino.precision import precision
 
 _PRECISION = 96
 _FINE = 256
+_COARSE = 1e-300
 
 
 @lru_cache(maxsize=1024)
 def any_passes(law: AbstractLaw, gap: Fraction, keys: int) -> Fraction:
-    """Return 1 - (1 - P[Z >= gap])**keys as the double above, or the one after it."""
+    """Return 1 - (1 - P[Z >= gap])**keys, rounded up to a short decimal."""
     digits = _PRECISION
     while True:
         with precision(digits):
-            above = _double_above(_any(law, gap, keys))
+            above = _decimal_above(_any(law, gap, keys))
         if above is not None:
-            return Fraction(above)
+            return above
         digits *= 2
 
 
-def _double_above(chance: arb) -> float | None:
-    """Return a double in (0, 1] above a chance and at most one step too far up.
+def _decimal_above(chance: arb) -> Fraction | None:
+    """Return the decimal of a double, above a chance and at most a step too far up.
 
     None asks for more precision. A chance of an unbounded law is never 0.
     """
     near = float(chance.mid())
     for point in (near, math.nextafter(near, math.inf)):
-        if arb(point) >= chance:
+        decimal = _decimal(point)
+        if ball(decimal) >= chance:
             below = math.nextafter(math.nextafter(point, 0.0), 0.0)
-            return min(point, 1.0) if below == 0 or arb(below) < chance else None
+            tight = below == 0 or ball(_decimal(below)) < chance
+            return min(decimal, Fraction(1)) if tight else None
     return None
+
+
+def _decimal(point: float) -> Fraction:
+    """Return the decimal of a double; the least doubles are too coarse for theirs."""
+    return shortest(point) if point > _COARSE else Fraction(point)
 
 
 def _any(law: AbstractLaw, gap: Fraction, keys: int) -> arb:

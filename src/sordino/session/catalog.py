@@ -1,18 +1,21 @@
 """The tables and views of a session, as the public knows them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, final
 
 from sordino.engines.base import AbstractEngine
-from sordino.errors import InvalidParameter
+from sordino.errors import InvalidParameter, UnknownName, shown
 from sordino.expressions.language import col
 from sordino.query.builder import Query
 from sordino.query.nodes import Filter, Source
+from sordino.query.passage import Origin
 from sordino.query.relation import AbstractCatalog, Relation
 from sordino.query.tables import PrivateTable, PublicTable
 from sordino.schema import Schema, unknown
+from sordino.session.description import Holding
 from sordino.session.rows import rows_digest
 from sordino.words import Words, call, pairs
 
@@ -29,6 +32,10 @@ class Catalog(AbstractCatalog):
     """Multiplicities of public tables that were asked for: these are frozen."""
     said: dict[str, Callable[[], list[Words]]] = field(default_factory=dict)
     """What each name stands for, in a form that lasts."""
+    told: dict[str, str] = field(default_factory=dict)
+    """What each name stands for, in a sentence for people."""
+    unusable: dict[str, Mapping[str, str]] = field(default_factory=dict)
+    """For each name the columns that cannot be used, and why."""
 
     def relation(self, name: str) -> Relation:
         """Return a private table or a view."""
@@ -65,27 +72,65 @@ class Catalog(AbstractCatalog):
         self.refuse_known(name)
         schema = self.engine.open(name, table.source, table.columns)
         source = Source(name, schema)
+        self.unusable[name] = self.engine.unusable(name)
         if isinstance(table, PublicTable):
             self.engine.freeze(name)
             self.publics[name] = source
+            rows = self.engine.frozen(name).num_rows
+            self.told[name] = f"public, {rows:,} rows"
             self.said[name] = cache(lambda: [self._public_words(source)])
         else:
-            self.relations[name] = _protected(source, table)
+            lossy = self.engine.lossy(name)
+            with self.explaining():
+                self.relations[name] = _protected(source, table, lossy)
+            self.told[name] = f"private: protects {table.protects.whom}"
             self.said[name] = lambda: [_private_words(source, table)]
 
     def view(self, name: str, query: Query) -> None:
         """Make a name known that is short for a query."""
         self.refuse_known(name)
         self.relations[name] = query.resolve(self)
+        self.told[name] = f"a view: {query!r}"
         self.said[name] = lambda: query.words(self)
 
     def with_only(self, name: str, relation: Relation, part: Words) -> "Catalog":
         """Return a catalog of one part of a private table, and the public tables."""
         said = {public: self.said[public] for public in self.publics}
         said[name] = lambda: [*self.words(name), part]
-        return Catalog(
-            self.engine, {name: relation}, dict(self.publics), self.counted, said
+        told = {**self.told, name: f"a part of the rows, {self.told[name]}"}
+        publics, unusable = dict(self.publics), dict(self.unusable)
+        rows = {name: relation}
+        return Catalog(self.engine, rows, publics, self.counted, said, told, unusable)
+
+    def holdings(self) -> tuple[Holding, ...]:
+        """Return what is to be said of each name."""
+        schemas = {name: found.schema for name, found in self.relations.items()}
+        schemas |= {name: found.schema for name, found in self.publics.items()}
+        return tuple(
+            Holding.of(name, self.told[name], schema, self.unusable.get(name, {}))
+            for name, schema in schemas.items()
         )
+
+    @contextmanager
+    def explaining(self) -> Generator[None]:
+        """Refuse a column that cannot be used with the reason."""
+        try:
+            yield
+        except UnknownName as error:
+            refusal = self._explained(error)
+        else:
+            return
+        raise refusal
+
+    def _explained(self, error: UnknownName) -> UnknownName:
+        """Return the refusal of a name, with the reason if it cannot be used."""
+        if error.kind != "column" or not isinstance(error.name, str):
+            return error
+        for table, columns in self.unusable.items():
+            if error.name in columns:
+                why = f" to be used in {shown(table)}: {columns[error.name]}."
+                return UnknownName("column", error.name, (), why)
+        return error
 
     def _public_words(self, source: Source) -> Words:
         """Return the name, the types and the rows of a public table."""
@@ -143,15 +188,20 @@ def _types(schema: Schema) -> Words:
     return pairs(sorted((name, column.type) for name, column in schema.columns))
 
 
-def _protected(source: Source, table: PrivateTable) -> Relation:
+def _protected(source: Source, table: PrivateTable, lossy: frozenset[str]) -> Relation:
     """Return the rows of a private table: those without an id belong to nobody."""
     unit = table.protects
     known = unit.contribution(source.schema)
+    cells = tuple(one for one in source.schema if one in lossy - {unit.id_column})
     if unit.id_column is None:
-        return Relation(source, known, None, None)
+        # such a unit always bounds its rows
+        origin = Origin(source.table, cells, Schema(()), known.rows or 0)
+        return Relation(source, known, None, None, (origin,))
     ids = source.schema[unit.id_column]
     facts = dict(source.schema.columns) | {unit.id_column: replace(ids, nullable=False)}
     named = ~col(unit.id_column).is_null()
     rows = Filter(source, named.tree, Schema(tuple(facts.items())))
     one = known.with_groups(frozenset([ids.version]), 1)
-    return Relation(rows, one, unit.id_column, unit.id_space)
+    carried = Schema(((unit.id_column, ids),))
+    origin = Origin(source.table, cells, carried, 1)
+    return Relation(rows, one, unit.id_column, unit.id_space, (origin,))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, Self, final
 
 from sordino import _validate
-from sordino.accounting.entries import Entry
+from sordino.accounting.entries import DATASET, Entry
 from sordino.accounting.ledger import Ledger
 from sordino.accounting.limits import Limit
 from sordino.engines.base import AbstractEngine
@@ -31,6 +31,7 @@ from sordino.session.asking import (
 )
 from sordino.session.book import Book, book_of
 from sordino.session.catalog import Catalog, catalog_of
+from sordino.session.description import Description
 from sordino.session.door import door
 from sordino.session.outlook import Outlook
 from sordino.units import column_name
@@ -88,6 +89,7 @@ class Session:
         self._engine = _engine(engine, memory_limit, threads, progress=progress)
         self._catalog = catalog_of(self._engine, tables)
         self._book = book_of(budget, ledger, whose(tables), analyst, who)
+        self._keysets: dict[str, None] = {}
         self._process = os.getpid()
 
     @door
@@ -97,16 +99,20 @@ class Session:
         No private data is read, and nothing is charged.
         """
         self._refuse_strangers()
-        return price(_request(query), self._catalog, budget)
+        with self._catalog.explaining():
+            return price(_request(query), self._catalog, budget)
 
     @door
     def price_all(self, queries: Mapping[str, Request], budget: Budget) -> Batch:
         """Return what requests cost that are planned together: more fits a budget."""
         self._refuse_strangers()
-        return price_all(queries, self._catalog, budget)
+        with self._catalog.explaining():
+            return price_all(queries, self._catalog, budget)
 
     @door
-    def what_if(self, query: Request, budget: Budget) -> Outlook:
+    def what_if(
+        self, query: Request, budget: Budget, *, earmark: str | None = None
+    ) -> Outlook:
         """Return what a release would cost and what would be left; nothing is charged.
 
         A release that does not fit is refused, as `release` would refuse it.
@@ -114,20 +120,27 @@ class Session:
         found = self.price(query, budget)
         self._prepared(found)
         said = asked(query, self._catalog, budget, None)
-        left = self._book.left_after(said, budget, found.loss)
+        left = self._book.left_after(said, (budget, found.loss), earmark)
         return Outlook(found, left)
 
     @door
     def release(
-        self, query: Request, budget: Budget, *, key: str | None = None, why: str = ""
+        self,
+        query: Request,
+        budget: Budget,
+        *,
+        key: str | None = None,
+        why: str = "",
+        earmark: str | None = None,
     ) -> "Release":
         """Charge the budget and return the noisy answer.
 
         With a `key` a repeated request returns the answer it had, at no cost, also
-        after a crash or in another process of the same ledger.
+        after a crash or in another process of the same ledger. With an `earmark` it is
+        paid from what was set aside (`session.ledger.earmark`).
         """
         found = self.price(query, budget)
-        told = {"key": key, "why": why, "plan": found.plan}
+        told = {"key": key, "why": why, "plan": found.plan, "earmark": earmark}
 
         def prepared() -> Callable[[], bytes]:
             compute = self._prepared(found)
@@ -149,6 +162,7 @@ class Session:
         *,
         key: str | None = None,
         why: str = "",
+        earmark: str | None = None,
     ) -> "dict[str, Release]":
         """Charge one budget and return the answers of requests planned together."""
         batch = self.price_all(queries, budget)
@@ -162,7 +176,7 @@ class Session:
         kept = self._book.answer(
             asked_together(queries, self._catalog, budget, key),
             (budget, batch.loss),
-            {"key": key, "why": why, "plan": plan},
+            {"key": key, "why": why, "plan": plan, "earmark": earmark},
             prepared,
         )
         answers = zip(batch.prices.items(), split(kept), strict=True)
@@ -181,7 +195,8 @@ class Session:
         self._refuse_strangers()
         name, column = column_name(table=table), column_name(by=by)
         whole = self._catalog.relation(name)
-        found = parts.parted(whole, column, values)
+        with self._catalog.explaining():
+            found = parts.parted(whole, column, values)
         Limit.of(budget)  # refuses a budget that no part could have
         cost = parts.times(budget, parts.most_parts(whole, column, len(found)))
         shown = ", ".join(map(repr, found))
@@ -205,7 +220,8 @@ class Session:
             raise InvalidParameter(
                 "query", query, "is no query of rows", 'Try sd.table("visits").'
             )
-        self._catalog.view(column_name(name=name), query)
+        with self._catalog.explaining():
+            self._catalog.view(column_name(name=name), query)
 
     @door
     def statement(self, query: Request, budget: Budget) -> str:
@@ -214,13 +230,16 @@ class Session:
 
     @property
     def ledger(self) -> Ledger:
-        """Return the ledger: to verify, to export, to allot budgets to analysts."""
+        """Return the ledger: to verify, to export, to allot budgets to analysts.
+
+        It is all of it, whoever asks: who holds a session is trusted with it.
+        """
         return self._book.ledger
 
     @property
     def budget(self) -> Loss:
         """Return what holds of all releases together."""
-        return self.ledger.limit(self._book.name).rule.promise
+        return self.ledger.agreed(self._book.name).rule.promise
 
     @property
     def spent(self) -> Loss:
@@ -232,14 +251,39 @@ class Session:
         """Return what is left."""
         return self.ledger.remaining(self._book.name)
 
+    def describe(self) -> Description:
+        """Return what everybody may know of the session; it prints and shows itself.
+
+        Tables and views, whom they protect, columns and what cannot be used and why,
+        key sets that were released by, and what is left.
+        """
+        left = f"{self.remaining!r} of {self.budget!r}"
+        return Description(self._catalog.holdings(), tuple(self._keysets), left)
+
     def history(self) -> tuple[Entry, ...]:
-        """Return the releases so far, the first one first, of all who charge it."""
-        return self.ledger.entries()
+        """Return the releases so far, the first one first, of all who charge it.
+
+        A session of an analyst has the own ones in full, and of others what cannot be
+        hidden (`Ledger.history`).
+        """
+        name = self._book.name
+        return self.ledger.history(None if name == DATASET else name)
+
+    def answer(self, key: str) -> "Release | dict[str, Release]":
+        """Return the answer of a key without asking again (`Ledger.answer`).
+
+        A session of an analyst has the answers that were charged to that budget.
+        """
+        return self.ledger.answer(key, self._book.name)
 
     def __repr__(self) -> str:
         """Show the names of the tables and the budget."""
         tables = ", ".join([*self._catalog.relations, *self._catalog.publics])
         return f"Session({tables}; {self.remaining!r} of {self.budget!r} left)"
+
+    def _repr_html_(self) -> str:  # noqa: PLW3201 the name notebooks look for
+        """Show in a notebook what everybody may know."""
+        return self.describe()._repr_html_()
 
     def __reduce__(self) -> NoReturn:
         """Refuse to be pickled or copied."""
@@ -247,13 +291,19 @@ class Session:
 
     def _prepared(self, found: Price) -> "Callable[[], Release]":
         """Rehearse what a price asks, and return what answers it after the charge."""
+        if found.request.keyset is not None:
+            self._keysets[repr(found.request.keyset)] = None
         chosen = {
             part: self._engine.prepared(asked)
             for part, asked in found.choice_questions.items()
         }
         exact = self._engine.prepared(found.question)
+        beside = [self._engine.prepared(asked) for asked in found.coverage_questions]
         return lambda: answered(
-            found, exact(), {part: compute() for part, compute in chosen.items()}
+            found,
+            exact(),
+            {part: compute() for part, compute in chosen.items()},
+            [compute() for compute in beside],
         )
 
     def _part(self, catalog: Catalog, budget: Budget) -> Self:
@@ -261,6 +311,7 @@ class Session:
         child = object.__new__(type(self))
         child._engine, child._catalog = self._engine, catalog
         child._book = Book(Ledger.in_memory(budget), who=self._book.who)
+        child._keysets = {}
         child._process = self._process
         return child
 

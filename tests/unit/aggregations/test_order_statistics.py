@@ -19,7 +19,6 @@ MUCH: Final = sd.PureDP(10**9)
 """A price at which hardly any noise is left."""
 MANY: Final = 200
 """Groups in one release, each an answer of its own."""
-FACTS: Final = {"nullable": False, "nan": False}
 DAY, LATE = date(1990, 5, 17), date(2020, 1, 1)
 MORNING, AT_NOON, NOON, LATER, EVENING = (
     datetime.fromisoformat(f"2024-02-29T{clock}")
@@ -27,7 +26,7 @@ MORNING, AT_NOON, NOON, LATER, EVENING = (
 )
 
 
-def told(values: Any, asked: Any, budget: Any = MUCH, engine: str = "duckdb") -> Any:
+def told(values: Any, asked: Any, budget: Any = MUCH, engine: Any = "duckdb") -> Any:
     """Return the first answer about some values, as Python has it."""
     rows = values if isinstance(values, pa.Table) else pa.table({"x": values})
     table = sd.PrivateTable(rows, protects=sd.AddOneRow())
@@ -43,7 +42,7 @@ def grouped(values: Any, asked: Any, epsilon: Any = 1) -> Any:
         "x": np.tile(values, MANY),
     })
     kind = "i64" if np.asarray(values).dtype.kind == "i" else "f64"
-    facts = {"x": sd.Column(kind, **FACTS)}
+    facts = {"x": sd.Column(kind, nullable=False, nan=False)}
     table = sd.PrivateTable(rows, protects=sd.AddOneRow(), columns=facts)
     budget = sd.PureDP(epsilon)
     session = sd.Session({"t": table}, budget)
@@ -137,7 +136,11 @@ def test_quantiles_may_hold_extremes() -> None:
     session = sd.Session({"t": table}, sd.PureDP(4))
     query = sd.table("t").agg(a=asked)
     price = session.price(query, sd.PureDP(4))
-    assert [float(one.epsilon) for one in price.noise["a"]] == [1, 2, 1]
+    assert [float(one.map(1).guarantees.epsilon) for one in price.noise["a"]] == [
+        1,
+        2,
+        1,
+    ]
     row = session.release(query, sd.PureDP(4)).table.to_pylist()[0]
     assert list(row.values()) == sorted(row.values())
     assert [type(one) for one in row.values()] == [int] * 5

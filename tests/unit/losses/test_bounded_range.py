@@ -139,4 +139,4 @@ def test_extremes(epsilon: object) -> None:
     assert 0 <= loss.delta_at(0.1) <= 1
     assert 0 <= loss.epsilon_at(1e-6) <= float(loss.epsilon)
     assert 0 <= loss.beta_at(0.1) <= 0.9 <= 1 - loss.delta_at(5) + 0.9
-    assert loss.tpr_at(0) == 0
+    assert loss.tpr_at(0) == (loss.epsilon == math.inf)

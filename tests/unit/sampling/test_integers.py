@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+import sordino as sd
 from sordino.sampling.bits import Bits
 from sordino.sampling.blocks import Draws, Point
 from sordino.sampling.certified import Uniform
@@ -49,6 +50,15 @@ def test_sums_are_clamped_after_the_exact_addition() -> None:
     noise = [16 + 8, -16 + 8, 16 + 8, -16 + 8, 8]
     exact = [int(v) + z for v, z in zip(values, noise, strict=True)]
     assert sums.tolist() == [min(max(s, LEAST), MOST) for s in exact]
+
+
+@pytest.mark.parametrize("end", [2**63 - 1, -(2**63)])
+def test_a_step_beyond_an_end_stays_at_the_end(end: int) -> None:
+    """At an end of int64 every draw that leads outwards, even by 1, is the end."""
+    drawn = sd.Geometric(1)(np.full(2000, end, np.int64))
+    away = [abs(int(answer) - end) for answer in drawn]
+    assert max(away) < 100
+    assert 1000 < away.count(0) < 1900
 
 
 def test_draws_beyond_int64_are_added_exactly() -> None:

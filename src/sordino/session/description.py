@@ -1,0 +1,120 @@
+"""What everybody may know of a session: texts, and nothing that holds a row."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, final
+
+from sordino.release.formatting import cut, key, width
+from sordino.schema import Column, Schema
+from sordino.session.page import page
+
+MOST: Final = 60
+"""Columns of a table that are shown."""
+_NAME, _WIDEST = 40, 100
+_GAP: Final = "  "
+
+
+@final
+@dataclass(frozen=True)
+class Holding:
+    """A table or a view: a sentence on it, its columns, and what cannot be used."""
+
+    name: str
+    told: str
+    columns: tuple[tuple[str, str, str], ...]
+    """(name, type, what of its values may be missing)"""
+    unusable: tuple[tuple[str, str], ...]
+    """(name, why)"""
+
+    @classmethod
+    def of(
+        cls, name: str, told: str, schema: Schema, unusable: Mapping[str, str]
+    ) -> "Holding":
+        """Return what is to be said of a table or a view."""
+        columns = tuple(
+            (known, column.type, missing(column)) for known, column in schema.columns
+        )
+        return cls(name, told, columns, tuple(unusable.items()))
+
+    @property
+    def shown(self) -> tuple[tuple[str, str, str], ...]:
+        """Return the first columns."""
+        return self.columns[:MOST]
+
+    @property
+    def rest(self) -> int:
+        """Return how many columns are not shown."""
+        return len(self.columns) - len(self.shown)
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class Description:
+    """Tables and views, key sets, and what is left; it prints and shows itself."""
+
+    holdings: tuple[Holding, ...]
+    keysets: tuple[str, ...]
+    left: str
+
+    def __repr__(self) -> str:
+        """Show everything as text, within 100 columns."""
+        return "\n".join(
+            line
+            for part in (*map(_listed, self.holdings), self._end())
+            for line in part
+        )
+
+    def _repr_html_(self) -> str:  # noqa: PLW3201 the name notebooks look for
+        """Show everything in a notebook."""
+        return page(self)
+
+    def _end(self) -> Iterator[str]:
+        """Return the lines after the tables."""
+        if self.keysets:
+            yield _line(f"asked by: {', '.join(self.keysets)}")
+        yield _line(f"left: {self.left}")
+
+
+def missing(column: Column) -> str:
+    """Return what of a column may be missing, in a word.
+
+    >>> missing(Column("f64")), missing(Column("i64", nullable=False))
+    ('yes, or NaN', 'no')
+    """
+    match column.nullable, column.nan:
+        case True, True:
+            return "yes, or NaN"
+        case True, False:
+            return "yes"
+        case False, True:
+            return "NaN"
+        case _:
+            return "no"
+
+
+def _listed(holding: Holding) -> Iterator[str]:
+    """Return the lines of a table."""
+    yield _line(f"{_name(holding.name)}: {key(holding.told)}")
+    heading = ("column", "type", "may be missing")
+    shown = [(_name(name), kind, may_be) for name, kind, may_be in holding.shown]
+    first, second = (
+        max(width(row[place]) for row in (heading, *shown)) for place in (0, 1)
+    )
+    for name, kind, may_be in (heading, *shown):
+        blank = " " * (first - width(name))
+        yield f"{_GAP}{name}{blank}{_GAP}{kind:<{second}}{_GAP}{may_be}"
+    if holding.rest:
+        yield f"{_GAP}... and {holding.rest:,} more"
+    for name, why in holding.unusable:
+        yield _line(f"{_GAP}cannot be used: {_name(name)} ({key(why)})")
+    yield ""
+
+
+def _name(name: str) -> str:
+    """Return a name on one line, cut to a width."""
+    return cut(key(name), _NAME) or "''"
+
+
+def _line(text: str) -> str:
+    """Return a line that is not too wide."""
+    return cut(text, _WIDEST)

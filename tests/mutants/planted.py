@@ -1,0 +1,341 @@
+"""Errors that once survived, or nearly did: each must be noticed by the fast tests.
+
+Each is a text that stands once in a file, and what is put in its place. When the text
+is gone, `make mutants` says so: write the same error anew.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, final
+
+
+@final
+@dataclass(frozen=True)
+class Planted:
+    """An error, and what it does."""
+
+    room: str
+    file: str
+    before: str
+    after: str
+    says: str
+
+
+PLANTED: Final[tuple[Planted, ...]] = (
+    Planted(
+        "losses",
+        "src/sordino/losses/noise.py",
+        "gap = np.minimum(epsilon - ratio, 0.0) / 2\n",
+        "gap = np.minimum(epsilon - ratio, 0.0) / 2.0001\n",
+        "laplace delta slightly too small",
+    ),
+    Planted(
+        "losses",
+        "src/sordino/losses/conversion.py",
+        "return _rounded(ball(ratio) + (-ball(ratio)).expm1())",
+        "return _rounded((ball(ratio) + (-ball(ratio)).expm1()) * 0.999)",
+        "laplace rho 0.1% too small",
+    ),
+    Planted(
+        "losses",
+        "src/sordino/losses/forms.py",
+        "inner = -np.expm1(below) / (1 + math.exp(-most))",
+        "inner = -np.expm1(below) / (1 + 1.001 * math.exp(-most))",
+        "pure delta slightly small",
+    ),
+    Planted(
+        "losses",
+        "src/sordino/losses/concentrated.py",
+        "(less / a).log())).exp() / a\n",
+        "(less / a).log())).exp() / (a * 1.01)\n",
+        "zcdp delta 1% small",
+    ),
+    Planted(
+        "losses",
+        "src/sordino/losses/reserved.py",
+        "(times * (-ball(delta)).log1p() for",
+        "((times - (times > 1)) * (-ball(delta)).log1p() for",
+        "one reserve less",
+    ),
+    Planted(
+        "losses",
+        "src/sordino/losses/thresholded.py",
+        "shift = 0.0 if certain else math.log1p(-vanished) - math.log1p(-breach)",
+        "shift = 0.0 if certain else math.log1p(-breach) - math.log1p(-vanished)",
+        "sign of the shift",
+    ),
+    Planted(
+        "losses",
+        "src/sordino/losses/thresholded.py",
+        "breach = joint_breach(((self.key_delta, end - 1),))",
+        "breach = joint_breach(((self.key_delta, first),))",
+        "breach of the block start",
+    ),
+    Planted(
+        "losses",
+        "src/sordino/losses/convolve.py",
+        "error += (2 / size) * _gamma(size) * float(bound.sum())",
+        "error = 0 * float(bound.sum())",
+        "FFT rounding error not charged",
+    ),
+    Planted(
+        "losses",
+        "src/sordino/losses/pld.py",
+        "masses = (total.masses + total.error) * weight * (1 + 1e-12)",
+        "masses = total.masses * weight",
+        "error not charged to masses",
+    ),
+    Planted(
+        "losses",
+        "src/sordino/losses/pld.py",
+        "logs += times * (math.log1p(-finite) if finite < 1 else -math.inf)",
+        "logs += math.log1p(-finite) if finite < 1 else -math.inf",
+        "breach once, not times",
+    ),
+    Planted(
+        "losses",
+        "src/sordino/losses/grid.py",
+        "    p *= 1 + law.margin\n",
+        "",
+        "margin of P not charged",
+    ),
+    Planted(
+        "losses",
+        "src/sordino/losses/derived.py",
+        "return p, (1 - self.rate) * p + self.rate * q",
+        "return p, (1 - self.rate) * q + self.rate * p",
+        "add direction of sampling swapped",
+    ),
+    Planted(
+        "losses",
+        "src/sordino/losses/vectors.py",
+        "    rest = _difference(d_in.l1, d_in.linf * Fraction(full))\n",
+        "    rest = Fraction(0)\n",
+        "rest of the worst vector dropped",
+    ),
+    Planted(
+        "losses",
+        "src/sordino/losses/base.py",
+        "return asked.answer(np.maximum(points.lowered(risk), 0.0))",
+        "return asked.answer(np.maximum(points.raised(risk, 1e-9), 0.0))",
+        "Bayes risk rounded the wrong way",
+    ),
+    Planted(
+        "losses",
+        "src/sordino/losses/bounded_range.py",
+        "return min(self.epsilon**2 / 8, implied)",
+        "return min(self.epsilon**2 / 9, implied)",
+        "bounded range rho /9",
+    ),
+    Planted(
+        "losses",
+        "src/sordino/losses/closed.py",
+        "Fraction(loss.delta_at(epsilon)) <= self.delta",
+        "Fraction(loss.delta_at(epsilon)) <= self.delta * Fraction(101, 100)",
+        "admits 1% more delta",
+    ),
+    Planted(
+        "mechanisms",
+        "src/sordino/mechanisms/laplace_threshold.py",
+        "rest = whole - copies * each if copies < apart.l0 else Fraction(0)",
+        "rest = Fraction(0)",
+        "rest of change dropped",
+    ),
+    Planted(
+        "mechanisms",
+        "src/sordino/mechanisms/thresholded.py",
+        "level = math.floor(level / self.unit + _HALF) * self.unit",
+        "level = math.ceil(level / self.unit) * self.unit",
+        "threshold off grid priced up",
+    ),
+    Planted(
+        "mechanisms",
+        "src/sordino/mechanisms/change.py",
+        "excess = unit - _FINEST",
+        "excess = Fraction(0)",
+        "grid rounding not added",
+    ),
+    Planted(
+        "mechanisms",
+        "src/sordino/mechanisms/carrier.py",
+        "rounded = np.ldexp(whole + (steps - whole >= 0.5), grid)",
+        "rounded = np.ldexp(np.rint(steps), grid)",
+        "ties to even on the grid",
+    ),
+    Planted(
+        "mechanisms",
+        "src/sordino/mechanisms/distance.py",
+        "return total(given, root * rounding.step)",
+        "return total(given, rounding.step)",
+        "l2 grid rounding without sqrt n",
+    ),
+    Planted(
+        "mechanisms",
+        "src/sordino/mechanisms/quantiles.py",
+        "2 * asked.levels * asked.rows * max(above, below)",
+        "asked.levels * asked.rows * max(above, below)",
+        "quantiles twice as sharp",
+    ),
+    Planted(
+        "mechanisms",
+        "src/sordino/mechanisms/above_threshold.py",
+        "return Fraction(2 * self.rows) / self.epsilon",
+        "return Fraction(self.rows) / self.epsilon",
+        "walk twice as sharp",
+    ),
+    Planted(
+        "mechanisms",
+        "src/sordino/mechanisms/randomized_response.py",
+        "return 1 / (1 + (self.categories - 1) * (-ball(self.epsilon)).exp())",
+        "return 1 / (1 + (self.categories - 1) * (-ball(self.epsilon) * 1.01).exp())",
+        "truth 1% too often in epsilon",
+    ),
+    Planted(
+        "mechanisms",
+        "src/sordino/mechanisms/appearance.py",
+        "chance = -(keys * (-law.at_least(gap)).log1p()).expm1()",
+        "chance = -(keys * (-law.above(gap)).log1p()).expm1()",
+        "exclusive tail",
+    ),
+    Planted(
+        "mechanisms",
+        "src/sordino/mechanisms/exponential.py",
+        "return self.epsilon / (self.span * Fraction(denominator))",
+        "return 2 * self.epsilon / (self.span * Fraction(denominator))",
+        "exponential twice as sharp",
+    ),
+    Planted(
+        "sampling",
+        "src/sordino/sampling/choice.py",
+        "below = (v + _DOUBT) * whole <= true * (1 - _MARGIN)",
+        "below = (v - 2.0**-12) * whole <= true * (1 - _MARGIN)",
+        "accepts 2**-12 too often",
+    ),
+    Planted(
+        "sampling",
+        "src/sordino/sampling/uniform.py",
+        "open_ = np.flatnonzero(found >= limits)\n",
+        "open_ = np.flatnonzero(found > limits)\n",
+        "limit itself accepted",
+    ),
+    Planted(
+        "sampling",
+        "src/sordino/sampling/laplace.py",
+        "return rho * (1.0 / up(self.scale))",
+        "return rho * (0.99 / up(self.scale))",
+        "residual curve 1% off",
+    ),
+    Planted(
+        "sampling",
+        "src/sordino/sampling/integers.py",
+        "sums[(noise > 0) & (sums < values)] = _MOST",
+        "sums[(noise > 1) & (sums < values)] = _MOST",
+        "wrap-around by one",
+    ),
+    Planted(
+        "contribution",
+        "src/sordino/contribution.py",
+        "return full * largest**2 + rest**2",
+        "return full * largest**2 + rest",
+        "squares of the rest",
+    ),
+    Planted(
+        "contribution",
+        "src/sordino/contribution.py",
+        "group_rows=tuple((c, most * factor) for c, most in self.group_rows),",
+        "group_rows=self.group_rows,",
+        "group rows not multiplied",
+    ),
+    Planted(
+        "joins",
+        "src/sordino/query/joins.py",
+        "*((c, n * right) for c, n in one.group_rows if right is not None),",
+        "*((c, n) for c, n in one.group_rows if right is not None),",
+        "pairs per group",
+    ),
+    Planted(
+        "prices",
+        "src/sordino/query/joint.py",
+        "held = (mu * min(Fraction(1), one * keys) for mu, one in self.parts)",
+        "held = (mu * min(Fraction(1), one) for mu, one in self.parts)",
+        "kept keys not counted",
+    ),
+    Planted(
+        "prices",
+        "src/sordino/query/layout.py",
+        "whole = sum(weights, beside + int(extra))",
+        "whole = sum(weights, beside)",
+        "presence part spends extra",
+    ),
+    Planted(
+        "prices",
+        "src/sordino/query/allowance.py",
+        "del choices\n        return LaplaceShare(self.epsilon * weight)",
+        "return LaplaceShare(self.epsilon * weight * Fraction(101, 100))",
+        "1% more epsilon than allowed",
+    ),
+    Planted(
+        "prices",
+        "src/sordino/aggregations/variance.py",
+        "size = (grid.high - grid.low) ** 2",
+        "size = (grid.high - grid.low) ** 2 / 2",
+        "variance sensitivity halved",
+    ),
+    Planted(
+        "prices",
+        "src/sordino/aggregations/parts.py",
+        "l0=change.l0 * copies,",
+        "l0=change.l0,",
+        "copies in l0",
+    ),
+    Planted(
+        "prices",
+        "src/sordino/session/parts.py",
+        "return min(touched, count)",
+        "return 1",
+        "parts charged once",
+    ),
+    Planted(
+        "accounting",
+        "src/sordino/accounting/filters.py",
+        "if not self.holds(after):",
+        "if not self.holds(spent):",
+        "filter checks before, not after",
+    ),
+    Planted(
+        "accounting",
+        "src/sordino/accounting/charge.py",
+        "return Fraction(math.ceil(amount * GRID), GRID)",
+        "return Fraction(math.floor(amount * GRID), GRID)",
+        "long charges rounded down",
+    ),
+    Planted(
+        "accounting",
+        "src/sordino/accounting/filter_either.py",
+        "return delta <= self.reserve and (epsilon",
+        "return (epsilon",
+        "reserve not checked",
+    ),
+    Planted(
+        "accounting",
+        "src/sordino/accounting/choosing.py",
+        "rest = ApproxDP(epsilon, (delta - kept) / (1 - kept))",
+        "rest = ApproxDP(epsilon, delta)",
+        "delta spent twice",
+    ),
+    Planted(
+        "accounting",
+        "src/sordino/accounting/charging.py",
+        "    if committed is not None:\n        return committed\n",
+        "",
+        "second answer may overwrite",
+    ),
+    Planted(
+        "accounting",
+        "src/sordino/accounting/filters.py",
+        "        if isinstance(asked, self.own):\n            known.reverse()\n",
+        "",
+        "charged by loss, not as asked",
+    ),
+)

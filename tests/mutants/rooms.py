@@ -1,0 +1,104 @@
+"""What is changed, the tests that concern it, and how many changes may survive."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, final
+
+_LOSSES: Final = (
+    "tests/laws/test_loss_oracles.py",
+    "tests/laws/test_joint_laws.py",
+    "tests/unit/test_losses_closed.py",
+    "tests/unit/losses",
+    "tests/unit/test_pld.py",
+    "tests/unit/test_tradeoff.py",
+    "tests/unit/test_tradeoff_vectors.py",
+    "tests/unit/test_tradeoff_pitfalls.py",
+    "tests/laws/test_loss_laws.py",
+    "tests/unit/test_vectors_of_noise.py",
+    "tests/laws/test_law_against_map.py",
+    "tests/unit/mechanisms/test_maps_of_noise.py",
+    "tests/unit/test_calibrate.py",
+)
+_MECHANISMS: Final = (
+    "tests/laws/test_law_against_map.py",
+    "tests/laws/test_threshold_laws.py",
+    "tests/laws/test_selection_laws.py",
+    "tests/unit/mechanisms",
+    "tests/laws/test_mechanism_laws.py",
+    "tests/laws/test_fitting_laws.py",
+)
+_QUERIES: Final = (
+    "tests/laws/test_join_laws.py",
+    "tests/laws/test_joint_laws.py",
+    "tests/unit/query",
+    "tests/laws/test_query_laws.py",
+    "tests/unit/test_contribution.py",
+)
+
+
+@final
+@dataclass(frozen=True)
+class Room:
+    """Files that one set of tests concerns."""
+
+    files: tuple[str, ...]
+    """Patterns beneath src/sordino."""
+    tests: tuple[str, ...]
+    """The quickest to notice come first."""
+    survivors: float
+    """The most survivors that are not explained, as a share of the changes tried."""
+
+    def paths(self, tree: Path) -> Iterator[Path]:
+        """Return the files, in order."""
+        for pattern in self.files:
+            yield from sorted((tree / "src" / "sordino").glob(pattern))
+
+
+ROOMS: Final[dict[str, Room]] = {
+    "losses": Room(("losses/*.py",), _LOSSES, 0.2),
+    "sampling": Room(
+        ("sampling/*.py",),
+        (
+            "tests/unit/sampling",
+            "tests/laws/test_law_against_map.py",
+            *_MECHANISMS[2:4],
+        ),
+        0.2,
+    ),
+    "mechanisms": Room(("mechanisms/*.py", "distributions/*.py"), _MECHANISMS, 0.2),
+    "contribution": Room(
+        ("contribution.py", "constraints.py", "sensitivity.py", "units.py"),
+        (
+            "tests/unit/test_contribution.py",
+            "tests/unit/test_sensitivity.py",
+            *_QUERIES,
+        ),
+        0.2,
+    ),
+    "joins": Room(("query/joins.py", "query/steps.py"), _QUERIES, 0.2),
+    "prices": Room(
+        (
+            *("query/allowance.py", "query/layout.py", "query/outlay.py"),
+            *("query/joint.py", "query/price.py", "query/batch.py", "session/parts.py"),
+            *("aggregations/families.py", "aggregations/parts.py"),
+        ),
+        (*_QUERIES, "tests/unit/session", "tests/laws/test_parts_laws.py"),
+        0.2,
+    ),
+    "accounting": Room(
+        (
+            *("accounting/filter*.py", "accounting/charge.py", "accounting/limits.py"),
+            *("accounting/choosing.py", "accounting/calibrate.py"),
+            "accounting/risk.py",
+        ),
+        (
+            "tests/unit/accounting/test_filters.py",
+            "tests/unit/test_calibrate.py",
+            "tests/unit/accounting",
+        ),
+        0.2,
+    ),
+}

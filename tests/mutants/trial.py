@@ -1,0 +1,140 @@
+"""Trying a change: the tests that concern a file, run on a copy of the tree.
+
+The tree itself is only read. Each trial is a child process, forked from one that has
+imported what the tests need of other people's packages, but nothing of Sordino.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import shutil
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, final
+
+import pytest
+
+HEAVY: Final = (
+    *("numpy", "scipy.special", "scipy.fft", "scipy.stats", "mpmath", "flint"),
+    *("pyarrow", "duckdb", "hypothesis", "cryptography.hazmat.primitives.ciphers"),
+    *("sqlglot", "pandas", "polars"),
+)
+COPIED: Final = ("src", "tests", "docs", "pyproject.toml", "README.md", "CHANGELOG.md")
+PLAIN: Final = (
+    *("-q", "-x", "-p", "no:cacheprovider", "-n", "0", "-m", "not slow"),
+    *("--assert=plain", "--tb=line"),
+)
+_POLL = 0.02
+_NOTICED = ("FAILED", "ERROR")
+
+
+@final
+@dataclass(frozen=True)
+class Outcome:
+    """What the tests said of a change."""
+
+    killed: bool
+    seconds: float
+    reason: str
+
+
+@final
+class Copy:
+    """A copy of the tree in which changes are tried, one after the other."""
+
+    def __init__(self, tree: Path, place: Path) -> None:
+        """Copy what the tests need, and load what does not change."""
+        self.place = place
+        for name in COPIED:
+            if (tree / name).is_dir():
+                left_out = shutil.ignore_patterns("__pycache__", ".hypothesis")
+                shutil.copytree(tree / name, place / name, ignore=left_out)
+            else:
+                shutil.copy(tree / name, place / name)
+        for name in HEAVY:
+            try:
+                importlib.import_module(name)
+            except ImportError:
+                continue
+
+    def tried(
+        self, file: str, changed: str, tests: Sequence[str], limit: float
+    ) -> Outcome:
+        """Return what the tests say when a file reads as `changed`; then mend it."""
+        path = self.place / file
+        honest = path.read_text()
+        path.write_text(changed)
+        try:
+            return self.run(tests, limit)
+        finally:
+            path.write_text(honest)
+
+    def run(self, tests: Sequence[str], limit: float) -> Outcome:
+        """Run some tests in a child until the first fails, or time is up."""
+        begin = time.monotonic()
+        log = self.place / "log"
+        child = os.fork()
+        if child == 0:
+            self._child(tests, log)
+        code = _awaited(child, begin + limit)
+        spent = time.monotonic() - begin
+        if code is None:
+            return Outcome(killed=True, seconds=spent, reason="no end in sight")
+        return Outcome(code != 0, spent, _reason(code, log))
+
+    def _child(self, tests: Sequence[str], log: Path) -> None:
+        """Run the tests of the copy and leave; never return."""
+        code = 1
+        try:
+            self._enter(log)
+            code = int(pytest.main([*PLAIN, *tests]))
+        except BaseException:
+            traceback.print_exc()
+            raise
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(code)
+
+    def _enter(self, log: Path) -> None:
+        """Make this process one of the copy, with a log of its own."""
+        os.setsid()
+        os.chdir(self.place)
+        with log.open("wb") as sink:
+            os.dup2(sink.fileno(), 1)
+            os.dup2(sink.fileno(), 2)
+        sys.dont_write_bytecode = True
+        sys.path.insert(0, str(self.place / "src"))
+        os.environ["PYTHONPATH"] = str(self.place / "src")
+
+
+def _awaited(child: int, deadline: float) -> int | None:
+    """Return the exit code of a child, None if it had to be ended."""
+    while time.monotonic() < deadline:
+        found, status = os.waitpid(child, os.WNOHANG)
+        if found:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(_POLL)
+    os.killpg(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return None
+
+
+def _reason(code: int, log: Path) -> str:
+    """Return the test that noticed, nothing where none did.
+
+    A run that ends in any other way says nothing of the change, and stops the trials.
+    """
+    if code == 0:
+        return ""
+    text = log.read_text(encoding="utf-8", errors="replace")
+    noticed = [line for line in text.splitlines() if line.startswith(_NOTICED)]
+    if code > 0 and not noticed:
+        raise RuntimeError(f"the tests did not run: {text[-2000:]}")
+    return noticed[-1][:160] if noticed else "the interpreter died"

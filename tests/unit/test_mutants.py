@@ -1,0 +1,124 @@
+"""The tool that plants errors: what it changes, what it leaves alone, what it says."""
+
+import itertools
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.mutants.__main__ import TREE, drawn
+from tests.mutants.changes import Change, changes
+from tests.mutants.planted import PLANTED
+from tests.mutants.rooms import ROOMS
+from tests.mutants.trial import COPIED
+
+SOURCE = '''"""A text with 1 number."""
+LIMIT = 3
+
+
+def larger(a: int, b: int = 2) -> int:
+    """Return the larger of 2."""
+    if a < b and b != 7:
+        return b
+    if a == 9:
+        raise ValueError("9 < 10")
+    return max(a, b) - 0
+'''
+
+AFTER = {
+    "    if not (a < b and b != 7):",
+    "    if a < b or b != 7:",
+    "    if a <= b and b != 7:",
+    "    if a < b and b == 7:",
+    "    if a < b and b != 8:",
+    "    if not (a == 9):",
+    "    if a != 9:",
+    "    if a == 10:",
+    "    return min(a, b) - 0",
+    "    return max(a, b) + 0",
+    "    return max(a, b)",
+    "    return max(a, b) - 1",
+    "def larger(a: int, b: int = 3) -> int:",
+}
+
+
+def test_every_small_error_is_made_and_nothing_else() -> None:
+    """Texts, annotations, refusals and named constants are left alone."""
+    assert {change.after for change in changes("a.py", SOURCE)} == AFTER
+
+
+def test_a_change_is_one_line() -> None:
+    """All other lines stay as they are."""
+    for change in changes("a.py", SOURCE):
+        before, after = SOURCE.split("\n"), change.applied(SOURCE).split("\n")
+        assert [b for b, a in zip(before, after, strict=True) if a != b] == [
+            change.before
+        ]
+
+
+def test_the_order_depends_on_the_seed_and_the_line_alone() -> None:
+    """Lines that are added elsewhere do not draw other changes."""
+    moved = Change("a.py", 12, "x < 1", "x <= 1")
+    assert moved.rank(3) == Change("a.py", 7, "x < 1", "x <= 1").rank(3)
+    assert moved.rank(3) != moved.rank(4)
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_every_room_has_files_and_tests(room: str) -> None:
+    """Patterns match files, named tests are there, and there is enough to change."""
+    assert all((TREE / test).exists() for test in ROOMS[room].tests)
+    assert len(set(itertools.islice(drawn(TREE, ROOMS[room], 1), 20))) == 20
+
+
+def test_every_planted_error_is_one_of_a_room() -> None:
+    """Rooms and files exist; whether the text still stands, `make mutants` says."""
+    for error in PLANTED:
+        assert error.room in ROOMS
+        assert (TREE / error.file).is_file()
+        assert error.before != error.after
+
+
+@pytest.fixture(name="small")
+def a_small_tree(tmp_path: Path) -> Path:
+    """Return a tree with one module and one test."""
+    tree = tmp_path / "tree"
+    for name in COPIED:
+        (tree / name).parent.mkdir(exist_ok=True)
+        if "." in name:
+            (tree / name).touch()
+        else:
+            (tree / name).mkdir()
+    (tree / "src/part.py").write_text(
+        "LIMIT = 2\n\n\ndef far(x):\n    return x > LIMIT\n"
+    )
+    (tree / "tests/test_part.py").write_text(
+        "from part import far\n\n\ndef test_far():\n    assert far(9)\n"
+    )
+    return tree
+
+
+TRIAL = """
+import sys
+from pathlib import Path
+from tests.mutants.trial import Copy
+
+copy = Copy(Path(sys.argv[1]), Path(sys.argv[2]))
+honest = (copy.place / "src/part.py").read_text()
+for changed in (honest, honest.replace("x > ", "x < ")):
+    print(copy.tried("src/part.py", changed, ["tests/test_part.py"], 20).killed)
+assert (copy.place / "src/part.py").read_text() == honest
+"""
+
+
+def test_a_noticed_error_is_killed_and_the_tree_is_not_touched(
+    small: Path, tmp_path: Path
+) -> None:
+    """What no test notices survives, and the copy is mended after each trial."""
+    before = {path: path.read_bytes() for path in small.rglob("*") if path.is_file()}
+    (tmp_path / "copy").mkdir()
+    words = [sys.executable, "-c", TRIAL, str(small), str(tmp_path / "copy")]
+    found = subprocess.run(words, cwd=TREE, capture_output=True, text=True, check=False)
+    assert found.stdout.split() == ["False", "True"], found.stderr
+    after = {path: path.read_bytes() for path in small.rglob("*") if path.is_file()}
+    assert after == before
