@@ -31,6 +31,11 @@ class Layout:
     """What shows that a group exists, where groups are not known."""
 
     @property
+    def width(self) -> int:
+        """Return how many exact totals of each group are needed."""
+        return sum(len(part.totals) for part, _ in self.additive.values())
+
+    @property
     def chosen(self) -> Fraction:
         """Return the weight of all choices."""
         return sum((weight for _, weight in self.choices.values()), Fraction(0))

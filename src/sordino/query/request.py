@@ -114,7 +114,7 @@ def requested(
     _refuse_twice([*by, *names])
     if noise is not None:
         noise = _validate.choice(FAMILIES, noise=noise)
-    shares = _weights(weights or {}, tuple(aggregations))
+    shares = _weights({} if weights is None else weights, tuple(aggregations))
     return Request(rows, by, keyset, tuple(aggregations.items()), noise, shares)
 
 
