@@ -19,7 +19,9 @@ from sordino.aggregations.parts import AbstractPart
 from sordino.engines.base import AbstractEngine
 from sordino.engines.values import canonical, values_of
 from sordino.mechanisms.appearance import rational
+from sordino.query.coverage import counted, in_order, questions
 from sordino.query.layout import layouts
+from sordino.query.passage import Counted
 from sordino.query.price import binned
 from sordino.query.question import Question
 from sordino.query.relation import AbstractCatalog, Relation
@@ -41,6 +43,8 @@ class Claim:
     choices: tuple[Any, ...]
     groups: int | float | None
     """In how many groups one unit is, where groups are not known."""
+    counts: tuple[Counted, ...] = ()
+    """What is counted beside the answers."""
 
     @cached_property
     def question(self) -> Question:
@@ -67,14 +71,14 @@ def claim(request: Request, catalog: AbstractCatalog) -> Claim:
     parts: dict[Any, AbstractPart] = {}
     choices: dict[Any, Any] = {}
     groups: int | float | None = None
-    for layout in layouts(request, setting):
+    counts = counted(request, relation, setting)
+    for layout in layouts(request, setting, counts):
         parts |= {key: part for key, (part, _) in layout.additive.items()}
         choices |= {key: part for key, (part, _) in layout.choices.items()}
         if layout.presence is not None:
             groups = layout.presence.change.l0
-    return Claim(
-        request, relation, tuple(parts.values()), tuple(choices.values()), groups
-    )
+    listed = (tuple(parts.values()), tuple(choices.values()))
+    return Claim(request, relation, *listed, groups, counts)
 
 
 @final
@@ -85,13 +89,17 @@ class Exact:
     totals: Totals
     bins: tuple[Totals, ...]
     """For each choice, (group, bin) and how many rows are in it."""
+    counts: tuple[int, ...] = ()
+    """What was left out."""
 
 
 def exact(asked: Claim, engine: AbstractEngine) -> Exact:
     """Return the exact answers of an engine to what a claim is about."""
     by = len(asked.request.by)
     bins = tuple(_totals(engine.answer(one), by + 1) for one in asked.choice_questions)
-    return Exact(_totals(engine.answer(asked.question), by), bins)
+    beside = [engine.answer(one) for one in questions(asked.counts)]
+    counts = tuple(in_order(asked.counts, beside))
+    return Exact(_totals(engine.answer(asked.question), by), bins, counts)
 
 
 def broken(asked: Claim, one: Exact, other: Exact) -> list[str]:
@@ -107,6 +115,9 @@ def broken(asked: Claim, one: Exact, other: Exact) -> list[str]:
     for part, before, after in zip(asked.choices, one.bins, other.bins, strict=True):
         rows = _rows_moved(before, after)
         found += [f"{part.key}: {told}" for told in beyond(rows, part.change)]
+    for count, was, is_now in zip(asked.counts, one.counts, other.counts, strict=True):
+        apart = [[Fraction(was - is_now)]]
+        found += [f"{count}: {told}" for told in beyond(apart, count.part.change)]
     return found
 
 

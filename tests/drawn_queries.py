@@ -106,6 +106,7 @@ def asked(scene: Scene) -> Request:
         f"answer {place}": aggregation(scene, name)
         for place, name in enumerate(dice.several(names, 1, 3))
     }
+    asked_for["coverage"] = dice.chance(1, 3)
     if not by:
         return scene.query.agg(**asked_for)
     if dice.chance(2, 3):

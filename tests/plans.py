@@ -9,6 +9,7 @@ from sordino.expressions.base import AbstractExpression
 from sordino.expressions.language import col, lit
 from sordino.query.nodes import (
     AbstractNode,
+    Crowded,
     Explode,
     Filter,
     FlatMap,
@@ -19,6 +20,7 @@ from sordino.query.nodes import (
     MapRows,
     Project,
 )
+from sordino.query.pruning import narrowed
 from sordino.query.question import AbstractTotal, Distinct, Question, Total
 from sordino.schema import Column, Schema, arrow_type
 
@@ -52,6 +54,14 @@ def keep_groups(
 ) -> KeepGroups:
     """Return all rows of at most `limit` groups each."""
     return KeepGroups(child, tuple(per), tuple(groups), limit, child.schema)
+
+
+def crowded(
+    child: AbstractNode, per: Iterable[str], groups: Iterable[str], limit: int
+) -> Crowded:
+    """Return a row for each value with more rows, or groups, than a limit."""
+    names = tuple(per)
+    return Crowded(child, names, tuple(groups), limit, narrowed(child.schema, names))
 
 
 def keep_unique(child: AbstractNode, per: Iterable[str]) -> KeepUnique:

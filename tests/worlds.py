@@ -17,6 +17,7 @@ from sordino.engines.base import AbstractEngine
 from sordino.session.catalog import Catalog, catalog_of
 from sordino.units import AbstractUnit
 from tests.dice import Dice
+from tests.doors import DOORS
 
 Row: TypeAlias = tuple[Any, ...]
 Rows: TypeAlias = tuple[Row, ...]
@@ -29,6 +30,7 @@ POOLS: Final[Mapping[str, tuple[Any, ...]]] = {
     "x": (3, 0, 10, -4, 7, None, 2**63 - 1, -(2**63)),
     "y": (2.5, 0.0, -0.0, 7.25, 0.1, None, math.nan, math.inf, -math.inf, -3.0),
     "codes": ([1, 2, 2], [3], [], None, [3, None, 1]),
+    "z": ("1", "x", None, "2.5", "0"),
 }
 PRIVATE: Final = {
     "id": pa.int64(),
@@ -37,7 +39,9 @@ PRIVATE: Final = {
     "x": pa.int64(),
     "y": pa.float64(),
     "codes": pa.list_(pa.int64()),
+    "z": pa.string(),
 }
+"""The last column is declared as integers: some of its texts are none."""
 PUBLIC: Final = {"g": pa.string(), "y": pa.float64(), "h": pa.int64(), "x": pa.int64()}
 STRANGERS: Final = (4, 0)
 """Ids that no database holds before one of them is added."""
@@ -58,10 +62,14 @@ class World:
         """Tell whether ids are protected, not rows."""
         return all(unit.id_column is not None for unit in self.units.values())
 
-    def catalog(self, engine: AbstractEngine, database: Database) -> Catalog:
-        """Return the catalog of a database, opened by an engine."""
+    def catalog(
+        self, engine: AbstractEngine, database: Database, door: str = "arrow"
+    ) -> Catalog:
+        """Return the catalog of a database, opened by an engine through a door."""
         private = {
-            name: sd.PrivateTable(arrow(rows, PRIVATE), protects=self.units[name])
+            name: DOORS[door].private(
+                arrow(rows, PRIVATE), self.units[name], {"z": sd.Column("i64")}
+            )
             for name, rows in database.items()
         }
         public = {

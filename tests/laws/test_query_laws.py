@@ -18,13 +18,16 @@ from hypothesis import strategies as st
 from sordino.aggregations import mean
 from sordino.aggregations.lattice import Lattice
 from sordino.aggregations.measured import bounds, width_lattice
-from sordino.aggregations.parts import scaled
+from sordino.aggregations.parts import IntegerPart, scaled
+from sordino.aggregations.totals import Total
 from sordino.constraints import DropExcess
 from sordino.contribution import Contribution
 from sordino.engines.memory import MemoryEngine, keyed_order
 from sordino.errors import SordinoError
-from sordino.query import joins, steps
+from sordino.expressions.literals import literal
+from sordino.query import coverage, joins, passage, steps
 from sordino.query.nodes import AbstractNode, KeepGroups
+from sordino.query.passage import tally
 from sordino.query.relation import Relation
 from sordino.schema import Column, Schema
 from sordino.sensitivity import Sensitivity
@@ -157,7 +160,7 @@ def _same_versions(patch: Patch) -> None:
 
 def _bounds_before_the_lattice(patch: Patch) -> None:
     """Price means from the bounds that were asked, not from those of the lattice."""
-    asked_for: dict[str, Fraction] = {}
+    asked_for = {"share": Fraction(1)}
 
     def remembered(low: Any, high: Any, kind: str, steps: dict[str, int]) -> Lattice:
         grid, (least, most) = width_lattice(low, high, kind, steps), bounds(low, high)
@@ -207,6 +210,40 @@ def _bounds_of_other_columns(patch: Patch) -> None:
     patch.setattr(Contribution, "most_groups", most_groups)
 
 
+def _rows_for_ids(patch: Patch) -> None:
+    """Count rows with an unreadable cell where ids are protected."""
+    each = tally("each", Total(literal(1)), Sensitivity(l0=1, linf=1))
+    rule = passage.tally
+
+    def counted(key: Any, total: Any, change: Sensitivity) -> IntegerPart:
+        made = rule(key, total, change)
+        return replace(made, totals=each.totals) if key[0] == "unreadable" else made
+
+    patch.setattr(passage, "tally", counted)
+
+
+def _all_that_is_cut(patch: Patch) -> None:
+    """Count the groups of an id above a limit where ids are counted."""
+    rule = passage.tally
+
+    def counted(key: Any, total: Any, change: Sensitivity) -> IntegerPart:
+        made = rule(key, total, change)
+        each = (Total(literal(1)),)
+        return replace(made, totals=each) if key[0] == "cut off" else made
+
+    patch.setattr(passage, "tally", counted)
+
+
+def _one_clamped(patch: Patch) -> None:
+    """Price clamped values as if a unit had one row."""
+
+    def counted(key: Any, total: Any, change: Sensitivity) -> IntegerPart:
+        del change
+        return tally(key, total, Sensitivity(l0=1, linf=1))
+
+    patch.setattr(coverage, "tally", counted)
+
+
 MUTANTS: Final[dict[Callable[[Patch], None], Sequence[Step]]] = {
     _joined_to_nothing: drawn_queries.JOINS_PUBLIC,
     _product_of_limits: drawn_queries.JOINS_PRIVATE,
@@ -217,6 +254,9 @@ MUTANTS: Final[dict[Callable[[Patch], None], Sequence[Step]]] = {
     _rows_made_for_nothing: drawn_queries.STEPS,
     _written_anew_and_still_known: drawn_queries.REWRITTEN,
     _bounds_of_other_columns: drawn_queries.BOUNDS,
+    _rows_for_ids: drawn_queries.PLAIN,
+    _all_that_is_cut: drawn_queries.BOUNDS,
+    _one_clamped: drawn_queries.PLAIN,
 }
 """Rules broken on purpose, and the steps that show it."""
 

@@ -1,7 +1,7 @@
 """What every aggregation is: forms of an answer, made of noisy parts."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, final
@@ -10,6 +10,7 @@ from sordino.aggregations.intervals import Bars
 from sordino.aggregations.parts import Numbers
 from sordino.contribution import LARGEST, Contribution, Versions
 from sordino.errors import InvalidQuery
+from sordino.expressions.base import AbstractExpression
 from sordino.schema import Schema
 from sordino.sensitivity import Sensitivity
 from sordino.words import Words
@@ -135,6 +136,18 @@ class AbstractForm(ABC):
         """Return the columns of the answer."""
 
 
+class AbstractClamped(ABC):
+    """Public bounds to which values are moved before they are aggregated."""
+
+    @abstractmethod
+    def key(self, setting: Setting) -> Hashable:
+        """Return what bounds on the same values have in common."""
+
+    @abstractmethod
+    def outside(self, setting: Setting) -> AbstractExpression:
+        """Return 1 for a row whose value lies outside of the bounds, else 0."""
+
+
 class AbstractAggregation(ABC):
     """A question about each group."""
 
@@ -146,6 +159,11 @@ class AbstractAggregation(ABC):
     @abstractmethod
     def words(self) -> Words:
         """Return what was asked for, in a form that lasts."""
+
+    @property
+    @abstractmethod
+    def clamped(self) -> "AbstractClamped | None":
+        """Return to what values are clamped, None where none is."""
 
     @abstractmethod
     def forms(self, setting: Setting) -> tuple[AbstractForm, ...]:

@@ -73,6 +73,10 @@ class Bounds(AbstractAggregation):
             nulls=nulls_words(self.nulls),
         )
 
+    @property
+    def clamped(self) -> None:
+        """Return None: nothing is clamped."""
+
     def forms(self, setting: Setting) -> tuple[AbstractForm, ...]:
         """Return the walk over the sizes."""
         values = measured(setting, self.column, self.nulls)

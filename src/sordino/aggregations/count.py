@@ -32,6 +32,10 @@ class Count(AbstractAggregation):
         """Return the question and what it is about."""
         return call("count")
 
+    @property
+    def clamped(self) -> None:
+        """Return None: nothing is clamped."""
+
     def forms(self, setting: Setting) -> tuple[SingleForm, ...]:
         """Return the row counts with noise."""
         return (SingleForm((rows_part(setting),), least=0),)

@@ -33,6 +33,10 @@ class CountDistinct(AbstractAggregation):
         """Return the question and what it is about."""
         return call("count_distinct", columns=list(self.names))
 
+    @property
+    def clamped(self) -> None:
+        """Return None: nothing is clamped."""
+
     def forms(self, setting: Setting) -> tuple[SingleForm, ...]:
         """Return the counts with noise: a row moves one of them by at most 1."""
         if self.names == (setting.ids,):

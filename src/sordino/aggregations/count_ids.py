@@ -33,6 +33,10 @@ class CountIds(AbstractAggregation):
         """Return the question and what it is about."""
         return call("count_ids")
 
+    @property
+    def clamped(self) -> None:
+        """Return None: nothing is clamped."""
+
     def forms(self, setting: Setting) -> tuple[SingleForm, ...]:
         """Return the counts of ids with noise."""
         return (SingleForm((ids_part(setting),), least=0),)

@@ -39,6 +39,10 @@ class Histogram(AbstractAggregation):
         """Return the question and what it is about."""
         return call("histogram", column=self.column, bins=self.bins.words)
 
+    @property
+    def clamped(self) -> None:
+        """Return None: nothing is clamped."""
+
     def forms(self, setting: Setting) -> tuple[AbstractForm, ...]:
         """Return the counts with noise: bins split the rows of a group further."""
         col(self.column).bin(self.bins).column(setting.schema)  # refuses other edges

@@ -29,6 +29,7 @@ from sordino.aggregations.intervals import Noise, ratio, share
 from sordino.aggregations.lattice import Lattice, above, below, centred, present
 from sordino.aggregations.measured import (
     SUM_STEPS,
+    Clamped,
     Measured,
     Nulls,
     bounds,
@@ -69,6 +70,11 @@ class Mean(AbstractAggregation):
     def words(self) -> Words:
         """Return the question and what it is about."""
         return ranged("mean", self.column, (self.low, self.high), self.nulls)
+
+    @property
+    def clamped(self) -> Clamped:
+        """Return the bounds."""
+        return Clamped(self.column, self.low, self.high, self.nulls)
 
     def forms(self, setting: Setting) -> tuple[AbstractForm, ...]:
         """Return the mean by deviations, and by a pair of sums."""

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, Literal, final
 
-from sordino.aggregations.base import Setting
+from sordino.aggregations.base import AbstractClamped, Setting
 from sordino.aggregations.lattice import Lattice
 from sordino.errors import InvalidParameter, InvalidQuery
 from sordino.expressions.base import AbstractExpression
-from sordino.expressions.language import Expression, checked, col
-from sordino.numbers import exact, floor_log2
+from sordino.expressions.language import Expression, checked, col, when
+from sordino.numbers import down, exact, floor_log2, up
 from sordino.schema import NUMBERS
 from sordino.words import Words, call, number
 
@@ -28,6 +28,7 @@ the largest exact total."""
 SQUARE_STEPS: Final = {"i64": 2**13, "f64": 2**13}
 """Most steps of a row whose square is added up."""
 _FURTHEST: Final = 2**40
+_LONGEST: Final = 2**63 - 1
 _SMALLEST: Final = -200
 _LARGEST: Final = Fraction(2) ** 200
 """Fourth powers of both, and their sums, are doubles."""
@@ -116,6 +117,43 @@ def measured(setting: Setting, column: Any, nulls: Nulls) -> Measured:
     if facts.nan:
         filled = filled.fill_nan(value)
     return Measured(filled, (key, value), facts.type, complete=True)
+
+
+@final
+@dataclass(frozen=True)
+class Clamped(AbstractClamped):
+    """The bounds of an aggregation of a numeric column."""
+
+    column: Any
+    low: Any
+    high: Any
+    nulls: Nulls
+
+    def __str__(self) -> str:
+        """Show the values and their bounds."""
+        filled = "" if self.nulls in {None, "drop"} else f", missing as {self.nulls}"
+        return f"{self.column} to [{self.low}, {self.high}]{filled}"
+
+    def key(self, setting: Setting) -> Hashable:
+        """Return the values and the bounds, exactly."""
+        values = measured(setting, self.column, self.nulls)
+        return (values.key, bounds(self.low, self.high))
+
+    def outside(self, setting: Setting) -> AbstractExpression:
+        """Return 1 or 0: a bound between two values is moved to the inner one.
+
+        Missing values and NaN lie nowhere.
+        """
+        values = measured(setting, self.column, self.nulls)
+        least, most = bounds(self.low, self.high)
+        if values.type == "i64":
+            low = max(math.ceil(least), -_LONGEST - 1)
+            high = min(math.floor(most), _LONGEST)
+            beyond = (values.dsl < low) | (values.dsl > high)
+        else:
+            beyond = (values.dsl < up(least)) | (values.dsl > down(most))
+            beyond &= ~values.dsl.is_nan()  # which is above every number
+        return when(beyond).then(1).otherwise(0).tree
 
 
 @final

@@ -20,6 +20,7 @@ from sordino.aggregations.choices import QuantilePart
 from sordino.aggregations.intervals import unknown_bars
 from sordino.aggregations.lattice import Lattice, position
 from sordino.aggregations.measured import (
+    Clamped,
     Nulls,
     bounds,
     measured,
@@ -72,6 +73,11 @@ class Quantile(AbstractAggregation):
             self.nulls,
             probabilities=[number(one) for one in self.probabilities],
         )
+
+    @property
+    def clamped(self) -> Clamped:
+        """Return the bounds."""
+        return Clamped(self.column, self.low, self.high, self.nulls)
 
     def forms(self, setting: Setting) -> tuple[AbstractForm, ...]:
         """Return the choice among the points of the grid."""

@@ -9,6 +9,7 @@ from sordino.aggregations.base import AbstractAggregation, Setting
 from sordino.aggregations.lattice import Lattice, steps
 from sordino.aggregations.measured import (
     SUM_STEPS,
+    Clamped,
     Measured,
     Nulls,
     bounds,
@@ -43,6 +44,11 @@ class Sum(AbstractAggregation):
     def words(self) -> Words:
         """Return the question and what it is about."""
         return ranged("sum", self.column, (self.low, self.high), self.nulls)
+
+    @property
+    def clamped(self) -> Clamped:
+        """Return the bounds."""
+        return Clamped(self.column, self.low, self.high, self.nulls)
 
     def forms(self, setting: Setting) -> tuple[SingleForm, ...]:
         """Return the sums with noise."""

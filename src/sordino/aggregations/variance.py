@@ -26,6 +26,7 @@ from sordino.aggregations.lattice import Lattice, spread
 from sordino.aggregations.mean import deviation_part, values_part
 from sordino.aggregations.measured import (
     SQUARE_STEPS,
+    Clamped,
     Measured,
     Nulls,
     bounds,
@@ -71,6 +72,11 @@ class Variance(AbstractAggregation):
     def words(self) -> Words:
         """Return the question and what it is about."""
         return ranged(self.name, self.column, (self.low, self.high), self.nulls)
+
+    @property
+    def clamped(self) -> Clamped:
+        """Return the bounds."""
+        return Clamped(self.column, self.low, self.high, self.nulls)
 
     def forms(self, setting: Setting) -> tuple[AbstractForm, ...]:
         """Return the variance from three sums."""

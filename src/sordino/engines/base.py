@@ -29,6 +29,10 @@ class AbstractEngine(ABC):
         """
 
     @abstractmethod
+    def lossy(self, table: str) -> frozenset[str]:
+        """Return the columns of a table that lie as another type: cells can be lost."""
+
+    @abstractmethod
     def freeze(self, table: str) -> None:
         """Read the rows of a public table, now and never again.
 

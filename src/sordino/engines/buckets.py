@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import TypeAlias, final
 
 from sordino.engines.stages import with_inputs
-from sordino.query.nodes import AbstractNode, KeepGroups, KeepRows, KeepUnique
+from sordino.query.nodes import AbstractNode, Crowded, KeepGroups, KeepRows, KeepUnique
 from sordino.query.question import AbstractTotal, Distinct, Question
 from sordino.schema import Schema, Version
 
-Bound: TypeAlias = KeepRows | KeepGroups | KeepUnique
+Bound: TypeAlias = KeepRows | KeepGroups | KeepUnique | Crowded
 
 
 @final
@@ -62,7 +62,7 @@ def bucketed(
 def _chain(node: AbstractNode) -> Iterator[Bound]:
     """Yield the bounds from the top down to the first source on the left."""
     match node:
-        case KeepRows() | KeepGroups() | KeepUnique():
+        case KeepRows() | KeepGroups() | KeepUnique() | Crowded():
             yield node
         case _:
             pass
@@ -74,7 +74,7 @@ def _bounds(node: AbstractNode) -> int:
     """Return how many bounds a plan has."""
     below = sum(_bounds(one) for one in node.inputs)
     match node:
-        case KeepRows() | KeepGroups() | KeepUnique():
+        case KeepRows() | KeepGroups() | KeepUnique() | Crowded():
             return below + 1
         case _:
             return below

@@ -100,7 +100,8 @@ def read(cell: Any) -> Read | None:
 def _reading(kind: Any) -> Callable[[Any], Read | None] | None:
     """Return how cells of a type are read: as the first known type it inherits from."""
     for base in type.__dict__["__mro__"].__get__(kind):
-        if base.__module__.startswith("pandas.") and base.__name__ in _OF_PANDAS:
+        room = base.__module__.partition(".")[0]
+        if room == "pandas" and base.__name__ in _OF_PANDAS:
             return partial(_OF_PANDAS[base.__name__], base)
         if base in _READINGS:
             return _READINGS[base]

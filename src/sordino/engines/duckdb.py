@@ -132,6 +132,10 @@ class DuckDBEngine(AbstractEngine):
         """Return the rows of a frozen table."""
         return known(self._frozen, table)
 
+    def lossy(self, table: str) -> frozenset[str]:
+        """Return the columns of a table that lie as another type: cells can be lost."""
+        return known(self._tables, table).lossy
+
     def unusable(self, table: str) -> Mapping[str, str]:
         """Return the columns of a table that are in no schema, and why."""
         return known(self._tables, table).unusable

@@ -16,13 +16,13 @@ from sordino.engines.base import AbstractEngine
 from sordino.engines.failures import guarded, uncharged
 from sordino.engines.freezing import frozen, held
 from sordino.engines.functions import flat_mapped, mapped
-from sordino.engines.pruning import pruned_rows
 from sordino.engines.readers import opened
 from sordino.engines.sources import Opened, Stored, known, refuse_changed
 from sordino.engines.sources_arrow import emptied
 from sordino.engines.values import canonical, values_of
 from sordino.query.nodes import (
     AbstractNode,
+    Crowded,
     Explode,
     Filter,
     FlatMap,
@@ -33,8 +33,10 @@ from sordino.query.nodes import (
     MapRows,
     Project,
     Source,
+    Unreadable,
     tables_of,
 )
+from sordino.query.pruning import pruned_rows
 from sordino.query.question import MOST, AbstractTotal, Distinct, Question, Total
 from sordino.sampling.bits import Bits
 from sordino.schema import Column, Schema, arrow_type
@@ -83,6 +85,10 @@ class MemoryEngine(AbstractEngine):
         """Return the rows of a frozen table."""
         return known(self._frozen, table)
 
+    def lossy(self, table: str) -> frozenset[str]:
+        """Return the columns of a table that lie as another type: cells can be lost."""
+        return known(self._tables, table).lossy
+
     def unusable(self, table: str) -> Mapping[str, str]:
         """Return the columns of a table that are in no schema, and why."""
         return known(self._tables, table).unusable
@@ -112,8 +118,24 @@ class MemoryEngine(AbstractEngine):
 
     def stored(self, node: Source) -> list[Row]:
         """Return the rows of a table, as our types."""
+        return self._stored(node.table, node.schema.names)
+
+    def unreadable(self, node: Unreadable) -> list[Row]:
+        """Return the rows of a table with a cell that has no value."""
         found = known(self._tables, node.table)
-        columns = [found.stored[name] for name in node.schema]
+        held = found.source.read([found.stored[node.column].place])
+        natural = values_of(held.column(0).combine_chunks())
+        rows = self._stored(node.table, (node.column, *node.schema.names))
+        return [
+            _taken(row, node.schema)
+            for row, cell in zip(rows, natural, strict=True)
+            if cell is not None and row[node.column] is None
+        ]
+
+    def _stored(self, table: str, names: tuple[str, ...]) -> list[Row]:
+        """Return columns of a table, as our types."""
+        found = known(self._tables, table)
+        columns = [found.stored[name] for name in names]
         held = found.source.read([one.place for one in columns])
         lists = [
             [
@@ -122,7 +144,6 @@ class MemoryEngine(AbstractEngine):
             ]
             for n, one in enumerate(columns)
         ]
-        names = node.schema.names
         return [
             dict(zip(names, values, strict=True))
             for values in (zip(*lists, strict=True) if lists else [()] * held.num_rows)
@@ -253,6 +274,13 @@ def _keep_unique(engine: MemoryEngine, node: KeepUnique) -> Iterator[Row]:
             yield _taken(rows[0], node.schema)
 
 
+def _crowded(engine: MemoryEngine, node: Crowded) -> Iterator[Row]:
+    for rows in _grouped(engine.rows(node.child), node.per):
+        counted = _grouped(rows, node.groups) if node.groups else rows
+        if len(counted) > node.limit:
+            yield _taken(rows[0], node.schema)
+
+
 def _join(engine: MemoryEngine, node: Join) -> Iterator[Row]:
     partners: defaultdict[tuple[Any, ...], list[Row]] = defaultdict(list)
     for row in engine.rows(node.right):
@@ -300,11 +328,13 @@ def _described(node: AbstractNode) -> list[str]:
 
 _WORK: Final[dict[type[AbstractNode], Callable[[MemoryEngine, Any], Iterable[Row]]]] = {
     Source: MemoryEngine.stored,
+    Unreadable: MemoryEngine.unreadable,
     Project: _project,
     Filter: _filter,
     KeepRows: _keep_rows,
     KeepGroups: _keep_groups,
     KeepUnique: _keep_unique,
+    Crowded: _crowded,
     Join: _join,
     Explode: _explode,
     MapRows: _map_rows,

@@ -5,6 +5,7 @@ is tried. Of a time its cast would drop the distance from UTC and cut the fracti
 """
 
 from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
 from string import ascii_lowercase, ascii_uppercase
 from typing import Final
 
@@ -19,7 +20,11 @@ from sordino.expressions.layouts import ISO_DATE, ISO_TIME, Layout
 from sordino.expressions.text import BLANKS
 from sordino.expressions.tree import Operation
 
-_ENDS: Final = ("0001-01-01", "9999-12-31 23:59:59.999999")
+_EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 UTC without a zone, as all times
+_FIRST, _LAST = (
+    (one - _EPOCH) // timedelta(microseconds=1)
+    for one in (datetime.min, datetime.max)  # noqa: DTZ901 UTC without a zone
+)
 _SECOND: Final = 10**6
 _BLANK: Final = "[ \\t\\n\\r\\v\\f]*"
 
@@ -81,30 +86,39 @@ def _day(to: Written, spelling: Spelling) -> Sql:
 def _moment(to: Written, spelling: Spelling) -> Sql:
     """Return a time in UTC; one without fraction and zone needs no arithmetic."""
     made = _told(to[0], spelling.time, lambda found: _ticks(found, spelling.time))
-    moment = sql.called("make_timestamp", made)
-    first, last = (sql.cast(sql.letters(one), "TIMESTAMP") for one in _ENDS)
-    held = exp.Case().when(
-        exp.Between(this=moment, low=first, high=last), moment.copy()
-    )
+    held = _named("held", made, _within)
     if spelling.time != ISO_TIME:
         return held
     plain = _matches(to[0], GRAMMARS["time"])
     return sql.case([(plain, sql.tried(_bare(to[0]), "TIMESTAMP"))], held)
 
 
-def _told(cell: Sql, layout: Layout, make: Callable[[Sql], Sql]) -> Sql:
-    """Return what is made of the parts of a cell, which are found once.
+def _within(ticks: Sql) -> Sql:
+    """Return microseconds after 1970 as a time of the years 1 to 9999."""
+    ends = exp.Between(
+        this=ticks.copy(), low=sql.bigint(_FIRST), high=sql.bigint(_LAST)
+    )
+    return sql.case([(ends, sql.called("make_timestamp", ticks.copy()))])
 
-    A list of one stands for a name for them.
-    """
+
+def _told(cell: Sql, layout: Layout, make: Callable[[Sql], Sql]) -> Sql:
+    """Return what is made of the parts of a cell, which are found once."""
     names = exp.Array(expressions=[sql.letters(one) for one in layout.parts])
     whole = sql.letters(f"^{_BLANK}(?:{layout.pattern}){_BLANK}$")
     found = sql.called("regexp_extract", cell.copy(), whole, names)
-    bound = exp.to_identifier("p")
-    each = exp.Lambda(this=make(exp.column("p")), expressions=[bound])
-    listed = sql.called("list_transform", exp.Array(expressions=[found]), each)
-    first = sql.called("list_extract", listed, sql.whole(1))
-    return sql.case([(_matches(cell, layout.pattern), first)])
+    fits = _matches(cell, layout.pattern)
+    return sql.case([(fits, _named("parts", found, make))])
+
+
+def _named(name: str, value: Sql, make: Callable[[Sql], Sql]) -> Sql:
+    """Return what is made of a value that has a name, so that it is computed once.
+
+    A list of it stands for a name: the function of a list is called with its entry.
+    """
+    bound = exp.to_identifier(name)
+    each = exp.Lambda(this=make(bound.copy()), expressions=[bound])
+    listed = sql.called("list_transform", exp.Array(expressions=[value]), each)
+    return sql.called("list_extract", listed, sql.whole(1))
 
 
 def _part(found: Sql, name: str) -> Sql:
@@ -134,7 +148,21 @@ def _ticks(found: Sql, layout: Layout) -> Sql:
             ticks = sql.plus(ticks, sql.times(_number(_part(found, name)), size))
     if "offset" in layout.parts:
         ticks = sql.minus(ticks, _ahead(_part(found, "offset")))
-    return _rounded(ticks, found) if "fraction" in layout.parts else ticks
+    if "fraction" not in layout.parts:
+        return ticks
+    digits = sql.called(
+        "rpad", _part(found, "fraction"), sql.whole(9), sql.letters("0")
+    )
+    return _named(
+        "moment",
+        sql.called("row", ticks, _number(digits)),
+        lambda both: _rounded(_place(both, 1), _place(both, 2)),
+    )
+
+
+def _place(pair: Sql, place: int) -> Sql:
+    """Return the first or second of a pair."""
+    return sql.called("struct_extract", pair.copy(), sql.whole(place))
 
 
 def _ahead(offset: Sql) -> Sql:
@@ -150,14 +178,10 @@ def _ahead(offset: Sql) -> Sql:
     return sql.case([(behind, sql.minus(sql.bigint(0), size))], size.copy())
 
 
-def _rounded(ticks: Sql, found: Sql) -> Sql:
-    """Return ticks with their fraction, halves away from 1970."""
-    digits = sql.called(
-        "rpad", _part(found, "fraction"), sql.whole(9), sql.letters("0")
-    )
-    fraction = _number(digits)
-    down = sql.plus(ticks, sql.infix(exp.IntDiv, fraction, sql.bigint(1000)))
-    rest = sql.infix(exp.Mod, fraction.copy(), sql.bigint(1000))
+def _rounded(ticks: Sql, nanoseconds: Sql) -> Sql:
+    """Return ticks with a fraction of a second, halves away from 1970."""
+    down = sql.plus(ticks, sql.infix(exp.IntDiv, nanoseconds, sql.bigint(1000)))
+    rest = sql.infix(exp.Mod, nanoseconds.copy(), sql.bigint(1000))
     past = sql.less(sql.bigint(500), rest)
     half = sql.both(
         sql.equal(rest.copy(), sql.bigint(500)),

@@ -11,11 +11,11 @@ from typing import final
 import pyarrow as pa
 
 from sordino.engines.forms import AbstractForms
-from sordino.engines.pruning import pruned_rows
 from sordino.engines.sources import Opened, refuse_changed
 from sordino.engines.stages import staged
 from sordino.engines.statements import Statement, question_statement, rows_statement
 from sordino.query.nodes import AbstractNode, FlatMap, MapRows
+from sordino.query.pruning import pruned_rows
 from sordino.query.question import Question
 
 

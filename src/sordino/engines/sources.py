@@ -99,6 +99,13 @@ class Opened:
     unusable: Mapping[str, str]
     """For each column without a usable type, why."""
 
+    @property
+    def lossy(self) -> frozenset[str]:
+        """Return the columns that lie as another type, so that cells can be lost."""
+        return frozenset(
+            name for name, one in self.stored.items() if one.reading is not None
+        )
+
     @classmethod
     def of(cls, source: AbstractSource, declared: Mapping[str, Column]) -> "Opened":
         """Match the columns of a source with what is declared of them."""

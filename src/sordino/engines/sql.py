@@ -7,7 +7,7 @@ The n-th column of a node is called cn, whatever its user calls it.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, final
+from typing import Any, Final, TypeAlias, final
 
 from sqlglot import exp
 
@@ -19,6 +19,7 @@ from sordino.engines.stages import Made
 from sordino.expressions.base import AbstractExpression
 from sordino.query.nodes import (
     AbstractNode,
+    Crowded,
     Explode,
     Filter,
     Join,
@@ -27,10 +28,12 @@ from sordino.query.nodes import (
     KeepUnique,
     Project,
     Source,
+    Unreadable,
 )
 from sordino.schema import Schema
 
 NONE: Final = Schema(())
+LeafNode: TypeAlias = Source | Unreadable | Made
 Columns = Mapping[str, exp.Expression]
 Pairs = Iterable[tuple[str, exp.Expression]]
 
@@ -53,6 +56,8 @@ class Leaf:
 
     item: exp.Expression
     columns: Columns
+    condition: exp.Expression | None = None
+    """Which of the rows, where not all."""
 
 
 @final
@@ -62,7 +67,7 @@ class Writer:
     def __init__(
         self,
         forms: AbstractForms,
-        leaf: Callable[[Source | Made], Leaf],
+        leaf: Callable[[LeafNode], Leaf],
         parameters: Parameters,
     ) -> None:
         """Start with no subquery."""
@@ -159,9 +164,11 @@ def _taken(rows: Rows, names: Iterable[str]) -> list[tuple[str, exp.Expression]]
     return [(name, rows.columns[name]) for name in names]
 
 
-def _stored(work: Writer, node: Source | Made) -> Rows:
+def _stored(work: Writer, node: LeafNode) -> Rows:
     leaf = work.leaf(node)
     select = exp.Select().from_(leaf.item, copy=False)
+    if leaf.condition is not None:
+        select = select.where(leaf.condition, copy=False)
     return work.part(
         select, [(name, leaf.columns[name]) for name in node.schema], node.schema
     )
@@ -325,6 +332,19 @@ def _keep_unique(work: Writer, node: KeepUnique) -> Rows:
     return work.part(select, made, node.schema)
 
 
+def _crowded(work: Writer, node: Crowded) -> Rows:
+    below = work.rows(node.child)
+    if node.groups:
+        names = tuple(dict.fromkeys((*node.per, *node.groups)))
+        each = grouped(below, [below.columns[name] for name in names])
+        below = work.part(each, _taken(below, names), node.child.schema)
+    many = exp.Count(this=exp.Star()) > exp.Literal.number(node.limit)
+    select = grouped(below, [below.columns[name] for name in node.per])
+    return work.part(
+        select.having(many, copy=False), _taken(below, node.schema), node.schema
+    )
+
+
 def _join(work: Writer, node: Join) -> Rows:
     left, right = work.rows(node.left), work.rows(node.right)
     agree = exp.and_(*(left.columns[name].eq(right.columns[name]) for name in node.on))
@@ -347,12 +367,14 @@ def _explode(work: Writer, node: Explode) -> Rows:
 
 _WRITERS: Final[dict[type[AbstractNode], Callable[[Writer, Any], Rows]]] = {
     Source: _stored,
+    Unreadable: _stored,
     Made: _stored,
     Project: _project,
     Filter: _filter,
     KeepRows: _keep_rows,
     KeepGroups: _keep_groups,
     KeepUnique: _keep_unique,
+    Crowded: _crowded,
     Join: _join,
     Explode: _explode,
     Bucket: _bucket,

@@ -10,12 +10,21 @@ from sordino.engines.asking import added, asked
 from sordino.engines.forms import AbstractForms
 from sordino.engines.kinds import kind_of
 from sordino.engines.rendering import Parameters, rendered, typed
-from sordino.engines.sources import AbstractSource, Opened, known, registered
+from sordino.engines.sources import AbstractSource, Opened, Stored, known, registered
 from sordino.engines.sources_arrow import emptied
-from sordino.engines.sql import Leaf, Rows, Writer, aliased, grouped, ordered, over
+from sordino.engines.sql import (
+    Leaf,
+    LeafNode,
+    Rows,
+    Writer,
+    aliased,
+    grouped,
+    ordered,
+    over,
+)
 from sordino.engines.stages import Made
 from sordino.errors import shown
-from sordino.query.nodes import AbstractNode, Source
+from sordino.query.nodes import AbstractNode, Source, Unreadable
 from sordino.query.question import Question
 
 SALT: Final = "salt"
@@ -157,18 +166,28 @@ def _written(
     parameters = Parameters()
     handed: list[Handed] = []
 
-    def leaf(node: Source | Made) -> Leaf:
+    def leaf(node: LeafNode) -> Leaf:
         match node:
             case Made():
                 return _made_leaf(node)
             case Source():
-                opened = known(tables, node.table)
-                places = tuple(opened.stored[name].place for name in node.schema)
-                name, source = f"s{len(handed)}", opened.source.of(places)
-                handed.append(Handed(node.table, name, source, places))
-                made = _source_leaf(forms, opened, node, handed[-1], parameters)
-                made.item.meta[_SOURCE] = name
-                return made
+                return stored(node.table, node.schema.names)
+            case Unreadable():
+                made = stored(node.table, (node.column, *node.schema.names))
+                held = known(tables, node.table).stored[node.column]
+                there = exp.not_(_natural(forms, handed[-1], held).is_(exp.null()))
+                nothing = made.columns[node.column].copy().is_(exp.null())
+                lost = exp.And(this=there, expression=nothing)
+                return replace(made, condition=lost)
+
+    def stored(table: str, names: tuple[str, ...]) -> Leaf:
+        opened = known(tables, table)
+        places = tuple(opened.stored[name].place for name in names)
+        name, source = f"s{len(handed)}", opened.source.of(places)
+        handed.append(Handed(table, name, source, places))
+        made = _source_leaf(forms, opened, names, handed[-1], parameters)
+        made.item.meta[_SOURCE] = name
+        return made
 
     work = Writer(forms, leaf, parameters)
     tree = work.whole(last(work, work.rows(rows)))
@@ -188,19 +207,25 @@ def _made_leaf(node: Made) -> Leaf:
 def _source_leaf(
     forms: AbstractForms,
     opened: Opened,
-    node: Source,
+    names: tuple[str, ...],
     handed: Handed,
     parameters: Parameters,
 ) -> Leaf:
     """Return stored rows, each column as the type that it has in the session."""
     columns = {}
-    for known_as in node.schema:
+    for known_as in names:
         stored = opened.stored[known_as]
-        value: exp.Expression = exp.column(f"c{stored.place}", table="t")
-        if not handed.source.ours:
-            value = forms.normalised(forms.opaque(value), stored.arrow)
+        value = _natural(forms, handed, stored)
         if stored.reading is not None:
             cell = typed(value, kind_of(stored.arrow) or "")
             value = rendered(stored.reading, {"x": cell}, parameters)
         columns[known_as] = value
     return Leaf(handed.source.item(handed.name), columns)
+
+
+def _natural(forms: AbstractForms, handed: Handed, stored: Stored) -> exp.Expression:
+    """Return a column as the type of ours in which it lies."""
+    value: exp.Expression = exp.column(f"c{stored.place}", table="t")
+    if handed.source.ours:
+        return value
+    return forms.normalised(forms.opaque(value), stored.arrow)

@@ -175,6 +175,6 @@ def _read(cell: Value, to: str, spelling: Spelling) -> Value:
     return _READERS[to](cell.strip(BLANKS), spelling)
 
 
-READ: Final = Operation("read", _facts, _read, copies=2)
+READ: Final = Operation("read", _facts, _read, copies=5)
 
 OPERATIONS: Final = (READ,)

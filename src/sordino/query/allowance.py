@@ -57,6 +57,10 @@ class AbstractAllowance(ABC):
     def choice(self, weight: Fraction) -> AbstractChoiceShare:
         """Return the share of a part that chooses among candidates."""
 
+    @abstractmethod
+    def apart(self, weight: Fraction) -> AbstractShare:
+        """Return the share of additive noise that is paid apart from the other."""
+
 
 @final
 @dataclass(frozen=True)
@@ -86,6 +90,10 @@ class LaplaceAllowance(AbstractAllowance):
     def choice(self, weight: Fraction) -> PureChoice:
         """Return its part of the epsilon."""
         return PureChoice(self.epsilon * weight)
+
+    def apart(self, weight: Fraction) -> LaplaceShare:
+        """Return its part of the epsilon."""
+        return LaplaceShare(self.epsilon * weight)
 
 
 class AbstractGaussianAllowance(AbstractAllowance):
@@ -120,6 +128,10 @@ class ConcentratedAllowance(AbstractGaussianAllowance):
         """Return its part of rho."""
         return ConcentratedChoice(self.rho * weight)
 
+    def apart(self, weight: Fraction) -> GaussianShare:
+        """Return its part of rho: mu**2 is twice that."""
+        return GaussianShare(2 * self.rho * weight)
+
 
 @final
 @dataclass(frozen=True)
@@ -137,6 +149,10 @@ class GaussianAllowance(AbstractGaussianAllowance):
     def choice(self, weight: Fraction) -> PureChoice:
         """Return the largest epsilon within the part of mu**2."""
         return PureChoice(largest(GaussianDP(sqrt(weight) * self.mu), PureDP))
+
+    def apart(self, weight: Fraction) -> GaussianShare:
+        """Return its part of mu**2."""
+        return GaussianShare(self.mu**2 * weight)
 
 
 @final
@@ -158,6 +174,10 @@ class MixedAllowance(AbstractGaussianAllowance):
     def choice(self, weight: Fraction) -> PureChoice:
         """Return its part of the epsilon."""
         return PureChoice(self.epsilon * weight)
+
+    def apart(self, weight: Fraction) -> LaplaceShare:
+        """Return its part of the epsilon: delta is for Gaussian noise alone."""
+        return LaplaceShare(self.epsilon * weight)
 
 
 def laplace(budget: Budget) -> LaplaceAllowance | None:

@@ -229,10 +229,22 @@ class Query:
         *,
         noise: Literal["laplace", "gaussian"] | None = None,
         weights: Mapping[str, Any] | None = None,
+        coverage: bool = False,
         **aggregations: Any,
     ) -> Request:
-        """Ask for one row of answers about all the rows."""
-        return requested(self, (), None, aggregations, noise=noise, weights=weights)
+        """Ask for one row of answers about all the rows.
+
+        `coverage=True` adds noisy counts of what was unreadable, clamped or cut off.
+        """
+        return requested(
+            self,
+            (),
+            None,
+            aggregations,
+            noise=noise,
+            weights=weights,
+            coverage=coverage,
+        )
 
     def histogram(self, column: str, bins: Any, name: str = "count") -> Request:
         """Ask for the number of rows in each bin of a column."""
@@ -278,9 +290,13 @@ class Grouped:
         *,
         noise: Literal["laplace", "gaussian"] | None = None,
         weights: Mapping[str, Any] | None = None,
+        coverage: bool = False,
         **aggregations: Any,
     ) -> Request:
-        """Ask for a row of answers about each group."""
+        """Ask for a row of answers about each group.
+
+        `coverage=True` adds noisy counts of what was unreadable, clamped or cut off.
+        """
         return requested(
             self.query,
             self.by,
@@ -288,6 +304,7 @@ class Grouped:
             aggregations,
             noise=noise,
             weights=weights,
+            coverage=coverage,
         )
 
     def keys(self) -> Request:

@@ -16,6 +16,9 @@ def tree(price: "Price") -> str:
     for place, (name, asked) in enumerate(price.request.columns):
         noise = ", ".join(map(repr, price.outlay.mechanisms(place)))
         lines.append(f"{name} = {asked!r} with {noise}")
+    for key, (one, _) in price.outlay.layout.coverage.items():
+        noise = repr(price.outlay.coverage[key])
+        lines.append(f"{one} with {noise}")
     by = ", ".join(map(repr, price.request.by))
     known = "known" if price.request.keyset is not None else "unknown"
     lines.append(f"group by {by} ({known} keys)" if by else "all rows together")

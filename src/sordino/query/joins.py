@@ -11,6 +11,7 @@ from sordino.expressions.tree import Col
 from sordino.query.functions import Udf
 from sordino.query.nodes import (
     AbstractNode,
+    Crowded,
     Explode,
     FlatMap,
     Join,
@@ -19,6 +20,8 @@ from sordino.query.nodes import (
     MapRows,
     Project,
 )
+from sordino.query.passage import Cut
+from sordino.query.pruning import narrowed
 from sordino.query.relation import AbstractCatalog, Relation
 from sordino.query.steps import AbstractStep, refuse_ids
 from sordino.schema import Column, Schema, Version
@@ -195,7 +198,13 @@ class JoinPrivate(AbstractStep):
             self.suffix,
             outer=False,
         )
-        return replace(one, node=pairs.node, contribution=Contribution(rows=moved))
+        cut = (_cut(one, self.on, self.left), _cut(other, self.on, self.right))
+        return replace(
+            one,
+            node=pairs.node,
+            contribution=Contribution(rows=moved),
+            passed=(*one.passed, *other.passed, *cut),
+        )
 
     def _by_ids(self, one: Relation, other: Relation) -> Relation:
         """Return the join in which rows of one id meet rows of the same id only."""
@@ -219,7 +228,8 @@ class JoinPrivate(AbstractStep):
         pairs = joined(one.node, other.node, self.on, self.suffix, outer=False)
         theirs = other.contribution.restated(pairs.moved)
         both = _paired(one.contribution, theirs)
-        return replace(one, node=pairs.node, contribution=both)
+        passed = (*one.passed, *other.passed)
+        return replace(one, node=pairs.node, contribution=both, passed=passed)
 
 
 @final
@@ -303,6 +313,13 @@ def _truncated(
     if truncation.drops_all:
         return KeepUnique(node, on, node.schema)
     return KeepRows(node, on, truncation.limit, node.schema)
+
+
+def _cut(side: Relation, on: tuple[str, ...], truncation: AbstractTruncation) -> Cut:
+    """Return which keys of one side have rows that a truncation drops."""
+    keys = narrowed(side.schema, on)
+    crowded = Crowded(side.node, on, (), truncation.limit, keys)
+    return Cut(crowded, repr(truncation), _rows(side), None)
 
 
 def _rows(relation: Relation) -> int:

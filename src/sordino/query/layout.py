@@ -14,6 +14,7 @@ from sordino.aggregations.base import AbstractForm, Setting
 from sordino.aggregations.count import rows_part
 from sordino.aggregations.count_ids import ids_part
 from sordino.aggregations.parts import AbstractPart
+from sordino.query.passage import Counted
 from sordino.query.request import Request
 
 
@@ -29,6 +30,8 @@ class Layout:
     choices: dict[Any, tuple[Any, Fraction]]
     presence: AbstractPart | None
     """What shows that a group exists, where groups are not known."""
+    coverage: dict[Any, tuple[Counted, Fraction]]
+    """What is counted of all rows together, beside the answers."""
 
     @property
     def width(self) -> int:
@@ -36,18 +39,22 @@ class Layout:
         return sum(len(part.totals) for part, _ in self.additive.values())
 
     @property
-    def chosen(self) -> Fraction:
-        """Return the weight of all choices."""
-        return sum((weight for _, weight in self.choices.values()), Fraction(0))
+    def apart(self) -> Fraction:
+        """Return the weight of what is paid apart: choices and coverage."""
+        held = (*self.choices.values(), *self.coverage.values())
+        return sum((weight for _, weight in held), Fraction(0))
 
 
-def layouts(request: Request, setting: Setting) -> Iterator[Layout]:
+def layouts(
+    request: Request, setting: Setting, counts: Sequence[Counted] = ()
+) -> Iterator[Layout]:
     """Return the ways to put the answers together, the forms of all columns alike."""
     options = [asked.forms(setting) for _, asked in request.columns]
     presence = _presence(setting) if request.selects_keys else None
     for variant in range(max((len(forms) for forms in options), default=1)):
         forms = tuple(forms[min(variant, len(forms) - 1)] for forms in options)
-        yield _layout(forms, request.weights, presence)
+        beside = request.coverage if counts else None
+        yield _layout(forms, request.weights, presence, counts, beside or Fraction(0))
 
 
 def _presence(setting: Setting) -> AbstractPart:
@@ -59,11 +66,13 @@ def _layout(
     forms: Sequence[AbstractForm],
     weights: Sequence[Fraction],
     presence: AbstractPart | None,
+    counts: Sequence[Counted],
+    beside: Fraction,
 ) -> Layout:
     """Return the parts of some forms with their weights."""
     counted = {part.key for form in forms for part in form.parts}
     extra = presence is not None and presence.key not in counted
-    whole = sum(weights, Fraction(int(extra)))
+    whole = sum(weights, beside + int(extra))
     additive: dict[Any, tuple[AbstractPart, Fraction]] = {}
     choices: dict[Any, tuple[Any, Fraction]] = {}
     for form, weight in zip(forms, weights, strict=True):
@@ -74,4 +83,5 @@ def _layout(
     if presence is not None and extra:
         additive[presence.key] = (presence, 1 / whole)
     shares = tuple(weight / whole for weight in weights)
-    return Layout(tuple(forms), shares, additive, choices, presence)
+    coverage = {one.part.key: (one, beside / whole / len(counts)) for one in counts}
+    return Layout(tuple(forms), shares, additive, choices, presence, coverage)

@@ -55,6 +55,28 @@ class Source(AbstractNode):
 
 @final
 @dataclass(frozen=True)
+class Unreadable(AbstractNode):
+    """The rows of a table with a cell in a column that does not become its type.
+
+    Only the columns of the schema are carried.
+    """
+
+    table: str
+    column: str
+    schema: Schema
+
+    @property
+    def inputs(self) -> tuple[AbstractNode, ...]:
+        """Return nothing."""
+        return ()
+
+    def describe(self) -> str:
+        """Name the column."""
+        return f"rows of table {self.table} whose {self.column} cannot be read"
+
+
+@final
+@dataclass(frozen=True)
 class Project(AbstractNode):
     """Each row with exactly these columns, computed from it."""
 
@@ -163,6 +185,32 @@ class KeepUnique(AbstractNode):
     def describe(self) -> str:
         """Show the columns."""
         return f"keep rows that are alone with their {', '.join(self.per)}"
+
+
+@final
+@dataclass(frozen=True)
+class Crowded(AbstractNode):
+    """A row for each value of `per` that has too many rows for a limit.
+
+    With `groups` it is their values that are counted, not rows. Rows in which a column
+    is missing form one group. Its columns are those of `per`.
+    """
+
+    child: AbstractNode
+    per: tuple[str, ...]
+    groups: tuple[str, ...]
+    limit: int
+    schema: Schema
+
+    @property
+    def inputs(self) -> tuple[AbstractNode, ...]:
+        """Return the child."""
+        return (self.child,)
+
+    def describe(self) -> str:
+        """Show the limit."""
+        counted = ", ".join(self.groups) or "rows"
+        return f"each {', '.join(self.per)} with more than {self.limit} {counted}"
 
 
 @final
@@ -279,7 +327,9 @@ def below(node: AbstractNode) -> Iterator[AbstractNode]:
 
 def tables_of(node: AbstractNode) -> frozenset[str]:
     """Return the names of the tables whose rows a node takes."""
-    return frozenset(one.table for one in below(node) if isinstance(one, Source))
+    return frozenset(
+        one.table for one in below(node) if isinstance(one, (Source, Unreadable))
+    )
 
 
 def refuse_long(node: AbstractNode) -> None:

@@ -35,8 +35,10 @@ class Outlay:
     choices: dict[Any, AbstractRandomised]
     selection: AbstractThresholdMechanism | None
     """Noise and threshold of the part that shows which groups exist."""
+    coverage: dict[Any, AbstractAdditiveMechanism]
     additive_loss: Loss
-    choice_losses: tuple[Loss, ...]
+    losses_apart: tuple[Loss, ...]
+    """Of choices and of coverage: whatever the others are, these compose with them."""
 
     def mechanisms(self, place: int) -> tuple[AbstractRandomised, ...]:
         """Return the mechanisms behind a column, in the order of its parts."""
@@ -71,7 +73,7 @@ class Outlay:
     @property
     def loss(self) -> Loss:
         """Return the loss of everything that is released."""
-        return compose([self.additive_loss, *self.choice_losses])
+        return compose([self.additive_loss, *self.losses_apart])
 
 
 def outlays(
@@ -93,7 +95,7 @@ def outlays(
 def _gaussian(layout: Layout, budget: Budget) -> AbstractAllowance | None:
     """Return what a budget allows Gaussian noise, also beside a threshold."""
     mu_of = None if layout.presence is None else _mu_of(layout)
-    return allowance.gaussian(budget, layout.chosen, mu_of)
+    return allowance.gaussian(budget, layout.apart, mu_of)
 
 
 _ALLOWANCES: Final[dict[str, Callable[[Layout, Budget], AbstractAllowance | None]]] = {
@@ -124,10 +126,10 @@ def _mu_of(layout: Layout) -> Callable[[ApproxDP], Fraction]:
 
 def _bought(layout: Layout, allowed: AbstractAllowance) -> Outlay:
     """Return the mechanisms that an allowance buys."""
-    chosen = layout.chosen
+    apart = layout.apart
     presence = layout.presence
     noise = {
-        key: part.mechanism(allowed.share(weight, chosen))
+        key: part.mechanism(allowed.share(weight, apart))
         for key, (part, weight) in layout.additive.items()
         if presence is None or key != presence.key
     }
@@ -139,7 +141,7 @@ def _bought(layout: Layout, allowed: AbstractAllowance) -> Outlay:
     }
     selection = None
     if presence is not None:
-        share = allowed.share(layout.additive[presence.key][1], chosen)
+        share = allowed.share(layout.additive[presence.key][1], apart)
         selection = share.thresholded(presence.change, allowed.delta)
     changes = {key: layout.additive[key][0].change for key in noise}
     loss = allowed.together(
@@ -147,5 +149,12 @@ def _bought(layout: Layout, allowed: AbstractAllowance) -> Outlay:
         selection,
         None if presence is None else presence.change,
     )
-    spent = tuple(share.loss for share in shares.values())
-    return Outlay(layout, noise, choices, selection, loss, spent)
+    coverage = {
+        key: one.part.mechanism(allowed.apart(weight))
+        for key, (one, weight) in layout.coverage.items()
+    }
+    spent = [share.loss for share in shares.values()]
+    spent += [
+        one.map(layout.coverage[key][0].part.change) for key, one in coverage.items()
+    ]
+    return Outlay(layout, noise, choices, selection, coverage, loss, tuple(spent))

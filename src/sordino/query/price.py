@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, final
 
 from sordino.aggregations.base import Expected, Setting
+from sordino.aggregations.intervals import Noise
 from sordino.aggregations.parts import AbstractPart
 from sordino.errors import InvalidParameter, InvalidQuery
 from sordino.expressions.base import AbstractExpression
@@ -18,10 +19,12 @@ from sordino.expressions.tree import Col
 from sordino.losses.base import Budget, Loss
 from sordino.losses.headline import headline
 from sordino.mechanisms.randomised import AbstractRandomised
+from sordino.query.coverage import counted, questions
 from sordino.query.explain import tree
 from sordino.query.layout import Layout, layouts
 from sordino.query.nodes import Project
 from sordino.query.outlay import Outlay, outlays
+from sordino.query.passage import Counted
 from sordino.query.question import Question, Total
 from sordino.query.relation import AbstractCatalog, Relation
 from sordino.query.request import Request, refuse_large
@@ -82,6 +85,14 @@ class Price:
             for place, (name, _) in enumerate(self.request.columns)
         }
 
+    @cached_property
+    def coverage(self) -> dict[str, Expected]:
+        """Return how far each count of what is left out will be off, if asked for."""
+        return {
+            str(one): _spread(one.part.noise(self.outlay.coverage[key]))
+            for key, (one, _) in self.outlay.layout.coverage.items()
+        }
+
     @property
     def thresholds(self) -> tuple[Fraction, ...]:
         """Return what a group must reach to be shown, if the groups are not known."""
@@ -97,6 +108,7 @@ class Price:
         """Show the price, the expected errors and the threshold."""
         lines = [f"price: {headline(self.loss, self.budget)}"]
         lines += [f"{name}: {error}" for name, error in self.errors.items()]
+        lines += [f"coverage, {name}: {error}" for name, error in self.coverage.items()]
         if self.outlay.selection is not None:
             level = float(self.outlay.selection.threshold)
             counted = "rows" if self.relation.ids is None else "ids"
@@ -121,6 +133,16 @@ class Price:
             key: binned(self.relation, self.request.by, part.position)
             for key, (part, _) in self.outlay.layout.choices.items()
         }
+
+    @property
+    def counts(self) -> tuple[Counted, ...]:
+        """Return what is counted beside the answers."""
+        return tuple(one for one, _ in self.outlay.layout.coverage.values())
+
+    @property
+    def coverage_questions(self) -> tuple[Question, ...]:
+        """Return the questions that tell the exact counts, in their order."""
+        return questions(self.counts)
 
     @cached_property
     def parts(self) -> tuple[AbstractPart, ...]:
@@ -153,10 +175,10 @@ def price(request: Request, catalog: AbstractCatalog, budget: Budget) -> Price:
         )
     relation = request.rows.resolve(catalog)
     setting = _setting(request, relation)
-    laid = list(layouts(request, setting))
+    counts = counted(request, relation, setting)
     found = [
         (family, outlay)
-        for layout in _narrow(laid)
+        for layout in _narrow(list(layouts(request, setting, counts)))
         for family, outlay in outlays(layout, budget, request.noise).items()
     ]
     if not found:
@@ -176,6 +198,11 @@ def _narrow(laid: list[Layout]) -> list[Layout]:
             "Ask for fewer at a time: session.release_all plans requests together.",
         )
     return narrow
+
+
+def _spread(noise: Noise) -> Expected:
+    """Return how far a number with this noise will be off."""
+    return Expected(noise.sd, noise.reach(CONFIDENCE))
 
 
 def _setting(request: Request, relation: Relation) -> Setting:

@@ -11,6 +11,7 @@ from typing import final
 
 from sordino.contribution import Contribution, Versions
 from sordino.query.nodes import AbstractNode, Source
+from sordino.query.passage import AbstractPassage
 from sordino.schema import Schema
 from sordino.words import Words
 
@@ -31,6 +32,8 @@ class Relation:
     """The column of ids, None where rows are protected."""
     space: str | None
     """What the ids stand for."""
+    passed: tuple[AbstractPassage, ...] = ()
+    """Where rows and cells may have been left out on the way."""
 
     @property
     def schema(self) -> Schema:

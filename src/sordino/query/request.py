@@ -16,6 +16,9 @@ from sordino.schema import unknown
 from sordino.words import Words, call, number
 
 Family = Literal["laplace", "gaussian"]
+COVERAGE: Final = "coverage"
+"""The name under which counts of what was left out have a weight."""
+_USUAL: Final = Fraction(1, 10)
 FAMILIES: Final[tuple[Family, ...]] = ("laplace", "gaussian")
 MOST_NUMBERS: Final = 2**27
 """A gigabyte in memory, and a few while it is computed."""
@@ -43,11 +46,14 @@ class Request:
     noise: Family | None
     weights: tuple[Fraction, ...]
     """How the columns share the budget, relative to each other."""
+    coverage: Fraction | None = None
+    """The weight of counts of what was left out, None without them."""
 
     def __repr__(self) -> str:
         """Show the question as it was written."""
         told = [f"{name}={asked!r}" for name, asked in self.columns]
         told += [] if self.noise is None else [f"noise={self.noise!r}"]
+        told += [] if self.coverage is None else ["coverage=True"]
         return f"{self.grouped}.agg({', '.join(told)})"
 
     def words(self, catalog: AbstractCatalog) -> Words:
@@ -56,8 +62,12 @@ class Request:
             [name, asked.words, number(weight)]
             for (name, asked), weight in zip(self.columns, self.weights, strict=True)
         ]
+        beside: dict[str, Words] = {}
+        if self.coverage is not None:
+            beside["coverage"] = number(self.coverage)
         return call(
             "agg",
+            **beside,
             rows=self.rows.words(catalog),
             by=list(self.by),
             keys=None if self.keyset is None else self.keyset.words,
@@ -89,7 +99,7 @@ class Request:
         return bool(self.by) and self.keyset is None
 
 
-def requested(
+def requested(  # noqa: PLR0913 what the two doors of agg take
     rows: Rows,
     by: tuple[str, ...],
     keyset: KeySet | None,
@@ -97,6 +107,7 @@ def requested(
     *,
     noise: Any,
     weights: Mapping[str, Any] | None,
+    coverage: Any = False,
 ) -> Request:
     """Return a checked request."""
     if not aggregations and (not by or keyset is not None):
@@ -114,8 +125,23 @@ def requested(
     _refuse_twice([*by, *names])
     if noise is not None:
         noise = _validate.choice(FAMILIES, noise=noise)
-    shares = _weights({} if weights is None else weights, tuple(aggregations))
-    return Request(rows, by, keyset, tuple(aggregations.items()), noise, shares)
+    if not isinstance(coverage, bool):
+        raise InvalidParameter(
+            "coverage", coverage, "must be a bool", "Say coverage=True."
+        )
+    beside = (COVERAGE,) if coverage else ()
+    given = {} if weights is None else weights
+    shares = _weights(given, (*aggregations, *beside))
+    columns = tuple(aggregations.items())
+    return Request(
+        rows,
+        by,
+        keyset,
+        columns,
+        noise,
+        shares[: len(columns)],
+        shares[-1] if coverage else None,
+    )
 
 
 def refuse_large(requests: Iterable[Request]) -> None:
@@ -152,7 +178,10 @@ def _weights(given: Mapping[str, Any], names: tuple[str, ...]) -> tuple[Fraction
     for name in given:
         if name not in names:
             raise unknown("column of the answer", name, names)
-    found = [positive(weights=given.get(name, 1)) for name in names]
+    found = [
+        positive(weights=given.get(name, _USUAL if name == COVERAGE else 1))
+        for name in names
+    ]
     for weight in found:
         if not isinstance(weight, Fraction):
             raise InvalidParameter(

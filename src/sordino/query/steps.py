@@ -15,7 +15,9 @@ from sordino.expressions.base import AbstractExpression
 from sordino.expressions.fluent import lifted
 from sordino.expressions.language import Expression, col
 from sordino.expressions.tree import Col
-from sordino.query.nodes import Filter, KeepGroups, KeepRows, Project
+from sordino.query.nodes import Crowded, Filter, KeepGroups, KeepRows, Project
+from sordino.query.passage import Cut
+from sordino.query.pruning import narrowed
 from sordino.query.relation import AbstractCatalog, Relation
 from sordino.schema import Column, Schema
 from sordino.words import Words, call, pairs
@@ -248,13 +250,16 @@ def _enforced(relation: Relation, ids: str, constraint: AbstractConstraint) -> R
     counted = constraint.counted
     for name in counted or constraint.per:
         groupable(relation.schema, name)
+    below, schema, limit = relation.node, relation.schema, constraint.limit
+    crowded = Crowded(below, per, counted, limit, narrowed(schema, per))
+    made = replace(
+        relation,
+        contribution=known,
+        passed=(*relation.passed, Cut(crowded, repr(constraint), 1, ids)),
+    )
     if counted:
-        node = KeepGroups(
-            relation.node, per, counted, constraint.limit, relation.schema
-        )
-        return replace(relation, node=node, contribution=known)
-    rows = KeepRows(relation.node, per, constraint.limit, relation.schema)
-    return replace(relation, node=rows, contribution=known)
+        return made.with_node(KeepGroups(below, per, counted, limit, schema))
+    return made.with_node(KeepRows(below, per, limit, schema))
 
 
 def _dropped(

@@ -3,12 +3,14 @@
 totals of every group ── those that pass ── noise ── sorted by key ── columns
 """
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from sordino.aggregations.base import Noisy
 from sordino.aggregations.parts import Numbers, draw
 from sordino.keysets.canonical import canonical_order
 from sordino.query.price import CONFIDENCE, Price
+from sordino.release.coverage import coverage
 from sordino.release.notes import notes
 from sordino.release.release import Release
 from sordino.schema import arrow_type
@@ -17,10 +19,16 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def answered(price: Price, exact: "pa.Table", chosen: dict[Any, Any]) -> Release:
+def answered(
+    price: Price,
+    exact: "pa.Table",
+    chosen: dict[Any, Any],
+    counts: "Sequence[pa.Table]" = (),
+) -> Release:
     """Return the release of exact totals under a price that has been charged.
 
-    `chosen` holds, for each part that chooses, the exact counts of its candidates.
+    `chosen` holds, for each part that chooses, the exact counts of its candidates;
+    `counts` the answers to the questions of coverage.
     """
     by = len(price.request.by)
     keys = exact.select(range(by))
@@ -45,7 +53,7 @@ def answered(price: Price, exact: "pa.Table", chosen: dict[Any, Any]) -> Release
     for key, (part, _) in price.outlay.layout.choices.items():
         choice = price.outlay.choices[key]
         noisy[key] = Noisy(part.draw(choice, keys, chosen[key]), choice)
-    return _release(price, keys, noisy)
+    return _release(price, keys, noisy, coverage(price, counts))
 
 
 def _totals(price: Price, exact: "pa.Table", by: int) -> dict[Any, list[Numbers]]:
@@ -58,7 +66,12 @@ def _totals(price: Price, exact: "pa.Table", by: int) -> dict[Any, list[Numbers]
     return found
 
 
-def _release(price: Price, keys: "pa.Table", noisy: dict[Any, Noisy]) -> Release:
+def _release(
+    price: Price,
+    keys: "pa.Table",
+    noisy: dict[Any, Noisy],
+    covered: "pa.Table | None",
+) -> Release:
     """Return the columns of the answers beside their keys."""
     import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
@@ -84,4 +97,5 @@ def _release(price: Price, keys: "pa.Table", noisy: dict[Any, Noisy]) -> Release
         price.plan,
         notes(price),
         price.budget,
+        covered,
     )

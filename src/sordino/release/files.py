@@ -43,6 +43,7 @@ def _facts(release: "Release") -> dict[str, object]:
         "confidence": str(release.confidence),
         "guarantees": _guarantees(release.loss),
         "keys": list(release.keys),
+        "coverage": [] if release.coverage is None else release.coverage.to_pylist(),
         "loss": repr(release.loss),
         "notes": list(release.notes),
         "plan": release.plan,

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 from sordino.release import formatting
 from sordino.release.cells import Figure, Row, rows
+from sordino.release.coverage import lines
 from sordino.release.formatting import percent
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ def page(release: "Release") -> str:
         f"<tbody>{''.join(map(_row, shown))}</tbody></table>",
         f'<p class="bar">... and {rest:,} more</p>' if rest else "",
         "" if shown else '<p class="bar">no rows</p>',
+        *(f'<p class="bar">{escape(line)}</p>' for line in lines(release.coverage)),
         f"<p>price: {_text(release.price)}</p>",
         "</div>",
     ]

@@ -34,6 +34,7 @@ class Release:
     | `plan` | how it was made, as a tree |
     | `notes` | sentences about the columns |
     | `budget` | what was asked for, in whose terms the price is shown |
+    | `coverage` | if asked for: noisy counts of what was left out |
 
     >>> import pyarrow as pa
     >>> from sordino.losses.closed import PureDP
@@ -56,6 +57,7 @@ class Release:
     plan: str
     notes: tuple[str, ...] = ()
     budget: Budget | None = None
+    coverage: "pa.Table | None" = None
 
     def __post_init__(self) -> None:
         """Refuse tables that do not belong together."""

@@ -1,8 +1,8 @@
 """A release as bytes: what a ledger keeps, so that a repeated request costs nothing.
 
 Kept are the numbers; price, plan and notes follow from the request, asked anew.
-The format is two Arrow streams, the answers and their errors, each after its length in
-eight bytes, big-endian.
+The format is two Arrow streams, the answers and their errors, or three with coverage,
+each after its length in eight bytes, big-endian.
 """
 
 import struct
@@ -21,12 +21,13 @@ _LENGTH: Final = struct.Struct(">Q")
 
 def to_bytes(release: Release) -> bytes:
     """Return the numbers of a release."""
-    return joined([_stream(release.table), _stream(release.errors)])
+    beside = [] if release.coverage is None else [release.coverage]
+    return joined([_stream(one) for one in (release.table, release.errors, *beside)])
 
 
 def from_bytes(kept: bytes, price: Price) -> Release:
     """Return the release of a request from its numbers."""
-    table, errors = map(table_of, split(kept))
+    table, errors, *beside = map(table_of, split(kept))
     return Release(
         table,
         errors,
@@ -36,6 +37,7 @@ def from_bytes(kept: bytes, price: Price) -> Release:
         price.plan,
         notes(price),
         price.budget,
+        *beside,
     )
 
 

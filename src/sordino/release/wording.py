@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from sordino.release.columns import error_names
+from sordino.release.coverage import lines
 from sordino.release.formatting import key, percent
 
 if TYPE_CHECKING:
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
 def explain(release: "Release") -> str:
     """Return what was released, at which price, how exact, and by which plan."""
-    steps = (_released, _priced, _odds, _bars, _unknown, _notes, _plan)
+    steps = (_released, _priced, _odds, _bars, _unknown, _covered, _notes, _plan)
     return "\n".join(text for step in steps if (text := step(release)))
 
 
@@ -64,6 +65,13 @@ def _unknown(release: "Release") -> str:
         )
     ]
     return f"No error bars are known for: {_listed(silent)}." if silent else ""
+
+
+def _covered(release: "Release") -> str:
+    """Say what was left out, as far as that was asked for."""
+    said = list(lines(release.coverage))
+    before = ["Left out or changed, of all rows together:"] if said else []
+    return "\n".join([*before, *(f"  {line}" for line in said)])
 
 
 def _notes(release: "Release") -> str:

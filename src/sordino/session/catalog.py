@@ -11,6 +11,7 @@ from sordino.errors import InvalidParameter, UnknownName, shown
 from sordino.expressions.language import col
 from sordino.query.builder import Query
 from sordino.query.nodes import Filter, Source
+from sordino.query.passage import Origin
 from sordino.query.relation import AbstractCatalog, Relation
 from sordino.query.tables import PrivateTable, PublicTable
 from sordino.schema import Schema, unknown
@@ -79,8 +80,9 @@ class Catalog(AbstractCatalog):
             self.told[name] = f"public, {rows:,} rows"
             self.said[name] = cache(lambda: [self._public_words(source)])
         else:
+            lossy = self.engine.lossy(name)
             with self.explaining():
-                self.relations[name] = _protected(source, table)
+                self.relations[name] = _protected(source, table, lossy)
             self.told[name] = f"private: protects {table.protects.whom}"
             self.said[name] = lambda: [_private_words(source, table)]
 
@@ -186,15 +188,20 @@ def _types(schema: Schema) -> Words:
     return pairs(sorted((name, column.type) for name, column in schema.columns))
 
 
-def _protected(source: Source, table: PrivateTable) -> Relation:
+def _protected(source: Source, table: PrivateTable, lossy: frozenset[str]) -> Relation:
     """Return the rows of a private table: those without an id belong to nobody."""
     unit = table.protects
     known = unit.contribution(source.schema)
+    cells = tuple(one for one in source.schema if one in lossy - {unit.id_column})
     if unit.id_column is None:
-        return Relation(source, known, None, None)
+        # such a unit always bounds its rows
+        origin = Origin(source.table, cells, Schema(()), known.rows or 0)
+        return Relation(source, known, None, None, (origin,))
     ids = source.schema[unit.id_column]
     facts = dict(source.schema.columns) | {unit.id_column: replace(ids, nullable=False)}
     named = ~col(unit.id_column).is_null()
     rows = Filter(source, named.tree, Schema(tuple(facts.items())))
     one = known.with_groups(frozenset([ids.version]), 1)
-    return Relation(rows, one, unit.id_column, unit.id_space)
+    carried = Schema(((unit.id_column, ids),))
+    origin = Origin(source.table, cells, carried, 1)
+    return Relation(rows, one, unit.id_column, unit.id_space, (origin,))

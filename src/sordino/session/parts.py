@@ -108,4 +108,5 @@ def _part(relation: Relation, by: str, marked: Literal) -> Relation:
     rows = Filter(relation.node, held.tree, relation.schema)
     # all rows are of one group of the column, so a bound on its rows holds of them all
     one = relation.contribution.with_groups(relation.versions((by,)), 1)
-    return replace(relation, node=rows, contribution=one)
+    # what the whole table left out is not of this part
+    return replace(relation, node=rows, contribution=one, passed=())

@@ -53,7 +53,7 @@ def test_a_price_is_within_its_budget(budget: Budget, choices: dict[str, Any]) -
     """Whatever the budget, the loss of all parts together is within it."""
     found = priced(ADDITIVE | choices, budget)
     if choices and isinstance(budget, sd.ApproxDP):  # two budgets that add up to it
-        spent = total(*(one.guarantees.epsilon for one in found.outlay.choice_losses))
+        spent = total(*(one.guarantees.epsilon for one in found.outlay.losses_apart))
         left = Fraction(str(budget.epsilon)) - Fraction(str(spent))
         budget = sd.ApproxDP(left, budget.delta)
         assert budget.admits(found.outlay.additive_loss)

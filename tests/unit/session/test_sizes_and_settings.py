@@ -50,7 +50,7 @@ def test_answers_that_are_too_large() -> None:
 def test_many_totals() -> None:
     """What an engine would plan for too long is refused by its public number."""
     opened = session()
-    wide = {f"s{n}": sd.sum("a", 0, n + 1) for n in range(5000)}
+    wide: dict[str, Any] = {f"s{n}": sd.sum("a", 0, n + 1) for n in range(5000)}
     for count in (501, 5000):
         asked = TABLE.agg(**dict(list(wide.items())[:count]))
         with pytest.raises(InvalidQuery, match=f"needs {count} exact totals"):

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from sordino.query.nodes import (
     AbstractNode,
+    Crowded,
     Explode,
     Filter,
     FlatMap,
@@ -21,6 +22,7 @@ from sordino.query.nodes import (
     MapRows,
     Project,
     Source,
+    Unreadable,
 )
 from sordino.query.question import Question
 from sordino.schema import Schema
@@ -39,12 +41,12 @@ def pruned(node: AbstractNode, needed: Collection[str]) -> AbstractNode:
     return _RULES[type(node)](node, frozenset(needed))
 
 
-def narrowed(schema: Schema, needed: Names) -> Schema:
+def narrowed(schema: Schema, needed: Collection[str]) -> Schema:
     """Return the needed columns of a schema."""
     return Schema(tuple(pair for pair in schema.columns if pair[0] in needed))
 
 
-def _source(node: Source, needed: Names) -> AbstractNode:
+def _source(node: Source | Unreadable, needed: Names) -> AbstractNode:
     return replace(node, schema=narrowed(node.schema, needed))
 
 
@@ -76,7 +78,7 @@ def _per(node: KeepRows | KeepUnique, needed: Names) -> AbstractNode:
     return _reading(node, needed, frozenset(node.per))
 
 
-def _keep_groups(node: KeepGroups, needed: Names) -> AbstractNode:
+def _keep_groups(node: KeepGroups | Crowded, needed: Names) -> AbstractNode:
     return _reading(node, needed, frozenset(node.per + node.groups))
 
 
@@ -106,11 +108,13 @@ def _flat_map(node: FlatMap, needed: Names) -> AbstractNode:
 
 _RULES: Final[dict[type[AbstractNode], Callable[[Any, Names], AbstractNode]]] = {
     Source: _source,
+    Unreadable: _source,
     Project: _project,
     Filter: _filter,
     KeepRows: _per,
     KeepGroups: _keep_groups,
     KeepUnique: _per,
+    Crowded: _keep_groups,
     Join: _join,
     Explode: _explode,
     MapRows: _map_rows,

@@ -1,0 +1,241 @@
+"""Columns of every form, with the cells that engines stumble over.
+
+`ARROW` holds columns of Arrow, `FRAMES` tables of Python objects and frames. A new form
+is one more line, and the laws over sources hold it.
+"""
+
+import datetime as dt
+import math
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+
+from sordino.schema import PLAIN
+
+
+class Asked(BaseException):
+    """A cell was asked something."""
+
+
+class Loud:
+    """A cell that fails whatever it is asked."""
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        """Claim to be anything."""
+        raise Asked
+
+    def _fails(self, *_: Any) -> Any:
+        raise Asked
+
+    __eq__ = __bool__ = __len__ = __iter__ = __str__ = __repr__ = _fails
+    __int__ = __float__ = __index__ = __hash__ = _fails
+
+
+class LoudText(str):  # noqa: FURB189 the text itself
+    """A text that does the same."""
+
+    __slots__ = ()
+    __eq__ = __len__ = __iter__ = __str__ = __repr__ = encode = Loud._fails  # type: ignore[assignment]
+    __hash__ = str.__hash__
+
+
+def raw(kind: pa.DataType) -> Callable[[Sequence[int | None]], pa.Array]:
+    """Return what makes an array of a type from its bits."""
+
+    def make(values: Sequence[int | None]) -> pa.Array:
+        wide = kind.bit_width // 8
+        held = b"".join((x or 0).to_bytes(wide, "little", signed=True) for x in values)
+        there = pa.array([x is not None for x in values]).buffers()[1]
+        return pa.Array.from_buffers(kind, len(values), [there, pa.py_buffer(held)])
+
+    return make
+
+
+def texts(kind: pa.DataType) -> Callable[[Sequence[bytes | None]], pa.Array]:
+    """Return what makes texts of any bytes."""
+
+    def make(values: Sequence[bytes | None]) -> pa.Array:
+        held = pa.array(values, pa.large_binary()).buffers()
+        large = pa.Array.from_buffers(pa.large_string(), len(values), held)
+        return large.cast(kind) if kind != pa.large_string() else large
+
+    return make
+
+
+def typed(kind: pa.DataType) -> Callable[[Sequence[Any]], pa.Array]:
+    """Return what makes an array of a type from values."""
+    return lambda values: pa.array(values, kind, from_pandas=False)
+
+
+def coded(make: Callable[[Sequence[Any]], pa.Array]) -> Callable[..., pa.Array]:
+    """Return what makes a dictionary of the values."""
+    return lambda values: make(values).dictionary_encode()
+
+
+def listed(make: Callable[[Sequence[Any]], pa.Array]) -> Callable[..., pa.Array]:
+    """Return what makes lists of two values each, or none."""
+
+    def lists(values: Sequence[Any]) -> pa.Array:
+        entries = [one for value in values for one in (value, value)]
+        ends = pa.array(range(0, len(entries) + 1, 2), pa.int32())
+        return pa.ListArray.from_arrays(ends, make(entries))
+
+    return lists
+
+
+@dataclass(frozen=True)
+class Form:
+    """A column of some form, and cells that it may have: plain ones, then odd ones."""
+
+    make: Callable[[Sequence[Any]], Any]
+    pool: Sequence[Any]
+    declared: Mapping[str, str] = field(default_factory=dict)
+
+
+_TICKS: Final = (
+    *(0, 1, -1, 499, 500, -500, -1500, None, 2**63 - 1, -(2**63), 2**62),
+    *(253402300799 * 10**n for n in (0, 3, 6)),
+    *(253402300800 * 10**n for n in (0, 3, 6)),
+    *(-62135596800 * 10**n for n in (0, 3, 6)),
+    *(-62135596801 * 10**n for n in (0, 3, 6)),
+)
+_BYTES: Final = (
+    *(b"a", b"", None, b"\xff", b"\xc3", b"\xed\xa0\x80", b"caf\xc3\xa9", b"\x00"),
+    *(b"x" * (1 << 20), b"x" * ((1 << 20) + 1)),
+)
+_WHOLE: Final = (0, 5, -7, None, 10**38 - 1, -(10**37), 2**53 + 1, 12345678901234567)
+_REAL: Final = (1.5, -0.0, None, math.nan, math.inf, 5e-324, 1e38)
+
+ARROW: Final[Mapping[str, Form]] = {
+    **{
+        f"moments in {unit} {zone}": Form(raw(pa.timestamp(unit, zone)), _TICKS)
+        for unit in ("s", "ms", "us", "ns")
+        for zone in (None, "UTC", "America/New_York")
+    },
+    "days": Form(raw(pa.date32()), (0, 5, None, 2**31 - 1, -(2**31), -719163)),
+    "days in ms": Form(raw(pa.date64()), (0, 86_400_000, None, 2**63 - 1, -(2**63), 5)),
+    "texts": Form(texts(pa.string()), _BYTES),
+    "large texts": Form(texts(pa.large_string()), _BYTES),
+    "text views": Form(texts(pa.string_view()), _BYTES),
+    "u64": Form(typed(pa.uint64()), (0, 2**63 - 1, None, 2**63, 2**64 - 1)),
+    "i8": Form(typed(pa.int8()), (0, 127, None, -128)),
+    "f32": Form(typed(pa.float32()), _REAL),
+    "f64": Form(typed(pa.float64()), (*_REAL, 1e300)),
+    "bools": Form(typed(pa.bool_()), (True, False, None)),
+    **{
+        f"decimals {kind}": Form(raw(kind), _WHOLE)
+        for kind in (
+            *(pa.decimal128(38, 0), pa.decimal128(38, 38), pa.decimal128(5, -3)),
+            *(pa.decimal128(15, 2), pa.decimal256(76, 5), pa.decimal256(38, 2)),
+        )
+    },
+    "uuids": Form(typed(pa.uuid()), (bytes(16), None, bytes(range(16)))),
+    "coded texts": Form(coded(texts(pa.string())), _BYTES[:8]),
+    "coded moments": Form(coded(raw(pa.timestamp("ms", "UTC"))), _TICKS),
+    "lists of texts": Form(listed(texts(pa.string())), _BYTES[:8]),
+    "lists of moments": Form(listed(raw(pa.timestamp("ms"))), _TICKS),
+    "lists of u64": Form(listed(typed(pa.uint64())), (0, None, 2**64 - 1)),
+}
+"""Columns of Arrow, with cells that no value of ours is."""
+
+_CELLS: Final[tuple[Any, ...]] = (
+    *(None, 7, 7.0, "7", True, b"7", b"\xff", "\ud800", math.nan, -0.0, 2**70, 10**400),
+    *(Decimal("7.5"), Decimal("sNaN"), Fraction(1, 3), uuid.UUID(int=5), 1j, "n/a"),
+    *(dt.date(2020, 1, 1), dt.datetime(2020, 1, 1, 5), dt.time(3)),  # noqa: DTZ001
+    dt.datetime(1, 1, 1, tzinfo=dt.timezone(dt.timedelta(hours=14))),
+    *(np.int8(7), np.float32(0.1), np.bool_(True), np.str_("x"), np.array([1, 2])),
+    *(np.datetime64("2020-01-01"), np.datetime64("NaT"), np.datetime64(2**62, "ns")),
+    *(pd.Timestamp(1500), pd.Timestamp("2020", tz="Asia/Tokyo"), pd.NaT, pd.NA),
+    *([1, "x"], (1,), [], {}, object(), Loud(), LoudText("x"), "x" * (2 << 20)),
+)
+
+
+def series(cells: Sequence[Any]) -> pd.Series:
+    """Return cells as they are."""
+    held = np.empty(len(cells), dtype=object)
+    for place, cell in enumerate(cells):
+        held[place] = cell
+    return pd.Series(held, dtype=object)
+
+
+def framed(make: Callable[[Sequence[Any]], Any]) -> Callable[[Sequence[Any]], Any]:
+    """Return what makes a frame of a column."""
+    return lambda cells: pd.DataFrame({
+        "i": pd.Series([one[0] for one in cells], dtype="int64"),
+        "x": make([one[1] for one in cells]),
+    })
+
+
+def _pandas(dtype: Any, *pool: Any) -> Form:
+    return Form(framed(lambda cells: pd.Series(list(cells), dtype=dtype)), pool)
+
+
+FRAMES: Final[Mapping[str, Form]] = {
+    **{
+        f"objects as {kind}": Form(framed(series), _CELLS, {"x": kind})
+        for kind in (*PLAIN, "list[i64]")
+    },
+    **{
+        f"categories as {kind}": Form(
+            framed(lambda cells: series(cells).astype("category")),
+            (*("7", None, 7.5, "n/a", b"7", b"\xff", "\ud800"), dt.date(2020, 1, 1)),
+            {"x": kind},
+        )
+        for kind in ("i64", "text")
+    },
+    **{
+        f"a dict as {kind}": Form(
+            lambda cells: {
+                "i": [one[0] for one in cells],
+                "x": [one[1] for one in cells],
+            },
+            _CELLS,
+            {"x": kind, "i": "i64"},
+        )
+        for kind in (*PLAIN, "list[i64]")
+    },
+    "pandas i64": _pandas("int64", 0, 5, 2**63 - 1),
+    "pandas Int64": _pandas("Int64", 0, None, -(2**63)),
+    "pandas UInt64": _pandas("UInt64", 0, None, 2**64 - 1),
+    "pandas f64": _pandas("float64", 1.5, math.nan, math.inf, -0.0),
+    "pandas Float64": _pandas("Float64", 1.5, None, math.inf),
+    "pandas boolean": _pandas("boolean", True, None),
+    "pandas str": _pandas("str", "a", None, "", "x" * (2 << 20)),
+    "pandas python string": _pandas(
+        pd.StringDtype("python"), "a", None, "", "\ud800", "x" * (2 << 20)
+    ),
+    "pandas ns": _pandas("datetime64[ns]", 0, 1500, pd.NaT, 2**62, -1500),
+    "pandas s": _pandas("datetime64[s]", 0, pd.NaT, 253402300800, -(2**40)),
+    "pandas zoned": _pandas("datetime64[us, Asia/Tokyo]", 0, pd.NaT, 10**15),
+    "polars u64": Form(
+        lambda cells: pl.DataFrame(
+            {"i": [one[0] for one in cells], "x": [one[1] for one in cells]},
+            schema={"i": pl.Int64, "x": pl.UInt64},
+        ),
+        (0, None, 2**64 - 1),
+    ),
+    "polars decimals": Form(
+        lambda cells: pl.DataFrame(
+            {"i": [one[0] for one in cells], "x": [one[1] for one in cells]},
+            schema={"i": pl.Int64, "x": pl.Decimal(38, 2)},
+        ),
+        (Decimal("1.5"), None, Decimal("9" * 36)),
+    ),
+    "polars categories": Form(
+        lambda cells: pl.DataFrame(
+            {"i": [one[0] for one in cells], "x": [one[1] for one in cells]},
+            schema={"i": pl.Int64, "x": pl.Categorical},
+        ),
+        ("a", None, "", "\U0001f600"),
+    ),
+}
+"""Columns of Python objects and frames: (place, cell) pairs become a table."""
