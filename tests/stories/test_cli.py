@@ -36,6 +36,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     night.release_all(QUESTIONS, TENTH, why="\x1b[31m[red]two\nlines")
     opened.ledger.close()
     night.ledger.close()
+    (tmp_path / "visits.csv").write_text("patient,days\n1,3\n1,x\n2,8\n")
     (toml,) = re.findall(r"^```toml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     (tmp_path / "clinic.toml").write_text(toml, encoding="utf-8")
     return tmp_path
