@@ -4,6 +4,8 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, Final
 
+import numpy as np
+
 import sordino as sd
 from sordino.aggregations.base import AbstractAggregation
 from sordino.engines.base import AbstractEngine
@@ -12,6 +14,8 @@ from sordino.engines.memory import MemoryEngine
 from sordino.losses.base import Loss, compose
 from sordino.losses.bounded_range import BoundedRangeLoss
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
+from sordino.losses.interop import TableLoss
+from sordino.losses.law import Atoms
 from sordino.losses.noise import (
     DiscreteGaussianLoss,
     GeometricLoss,
@@ -135,6 +139,10 @@ LOSSES: Final[dict[str, Loss]] = {
     "thresholded laplace": thresholded(
         lambda kept: LaplaceLoss(Fraction(1, 10)) * kept, key_delta="1e-7", keys=12
     ),
+    "release above a threshold": sd.LaplaceThreshold(2, 30).map((3, 3, 1)),
+    "table": TableLoss((
+        Atoms(np.log([1 / 3, 3]), np.array([0.25, 0.75]), np.array([0.75, 0.25]), 0.0),
+    )),
     "mixture": mixture([("1/3", PureDP(1)), ("2/3", GaussianDP("0.5"))]),
 }
 """Every form of loss."""

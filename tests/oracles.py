@@ -159,25 +159,19 @@ def two_laplace(first: Any, second: Any) -> Worlds:
 
 
 def bounded_range(epsilon: Any) -> Callable[[Any], Real]:
-    """Return delta of the worst pair of a bounded range, by search over all pairs.
+    """Return delta of the worst pair of a bounded range, of all pairs of two outcomes.
 
-    A pair of two outcomes whose losses are t and t - epsilon, for the best t: by the
-    extremes of a linear programme no other pair of the range is worse.
+    With losses t and t - r, r = epsilon, P has (exp(r) - exp(t))/(exp(r) - 1) at t. But
+    for a factor it gains (exp(r) - exp(t)) (1 - exp(e - t)): most halfway from e to r.
     """
     whole = real(epsilon)
 
     def delta(e: Any) -> Real:
-        def gain(t: Real) -> Real:
-            p = (mp.exp(whole - t) - 1) / (mp.exp(whole - t) - mp.exp(-t))
-            return p * (1 - mp.exp(mpf(e) - t))
-
-        low, high = mpf(e), whole
-        if low >= high:
+        if mpf(e) >= whole:
             return mpf(0)
-        for _ in range(80):
-            left, right = (2 * low + high) / 3, (low + 2 * high) / 3
-            low, high = (left, high) if gain(left) < gain(right) else (low, right)
-        return gain((low + high) / 2)
+        t = (mpf(e) + whole) / 2
+        p = mp.expm1(whole - t) / (mp.exp(whole - t) - mp.exp(-t))
+        return p * -mp.expm1(mpf(e) - t)
 
     return delta
 

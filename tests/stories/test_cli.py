@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,9 +35,15 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     opened.release(QUESTIONS["count"], TENTH, key="2026-11", why=WHY)
     night = session(tmp_path / "clinic.ledger", analyst="night shift")
     night.release_all(QUESTIONS, TENTH, why="\x1b[31m[red]two\nlines")
+    opened.ledger.allot("ana", sd.ApproxDP("0.1", 0))
     opened.ledger.close()
     night.ledger.close()
     (tmp_path / "visits.csv").write_text("patient,days\n1,3\n1,x\n2,8\n")
+    given: Any = {"create": True, "witness": tmp_path / "wards.seen"}
+    with sd.Ledger.at(tmp_path / "wards.ledger", LIMIT, **given) as wards:
+        wards.backup(tmp_path / "wards.backup")
+        session(wards).release(QUESTIONS["count"], TENTH)
+    (tmp_path / "wards.ledger").unlink()
     (toml,) = re.findall(r"^```toml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     (tmp_path / "clinic.toml").write_text(toml, encoding="utf-8")
     return tmp_path
@@ -122,7 +129,7 @@ def test_a_ledger_is_verified(folder: Path) -> None:
     """What was counted, and the hash of the newest record; damage is told in a line."""
     good = ran("ledger", "verify", "clinic.ledger", within=folder)
     assert good.returncode == 0
-    assert "7 records, 2 releases, 2 stored answers" in good.stdout
+    assert "8 records, 2 releases, 2 answers" in good.stdout
     assert re.search(r"^[0-9a-f]{64}$", good.stdout, re.MULTILINE)
     damaged = bytearray((folder / "clinic.ledger").read_bytes())
     place = damaged.find(b"monthly report")
@@ -139,7 +146,8 @@ def test_exports_read_back(folder: Path) -> None:
     """Lines are the records in order; the registry's entry has what a person said."""
     lines = ran("ledger", "export", "clinic.ledger", within=folder).stdout.splitlines()
     kinds = [json.loads(line)["kind"] for line in lines]
-    assert kinds == ["opened", "budget", "budget", *["charged", "answered"] * 2]
+    first = ["opened", "budget", "budget"]
+    assert kinds == [*first, *["charged", "answered"] * 2, "budget"]
     yaml = ran(
         *COMMANDS[-1].example.split()[1:-1],
         "--answers",
@@ -151,6 +159,45 @@ def test_exports_read_back(folder: Path) -> None:
     assert "To be written" not in yaml
 
 
+def test_an_answer_is_shown_and_written(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As it was given; of several one by its name, and only one to a file."""
+    night = session(folder / "clinic.ledger", analyst="night shift")
+    given = night.release_all(QUESTIONS, TENTH, key="all of them")
+    night.ledger.close()
+    words = ["ledger", "answer", "clinic.ledger", "all of them"]
+    assert main(words) == 0
+    shown = capsys.readouterr().out
+    assert all(f"{name}:\n" in shown for name in QUESTIONS)
+    assert main([*words, "--name", "count"]) == 0
+    assert "price: epsilon" in capsys.readouterr().out
+    given["count"].to_csv(folder / "known.csv")
+    assert main([*words, "--name", "count", "--csv", "found.csv"]) == 0
+    found = (folder / "found.csv").read_text("utf-8")
+    assert found == (folder / "known.csv").read_text("utf-8")
+    capsys.readouterr()
+    for wrong, told in (("--csv", "several"), ("--name", "there is no answer 'x'")):
+        assert main([*words, wrong, "x"]) == 1
+        assert told in capsys.readouterr().err
+
+
+def test_a_ledger_is_copied_restored_and_closed(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What was charged after the copy counts; what is closed stays closed."""
+    restored = next(one for one in EXAMPLES if one.startswith("ledger restore"))
+    assert main(restored.split()) == 0
+    assert "left: ApproxDP(epsilon=0.9, delta=9e-07)" in capsys.readouterr().out
+    assert main(["ledger", "close", "clinic.ledger", "ana", "--why", "ended"]) == 0
+    assert "ana is closed" in capsys.readouterr().out
+    with sd.Ledger.at(folder / "clinic.ledger") as ledger:
+        assert ledger.remaining("ana") == sd.ApproxDP(0, 0)
+        ledger.earmark("plan", sd.ApproxDP("0.1", 0))
+    assert main(["ledger", "show", "clinic.ledger"]) == 0
+    assert "set aside" in capsys.readouterr().out
+
+
 REFUSED: dict[str, tuple[str, str]] = {
     "a missing ledger": ("show gone.ledger", "PATH is no file, got 'gone.ledger'"),
     "a folder": ("verify .", "PATH is no file"),
@@ -158,6 +205,32 @@ REFUSED: dict[str, tuple[str, str]] = {
     "a missing witness": (
         "show clinic.ledger --witness gone",
         "witness does not exist",
+    ),
+    "a key that nobody used": (
+        "answer clinic.ledger monday",
+        "there is no key 'monday'",
+    ),
+    "a file that is there": (
+        "answer clinic.ledger 2026-11 --csv .",
+        "path is a folder",
+    ),
+    "a copy that is there": ("backup clinic.ledger clinic.toml", "path is taken"),
+    "nothing to restore": (
+        "restore a.ledger --copy gone --witness wards.seen",
+        "copy",
+    ),
+    "a place that is taken": (
+        "restore clinic.ledger --copy wards.backup --witness wards.seen",
+        "path is taken",
+    ),
+    "no witness": ("restore wards.ledger --copy wards.backup", "witness is needed"),
+    "a budget that is none": (
+        "close clinic.ledger nobody",
+        "there is no budget 'nobody'",
+    ),
+    "a key that is none": (
+        "close clinic.ledger ana --signer clinic.toml",
+        "--signer must be a PEM file",
     ),
     "facts that are missing": (
         "export clinic.ledger --format yaml",
@@ -204,6 +277,10 @@ NOT_UNDERSTOOD = (
     "ledger show a b",
     "ledger show a --last -1",
     "ledger export a --format xml",
+    "ledger answer a",
+    "ledger backup a",
+    "ledger restore a",
+    "ledger close a",
 )
 
 

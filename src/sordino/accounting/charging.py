@@ -20,11 +20,11 @@ def allot(log: Log, name: str, given: Limit, when: str) -> None:
     known = log.limit(name)
     if known is None:
         log.add("budget", {"budget": name, "limit": given.written, "when": when})
-    elif known.stated != given.stated:
+    elif log.agreed(name).stated != given.stated:
         raise InvalidParameter(
             "limit",
             given.stated,
-            f"differs from that of {name!r}, {known.stated}",
+            f"differs from that of {name!r}, {log.agreed(name).stated}",
             "Use the recorded one, or another name.",
         )
 

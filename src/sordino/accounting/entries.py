@@ -1,6 +1,6 @@
 """What goes into a ledger and what comes out: claims, tickets and entries."""
 
-from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from datetime import datetime
 from fractions import Fraction
 from typing import Any, Final, final
@@ -8,11 +8,30 @@ from typing import Any, Final, final
 from sordino.accounting.charge import Charge
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Budget, Loss
+from sordino.words import says
 
 DATASET: Final = "dataset"
 """The name of the budget that every release counts against."""
 LONGEST_KEY: Final = 1024
 """Bytes of UTF-8 that a key, or the name of a budget, may have."""
+
+
+@final
+@dataclass(frozen=True)
+class Told:
+    """Who does something to a ledger, and why."""
+
+    who: str = ""
+    why: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse what is no text."""
+        text_of("who", self.who)
+        text_of("why", self.why)
+
+    def fields(self, when: str) -> dict[str, Any]:
+        """Return what is recorded of it."""
+        return {"when": when, "who": self.who, "why": self.why}
 
 
 @final
@@ -36,6 +55,8 @@ class Claim:
     who: str = ""
     why: str = ""
     plan: str = ""
+    earmark: str | None = None
+    """What was set aside for it, if anything."""
     words: str = ""
     """The request in words that last, as canonical JSON (docs/ledger-format.md)."""
 
@@ -44,6 +65,12 @@ class Claim:
         if self.key is not None:
             name_of(key=self.key)
         name_of(budget=self.budget)
+        if self.earmark is not None:
+            name_of(earmark=self.earmark)
+        if self.words and not says(self.words, self.request):
+            raise InvalidParameter(
+                "words", self.words, "must be those of the request", "Leave them out."
+            )
         for name in ("request", "who", "why", "plan", "words"):
             text_of(name, getattr(self, name))
         for name, kind in (("asked", Budget), ("loss", Loss)):
@@ -110,10 +137,22 @@ class Entry:
             f"{self.when:%Y-%m-%d %H:%M %Z}",
             f"who {self.who!r}" if self.who else "",
             "" if self.key is None else f"key {self.key!r}",
-            f"asked {self.asked}",
+            f"asked {self.asked}" if self.asked else "of another budget",
             "answered" if self.answered else "not answered",
         ]
         return f"Entry({self.number}: {', '.join(one for one in facts if one)})"
+
+
+def seen_by(analyst: str, entry: Entry) -> Entry:
+    """Return an entry as an analyst may see it.
+
+    What is charged to the dataset shows in what is left of it, whoever looks.
+    """
+    if entry.budget == analyst:
+        return entry
+    nothing: dict[str, Any] = dict.fromkeys(("who", "why", "asked", "loss", "plan"), "")
+    charges = {DATASET: entry.charges[DATASET]}
+    return replace(entry, **nothing, key=None, budget="", charges=charges)
 
 
 def name_of(**argument: Any) -> str:

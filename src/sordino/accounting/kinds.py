@@ -80,6 +80,15 @@ def texts(value: Any) -> bool:
     return isinstance(value, dict) and all(map(text, value.values()))
 
 
+def names(value: Any) -> bool:
+    """Say whether these are different texts in a list."""
+    return (
+        isinstance(value, list)
+        and all(map(text, value))
+        and len(set(value)) == len(value)
+    )
+
+
 def by_budget(value: Any) -> bool:
     """Say whether these are amounts for each of some budgets, the dataset's too."""
     return (
@@ -130,10 +139,12 @@ def _amount(value: Any) -> bool:
 
 
 def _of_charge(fields: Fields) -> tuple[str, ...]:
-    """Return the subjects of a charge: its key, and the sums that it makes."""
-    key = fields["key"]
-    spent = tuple(f"spent {name}" for name in fields["spent"])
-    return spent if key is None else (f"key {key}", *spent)
+    """Return the subjects of a charge: its key, its earmark, the sums it makes."""
+    key, earmark = fields["key"], fields.get("earmark")
+    found = [f"spent {name}" for name in fields["spent"]]
+    found += [] if key is None else [f"key {key}"]
+    found += [] if earmark is None else [f"earmark {earmark}"]
+    return tuple(found)
 
 
 KINDS: Final[Mapping[str, Kind]] = {
@@ -164,13 +175,43 @@ KINDS: Final[Mapping[str, Kind]] = {
             "who": text,
             "why": text,
             "words": optional(verb),
+            "earmark": optional(text),
+            "rest": optional(by_budget),
         },
         _of_charge,
         lambda fields: (
             set(fields["spent"])
             == set(fields["charges"])
+            == set(fields.get("rest") or fields["charges"])
             == {DATASET, fields["budget"]}
+            and (fields.get("earmark") is None) == (fields.get("rest") is None)
         ),
+    ),
+    "lowered": Kind(
+        {"budget": text, "limit": limit, "when": time, "who": text, "why": text},
+        lambda fields: (f"budget {fields['budget']}",),
+    ),
+    "closed": Kind(
+        {"budget": text, "when": time, "who": text, "why": text},
+        lambda fields: (f"closed {fields['budget']}",),
+    ),
+    "earmarked": Kind(
+        {
+            "asked": text,
+            "budget": text,
+            "earmark": text,
+            "open": names,
+            "rest": by_budget,
+            "when": time,
+            "who": text,
+            "why": text,
+        },
+        lambda fields: (f"earmark {fields['earmark']}", "earmarks"),
+        lambda fields: set(fields["rest"]) == {DATASET, fields["budget"]},
+    ),
+    "freed": Kind(
+        {"earmark": text, "open": names, "when": time, "who": text, "why": text},
+        lambda _: ("earmarks",),
     ),
     "leased": Kind(
         {"charge": count, "fence": count, "who": text, "when": time},

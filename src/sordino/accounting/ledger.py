@@ -21,8 +21,17 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NoReturn, Self, final
 
-from sordino.accounting import answers, backup, charging
-from sordino.accounting.entries import DATASET, Claim, Entry, Ticket, name_of
+from sordino.accounting import answers, backup, charging, closing, earmarks
+from sordino.accounting.earmarks import Earmark
+from sordino.accounting.entries import (
+    DATASET,
+    Claim,
+    Entry,
+    Ticket,
+    Told,
+    name_of,
+    seen_by,
+)
 from sordino.accounting.guarded import Guarded
 from sordino.accounting.layout import LARGEST
 from sordino.accounting.limits import Limit
@@ -31,7 +40,7 @@ from sordino.accounting.opening import Wanted, found, made_in_memory, make
 from sordino.accounting.records import Record
 from sordino.accounting.verifying import Verified, walked
 from sordino.accounting.world import World
-from sordino.accounting.writing import charge_fields, entry_of, refuse_unknown
+from sordino.accounting.writing import entry_of, left_after
 from sordino.errors import InvalidParameter, SessionMoved
 from sordino.losses.base import Budget, Loss
 
@@ -139,6 +148,54 @@ class Ledger:
             return False
         return self._guarded.use(lambda log: log.answered(f"key {claim.key}"))
 
+    def lower(
+        self, name: str, limit: "Limit | Budget", *, who: str = "", why: str = ""
+    ) -> None:
+        """Lower the limit of a budget; no limit is ever raised again.
+
+        It is counted as before, and nothing that was charged or set aside is beyond it.
+        """
+        given = limit if isinstance(limit, Limit) else Limit.of(limit)
+        told = Told(who, why)
+        self._guarded.use(
+            lambda log: closing.lower(log, name, given, told, self._when())
+        )
+
+    def close_budget(self, name: str, *, who: str = "", why: str = "") -> None:
+        """Let nothing more be charged to a budget, for ever; answers stay."""
+        told = Told(who, why)
+        self._guarded.use(lambda log: closing.close(log, name, told, self._when()))
+
+    def earmark(
+        self,
+        name: str,
+        amount: Loss,
+        *,
+        budget: str = DATASET,
+        who: str = "",
+        why: str = "",
+    ) -> None:
+        """Set a part of a budget aside for what is planned.
+
+        Only releases that name the earmark can spend it, until it is freed. The same
+        once more changes nothing.
+        """
+        told = Told(who, why)
+        self._guarded.use(
+            lambda log: earmarks.earmark(
+                log, name, (amount, budget), told, self._when()
+            )
+        )
+
+    def free(self, name: str, *, who: str = "", why: str = "") -> None:
+        """Give back what is left of what was set aside."""
+        told = Told(who, why)
+        self._guarded.use(lambda log: earmarks.free(log, name, told, self._when()))
+
+    def earmarks(self) -> tuple[Earmark, ...]:
+        """Return what is set aside, in the order in which it was."""
+        return self._guarded.look(earmarks.listed)
+
     def reserve(self, claim: Claim) -> Ticket:
         """Charge a release, durably; or return the answer that its key has.
 
@@ -186,17 +243,18 @@ class Ledger:
 
         A release that does not fit is refused as `reserve` would refuse it.
         """
-
-        def left(log: Log) -> Loss:
-            spent = charge_fields(log, claim, "")["spent"][claim.budget]
-            limit = refuse_unknown(log, claim.budget)
-            return limit.rule.left(log.ordered(limit, spent))
-
-        return self._guarded.use(left)
+        return self._guarded.use(lambda log: left_after(log, claim))
 
     def limit(self, budget: str = DATASET) -> Limit:
         """Return the limit of the dataset, or of a name."""
-        return self._guarded.use(lambda log: refuse_unknown(log, budget))
+        return self._guarded.use(lambda log: log.required(budget))
+
+    def agreed(self, budget: str = DATASET) -> Limit:
+        """Return the limit that a budget was first given: its promise is what holds.
+
+        A lower one refuses more. It was chosen after answers, so it promises no more.
+        """
+        return self._guarded.use(lambda log: log.agreed(budget))
 
     def limits(self) -> Mapping[str, Limit]:
         """Return all limits by name, the dataset's first."""
@@ -206,17 +264,20 @@ class Ledger:
         """Return the sum of what was charged: bookkeeping, what holds is the limit."""
 
         def spent(log: Log) -> Loss:
-            limit = refuse_unknown(log, budget)
+            limit = log.required(budget)
             return limit.rule.stated(log.spent(budget, limit))
 
         return self._guarded.use(spent)
 
     def remaining(self, budget: str = DATASET) -> Loss:
-        """Return a loss that still fits."""
+        """Return a loss that still fits, beside what is set aside."""
 
         def left(log: Log) -> Loss:
-            limit = refuse_unknown(log, budget)
-            return limit.rule.left(log.spent(budget, limit))
+            limit = log.required(budget)
+            if log.closed(budget):
+                return limit.rule.stated(limit.rule.nothing)
+            aside = earmarks.held(log, budget, limit)
+            return limit.rule.left(log.spent(budget, limit).plus(aside))
 
         return self._guarded.use(left)
 
@@ -228,6 +289,17 @@ class Ledger:
             return tuple(entry_of(log, one, limits) for one in log.every("charged"))
 
         return self._guarded.look(shown)
+
+    def history(self, analyst: str | None = None) -> tuple[Entry, ...]:
+        """Return the charged releases, or as much as an analyst may see of them.
+
+        An analyst sees the own ones in full, and of others what cannot be hidden from
+        who sees how much is left for all: that, when, and what was charged.
+        """
+        if analyst is None:
+            return self.entries()
+        self.limit(analyst)  # refuses a name that is not there
+        return tuple(seen_by(analyst, one) for one in self.entries())
 
     def records(self) -> tuple[Record, ...]:
         """Return everything that was recorded, in order."""

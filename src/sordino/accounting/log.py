@@ -9,7 +9,7 @@ from sordino.accounting.limits import Limit
 from sordino.accounting.records import Head, Record, digest
 from sordino.accounting.signing import Seals
 from sordino.accounting.store import AbstractStore
-from sordino.errors import AnswerLost, LedgerDamaged
+from sordino.errors import AnswerLost, BudgetExceeded, LedgerDamaged, UnknownName
 
 
 @final
@@ -61,6 +61,33 @@ class Log:
         """Return the limit of one budget."""
         record = self.about(f"budget {budget}")
         return None if record is None else Limit.read(record.fields["limit"])
+
+    def required(self, budget: str) -> Limit:
+        """Return the limit of a budget that must be there."""
+        limit = self.limit(budget)
+        if limit is None:
+            raise UnknownName("budget", budget, list(self.limits()))
+        return limit
+
+    def closed(self, budget: str) -> bool:
+        """Say whether a budget was closed."""
+        return self.about(f"closed {budget}") is not None
+
+    def chargeable(self, budget: str) -> Limit:
+        """Return the limit of a budget, which must be there and not be closed."""
+        if self.closed(budget):
+            raise BudgetExceeded(
+                f"the budget {budget!r} is closed: nothing more can be charged to it. "
+                "Ask under another budget; nothing was charged."
+            )
+        return self.required(budget)
+
+    def agreed(self, budget: str) -> Limit:
+        """Return the limit that a budget had first: what it promises holds."""
+        for record in self.every("budget"):
+            if record.fields["budget"] == budget:
+                return Limit.read(record.fields["limit"])
+        raise UnknownName("budget", budget, list(self.limits()))
 
     def spent(self, budget: str, limit: Limit) -> Charge:
         """Return what was charged to a budget so far."""

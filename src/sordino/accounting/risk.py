@@ -13,7 +13,7 @@ from typing import Any, final
 
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Loss
-from sordino.numbers import probability, up
+from sordino.numbers import probability
 from sordino.words import Words, call, number
 
 
@@ -68,11 +68,11 @@ class ErrorRates:
         """Say whether the rates of a loss are certainly within these."""
         if self.fpr == self.tpr:
             return loss.advantage() == 0
-        return Fraction(loss.tpr_at(up(self.fpr))) <= self.tpr
+        return Fraction(loss.tpr_at(self.fpr)) <= self.tpr
 
     def excess(self, loss: Loss) -> float:
         """Return how far a loss is beyond this, in logarithms; a search follows it."""
-        gained = float(loss.tpr_at(up(self.fpr))) - float(self.fpr)
+        gained = float(loss.tpr_at(self.fpr)) - float(self.fpr)
         return _log(gained) - _log(float(self.tpr - self.fpr))
 
 

@@ -1,13 +1,16 @@
 """Whether a ledger is what was written: all of it, followed from the beginning."""
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, final
 
+from sordino.accounting.closing import below
 from sordino.accounting.entries import DATASET
 from sordino.accounting.limits import Limit
 from sordino.accounting.log import Log
 from sordino.accounting.records import Record, digest
+from sordino.words import says
 
 if TYPE_CHECKING:
     from sordino.accounting.charge import Charge
@@ -72,6 +75,10 @@ class _Walk:
         self.leased: set[int] = set()
         self.answered: set[int] = set()
         self.witnessed = 0
+        self.closed: set[str] = set()
+        self.marks: dict[str, tuple[str, dict[str, Charge]]] = {}
+        """What is set aside: of which budget, and what is left for each."""
+        self.marked: set[str] = set()
 
     def check(self, record: Record) -> None:
         """Check one record by its kind."""
@@ -95,6 +102,7 @@ class _Walk:
         """Say whether the sums are those of the charges, and within the limits."""
         key = fields["key"]
         sound = key not in self.keys and set(fields["charges"]) <= set(self.limits)
+        sound = sound and _says_what_it_was(fields)
         for name in fields["charges"] if sound else ():
             limit = self.limits[name]
             after = self.sums[name].plus(
@@ -103,10 +111,83 @@ class _Walk:
             told = self.log.ordered(limit, fields["spent"][name])
             sound = sound and told == after and limit.rule.holds(after)
             self.sums[name] = after
+        sound = sound and self.closed.isdisjoint(fields["charges"])
+        sound = sound and self._spends(fields) and self.fits()
         self.charged.add(record.number)
         self.keys |= {key} if key is not None else set()
         self.keyed |= {record.number} if key is not None else set()
         return sound
+
+    def lowered(self, record: Record, fields: dict[str, Any]) -> bool:
+        """Say whether a limit became lower, and no lower than what it has to hold."""
+        del record
+        name, lower = fields["budget"], Limit.read(fields["limit"])
+        sound = name in self.limits and name not in self.closed
+        sound = sound and below(lower, self.limits[name])
+        if sound:
+            self.limits[name] = lower
+        return sound and self.fits()
+
+    def closing(self, record: Record, fields: dict[str, Any]) -> bool:
+        """Say whether a budget was closed for the first time."""
+        del record
+        name = fields["budget"]
+        fresh = name in self.limits and name not in self.closed
+        self.closed.add(name)
+        return fresh
+
+    def earmark(self, record: Record, fields: dict[str, Any]) -> bool:
+        """Say whether a new part of open budgets was set aside, and fits."""
+        del record
+        name, rests = fields["earmark"], fields["rest"]
+        known = set(rests) <= set(self.limits) and self.closed.isdisjoint(rests)
+        if not known or name in self.marked or fields["open"] != [*self.marks, name]:
+            return False
+        left = {one: self._ordered(one, rests) for one in rests}
+        self.marks[name] = (fields["budget"], left)
+        self.marked.add(name)
+        return self.fits()
+
+    def freed(self, record: Record, fields: dict[str, Any]) -> bool:
+        """Say whether something that was set aside was given back."""
+        del record
+        known = self.marks.pop(fields["earmark"], None) is not None
+        return known and fields["open"] == list(self.marks)
+
+    def fits(self) -> bool:
+        """Say whether each limit holds what was charged and what is set aside."""
+        return all(
+            limit.rule.holds(self._total(name)) for name, limit in self.limits.items()
+        )
+
+    def _total(self, name: str) -> "Charge":
+        """Return what was charged to a budget, and what is set aside of it."""
+        total = self.sums[name]
+        for budget, left in self.marks.values():
+            if budget not in self.closed and name in left:
+                total = total.plus(left[name])
+        return total
+
+    def _spends(self, fields: dict[str, Any]) -> bool:
+        """Say whether a charge spends no more than what was set aside for it."""
+        name = fields.get("earmark")
+        if name is None:
+            return True
+        budget, left = self.marks.get(name, ("", {}))
+        if budget != fields["budget"]:
+            return False
+        for one, texts in fields["charges"].items():
+            rest = self._ordered(one, fields["rest"])
+            spent = rest.plus(self.log.ordered(self.limits[one], texts))
+            pairs = zip(spent.amounts, left[one].amounts, strict=True)
+            if any(after > before for after, before in pairs):
+                return False
+            left[one] = rest
+        return True
+
+    def _ordered(self, name: str, texts: dict[str, Any]) -> "Charge":
+        """Return the amounts of a budget."""
+        return self.log.ordered(self.limits[name], texts[name])
 
     def lease(self, record: Record, fields: dict[str, Any]) -> bool:
         """Say whether a charge without an answer is leased for the first time."""
@@ -140,10 +221,21 @@ class _Walk:
         return fields["after"] < record.number and self.witnessed == 1
 
 
+def _says_what_it_was(fields: dict[str, Any]) -> bool:
+    """Say whether the words of a charge are those of its fingerprint, if it has any."""
+    words = fields.get("words")
+    told = json.dumps(words, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return words is None or says(told, fields["request"])
+
+
 _CHECKS: Final[dict[str, Callable[[_Walk, Record, dict[str, Any]], bool]]] = {
     "opened": _Walk.opened,
     "budget": _Walk.budget,
     "charged": _Walk.charge,
+    "lowered": _Walk.lowered,
+    "closed": _Walk.closing,
+    "earmarked": _Walk.earmark,
+    "freed": _Walk.freed,
     "leased": _Walk.lease,
     "answered": _Walk.answer,
     "witnessed": _Walk.witness,

@@ -5,12 +5,14 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
 
+from sordino.accounting import earmarks
 from sordino.accounting.charge import Charge
 from sordino.accounting.entries import DATASET, Claim, Entry, budget_text
 from sordino.accounting.limits import Limit
 from sordino.accounting.log import Log
 from sordino.accounting.records import Record
-from sordino.errors import BudgetExceeded, UnknownName
+from sordino.errors import BudgetExceeded
+from sordino.losses.base import Loss
 
 _MOST_WORDS: Final = 2**20
 """Letters of a request that a record holds; of a longer one it has the hash alone."""
@@ -23,7 +25,7 @@ def charge_fields(log: Log, claim: Claim, when: str) -> dict[str, Any]:
     for name in dict.fromkeys((DATASET, claim.budget)):
         charge, after = _charged(log, name, claim)
         charges[name], sums[name] = charge.texts(), after.texts()
-    return {
+    fields = {
         "asked": budget_text(claim.asked),
         "budget": claim.budget,
         "charges": charges,
@@ -38,19 +40,26 @@ def charge_fields(log: Log, claim: Claim, when: str) -> dict[str, Any]:
         "why": claim.why,
         "words": _words(claim.words),
     }
+    if claim.earmark is None:
+        return fields
+    left = earmarks.left_after(log, claim.earmark, claim.budget, charges)
+    return fields | {"earmark": claim.earmark, "rest": left}
+
+
+def left_after(log: Log, claim: Claim) -> Loss:
+    """Return what would be left of a budget beside what is set aside, or refuse."""
+    fields, limit = charge_fields(log, claim, ""), log.chargeable(claim.budget)
+    aside = earmarks.held(log, claim.budget, limit, without=claim.earmark)
+    own = fields.get("rest")
+    if own is not None:
+        aside = aside.plus(log.ordered(limit, own[claim.budget]))
+    spent = log.ordered(limit, fields["spent"][claim.budget])
+    return limit.rule.left(spent.plus(aside))
 
 
 def _words(text: str) -> Any:
     """Return what is kept of a request: all its words, unless they are very many."""
     return json.loads(text) if 0 < len(text) <= _MOST_WORDS else None
-
-
-def refuse_unknown(log: Log, budget: str) -> Limit:
-    """Return the limit of a budget that must be there."""
-    limit = log.limit(budget)
-    if limit is None:
-        raise UnknownName("budget", budget, list(log.limits()))
-    return limit
 
 
 def entry_of(log: Log, record: Record, limits: Mapping[str, Limit]) -> Entry:
@@ -77,12 +86,18 @@ def entry_of(log: Log, record: Record, limits: Mapping[str, Limit]) -> Entry:
 
 
 def _charged(log: Log, name: str, claim: Claim) -> tuple[Charge, Charge]:
-    """Return what one budget is charged, and its sum after that."""
-    limit = refuse_unknown(log, name)
-    price = limit.rule.price(claim.asked, claim.loss)
+    """Return what one budget is charged, and its sum after that.
+
+    What is set aside for others is not there to be spent.
+    """
+    limit = log.chargeable(name)
+    spent = log.spent(name, limit)
+    charge = limit.rule.price(claim.asked, claim.loss).fitted(spent)
+    aside = earmarks.held(log, name, limit, without=claim.earmark)
     try:
-        return limit.rule.charged(log.spent(name, limit), price)
+        limit.rule.charged(spent.plus(aside), charge)
     except BudgetExceeded as error:
         if name == DATASET:
             raise
         raise BudgetExceeded(f"of the budget {name!r}: {error}") from None
+    return charge, spent.plus(charge)

@@ -1,4 +1,4 @@
-"""What `sordino ledger` does: show, verify, export. Nothing here changes a ledger."""
+"""What `sordino ledger` shows: a ledger, its wholeness, its lines. Nothing changes."""
 
 import argparse
 import tomllib
@@ -17,14 +17,14 @@ from sordino.accounting.registry import registry_yaml
 from sordino.errors import InvalidParameter
 
 _CHECKED: Final = """\
-Checked: the pages of the file; every record's hash and what it follows; every
-sum of charges, added up anew, against its limit; that keys and answers are used
-once; every answer against its hash."""
+Checked: every record's hash and what it follows; every sum of charges, added
+up anew, against its limit; that keys and answers are used once; every answer
+that is kept against its hash."""
 
 
 def show(asked: argparse.Namespace, console: Console) -> None:
     """Show the budgets of a ledger and its last releases."""
-    with _opened(asked) as ledger:
+    with opened(asked) as ledger:
         console.print(_table([("ledger", str(asked.path)), ("for", ledger.about)]))
         for name, limit in ledger.limits().items():
             console.print()
@@ -34,7 +34,11 @@ def show(asked: argparse.Namespace, console: Console) -> None:
                 ("", "left", repr(ledger.remaining(name))),
             ]
             console.print(_table(rows))
-        entries = ledger.entries()
+        entries, aside = ledger.entries(), ledger.earmarks()
+    if aside:
+        console.print()
+        rows = [(one.name, one.budget, f"{one.left!r} of {one.asked}") for one in aside]
+        console.print(_table([("set aside", "of", "left"), *rows]))
     last = entries[max(len(entries) - asked.last, 0) :]
     console.print()
     console.print(f"{_counted(len(entries), 'release')}, {len(last)} shown")
@@ -44,12 +48,12 @@ def show(asked: argparse.Namespace, console: Console) -> None:
 
 def verify(asked: argparse.Namespace, console: Console) -> None:
     """Hold every record and every answer of a ledger against what it follows from."""
-    with _opened(asked) as ledger:
+    with opened(asked) as ledger:
         found = ledger.verify()
     counts = ", ".join([
         _counted(found.records, "record"),
         _counted(found.releases, "release"),
-        _counted(found.answers, "stored answer"),
+        _counted(found.answers, "answer"),
     ])
     console.print(Text(f"{asked.path} is what was written: {counts}."))
     console.print(_CHECKED)
@@ -60,7 +64,7 @@ def verify(asked: argparse.Namespace, console: Console) -> None:
 def export(asked: argparse.Namespace, console: Console) -> None:
     """Write a ledger as lines of JSON, or as an entry of the public registry."""
     answers = {} if asked.answers is None else _answers(asked.answers)
-    with _opened(asked) as ledger:
+    with opened(asked) as ledger:
         if asked.format == "jsonl":
             lines = list(json_lines(ledger))
         else:
@@ -114,13 +118,13 @@ def _table(rows: Iterable[tuple[str, ...]]) -> Table:
     return table
 
 
-def _opened(asked: argparse.Namespace) -> Ledger:
+def opened(asked: argparse.Namespace, signer: Any = None) -> Ledger:
     """Return the ledger at a path."""
     if not asked.path.is_file():
         raise InvalidParameter(
             "PATH", str(asked.path), "is no file", "Name the file of a ledger."
         )
-    return Ledger.at(asked.path, witness=asked.witness)
+    return Ledger.at(asked.path, witness=asked.witness, signer=signer)
 
 
 def _counted(count: int, what: str) -> str:

@@ -1,7 +1,7 @@
 """Commands and their arguments: what was asked, and how it ended.
 
 >>> [command.name for command in COMMANDS]
-['show', 'verify', 'export']
+['show', 'verify', 'answer', 'backup', 'restore', 'close', 'export']
 """
 
 import argparse
@@ -15,7 +15,7 @@ from typing import Final, final
 
 from rich.console import Console
 
-from sordino.cli import inspect, ledger
+from sordino.cli import inspect, keeping, ledger
 from sordino.errors import SordinoError
 
 _REFUSED: Final = 1
@@ -48,9 +48,9 @@ def parser() -> argparse.ArgumentParser:
     rooms = whole.add_subparsers(metavar="COMMAND", required=True)
     room = rooms.add_parser(
         "ledger",
-        help="look at a ledger",
-        description="Look at a ledger: what was spent, by whom, and whether it is "
-        "whole. Nothing is charged.",
+        help="look at a ledger, and keep it",
+        description="Look at a ledger: what was spent, by whom, whether it is whole, "
+        "and what was answered; copy, restore and close. Nothing is charged.",
         epilog="example: sordino ledger verify clinic.ledger",
     )
     named = room.add_subparsers(metavar="COMMAND", required=True)
@@ -135,6 +135,57 @@ def _form(made: argparse.ArgumentParser) -> None:
     )
 
 
+def _key(made: argparse.ArgumentParser) -> None:
+    """Add which answer, and where it goes."""
+    made.add_argument("key", metavar="KEY", help="what the answer was asked for with")
+    made.add_argument(
+        "--name", metavar="NAME", help="which one, of requests answered together"
+    )
+    made.add_argument(
+        "--csv",
+        type=Path,
+        metavar="FILE",
+        help="write values and errors there, instead of showing them",
+    )
+
+
+def _copy(made: argparse.ArgumentParser) -> None:
+    """Add where the copy goes."""
+    made.add_argument(
+        "copy", type=Path, metavar="COPY", help="a file that is not there"
+    )
+
+
+def _source(made: argparse.ArgumentParser) -> None:
+    """Add which copy, and who signs."""
+    made.add_argument(
+        "--copy",
+        type=Path,
+        required=True,
+        metavar="COPY",
+        help="what `backup` wrote",
+    )
+    _signed(made)
+
+
+def _budget(made: argparse.ArgumentParser) -> None:
+    """Add which budget, who closes it and why, and who signs."""
+    made.add_argument("budget", metavar="NAME", help="of an analyst, or `dataset`")
+    made.add_argument("--who", default="", metavar="WHO", help="who closes it")
+    made.add_argument("--why", default="", metavar="WHY", help="what for")
+    _signed(made)
+
+
+def _signed(made: argparse.ArgumentParser) -> None:
+    """Add the key of a signed ledger."""
+    made.add_argument(
+        "--signer",
+        type=Path,
+        metavar="PEM",
+        help="the private key of a signed ledger",
+    )
+
+
 def _count(text: str) -> int:
     """Return a number of releases; argparse refuses what is none."""
     if not text.isdecimal():
@@ -156,6 +207,34 @@ COMMANDS: Final = (
         "Check that a ledger is what was written: every record, sum and answer.",
         "sordino ledger verify clinic.ledger",
         _none,
+    ),
+    Command(
+        "answer",
+        keeping.answer,
+        "Show a paid answer by its key, or write it as CSV; nothing is asked again.",
+        "sordino ledger answer clinic.ledger 2026-11",
+        _key,
+    ),
+    Command(
+        "backup",
+        keeping.backup,
+        "Write a whole copy of a ledger to a new file; others may charge meanwhile.",
+        "sordino ledger backup clinic.ledger clinic.backup",
+        _copy,
+    ),
+    Command(
+        "restore",
+        keeping.restore,
+        "Make a ledger of a copy and of what its witness saw after it.",
+        "sordino ledger restore wards.ledger --copy wards.backup --witness wards.seen",
+        _source,
+    ),
+    Command(
+        "close",
+        keeping.close,
+        "Let nothing more be charged to a budget, for ever; its answers stay.",
+        "sordino ledger close clinic.ledger ana --who curator",
+        _budget,
     ),
     Command(
         "export",

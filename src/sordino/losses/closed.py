@@ -19,7 +19,7 @@ from sordino.losses.forms import inverse
 from sordino.losses.law import AbstractLossLaw, GaussianLaw
 from sordino.losses.points import Floats
 from sordino.losses.profile import symmetric
-from sordino.numbers import Exact, distance, down, probability, up
+from sordino.numbers import Exact, distance, probability, up
 from sordino.words import Words, call, number
 
 
@@ -102,8 +102,9 @@ class ApproxDP(Loss):
         given = loss.guarantees
         if given.epsilon <= self.epsilon and given.delta <= self.delta:
             return True
-        epsilon = down(self.epsilon)
-        return math.isinf(epsilon) or Fraction(loss.delta_at(epsilon)) <= self.delta
+        if isinstance(self.epsilon, float):
+            return True
+        return Fraction(loss.delta_at(self.epsilon)) <= self.delta
 
     def _delta(self, epsilon: Floats) -> Floats:
         return forms.pure_delta(self.epsilon, self.delta, epsilon)

@@ -6,6 +6,7 @@ from typing import Any, Self, final
 
 from sordino.losses.base import Budget
 from sordino.losses.closed import ZCDP
+from sordino.losses.noise import DiscreteGaussianLoss
 from sordino.losses.vectors import discrete_gaussian_vector
 from sordino.mechanisms.base import (
     AbstractIntegerMechanism,
@@ -18,6 +19,8 @@ from sordino.mechanisms.fitting import changed, guaranteed, least_noise, over
 from sordino.mechanisms.noise import AbstractNoise, GaussianNoise, NoNoise
 from sordino.numbers import Exact, sqrt
 from sordino.sensitivity import Sensitivity
+
+_TWO_STEPS = sqrt(Fraction(2))
 
 
 @final
@@ -74,11 +77,17 @@ class DiscreteGaussian(AbstractIntegerMechanism):
 
         Where a `Sensitivity` says that one value changes, or each by at most 1, the
         curve is the exact one; else only rho is known to hold (docs/proofs/noise.md,
-        lemma 3).
+        lemma 3). A plain number below sqrt(2) says enough: one value moves by 1.
+
+        >>> DiscreteGaussian(scale=2).map(1)
+        DiscreteGaussianLoss(shift=1, variance=4)
         """
         if isinstance(d_in, Sensitivity) and self.variance:
             return discrete_gaussian_vector(d_in, self.variance)
-        return ZCDP(ratio(l2(d_in), self.scale) ** 2 / 2)
+        change = l2(d_in)
+        if 1 <= change < _TWO_STEPS and self.variance:
+            return DiscreteGaussianLoss(1, self.variance)
+        return ZCDP(ratio(change, self.scale) ** 2 / 2)
 
     @classmethod
     def for_loss(cls, loss: Budget, d_in: Any, **options: Any) -> Self:

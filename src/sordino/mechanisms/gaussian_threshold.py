@@ -1,5 +1,7 @@
 """Gaussian noise on a map with unknown keys, released above a threshold."""
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Self, final
@@ -8,6 +10,7 @@ from sordino.errors import InvalidParameter
 from sordino.losses.base import Loss
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP
 from sordino.losses.noise import DiscreteGaussianLoss
+from sordino.losses.root import least
 from sordino.mechanisms.base import variance_of
 from sordino.mechanisms.change import Change, Norm, floored
 from sordino.mechanisms.distance import ratio
@@ -22,14 +25,21 @@ from sordino.mechanisms.solving import (
 )
 from sordino.mechanisms.thresholded import (
     AbstractThresholdMechanism,
+    Mechanism,
     replaced,
     set_threshold_fields,
     with_threshold,
 )
-from sordino.numbers import Exact, down, sqrt
+from sordino.numbers import Exact, down, rounded_up, shortest, sqrt
 
 _MOST_STEPS = 1 << 20
 """A change of more steps of the grid than this is priced by its rho alone."""
+_FEW = 4
+"""Up to so many keys a fit on a lattice follows the exact curve, which is slow."""
+_CLOSE = 1e-3
+_BELOW = 0.97
+_MORE = 1 + Fraction(1, 10**6)
+_TRIES = 24
 
 
 @final
@@ -98,9 +108,26 @@ class GaussianThreshold(AbstractThresholdMechanism):
         delta = positive_delta(loss, known.delta)
         if not isinstance(known.epsilon, float):
             delta *= SPARE
-        variance = _variance(loss, apart, delta, on_lattice=probe.unit is not None)
-        fitted = replaced(probe, variance=variance)
-        return with_threshold(fitted, apart, delta, negative=negative)
+
+        def fitted(variance: Exact) -> Self:
+            """Return the mechanism with the least threshold for a variance."""
+            spread = replaced(probe, variance=variance)
+            return with_threshold(spread, apart, delta, negative=negative)
+
+        if isinstance(known.epsilon, float):
+            return fitted(_by_rho(loss, apart))
+        safe = _by_curve(apart, known.epsilon, delta, on_lattice=probe.unit is not None)
+        if not probe.is_exact(apart):
+            return _admitted(fitted, loss, d_in, safe)
+        near = _by_curve(apart, known.epsilon, delta, on_lattice=False)
+
+        def within(part: float) -> bool:
+            """Tell whether so much of the safe variance is enough, by the curve."""
+            return bool(loss.admits(fitted(safe * shortest(part)).map(d_in)))
+
+        part = least(within, down(near / safe) * _BELOW, 1.0, _CLOSE)
+        best = safe * shortest(part) if math.isfinite(part) else safe
+        return _admitted(fitted, loss, d_in, best)
 
     @property
     def scale(self) -> Exact:
@@ -142,8 +169,7 @@ class GaussianThreshold(AbstractThresholdMechanism):
         mu = ratio(apart.whole, self.scale)
         if self.unit is None or isinstance(mu, float):
             return GaussianDP(mu)
-        steps = int(floored(apart.linf, self.unit) / self.unit)
-        spread = self.variance / self.unit**2
+        steps, spread = self._steps(apart), self.variance / self.unit**2
         if apart.l0 == 1 and steps <= _MOST_STEPS:
             return DiscreteGaussianLoss(steps, spread)
         if steps == 1:
@@ -152,15 +178,49 @@ class GaussianThreshold(AbstractThresholdMechanism):
             return DiscreteGaussianLoss(1, spread) * int(min(apart.l0, taken))
         return ZCDP(mu**2 / 2)
 
+    def is_exact(self, apart: Change) -> bool:
+        """Tell whether a lattice prices few keys by their exact curve."""
+        if self.unit is None or apart.l0 > _FEW:
+            return False
+        steps = self._steps(apart)
+        return steps <= _MOST_STEPS and (apart.l0 == 1 or steps == 1)
 
-def _variance(loss: Loss, apart: Change, delta: Fraction, *, on_lattice: bool) -> Exact:
-    """Return the least variance by rho, or else by epsilon and delta."""
-    known = loss.guarantees
+    def _steps(self, apart: Change) -> int:
+        """Return how many steps of the lattice one key can change."""
+        assert self.unit is not None  # noqa: S101 asked of lattices
+        return int(floored(apart.linf, self.unit) / self.unit)
+
+
+def _by_curve(
+    apart: Change, epsilon: Exact, delta: Fraction, *, on_lattice: bool
+) -> Fraction:
+    """Return the least variance by epsilon and delta, a short decimal."""
     assert not isinstance(apart.whole, float)  # noqa: S101 checked by `changed`
-    square, rho = apart.whole**2, known.rho
-    if not isinstance(known.epsilon, float):
-        ratio = gaussian_ratio(apart, down(known.epsilon), delta, on_lattice=on_lattice)
-        return square / Fraction(ratio) ** 2
+    ratio = gaussian_ratio(apart, down(epsilon), delta, on_lattice=on_lattice)
+    return rounded_up(apart.whole**2 / Fraction(ratio) ** 2)
+
+
+def _admitted(
+    fitted: Callable[[Exact], Mechanism],
+    loss: Loss,
+    d_in: Any,
+    variance: Fraction,
+) -> Mechanism:
+    """Return the mechanism whose very loss is admitted, at a variance or just above."""
+    for _ in range(_TRIES):
+        found = fitted(variance)
+        if loss.admits(found.map(d_in)):
+            return found
+        variance = rounded_up(variance * _MORE)
+    raise InvalidParameter(
+        "loss", loss, "is met by no variance of this noise", "Use a larger delta."
+    )
+
+
+def _by_rho(loss: Loss, apart: Change) -> Exact:
+    """Return the least variance by rho."""
+    assert not isinstance(apart.whole, float)  # noqa: S101 checked by `changed`
+    square, rho = apart.whole**2, loss.guarantees.rho
     if not isinstance(rho, float) and rho > 0:
         return square / (2 * rho)
     raise InvalidParameter(

@@ -25,13 +25,20 @@ if TYPE_CHECKING:
     from sordino.mechanisms.thresholded import AbstractThresholdMechanism
 
 _MARGIN: Final = 1e-6
-"""What a searched scale keeps free of delta, far above the error of doubles."""
+"""What a searched scale keeps free of delta, far above the error of doubles.
+
+Where all changed keys but one are new, 1 / l0 of delta is left: no more may be kept.
+"""
 SPARE: Final = 1 - Fraction(1, 2**40)
 """What a joint curve, rounded up in doubles, may lose of delta."""
 _CLOSE: Final = 1e-7
 _STRIDE: Final = 0.1
+_FAINTEST: Final = 1e-300
 _LEAST_FLOAT: Final = Fraction(2) ** -149
-_ORDERS: Final = 1 + np.geomspace(1e-3, 1e5, 200)
+_STRIDES: Final = 8000
+"""Strides after which a search has left every scale that a double holds."""
+_ORDERS: Final = 1 + np.geomspace(1e-3, 1e12, 375)
+"""Up to ln(1 / delta) / epsilon is needed: the last serves the smallest epsilons."""
 
 NoiseDelta = Callable[[Floats, Floats], Floats]
 """delta at each epsilon, of noise with each ratio of change to scale."""
@@ -86,6 +93,7 @@ def gaussian_ratio(
     """Return the greatest change over scale for which the joint curve is within delta.
 
     Each new key is given the chance that uses up delta when all changed keys are new.
+    Refused where even the faintest change leaves no room beside the other new keys.
     """
     keys = int(apart.l0)
     stays = math.log1p(-float(each_passes(delta * SPARE, keys)))
@@ -96,7 +104,7 @@ def gaussian_ratio(
     most, largest = up(_finite(apart.whole)), up(_finite(apart.linf))
     share = np.minimum(1.0, np.sqrt(keys - fresh) * largest / most)
     noise = _concentrated if on_lattice else _normal
-    target = math.log(delta * SPARE) + math.log1p(-_MARGIN)
+    target = math.log(delta * SPARE) + math.log1p(-min(_MARGIN, 1 / (4 * keys)))
 
     def excess(log_spread: float) -> float:
         ratios = share * math.exp(-log_spread)
@@ -106,8 +114,16 @@ def gaussian_ratio(
         return math.log((breach + (1 - breach) * inner).max() + 1e-320) - target
 
     depth = math.sqrt(2 * max(-target, 1e-3))
-    return math.exp(
-        -_root(excess, -math.log(math.sqrt(depth**2 + 2 * epsilon) - depth))
+    # sqrt(depth**2 + 2 epsilon) - depth, without a difference of near numbers
+    ratio = 2 * epsilon / (math.sqrt(depth**2 + 2 * epsilon) + depth)
+    found = _root(excess, -math.log(max(ratio, _FAINTEST)))
+    if math.isfinite(found):
+        return math.exp(-found)
+    raise InvalidParameter(
+        "delta",
+        float(delta),
+        f"leaves no room for noise beside {keys} new keys",
+        "Allow a larger delta, or bound the keys that one unit can change.",
     )
 
 
@@ -121,26 +137,36 @@ def _blocks(keys: int) -> tuple[Floats, Floats]:
 def _root(excess: Callable[[float], float], start: float) -> float:
     """Return x where the decreasing `excess` is at most 0, close to its root.
 
-    Left of the root it is nearly a straight line, right of it it may be flat.
+    Left of the root it is nearly a straight line, right of it it may be flat. Infinite
+    where no root is met within the strides that doubles allow.
     """
-    high = start
-    while excess(high) > 0:
-        high += _STRIDE
-    low = high - _STRIDE
-    while excess(low) <= 0:
-        low, high = low - _STRIDE, low
+    high = _stepped(lambda x: excess(x) <= 0, start, _STRIDE)
+    low = _stepped(lambda x: excess(x) > 0, high - _STRIDE, -_STRIDE)
+    if not math.isfinite(low):
+        return math.inf
+    high = low + _STRIDE
     # `crossing` stops by relative width, so the bracket is moved to begin at 1.
     return (
         crossing(lambda x: excess(x - 1 + low), 1.0, 1 + high - low, _CLOSE) - 1 + low
     )
 
 
+def _stepped(holds: Callable[[float], bool], start: float, stride: float) -> float:
+    """Return the first of equal strides at which a condition holds, or infinity."""
+    for step in range(_STRIDES if math.isfinite(start) else 0):
+        if holds(start + step * stride):
+            return start + step * stride
+    return math.inf
+
+
 def _normal(epsilon: Floats, ratio: Floats) -> Floats:
     """Return delta of N(0, 1) against N(ratio, 1)."""
     from scipy.special import log_ndtr, ndtr  # noqa: PLC0415 loaded when needed
 
-    x = epsilon / ratio - ratio / 2
-    return np.asarray(ndtr(-x) - np.exp(epsilon + log_ndtr(-x - ratio)))
+    with np.errstate(all="ignore"):
+        x = epsilon / ratio - ratio / 2
+        found = ndtr(-x) - np.exp(epsilon + log_ndtr(-x - ratio))
+    return np.where(np.isnan(found), 1.0, found)
 
 
 def _concentrated(epsilon: Floats, ratio: Floats) -> Floats:

@@ -40,7 +40,7 @@ class Book:
         """Charge a request and return its answer; a known key returns what it had.
 
         `said` is the request in words; `priced` is the budget that was asked for and
-        what the answer costs; `told` may hold key, why and plan.
+        what the answer costs; `told` may hold key, why, plan and earmark.
         `prepare` refuses what cannot be answered and returns what answers it: it is
         called before the charge, and not for an answer that is there.
         """
@@ -73,14 +73,18 @@ class Book:
             self.ledger.what_if(claim)
         raise refusal
 
-    def left_after(self, said: Asked, asked: Budget, loss: Loss) -> Loss:
+    def left_after(
+        self, said: Asked, priced: tuple[Budget, Loss], earmark: str | None
+    ) -> Loss:
         """Return what would be left; a request that does not fit is refused."""
+        asked, loss = priced
         claim = Claim(
             request=said.fingerprint,
             asked=asked,
             loss=loss,
             budget=self.name,
             who=self.who,
+            earmark=earmark,
         )
         return self.ledger.what_if(claim)
 
@@ -115,7 +119,7 @@ def _checked(ledger: Ledger, limit: Limit | None, about: str) -> Ledger:
 
     A ledger that was made by hand is for what its maker says.
     """
-    recorded = ledger.limit()
+    recorded = ledger.agreed()
     if limit is not None and limit.stated != recorded.stated:
         raise InvalidParameter(
             "budget",

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, Self, final
 
 from sordino import _validate
-from sordino.accounting.entries import Entry
+from sordino.accounting.entries import DATASET, Entry
 from sordino.accounting.ledger import Ledger
 from sordino.accounting.limits import Limit
 from sordino.engines.base import AbstractEngine
@@ -110,7 +110,9 @@ class Session:
             return price_all(queries, self._catalog, budget)
 
     @door
-    def what_if(self, query: Request, budget: Budget) -> Outlook:
+    def what_if(
+        self, query: Request, budget: Budget, *, earmark: str | None = None
+    ) -> Outlook:
         """Return what a release would cost and what would be left; nothing is charged.
 
         A release that does not fit is refused, as `release` would refuse it.
@@ -118,20 +120,27 @@ class Session:
         found = self.price(query, budget)
         self._prepared(found)
         said = asked(query, self._catalog, budget, None)
-        left = self._book.left_after(said, budget, found.loss)
+        left = self._book.left_after(said, (budget, found.loss), earmark)
         return Outlook(found, left)
 
     @door
     def release(
-        self, query: Request, budget: Budget, *, key: str | None = None, why: str = ""
+        self,
+        query: Request,
+        budget: Budget,
+        *,
+        key: str | None = None,
+        why: str = "",
+        earmark: str | None = None,
     ) -> "Release":
         """Charge the budget and return the noisy answer.
 
         With a `key` a repeated request returns the answer it had, at no cost, also
-        after a crash or in another process of the same ledger.
+        after a crash or in another process of the same ledger. With an `earmark` it is
+        paid from what was set aside (`session.ledger.earmark`).
         """
         found = self.price(query, budget)
-        told = {"key": key, "why": why, "plan": found.plan}
+        told = {"key": key, "why": why, "plan": found.plan, "earmark": earmark}
 
         def prepared() -> Callable[[], bytes]:
             compute = self._prepared(found)
@@ -153,6 +162,7 @@ class Session:
         *,
         key: str | None = None,
         why: str = "",
+        earmark: str | None = None,
     ) -> "dict[str, Release]":
         """Charge one budget and return the answers of requests planned together."""
         batch = self.price_all(queries, budget)
@@ -166,7 +176,7 @@ class Session:
         kept = self._book.answer(
             asked_together(queries, self._catalog, budget, key),
             (budget, batch.loss),
-            {"key": key, "why": why, "plan": plan},
+            {"key": key, "why": why, "plan": plan, "earmark": earmark},
             prepared,
         )
         answers = zip(batch.prices.items(), split(kept), strict=True)
@@ -220,13 +230,16 @@ class Session:
 
     @property
     def ledger(self) -> Ledger:
-        """Return the ledger: to verify, to export, to allot budgets to analysts."""
+        """Return the ledger: to verify, to export, to allot budgets to analysts.
+
+        It is all of it, whoever asks: who holds a session is trusted with it.
+        """
         return self._book.ledger
 
     @property
     def budget(self) -> Loss:
         """Return what holds of all releases together."""
-        return self.ledger.limit(self._book.name).rule.promise
+        return self.ledger.agreed(self._book.name).rule.promise
 
     @property
     def spent(self) -> Loss:
@@ -248,8 +261,20 @@ class Session:
         return Description(self._catalog.holdings(), tuple(self._keysets), left)
 
     def history(self) -> tuple[Entry, ...]:
-        """Return the releases so far, the first one first, of all who charge it."""
-        return self.ledger.entries()
+        """Return the releases so far, the first one first, of all who charge it.
+
+        A session of an analyst has the own ones in full, and of others what cannot be
+        hidden (`Ledger.history`).
+        """
+        name = self._book.name
+        return self.ledger.history(None if name == DATASET else name)
+
+    def answer(self, key: str) -> "Release | dict[str, Release]":
+        """Return the answer of a key without asking again (`Ledger.answer`).
+
+        A session of an analyst has the answers that were charged to that budget.
+        """
+        return self.ledger.answer(key, self._book.name)
 
     def __repr__(self) -> str:
         """Show the names of the tables and the budget."""

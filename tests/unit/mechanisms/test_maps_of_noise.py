@@ -16,7 +16,21 @@ def test_a_lattice_is_worse_than_the_gaussian_of_its_ratio() -> None:
     epsilons = np.linspace(0, 3, 3001)
     excess = lattice.delta_at(epsilons) - sd.GaussianDP(1).delta_at(epsilons)
     assert excess.max() == pytest.approx(0.0161087, rel=1e-3)
-    assert isinstance(sd.DiscreteGaussian(scale=1).map(1), sd.ZCDP)
+    assert sd.DiscreteGaussian(scale=1).map(1) == lattice
+
+
+@pytest.mark.parametrize("square", ["1", "1.9", "2", "4"])
+def test_integers_near_each_other_are_priced_by_whole_steps(square: str) -> None:
+    """Less than sqrt(2) apart one integer moves by 1; farther apart rho is known."""
+    noise = sd.DiscreteGaussian(scale=1)
+    count = int(Fraction(square))
+    steps = noise.map(sd.Sensitivity(l0=count, linf=1))
+    known = noise.map(f"sqrt({square})")
+    assert (known == steps) == (count == 1)
+    assert known.rho >= steps.rho == Fraction(count, 2)
+    assert (known.delta_at([0, 0.5, 1, 2]) >= steps.delta_at([0, 0.5, 1, 2])).all()
+    fitted = sd.DiscreteGaussian.for_loss(sd.Advantage("0.1"), 1)
+    assert 3.98 < float(fitted.scale) < 3.995
 
 
 def test_a_rounded_gaussian_costs_what_the_gaussian_costs() -> None:

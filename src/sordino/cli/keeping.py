@@ -1,0 +1,98 @@
+"""What `sordino ledger` does for who keeps one: backup, restore, close, answer.
+
+Nothing is charged. A budget that was closed stays closed.
+"""
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
+from rich.console import Console
+from rich.text import Text
+
+from sordino.accounting.ledger import Ledger
+from sordino.cli.ledger import opened
+from sordino.errors import InvalidParameter
+from sordino.schema import unknown
+
+if TYPE_CHECKING:
+    from sordino.release.release import Release
+
+
+def answer(asked: argparse.Namespace, console: Console) -> None:
+    """Show the paid answer of a key, or write it as CSV."""
+    with opened(asked) as ledger:
+        found = ledger.answer(asked.key)
+    several = found if isinstance(found, dict) else {"": found}
+    if asked.name is not None:
+        several = {"": _named(several, asked.name)}
+    if asked.csv is not None:
+        _one(several).to_csv(asked.csv)
+        console.print(Text(f"{asked.csv} has the answer and its errors."))
+        return
+    for name, release in several.items():
+        shown = f"{name}:\n{release}\n" if name else str(release)
+        console.out(shown, highlight=False)
+
+
+def backup(asked: argparse.Namespace, console: Console) -> None:
+    """Write a whole copy to a new file."""
+    with opened(asked) as ledger:
+        ledger.backup(asked.copy)
+    console.print(Text(f"{asked.copy} holds all of {asked.path}, answers included."))
+    console.print(
+        "What is charged after this stands in the ledger and its witness only."
+    )
+
+
+def restore(asked: argparse.Namespace, console: Console) -> None:
+    """Make a ledger of a copy, and of what the witness saw after it."""
+    with Ledger.restore(
+        asked.copy, asked.path, witness=asked.witness, signer=_signer(asked.signer)
+    ) as ledger:
+        left = ledger.remaining()
+    console.print(Text(f"{asked.path} is restored, and every charge counts."))
+    console.print(Text(f"left: {left!r}"))
+
+
+def close(asked: argparse.Namespace, console: Console) -> None:
+    """Let nothing more be charged to a budget."""
+    with opened(asked, _signer(asked.signer)) as ledger:
+        ledger.close_budget(asked.budget, who=asked.who, why=asked.why)
+    console.print(Text(f"{asked.budget} is closed: nothing more is charged to it."))
+
+
+def _named(several: "dict[str, Release]", name: str) -> "Release":
+    """Return one of several answers."""
+    if name not in several:
+        raise unknown("answer", name, [one for one in several if one])
+    return several[name]
+
+
+def _one(several: "dict[str, Release]") -> "Release":
+    """Return the only answer."""
+    if len(several) > 1:
+        raise InvalidParameter(
+            "--csv",
+            list(several),
+            "writes one answer, and the key has several",
+            "Name one: --name.",
+        )
+    return next(iter(several.values()))
+
+
+def _signer(path: Path | None) -> Any:
+    """Return the private key in a PEM file."""
+    if path is None:
+        return None
+    try:
+        return load_pem_private_key(path.read_bytes(), password=None)
+    except (OSError, TypeError, ValueError, UnsupportedAlgorithm):
+        raise InvalidParameter(
+            "--signer",
+            str(path),
+            "must be a PEM file with an Ed25519 key, and no password",
+            "Name the file of the key that the ledger was made with.",
+        ) from None
