@@ -36,7 +36,8 @@ _DEEPEST: Final = 60
 _MOST: Final = 200_000
 """Values within values: whoever holds more gives a version."""
 _UNSET: Final = call("unset")
-_READS: Final = frozenset({"LOAD_GLOBAL", "LOAD_NAME"})
+_READS: Final = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"})
+"""Instructions that read a global; the last one in classes, from Python 3.12 on."""
 
 
 def function_words(function: Callable[..., Any]) -> Words:
