@@ -75,13 +75,7 @@ def nulls_words(nulls: Nulls) -> Words:
     return number(exact(nulls=nulls))
 
 
-def ranged(
-    word: str,
-    column: Any,
-    ends: tuple[Any, Any],
-    nulls: Nulls,
-    **further: Words,
-) -> Words:
+def ranged(word: str, column: Any, ends: tuple[Any, Any], nulls: Nulls) -> Words:
     """Return the words of a question about values between two bounds."""
     low, high = map(number, bounds(*ends))
     return call(
@@ -90,7 +84,6 @@ def ranged(
         low=low,
         high=high,
         nulls=nulls_words(nulls),
-        **further,
     )
 
 
