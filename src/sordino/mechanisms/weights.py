@@ -84,8 +84,8 @@ class RoundWeights(AbstractWeights):
 
     >>> weights = RoundWeights(0, -10, 1 << 20)
     >>> around = np.array([511, 512, 1023, 1024])
-    >>> (weights.before(around + 1) - weights.before(around)) / 16
-    array([1.000e+00, 8.000e+00, 1.000e+00, 8.200e+03])
+    >>> (weights.before(around + 1) - weights.before(around)) // 16
+    array([   1,    8,    1, 8200])
     """
 
     low: int
