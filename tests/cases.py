@@ -4,6 +4,8 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, Final
 
+import numpy as np
+
 import sordino as sd
 from sordino.aggregations.base import AbstractAggregation
 from sordino.engines.base import AbstractEngine
@@ -12,6 +14,8 @@ from sordino.engines.memory import MemoryEngine
 from sordino.losses.base import Loss, compose
 from sordino.losses.bounded_range import BoundedRangeLoss
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
+from sordino.losses.interop import TableLoss
+from sordino.losses.law import Atoms
 from sordino.losses.noise import (
     DiscreteGaussianLoss,
     GeometricLoss,
@@ -86,10 +90,10 @@ SELECTIONS: Final[dict[str, Choice]] = {
         choices.draw_answers,
     ),
     "Quantiles": Choice(
-        lambda epsilon: Quantiles(("0.1", "0.5", "0.9"), epsilon),
+        lambda epsilon: Quantiles(("0.1", "0.5", "0.9"), epsilon, parts=3),
         lambda loss, d_in: Quantiles.for_loss(loss, d_in, ("0.1", "0.5", "0.9")),
         TABLES,
-        choices.by_recursion("0.1", "0.5", "0.9"),
+        choices.by_recursion("0.1", "0.5", "0.9", parts=3),
         choices.draw_quantiles,
     ),
     "AboveThreshold": Choice(
@@ -135,6 +139,10 @@ LOSSES: Final[dict[str, Loss]] = {
     "thresholded laplace": thresholded(
         lambda kept: LaplaceLoss(Fraction(1, 10)) * kept, key_delta="1e-7", keys=12
     ),
+    "release above a threshold": sd.LaplaceThreshold(2, 30).map((3, 3, 1)),
+    "table": TableLoss((
+        Atoms(np.log([1 / 3, 3]), np.array([0.25, 0.75]), np.array([0.75, 0.25]), 0.0),
+    )),
     "mixture": mixture([("1/3", PureDP(1)), ("2/3", GaussianDP("0.5"))]),
 }
 """Every form of loss."""

@@ -1,15 +1,18 @@
-"""A mechanism that no law examines does not pass: each is listed in tests/cases.py."""
+"""A part that no law examines does not pass: each is listed in tests/cases.py."""
 
 import importlib
 import inspect
 import pkgutil
+from types import ModuleType
 from typing import Any
 
 import pytest
 
+import sordino.losses
 import sordino.mechanisms
+from sordino.losses.base import Loss
 from sordino.mechanisms.randomised import AbstractRandomised
-from tests.cases import MECHANISMS, SELECTIONS, THRESHOLDS
+from tests.cases import LOSSES, MECHANISMS, SELECTIONS, THRESHOLDS
 
 
 def concrete(kind: type[Any]) -> set[type[Any]]:
@@ -18,13 +21,19 @@ def concrete(kind: type[Any]) -> set[type[Any]]:
     return beneath if inspect.isabstract(kind) else beneath | {kind}
 
 
-def shipped() -> list[type[Any]]:
-    """Return every mechanism of the library, whether or not anything imports it."""
-    for module in pkgutil.iter_modules(sordino.mechanisms.__path__):
-        importlib.import_module(f"sordino.mechanisms.{module.name}")
-    found = concrete(AbstractRandomised)
-    ours = (kind for kind in found if kind.__module__.startswith("sordino."))
+def shipped(base: type[Any], room: ModuleType) -> list[type[Any]]:
+    """Return every part of a room, whether or not anything imports it."""
+    for module in pkgutil.iter_modules(room.__path__):
+        importlib.import_module(f"{room.__name__}.{module.name}")
+    ours = (kind for kind in concrete(base) if kind.__module__.startswith("sordino."))
     return sorted(ours, key=lambda kind: kind.__name__)
+
+
+every_mechanism = pytest.mark.parametrize(
+    "kind",
+    shipped(AbstractRandomised, sordino.mechanisms),
+    ids=lambda kind: kind.__name__,
+)
 
 
 def listed() -> set[type[Any]]:
@@ -35,15 +44,23 @@ def listed() -> set[type[Any]]:
     return {type(mechanism) for mechanism in built}
 
 
-@pytest.mark.parametrize("kind", shipped(), ids=lambda kind: kind.__name__)
+@every_mechanism
 def test_every_mechanism_is_a_case(kind: type[Any]) -> None:
     """Each mechanism stands in tests/cases.py, and so under the laws."""
     assert kind in listed()
 
 
-@pytest.mark.parametrize("kind", shipped(), ids=lambda kind: kind.__name__)
+@every_mechanism
 def test_every_map_says_why_it_holds(kind: type[Any]) -> None:
     """Each map's docstring gives the reason in a line or links a proof."""
     reason = " ".join((inspect.getdoc(kind.map) or "").lower().split())
     reasons = "for any", "any shift", "docs/proofs", "each its own release"
     assert any(words in reason for words in reasons)
+
+
+@pytest.mark.parametrize(
+    "kind", shipped(Loss, sordino.losses), ids=lambda kind: kind.__name__
+)
+def test_every_loss_is_a_case(kind: type[Any]) -> None:
+    """Each form of loss stands in tests/cases.py, and so under the laws."""
+    assert kind in {type(loss) for loss in LOSSES.values()}

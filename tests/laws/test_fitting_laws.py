@@ -1,11 +1,13 @@
 """What holds for `for_loss` of every mechanism that adds noise to numbers."""
 
+import random
 from fractions import Fraction
 from typing import Any
 
 import pytest
 
 import sordino as sd
+from tests.cases import THRESHOLDS
 
 BUDGETS: dict[str, Any] = {
     "pure": sd.PureDP("0.7"),
@@ -62,3 +64,28 @@ def test_options_are_kept() -> None:
     assert (fitted.dtype, fitted.granularity) == ("f32", -2)
     assert fitted.scale == Fraction(5, 4)
     assert sd.Geometric.for_loss(sd.PureDP(1), 1, dtype="u8").dtype == "u8"
+
+
+def fits(case: int) -> tuple[sd.ApproxDP, tuple[int, Any, int]]:
+    """Return a budget and a distance between maps, drawn from a seed."""
+    rng = random.Random(f"fits {case}")
+    epsilon = Fraction(round(10 ** rng.uniform(-2, 0.7), 4)).limit_denominator(10**4)
+    delta = Fraction(1, 10 ** rng.randint(3, 15))
+    keys, each = rng.choice([1, 2, 7, 40, 100]), rng.randint(1, 3)
+    return sd.ApproxDP(epsilon, delta), (keys, rng.randint(each, keys * each), each)
+
+
+@pytest.mark.parametrize("case", range(5))
+@pytest.mark.parametrize("name", THRESHOLDS)
+def test_a_fitted_threshold_is_within_its_loss(name: str, case: int) -> None:
+    """For any budget and distance the map of what was fitted is within the budget.
+
+    Asked of the joint curve that is published, not of the one that was searched.
+    """
+    budget, distance = fits(case)
+    model: Any = THRESHOLDS[name](1, 9)
+    options = {"dtype": model.dtype, "granularity": model.granularity}
+    fitted = type(model).for_loss(budget, distance, **options)
+    loss = fitted.map(distance)
+    assert budget.admits(loss)
+    assert Fraction(loss.delta_at(budget.epsilon)) <= budget.delta

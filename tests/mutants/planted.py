@@ -264,14 +264,14 @@ PLANTED: Final[tuple[Planted, ...]] = (
     Planted(
         "prices",
         "src/sordino/query/layout.py",
-        "whole = sum(weights, Fraction(int(extra)))",
-        "whole = sum(weights, Fraction(0))",
+        "whole = sum(weights, beside + int(extra))",
+        "whole = sum(weights, beside)",
         "presence part spends extra",
     ),
     Planted(
         "prices",
         "src/sordino/query/allowance.py",
-        "return LaplaceShare(self.epsilon * weight)",
+        "del choices\n        return LaplaceShare(self.epsilon * weight)",
         "return LaplaceShare(self.epsilon * weight * Fraction(101, 100))",
         "1% more epsilon than allowed",
     ),

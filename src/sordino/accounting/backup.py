@@ -9,7 +9,7 @@ from sordino.accounting import making
 from sordino.accounting.file_store import FileStore
 from sordino.accounting.log import Log
 from sordino.accounting.making import Contents
-from sordino.accounting.opening import Wanted
+from sordino.accounting.opening import Wanted, seals_of
 from sordino.accounting.records import Record
 from sordino.accounting.store import AbstractStore
 from sordino.accounting.world import World
@@ -73,7 +73,9 @@ def _restored(store: AbstractStore, witness: AbstractStore, wanted: Wanted) -> C
         raise LedgerDamaged(store.shown, "it is not of the history of its witness")
     missing = [(record, b"") for record in witness.read(after.number + 1)]
     head = missing[-1][0].head if missing else after
-    seals = wanted.seals
+    seals = seals_of(store, wanted)
+    for seen in (store, witness):
+        Log(seen, seals).refuse_unsigned(next(seen.read(seen.head.number)))
     fields = {"after": after.number, "when": wanted.world.clock().isoformat()}
     last = seals.signed(Record.following(head, "restored", fields))
     return [*_contents(store), *missing, (last, b"")]

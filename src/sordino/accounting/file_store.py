@@ -160,13 +160,13 @@ class FileStore(AbstractStore):
         self._mark = mark
         self._lines = lines
 
-    def _hash_of(self, lines: Lines, number: int) -> str:
+    def _hash_of(self, lines: Lines, number: int) -> str | None:
         """Return the hash of a record that a mark names."""
         head = lines.index.head
         if number == head.number:
             return head.hash
         if not 1 <= number < head.number:
-            return ""
+            return None
         return lines.record(self._file.read, number).hash
 
     def _settle(self) -> None:

@@ -103,8 +103,7 @@ def found(path: Any, wanted: Wanted) -> Guarded:
         store = _stored(place, wanted)
     try:
         with _refusing(place):
-            public = store.transact(lambda: _public(store))
-        seals = Seals(public, wanted.seals.signer)
+            seals = store.transact(lambda: seals_of(store, wanted))
         opened = Guarded(store, seals, witnessed=wanted.witness is not None)
         opened.use(lambda log: _check(log, wanted))
     except BaseException:
@@ -142,22 +141,23 @@ def _add_witness(place: Path, witness: Path, world: World) -> None:
     making.create(witness, world, "witness", contents)
 
 
-def _public(store: AbstractStore) -> str:
-    """Return the public key that the first record names, or ""."""
-    return Log(store, Seals()).opened().fields.get("signed_by") or ""
+def seals_of(store: AbstractStore, wanted: Wanted) -> Seals:
+    """Return who signs a ledger, refusing the key of another one."""
+    public = Log(store, Seals()).opened().fields.get("signed_by") or ""
+    if wanted.seals.public and wanted.seals.public != public:
+        raise InvalidParameter(
+            "signer",
+            wanted.seals.public,
+            f"is not the key of this ledger, {public or 'which has none'}",
+            "Compare the public keys.",
+        )
+    return Seals(public, wanted.seals.signer)
 
 
 def _check(log: Log, wanted: Wanted) -> None:
     """Refuse a ledger that is not whole, or not the one that is meant."""
     refuse_overspent(log)
     _refuse_other(log, wanted)
-    if wanted.seals.public and wanted.seals.public != log.seals.public:
-        raise InvalidParameter(
-            "signer",
-            wanted.seals.public,
-            f"is not the key of this ledger, {log.seals.public or 'which has none'}",
-            "Compare the public keys.",
-        )
     if wanted.witness is not None and log.about("witness") is None:
         log.add("witnessed", {"when": wanted.world.clock().isoformat()})
 

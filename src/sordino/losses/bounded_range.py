@@ -20,6 +20,7 @@ from sordino.losses.base import Guarantees, Loss
 from sordino.losses.law import AbstractLossLaw, cells
 from sordino.losses.points import ELEMENTARY, Floats, lowered, raised
 from sordino.numbers import Exact, distance, up
+from sordino.words import Words, call, number
 
 _SMALLEST = 5e-324
 
@@ -47,6 +48,11 @@ class BoundedRangeLoss(Loss):
         if isinstance(self.epsilon, float):
             return implied
         return min(self.epsilon**2 / 8, implied)
+
+    @property
+    def words(self) -> Words:
+        """Return the name and the exact parameters."""
+        return call("BoundedRangeLoss", epsilon=number(self.epsilon))
 
     @property
     def guarantees(self) -> Guarantees:

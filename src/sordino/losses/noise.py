@@ -27,6 +27,7 @@ from sordino.losses.pld import Convolution
 from sordino.losses.points import ELEMENTARY, Floats
 from sordino.losses.tabled import AbstractTabledLoss
 from sordino.numbers import Exact, distance, positive, sqrt, up
+from sordino.words import Words, call, number
 
 _MOST_ATOMS = 1 << 18
 _LEAST_MARGIN = 1e-14
@@ -51,6 +52,11 @@ class LaplaceLoss(Loss):
     def rho(self) -> Exact | float:
         """Return the exact zCDP parameter, rounded up."""
         return conversion.laplace_to_rho(self.epsilon)
+
+    @property
+    def words(self) -> Words:
+        """Return the name and the exact parameters."""
+        return call("LaplaceLoss", epsilon=number(self.epsilon))
 
     @property
     def guarantees(self) -> Guarantees:
@@ -127,6 +133,11 @@ class GeometricLoss(AbstractTabledLoss):
         return Fraction(self.shift) / self.scale
 
     @property
+    def words(self) -> Words:
+        """Return the name and the exact parameters."""
+        return call("GeometricLoss", shift=self.shift, scale=number(self.scale))
+
+    @property
     def guarantees(self) -> Guarantees:
         """Return epsilon, its own rho, and the mu of its epsilon."""
         rho = conversion.geometric_to_rho(self.shift, self.scale)
@@ -165,6 +176,13 @@ class DiscreteGaussianLoss(AbstractTabledLoss):
     def rho(self) -> Exact:
         """Return shift^2 / (2 variance)."""
         return Fraction(self.shift**2, 2) / self.variance
+
+    @property
+    def words(self) -> Words:
+        """Return the name and the exact parameters."""
+        return call(
+            "DiscreteGaussianLoss", shift=self.shift, variance=number(self.variance)
+        )
 
     @property
     def guarantees(self) -> Guarantees:
@@ -241,6 +259,15 @@ class RandomizedResponseLoss(AbstractTabledLoss):
         object.__setattr__(self, "epsilon", distance(epsilon=epsilon))
         count = _validate.integer(categories=categories, least=2)
         object.__setattr__(self, "categories", count)
+
+    @property
+    def words(self) -> Words:
+        """Return the name and the exact parameters."""
+        return call(
+            "RandomizedResponseLoss",
+            epsilon=number(self.epsilon),
+            categories=self.categories,
+        )
 
     @property
     def guarantees(self) -> Guarantees:

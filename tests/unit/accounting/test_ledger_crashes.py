@@ -8,10 +8,8 @@ import fcntl
 import os
 import random
 import signal
-import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
 from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
@@ -38,17 +36,6 @@ from tests.ledgers import (
 )
 
 KILLED = -signal.SIGKILL
-MEMORY = Path("/dev/shm")  # noqa: S108 a disk in memory, where there is one
-
-
-@pytest.fixture(name="folder")
-def quick_folder(tmp_path: Path) -> Iterator[Path]:
-    """Return a folder on a disk in memory: a kill loses nothing the kernel has."""
-    if not MEMORY.is_dir():
-        yield tmp_path
-        return
-    with tempfile.TemporaryDirectory(dir=MEMORY) as name:
-        yield Path(name)
 
 
 def faults(
