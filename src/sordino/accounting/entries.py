@@ -129,7 +129,7 @@ class Entry:
     charges: dict[str, Charge]
     """What was charged, by budget."""
     answered: bool
-    """Whether an answer was stored."""
+    """Whether an answer was stored; True of what somebody else asked (`seen_by`)."""
 
     def __repr__(self) -> str:
         """Show it on one line: the rest are its fields."""
@@ -138,7 +138,7 @@ class Entry:
             f"who {self.who!r}" if self.who else "",
             "" if self.key is None else f"key {self.key!r}",
             f"asked {self.asked}" if self.asked else "of another budget",
-            "answered" if self.answered else "not answered",
+            "" if not self.asked else "answered" if self.answered else "not answered",
         ]
         return f"Entry({self.number}: {', '.join(one for one in facts if one)})"
 
@@ -152,7 +152,9 @@ def seen_by(analyst: str, entry: Entry) -> Entry:
         return entry
     nothing: dict[str, Any] = dict.fromkeys(("who", "why", "asked", "loss", "plan"), "")
     charges = {DATASET: entry.charges[DATASET]}
-    return replace(entry, **nothing, key=None, budget="", charges=charges)
+    return replace(
+        entry, **nothing, key=None, budget="", charges=charges, answered=True
+    )
 
 
 def name_of(**argument: Any) -> str:

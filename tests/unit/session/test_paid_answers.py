@@ -185,6 +185,15 @@ def test_words_that_are_none_are_refused(ledger: sd.Ledger, words: str) -> None:
     assert ledger.verify().releases == 1
 
 
+def test_what_version_0_1_never_answered_is_lost(tmp_path: Path) -> None:
+    """No request can be compared with it, so nobody computes it once more."""
+    path = tmp_path / "old.ledger"
+    shutil.copy(VECTORS / "ledger-format-1.ledger", path)
+    old = sd.Ledger.at(path)
+    with pytest.raises(InvalidQuery, match="and never answered"):
+        old.answer("waiting")
+
+
 def test_an_answer_without_a_key_is_not_kept(ledger: sd.Ledger) -> None:
     """Nobody could ask for it: what is kept is its size and its hash."""
     session(ledger).release(BY_WARD, QUARTER)
