@@ -131,8 +131,8 @@ PLANTED: Final[tuple[Planted, ...]] = (
     Planted(
         "losses",
         "src/sordino/losses/closed.py",
-        "Fraction(loss.delta_at(epsilon)) <= self.delta",
-        "Fraction(loss.delta_at(epsilon)) <= self.delta * Fraction(101, 100)",
+        "Fraction(loss.delta_at(self.epsilon)) <= self.delta",
+        "Fraction(loss.delta_at(self.epsilon)) <= self.delta * Fraction(101, 100)",
         "admits 1% more delta",
     ),
     Planted(
@@ -173,8 +173,8 @@ PLANTED: Final[tuple[Planted, ...]] = (
     Planted(
         "mechanisms",
         "src/sordino/mechanisms/quantiles.py",
-        "2 * asked.levels * asked.rows * max(above, below)",
-        "asked.levels * asked.rows * max(above, below)",
+        "(asked.levels * asked.rows * unit * _span(share))",
+        "(asked.levels * asked.rows * unit * _span(share) / 2)",
         "quantiles twice as sharp",
     ),
     Planted(
@@ -208,8 +208,8 @@ PLANTED: Final[tuple[Planted, ...]] = (
     Planted(
         "sampling",
         "src/sordino/sampling/choice.py",
-        "below = (v + _DOUBT) * whole <= true * (1 - _MARGIN)",
-        "below = (v - 2.0**-12) * whole <= true * (1 - _MARGIN)",
+        "below = (v + _DOUBT) * self.whole <= true * (1 - _MARGIN)",
+        "below = (v - 2.0**-12) * self.whole <= true * (1 - _MARGIN)",
         "accepts 2**-12 too often",
     ),
     Planted(
