@@ -338,4 +338,18 @@ PLANTED: Final[tuple[Planted, ...]] = (
         "",
         "charged by loss, not as asked",
     ),
+    Planted(
+        "losses",
+        "src/sordino/losses/convolve.py",
+        "if f.times == 1 and len(f.masses) <= longest]",
+        "if f.times == 1 and len(f.masses) < longest]",
+        "a loss of just the longest length is lost",
+    ),
+    Planted(
+        "sampling",
+        "src/sordino/sampling/blocks.py",
+        "start + (1 - within if left else within)",
+        "start + (1 + within if left else within)",
+        "the left tail is drawn as if it were farther",
+    ),
 )
