@@ -90,10 +90,10 @@ SELECTIONS: Final[dict[str, Choice]] = {
         choices.draw_answers,
     ),
     "Quantiles": Choice(
-        lambda epsilon: Quantiles(("0.1", "0.5", "0.9"), epsilon),
+        lambda epsilon: Quantiles(("0.1", "0.5", "0.9"), epsilon, parts=3),
         lambda loss, d_in: Quantiles.for_loss(loss, d_in, ("0.1", "0.5", "0.9")),
         TABLES,
-        choices.by_recursion("0.1", "0.5", "0.9"),
+        choices.by_recursion("0.1", "0.5", "0.9", parts=3),
         choices.draw_quantiles,
     ),
     "AboveThreshold": Choice(

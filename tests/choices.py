@@ -97,7 +97,7 @@ def by_walk(epsilon: float, table: Numbers) -> Chances:
 
     Two-sided geometric noise of scale 2 / epsilon, and 4 / epsilon rows left over.
     """
-    ratio, left = math.exp(-epsilon / 2), math.ceil(4 / epsilon - 1e-9)
+    ratio, left = math.exp(-epsilon / 2), math.floor(4 / epsilon + 1e-9)
     far = math.ceil(70 / epsilon)
     beyond = [sum(table[place + 1 :]) for place in range(len(table))]
 
@@ -117,23 +117,30 @@ def by_walk(epsilon: float, table: Numbers) -> Chances:
     return law
 
 
-def by_recursion(*probabilities: Any) -> Callable[[float, Numbers], Chances]:
-    """Return the chances of quantiles: the middle one, then those to either side."""
+def by_recursion(
+    *probabilities: Any, parts: int
+) -> Callable[[float, Numbers], Chances]:
+    """Return the chances of quantiles: the middle one, then those to either side.
+
+    Each bin is divided into parts, and holds a share of each of its rows in each.
+    """
     asked = tuple(Fraction(p) for p in probabilities)
 
     def chances(epsilon: float, table: Numbers) -> Chances:
         law = np.zeros(len(table) ** len(asked))
-        recursion = Recursion(table, epsilon / len(asked).bit_length())
-        ends = (Fraction(0), -1), (Fraction(1), len(table) - 1)
+        divided = tuple(rows / parts for rows in table for _ in range(parts))
+        recursion = Recursion(divided, epsilon / len(asked).bit_length())
+        ends = (Fraction(0), -1), (Fraction(1), len(divided) - 1)
         for answer, chance in recursion.paths(asked, *ends):
-            law[numbered(np.array([answer]), len(table))[0]] += chance
+            bins = np.array([answer]) // parts
+            law[numbered(bins, len(table))[0]] += chance
         return law
 
     return chances
 
 
 Cut: TypeAlias = tuple[Fraction, int]
-"""A probability, and the bin chosen for it."""
+"""A probability, and the part of a bin chosen for it."""
 
 
 @final

@@ -7,6 +7,7 @@ A new source is one more line of DOORS, and every law over sources holds it.
 """
 
 import os
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,8 +20,10 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
+import sordino as sd
 from sordino.engines.kinds import is_list, kind_of
 from sordino.schema import Column
+from sordino.units import AbstractUnit
 
 T = TypeVar("T")
 
@@ -53,6 +56,22 @@ class Door:
             one.name for one in table.schema if self.lists or not is_list(one.type)
         ]
         return table.select(names)
+
+    def private(
+        self,
+        table: pa.Table,
+        protects: AbstractUnit,
+        facts: Mapping[str, Column] | None = None,
+    ) -> sd.PrivateTable:
+        """Return a private table; its files last as long as the process."""
+        folder = Path(tempfile.mkdtemp(dir=_ROOM.name))
+        held = self.held(table)
+        columns = {**self.declared(held), **(facts or {})}
+        source = self.opened(held, folder)
+        return sd.PrivateTable(source, protects=protects, columns=columns)
+
+
+_ROOM: Final = tempfile.TemporaryDirectory(prefix="doors-")
 
 
 def _pyarrow(table: pa.Table, folder: Path) -> Path:

@@ -264,8 +264,28 @@ BUDGETS: Final[dict[str, dict[str, Any]]] = {
         "fpr": sd.ErrorRates(fpr="0.02", tpr="0.03"),
         "tpr": sd.ErrorRates(fpr="0.01", tpr="0.04"),
     },
+    "LaplaceLoss": {"": sd.LaplaceLoss("0.5"), "epsilon": sd.LaplaceLoss("1/3")},
+    "GeometricLoss": {
+        "": sd.GeometricLoss(2, 8),
+        "shift": sd.GeometricLoss(3, 8),
+        "scale": sd.GeometricLoss(2, 9),
+    },
+    "DiscreteGaussianLoss": {
+        "": sd.DiscreteGaussianLoss(2, 8),
+        "shift": sd.DiscreteGaussianLoss(3, 8),
+        "variance": sd.DiscreteGaussianLoss(2, 9),
+    },
+    "RandomizedResponseLoss": {
+        "": sd.RandomizedResponseLoss("0.5", 2),
+        "epsilon": sd.RandomizedResponseLoss("1/3", 2),
+        "categories": sd.RandomizedResponseLoss("0.5", 3),
+    },
+    "BoundedRangeLoss": {
+        "": sd.BoundedRangeLoss("0.5"),
+        "epsilon": sd.BoundedRangeLoss("1/3"),
+    },
 }
-"""Budgets."""
+"""Budgets: every public loss and risk."""
 
 BOUNDS: Final[dict[str, dict[str, Any]]] = {
     "MaxRowsPerID": {"": sd.MaxRowsPerID(2), "limit": sd.MaxRowsPerID(3)},

@@ -17,6 +17,7 @@ from sordino.engines.base import AbstractEngine
 from sordino.session.catalog import Catalog, catalog_of
 from sordino.units import AbstractUnit
 from tests.dice import Dice
+from tests.doors import DOORS
 
 Row: TypeAlias = tuple[Any, ...]
 Rows: TypeAlias = tuple[Row, ...]
@@ -61,11 +62,13 @@ class World:
         """Tell whether ids are protected, not rows."""
         return all(unit.id_column is not None for unit in self.units.values())
 
-    def catalog(self, engine: AbstractEngine, database: Database) -> Catalog:
-        """Return the catalog of a database, opened by an engine."""
+    def catalog(
+        self, engine: AbstractEngine, database: Database, door: str = "arrow"
+    ) -> Catalog:
+        """Return the catalog of a database, opened by an engine through a door."""
         private = {
-            name: sd.PrivateTable(
-                arrow(rows, PRIVATE), protects=self.units[name], columns={"z": "i64"}
+            name: DOORS[door].private(
+                arrow(rows, PRIVATE), self.units[name], {"z": sd.Column("i64")}
             )
             for name, rows in database.items()
         }

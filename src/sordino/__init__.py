@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from sordino.release.release import Release
     from sordino.schema import Column
     from sordino.sensitivity import Sensitivity
+    from sordino.session.inspection import inspect
     from sordino.session.session import Session
     from sordino.units import (
         AddMaxRows,
@@ -130,6 +131,7 @@ __all__ = [
     "from_dp_accounting",
     "get_beta",
     "histogram",
+    "inspect",
     "lit",
     "max",
     "mean",
@@ -194,6 +196,7 @@ _HOMES = {
     "query.tables": ("PrivateTable", "PublicTable"),
     "release.release": ("Release",),
     "schema": ("Column",),
+    "session.inspection": ("inspect",),
     "session.session": ("Session",),
     "mechanisms.exponential": ("Exponential",),
     "mechanisms.randomized_response": ("RandomizedResponse",),

@@ -42,7 +42,8 @@ class InvalidParameter(SordinoError, ValueError):
 
     def __init__(self, name: str, value: object, problem: str, remedy: str) -> None:
         """Name the argument, show what was given, say what to do next."""
-        super().__init__(f"{name} {problem}, got {shown(value)}. {remedy}")
+        told = f"{_cut(name)} {_cut(problem)}, got {shown(value)}. {_cut(remedy)}"
+        super().__init__(told)
         self.name = name
         self.value = value
 
@@ -208,11 +209,13 @@ class MissingDependency(SordinoError, ImportError):
 
 
 def _cut(sentence: str) -> str:
-    """Return a sentence without the middle of what makes it too long to read."""
-    if len(sentence) <= _SENTENCE:
+    """Return a sentence that can be read: what is too long has no middle."""
+    if len(sentence) > _SENTENCE:
+        half = _SENTENCE // 2
+        sentence = f"{sentence[:half]}...{sentence[-half:]}"
+    if sentence.isprintable():
         return sentence
-    half = _SENTENCE // 2
-    return f"{sentence[:half]}...{sentence[-half:]}"
+    return "".join(one if one.isprintable() else repr(one)[1:-1] for one in sentence)
 
 
 def shown(value: object) -> str:

@@ -105,6 +105,22 @@ def text(words: Words, wordless: Callable[[SordinoError], None] = refused) -> st
     return written
 
 
+def says(written: str, fingerprint: str) -> bool:
+    """Say whether a text is that of a request in some form, with this fingerprint.
+
+    >>> said = text(call("release", form=1))
+    >>> says(said, digest(said)), says(said + " ", digest(said + " ")), says("x", "")
+    (True, False, False)
+    """
+    try:
+        read = json.loads(written)
+        verb, given = read
+        named = isinstance(verb, str) and type(given["form"]) is int
+        return named and text(read) == written and digest(written) == fingerprint
+    except (LookupError, RecursionError, TypeError, ValueError):
+        return False
+
+
 def digest(written: str) -> str:
     """Return the SHA-256 of a text, in hexadecimal digits."""
     return hashlib.sha256(written.encode()).hexdigest()

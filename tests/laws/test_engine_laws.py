@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -11,12 +12,12 @@ from sordino.engines.duckdb import DuckDBEngine
 from sordino.engines.memory import MemoryEngine
 from sordino.errors import SordinoError
 from sordino.query.question import Question
-from sordino.session.catalog import Catalog
 from tests.dice import Dice, shrinking
 from tests.distances import Claim, claim
+from tests.doors import DOORS
 from tests.drawn_queries import asked, drawn
 from tests.engine_tables import SALT, compared, in_duckdb_order
-from tests.worlds import World, world
+from tests.worlds import world
 
 QUESTIONS: Final = 4
 _ORDER: Final = in_duckdb_order(SALT)
@@ -30,10 +31,20 @@ def engines(dice: Dice) -> dict[str, AbstractEngine]:
     }
 
 
-def differences(dice: Dice) -> Iterator[tuple[Claim, Question, dict[str, Any]]]:
-    """Draw a database and questions, and return the answers of all engines."""
+def differences(
+    dice: Dice, door: str = "arrow"
+) -> Iterator[tuple[Claim, Question, dict[str, Any]]]:
+    """Draw a database and questions, and return the answers of all engines.
+
+    The plain engine is given Arrow tables, unless the door holds something else.
+    """
     one = world(dice)
-    opened = {name: catalog(one, engine) for name, engine in engines(dice).items()}
+    keeps_all = DOORS[door].nan and DOORS[door].lists
+    doors = {"memory": "arrow" if keeps_all else door, "duckdb": door}
+    opened = {
+        name: one.catalog(engine, one.private, doors[name])
+        for name, engine in engines(dice).items()
+    }
     for _ in range(QUESTIONS):
         try:
             made = claim(asked(drawn(dice, opened["memory"])), opened["memory"])
@@ -47,14 +58,9 @@ def differences(dice: Dice) -> Iterator[tuple[Claim, Question, dict[str, Any]]]:
             yield made, question, told
 
 
-def catalog(one: World, engine: AbstractEngine) -> Catalog:
-    """Return the catalog of a database."""
-    return one.catalog(engine, one.private)
-
-
-def disagreements(dice: Dice) -> Iterator[str]:
+def disagreements(dice: Dice, door: str = "arrow") -> Iterator[str]:
     """Return in words where engines differ."""
-    for made, question, told in differences(dice):
+    for made, question, told in differences(dice, door):
         if told["memory"] != told["duckdb"]:
             yield f"{made.request}\n{question.totals}\n{told}"
 
@@ -64,3 +70,15 @@ def disagreements(dice: Dice) -> Iterator[str]:
 def test_duckdb_gives_the_answers_of_the_memory_engine(data: st.DataObject) -> None:
     """For any database and any question, at 1 thread or 8."""
     assert not list(disagreements(shrinking(data)))
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_every_door_leads_to_the_same_answers(door: str) -> None:
+    """For any database and any question, whatever holds the private rows."""
+
+    @settings(max_examples=max(2, settings().max_examples // 40))
+    @given(st.data())
+    def agree(data: st.DataObject) -> None:
+        assert not list(disagreements(shrinking(data), door))
+
+    agree()

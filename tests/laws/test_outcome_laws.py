@@ -1,5 +1,6 @@
 """One extreme row changes numbers, and nothing else that can be seen of an answer."""
 
+import math
 import random
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -18,7 +19,8 @@ from sordino.release.answering import answered
 from sordino.release.release import Release
 from sordino.session.catalog import Catalog, catalog_of
 from tests.cases import AGGREGATIONS
-from tests.distances import claim
+from tests.distances import broken, claim, exact
+from tests.doors import DOORS, across
 from tests.engine_tables import SALT, compared, in_duckdb_order
 from tests.extremes import BASE, EXTREMES, PUBLIC, STEPS, STRANGER, Row, table
 
@@ -40,11 +42,11 @@ def engines() -> dict[str, AbstractEngine]:
     }
 
 
-def opened(engine: AbstractEngine, rows: pa.Table) -> Catalog:
+def opened(engine: AbstractEngine, rows: pa.Table, door: str = "arrow") -> Catalog:
     """Return a catalog over some visits, with a view that bounds them."""
     made = catalog_of(
         engine,
-        {"visits": sd.PrivateTable(rows, protects=sd.AddRowsWithID("id"))}
+        {"visits": DOORS[door].private(rows, sd.AddRowsWithID("id"))}
         | {name: sd.PublicTable(held) for name, held in PUBLIC.items()},
     )
     made.relations["bounded"] = BOUNDED.resolve(made)
@@ -103,8 +105,31 @@ def test_a_release_looks_the_same(
 
     Of unknown keys at most the one that the row has is new, and they are sorted.
     """
-    held, row = engines()[engine], {**STRANGER, **EXTREMES[name]}
+    row = {**STRANGER, **EXTREMES[name]}
+    held = engines()[engine]
     opened(held, table(*BASE, row))
+    _looks_the_same(held, row, prices, expected)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "door"), across(list(EXTREMES)))
+def test_a_release_looks_the_same_by_every_door(
+    name: str, door: str, prices: dict[str, Price], expected: dict[str, Release]
+) -> None:
+    """The same, whatever holds the rows."""
+    row = {**STRANGER, **EXTREMES[name]}
+    held = engines()["duckdb"]
+    opened(held, table(*BASE, row), door)
+    _looks_the_same(held, row, prices, expected)
+
+
+def _looks_the_same(
+    held: AbstractEngine,
+    row: Row,
+    prices: dict[str, Price],
+    expected: dict[str, Release],
+) -> None:
+    """Ask for all releases, and compare what can be seen of them."""
     for groups, found in prices.items():
         release = released(found, held)
         assert release.table.schema == expected[groups].table.schema
@@ -159,6 +184,49 @@ def test_a_step_gives_the_same_on_every_engine(step: str) -> None:
                 compared(question, one.engine.answer(question)) for one in held.values()
             ]
             assert told[0] == told[1]
+
+
+@pytest.mark.parametrize(
+    ("step", "door"),
+    [one for one in across(list(STEPS)) if DOORS[one[1]].lists or one[0] != "a list"],
+)
+def test_a_step_gives_the_same_by_every_door(step: str, door: str) -> None:
+    """The same, whatever holds the rows."""
+    every = table(*BASE, *(extreme_row(n) for n in range(len(EXTREMES))))
+    rows = DOORS[door].held(every)
+    plain = "arrow" if DOORS[door].nan else door
+    made = engines()
+    held = [opened(made["memory"], rows, plain), opened(made["duckdb"], rows, door)]
+    for request in asked(step):
+        found = claim(request, held[0])
+        for question in (found.question, *found.choice_questions):
+            told = [compared(question, one.engine.answer(question)) for one in held]
+            assert told[0] == told[1]
+
+
+FALSE: Final = sd.Column("f64", nullable=False, nan=False)
+ODD: Final = (math.nan, None, math.inf, -math.inf, 1e308, 5e-324, -0.0)
+NUMERIC: Final[dict[str, Any]] = {
+    name: made("x", (0, 10)) for name, made in AGGREGATIONS.items()
+}
+
+
+@pytest.mark.parametrize(("odd", "door"), across(ODD))
+def test_false_facts_fail_nothing(odd: float | None, door: str) -> None:
+    """Where a column is said to hold no NaN and nothing missing, and does.
+
+    Nothing fails, and one row moves no answer by more than is claimed.
+    """
+    asked = {name: one for name, one in NUMERIC.items() if name != "count_ids"}
+    request = sd.table("t").agg(**asked)
+    found = []
+    for values in ([1.0, 2.0, 5.0], [1.0, 2.0, 5.0, odd]):
+        rows = pa.table({"x": pa.array(values, pa.float64(), from_pandas=False)})
+        private = DOORS[door].private(rows, sd.AddOneRow(), {"x": FALSE})
+        held = engines()["duckdb"]
+        made = claim(request, catalog_of(held, {"t": private}))
+        found.append(exact(made, held))
+    assert not broken(made, *found)
 
 
 def extreme_row(place: int) -> Row:

@@ -18,6 +18,7 @@ from sordino.constraints import AbstractConstraint, AbstractTruncation
 from sordino.engines.memory import MemoryEngine
 from sordino.errors import SordinoError
 from sordino.expressions.language import Expression
+from sordino.losses.base import Loss
 from sordino.query.builder import Grouped, Query
 from sordino.query.nodes import AbstractNode
 from sordino.query.price import price
@@ -93,6 +94,7 @@ def test_every_public_verb_has_a_case() -> None:
     cells = public_verbs(Expression) | operators() | {"col", "lit", "when"}
     assert set(CELLS) == cells
     assert set(worded.AGGREGATIONS) == questions()
+    assert set(worded.BUDGETS) == named(Loss) - {"Loss"} | {"Advantage", "ErrorRates"}
     assert set(worded.UNITS) == named(AbstractUnit)
     assert set(worded.BOUNDS) == named(AbstractConstraint)
     assert set(worded.TRUNCATIONS) == named(AbstractTruncation)

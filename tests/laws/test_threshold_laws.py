@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import sordino as sd
 from sordino.mechanisms.thresholded import AbstractThresholdMechanism
@@ -177,3 +178,41 @@ def test_a_map_of_less_noise_or_a_lower_threshold_is_caught(build: Build) -> Non
         loss = priced(build("3/2", 4), bounds)
         assert told_apart(build("3/4", 4), loss, bounds)
         assert told_apart(build("3/2", 3), loss, bounds)
+
+
+KEYS = 30_000
+
+
+def passing(mechanism: Any, value: int) -> Any:
+    """Return the noisy values of the keys that pass, all of them of one value."""
+    values = np.full(KEYS, value, mechanism.values.numpy)
+    return mechanism((np.arange(KEYS), values))[1].astype(float)
+
+
+def off(mechanism: Any, noisy: Any, value: int) -> list[Any]:
+    """Return the levels that are not reached as often as the law says.
+
+    By a binomial test of each level: false alarm once in 10**9.
+    """
+    first = float(mechanism.threshold)
+    levels = [first, first + 1, first + 3]
+    chances = [mechanism.cdf(value - Fraction(level)) for level in levels]
+    reached = [int((noisy >= level).sum()) for level in levels]
+    tests = zip(levels, reached, chances, strict=True)
+    return [k for k, n, p in tests if stats.binomtest(n, KEYS, p).pvalue < 1e-9]
+
+
+@mechanisms
+@pytest.mark.parametrize("value", [1, 3])
+def test_keys_pass_as_often_as_the_law_says(build: Build, value: int) -> None:
+    """The threshold itself is passed, and what passes has the law of the noise."""
+    mechanism = build("3/2", 4)
+    assert off(mechanism, passing(mechanism, value), value) == []
+
+
+@mechanisms
+def test_keys_that_pass_too_often_are_caught(build: Build) -> None:
+    """The planted mutants: values one higher, or a tenth more noise, are told apart."""
+    mechanism = build("3/2", 4)
+    assert off(mechanism, passing(mechanism, 2), 1)
+    assert off(mechanism, passing(build("33/20", 4), 1), 1)

@@ -139,7 +139,7 @@ def _queue(
 ) -> Iterator[Callable[[], None]]:
     """Return the trials of a room: planted errors and drawn ones in turn."""
     planted = (one for one in PLANTED if one.room == tally.name)
-    random = iter(()) if asked.planted else drawn(tally.room, asked.seed)
+    random = iter(()) if asked.planted else drawn(copy.place, tally.room, asked.seed)
     for error, change in zip_longest(planted, random):
         if error is not None:
             yield partial(tally.plant, copy, error)
@@ -151,10 +151,10 @@ def _rest() -> None:
     """Do nothing: this room is through."""
 
 
-def drawn(room: Room, seed: int) -> Iterator[Change]:
+def drawn(tree: Path, room: Room, seed: int) -> Iterator[Change]:
     """Return the changes of a room in the order of a seed."""
-    paths = room.paths(TREE)
-    sources = {str(path.relative_to(TREE)): path.read_text() for path in paths}
+    paths = room.paths(tree)
+    sources = {str(path.relative_to(tree)): path.read_text() for path in paths}
     every = [change for file, text in sources.items() for change in changes(file, text)]
     ranked = sorted(every, key=lambda change: change.rank(seed))
     yield from (one for one in ranked if one.is_python(sources[one.file]))

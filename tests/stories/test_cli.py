@@ -38,6 +38,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     opened.ledger.allot("ana", sd.ApproxDP("0.1", 0))
     opened.ledger.close()
     night.ledger.close()
+    (tmp_path / "visits.csv").write_text("patient,days\n1,3\n1,x\n2,8\n")
     given: Any = {"create": True, "witness": tmp_path / "wards.seen"}
     with sd.Ledger.at(tmp_path / "wards.ledger", LIMIT, **given) as wards:
         wards.backup(tmp_path / "wards.backup")

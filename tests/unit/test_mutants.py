@@ -68,7 +68,7 @@ def test_the_order_depends_on_the_seed_and_the_line_alone() -> None:
 def test_every_room_has_files_and_tests(room: str) -> None:
     """Patterns match files, named tests are there, and there is enough to change."""
     assert all((TREE / test).exists() for test in ROOMS[room].tests)
-    assert len(set(itertools.islice(drawn(ROOMS[room], 1), 20))) == 20
+    assert len(set(itertools.islice(drawn(TREE, ROOMS[room], 1), 20))) == 20
 
 
 def test_every_planted_error_is_one_of_a_room() -> None:

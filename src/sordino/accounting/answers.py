@@ -35,6 +35,11 @@ def kept(log: Log, key: str, budget: str) -> tuple[Record, bytes]:
         return charged, found
     if log.about(f"lease {charged.number}") is not None:
         raise AnswerLost(key)
+    if "words" not in charged.fields:
+        raise InvalidQuery(
+            f"the key {key!r} was charged by version 0.1 and never answered",
+            "Ask with another key, which is charged anew.",
+        )
     raise InvalidQuery(
         f"the key {key!r} was charged, and its answer was not stored so far",
         "Ask the same request with it once more: that costs nothing.",

@@ -8,6 +8,7 @@ from typing import Any, Final, final
 from sordino.accounting.charge import Charge
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Budget, Loss
+from sordino.words import says
 
 DATASET: Final = "dataset"
 """The name of the budget that every release counts against."""
@@ -66,6 +67,10 @@ class Claim:
         name_of(budget=self.budget)
         if self.earmark is not None:
             name_of(earmark=self.earmark)
+        if self.words and not says(self.words, self.request):
+            raise InvalidParameter(
+                "words", self.words, "must be those of the request", "Leave them out."
+            )
         for name in ("request", "who", "why", "plan", "words"):
             text_of(name, getattr(self, name))
         for name, kind in (("asked", Budget), ("loss", Loss)):
@@ -124,7 +129,7 @@ class Entry:
     charges: dict[str, Charge]
     """What was charged, by budget."""
     answered: bool
-    """Whether an answer was stored."""
+    """Whether an answer was stored; True of what somebody else asked (`seen_by`)."""
 
     def __repr__(self) -> str:
         """Show it on one line: the rest are its fields."""
@@ -133,7 +138,7 @@ class Entry:
             f"who {self.who!r}" if self.who else "",
             "" if self.key is None else f"key {self.key!r}",
             f"asked {self.asked}" if self.asked else "of another budget",
-            "answered" if self.answered else "not answered",
+            "" if not self.asked else "answered" if self.answered else "not answered",
         ]
         return f"Entry({self.number}: {', '.join(one for one in facts if one)})"
 
@@ -147,7 +152,9 @@ def seen_by(analyst: str, entry: Entry) -> Entry:
         return entry
     nothing: dict[str, Any] = dict.fromkeys(("who", "why", "asked", "loss", "plan"), "")
     charges = {DATASET: entry.charges[DATASET]}
-    return replace(entry, **nothing, key=None, budget="", charges=charges)
+    return replace(
+        entry, **nothing, key=None, budget="", charges=charges, answered=True
+    )
 
 
 def name_of(**argument: Any) -> str:

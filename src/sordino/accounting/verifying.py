@@ -1,5 +1,6 @@
 """Whether a ledger is what was written: all of it, followed from the beginning."""
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, final
@@ -9,6 +10,7 @@ from sordino.accounting.entries import DATASET
 from sordino.accounting.limits import Limit
 from sordino.accounting.log import Log
 from sordino.accounting.records import Record, digest
+from sordino.words import says
 
 if TYPE_CHECKING:
     from sordino.accounting.charge import Charge
@@ -100,6 +102,7 @@ class _Walk:
         """Say whether the sums are those of the charges, and within the limits."""
         key = fields["key"]
         sound = key not in self.keys and set(fields["charges"]) <= set(self.limits)
+        sound = sound and _says_what_it_was(fields)
         for name in fields["charges"] if sound else ():
             limit = self.limits[name]
             after = self.sums[name].plus(
@@ -216,6 +219,13 @@ class _Walk:
     def restored(self, record: Record, fields: dict[str, Any]) -> bool:
         """Say whether a backup that was there before was restored, by a witness."""
         return fields["after"] < record.number and self.witnessed == 1
+
+
+def _says_what_it_was(fields: dict[str, Any]) -> bool:
+    """Say whether the words of a charge are those of its fingerprint, if it has any."""
+    words = fields.get("words")
+    told = json.dumps(words, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return words is None or says(told, fields["request"])
 
 
 _CHECKS: Final[dict[str, Callable[[_Walk, Record, dict[str, Any]], bool]]] = {

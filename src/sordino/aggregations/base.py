@@ -99,17 +99,20 @@ class Expected:
 
     `unit` says in what the numbers are: "" for the answer's own unit, "/ rows" where
     they are to be divided by the number of rows of a group, "ranks" where they count
-    rows between the answer and the exact one.
+    rows between the answer and the exact one, "rows" where they count those beyond the
+    answer. `remark` says what no number does.
     """
 
     sd: float
     half_width: float
     unit: str = ""
+    remark: str = ""
 
     def __str__(self) -> str:
         """Return the error in words."""
         unit = f" {self.unit}" if self.unit else ""
-        return f"sd {self.sd:.4g}{unit}, within ±{self.half_width:.4g}{unit}"
+        remark = f"; {self.remark}" if self.remark else ""
+        return f"sd {self.sd:.4g}{unit}, within ±{self.half_width:.4g}{unit}{remark}"
 
 
 class AbstractForm(ABC):

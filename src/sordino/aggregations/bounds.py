@@ -4,8 +4,9 @@ The sizes of the values are counted between powers of 2**(1/4), and a walk from 
 large stops where few rows are left beyond (docs/proofs/selection.md, section 5).
 """
 
+from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Final, final
@@ -30,7 +31,6 @@ from sordino.aggregations.measured import (
     nulls_words,
 )
 from sordino.expressions.language import Expression, lit, when
-from sordino.numbers import up
 from sordino.words import Words, call
 
 _STEPS: Final = 4
@@ -93,11 +93,12 @@ class Bounds(AbstractAggregation):
 def sized(value: Expression, sizes: Sequence[float]) -> Expression:
     """Return the place of the first size that a number does not exceed, else the last.
 
-    Missing and NaN have none.
+    Missing, NaN and infinities have none.
     """
     size = value.cast("f64").abs()
     found = _searched(size, sizes, 0, len(sizes) - 1)
-    return when(size.is_nan()).then(lit(None, "i64")).otherwise(found)
+    none = size.is_nan() | size.is_infinite()
+    return when(none).then(lit(None, "i64")).otherwise(found)
 
 
 def _searched(
@@ -133,13 +134,19 @@ class BoundForm(AbstractForm):
         return True
 
     def expected(self, mechanisms: Sequence[Any], confidence: Fraction) -> Expected:
-        """Return how many rows may lie beyond the bound."""
+        """Return how many rows may lie beyond the bound, and how much too wide it is.
+
+        Too wide means: against the first size that no value exceeds.
+        """
         (mechanism,) = mechanisms
-        scale = up(mechanism.scale)
-        wrong = float(1 - confidence) / (2 * len(self.sizes))
-        return Expected(
-            scale, mechanism.left - 2 * scale * float(np.log(wrong)), "rows"
+        found = self.parts[0].expected(mechanism, confidence)
+        wrong, steps = float(1 - confidence), len(self.sizes)
+        passed = bisect_left(
+            range(1, steps), -wrong, key=lambda bins: -mechanism.passing(bins)
         )
+        wide = 2.0 ** (passed / _STEPS)
+        remark = f"{found.remark}, and it is at most {wide:.3g} times too wide"
+        return replace(found, remark=remark)
 
     def finish(
         self, noisy: Sequence[Noisy], confidence: Fraction

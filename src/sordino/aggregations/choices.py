@@ -1,16 +1,20 @@
-"""Parts of a release that choose among public candidates: quantiles and bounds.
+"""Parts of a release that choose among public candidates: quantiles, extremes, bounds.
 
 What a choice may spend is a rate for each row: for any change of r_g rows in group g
 the release costs the sum of rate * r_g in epsilon, and the sum of
 `curvature` * (rate * r_g)**2 in rho (docs/proofs/queries.md, lemma 9).
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, Final, final
 
+import numpy as np
+
+from sordino.aggregations.base import Expected
 from sordino.aggregations.families import bounded
 from sordino.aggregations.matching import matched
 from sordino.aggregations.parts import Integers
@@ -21,12 +25,16 @@ from sordino.mechanisms.above_threshold import AboveThreshold
 from sordino.mechanisms.bins import Bins
 from sordino.mechanisms.quantiles import Quantiles
 from sordino.mechanisms.randomised import AbstractRandomised
-from sordino.numbers import Exact, sqrt
+from sordino.mechanisms.weights import AbstractWeights
+from sordino.numbers import Exact, sqrt, up
 from sordino.sampling.bits import Bits
 from sordino.sensitivity import Sensitivity
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+EXTREME_SCALES: Final = 4
+"""Rows beyond an extreme, in scales of the noise: 1 answer in 40 passes all rows."""
 
 
 class AbstractChoiceShare(ABC):
@@ -85,8 +93,11 @@ class AbstractChoicePart(ABC):
     """Of the row counts of the groups."""
     position: AbstractExpression
     """The bin of a row, missing where the row has no value."""
-    size: int
-    """How many bins there are."""
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """Return how many bins there are."""
 
     @abstractmethod
     def mechanism(self, share: AbstractChoiceShare) -> AbstractRandomised:
@@ -95,6 +106,14 @@ class AbstractChoicePart(ABC):
     @abstractmethod
     def chosen(self, mechanism: Any, bins: Bins) -> tuple[Integers, ...]:
         """Return bins for each group, one array for each answer."""
+
+    def range(self, chosen: Integers) -> tuple[Integers, Integers]:
+        """Return the first and the last position that a chosen bin stands for."""
+        return chosen, chosen
+
+    @abstractmethod
+    def expected(self, mechanism: Any, confidence: Fraction) -> Expected:
+        """Return by how many ranks or rows an answer may be off, for any data."""
 
     def draw(
         self, mechanism: AbstractRandomised, keys: "pa.Table", counts: "pa.Table"
@@ -119,13 +138,18 @@ class AbstractChoicePart(ABC):
 @final
 @dataclass(frozen=True)
 class QuantilePart(AbstractChoicePart):
-    """Some quantiles of the same values."""
+    """Some quantiles of the same values, none of them an extreme."""
 
     key: Hashable
     change: Sensitivity
     position: AbstractExpression = field(compare=False)
-    size: int
+    weights: AbstractWeights
     probabilities: tuple[Fraction, ...]
+
+    @property
+    def size(self) -> int:
+        """Return how many candidates there are."""
+        return self.weights.size
 
     def mechanism(self, share: AbstractChoiceShare) -> Quantiles:
         """Return the choice of quantiles: a level has an 8th of its square in rho."""
@@ -135,7 +159,63 @@ class QuantilePart(AbstractChoicePart):
 
     def chosen(self, mechanism: Any, bins: Bins) -> tuple[Integers, ...]:
         """Return the bin of each quantile."""
-        return tuple(mechanism.release_groups(bins, Bits()).T)
+        return tuple(mechanism.release_groups(bins, Bits(), self.weights).T)
+
+    def expected(self, mechanism: Any, confidence: Fraction) -> Expected:
+        """Return the ranks between an answer and the exact one, equal values aside.
+
+        The sd is that of one choice where values lie evenly; the half width is never
+        exceeded with that chance, whatever the values and the levels above
+        (docs/proofs/selection.md, lemma 6).
+        """
+        scale = mechanism.scale
+        wrong = float(1 - confidence) / mechanism.levels
+        candidates = self.weights.total * mechanism.parts / self.weights.least
+        each = math.log(candidates / wrong)
+        reach = scale * mechanism.levels * each
+        return Expected(scale * math.sqrt(2), reach, "ranks")
+
+
+@final
+@dataclass(frozen=True)
+class ExtremePart(AbstractChoicePart):
+    """The least or the greatest value, but for a few rows beyond it.
+
+    Positions are joined to stretches, each up to one of `lasts`.
+    """
+
+    key: Hashable
+    change: Sensitivity
+    position: AbstractExpression = field(compare=False)
+    lasts: Integers = field(compare=False)
+    greatest: bool
+
+    @property
+    def size(self) -> int:
+        """Return how many candidates there are."""
+        return int(self.lasts[-1]) + 1
+
+    def mechanism(self, share: AbstractChoiceShare) -> AboveThreshold:
+        """Return the walk, with twice the rows beyond that a bound has."""
+        rate = share.rate(self.change, Fraction(1, 2))
+        return AboveThreshold(rate, scales=EXTREME_SCALES)
+
+    def chosen(self, mechanism: Any, bins: Bins) -> tuple[Integers, ...]:
+        """Return the stretch at which a walk towards the extreme ends."""
+        joined = bins.joined(self.lasts)
+        if self.greatest:
+            return (mechanism.find_groups(joined, Bits()),)
+        found = mechanism.find_groups(joined.mirrored(), Bits())
+        return (joined.size - 1 - found,)
+
+    def range(self, chosen: Integers) -> tuple[Integers, Integers]:
+        """Return the ends of a stretch."""
+        firsts = np.append(0, self.lasts[:-1] + 1)
+        return firsts[chosen], self.lasts[chosen]
+
+    def expected(self, mechanism: Any, confidence: Fraction) -> Expected:
+        """Return how many rows may lie beyond the answer."""
+        return _beyond(mechanism, self.lasts.size, confidence)
 
 
 @final
@@ -146,7 +226,12 @@ class BoundPart(AbstractChoicePart):
     key: Hashable
     change: Sensitivity
     position: AbstractExpression = field(compare=False)
-    size: int
+    bins: int
+
+    @property
+    def size(self) -> int:
+        """Return how many sizes there are."""
+        return self.bins
 
     def mechanism(self, share: AbstractChoiceShare) -> AboveThreshold:
         """Return the walk: what is epsilon-DP has at most half its square in rho."""
@@ -155,3 +240,19 @@ class BoundPart(AbstractChoicePart):
     def chosen(self, mechanism: Any, bins: Bins) -> tuple[Integers, ...]:
         """Return the bound."""
         return (mechanism.find_groups(bins, Bits()),)
+
+    def expected(self, mechanism: Any, confidence: Fraction) -> Expected:
+        """Return how many rows may lie beyond the bound."""
+        return _beyond(mechanism, self.size, confidence)
+
+
+def _beyond(mechanism: AboveThreshold, bins: int, confidence: Fraction) -> Expected:
+    """Return how many rows lie beyond the end of a walk, for any data.
+
+    More than `left` and the half width take noise so large in one of the two draws of
+    one of the bins.
+    """
+    scale = up(mechanism.scale)
+    wrong = float(1 - confidence) / (2 * bins)
+    remark = f"about {mechanism.left} rows lie beyond"
+    return Expected(2 * scale, -2 * scale * math.log(wrong), "rows", remark)

@@ -75,13 +75,7 @@ def nulls_words(nulls: Nulls) -> Words:
     return number(exact(nulls=nulls))
 
 
-def ranged(
-    word: str,
-    column: Any,
-    ends: tuple[Any, Any],
-    nulls: Nulls,
-    **further: Words,
-) -> Words:
+def ranged(word: str, column: Any, ends: tuple[Any, Any], nulls: Nulls) -> Words:
     """Return the words of a question about values between two bounds."""
     low, high = map(number, bounds(*ends))
     return call(
@@ -90,17 +84,19 @@ def ranged(
         low=low,
         high=high,
         nulls=nulls_words(nulls),
-        **further,
     )
 
 
-def measured(setting: Setting, column: Any, nulls: Nulls) -> Measured:
+def measured(
+    setting: Setting, column: Any, nulls: Nulls, types: tuple[str, ...] = NUMBERS
+) -> Measured:
     """Return the values that are aggregated, by the rule for missing ones."""
     cell = _cell(column)
     facts = cell.column(setting.schema)
-    if facts.type not in NUMBERS:
+    if facts.type not in types:
+        last = "only numbers" if types == NUMBERS else f"only {', '.join(types)}"
         raise InvalidQuery(
-            f"{cell} has type {facts.type}, and only numbers can be aggregated",
+            f"{cell} has type {facts.type}, and {last} can be aggregated",
             'Cast it first: with_columns(age=sd.col("age").cast("i64")).',
         )
     if nulls is None and facts.unsettled is not None:
@@ -178,6 +174,10 @@ def _replacement(nulls: Any, kind: str) -> int | float:
             "nulls", nulls, 'must be "drop" or a number', 'Try nulls="drop".'
         )
     value = exact(nulls=nulls)
+    if kind not in NUMBERS:
+        raise InvalidParameter(
+            "nulls", nulls, f'must be "drop" for a {kind}', 'Try nulls="drop".'
+        )
     if isinstance(value, Fraction) and abs(value) > _LARGEST:
         raise InvalidParameter(
             "nulls", nulls, "is beyond every useful number", "Try nulls=0."

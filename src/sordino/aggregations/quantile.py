@@ -1,39 +1,54 @@
-"""Quantiles of a column on a public grid: also the median, the least, the greatest."""
+"""Quantiles of a column: also the median, the least, the greatest.
 
-from collections.abc import Sequence
+Inner quantiles are chosen among the candidates by rank. The least and the greatest
+value are found by a walk towards them that stops where few rows are left, so that they
+do not lie where no row is, however wide the bounds are.
+"""
+
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any, Final, final
+from operator import attrgetter
+from typing import Any, final
 
 import numpy as np
 
 from sordino.aggregations.base import (
     AbstractAggregation,
+    AbstractClamped,
     AbstractForm,
     Expected,
     Finished,
     Noisy,
     Setting,
 )
-from sordino.aggregations.choices import QuantilePart
+from sordino.aggregations.candidates import (
+    ORDERED,
+    AbstractCandidates,
+    candidates,
+    clamped,
+    ends,
+    ends_words,
+)
+from sordino.aggregations.choices import (
+    AbstractChoicePart,
+    ExtremePart,
+    QuantilePart,
+)
+from sordino.aggregations.extremes import stretches
 from sordino.aggregations.intervals import unknown_bars
-from sordino.aggregations.lattice import Lattice, position
 from sordino.aggregations.measured import (
-    Clamped,
+    Measured,
     Nulls,
-    bounds,
+    column_words,
     measured,
-    ranged,
-    width_lattice,
+    nulls_words,
     written,
 )
 from sordino.errors import InvalidParameter
-from sordino.numbers import probability, up
-from sordino.words import Words, number
-
-_STEPS: Final = {"i64": 2**16, "f64": 2**16}
-"""Most steps of the grid of candidates."""
+from sordino.numbers import probability
+from sordino.words import Words, call, number
 
 
 @final
@@ -66,48 +81,62 @@ class Quantile(AbstractAggregation):
     @property
     def words(self) -> Words:
         """Return the question and what it is about."""
-        return ranged(
+        low, high = ends_words(self.low, self.high)
+        return call(
             self.word,
-            self.column,
-            (self.low, self.high),
-            self.nulls,
+            column=column_words(self.column),
+            low=low,
+            high=high,
+            nulls=nulls_words(self.nulls),
             probabilities=[number(one) for one in self.probabilities],
         )
 
     @property
-    def clamped(self) -> Clamped:
+    def clamped(self) -> AbstractClamped:
         """Return the bounds."""
-        return Clamped(self.column, self.low, self.high, self.nulls)
+        return clamped(self.column, self.low, self.high, self.nulls)
 
     def forms(self, setting: Setting) -> tuple[AbstractForm, ...]:
-        """Return the choice among the points of the grid."""
-        values = measured(setting, self.column, self.nulls)
-        grid = width_lattice(self.low, self.high, values.type, _STEPS)
-        part = QuantilePart(
-            ("quantiles", values.key, grid, self.probabilities),
-            setting.rows(),
-            position(values.expression, grid),
-            grid.high - grid.low + 1,
-            self.probabilities,
-        )
-        whole = values.type == "i64" and grid.exponent == 0
-        return (QuantileForm((part,), grid, whole),)
+        """Return the choices among candidates, those of extremes beside the others."""
+        values = measured(setting, self.column, self.nulls, ORDERED)
+        grid = candidates(self.low, self.high, values.type)
+        parts, levels = zip(*self._parts(setting, values, grid), strict=True)
+        shares = tuple(Fraction(one, sum(levels)) for one in levels)
+        return (QuantileForm(parts, shares, grid),)
+
+    def _parts(
+        self, setting: Setting, values: Measured, grid: AbstractCandidates
+    ) -> Iterator[tuple[AbstractChoicePart, int]]:
+        """Return the choices in ascending order, and how many levels each has."""
+        rows, position = setting.rows(), grid.position(values.dsl)
+
+        def extreme(*, greatest: bool) -> ExtremePart:
+            key = ("extreme", values.key, grid, greatest)
+            return ExtremePart(key, rows, position, stretches(grid), greatest)
+
+        inner = tuple(q for q in self.probabilities if 0 < q < 1)
+        if 0 in self.probabilities:
+            yield extreme(greatest=False), 1
+        if inner:
+            key = ("quantiles", values.key, grid, inner)
+            part = QuantilePart(key, rows, position, grid.weights, inner)
+            yield part, len(inner).bit_length()
+        if 1 in self.probabilities:
+            yield extreme(greatest=True), 1
 
 
 @final
 @dataclass(frozen=True)
 class QuantileForm(AbstractForm):
-    """The points of the grid that were chosen.
+    """The candidates that were chosen, as values.
 
-    How far a point is off depends on how dense the data is there, which is private: no
+    How far a value is off depends on how dense the data is there, which is private: no
     interval is given, but how many rows may lie between.
     """
 
-    parts: tuple[QuantilePart]
-    grid: Lattice
-    whole: bool
-    """Whether the points are integers."""
-    shares: tuple[Fraction, ...] = (Fraction(1),)
+    parts: tuple[AbstractChoicePart, ...]
+    shares: tuple[Fraction, ...]
+    grid: AbstractCandidates
 
     @property
     def chooses(self) -> bool:
@@ -115,37 +144,40 @@ class QuantileForm(AbstractForm):
         return True
 
     def expected(self, mechanisms: Sequence[Any], confidence: Fraction) -> Expected:
-        """Return by how many rows the rank of an answer may be off."""
-        (mechanism,) = mechanisms
-        share = mechanism.epsilon / mechanism.levels
-        scale = up(2 / share)
-        wrong = float(1 - confidence) / len(self.parts[0].probabilities)
-        reach = scale * float(np.log(self.parts[0].size / wrong))
-        return Expected(scale, reach, "ranks")
+        """Return how far off the answer is that is furthest off."""
+        each = (
+            part.expected(mechanism, confidence)
+            for part, mechanism in zip(self.parts, mechanisms, strict=True)
+        )
+        return sorted(each, key=attrgetter("half_width"))[-1]  # noqa: FURB192 here max is a question
 
     def finish(
         self, noisy: Sequence[Noisy], confidence: Fraction
     ) -> tuple[Finished, ...]:
-        """Return the chosen points."""
-        import pyarrow as pa  # noqa: PLC0415 loaded when needed
+        """Return the values, ascending in each group.
 
+        Choices that were made apart may cross; sorting brings none further off.
+        """
         del confidence
-        found = []
-        for chosen in noisy[0].values:
-            steps = chosen + self.grid.low
-            points = (
-                steps
-                if self.whole
-                else np.ldexp(steps.astype(float), self.grid.exponent)
-            )
-            found.append(Finished(pa.array(points), unknown_bars(points.size)))
-        return tuple(found)
+        pairs = zip(self.parts, noisy, strict=True)
+        ranges = np.array([
+            part.range(one) for part, held in pairs for one in held.values
+        ])
+        order = np.argsort(ranges.sum(axis=1), axis=0)[:, None]
+        first, last = np.moveaxis(np.take_along_axis(ranges, order, axis=0), 1, 0)
+        return tuple(
+            Finished(self.grid.told(*one), unknown_bars(one[0].size))
+            for one in zip(first, last, strict=True)
+        )
 
 
 def quantile(
     column: Any, probability: Any, low: Any, high: Any, *, nulls: Nulls = None
 ) -> Quantile:
     """Return a question for a value below which a share of the values lies.
+
+    The shares 0 and 1 ask for the least and the greatest value, as `min` and `max` do.
+    Bounds may be dates, for a column of dates. The answer is of the column's type.
 
     >>> quantile("days", "0.9", 0, 30)
     quantile('days', '9/10', 0, 30)
@@ -189,7 +221,10 @@ def median(column: Any, low: Any, high: Any, *, nulls: Nulls = None) -> Quantile
 
 
 def min(column: Any, low: Any, high: Any, *, nulls: Nulls = None) -> Quantile:  # noqa: A001 the word for it
-    """Return a question for a value near the least one.
+    """Return a question for a value below which only a few rows lie.
+
+    How many, the price says: 8 / epsilon for one row of a unit. Of fewer rows than that
+    the answer is the upper bound.
 
     >>> min("days", 0, 30)
     min('days', 0, 30)
@@ -198,7 +233,10 @@ def min(column: Any, low: Any, high: Any, *, nulls: Nulls = None) -> Quantile:  
 
 
 def max(column: Any, low: Any, high: Any, *, nulls: Nulls = None) -> Quantile:  # noqa: A001 the word for it
-    """Return a question for a value near the greatest one.
+    """Return a question for a value above which only a few rows lie.
+
+    How many, the price says: 8 / epsilon for one row of a unit. Of fewer rows than that
+    the answer is the lower bound.
 
     >>> max("days", 0, 30)
     max('days', 0, 30)
@@ -209,13 +247,12 @@ def max(column: Any, low: Any, high: Any, *, nulls: Nulls = None) -> Quantile:  
 def _made(
     column: Any,
     probabilities: tuple[Fraction, ...],
-    ends: tuple[Any, Any],
+    given: tuple[Any, Any],
     nulls: Nulls,
     word: str,
 ) -> Quantile:
     """Return a checked question."""
-    low, high = ends
-    bounds(low, high)
+    low, high = ends(*given)
     return Quantile(column, probabilities, low, high, nulls, word)
 
 

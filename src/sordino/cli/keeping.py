@@ -33,7 +33,8 @@ def answer(asked: argparse.Namespace, console: Console) -> None:
         console.print(Text(f"{asked.csv} has the answer and its errors."))
         return
     for name, release in several.items():
-        shown = f"{name}:\n{release}\n" if name else str(release)
+        title = name if name.isprintable() else repr(name)
+        shown = f"{title}:\n{release}\n" if name else str(release)
         console.out(shown, highlight=False)
 
 

@@ -15,7 +15,7 @@ from typing import Final, final
 
 from rich.console import Console
 
-from sordino.cli import keeping, ledger
+from sordino.cli import inspect, keeping, ledger
 from sordino.errors import SordinoError
 
 _REFUSED: Final = 1
@@ -63,6 +63,14 @@ def parser() -> argparse.ArgumentParser:
                 epilog=f"example: {command.example}",
             )
         )
+    inspect.fill(
+        rooms.add_parser(
+            "inspect",
+            help="look at a private table, for its curator",
+            description=inspect.WHAT,
+            epilog=f"example: {inspect.EXAMPLE}",
+        )
+    )
     return whole
 
 

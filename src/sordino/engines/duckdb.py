@@ -132,6 +132,10 @@ class DuckDBEngine(AbstractEngine):
         """Return the rows of a frozen table."""
         return known(self._frozen, table)
 
+    def as_opened(self, table: str) -> Opened:
+        """Return a table as it was opened, for its curator."""
+        return known(self._tables, table)
+
     def lossy(self, table: str) -> frozenset[str]:
         """Return the columns of a table that lie as another type: cells can be lost."""
         return known(self._tables, table).lossy

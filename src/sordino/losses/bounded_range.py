@@ -11,7 +11,7 @@ exp(-epsilon) down may not both occur in one pair of databases.
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from sordino.losses.base import Guarantees, Loss
 from sordino.losses.law import AbstractLossLaw, cells
 from sordino.losses.points import ELEMENTARY, Floats, lowered, raised
 from sordino.numbers import Exact, distance, up
+from sordino.words import Words, call, number
 
 _SMALLEST = 5e-324
 
@@ -34,6 +35,7 @@ class BoundedRangeLoss(Loss):
     """
 
     epsilon: Exact | float
+    gains_by_rho: ClassVar[bool] = True
 
     def __init__(self, epsilon: Any) -> None:
         """Read the parameter exactly."""
@@ -46,6 +48,11 @@ class BoundedRangeLoss(Loss):
         if isinstance(self.epsilon, float):
             return implied
         return min(self.epsilon**2 / 8, implied)
+
+    @property
+    def words(self) -> Words:
+        """Return the name and the exact parameters."""
+        return call("BoundedRangeLoss", epsilon=number(self.epsilon))
 
     @property
     def guarantees(self) -> Guarantees:

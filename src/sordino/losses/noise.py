@@ -7,7 +7,6 @@
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, final
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 from sordino import _validate
 from sordino.losses import conversion, forms
 from sordino.losses.base import Guarantees, Loss
+from sordino.losses.coarseness import kept
 from sordino.losses.law import (
     DEPTH,
     REACH,
@@ -27,6 +27,7 @@ from sordino.losses.pld import Convolution
 from sordino.losses.points import ELEMENTARY, Floats
 from sordino.losses.tabled import AbstractTabledLoss
 from sordino.numbers import Exact, distance, positive, sqrt, up
+from sordino.words import Words, call, number
 
 _MOST_ATOMS = 1 << 18
 _LEAST_MARGIN = 1e-14
@@ -51,6 +52,11 @@ class LaplaceLoss(Loss):
     def rho(self) -> Exact | float:
         """Return the exact zCDP parameter, rounded up."""
         return conversion.laplace_to_rho(self.epsilon)
+
+    @property
+    def words(self) -> Words:
+        """Return the name and the exact parameters."""
+        return call("LaplaceLoss", epsilon=number(self.epsilon))
 
     @property
     def guarantees(self) -> Guarantees:
@@ -127,6 +133,11 @@ class GeometricLoss(AbstractTabledLoss):
         return Fraction(self.shift) / self.scale
 
     @property
+    def words(self) -> Words:
+        """Return the name and the exact parameters."""
+        return call("GeometricLoss", shift=self.shift, scale=number(self.scale))
+
+    @property
     def guarantees(self) -> Guarantees:
         """Return epsilon, its own rho, and the mu of its epsilon."""
         rho = conversion.geometric_to_rho(self.shift, self.scale)
@@ -139,7 +150,7 @@ class GeometricLoss(AbstractTabledLoss):
             return (forms.response(Fraction(0), Fraction(0)),)
         return (GeometricLaw(self.shift, up(1 / self.scale)),)
 
-    @cached_property
+    @kept
     def convolutions(self) -> tuple[Convolution, ...]:
         """Return the law alone."""
         return (Convolution(((self.laws()[0], 1),)),)
@@ -165,6 +176,13 @@ class DiscreteGaussianLoss(AbstractTabledLoss):
     def rho(self) -> Exact:
         """Return shift^2 / (2 variance)."""
         return Fraction(self.shift**2, 2) / self.variance
+
+    @property
+    def words(self) -> Words:
+        """Return the name and the exact parameters."""
+        return call(
+            "DiscreteGaussianLoss", shift=self.shift, variance=number(self.variance)
+        )
 
     @property
     def guarantees(self) -> Guarantees:
@@ -222,7 +240,7 @@ class DiscreteGaussianLoss(AbstractTabledLoss):
             self._margin,
         )
 
-    @cached_property
+    @kept
     def convolutions(self) -> tuple[Convolution, ...]:
         """Return the law alone."""
         return (Convolution(((self.laws()[0], 1),)),)
@@ -243,6 +261,15 @@ class RandomizedResponseLoss(AbstractTabledLoss):
         object.__setattr__(self, "categories", count)
 
     @property
+    def words(self) -> Words:
+        """Return the name and the exact parameters."""
+        return call(
+            "RandomizedResponseLoss",
+            epsilon=number(self.epsilon),
+            categories=self.categories,
+        )
+
+    @property
     def guarantees(self) -> Guarantees:
         """Return epsilon, and the rho and mu that it implies."""
         return forms.pure_guarantees(self.epsilon, Fraction(0))
@@ -258,7 +285,7 @@ class RandomizedResponseLoss(AbstractTabledLoss):
         losses = np.array([-most, 0.0, most])
         return (Atoms(losses, masses, masses[::-1].copy(), 0.0, most),)
 
-    @cached_property
+    @kept
     def convolutions(self) -> tuple[Convolution, ...]:
         """Return the law alone."""
         return (Convolution(((self.laws()[0], 1),)),)

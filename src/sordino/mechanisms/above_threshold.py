@@ -23,25 +23,30 @@ from sordino.mechanisms.domain import ChoiceDomain, Metric
 from sordino.mechanisms.fitting import guaranteed, least_noise, over
 from sordino.mechanisms.noise import LaplaceNoise
 from sordino.mechanisms.randomised import AbstractRandomised
-from sordino.numbers import Exact, distance, positive
+from sordino.numbers import Exact, distance, positive, up
 from sordino.sampling.bits import Source
 from sordino.sampling.sampler import AbstractSampler
 
 MOST_STEPS: Final = 1 << 20
 """Bins of a grid that is walked: each takes a draw."""
 
+MOST_SCALES: Final = 64
+
 _CELLS = 1 << 20
+_FINE_ENOUGH = 1000.0
+"""Noise of a larger scale has the same law to the eye, in units of the scale."""
+_SURELY = 40
 _FAR = 1 << 62
 
 
 @final
 @dataclass(frozen=True, init=False, repr=False)
 class AboveThreshold(AbstractRandomised):
-    """Choose the first bin with about 4 rows / epsilon rows beyond it, or fewer.
+    """Choose the first bin with about 2 scales rows / epsilon rows beyond it, or fewer.
 
     Bin k is the answer if #{rows beyond k} + Z_k <= left + Y for no earlier bin and for
     this one, with independent two-sided geometric noise Y, Z_0, Z_1, ... of scale
-    2 rows / epsilon and `left` twice that scale; the last bin if for none. `rows` is
+    2 rows / epsilon and `left` so many `scales`; the last bin if for none. `rows` is
     how many rows a unit can add or remove, in all groups together.
 
     >>> from sordino.sampling.bits import Bits
@@ -54,12 +59,14 @@ class AboveThreshold(AbstractRandomised):
 
     epsilon: Exact
     rows: int
+    scales: int
 
-    def __init__(self, epsilon: Any, rows: Any = 1) -> None:
+    def __init__(self, epsilon: Any, rows: Any = 1, scales: Any = 2) -> None:
         """Read the price exactly."""
         vars(self).update(
             epsilon=positive(epsilon=epsilon),
             rows=_validate.integer(rows=rows, least=1),
+            scales=_validate.integer(scales=scales, least=0, most=MOST_SCALES),
         )
 
     @property
@@ -89,9 +96,24 @@ class AboveThreshold(AbstractRandomised):
 
     @cached_property
     def left(self) -> int:
-        """Return how many rows may lie beyond the bound: two scales, rounded up."""
-        whole = floored(2 * self.scale, Fraction(1))
-        return int(whole) + (whole < 2 * self.scale)
+        """Return how many rows may lie beyond the bound: the scales, rounded down."""
+        return int(floored(self.scales * self.scale, Fraction(1)))
+
+    def passing(self, bins: int) -> float:
+        """Return the chance that so many bins with no row beyond them are passed.
+
+        To the eye: 1 in (bins + 1) exp(scales).
+        """
+        scale = min(up(self.scale), _FINE_ENOUGH)
+        left = min(float(self.left), self.scales * scale)
+        far = _SURELY * scale + 2
+        level = np.arange(-int(left + far), int(far) + 1)
+        ratio = np.exp(-1 / scale)
+        drawn = (1 - ratio) / (1 + ratio) * ratio ** abs(level)
+        needed = int(left) + level + 1
+        small = ratio ** abs(np.where(needed > 0, needed, 1 - needed)) / (1 + ratio)
+        goes_on = np.where(needed > 0, small, 1 - small)
+        return float((drawn * goes_on**bins).sum())
 
     def map(self, d_in: Any) -> PureDP:
         """Return epsilon * d_in / rows, for any tables that differ in d_in rows.
@@ -108,7 +130,7 @@ class AboveThreshold(AbstractRandomised):
         """Return the sharpest walk whose loss for d_in rows is within a loss.
 
         >>> AboveThreshold.for_loss(PureDP("0.5"), 2)
-        AboveThreshold(epsilon=0.5, rows=2)
+        AboveThreshold(epsilon=0.5, rows=2, scales=2)
         """
         rows = _validate.integer(d_in=d_in, least=1)
         guess = over(Fraction(1), guaranteed(loss).epsilon)

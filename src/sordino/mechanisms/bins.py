@@ -11,7 +11,7 @@ from sordino.errors import InvalidData
 
 Whole: TypeAlias = NDArray[np.int64]
 
-MOST_ROWS = 1 << 42
+MOST_ROWS = 1 << 38
 """A group of this many rows or more is refused: sums of scores must fit."""
 
 MOST_BINS = 1 << 61
@@ -49,7 +49,7 @@ class Bins:
         starts = np.searchsorted(owner, np.arange(number + 1))
         found = Bins(starts.astype(np.int64), where, rows, most)
         if rows.size and int(found.totals.max()) >= MOST_ROWS:
-            raise InvalidData("a group has 2**42 rows or more.")
+            raise InvalidData("a group has 2**38 rows or more.")
         return found
 
     @property
@@ -71,6 +71,38 @@ class Bins:
         return Bins(
             starts, self.positions[begin:end], self.counts[begin:end], self.size
         )
+
+    def joined(self, last: Whole) -> "Bins":
+        """Return coarser bins: of neighbouring ones, each up to a last one, ascending.
+
+        >>> fine = Bins.of([0, 0, 0], [1, 2, 7], [5, 1, 3], groups=1, size=8)
+        >>> fine.joined(np.array([2, 6, 7])).counts.tolist()
+        [6, 3]
+        """
+        owner = np.repeat(np.arange(self.groups), np.diff(self.starts))
+        cells = owner * last.size + np.searchsorted(last, self.positions)
+        held, first = np.unique(cells, return_index=True)
+        rows = np.append(0, np.cumsum(self.counts))
+        starts = np.searchsorted(held, np.arange(self.groups + 1) * last.size)
+        return Bins(
+            starts.astype(np.int64),
+            held % last.size,
+            np.diff(rows[np.append(first, cells.size)]),
+            last.size,
+        )
+
+    def mirrored(self) -> "Bins":
+        """Return the bins counted from the other end.
+
+        >>> bins = Bins.of([0, 1, 1], [1, 2, 7], [5, 1, 3], groups=2, size=8)
+        >>> bins.mirrored().positions.tolist(), bins.mirrored().counts.tolist()
+        ([6, 0, 5], [5, 3, 1])
+        """
+        owner = np.repeat(np.arange(self.groups), np.diff(self.starts))
+        turned = self.starts[owner] + self.starts[owner + 1] - 1
+        order = turned - np.arange(owner.size)
+        positions = self.size - 1 - self.positions[order]
+        return Bins(self.starts, positions, self.counts[order], self.size)
 
 
 def _column(values: Any) -> Whole:

@@ -119,7 +119,7 @@ class Exponential(AbstractRandomised):
         best = np.maximum.reduceat(groups.scores, starts)
         gaps = np.repeat(best, groups.sizes) - groups.scores
         counts = _counts(multiplicities, groups.sizes)
-        runs = Runs(gaps, counts, starts + groups.sizes)
+        runs = Runs.flat(gaps, counts, starts + groups.sizes)
         chosen = choose(runs, self._rate(groups.denominator), Bits())
         before = np.cumsum(counts) - counts
         answer: Whole = before[chosen.run] - before[starts] + chosen.place

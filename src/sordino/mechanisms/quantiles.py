@@ -2,13 +2,15 @@
 
 The middle quantile is chosen first, then those to its left among the candidates and
 rows up to it, and those to its right among the rest. The slices of one level share no
-row: a level costs what its dearest slice costs (docs/proofs/selection.md, section 4).
+row: a level costs what its dearest slice costs. Each bin is divided into many equal
+parts, each of which holds the same part of each of its rows: equal rows can be on both
+sides of a cut (docs/proofs/selection.md, section 4).
 """
 
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any, Final, NamedTuple, Self, final
+from typing import Any, Final, Self, final
 
 import numpy as np
 
@@ -17,17 +19,24 @@ from sordino.errors import InvalidParameter
 from sordino.losses.base import Budget, Loss
 from sordino.losses.bounded_range import BoundedRangeLoss
 from sordino.losses.closed import PureDP
-from sordino.mechanisms.bins import Bins, Whole
+from sordino.mechanisms.bins import MOST_BINS, Bins, Whole
 from sordino.mechanisms.domain import ChoiceDomain, Metric
 from sordino.mechanisms.exponential import widest
 from sordino.mechanisms.fitting import guaranteed, least_noise, over
 from sordino.mechanisms.randomised import AbstractRandomised
-from sordino.numbers import Exact, distance, positive, probability
+from sordino.mechanisms.slices import Cut, Layout, Pieces
+from sordino.mechanisms.weights import AbstractWeights, EvenWeights
+from sordino.numbers import Exact, distance, positive, probability, up
 from sordino.sampling.bits import Source
-from sordino.sampling.choice import Runs, choose
+from sordino.sampling.choice import choose
 
 FINEST: Final = 1 << 20
 """Probabilities relative to their neighbours have denominators up to this."""
+
+FINE: Final = 1 << 24
+"""Parts of a bin times such a denominator: rows in these units fit 64 bits."""
+PARTS: Final = 1 << 17
+"""Parts of a bin, where probabilities are not too fine."""
 
 _CHUNK = 1 << 20
 _ONE = Fraction(1)
@@ -41,7 +50,8 @@ class Quantiles(AbstractRandomised):
     For probability q a bin c is good when at most a share q of the rows lies before it
     and at least that share up to it. Nothing about the number of rows is needed or
     told. `rows` is how many rows a unit can add or remove, in all groups together: at
-    `d_in` = rows the loss is that of `epsilon`.
+    `d_in` = rows the loss is that of `epsilon`. Each bin is divided into `parts`, and
+    its rows count in all of them alike, so that equal rows need not stay together.
 
     >>> from sordino.sampling.bits import Bits
     >>> quartiles = Quantiles(("0.25", "0.5", "0.75"), 1)
@@ -56,13 +66,22 @@ class Quantiles(AbstractRandomised):
     probabilities: tuple[Fraction, ...]
     epsilon: Exact
     rows: int
+    parts: int
 
-    def __init__(self, probabilities: Any, epsilon: Any, rows: Any = 1) -> None:
-        """Read the probabilities, which must ascend strictly, and the price."""
+    def __init__(
+        self, probabilities: Any, epsilon: Any, rows: Any = 1, parts: Any = PARTS
+    ) -> None:
+        """Read the probabilities, which must ascend strictly, and the price.
+
+        There are fewer parts where probabilities are fine.
+        """
+        asked = _ascending(probabilities)
+        most = FINE // _finest(asked)
         vars(self).update(
-            probabilities=_ascending(probabilities),
+            probabilities=asked,
             epsilon=positive(epsilon=epsilon),
             rows=_validate.integer(rows=rows, least=1),
+            parts=min(_validate.integer(parts=parts, least=1), most),
         )
 
     @property
@@ -89,6 +108,15 @@ class Quantiles(AbstractRandomised):
     def levels(self) -> int:
         """Return how deep the recursion goes: floor(log2 m) + 1."""
         return len(self.probabilities).bit_length()
+
+    @property
+    def scale(self) -> float:
+        """Return by how many rows an answer is off per factor e of its chance.
+
+        Of the dearest choice, in its slice.
+        """
+        dearest = max(map(_span, _shares(self.probabilities, Fraction(0), _ONE)))
+        return up(self.levels * self.rows * dearest / self.epsilon)
 
     def map(self, d_in: Any) -> Loss:
         """Return the loss when at most d_in rows are added or removed in all groups.
@@ -126,76 +154,25 @@ class Quantiles(AbstractRandomised):
         bins = Bins.of(alone, positions, counts, groups=1, size=size)
         return tuple(self.release_groups(bins, bits)[0].tolist())
 
-    def release_groups(self, bins: Bins, bits: Source) -> Whole:
+    def release_groups(
+        self, bins: Bins, bits: Source, weights: AbstractWeights | None = None
+    ) -> Whole:
         """Return the quantiles of each group as a row of an array.
 
         For any groups that were fixed without the data: an empty group is answered
-        as well.
+        as well. Bins may differ in weight.
         """
+        known = EvenWeights(bins.size) if weights is None else weights
+        parts = max(min(self.parts, MOST_BINS // known.total), 1)
         answers = np.empty((bins.groups, len(self.probabilities)), np.int64)
         first = 0
         while first < bins.groups:
             reached = np.searchsorted(bins.starts, bins.starts[first] + _CHUNK, "right")
             last = min(max(int(reached) - 1, first + 1), first + _CHUNK, bins.groups)
-            runs = _Layout.of(bins.part(first, last))
-            _Recursion(self, runs, answers[first:last], bits).run(bins.size)
+            layout = Layout.of(bins.part(first, last), parts, known)
+            _Recursion(self, layout, answers[first:last], bits).run()
             first = last
-        return answers
-
-
-@final
-class _Cut(NamedTuple):
-    """A quantile that is known: for each group its bin, and what lies up to there.
-
-    `rows` are the rows up to the cut, `run` is the run of the group that holds it.
-    """
-
-    probability: Fraction
-    position: Whole
-    rows: Whole
-    run: Whole
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class _Layout:
-    """Runs of bins before which, and up to which, equally many rows of a group lie.
-
-    Each non-empty bin is a run, and so are the bins before, between and after them.
-    The runs of group g are those from base[g] on; none is empty.
-    """
-
-    base: Whole
-    begins: Whole
-    ends: Whole
-    before: Whole
-    rows: Whole
-
-    @staticmethod
-    def of(bins: Bins) -> "_Layout":
-        """Lay out the runs of some groups."""
-        group = np.repeat(np.arange(bins.groups), np.diff(bins.starts))
-        full = 2 * np.arange(group.size) + group + 1  # where each non-empty bin stands
-        first = 2 * bins.starts[:-1] + np.arange(bins.groups)
-        begins = np.zeros(2 * group.size + bins.groups, np.int64)
-        begins[full], begins[full + 1] = bins.positions, bins.positions + 1
-        ends = np.append(begins[1:], 0)
-        ends[np.append(first[1:], begins.size) - 1] = bins.size
-        added = np.zeros_like(begins)
-        added[full] = bins.counts
-        rows = np.cumsum(added)
-        rows -= np.repeat(rows[first], np.diff(np.append(first, begins.size)))
-        held = ends > begins
-        base = np.append(0, np.cumsum(held))[first]
-        return _Layout(base, begins[held], ends[held], (rows - added)[held], rows[held])
-
-    def outer(self, size: int) -> tuple[_Cut, _Cut]:
-        """Return the cuts before all bins and after them."""
-        nothing = np.zeros_like(self.base)
-        last = np.append(self.base[1:], self.rows.size) - 1
-        low = _Cut(Fraction(0), nothing, nothing, nothing)
-        high = _Cut(_ONE, nothing + size - 1, self.rows[last], last - self.base)
-        return low, high
+        return known.holding(answers.ravel() // parts).reshape(answers.shape)
 
 
 @final
@@ -204,15 +181,15 @@ class _Recursion:
     """All groups at once."""
 
     asked: Quantiles
-    runs: _Layout
+    layout: Layout
     answers: Whole
     bits: Source
 
-    def run(self, size: int) -> None:
-        """Choose every quantile among so many bins."""
-        self._choose(0, len(self.asked.probabilities), *self.runs.outer(size))
+    def run(self) -> None:
+        """Choose every quantile."""
+        self._choose(0, len(self.asked.probabilities), *self.layout.outer())
 
-    def _choose(self, first: int, last: int, low: _Cut, high: _Cut) -> None:
+    def _choose(self, first: int, last: int, low: Cut, high: Cut) -> None:
         """Choose the quantiles from `first` up to `last`, which lie between two."""
         if first == last:
             return
@@ -222,45 +199,19 @@ class _Recursion:
         self._choose(first, middle, low, cut)
         self._choose(middle + 1, last, cut, high)
 
-    def _cut(self, probability: Fraction, low: _Cut, high: _Cut) -> _Cut:
-        """Choose the bins of one quantile, in the slice between two known ones."""
+    def _cut(self, probability: Fraction, low: Cut, high: Cut) -> Cut:
+        """Choose the candidates of one quantile, in the slice between two cuts."""
         share = (probability - low.probability) / (high.probability - low.probability)
-        above, below = share.numerator, share.denominator - share.numerator
-        counts = high.run - low.run + 1
-        ends = np.cumsum(counts)
-        owner = np.repeat(np.arange(counts.size), counts)
-        run = np.arange(owner.size) + (self.runs.base + low.run - ends + counts)[owner]
-        begins = np.maximum(self.runs.begins[run], low.position[owner])
-        sizes = np.minimum(self.runs.ends[run], high.position[owner] + 1) - begins
-        gaps = self._missed(run, owner, (low, high), share)
-        gaps -= np.minimum.reduceat(gaps, ends - counts)[owner]
-        chosen = choose(Runs(gaps, sizes, ends), self._rate(above, below), self.bits)
-        found = run[chosen.run]
-        place = begins[chosen.run] + chosen.place
-        return _Cut(probability, place, self.runs.rows[found], found - self.runs.base)
+        rate = self._rate(share)
+        pieces = Pieces.of(self.layout, low, high, share).stretched(rate)
+        chosen = choose(pieces.runs(self.layout), rate, self.bits)
+        return pieces.cut(self.layout, probability, chosen)
 
-    def _missed(
-        self, run: Whole, owner: Whole, cuts: tuple[_Cut, _Cut], share: Fraction
-    ) -> Whole:
-        """Return how far each run is off, in rows times the share's denominator.
-
-        A run is right where a share of the slice's rows ends within it.
-        """
-        low, high = cuts
-        whole = share.denominator
-        sought = (whole * low.rows + share.numerator * (high.rows - low.rows))[owner]
-        # negative at the lower cut: rows of its bin lie in the slice to the left
-        over = whole * self.runs.before[run] - sought
-        under = sought - whole * self.runs.rows[run]
-        missed: Whole = np.maximum(np.maximum(over, under), 0)
-        return missed
-
-    def _rate(self, above: int, below: int) -> Exact:
-        """Return the exponent of one unit of a score: a row moves it by 2 or less."""
+    def _rate(self, share: Fraction) -> Exact:
+        """Return the exponent of one unit of a score: a row in parts, by the share."""
         asked = self.asked
-        return asked.epsilon / Fraction(
-            2 * asked.levels * asked.rows * max(above, below)
-        )
+        unit = self.layout.parts * share.denominator
+        return asked.epsilon / (asked.levels * asked.rows * unit * _span(share))
 
 
 def _ascending(probabilities: Any) -> tuple[Fraction, ...]:
@@ -274,7 +225,7 @@ def _ascending(probabilities: Any) -> tuple[Fraction, ...]:
         raise InvalidParameter(
             "probabilities", probabilities, "must ascend strictly", "Sort them."
         )
-    if max(_denominators(known, Fraction(0), _ONE)) > FINEST:
+    if _finest(known) > FINEST:
         raise InvalidParameter(
             "probabilities",
             probabilities,
@@ -284,14 +235,27 @@ def _ascending(probabilities: Any) -> tuple[Fraction, ...]:
     return known
 
 
-def _denominators(
+def _span(share: Fraction) -> Fraction:
+    """Return the range in which a row moves scores, in rows.
+
+    That is twice the greater one of the share and its rest, and 1 at either end.
+    """
+    return 2 * max(share, 1 - share) if 0 < share < 1 else _ONE
+
+
+def _shares(
     known: tuple[Fraction, ...], low: Fraction, high: Fraction
-) -> list[int]:
-    """Return the denominators of the shares at which slices are cut."""
+) -> list[Fraction]:
+    """Return the shares at which slices are cut."""
     if not known:
         return []
     middle = len(known) // 2
     cut = known[middle]
     share = (cut - low) / (high - low)
-    left = _denominators(known[:middle], low, cut)
-    return [share.denominator, *left, *_denominators(known[middle + 1 :], cut, high)]
+    left = _shares(known[:middle], low, cut)
+    return [share, *left, *_shares(known[middle + 1 :], cut, high)]
+
+
+def _finest(known: tuple[Fraction, ...]) -> int:
+    """Return the greatest denominator of the shares."""
+    return max(share.denominator for share in _shares(known, Fraction(0), _ONE))

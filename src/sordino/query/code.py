@@ -42,12 +42,10 @@ def code_words(function: FunctionType, says: Says) -> Verb:
         for kind in (taken.posonlyargs, taken.args, taken.kwonlyargs)
     ]
     rest = [None if one is None else one.arg for one in (taken.vararg, taken.kwarg)]
-    return call(
-        "syntax",
-        kind=type(node).__name__,
-        arguments=[*arguments, rest],
-        body=_syntax(node.body, says),
-    )
+    said: dict[str, Words] = {"arguments": [*arguments, rest]}
+    said |= {"kind": type(node).__name__, "body": _syntax(node.body, says)}
+    # where Python was told to leave asserts out, a function that has some is another
+    return call("syntax", **said, **({} if __debug__ else {"asserts": False}))
 
 
 def codes(code: CodeType) -> Iterator[CodeType]:

@@ -36,20 +36,23 @@ _DEEPEST: Final = 60
 _MOST: Final = 200_000
 """Values within values: whoever holds more gives a version."""
 _UNSET: Final = call("unset")
-_READS: Final = frozenset({"LOAD_GLOBAL", "LOAD_NAME"})
+_READS: Final = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"})
+"""Instructions that read a global; the last one in classes, from Python 3.12 on."""
 
 
 def function_words(function: Callable[..., Any]) -> Words:
     """Return the hash of what a function does, or the refusal to say."""
     try:
-        held = digest(text(_Walk().said(function)))
-    except (_UnreadableError, RecursionError) as error:
-        return InvalidQuery(
-            f"what a Python function does cannot be told: it holds {error}",
-            "Say what it is and which, and change the version with it: "
-            'sd.udf(f, returns={...}, name="half", version="1").',
-        )
-    return call("code", sha256=held)
+        return call("code", sha256=digest(text(_Walk().said(function))))
+    except _UnreadableError as error:
+        found = str(error)
+    except RecursionError:
+        found = "code or values too deep to be read"
+    return InvalidQuery(
+        f"what a Python function does cannot be told: it holds {found}",
+        "Say what it is and which, and change the version with it: "
+        'sd.udf(f, returns={...}, name="half", version="1").',
+    )
 
 
 @final
@@ -81,7 +84,9 @@ class _Walk:
 
     def named(self, values: Mapping[str, Any]) -> list[Words]:
         """Return the words of several values by name."""
-        return [[ascii(name), self.said(values[name])] for name in sorted(values)]
+        return [
+            [ascii(name), self.said(values[name])] for name in sorted(values, key=ascii)
+        ]
 
     @property
     def own(self) -> Mapping[str, Any]:

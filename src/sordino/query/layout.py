@@ -34,6 +34,11 @@ class Layout:
     """What is counted of all rows together, beside the answers."""
 
     @property
+    def width(self) -> int:
+        """Return how many exact totals of each group are needed."""
+        return sum(len(part.totals) for part, _ in self.additive.values())
+
+    @property
     def apart(self) -> Fraction:
         """Return the weight of what is paid apart: choices and coverage."""
         held = (*self.choices.values(), *self.coverage.values())

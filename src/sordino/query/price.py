@@ -21,7 +21,7 @@ from sordino.losses.headline import headline
 from sordino.mechanisms.randomised import AbstractRandomised
 from sordino.query.coverage import counted, questions
 from sordino.query.explain import tree
-from sordino.query.layout import layouts
+from sordino.query.layout import Layout, layouts
 from sordino.query.nodes import Project
 from sordino.query.outlay import Outlay, outlays
 from sordino.query.passage import Counted
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 CONFIDENCE: Final = Fraction(95, 100)
 """Of all intervals."""
+MOST_TOTALS: Final = 500
+"""What an engine takes to plan its work grows with the square of their number."""
 
 
 @final
@@ -176,13 +178,26 @@ def price(request: Request, catalog: AbstractCatalog, budget: Budget) -> Price:
     counts = counted(request, relation, setting)
     found = [
         (family, outlay)
-        for layout in layouts(request, setting, counts)
+        for layout in _narrow(list(layouts(request, setting, counts)))
         for family, outlay in outlays(layout, budget, request.noise).items()
     ]
     if not found:
         raise _unaffordable(request, budget)
     family, best = min(found, key=lambda pair: pair[1].score)
     return Price(request, budget, relation, best, family)
+
+
+def _narrow(laid: list[Layout]) -> list[Layout]:
+    """Return the layouts whose totals an engine adds up at once, or refuse them all."""
+    narrow = [one for one in laid if one.width <= MOST_TOTALS]
+    if not narrow:
+        least = min(one.width for one in laid)
+        raise InvalidQuery(
+            f"this needs {least} exact totals of each group, and {MOST_TOTALS} is the "
+            "most",
+            "Ask for fewer at a time: session.release_all plans requests together.",
+        )
+    return narrow
 
 
 def _spread(noise: Noise) -> Expected:

@@ -130,7 +130,8 @@ def requested(  # noqa: PLR0913 what the two doors of agg take
             "coverage", coverage, "must be a bool", "Say coverage=True."
         )
     beside = (COVERAGE,) if coverage else ()
-    shares = _weights(weights or {}, (*aggregations, *beside))
+    given = {} if weights is None else weights
+    shares = _weights(given, (*aggregations, *beside))
     columns = tuple(aggregations.items())
     return Request(
         rows,

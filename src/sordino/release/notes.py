@@ -1,6 +1,9 @@
 """What a reader must know of the numbers of a release, in sentences."""
 
-from sordino.query.price import Price
+from collections.abc import Iterator
+
+from sordino.query.price import CONFIDENCE, Price
+from sordino.release.formatting import key, percent
 
 
 def notes(price: Price) -> tuple[str, ...]:
@@ -15,7 +18,22 @@ def notes(price: Price) -> tuple[str, ...]:
         )
     elif price.request.by:
         said.append("Every public key has a row, whether anybody is in it or not.")
-    return tuple(said)
+    return (*said, *_chosen(price))
+
+
+def _chosen(price: Price) -> Iterator[str]:
+    """Yield how far off the columns are that have no error bars."""
+    columns = zip(price.request.columns, price.outlay.layout.forms, strict=True)
+    for (name, _), form in columns:
+        if form.chooses:
+            yield (
+                f"{key(name)} is chosen among public candidates: {price.errors[name]}."
+            )
+    if any(form.chooses for form in price.outlay.layout.forms):
+        yield (
+            "Ranks count rows between an answer and the exact one, equal values aside; "
+            f"± holds with a chance of at least {percent(CONFIDENCE)}."
+        )
 
 
 def _protected(price: Price) -> str:

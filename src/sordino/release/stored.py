@@ -75,4 +75,6 @@ def table_of(stream: bytes) -> "pa.Table":
     """Return the table of an Arrow stream."""
     import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
-    return pa.ipc.open_stream(stream).read_all()
+    table = pa.ipc.open_stream(stream).read_all()
+    table.validate(full=True)
+    return table

@@ -1,16 +1,16 @@
 """Choices with chances proportional to exponentials, exact, by dominated weights.
 
-Each candidate gets a whole weight that is at least its true one; one is proposed by
-whole numbers alone and accepted in the share of its weight that is true. Whatever the
-weights, the accepted ones have exactly the stated chances: only domination matters
-(docs/proofs/selection.md, section 2). Doubles decide where their error bound allows,
-balls elsewhere.
+Each run of candidates gets a whole weight that is at least its true one; a candidate is
+proposed by whole numbers alone and accepted in the share of its weight that is true.
+Whatever the weights, the accepted ones have exactly the stated chances: only domination
+matters (docs/proofs/selection.md, section 2). Doubles decide where their error bound
+allows, balls elsewhere.
 """
 
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, partial
-from typing import Final, NamedTuple, final
+from typing import Final, NamedTuple, Self, final
 
 import numpy as np
 from flint import arb
@@ -40,15 +40,42 @@ _WORD = 64
 @final
 @dataclass(frozen=True, eq=False)
 class Runs:
-    """Candidates of many groups, one group after the other, in runs of equal score.
+    """Candidates of many groups, one group after the other, in runs.
 
-    A run of `sizes` >= 1 candidates lies `gaps` >= 0 behind the best of its group;
-    `ends` are the ends of the groups, none of them empty, each with a gap of 0.
+    The best of a run of `sizes` >= 1 candidates lies `gaps` >= 0 behind the best of its
+    group. The others lie `slopes` further behind with each place: the first candidate
+    is the best one where a slope is positive, the last one where it is negative. Each
+    candidate counts `repeats` >= 1 times. `ends` are the ends of the groups, none of
+    them empty, each with a gap of 0.
     """
 
     gaps: NDArray[np.int64]
     sizes: NDArray[np.int64]
     ends: NDArray[np.int64]
+    slopes: NDArray[np.int64]
+    repeats: NDArray[np.int64]
+
+    @classmethod
+    def flat(
+        cls, gaps: NDArray[np.int64], sizes: NDArray[np.int64], ends: NDArray[np.int64]
+    ) -> Self:
+        """Return runs of candidates of equal score, each of which counts once."""
+        return cls(gaps, sizes, ends, np.zeros_like(gaps), np.ones_like(gaps))
+
+    @property
+    def numbers(self) -> NDArray[np.int64]:
+        """Return how many candidates each run counts."""
+        numbers: NDArray[np.int64] = self.sizes * self.repeats
+        return numbers
+
+    def behind(
+        self, run: NDArray[np.intp], place: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Return how far some candidates lie behind the best of their groups."""
+        slope = self.slopes[run]
+        steps = np.where(slope < 0, self.sizes[run] - 1 - place, place)
+        gaps: NDArray[np.int64] = self.gaps[run] + np.abs(slope) * steps
+        return gaps
 
 
 @final
@@ -61,14 +88,13 @@ class Chosen(NamedTuple):
 
 @final
 class _Weights(NamedTuple):
-    """Whole weights, and the true ones as doubles, in a unit of each group.
+    """Whole weights of runs, and the unit of each group, a power of two.
 
-    The true weight is size * exp(-rate * gap) * unit, the unit a power of two; where
-    the exponent is beyond 64 the double stands above it.
+    A whole weight is at least number * exp(-rate * gap) * unit: what the run would
+    weigh if all its candidates were as good as the best one.
     """
 
     whole: NDArray[np.int64]
-    scaled: NDArray[np.float64]
     unit: NDArray[np.float64]
 
 
@@ -81,21 +107,28 @@ def choose(runs: Runs, rate: "Exact | float", bits: Source) -> Chosen:
     edges = np.cumsum(weights.whole)
     last = edges[runs.ends - 1]
     first = np.append(0, last[:-1])
-    chosen = np.empty(runs.ends.size, np.int64)
+    chosen = Chosen(*np.empty((2, runs.ends.size), np.int64))
     open_ = np.arange(runs.ends.size)
     while open_.size:
         drawn = first[open_] + uniform_below(last[open_] - first[open_], bits)
-        proposed = np.searchsorted(edges, drawn, side="right")
-        chosen[open_] = proposed
-        trial = _Trial(runs, rate, weights, proposed, weights.unit[open_])
+        run = np.searchsorted(edges, drawn, side="right")
+        place = uniform_below(runs.sizes[run], bits)
+        chosen.run[open_], chosen.place[open_] = run, place
+        trial = _Trial(
+            rate,
+            runs.behind(run, place),
+            runs.numbers[run],
+            weights.whole[run],
+            weights.unit[open_],
+        )
         open_ = open_[~trial.accepted(bits)]
-    return Chosen(chosen, uniform_below(runs.sizes[chosen], bits))
+    return chosen
 
 
 def _weighed(runs: Runs, rate: "Exact | float") -> _Weights:
     """Return weights whose sum over all groups fits, in units that suit each group."""
     scaled = _falls(runs.gaps, rate)
-    scaled *= runs.sizes
+    scaled *= runs.numbers
     starts = np.append(0, runs.ends[:-1])
     room = _ROOM - (runs.ends.size - 1).bit_length()
     shift = room - np.frexp(np.add.reduceat(scaled, starts))[1].astype(np.int64)
@@ -103,7 +136,7 @@ def _weighed(runs: Runs, rate: "Exact | float") -> _Weights:
     scaled *= np.repeat(unit, runs.ends - starts)
     whole = (scaled * (1 + _MARGIN)).astype(np.int64)
     whole += scaled > 0
-    return _Weights(whole, scaled, unit)
+    return _Weights(whole, unit)
 
 
 def _falls(gaps: NDArray[np.int64], rate: "Exact | float") -> NDArray[np.float64]:
@@ -142,40 +175,43 @@ def _power(n: int) -> arb:
 @final
 @dataclass(frozen=True, eq=False)
 class _Trial:
-    """One proposal for each of some groups, with the unit of its group."""
+    """One candidate for each of some groups: its gap, the number and weight of its run.
 
-    runs: Runs
+    Its true weight is number * exp(-rate * gap) * unit, and its run had the whole one.
+    """
+
     rate: "Exact | float"
-    weights: _Weights
-    proposed: NDArray[np.intp]
+    gaps: NDArray[np.int64]
+    numbers: NDArray[np.int64]
+    whole: NDArray[np.int64]
     unit: NDArray[np.float64]
 
     def accepted(self, bits: Source) -> NDArray[np.bool_]:
         """Return whether V times the whole weight is below the true one, V uniform."""
-        words = bits.words(self.proposed.size)
+        words = bits.words(self.gaps.size)
         v = np.ldexp(words.astype(np.float64), -_WORD)
-        whole = self.weights.whole[self.proposed]
-        true = self.weights.scaled[self.proposed]
-        near = true > _FAINTEST * self.runs.sizes[self.proposed] * self.unit
-        below = (v + _DOUBT) * whole <= true * (1 - _MARGIN)
+        most = self.numbers * self.unit
+        true = _falls(self.gaps, self.rate) * most
+        near = true > _FAINTEST * most
+        below = (v + _DOUBT) * self.whole <= true * (1 - _MARGIN)
         accepted: NDArray[np.bool_] = near & below
-        refused = (v - _DOUBT) * whole >= true * (1 + _MARGIN)
+        refused = (v - _DOUBT) * self.whole >= true * (1 + _MARGIN)
         for i in np.flatnonzero(~accepted & ~refused):
             accepted[i] = self._settled(int(i), Uniform(bits, int(words[i]), _WORD))
         return accepted
 
     def _settled(self, index: int, v: Uniform) -> bool:
-        """Decide V * whole < size * exp(-rate * gap) * unit exactly."""
-        run = int(self.proposed[index])
-        gap, size = int(self.runs.gaps[run]), int(self.runs.sizes[run])
+        """Decide V * whole < number * exp(-rate * gap) * unit exactly."""
+        gap, number = int(self.gaps[index]), int(self.numbers[index])
         exponent: Exact = Fraction(0)
-        # at an infinite rate no run with a gap is proposed
-        if gap and not isinstance(self.rate, float):
+        if gap:
+            if isinstance(self.rate, float):
+                return False
             exponent = self.rate * Fraction(gap)
-        weight = int(self.weights.whole[run]) / Fraction(float(self.unit[index]))
+        weight = int(self.whole[index]) / Fraction(float(self.unit[index]))
 
         def below() -> bool | None:
-            true = size * (-ball(exponent)).exp()
+            true = number * (-ball(exponent)).exp()
             return surely_less(v.enclosure() * ball(weight), true)
 
         return settle(below, v)

@@ -37,6 +37,16 @@ def charge_less(history: History) -> None:
     history[2][1]["charges"]["dataset"]["epsilon"] = "1/100"
 
 
+def say_otherwise(history: History) -> None:
+    """Let the first release have asked something else than its fingerprint says."""
+    history[2][1]["words"] = ["release", {"form": 1}]
+
+
+def say_nonsense(history: History) -> None:
+    """Let the words of a release be no text that can be hashed."""
+    history[2][1]["words"] = ["release", {"form": 1, "x": float("nan"), "y": "\ud800"}]
+
+
 def sum_less(history: History) -> None:
     """Let the sum after the second release be that of one."""
     history[4][1]["spent"]["dataset"]["epsilon"] = "1/10"
@@ -87,6 +97,8 @@ def begin_again(history: History) -> None:
 
 FORGERIES = [
     charge_less,
+    say_otherwise,
+    say_nonsense,
     sum_less,
     forget_release,
     raise_limit,

@@ -172,23 +172,41 @@ def test_far_levels_are_walked_by_the_same_law(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize(
     ("epsilon", "rows", "left"),
-    [(1, 1, 4), ("0.3", 1, 14), (1, 5, 20), ("sqrt(2)", 1, 3), (100, 1, 1)],
+    [(1, 1, 4), ("0.3", 1, 13), (1, 5, 20), ("sqrt(2)", 1, 2), (100, 1, 0)],
 )
 def test_rows_left(epsilon: Any, rows: int, left: int) -> None:
-    """Two scales of the noise, rounded up."""
+    """Two scales of the noise, rounded down."""
     assert AboveThreshold(epsilon, rows).left == left
 
 
+@pytest.mark.parametrize(("epsilon", "scales"), [(1, 2), (1, 4), (2, 3)])
+@pytest.mark.parametrize("bins", [1, 2, 5, 40])
+def test_the_chance_of_passing_empty_bins(epsilon: Any, scales: int, bins: int) -> None:
+    """What is told is the chance that the law gives; one scale less would be seen."""
+    mechanism = AboveThreshold(epsilon, scales=scales)
+    law = floats_of((0,) * (bins + 1), mechanism.left, float(mechanism.scale))
+    assert mechanism.passing(bins) == pytest.approx(law[bins:].sum(), rel=1e-3)
+    other = AboveThreshold(epsilon, scales=scales + 1)
+    assert other.passing(bins) < 0.7 * mechanism.passing(bins)
+
+
+def test_passing_is_nearly_one_in_many() -> None:
+    """For noise of any size about exp(-scales) / (bins + 1)."""
+    for epsilon in ("0.1", "1e-9", "1e-30"):
+        passing = AboveThreshold(epsilon, scales=4).passing(60)
+        assert passing == pytest.approx(math.exp(-4) / 61, rel=0.05)
+
+
 def test_bounds_are_found_for_every_group(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hardly any noise: the first bin with at most one row beyond, in any chunks."""
+    """Hardly any noise: the first bin with no row beyond, in any chunks."""
     owner = [0, 0, 1, 1, 3]
     where, counts = [3, 6, 0, 9, 5], [10, 10, 10, 1, 1]
     bins = Bins.of(owner, where, counts, groups=4, size=10)
     sharp = AboveThreshold(1000)
-    assert sharp.left == 1
+    assert sharp.left == 0
     for cells in (1 << 20, 10, 1):
         monkeypatch.setattr(above_threshold, "_CELLS", cells)
-        assert sharp.find_groups(bins, Bits()).tolist() == [6, 0, 0, 0]
+        assert sharp.find_groups(bins, Bits()).tolist() == [6, 9, 0, 5]
     nothing = Bins.of([], [], [], groups=0, size=10)
     assert sharp.find_groups(nothing, Bits()).tolist() == []
 

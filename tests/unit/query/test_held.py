@@ -108,6 +108,29 @@ def test_what_a_function_holds_counts(holder: Callable[[Any], Function]) -> None
     assert len(set(told)) == len(VALUES)
 
 
+def test_attributes_of_any_name_are_read() -> None:
+    """Also of names that no program can write after a dot."""
+
+    def scale(row: dict[str, Any]) -> Any:
+        return row
+
+    before = text(function_words(scale))
+    names: Any = vars(scale)
+    names |= {1: 2, "a": 3}
+    assert text(function_words(scale)) != before
+
+
+def test_code_that_is_too_deep_is_refused() -> None:
+    """In words, however deep it is."""
+    space: dict[str, Any] = {}
+    exec("def deep(row): return " + "-" * 80 + "1", space)  # noqa: S102 no file
+    assert not isinstance(function_words(space["deep"]), InvalidQuery)
+    held: Any = ()
+    for _ in range(200):
+        held = (held,)
+    assert isinstance(function_words(scaled(held)), InvalidQuery)
+
+
 def test_a_set_has_no_order_and_a_dict_has() -> None:
     """Sets are read in the order of their words."""
     assert same(scaled({"a", "b", "c"}), scaled({"c", "b", "a"}))

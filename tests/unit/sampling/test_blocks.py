@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from sordino.numbers import fraction
 from sordino.sampling.blocks import BlockTable, Draws, block_table
 from sordino.sampling.certified import Uniform
 from sordino.sampling.gaussian import GaussianShape
@@ -195,6 +196,41 @@ def test_exact_decisions_agree_with_another_library(
                 proposal += mp.mpf(word) / mp.mpf(2) ** 64 * share(table, int(outcome))
                 expected = proposal < curve(table, distance)
             assert (point is not None) == expected
+
+
+def far_verdict(table: BlockTable, words: tuple[int, int, Any], *, left: bool) -> Any:
+    """Return how many blocks beyond the last are proposed, and whether one is kept."""
+    with mp.workdps(60):
+        u, v, within = (mp.mpf(word) / mp.mpf(2) ** 64 for word in words)
+        slope = rational(fraction(table.shape.slope(table.reach).mid()))
+        further = int(mp.floor(-mp.log(u) / slope))
+        distance = table.reach + further + (1 - within if left else within)
+        weight = share(table, 2 * table.reach + (not left))
+        proposal = v * weight * (1 - mp.exp(-slope)) * mp.exp(-slope * further)
+        return further, proposal < curve(table, distance)
+
+
+@tables
+@pytest.mark.parametrize("left", [True, False])
+def test_tails_are_decided_as_another_library_does(
+    shape: AbstractShape, depth: int | None, *, left: bool
+) -> None:
+    """Far blocks: the distance is seen from 0, and the place counts from the left."""
+    table, random = block_table(shape, depth), np.random.default_rng(5)
+    digits = 64 if depth is None else min(depth, 64)
+    for seed in range(60):
+        place, word = (int(random.integers(2**62)) << 2 for _ in range(2))
+        place = place >> (64 - digits) << (64 - digits)
+        words = PlannedBits(seed=seed).word(8), word, place
+        bits = PlannedBits(seed=seed)
+        known = Uniform(bits, place >> (64 - digits), digits, digits)
+        settled = Uniform(bits, word, 64, 64)
+        point = table._settled(2 * table.reach + (not left), known, settled, bits)
+        further, kept = far_verdict(table, words, left=left)
+        assert (point is not None) == kept
+        if point is not None:
+            start = table.reach + further
+            assert point.block == (-1 - start if left else start)
 
 
 SCALES = [F(1, 300), F(1, 50), F(1, 3), F(1), F(7, 3), F(128)]

@@ -32,7 +32,17 @@ def runs_of(groups: list[list[tuple[int, int]]]) -> Runs:
     ]
     gaps, sizes = np.array(rows, np.int64).T
     ends = np.cumsum([len(group) for group in groups])
-    return Runs(np.ascontiguousarray(gaps), np.ascontiguousarray(sizes), ends)
+    return Runs.flat(np.ascontiguousarray(gaps), np.ascontiguousarray(sizes), ends)
+
+
+def sloping(seed: int) -> Runs:
+    """Return runs of two groups that rise and fall, their candidates repeated."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 9, 12)
+    slopes, repeats = rng.integers(-3, 4, 12), rng.integers(1, 4, 12)
+    gaps = rng.integers(0, 9, 12)
+    gaps[[0, 6]] = 0
+    return Runs(gaps, sizes, np.array([6, 12]), slopes, repeats)
 
 
 def truth(gap: int, size: int, rate: Exact, unit: float) -> arb:
@@ -61,7 +71,7 @@ def test_weights_dominate_and_fit(
 ) -> None:
     """For any scores: no whole weight below the true one, and the sum fits."""
     runs = runs_of(groups)
-    weights = choice._weighed(runs, rate)
+    weights, falls = choice._weighed(runs, rate), choice._falls(runs.gaps, rate)
     assert sum(weights.whole.tolist()) < 2**63
     unit = np.repeat(weights.unit, np.diff(runs.ends, prepend=0))
     with ctx.workprec(400):
@@ -69,10 +79,24 @@ def test_weights_dominate_and_fit(
             gap, size = int(runs.gaps[i]), int(runs.sizes[i])
             true = truth(gap, size, rate, float(unit[i]))
             assert arb(int(weights.whole[i])) >= true
-            double = arb(float(weights.scaled[i]))
+            double = arb(float(falls[i] * size * unit[i]))
             assert double * (1 + arb(2) ** -41) >= true
-            if weights.scaled[i] > choice._FAINTEST * size * unit[i]:
+            if falls[i] > choice._FAINTEST:
                 assert double * (1 - arb(2) ** -41) <= true
+
+
+@given(seed=st.integers(0, 10**6), rate=st.sampled_from(RATES))
+def test_a_run_weighs_no_less_than_its_candidates(seed: int, rate: Exact) -> None:
+    """For any slopes: a run is proposed by no less than its candidates weigh."""
+    runs = sloping(seed)
+    weights = choice._weighed(runs, rate)
+    unit = np.repeat(weights.unit, 6)
+    with ctx.workprec(400):
+        for i in range(12):
+            places = np.arange(runs.sizes[i])
+            for gap in runs.behind(np.full(places.size, i), places).tolist():
+                true = truth(gap, int(runs.numbers[i]), rate, float(unit[i]))
+                assert arb(int(weights.whole[i])) >= true
 
 
 @pytest.mark.parametrize("rate", RATES)
@@ -89,21 +113,27 @@ def test_decisions_at_the_edge_are_the_exact_ones(rate: Exact, gap: int) -> None
         for word in (0, 1, edge - 2, edge - 1, edge + 1, edge + 2, 2**64 - 1):
             if not 0 <= word < 2**64:
                 continue
+            one = np.array([run])
             trial = choice._Trial(
-                runs, rate, weights, np.array([run]), weights.unit[:1]
+                rate, runs.gaps[one], runs.sizes[one], weights.whole[one], weights.unit
             )
             planned = PlannedBits([np.array([word], np.uint64)])
             assert bool(trial.accepted(planned)[0]) == (word < edge)
 
 
 def chances(runs: Runs, rate: float) -> list[NDArray[np.float64]]:
-    """Return the chances of every candidate of every group."""
-    starts = np.append(0, runs.ends[:-1])
-    listed = []
-    for start, end in zip(starts, runs.ends, strict=True):
-        fall = np.exp(-rate * runs.gaps[start:end])
-        weights = np.repeat(fall, runs.sizes[start:end])
-        listed.append(weights / weights.sum())
+    """Return the chances of every candidate of every group, by definition."""
+    listed, start = [], 0
+    for end in runs.ends.tolist():
+        weights = []
+        for run in range(start, end):
+            slope, size = int(runs.slopes[run]), int(runs.sizes[run])
+            for place in range(size):
+                steps = size - 1 - place if slope < 0 else place
+                gap = int(runs.gaps[run]) + abs(slope) * steps
+                weights.append(int(runs.repeats[run]) * np.exp(-rate * gap))
+        listed.append(np.array(weights) / sum(weights))
+        start = end
     return listed
 
 
@@ -114,17 +144,27 @@ def repeated(runs: Runs, times: int) -> Runs:
         np.tile(runs.gaps, times),
         np.tile(runs.sizes, times),
         (many + runs.ends).ravel(),
+        np.tile(runs.slopes, times),
+        np.tile(runs.repeats, times),
     )
 
 
-def agrees(rate: Exact, told: float, times: int = MANY) -> bool:
+FLAT = runs_of([
+    [(0, 2), (20, 15), (3, 5), (1, 1)],
+    [(0, 1)],
+    [(4, 9), (0, 1), (9, 400)],
+])
+
+
+def agrees(
+    rate: Exact,
+    told: float,
+    times: int = MANY,
+    runs: Runs = FLAT,
+    drawn: Runs | None = None,
+) -> bool:
     """Test draws at one rate against the chances at another, in every group."""
-    runs = runs_of([
-        [(0, 2), (20, 15), (3, 5), (1, 1)],
-        [(0, 1)],
-        [(4, 9), (0, 1), (9, 400)],
-    ])
-    chosen = choose(repeated(runs, times), rate, Bits())
+    chosen = choose(repeated(drawn or runs, times), rate, Bits())
     before = np.cumsum(np.append(0, runs.sizes))
     first = before[np.append(0, runs.ends[:-1])]
     run = chosen.run.reshape(times, -1) % runs.gaps.size
@@ -150,6 +190,19 @@ def test_the_exact_path_has_the_same_law(
     monkeypatch.setattr(choice, doubt, 0.5)
     assert agrees(F(1, 2), 0.5, 4000)
     assert not agrees(F(1, 2), 0.8, 4000)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_sloping_runs_follow_the_law(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Chi-square, false alarm 1e-9 a group; a slope that is left out is rejected."""
+    runs = sloping(seed)
+    assert agrees(F(1, 3), 1 / 3, MANY // 10, runs)
+    level = Runs(runs.gaps, runs.sizes, runs.ends, runs.slopes * 0, runs.repeats)
+    assert not agrees(F(1, 3), 1 / 3, MANY // 10, runs, level)
+    monkeypatch.setattr(choice, "_DOUBT", 0.5)
+    assert agrees(F(1, 3), 1 / 3, 2000, runs)
 
 
 def test_an_infinite_rate_chooses_the_best() -> None:

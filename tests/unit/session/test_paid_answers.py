@@ -9,7 +9,12 @@ import pytest
 
 import sordino as sd
 from sordino.accounting import writing
-from sordino.errors import AnswerLost, InvalidQuery, UnknownName
+from sordino.errors import (
+    AnswerLost,
+    InvalidParameter,
+    InvalidQuery,
+    UnknownName,
+)
 from sordino.release.release import Release
 from sordino.words import digest
 from tests.ledgers import claim
@@ -154,6 +159,39 @@ def test_what_has_no_answer_is_refused(ledger: sd.Ledger) -> None:
         ledger.store(ledger.reserve(claim(key)), stored)
         with pytest.raises(InvalidQuery, match="no answer of a session"):
             ledger.answer(key)
+
+
+STRANGE: Final = (
+    "x",
+    "[]",
+    "null",
+    '["release",{}]',
+    '["release",{"form":true}]',
+    '["release", {"form":1}]',
+    '["release",{"form":1,"x":NaN}]',
+    "[" * 5000,
+)
+
+
+@pytest.mark.parametrize("words", STRANGE)
+def test_words_that_are_none_are_refused(ledger: sd.Ledger, words: str) -> None:
+    """In a claim before anything is written; so is another fingerprint."""
+    with pytest.raises(InvalidParameter, match="must be those of the request"):
+        claim("k", digest(words), words=words)
+    with pytest.raises(InvalidParameter, match="must be those of the request"):
+        claim("k", "another", words='["release",{"form":1}]')
+    right = '["release",{"form":1}]'
+    ledger.reserve(claim("k", digest(right), words=right))
+    assert ledger.verify().releases == 1
+
+
+def test_what_version_0_1_never_answered_is_lost(tmp_path: Path) -> None:
+    """No request can be compared with it, so nobody computes it once more."""
+    path = tmp_path / "old.ledger"
+    shutil.copy(VECTORS / "ledger-format-1.ledger", path)
+    old = sd.Ledger.at(path)
+    with pytest.raises(InvalidQuery, match="and never answered"):
+        old.answer("waiting")
 
 
 def test_an_answer_without_a_key_is_not_kept(ledger: sd.Ledger) -> None:

@@ -47,6 +47,18 @@ def test_answers_that_are_too_large() -> None:
     assert opened.history() == ()
 
 
+def test_many_totals() -> None:
+    """What an engine would plan for too long is refused by its public number."""
+    opened = session()
+    wide: dict[str, Any] = {f"s{n}": sd.sum("a", 0, n + 1) for n in range(5000)}
+    for count in (501, 5000):
+        asked = TABLE.agg(**dict(list(wide.items())[:count]))
+        with pytest.raises(InvalidQuery, match=f"needs {count} exact totals"):
+            opened.release(asked, BUDGET)
+    opened.price(TABLE.agg(**dict(list(wide.items())[:500])), BUDGET)
+    assert opened.history() == ()
+
+
 def test_memory_that_ends_after_the_charge(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever fails then says one sentence, and nothing of what failed."""
     opened = session()

@@ -1,0 +1,344 @@
+"""The public candidates that a choice is made among, and the values they stand for.
+
+Candidates are counted from the lower bound: multiples of a power of two for numbers,
+days for dates, seconds for times. A value belongs to the nearest number, or to its day
+or second. Answers have the type of the column, and lie within the bounds.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final, final
+
+import numpy as np
+
+from sordino.aggregations.base import AbstractClamped, Setting
+from sordino.aggregations.decimals import roundest, shortest
+from sordino.aggregations.lattice import Lattice, height
+from sordino.aggregations.measured import (
+    Clamped,
+    Measured,
+    Nulls,
+    bounds,
+    measured,
+    width_lattice,
+)
+from sordino.aggregations.parts import Integers
+from sordino.errors import InvalidParameter, InvalidQuery
+from sordino.expressions.base import AbstractExpression
+from sordino.expressions.language import Expression, lit, when
+from sordino.expressions.literals import LEAST, MOST, literal
+from sordino.mechanisms.weights import AbstractWeights, EvenWeights, weights
+from sordino.schema import arrow_type
+from sordino.words import Words, number
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_STEPS: Final = {"i64": 2**40, "f64": 2**40}
+"""Most candidates: their number costs nothing but digits."""
+
+
+class AbstractCandidates(ABC):
+    """Candidates 0, 1, ... up to `last`, for values of one type."""
+
+    @property
+    @abstractmethod
+    def last(self) -> int:
+        """Return the candidate of the upper bound."""
+
+    @property
+    @abstractmethod
+    def origin(self) -> int:
+        """Return the candidate nearest to zero, or the first where there is no zero."""
+
+    @property
+    @abstractmethod
+    def weights(self) -> AbstractWeights:
+        """Return how much each candidate weighs, before any data is seen."""
+
+    @abstractmethod
+    def position(self, values: Expression) -> AbstractExpression:
+        """Return the candidate of each value, missing where the value is."""
+
+    @abstractmethod
+    def told(self, first: Integers, last: Integers) -> "pa.Array":
+        """Return for each range of candidates a value that one of them stands for."""
+
+
+@final
+@dataclass(frozen=True)
+class RealCandidates(AbstractCandidates):
+    """Multiples of a power of two: each is told as the shortest decimal near it."""
+
+    grid: Lattice
+    low: float
+    high: float
+
+    @property
+    def last(self) -> int:
+        """Return the number of steps between the bounds."""
+        return self.grid.width
+
+    @property
+    def origin(self) -> int:
+        """Return the candidate of zero."""
+        return min(max(-self.grid.low, 0), self.last)
+
+    @property
+    def weights(self) -> AbstractWeights:
+        """Return the weights of numbers, round ones heavier."""
+        return weights(self.grid.low, self.grid.exponent, self.last + 1)
+
+    def position(self, values: Expression) -> AbstractExpression:
+        """Return the nearest candidate, halves upwards."""
+        return height(values.tree, self.grid)
+
+    def told(self, first: Integers, last: Integers) -> "pa.Array":
+        """Return the shortest decimals, as doubles."""
+        import pyarrow as pa  # noqa: PLC0415 loaded when needed
+
+        ends = (
+            np.ldexp((steps + self.grid.low).astype(float) + half, self.grid.exponent)
+            for steps, half in ((first, -0.5), (last, 0.5))
+        )
+        return pa.array(np.clip(shortest(*ends), self.low, self.high))
+
+
+@final
+@dataclass(frozen=True)
+class WholeCandidates(AbstractCandidates):
+    """Integers, or multiples of a power of two where there are very many."""
+
+    grid: Lattice
+    low: int
+    high: int
+
+    @property
+    def last(self) -> int:
+        """Return the number of steps between the bounds."""
+        return self.grid.width
+
+    @property
+    def origin(self) -> int:
+        """Return the candidate of zero."""
+        return min(max(-self.grid.low, 0), self.last)
+
+    @property
+    def weights(self) -> AbstractWeights:
+        """Return the weights of numbers, round ones heavier."""
+        return weights(self.grid.low, self.grid.exponent, self.last + 1)
+
+    def position(self, values: Expression) -> AbstractExpression:
+        """Return the nearest candidate, halves upwards."""
+        return height(values.tree, self.grid)
+
+    def told(self, first: Integers, last: Integers) -> "pa.Array":
+        """Return the roundest integers of each range."""
+        import pyarrow as pa  # noqa: PLC0415 loaded when needed
+
+        unit = 2**self.grid.exponent
+        pairs = zip(first.tolist(), last.tolist(), strict=True)
+        found = [
+            roundest(
+                (a + self.grid.low) * unit - unit // 2,
+                (b + self.grid.low) * unit + (unit - 1) // 2,
+            )
+            for a, b in pairs
+        ]
+        within = [min(max(one, self.low), self.high) for one in found]
+        return pa.array(within, pa.int64())
+
+
+@final
+@dataclass(frozen=True)
+class DayCandidates(AbstractCandidates):
+    """Days from the first to the last."""
+
+    low: date
+    high: date
+
+    @property
+    def last(self) -> int:
+        """Return the number of days after the first."""
+        return (self.high - self.low).days
+
+    @property
+    def origin(self) -> int:
+        """Return the first day."""
+        return 0
+
+    @property
+    def weights(self) -> AbstractWeights:
+        """Return equal weights."""
+        return EvenWeights(self.last + 1)
+
+    def position(self, values: Expression) -> AbstractExpression:
+        """Return the day of each value, counted from the first."""
+        days = lit(self.low).days_between(values)
+        return height(days.tree, Lattice(0, self.last, 0))
+
+    def told(self, first: Integers, last: Integers) -> "pa.Array":
+        """Return the days in the middle of each range."""
+        import pyarrow as pa  # noqa: PLC0415 loaded when needed
+
+        middle = (first + (last - first) // 2).tolist()
+        days = [self.low + timedelta(days=one) for one in middle]
+        return pa.array(days, arrow_type("date"))
+
+
+@final
+@dataclass(frozen=True)
+class SecondCandidates(AbstractCandidates):
+    """Seconds from the first to the last."""
+
+    low: datetime
+    high: datetime
+
+    @property
+    def last(self) -> int:
+        """Return the number of whole seconds after the first."""
+        return (self.high - self.low) // timedelta(seconds=1)
+
+    @property
+    def origin(self) -> int:
+        """Return the first second."""
+        return 0
+
+    @property
+    def weights(self) -> AbstractWeights:
+        """Return equal weights."""
+        return EvenWeights(self.last + 1)
+
+    def position(self, values: Expression) -> AbstractExpression:
+        """Return the second in which each value lies, counted from the first."""
+        seconds = lit(self.low).seconds_between(values)
+        return height(seconds.tree, Lattice(0, self.last, 0))
+
+    def told(self, first: Integers, last: Integers) -> "pa.Array":
+        """Return the seconds in the middle of each range."""
+        import pyarrow as pa  # noqa: PLC0415 loaded when needed
+
+        middle = (first + (last - first) // 2).tolist()
+        times = [self.low + timedelta(seconds=one) for one in middle]
+        return pa.array(times, arrow_type("time"))
+
+
+def ends(low: Any, high: Any) -> tuple[Any, Any]:
+    """Return bounds as they were given, refusing those that bound nothing.
+
+    >>> ends(0, "7.5"), ends(date(2026, 1, 1), date(2026, 12, 31))[0]
+    ((0, '7.5'), datetime.date(2026, 1, 1))
+    """
+    if not isinstance(low, date) and not isinstance(high, date):
+        bounds(low, high)
+        return low, high
+    read = [literal(one) for one in (low, high)]
+    if read[0].type != read[1].type:
+        raise InvalidParameter(
+            "high", high, f"must be of one type with low, {low!r}", "Give two dates."
+        )
+    least, most = (one.constant for one in read)
+    if least >= most:
+        raise InvalidParameter(
+            "low",
+            low,
+            f"must be before high, {high!r}",
+            "Exchange or widen the bounds.",
+        )
+    return least, most
+
+
+def ends_words(low: Any, high: Any) -> tuple[Words, Words]:
+    """Return the words of two bounds: exact numbers, dates or times."""
+    if isinstance(low, date):
+        return literal(low).words, literal(high).words
+    least, most = bounds(low, high)
+    return number(least), number(most)
+
+
+@final
+@dataclass(frozen=True)
+class ClampedMoments(AbstractClamped):
+    """The bounds of a question about dates or times."""
+
+    column: Any
+    low: date
+    high: date
+    nulls: Nulls
+
+    def __str__(self) -> str:
+        """Show the values and their bounds."""
+        return f"{self.column} to [{self.low}, {self.high}]"
+
+    def key(self, setting: Setting) -> Hashable:
+        """Return the values and the bounds."""
+        return (self._values(setting).key, self.low, self.high)
+
+    def outside(self, setting: Setting) -> AbstractExpression:
+        """Return 1 or 0; missing values lie nowhere."""
+        value = self._values(setting).dsl
+        beyond = (value < self.low) | (value > self.high)
+        return when(beyond).then(1).otherwise(0).tree
+
+    def _values(self, setting: Setting) -> Measured:
+        """Return the values."""
+        return measured(setting, self.column, self.nulls, ORDERED)
+
+
+def clamped(column: Any, low: Any, high: Any, nulls: Nulls) -> AbstractClamped:
+    """Return the bounds of a question about numbers, dates or times."""
+    made = ClampedMoments if isinstance(low, date) else Clamped
+    return made(column, low, high, nulls)
+
+
+def candidates(low: Any, high: Any, kind: str) -> AbstractCandidates:
+    """Return the candidates between two bounds for values of a type.
+
+    >>> candidates(0, 120, "i64").last, candidates(0, 1, "f64").last
+    (120, 549755813888)
+    """
+    given = literal(low).type if isinstance(low, date) else "number"
+    if given != _BOUNDS[kind]:
+        raise InvalidQuery(
+            f"a column of type {kind} has no bounds such as {low!r}", _EXAMPLES[kind]
+        )
+    return _MADE[kind](low, high)
+
+
+def _floats(low: Any, high: Any) -> RealCandidates:
+    """Return candidates for floats."""
+    least, most = bounds(low, high)
+    return RealCandidates(
+        width_lattice(low, high, "f64", _STEPS), float(least), float(most)
+    )
+
+
+def _integers(low: Any, high: Any) -> WholeCandidates:
+    """Return candidates for integers of 64 bits, bounds moved outwards to integers."""
+    least, most = bounds(low, high)
+    first, last = max(least.__floor__(), LEAST), min(most.__ceil__(), MOST)
+    if first >= last:
+        raise InvalidQuery(
+            f"no integer of 64 bits lies between {low!r} and {high!r}",
+            "Give bounds that the column can reach.",
+        )
+    return WholeCandidates(width_lattice(first, last, "i64", _STEPS), first, last)
+
+
+_MADE: Final[dict[str, Callable[[Any, Any], AbstractCandidates]]] = {
+    "f64": _floats,
+    "i64": _integers,
+    "date": DayCandidates,
+    "time": SecondCandidates,
+}
+_BOUNDS: Final = {"f64": "number", "i64": "number", "date": "date", "time": "time"}
+_EXAMPLES: Final = {
+    "f64": "Give numbers, such as 0 and 100.",
+    "i64": "Give numbers, such as 0 and 100.",
+    "date": "Give dates, such as date(2026, 1, 1) and date(2026, 12, 31).",
+    "time": "Give datetimes, such as datetime(2026, 1, 1) and datetime(2027, 1, 1).",
+}
+ORDERED: Final = tuple(_MADE)
+"""Types of which quantiles can be asked."""

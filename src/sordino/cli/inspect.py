@@ -1,0 +1,125 @@
+"""What `sordino inspect` does: it shows a table to its curator, and nobody else."""
+
+import argparse
+import json
+from collections.abc import Iterator
+from itertools import starmap
+from typing import Any, Final
+
+from rich.console import Console
+
+from sordino.constraints import (
+    AbstractConstraint,
+    MaxGroupsPerID,
+    MaxRowsPerGroupPerID,
+    MaxRowsPerID,
+)
+from sordino.engines.dialects import Csv
+from sordino.session.inspection import inspect
+from sordino.units import AddRowsWithID
+
+EXAMPLE: Final = "sordino inspect visits.csv --column patient=i64 --id patient"
+WHAT: Final = (
+    "Show how the cells of a table are read, and what limits would cut. Exact counts "
+    "of private rows: for the curator's eyes only."
+)
+_DIALECT: Final = {
+    "delimiter": "what stands between fields (,); \\t for a tab",
+    "quote": 'what stands around fields ("); none for nothing',
+    "encoding": "utf-8, cp1252, latin-1, utf-16, ...",
+    "decimal": ". or ,",
+    "date": "the format of dates, such as %%d.%%m.%%Y",
+    "time": "the format of times, such as %%d.%%m.%%Y %%H:%%M",
+    "true": "a word for true",
+    "false": "a word for false",
+    "null": "what stands for a missing value, such as NA",
+}
+"""How text files are written, each as `sordino.Csv` takes it."""
+_SIGNS: Final[dict[str, str | None]] = {"\\t": "\t", "none": None}
+"""Words for what is hard to write on a command line."""
+
+
+def fill(made: argparse.ArgumentParser) -> None:
+    """Add the arguments, and what runs."""
+    made.set_defaults(run=run)
+    made.add_argument("paths", nargs="+", metavar="FILE", help="Parquet or text files")
+    made.add_argument(
+        "--column",
+        action="append",
+        default=[],
+        type=_pair,
+        metavar="NAME=TYPE",
+        help="a column and its type: i64, f64, text, bool, date or time",
+    )
+    made.add_argument("--id", metavar="COLUMN", help="the column that marks people")
+    made.add_argument(
+        "--max-rows-per-id",
+        action="append",
+        default=[],
+        type=_number,
+        metavar="N",
+        help="a limit to try",
+    )
+    for name in ("--max-groups-per-id", "--max-rows-per-group-per-id"):
+        made.add_argument(
+            name,
+            action="append",
+            default=[],
+            type=_limit,
+            metavar="COLUMN=N",
+            help="a limit to try",
+        )
+    for name, what in _DIALECT.items():
+        made.add_argument(f"--{name}", help=what)
+    made.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(asked: argparse.Namespace, console: Console) -> None:
+    """Print what a table holds."""
+    found = inspect(
+        _source(asked),
+        protects=None if asked.id is None else AddRowsWithID(asked.id),
+        columns=dict(asked.column),
+        limits=list(_limits(asked)),
+    )
+    told = json.dumps(found.to_dict(), indent=2) if asked.json else str(found)
+    for line in told.splitlines():
+        console.out(line, highlight=False)
+
+
+def _source(asked: argparse.Namespace) -> Any:
+    """Return the files, with what is said of how they are written."""
+    given = {name: vars(asked)[name] for name in _DIALECT}
+    said = {name: text for name, text in given.items() if text is not None}
+    if not said:
+        return asked.paths
+    signs = {name: _SIGNS.get(text, text) for name, text in said.items()}
+    return Csv(asked.paths, **signs)
+
+
+def _limits(asked: argparse.Namespace) -> Iterator[AbstractConstraint]:
+    """Yield the limits to try."""
+    yield from map(MaxRowsPerID, asked.max_rows_per_id)
+    yield from starmap(MaxGroupsPerID, asked.max_groups_per_id)
+    yield from starmap(MaxRowsPerGroupPerID, asked.max_rows_per_group_per_id)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    """Return NAME=VALUE in two; argparse refuses what is none."""
+    name, sign, value = text.rpartition("=")
+    if not sign:
+        raise argparse.ArgumentTypeError(f"must be NAME=VALUE, got {text!r}")
+    return name, value
+
+
+def _number(text: str) -> int:
+    """Return a limit; argparse refuses what is none."""
+    if not text.isdecimal() or len(text) > 15:
+        raise argparse.ArgumentTypeError(f"must be a number, got {text!r}")
+    return int(text)
+
+
+def _limit(text: str) -> tuple[str, int]:
+    """Return COLUMN=N in two."""
+    name, value = _pair(text)
+    return name, _number(value)

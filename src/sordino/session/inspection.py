@@ -1,0 +1,174 @@
+"""A look at a private table, for its curator: by the rules of a session, not noisy."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from sordino.constraints import AbstractConstraint
+from sordino.engines.duckdb import DuckDBEngine
+from sordino.engines.failures import guarded
+from sordino.engines.shapes import lost, seen
+from sordino.engines.sources import Opened
+from sordino.errors import InvalidParameter
+from sordino.expressions.literals import literal
+from sordino.query.nodes import AbstractNode, Source
+from sordino.query.question import Question, Total
+from sordino.query.relation import Relation
+from sordino.query.steps import Enforce
+from sordino.query.tables import PrivateTable
+from sordino.session.catalog import Catalog, catalog_of
+from sordino.session.inspected import (
+    InspectedColumn,
+    InspectedIds,
+    InspectedLimit,
+    Inspection,
+)
+from sordino.units import AbstractUnit, AddOneRow
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_TABLE: Final = "table"
+_EACH: Final = (Total(literal(1)),)
+_QUANTILES: Final = (
+    ("least", 0.0),
+    ("median", 0.5),
+    ("90 %", 0.9),
+    ("99 %", 0.99),
+    ("most", 1.0),
+)
+
+
+def inspect(
+    source: Any,
+    protects: AbstractUnit | None = None,
+    columns: Mapping[str, Any] | None = None,
+    limits: Iterable[AbstractConstraint] = (),
+) -> Inspection:
+    """Return exact counts of a private table, **for its curator's eyes only**.
+
+    What cells of which columns cannot be read and what they look like; with
+    `protects=sd.AddRowsWithID(...)` how many rows ids have, and what each limit would
+    cut. Nothing of it is noisy, priced or fit to be shown to anybody who may not read
+    the table itself.
+
+    >>> import sordino as sd
+    >>> visits = {"person": [1, 1, 2], "days": ["3", "many", None]}
+    >>> found = inspect(
+    ...     visits,
+    ...     protects=sd.AddRowsWithID("person"),
+    ...     columns={"person": "i64", "days": "i64"},
+    ...     limits=[sd.MaxRowsPerID(1)],
+    ... )
+    >>> print(found)
+    PRIVATE: exact counts of private rows, for the curator's eyes only. No noise is
+    added and nothing is charged: do not publish this or show it to analysts.
+    <BLANKLINE>
+    rows: 3
+    person: i64, 0 missing, 0 unreadable
+    days: i64, 1 (33.3 %) missing, 1 (33.3 %) unreadable
+        a  1
+    <BLANKLINE>
+    ids (person): 2; rows without one: 0
+    rows per id: least 1, median 1, 90 % 2, 99 % 2, most 2
+    MaxRowsPerID(limit=1): cuts 1 (33.3 %) of the rows, of 1 (50 %) of the ids
+    """
+    unit = AddOneRow() if protects is None else protects
+    table = PrivateTable(source, protects=unit, columns=columns)
+    asked = _checked(limits, unit)
+    engine = DuckDBEngine()
+    try:
+        catalog = catalog_of(engine, {_TABLE: table})
+        held = engine.as_opened(_TABLE)
+        return guarded(lambda: _inspected(source, held, catalog, asked))
+    finally:
+        engine.close()
+
+
+def _inspected(
+    source: Any,
+    held: Opened,
+    catalog: Catalog,
+    limits: tuple[AbstractConstraint, ...],
+) -> Inspection:
+    """Return what is found in an opened table."""
+    relation = catalog.relation(_TABLE)
+    told = [
+        InspectedColumn.of(name, one.kind, *lost(source, held, name))
+        for name, one in held.stored.items()
+    ]
+    undeclared, unusable = _untyped(held)
+    ids = relation.ids
+    rows = _number(catalog, Source(_TABLE, relation.schema))
+    found = None if ids is None else _ids(catalog, relation, ids, rows)
+    cut = tuple(_limited(catalog, relation, one) for one in limits)
+    return Inspection(rows, tuple(told), undeclared, unusable, found, cut)
+
+
+def _untyped(held: Opened) -> tuple[tuple[InspectedColumn, ...], dict[str, str]]:
+    """Return the columns without a type, and those that cannot have one."""
+    if not held.source.untyped:
+        return (), dict(held.unusable)
+    return tuple(
+        InspectedColumn.of(name, "text", 0, seen(held, place))
+        for place, (name, _) in enumerate(held.source.fields)
+        if name in held.unusable
+    ), {}
+
+
+def _ids(catalog: Catalog, relation: Relation, ids: str, rows: int) -> InspectedIds:
+    """Return how many rows ids have."""
+    counted = _asked(catalog, relation.node, (ids,))
+    sizes = np.sort(counted.column(1).to_numpy())
+    held = rows - int(sizes.sum())
+    if not sizes.size:
+        return InspectedIds(ids, 0, held, ())
+    places = [(name, int(np.ceil(at * sizes.size)) - 1) for name, at in _QUANTILES]
+    quantiles = tuple((name, int(sizes[max(0, at)])) for name, at in places)
+    return InspectedIds(ids, sizes.size, held, quantiles)
+
+
+def _limited(
+    catalog: Catalog, relation: Relation, limit: AbstractConstraint
+) -> InspectedLimit:
+    """Return what a limit leaves out."""
+    with catalog.explaining():
+        bounded = Enforce((limit,)).apply(replace(relation, passed=()), catalog)
+    rows = _number(catalog, relation.node) - _number(catalog, bounded.node)
+    ids = 0
+    for place in bounded.passed:
+        for one in place.counts({}):
+            question = Question(one.rows, (), one.part.totals)
+            ids += catalog.engine.answer(question).column(0)[0].as_py()
+    return InspectedLimit(repr(limit), rows, ids)
+
+
+def _number(catalog: Catalog, rows: AbstractNode) -> int:
+    """Return how many rows there are."""
+    return int(_asked(catalog, rows, ()).column(0)[0].as_py())
+
+
+def _asked(catalog: Catalog, rows: AbstractNode, by: tuple[str, ...]) -> "pa.Table":
+    """Return how many rows there are in each group."""
+    return catalog.engine.answer(Question(rows, by, _EACH))
+
+
+def _checked(limits: Any, unit: AbstractUnit) -> tuple[AbstractConstraint, ...]:
+    """Return limits, refusing what is none, and limits of nobody."""
+    listed = [limits] if isinstance(limits, AbstractConstraint) else limits
+    if not isinstance(listed, (list, tuple)) or not all(
+        isinstance(one, AbstractConstraint) for one in listed
+    ):
+        raise InvalidParameter(
+            "limits", limits, "must list constraints", "Try [sd.MaxRowsPerID(5)]."
+        )
+    if listed and unit.id_column is None:
+        raise InvalidParameter(
+            "limits",
+            listed,
+            "bound the rows of an id, and no ids are named",
+            'Say protects=sd.AddRowsWithID("person").',
+        )
+    return tuple(listed)

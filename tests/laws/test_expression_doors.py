@@ -1,0 +1,53 @@
+"""Operations mean the same whatever holds the rows, at the values at their edges."""
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import sordino as sd
+from sordino.engines.base import AbstractEngine
+from sordino.engines.duckdb import DuckDBEngine
+from sordino.engines.memory import MemoryEngine
+from sordino.expressions.language import col
+from sordino.schema import arrow_type
+from sordino.session.catalog import catalog_of
+from tests import plans
+from tests.doors import DOORS, across
+from tests.engine_tables import compared
+from tests.expressions_cases import FORMS, Form
+
+ROWS = 30
+
+
+def held(form: Form) -> pa.Table:
+    """Return rows of the values of a form, with their places."""
+    rows = form.rows()[:: 1 + len(form.rows()) // ROWS]
+    arrays = {
+        f"x{place}": pa.array([row[f"x{place}"] for row in rows], arrow_type(kind))
+        for place, kind in enumerate(form.types)
+    }
+    return pa.table({"i": list(range(len(rows))), **arrays})
+
+
+def answer(engine: AbstractEngine, form: Form, door: str) -> Any:
+    """Return what an operation gives in each row."""
+    private = DOORS[door].private(held(form), sd.AddOneRow())
+    rows = catalog_of(engine, {"t": private}).relations["t"].node
+    made = plans.project(rows, i=col("i"), y=form.on_columns())
+    asked = plans.ask(made, "i", "y")
+    return compared(asked, engine.answer(asked))
+
+
+@pytest.mark.parametrize(("form", "door"), across(FORMS), ids=str)
+def test_operations_agree_by_every_door(form: Form, door: str) -> None:
+    """A database gives what Python gives, for each operation and each door."""
+    plain = "arrow" if DOORS[door].nan else door
+    assert answer(DuckDBEngine(), form, door) == answer(MemoryEngine(), form, plain)
+
+
+def test_each_operation_and_each_door_has_its_part() -> None:
+    """No operation and no door is left out of the sample."""
+    pairs = across(FORMS)
+    assert {str(form) for form, _ in pairs} == set(map(str, FORMS))
+    assert {door for _, door in pairs} == set(DOORS)

@@ -1,0 +1,309 @@
+"""Quantiles, extremes and bounds of a column: types, bounds, errors, bad input."""
+
+import math
+from collections.abc import Callable, Mapping
+from datetime import date, datetime, timedelta
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import sordino as sd
+from sordino.aggregations.candidates import candidates
+from sordino.aggregations.decimals import roundest, shortest
+from sordino.aggregations.extremes import stretches
+from sordino.errors import InvalidParameter, InvalidQuery, SordinoError
+
+MUCH: Final = sd.PureDP(10**9)
+"""A price at which hardly any noise is left."""
+MANY: Final = 200
+"""Groups in one release, each an answer of its own."""
+DAY, LATE = date(1990, 5, 17), date(2020, 1, 1)
+MORNING, AT_NOON, NOON, LATER, EVENING = (
+    datetime.fromisoformat(f"2024-02-29T{clock}")
+    for clock in ("08:00:00", "12:00:00", "12:00:00.25", "13:30:00", "22:00:00")
+)
+
+
+def told(values: Any, asked: Any, budget: Any = MUCH, engine: Any = "duckdb") -> Any:
+    """Return the first answer about some values, as Python has it."""
+    rows = values if isinstance(values, pa.Table) else pa.table({"x": values})
+    table = sd.PrivateTable(rows, protects=sd.AddOneRow())
+    session = sd.Session({"t": table}, budget, engine=engine)
+    release = session.release(sd.table("t").agg(a=asked), budget)
+    return release[release.names[0]][0].as_py()
+
+
+def grouped(values: Any, asked: Any, epsilon: Any = 1) -> Any:
+    """Return the answers of many groups that all hold the same values."""
+    rows = pa.table({
+        "g": np.repeat(np.arange(MANY), len(values)),
+        "x": np.tile(values, MANY),
+    })
+    kind = "i64" if np.asarray(values).dtype.kind == "i" else "f64"
+    facts = {"x": sd.Column(kind, nullable=False, nan=False)}
+    table = sd.PrivateTable(rows, protects=sd.AddOneRow(), columns=facts)
+    budget = sd.PureDP(epsilon)
+    session = sd.Session({"t": table}, budget)
+    keys = sd.KeySet.from_dict({"g": list(range(MANY))})
+    release = session.release(sd.table("t").group_by(keys).agg(a=asked), budget)
+    return np.array(release[release.names[-1]].to_pylist())
+
+
+AGES: Final = np.arange(17, 91).repeat(20)
+
+
+def test_the_greatest_is_not_beyond_the_data() -> None:
+    """Of ages within a range ten times too wide: at the greatest, or little below.
+
+    A walk passes all rows once in 46 answers; 30 of 200 would be a chance of 1e-16. It
+    ends with more than 60 rows beyond less than once in 10**6 answers.
+    """
+    found = grouped(AGES, sd.max("x", 0, 1000))
+    assert (found > 90).sum() < 30
+    assert (found >= 87).all()
+    least = grouped(AGES, sd.min("x", -(10**6), 1000))
+    assert (least < 17).sum() < 30
+    assert (least <= 20).all()
+
+
+def test_a_choice_by_rank_would_be_beyond_the_data() -> None:
+    """The planted mutant: what is nearly the quantile 1 lies anywhere above."""
+    found = grouped(AGES, sd.quantile("x", "0.9999", 0, 1000))
+    assert (found > 100).mean() > 0.5
+
+
+@pytest.mark.parametrize("high", [10**3, 10**6, 10**12])
+def test_wide_bounds_cost_few_rows(high: int) -> None:
+    """Of 2000 values without ties at most 60 lie beyond, however wide the bounds.
+
+    Lemma 8: more than 8 + 4 ln(2 * 17,000 * 200 / 1e-6) = 126 once in 10**6 runs.
+    """
+    values = np.random.default_rng(5).lognormal(0, 1, 2000)
+    found = grouped(values, sd.max("x", 0, high))
+    beyond = (values > found[:, None]).sum(axis=1)
+    assert beyond.max() <= 126
+    assert 4 <= np.median(beyond) <= 40
+
+
+def test_extremes_of_few_rows_are_the_other_bound() -> None:
+    """Of nobody, and of fewer rows than the price says, nothing can be told."""
+    nobody = pa.table({"x": pa.array([], pa.int64())})
+    assert told(nobody, sd.max("x", 3, 9, nulls="drop")) == 3
+    assert told(nobody, sd.min("x", 3, 9, nulls="drop")) == 9
+    assert (grouped([5], sd.max("x", 0, 10)) < 5).mean() > 0.9
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "memory"])
+@pytest.mark.parametrize(
+    ("values", "ends", "expected"),
+    [
+        ([1, 5, 9, 9, 9], (0, 10), (1, 9, 9)),
+        ([1, 5, 9, 9, 9], (2, "7.5"), (2, 8, 8)),
+        ([-7, 2**62, 5], (-(2**63), 2**63 - 1), (0, 0, 2**62)),
+        ([1.5, 9.99, 9.99], (0, 1000), (1.5, 9.99, 9.99)),
+        ([0.1, 0.2, 0.3], (0, 1), (0.1, 0.2, 0.3)),
+        ([1e9 + 0.5] * 3, (0, 1e10), (1e9, 1e9, 1e9)),
+        ([-math.inf, 0.25, math.inf], (-1, 2), (-1.0, 0.25, 2.0)),
+        ([DAY, LATE, LATE], (date(1900, 1, 1), LATE), (DAY, LATE, LATE)),
+        ([NOON, LATER, LATER], (MORNING, EVENING), (AT_NOON, LATER, LATER)),
+    ],
+    ids=str,
+)
+def test_answers_are_of_the_type_of_the_column(
+    engine: str, values: list[Any], ends: Any, expected: tuple[Any, ...]
+) -> None:
+    """Without noise: integers, floats, dates and times come back as they are."""
+    asked = (
+        sd.min("x", *ends, nulls="drop"),
+        sd.median("x", *ends, nulls="drop"),
+        sd.max("x", *ends, nulls="drop"),
+    )
+    found = [told(values, one, engine=engine) for one in asked]
+    assert [type(one) for one in found] == [type(one) for one in expected]
+    if isinstance(expected[0], float) or max(values) == 2**62:
+        assert found == pytest.approx(list(expected), rel=0.05, abs=1e-3)
+    else:
+        assert tuple(found) == expected
+
+
+def test_quantiles_may_hold_extremes() -> None:
+    """Extremes among others: five numbers that ascend, each for a part of the price."""
+    shares = ["0", "0.25", "0.5", "0.75", "1"]
+    asked = sd.quantiles("x", shares, 0, 1000, nulls="drop")
+    table = sd.PrivateTable({"x": AGES.tolist()}, protects=sd.AddOneRow())
+    session = sd.Session({"t": table}, sd.PureDP(4))
+    query = sd.table("t").agg(a=asked)
+    price = session.price(query, sd.PureDP(4))
+    assert [float(one.map(1).guarantees.epsilon) for one in price.noise["a"]] == [
+        1,
+        2,
+        1,
+    ]
+    row = session.release(query, sd.PureDP(4)).table.to_pylist()[0]
+    assert list(row.values()) == sorted(row.values())
+    assert [type(one) for one in row.values()] == [int] * 5
+    assert abs(row["a_0.5"] - 53) <= 2
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "memory"])
+def test_infinities_are_no_sizes(engine: str) -> None:
+    """Of 20 infinities among 1000 values the bounds know nothing."""
+    values = [*np.linspace(0, 100, 1000), *[math.inf, -math.inf] * 10]
+    asked = sd.bounds("x", nulls="drop")
+    found = -told(values, asked, sd.PureDP(1000), engine)
+    assert 100 <= found < 108
+    nothing = told([math.inf] * 50, asked, sd.PureDP(1000), engine)
+    assert nothing == -(2.0**-10)
+
+
+ERRORS: Final[Mapping[str, tuple[Any, str]]] = {
+    "median": (sd.median("days", 0, 120), "ranks"),
+    "quantiles": (sd.quantiles("days", ["0.1", "0.5"], 0, 120), "ranks"),
+    "max": (sd.max("days", 0, 120), "about 8 rows lie beyond"),
+    "bounds": (sd.bounds("days"), "times too wide"),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_price_and_release_tell_how_far_off(name: str) -> None:
+    """In ranks and rows, before and after, in the same words; the method is named."""
+    asked, words = ERRORS[name]
+    table = sd.PrivateTable(
+        {"days": list(range(100))},
+        protects=sd.AddOneRow(),
+        columns={"days": sd.Column("i64", nullable=False)},
+    )
+    session = sd.Session({"t": table}, sd.PureDP(1))
+    query = sd.table("t").agg(a=asked)
+    price = session.price(query, sd.PureDP(1))
+    assert words in str(price.errors["a"])
+    release = session.release(query, sd.PureDP(1))
+    assert f"a is chosen among public candidates: {price.errors['a']}." in release.notes
+    assert type(price.noise["a"][0]).__name__ in release.plan
+
+
+def test_the_half_width_in_ranks_holds() -> None:
+    """Of 200 answers 10 would be beyond if half of what is told were all of it.
+
+    The bound is for any data: on these none is beyond it, with a chance above 1 - 1e-6.
+    """
+    values = np.random.default_rng(6).random(500)
+    table = sd.PrivateTable({"x": values}, protects=sd.AddOneRow())
+    asked = sd.quantile("x", "0.9", 0, 10**6, nulls="drop")
+    session = sd.Session({"t": table}, sd.PureDP(1))
+    half = (
+        session.price(sd.table("t").agg(a=asked), sd.PureDP(1)).errors["a"].half_width
+    )
+    found = grouped(values, asked)
+    ranks = (values < found[:, None]).sum(axis=1)
+    assert np.abs(ranks - 450).max() <= half < 120
+
+
+REFUSED: Final[Mapping[str, tuple[Callable[[], Any], type, str]]] = {
+    "a date and a number": (
+        lambda: sd.median("x", DAY, 3),
+        InvalidParameter,
+        "of one type",
+    ),
+    "a number and a date": (
+        lambda: sd.max("x", 3, DAY),
+        InvalidParameter,
+        "of one type",
+    ),
+    "a date and a time": (
+        lambda: sd.median("x", DAY, NOON),
+        InvalidParameter,
+        "of one type",
+    ),
+    "dates that descend": (
+        lambda: sd.median("x", LATE, DAY),
+        InvalidParameter,
+        "before high",
+    ),
+    "dates for integers": (
+        lambda: candidates(DAY, LATE, "i64"),
+        InvalidQuery,
+        "Give numbers",
+    ),
+    "numbers for dates": (
+        lambda: candidates(0, 1, "date"),
+        InvalidQuery,
+        "Give dates",
+    ),
+    "integers that are none": (
+        lambda: candidates(2**64, 2**65, "i64"),
+        InvalidQuery,
+        "64 bits",
+    ),
+    "a number for missing dates": (
+        lambda: told([DAY], sd.median("x", DAY, LATE, nulls=3)),
+        InvalidParameter,
+        "drop",
+    ),
+    "a text": (
+        lambda: told(["a"], sd.median("x", 0, 1, nulls="drop")),
+        InvalidQuery,
+        "Cast it",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_senseless_bounds_are_refused(name: str) -> None:
+    """From public facts, with what to do next."""
+    act, kind, words = REFUSED[name]
+    with pytest.raises(kind, match=words) as caught:
+        act()
+    assert isinstance(caught.value, SordinoError)
+
+
+def test_words_tell_dates_apart() -> None:
+    """Bounds of dates count in what a request says."""
+    said = {
+        str(sd.median("x", low, LATE).words)
+        for low in (DAY, DAY + timedelta(days=1), date(1, 1, 1))
+    }
+    assert len(said) == 3
+
+
+def test_the_shortest_decimal_is_within() -> None:
+    """For any ranges: the number is in its range, and no shorter one is."""
+    rng = np.random.default_rng(8)
+    for exponent in (-200, -60, -34, -3, 0, 30, 150):
+        low = np.ldexp(rng.integers(-(2**40), 2**40, 300).astype(float), exponent)
+        high = low + np.ldexp(1.0, exponent)
+        found = shortest(low, high)
+        assert ((low <= found) & (found < high)).all()
+    cents = rng.integers(0, 10**6, 300) / 100
+    steps = np.floor(cents * 2**20 + 0.5)
+    found = shortest(np.ldexp(steps - 0.5, -20), np.ldexp(steps + 0.5, -20))
+    assert (found == cents).all()
+
+
+@pytest.mark.parametrize(
+    ("low", "high"), [(0, 0), (-5, 5), (17, 23), (-23, -17), (10**18, 2**63), (99, 101)]
+)
+def test_the_roundest_integer_is_within(low: int, high: int) -> None:
+    """No integer of the range ends in more zeros."""
+    found = roundest(low, high)
+    assert low <= found <= high
+    if found:
+        power = 10 ** (len(str(found)) - len(str(found).rstrip("0")) + 1)
+        assert -(-low // power) * power > high
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "kind"),
+    [(0, 9, "i64"), (-5, 10**9, "i64"), (0, 1, "f64"), (-3, 10**6, "f64")],
+)
+def test_stretches_cover_all_candidates(low: int, high: int, kind: str) -> None:
+    """They ascend, end at the last candidate, and are short near zero."""
+    grid = candidates(low, high, kind)
+    lasts = stretches(grid)
+    assert (np.diff(lasts) > 0).all()
+    assert lasts[0] >= 0
+    assert lasts[-1] == grid.last
+    assert grid.last < 2**16 or 2**14 < lasts.size < 2**15
+    assert grid.origin in lasts

@@ -1,0 +1,159 @@
+"""Malformed calls are refused with our own errors, read nothing and charge nothing."""
+
+import traceback
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import sordino as sd
+from sordino.errors import InvalidParameter, SordinoError, shown
+from sordino.session.session import EngineName
+from tests.malformed import BUDGET, COUNT, ROWS, TABLE, Calls, Hostile
+
+LONGEST = 1200
+SPENDING = {"release", "release_all", "partition"}
+
+
+def session(engine: EngineName) -> sd.Session:
+    """Return a session of ids, of rows, and of a public table."""
+    tables = {
+        "t": sd.PrivateTable(ROWS, protects=sd.AddRowsWithID("id")),
+        "r": sd.PrivateTable(ROWS, protects=sd.AddOneRow()),
+        "p": sd.PublicTable({"g": ["a"], "w": [1]}),
+    }
+    return sd.Session(tables, sd.ApproxDP(1000, "0.1"), engine=engine)
+
+
+def _ours(error: BaseException) -> bool:
+    """Tell whether an error was raised below a call of Sordino, not by the call."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return any("/sordino/" in frame.filename for frame in frames)
+
+
+def fault(name: str, call: Callable[[], object]) -> str | None:
+    """Make a call, and return what is wrong with its refusal; None for an answer."""
+    try:
+        shown(call())
+    except SordinoError as refusal:
+        length = len(str(refusal))
+        return f"{name}: {length} letters" if length > LONGEST else ""
+    except Hostile:
+        return ""
+    except Exception as error:  # noqa: BLE001 that is what is looked for
+        return f"{name}: {traceback.format_exc(limit=-3)}" if _ours(error) else ""
+    return None
+
+
+def foreign(calls: Calls, count: int) -> list[str]:
+    """Make so many calls, and return what no call may do."""
+    opened, found = calls.session, []
+    answer = opened._engine.answer
+    reads: list[object] = []
+
+    def reading(question: Any) -> Any:
+        reads.append(question)
+        return answer(question)
+
+    opened._engine.answer = reading  # type: ignore[method-assign]
+    for _ in range(count):
+        name, call = calls.draw()
+        before = len(opened.history()), len(reads)
+        told = fault(name, call)
+        may_spend = told is None and name in SPENDING
+        if (len(opened.history()), len(reads)) != before and not may_spend:
+            found.append(f"{name}: charged or read")
+        found += [told] if told else []
+    return found
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "memory"])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_malformed_calls(seed: int, engine: EngineName) -> None:
+    """Whatever stands in an argument, what leaves is an answer or a typed refusal."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert foreign(Calls(session(engine), seed), 1200) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["duckdb", "memory"])
+def test_many_malformed_calls(engine: EngineName) -> None:
+    """The same, for longer."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert foreign(Calls(session(engine), 7), 15_000) == []
+
+
+def test_a_foreign_error_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The planted defects: a foreign error, a charge, and an endless message."""
+    calls = Calls(session("memory"), 0)
+    on = calls.session
+    calls.doors = {
+        "price": lambda: on.price(TABLE.agg(n=COUNT), BUDGET),
+        "view": lambda: on.release(sd.table("r").agg(n=COUNT), BUDGET),
+        "table": lambda: (_ for _ in ()).throw(sd.errors.SordinoError("x" * 2000)),
+    }
+
+    def broken(*_: object) -> None:
+        raise KeyError
+
+    monkeypatch.setattr("sordino.session.session.price", broken)
+    told = " ".join(foreign(calls, 40))
+    assert "price: " in told
+    assert "KeyError" in told
+    assert "2000 letters" in told
+    monkeypatch.undo()
+    assert "view: charged or read" in foreign(calls, 40)
+
+
+@pytest.mark.parametrize(
+    "weights", [pd.NA, np.array([1, 2]), np.array(1), [1], "n", 0, False, {"n": pd.NA}]
+)
+def test_odd_weights(weights: Any) -> None:
+    """What are no weights are told so; nothing is asked whether it is true."""
+    with pytest.raises(InvalidParameter, match="weights"):
+        TABLE.agg(n=COUNT, weights=weights)
+
+
+LONG = "x" * 200_000
+NAMED: dict[str, Any] = {
+    "aggregation": lambda name: TABLE.agg(**{name: 3}),  # type: ignore[arg-type]
+    "new column": lambda name: TABLE.fill_null(**{name: object()}),
+    "infinity": lambda name: TABLE.replace_infinity(**{name: 3}),
+    "batch": lambda name: session("memory").price_all({name: None}, BUDGET),  # type: ignore[dict-item]
+    "table": lambda name: session("memory").price(sd.table(name).agg(n=COUNT), BUDGET),
+    "column": lambda name: session("memory").price(
+        TABLE.agg(n=sd.sum(name, 0, 1)), BUDGET
+    ),
+    "tables": lambda name: sd.Session({name: 3}, BUDGET),
+}
+
+
+@pytest.mark.parametrize("where", NAMED)
+@pytest.mark.parametrize("name", [LONG, "\ud800", "two\nlines", "\u202eback"])
+def test_odd_names_in_messages(where: str, name: str) -> None:
+    """A name is cut, and escaped where a terminal could not show it."""
+    with pytest.raises(SordinoError) as caught:
+        NAMED[where](name)
+    told = str(caught.value)
+    assert len(told) < LONGEST
+    assert told.isprintable()
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "memory"])
+def test_lone_surrogates_in_names(engine: EngineName) -> None:
+    """A name that no file can hold is refused by name, before anything is charged."""
+    opened = session(engine)
+    rows = sd.table("r")
+    for asked in (
+        rows.agg(**{"\ud800": COUNT}),  # type: ignore[arg-type]
+        rows.with_columns(**{"\ud800": sd.col("x")}).agg(n=COUNT),
+        rows.rename({"g": "\ud800"}).group_by("\ud800").agg(n=COUNT),
+    ):
+        with pytest.raises(InvalidParameter, match=r"surrogates, got '\\ud800'"):
+            opened.release(asked, BUDGET)
+    assert opened.history() == ()
