@@ -31,6 +31,8 @@ POINTS = [
     "told",
 ]
 """Where a process may die, in order; the answer is told before the last."""
+UNKEYED = [point for point in POINTS if point != "answered: durable"]
+"""The same without a key: its answer is not waited for."""
 WITNESSED = [f"witness {point}" for point in POINTS if ":" in point]
 MAKING = ["create ledger: filled", "create ledger: named", "create ledger: durable"]
 MAKING_WITNESS = [point.replace("ledger", "witness") for point in MAKING]
