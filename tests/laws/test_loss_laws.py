@@ -182,3 +182,12 @@ def test_every_loss_explains_itself(loss: Loss) -> None:
     text = loss.explain()
     assert "at most" in text
     assert "nan" not in text
+
+
+@every_loss
+def test_its_own_delta_has_its_own_epsilon(loss: Loss) -> None:
+    """Asked for the delta of its headline, a loss tells the headline's epsilon."""
+    known = loss.guarantees
+    if known.epsilon != np.inf:
+        told = loss.epsilon_at(known.delta)
+        assert known.epsilon <= told <= np.nextafter(up(known.epsilon), np.inf)

@@ -139,3 +139,21 @@ def test_what_is_no_target_is_refused_by_name(target: Any) -> None:
     """A number says neither which loss nor which risk is meant."""
     with pytest.raises(InvalidParameter, match=r"^target .*Advantage"):
         calibrate(lambda scale: GaussianDP(1 / Fraction(scale)), target=target)
+
+
+def test_a_search_leaves_no_coarse_grid_behind() -> None:
+    """Losses that a search has looked at answer like losses that none has seen."""
+
+    def made() -> list[Loss]:
+        parts = [Fraction(1, k) for k in range(1, 12)]
+        return [LaplaceLoss(part) * 4 + GaussianDP(part) for part in parts]
+
+    losses = made()
+
+    def prepared(scale: float) -> Loss:
+        return losses[min(max(int(scale) - 1, 0), len(losses) - 1)]
+
+    calibrate(prepared, target=Advantage("0.4"), tolerance="1e-2")
+    assert any("at " in name for loss in losses for name in vars(loss))
+    for seen, fresh in zip(losses, made(), strict=True):
+        assert np.array_equal(seen.delta_at([0, 0.5, 2]), fresh.delta_at([0, 0.5, 2]))

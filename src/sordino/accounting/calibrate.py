@@ -16,7 +16,7 @@ from typing import Any, TypeAlias, final
 from sordino.accounting.risk import Advantage, ErrorRates
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Budget, Loss
-from sordino.losses.pld import COARSENESS
+from sordino.losses.coarseness import COARSENESS
 from sordino.losses.progress import Tick, watching
 from sordino.losses.root import least
 from sordino.numbers import positive, up

@@ -18,7 +18,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Protocol, final, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, final, runtime_checkable
 
 import numpy as np
 
@@ -67,6 +67,9 @@ class Loss(ABC):
     Proof obligation: for any two neighbouring databases, the trade-off curve between
     the two laws of outputs lies on or above `beta_at`.
     """
+
+    gains_by_rho: ClassVar[bool] = False
+    """Whether `laws`, composed often, say more than the exact rho does."""
 
     @property
     @abstractmethod

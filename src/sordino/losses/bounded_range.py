@@ -11,7 +11,7 @@ exp(-epsilon) down may not both occur in one pair of databases.
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
@@ -35,6 +35,7 @@ class BoundedRangeLoss(Loss):
     """
 
     epsilon: Exact | float
+    gains_by_rho: ClassVar[bool] = True
 
     def __init__(self, epsilon: Any) -> None:
         """Read the parameter exactly."""

@@ -20,6 +20,7 @@ import numpy as np
 
 from sordino.losses.base import NOTHING, Guarantees, Loss
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
+from sordino.losses.coarseness import kept
 from sordino.losses.law import AbstractLossLaw
 from sordino.losses.pld import DEPTHS, Convolution, both_ways
 from sordino.losses.profile import Profile, symmetric
@@ -79,6 +80,12 @@ class Composition(AbstractTabledLoss):
         return self.guarantees.mu
 
     @cached_property
+    def beside(self) -> tuple[Loss, ...]:
+        """Return the loss by rho alone, where that gains on the laws composed."""
+        gains = any(part.gains_by_rho for part in self.counts)
+        return (ApproxZCDP(self.rho, self.delta),) if gains else ()
+
+    @kept
     def convolutions(self) -> tuple[Convolution, ...]:
         """Return the sums of losses, in each direction that differs."""
         laws = [(part.laws(), times) for part, times in self.parts]

@@ -7,7 +7,6 @@
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, final
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 from sordino import _validate
 from sordino.losses import conversion, forms
 from sordino.losses.base import Guarantees, Loss
+from sordino.losses.coarseness import kept
 from sordino.losses.law import (
     DEPTH,
     REACH,
@@ -150,7 +150,7 @@ class GeometricLoss(AbstractTabledLoss):
             return (forms.response(Fraction(0), Fraction(0)),)
         return (GeometricLaw(self.shift, up(1 / self.scale)),)
 
-    @cached_property
+    @kept
     def convolutions(self) -> tuple[Convolution, ...]:
         """Return the law alone."""
         return (Convolution(((self.laws()[0], 1),)),)
@@ -240,7 +240,7 @@ class DiscreteGaussianLoss(AbstractTabledLoss):
             self._margin,
         )
 
-    @cached_property
+    @kept
     def convolutions(self) -> tuple[Convolution, ...]:
         """Return the law alone."""
         return (Convolution(((self.laws()[0], 1),)),)
@@ -285,7 +285,7 @@ class RandomizedResponseLoss(AbstractTabledLoss):
         losses = np.array([-most, 0.0, most])
         return (Atoms(losses, masses, masses[::-1].copy(), 0.0, most),)
 
-    @cached_property
+    @kept
     def convolutions(self) -> tuple[Convolution, ...]:
         """Return the law alone."""
         return (Convolution(((self.laws()[0], 1),)),)

@@ -9,13 +9,13 @@ A tilt is named by the depth z it serves: deltas near exp(-z^2 / 2).
 
 import math
 from collections.abc import Sequence
-from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property
 from typing import final
 
 import numpy as np
 
+from sordino.losses.coarseness import COARSENESS
 from sordino.losses.convolve import Factor, Moment, Stack, Sum, stacked, summed, tilted
 from sordino.losses.grid import Grid, on_grid
 from sordino.losses.law import AbstractLossLaw
@@ -25,9 +25,6 @@ from sordino.losses.progress import watched, watching
 
 DEPTHS = (0.0, 4.0, 8.0, 12.0)
 """The tilts, by depth: the last serves deltas down to 1e-50."""
-
-COARSENESS: ContextVar[float] = ContextVar("coarseness", default=1.0)
-"""A factor on the steps chosen: a search may look at coarse bounds before fine ones."""
 
 _RUNGS = (9.0, 6.0, 4.0, 2.0, 1.0, 0.5)
 """Other tilts tried for the ends of the window, in units of the tilted deviation."""

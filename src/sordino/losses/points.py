@@ -22,7 +22,8 @@ Floats: TypeAlias = NDArray[np.float64]
 Answer: TypeAlias = Any
 """A float for one number; an array of the shape of the question otherwise."""
 
-Towards: TypeAlias = Literal[1, -1]
+Towards: TypeAlias = Literal[1, 0, -1]
+"""Up, down, or the very double that is given."""
 
 _ULP = float(np.finfo(np.float64).eps)
 ELEMENTARY = 24 * _ULP
@@ -31,6 +32,7 @@ ELEMENTARY = 24 * _ULP
 NumPy and the C library state at most 4 units in the last place for each of these.
 """
 
+_FEW = 64
 _LEAST_NORMAL = float(np.finfo(np.float64).tiny)
 _PLAIN, _LARGEST = 128.0, 1e8
 """Multiples of 1 / 128 below 10**8 have 15 digits: they are their shortest decimals."""
@@ -84,13 +86,13 @@ def read(
         array = _array(name, given)
         flat = array.ravel()
         _within(name, flat, least, most)
-        return Points(_outward(flat, towards), flat, array.shape)
-    if isinstance(given, float):
-        double = np.array([float(given)])
-        _within(name, double, least, most)
-        return Points(np.array([_beside(float(given), towards)]), double, None)
+        moved = np.minimum(_outward(flat, towards), most) if towards else flat
+        return Points(moved, flat, array.shape)
+    if isinstance(given, float) and least <= given <= most:
+        double = float(given)
+        return Points(np.array([_beside(double, towards)]), np.array([double]), None)
     number = exact(**{name: given})
-    values = np.array([(up if towards > 0 else down)(number)])
+    values = np.array([(down if towards < 0 else up)(number)])
     _within(name, values, least, most)
     return Points(values, number, None)
 
@@ -118,18 +120,20 @@ def _array(name: str, given: Any) -> Floats:
 
 def _outward(given: Floats, towards: Towards) -> Floats:
     """Return doubles on one side of both the doubles given and their decimals."""
-    plain = (np.rint(given * _PLAIN) == given * _PLAIN) & (np.abs(given) < _LARGEST)
-    still = plain | np.isinf(given)
+    if given.size <= _FEW:
+        return np.array([_beside(x, towards) for x in given.tolist()], np.float64)
+    size = np.abs(given)
     with np.errstate(over="ignore", under="ignore"):
-        moved = np.where(still, given, np.nextafter(given, towards * np.inf))
-    for place in np.flatnonzero((np.abs(given) < _LEAST_NORMAL) & (given != 0)):
+        moved = np.where(size > 0, np.nextafter(given, towards * np.inf), given)
+    for place in np.flatnonzero((size < _LEAST_NORMAL) & (size > 0)):
         moved[place] = _beside(float(given[place]), towards)
     return moved
 
 
 def _beside(given: float, towards: Towards) -> float:
     """Return the same of one double; denormals are far from their decimals."""
-    if math.isinf(given) or (abs(given) < _LARGEST and (given * _PLAIN).is_integer()):
+    plain = abs(given) < _LARGEST and (given * _PLAIN).is_integer()
+    if plain or math.isinf(given) or towards == 0:
         return given
     if abs(given) >= _LEAST_NORMAL:
         return math.nextafter(given, towards * math.inf)

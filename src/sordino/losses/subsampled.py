@@ -13,6 +13,7 @@ from typing import Any, final
 from sordino.losses import conversion
 from sordino.losses.base import Guarantees, Loss
 from sordino.losses.closed import PureDP
+from sordino.losses.coarseness import kept
 from sordino.losses.derived import Sampled, SampledAdding
 from sordino.losses.law import AbstractLossLaw
 from sordino.losses.pld import Convolution, both_ways
@@ -51,7 +52,7 @@ class SubsampledLoss(AbstractTabledLoss):
         found, rate = self.base.laws(), up(self.rate)
         return Sampled(found[0], rate), SampledAdding(found[-1], rate)
 
-    @cached_property
+    @kept
     def convolutions(self) -> tuple[Convolution, ...]:
         """Return each direction alone."""
         return both_ways([((law, 1),) for law in self.laws()])

@@ -2,12 +2,12 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from sordino.losses.base import Loss
+from sordino.losses.coarseness import kept
 from sordino.losses.pld import DEPTHS, Convolution
 from sordino.losses.points import Answer, Floats, read
 from sordino.losses.profile import Profile
@@ -28,7 +28,12 @@ class AbstractTabledLoss(Loss):
     def convolutions(self) -> tuple[Convolution, ...]:
         """Return the sums of losses, one for each direction."""
 
-    @cached_property
+    @property
+    def beside(self) -> tuple[Loss, ...]:
+        """Return other losses that bound the same release."""
+        return ()
+
+    @kept
     def tables(self) -> dict[float, Profile]:
         """Return the profiles computed so far, by depth."""
         return {}
@@ -60,6 +65,8 @@ class AbstractTabledLoss(Loss):
             seen |= missing
             for depth in missing:
                 found = np.minimum(found, self._at(depth, epsilon))
+        for other in self.beside:
+            found = np.minimum(found, other.delta_at(epsilon))
         return found
 
     def _at(self, depth: float, epsilon: Floats) -> Floats:
@@ -86,6 +93,8 @@ class AbstractTabledLoss(Loss):
             [s.profile(d).epsilon_at(delta) for s in self.convolutions] for d in depths
         ]
         found: Floats = np.min([np.max(sides, axis=0) for sides in tables], axis=0)
+        for other in self.beside:
+            found = np.minimum(found, other.epsilon_at(delta))
         known = self.guarantees
         if isinstance(known.epsilon, float):
             return found
@@ -109,6 +118,9 @@ class AbstractTabledLoss(Loss):
             for depth in missing:
                 upper, lower = self.profile(depth).rates(alpha)
                 tpr, beta = np.minimum(tpr, upper), np.maximum(beta, lower)
+        for other in self.beside:
+            tpr = np.minimum(tpr, other.tpr_at(alpha))
+            beta = np.maximum(beta, other.beta_at(alpha))
         return tpr, beta
 
 

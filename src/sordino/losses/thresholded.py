@@ -21,6 +21,7 @@ import numpy as np
 from sordino import _validate
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Guarantees, Loss
+from sordino.losses.coarseness import kept
 from sordino.losses.derived import Mixed
 from sordino.losses.forms import inverse
 from sordino.losses.law import AbstractLossLaw
@@ -90,7 +91,7 @@ class ThresholdedLoss(Loss):
             found.append((1.0 if certain else breach, shift, loss))
         return tuple(found)
 
-    @cached_property
+    @kept
     def profile(self) -> Profile:
         """Return the bounds on a fine range of epsilons."""
         reach = max(
@@ -165,7 +166,7 @@ class MixtureLoss(Loss):
             max(g.mu for g in known),
         )
 
-    @cached_property
+    @kept
     def profile(self) -> Profile:
         """Return the weighted bounds on a fine range of epsilons."""
         reach = max(float(loss.epsilon_at(_LEAST_DELTA)) for _, loss in self.parts)

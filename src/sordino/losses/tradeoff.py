@@ -23,6 +23,7 @@ are added. Whatever mass is missing from a pmf counts as infinite.
 """
 
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
@@ -34,12 +35,18 @@ from sordino.errors import InvalidParameter
 from sordino.losses import points
 from sordino.losses.base import Loss
 from sordino.losses.points import Answer, Floats
+from sordino.numbers import down
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _SLACK = 1e-9
 """Rounding allowed in the total of a pmf."""
+_EXACT = 60
+"""Sums of multiples of 2**-60 up to 1 lose nothing in long doubles."""
+_SHORT = 30
+_FEW = 64
+_UNIT = float(np.finfo(np.float64).eps) / 2
 
 
 @final
@@ -96,21 +103,44 @@ class PLRVs:
         order = np.lexsort((beta, alpha))
         return _lower_hull(alpha[order], beta[order])
 
+    @cached_property
+    def lowered(self) -> Floats:
+        """Return the heights of the corners less what an interpolation may err by.
+
+        Between corners a double errs by six roundings of the left height at most; each
+        corner is lowered by eight of the height before it, which is no less. An alpha
+        stands for its decimal, half a unit away at most: a fall by the steepest slope.
+        """
+        corners, betas = self.vertices
+        with np.errstate(all="ignore"):
+            falls = -np.diff(betas) / np.diff(corners) * corners[1:]
+        steep = np.minimum(np.nan_to_num(falls, nan=1.0, posinf=1.0), 1.0)
+        ends = np.maximum(np.append(0.0, steep), np.append(steep, 0.0))
+        before = np.append(betas[:1], betas[:-1])
+        answer: Floats = betas - 8 * _UNIT * before - 2 * _UNIT * ends
+        return answer
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Tell whether all corners are short binary fractions: lines are exact."""
+        both = np.ldexp(np.concatenate(self.vertices), _SHORT)
+        return not bool((both % 1).any())
+
     def _tests(self) -> tuple[Floats, Floats]:
-        """Return the rates of every threshold test, on the union of both supports."""
-        low = min(self.x0, self.y0)
-        high = max(self.x0 + len(self.pmf_X), self.y0 + len(self.pmf_Y))
-        above, below = np.zeros(high - low + 1), np.zeros(high - low + 1)
-        # entry i: thresholds just below low + i
-        above_x = np.cumsum(self.pmf_X[::-1], dtype=np.longdouble)[::-1]
-        start = self.x0 - low
-        above[start : start + len(above_x)] = above_x
-        above[:start] = above_x[0] if len(above_x) else 0.0
-        below_y = np.cumsum(self.pmf_Y, dtype=np.longdouble)
-        start = self.y0 - low + 1
-        below[start : start + len(below_y)] = below_y
-        below[start + len(below_y) :] = below_y[-1] if len(below_y) else 0.0
-        return np.minimum(above, 1.0), np.minimum(below, 1 - self.infinity_mass_Y)
+        """Return the rates of every threshold test, rounded down.
+
+        Between the two supports the rates stay what they are, however far apart those
+        lie: thresholds just below each place of either, and one beyond, are all.
+        """
+        size_x, size_y = len(self.pmf_X), len(self.pmf_Y)
+        # places of X and of Y, from a start that no 64-bit integer may hold
+        apart = max(-size_x - 1, min(size_y + 1, self.x0 - self.y0))
+        place = np.unique(
+            np.concatenate((apart + np.arange(size_x + 1), np.arange(size_y + 1)))
+        )
+        x = _sums(self.pmf_X[::-1])[::-1][np.clip(place - apart, 0, size_x)]
+        y = _sums(self.pmf_Y)[np.clip(place, 0, size_y)]
+        return np.minimum(x, 1.0), np.minimum(y, 1 - self.infinity_mass_Y)
 
 
 def get_beta(plrvs: PLRVs, alpha: Any) -> Answer:
@@ -124,9 +154,12 @@ def get_beta(plrvs: PLRVs, alpha: Any) -> Answer:
         raise InvalidParameter(
             "plrvs", plrvs, "are not loss variables", "Build sd.PLRVs(...)."
         )
-    asked = points.read(1, most=1.0, alpha=alpha)
-    corners, betas = plrvs.vertices
-    return asked.answer(np.interp(asked.values, corners, betas))
+    asked = points.read(0, most=1.0, alpha=alpha)
+    if len(asked.values) <= _FEW and plrvs.is_plain:
+        return asked.answer(np.array([_line(plrvs, x) for x in asked.values.tolist()]))
+    found = np.interp(asked.values, plrvs.vertices[0], plrvs.lowered)
+    # a drop between denormals has no slope that a double holds: there it is no number
+    return asked.answer(np.fmax(found, 0.0))
 
 
 @final
@@ -202,6 +235,26 @@ def _pmf(name: str, given: Any, infinite: float) -> Floats:
     if whole == 0:
         raise InvalidParameter(name, given, "is empty", "Give some probability.")
     return masses
+
+
+def _sums(masses: Floats) -> Floats:
+    """Return the sums of the first 0, 1, ... masses, each rounded down."""
+    wide = np.cumsum(np.append(0.0, masses), dtype=np.longdouble)
+    if (np.ldexp(masses, _EXACT) % 1).any():
+        wide *= 1 - len(masses) * np.finfo(np.longdouble).eps
+    sums = wide.astype(np.float64)
+    return np.where(sums > wide, np.nextafter(sums, 0.0), sums)
+
+
+def _line(plrvs: PLRVs, alpha: float) -> float:
+    """Return the height of the curve at alpha, exact but for one rounding down."""
+    corners, betas = plrvs.vertices
+    right = int(np.searchsorted(corners, alpha))
+    if corners[right] == alpha:
+        return float(betas[right])
+    ends = corners[right - 1], corners[right], betas[right - 1], betas[right]
+    left, end, high, low = (Fraction(float(value)) for value in ends)
+    return down(high - (Fraction(alpha) - left) * (high - low) / (end - left))
 
 
 def _lower_hull(alpha: Floats, beta: Floats) -> tuple[Floats, Floats]:

@@ -15,7 +15,7 @@ from typing import Any, Final, final
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Budget, Loss, compose
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
-from sordino.losses.pld import COARSENESS
+from sordino.losses.coarseness import COARSENESS
 from sordino.losses.root import crossing
 from sordino.numbers import down, sqrt
 from sordino.query.price import Price, price

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from sordino.losses.bounded_range import BoundedRangeLoss
-from sordino.losses.closed import GaussianDP, PureDP
+from sordino.losses.closed import ZCDP, GaussianDP, PureDP
 
 Law = NDArray[np.float64]
 EPSILONS = [0.01, 0.3, 1.0, 2.5, 6.0]
@@ -140,3 +140,18 @@ def test_extremes(epsilon: object) -> None:
     assert 0 <= loss.epsilon_at(1e-6) <= float(loss.epsilon)
     assert 0 <= loss.beta_at(0.1) <= 0.9 <= 1 - loss.delta_at(5) + 0.9
     assert loss.tpr_at(0) == (loss.epsilon == math.inf)
+
+
+@pytest.mark.parametrize(("epsilon", "times"), [("0.1", 100), ("0.5", 30), (1, 2)])
+def test_choices_composed_cost_no_more_than_their_rho(
+    epsilon: object, times: int
+) -> None:
+    """The exact rho of many choices bounds them, whatever their laws say composed."""
+    many = BoundedRangeLoss(epsilon) * times
+    by_rho = ZCDP(many.guarantees.rho)
+    for delta in (1e-3, 1e-6, 1e-9):
+        assert many.epsilon_at(delta) <= by_rho.epsilon_at(delta) * (1 + 1e-15)
+    for rate in (1e-6, 0.01, 0.3):
+        assert many.tpr_at(rate) <= by_rho.tpr_at(rate) * (1 + 1e-15)
+    both = many + GaussianDP("0.3")
+    assert both.epsilon_at(1e-6) <= ZCDP(both.guarantees.rho).epsilon_at(1e-6) + 1e-12

@@ -17,7 +17,12 @@ from sordino.engines.memory import MemoryEngine
 from sordino.engines.sources import AbstractSource
 from sordino.engines.sources_arrow import TableSource
 from sordino.engines.sources_parquet import ParquetSource
-from sordino.errors import EngineUnavailable, InvalidQuery, SordinoError
+from sordino.errors import (
+    BudgetExceeded,
+    EngineUnavailable,
+    InvalidQuery,
+    SordinoError,
+)
 from sordino.query.nodes import MOST_NODES
 from sordino.session.session import EngineName
 
@@ -122,20 +127,19 @@ class Reading(AssertionError):
     """Rows were read."""
 
 
-@pytest.fixture
-def spied(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let whoever reads rows fail."""
+def spy(patch: pytest.MonkeyPatch) -> None:
+    """Let whoever reads rows from now on fail."""
 
     def spying(source: type[AbstractSource], door: str) -> None:
         read = getattr(source, door)
 
-        def spy(self: Any, places: Any) -> Any:
-            found = read(self, places)
-            if found is None or getattr(found, "num_rows", False):  # or by read
+        def watched(self: Any, places: Any) -> Any:
+            held = getattr(self, "_table", None)
+            if held is None or held.num_rows:
                 raise Reading
-            return found
+            return read(self, places)
 
-        monkeypatch.setattr(source, door, spy)
+        patch.setattr(source, door, watched)
 
     for source in (TableSource, ParquetSource):
         for door in ("read", "handed"):
@@ -160,15 +164,19 @@ ASKED: dict[str, Any] = {
 @pytest.mark.parametrize("engine", [DuckDBEngine, MemoryEngine])
 @pytest.mark.parametrize("kind", ["memory", "file"])
 @pytest.mark.parametrize("asked", ASKED)
-@pytest.mark.usefixtures("spied")
 def test_rehearsals_read_nothing(
-    asked: str, kind: str, engine: Any, tmp_path: Path
+    asked: str,
+    kind: str,
+    engine: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A rehearsal runs the whole plan and calls no function, on no row of anybody."""
     path = tmp_path / "visits.parquet"
     pq.write_table(ROWS, path)
     name: EngineName = "duckdb" if engine is DuckDBEngine else "memory"
     opened = session(path if kind == "file" else ROWS, engine=name)
+    spy(monkeypatch)
     opened.what_if(ASKED[asked], BUDGET)
     with pytest.raises(SordinoError):  # the planted reader: the answer itself
         opened.release(ASKED[asked], BUDGET)
@@ -335,3 +343,17 @@ def test_a_function_that_asks_its_session(engine: EngineName, *, keyed: bool) ->
     (what,) = seen
     assert len(opened.history()) == (what == "answered")
     assert what == "answered" or "cannot ask the session" in what
+
+
+@pytest.mark.parametrize("engine", NAMES)
+def test_a_spent_budget_is_the_first_reason(engine: EngineName, tmp_path: Path) -> None:
+    """What costs more than is left is told so, whatever became of its table."""
+    path = tmp_path / "visits.parquet"
+    pq.write_table(ROWS, path)
+    opened = session(path, engine=engine)
+    path.unlink()
+    with pytest.raises(BudgetExceeded):
+        opened.release(COUNT, sd.PureDP(10))
+    with pytest.raises(EngineUnavailable):
+        opened.release(COUNT, sd.PureDP(9))
+    assert opened.history() == ()
