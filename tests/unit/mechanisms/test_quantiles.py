@@ -172,8 +172,8 @@ def _whole_rows_in_each_part(patch: pytest.MonkeyPatch) -> None:
 
     def of(bins: Bins, parts: int, weights: AbstractWeights) -> Layout:
         layout = made(bins, parts, weights)
-        more = {"before": layout.before * parts, "counts": layout.counts * parts}
-        return replace(layout, **more)
+        before, counts = layout.before * parts, layout.counts * parts
+        return replace(layout, before=before, counts=counts)
 
     patch.setattr(Layout, "of", of)
 
