@@ -101,6 +101,34 @@ def _duckdb(table: pa.Table, folder: Path) -> Path:
     return path
 
 
+def _text(table: pa.Table, folder: Path) -> sd.Csv:
+    """Write a text file as Polars does."""
+    path = folder / "t.csv"
+    pl.DataFrame(pl.from_arrow(table)).write_csv(path)
+    return sd.Csv(path)
+
+
+def _german(table: pa.Table, folder: Path) -> sd.Csv:
+    """Write a text file with semicolons, comma decimals, days first, and two bytes."""
+    plain, path = folder / "plain.csv", folder / "t.csv"
+    pl.DataFrame(pl.from_arrow(table)).write_csv(
+        plain,
+        separator=";",
+        decimal_comma=True,
+        date_format="%d.%m.%Y",
+        datetime_format="%d.%m.%Y %H:%M:%S%.6f",
+    )
+    path.write_bytes(plain.read_bytes().decode().encode("utf-16"))
+    return sd.Csv(
+        path,
+        delimiter=";",
+        decimal=",",
+        encoding="utf-16",
+        date="%d.%m.%Y",
+        time="%d.%m.%Y %H:%M:%S.%f",
+    )
+
+
 def _connected(table: pa.Table) -> duckdb.DuckDBPyConnection:
     """Return a connection that knows a table."""
     connection = duckdb.connect()
@@ -163,6 +191,8 @@ DOORS: Final[Mapping[str, Door]] = {
     "lazy polars": Door(lambda table, folder: pl.scan_parquet(_polars(table, folder))),
     "duckdb table": Door(lambda table, _: (_connected(table), "t")),
     "duckdb relation": Door(lambda table, _: _table(table)),
+    "text file": Door(_text, typed=False, lists=False),
+    "text file, German": Door(_german, typed=False, lists=False),
     "dict": Door(lambda table, _: table.to_pydict(), typed=False),
 }
 """Every form; the first is the plainest."""

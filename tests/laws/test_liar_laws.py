@@ -278,7 +278,7 @@ def believing(monkeypatch: pytest.MonkeyPatch) -> None:
         return aliased(reading("read_parquet", source.paths, {}), len(source.fields))
 
     monkeypatch.setattr(ParquetSource, "item", item)
-    monkeypatch.setattr(DuckDBForms, "opaque", lambda _, column: column)
+    monkeypatch.setattr(DuckDBForms, "opaque", lambda _, column, __: column)
     monkeypatch.setattr(
         duckdb_connection, "_disabled", lambda _: "top_n_window_elimination"
     )

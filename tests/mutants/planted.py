@@ -131,8 +131,8 @@ PLANTED: Final[tuple[Planted, ...]] = (
     Planted(
         "losses",
         "src/sordino/losses/closed.py",
-        "Fraction(loss.delta_at(epsilon)) <= self.delta",
-        "Fraction(loss.delta_at(epsilon)) <= self.delta * Fraction(101, 100)",
+        "Fraction(loss.delta_at(self.epsilon)) <= self.delta",
+        "Fraction(loss.delta_at(self.epsilon)) <= self.delta * Fraction(101, 100)",
         "admits 1% more delta",
     ),
     Planted(
@@ -173,8 +173,8 @@ PLANTED: Final[tuple[Planted, ...]] = (
     Planted(
         "mechanisms",
         "src/sordino/mechanisms/quantiles.py",
-        "2 * asked.levels * asked.rows * max(above, below)",
-        "asked.levels * asked.rows * max(above, below)",
+        "(asked.levels * asked.rows * unit * _span(share))",
+        "(asked.levels * asked.rows * unit * _span(share) / 2)",
         "quantiles twice as sharp",
     ),
     Planted(
@@ -208,8 +208,8 @@ PLANTED: Final[tuple[Planted, ...]] = (
     Planted(
         "sampling",
         "src/sordino/sampling/choice.py",
-        "below = (v + _DOUBT) * whole <= true * (1 - _MARGIN)",
-        "below = (v - 2.0**-12) * whole <= true * (1 - _MARGIN)",
+        "below = (v + _DOUBT) * self.whole <= true * (1 - _MARGIN)",
+        "below = (v - 2.0**-12) * self.whole <= true * (1 - _MARGIN)",
         "accepts 2**-12 too often",
     ),
     Planted(
@@ -337,5 +337,19 @@ PLANTED: Final[tuple[Planted, ...]] = (
         "        if isinstance(asked, self.own):\n            known.reverse()\n",
         "",
         "charged by loss, not as asked",
+    ),
+    Planted(
+        "losses",
+        "src/sordino/losses/convolve.py",
+        "if f.times == 1 and len(f.masses) <= longest]",
+        "if f.times == 1 and len(f.masses) < longest]",
+        "a loss of just the longest length is lost",
+    ),
+    Planted(
+        "sampling",
+        "src/sordino/sampling/blocks.py",
+        "start + (1 - within if left else within)",
+        "start + (1 + within if left else within)",
+        "the left tail is drawn as if it were farther",
     ),
 )

@@ -78,7 +78,7 @@ ROOMS: Final[dict[str, Room]] = {
         ),
         0.2,
     ),
-    "joins": Room(("query/joins.py", "query/steps.py"), _QUERIES, 0.2),
+    "joins": Room(("query/joins.py",), _QUERIES, 0.2),
     "prices": Room(
         (
             *("query/allowance.py", "query/layout.py", "query/outlay.py"),

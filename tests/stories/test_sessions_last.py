@@ -23,7 +23,7 @@ from sordino.errors import (
     SessionMoved,
     UnknownName,
 )
-from tests.ledgers import FRESH, POINTS, run
+from tests.ledgers import FRESH, POINTS, UNKEYED, run
 from tests.sessions import (
     KINDS,
     LIMIT,
@@ -174,8 +174,10 @@ def test_processes_never_overspend(path: Path, tmp_path: Path, racers: int) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("point", POINTS)
-@pytest.mark.parametrize("key", ["k", None])
+@pytest.mark.parametrize(
+    ("key", "point"),
+    [("k", point) for point in POINTS] + [(None, point) for point in UNKEYED],
+)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_process_may_die_anywhere(
     path: Path, tmp_path: Path, kind: str, key: str | None, point: str
@@ -188,7 +190,7 @@ def test_a_process_may_die_anywhere(
     shown = tmp_path / "shown"
     assert run(dying, path, shown, kind, key, point) == -signal.SIGKILL
     charged = len(session(path).history())
-    assert charged == int(POINTS.index(point) >= POINTS.index("reserve: durable"))
+    assert charged == int(POINTS.index(point) >= POINTS.index("charged: written"))
     assert len(seen(shown)) <= charged
     assert run(dying, path, shown, kind, key, "nowhere") == 0
     opened = session(path)

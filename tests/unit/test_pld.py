@@ -73,6 +73,21 @@ def test_a_grid_that_rounds_losses_down_is_caught(
     assert (composed_delta(GaussianLaw(0.2), 10) < truth).any()
 
 
+@pytest.mark.parametrize("lengths", [(16, 16), (15, 16, 17), (16,), (1, 2, 16, 40)])
+def test_no_factor_is_lost_when_pairs_are_made(lengths: tuple[int, ...]) -> None:
+    """Factors as long as the longest that is paired, longer and shorter, all count."""
+    factors = [
+        convolve.Factor(np.full(length, 1.5), times, 0.0)
+        for times in (1, 2)
+        for length in lengths
+    ]
+    before, after = (
+        sum(one.times * math.log(one.masses.sum()) for one in found)
+        for found in (factors, convolve.paired(factors, 64))
+    )
+    assert after == pytest.approx(before, rel=1e-12)
+
+
 def test_what_a_law_doubts_is_charged() -> None:
     """A law that doubts a tenth of its masses is priced with a tenth more of P."""
     losses, q, p = np.array([-0.5, 0.5]), np.array([0.6, 0.4]), np.array([0.4, 0.6])

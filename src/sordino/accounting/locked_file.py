@@ -37,10 +37,6 @@ class LockedFile:
 
     def __init__(self, path: Path, world: World) -> None:
         """Open a file that exists."""
-        if sys.platform == "win32":
-            raise LedgerUnavailable(
-                path, "needs the locks of POSIX", "Use Linux or macOS."
-            )
         self.path = path
         self.disk = world.disk
         self.handle = os.open(path, os.O_RDWR)

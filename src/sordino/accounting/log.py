@@ -2,14 +2,23 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, Final, final
 
 from sordino.accounting.charge import Charge
 from sordino.accounting.limits import Limit
 from sordino.accounting.records import Head, Record, digest
 from sordino.accounting.signing import Seals
 from sordino.accounting.store import AbstractStore
-from sordino.errors import AnswerLost, BudgetExceeded, LedgerDamaged, UnknownName
+from sordino.errors import (
+    AnswerLost,
+    BudgetExceeded,
+    InvalidParameter,
+    LedgerDamaged,
+    UnknownName,
+)
+
+LONGEST: Final = 1 << 24
+"""Letters of a body: a line of a file is a good deal longer at most."""
 
 
 @final
@@ -113,6 +122,13 @@ class Log:
     ) -> Record:
         """Add a record behind the head, with the answer that belongs to it."""
         record = self.seals.signed(Record.following(self.head, kind, fields))
+        if len(record.body) > LONGEST:
+            raise InvalidParameter(
+                "claim",
+                f"{len(record.body)} letters",
+                f"must be told in {LONGEST} letters",
+                "Ask for less at once, in shorter words.",
+            )
         self.store.append(record, answer, lasting=lasting)
         return record
 

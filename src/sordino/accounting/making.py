@@ -5,6 +5,7 @@ name is always whole; a name that is taken is never taken over.
 """
 
 import os
+import sys
 import tempfile
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager, suppress
@@ -39,6 +40,8 @@ def create(path: Path, world: World, role: Role, contents: Contents) -> bool:
 
 def located(path: Any, name: str = "ledger") -> Path:
     """Return where a file is or shall be, refusing what can hold none."""
+    if sys.platform == "win32":
+        raise LedgerUnavailable(path, "needs the locks of POSIX", "Use Linux or macOS.")
     try:
         place = Path(os.path.realpath(os.fspath(path)))
         found = place.exists()

@@ -24,7 +24,8 @@ class AbstractEngine(ABC):
     def open(self, table: str, source: Any, declared: Mapping[str, Column]) -> Schema:
         """Make a source known under a name and return its public schema.
 
-        Only names and types are read, no rows. Declared facts take precedence over
+        Only names and types are read, no rows; whether a text file is well-formed is
+        looked at. Declared facts take precedence over
         those of the source; a declared column that the source lacks is refused.
         """
 

@@ -251,8 +251,8 @@ class DuckDBEngine(AbstractEngine):
                     "a function of a query cannot ask the session that runs it: ask "
                     "first, and let the function read the answer"
                 )
-            self._busy = True
             try:
+                self._busy = True
                 with watched(self._percent) if self._progress else nullcontext():
                     made = _uninterrupted(work)
             except BaseException:

@@ -20,13 +20,16 @@ class DuckDBForms(AbstractForms):
 
     name = "duckdb"
 
-    def opaque(self, column: exp.Expression) -> exp.Expression:
+    def opaque(self, column: exp.Expression, arrow: pa.DataType) -> exp.Expression:
         """Return TRY(column): for any value the value itself.
 
         It cannot raise, and statistics do not pass through it: no condition over it
         is simplified, or pushed to where row groups are skipped (docs/adr/0068).
+        Integers and truths stay bare, for TRY would unpack their dictionaries: what
+        honest files say of them is so, and no optimiser that would read it runs.
         """
-        return called("TRY", column)
+        exact = (pa.types.is_integer(arrow), pa.types.is_boolean(arrow))
+        return column if any(exact) else called("TRY", column)
 
     def normalised(self, value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
         """Return a value of an Arrow type as one of ours."""

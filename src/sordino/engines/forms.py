@@ -22,7 +22,7 @@ class AbstractForms(ABC):
     """What sqlglot calls the dialect."""
 
     @abstractmethod
-    def opaque(self, column: exp.Expression) -> exp.Expression:
+    def opaque(self, column: exp.Expression, arrow: pa.DataType) -> exp.Expression:
         """Return a stored column as values of which only their type is known.
 
         Whatever a file states of its columns, no plan may follow from it.

@@ -27,7 +27,7 @@ def mapped(node: MapRows, row: Row) -> Row:
         made = node.function(dict(row))
     except Exception:  # noqa: BLE001 whatever it raises, the row goes on without
         made = None
-    return _joined(node, row, made if isinstance(made, Mapping) else {})
+    return _joined(node, row, _mapping(made))
 
 
 def flat_mapped(node: FlatMap, row: Row) -> Iterator[Row]:
@@ -37,7 +37,15 @@ def flat_mapped(node: FlatMap, row: Row) -> Iterator[Row]:
     except Exception:  # noqa: BLE001 whatever it raises, there are no rows
         return
     for one in itertools.islice(_until_failure(made), node.limit):
-        yield _joined(node, row, one if isinstance(one, Mapping) else {})
+        yield _joined(node, row, _mapping(one))
+
+
+def _mapping(made: Any) -> Mapping[str, Any]:
+    """Return what a function made, if it is a mapping: it may lie about its class."""
+    try:
+        return made if isinstance(made, Mapping) else {}
+    except Exception:  # noqa: BLE001 an object of the user's own may fail
+        return {}
 
 
 def _until_failure(made: Iterator[Any]) -> Iterator[Any]:

@@ -29,10 +29,13 @@ def shape(text: str) -> str:
     return told + "..." * (len(text) > _LONGEST) or "(empty)"
 
 
-def lost(source: Any, opened: Opened, name: str) -> tuple[int, Counter[str]]:
+def lost(
+    source: Any, opened: Opened, name: str, *, unread: bool
+) -> tuple[int, Counter[str]]:
     """Return how many cells of a column are missing, and what could not be read.
 
-    Of the latter the shapes, and for what has no place in our types its type.
+    Of the latter the shapes, which are looked for where there are `unread` cells, and
+    for what has no place in our types its type.
     """
     objects = _objects(source, name)
     stored = opened.stored[name]
@@ -44,7 +47,7 @@ def lost(source: Any, opened: Opened, name: str) -> tuple[int, Counter[str]]:
         missing += chunk.null_count
         beyond = natural.null_count - chunk.null_count
         found += Counter({f"beyond our {stored.arrow}": beyond} if beyond else {})
-        found += _unread(natural, stored)
+        found += _unread(natural, stored) if unread else Counter()
     return missing, found
 
 
@@ -66,11 +69,13 @@ def _chunks(opened: Opened, place: int) -> list[pa.Array]:
 
 def _unread(natural: pa.Array, stored: Stored) -> Counter[str]:
     """Return the shapes of the values that do not become of a declared type."""
-    found = Counter[str]()
-    if stored.reading is None:
-        return found
+    found, reading = Counter[str](), stored.reading
     for value, times in _counted(natural):
-        if value is not None and stored.reading.value({"x": value}) is None:
+        if (
+            reading is not None
+            and value is not None
+            and reading.value({"x": value}) is None
+        ):
             found[shape(str(value))] += times
     return found
 

@@ -228,4 +228,4 @@ def _natural(forms: AbstractForms, handed: Handed, stored: Stored) -> exp.Expres
     value: exp.Expression = exp.column(f"c{stored.place}", table="t")
     if handed.source.ours:
         return value
-    return forms.normalised(forms.opaque(value), stored.arrow)
+    return forms.normalised(forms.opaque(value, stored.arrow), stored.arrow)

@@ -9,8 +9,8 @@
 | `%z` | the distance from UTC: `+02:00`, `+0200`, `+02`, `Z` or `UTC` |
 | `%%` | a percent sign |
 
-Months, days and clocks have one digit or two; two where another directive follows at
-once. Everything else stands for itself.
+Months, days and clocks have one digit or two; two, and fractions nine, where digits of
+another directive follow at once. Everything else stands for itself.
 """
 
 import re
@@ -67,8 +67,9 @@ class Layout:
             if letter not in _DIRECTIVES:
                 raise _refused(name, given, f"has no %{letter}", clock=clock)
             part, form = _DIRECTIVES[letter]
-            follows = not text and place + 2 < len(pieces) and pieces[place + 2] != "%"
-            pattern += f"({_whole(form) if follows else form})" + _literal(text)
+            follows = not text and place + 2 < len(pieces)
+            tight = follows and pieces[place + 2] not in {"%", "z"}
+            pattern += f"({_whole(form) if tight else form})" + _literal(text)
             parts.append(part)
         if len(set(parts)) < len(parts) or not set(_DAY) <= set(parts):
             problem = "must tell year, month and day, each once"

@@ -13,11 +13,12 @@ from sordino.engines.shapes import lost, seen
 from sordino.engines.sources import Opened
 from sordino.errors import InvalidParameter
 from sordino.expressions.literals import literal
-from sordino.query.nodes import AbstractNode, Source
+from sordino.query.nodes import AbstractNode, Source, Unreadable
 from sordino.query.question import Question, Total
 from sordino.query.relation import Relation
 from sordino.query.steps import Enforce
 from sordino.query.tables import PrivateTable
+from sordino.schema import Schema
 from sordino.session.catalog import Catalog, catalog_of
 from sordino.session.inspected import (
     InspectedColumn,
@@ -95,16 +96,18 @@ def _inspected(
 ) -> Inspection:
     """Return what is found in an opened table."""
     relation = catalog.relation(_TABLE)
-    told = [
-        InspectedColumn.of(name, one.kind, *lost(source, held, name))
-        for name, one in held.stored.items()
-    ]
+    told = []
+    for name, one in held.stored.items():
+        cells = Unreadable(_TABLE, name, Schema(()))
+        unread = name in held.lossy and _number(catalog, cells) > 0
+        found = lost(source, held, name, unread=unread)
+        told.append(InspectedColumn.of(name, one.kind, *found))
     undeclared, unusable = _untyped(held)
     ids = relation.ids
     rows = _number(catalog, Source(_TABLE, relation.schema))
-    found = None if ids is None else _ids(catalog, relation, ids, rows)
+    whose = None if ids is None else _ids(catalog, relation, ids, rows)
     cut = tuple(_limited(catalog, relation, one) for one in limits)
-    return Inspection(rows, tuple(told), undeclared, unusable, found, cut)
+    return Inspection(rows, tuple(told), undeclared, unusable, whose, cut)
 
 
 def _untyped(held: Opened) -> tuple[tuple[InspectedColumn, ...], dict[str, str]]:

@@ -236,6 +236,15 @@ def test_a_handle_is_not_copied(ledger: Ledger, move: Any) -> None:
         move(ledger)
 
 
+def test_a_claim_that_is_too_long_to_be_recorded(ledger: Ledger) -> None:
+    """Sixteen million letters are too many: nothing is charged, the ledger lives."""
+    with pytest.raises(InvalidParameter, match="claim must be told in"):
+        ledger.reserve(claim(plan="x" * (1 << 24)))
+    assert ledger.spent() == PureDP(0)
+    ledger.reserve(claim(plan="x" * ((1 << 24) - 5000)))
+    assert ledger.verify().releases == 1
+
+
 def test_a_closed_handle_refuses(ledger: Ledger) -> None:
     """Closing twice is harmless, and nothing is charged afterwards."""
     ledger.close()

@@ -13,6 +13,7 @@ from collections import Counter
 from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,6 +26,7 @@ from tests.ledgers import (
     MAKING,
     MAKING_WITNESS,
     POINTS,
+    UNKEYED,
     WITNESSED,
     Failing,
     claim,
@@ -33,6 +35,7 @@ from tests.ledgers import (
     race,
     release,
     run,
+    sharing,
 )
 
 KILLED = -signal.SIGKILL
@@ -84,7 +87,8 @@ def test_a_kill_at_every_point(
     witnessed: bool,  # noqa: FBT001 a parameter of the test
 ) -> None:
     """After a kill anywhere, a retry, another key and no key keep the promise."""
-    points = POINTS + (WITNESSED if witnessed else [])
+    waited = witnessed or key is not None
+    points = (POINTS if waited else UNKEYED) + (WITNESSED if witnessed else [])
     wrong: Counter[str] = Counter()
     kills = 0
     for index, (point, then) in enumerate(
@@ -109,7 +113,8 @@ def test_a_kill_of_the_retry_too(folder: Path) -> None:
     """A retry that dies as well leaves at most one answer, and one charge."""
     wrong: Counter[str] = Counter()
     kills = 0
-    pairs = [(first, second) for first in POINTS[2:5] for second in POINTS]
+    again = [point.replace("charged", "leased") for point in POINTS]
+    pairs = [(first, second) for first in POINTS[2:6] for second in again]
     for index, (first, second) in enumerate(pairs):
         path, told = folder / f"{index}.ledger", folder / f"{index}.told"
         Ledger.at(path, LIMIT, create=True).close()
@@ -190,6 +195,34 @@ def test_kills_at_random_while_processes_race(folder: Path) -> None:
         kills += victim.exitcode == KILLED
         wrong.update(faults(path, told, "0.01"))
     report("kills in races", kills, wrong)
+
+
+@pytest.mark.slow
+def test_kills_at_random_of_workers_that_share_keys(folder: Path) -> None:
+    """Workers die and are replaced: keys have one answer, charges one sum."""
+    path, told = folder / "a", folder / "told"
+    Ledger.at(path, LIMIT, create=True).close()
+
+    def started(seed: int) -> Any:
+        child = FRESH.Process(target=sharing, args=(path, told, seed))
+        child.start()
+        return child
+
+    kills = 60
+    children = [started(seed) for seed in range(3)]
+    for turn in range(kills):
+        seen = len(lines(told))
+        end = time.monotonic() + 60
+        while len(lines(told)) < seen + 2 and time.monotonic() < end:
+            time.sleep(random.uniform(0, 0.02))
+        children[turn % 3].kill()
+        children[turn % 3].join(60)
+        children[turn % 3] = started(1000 + turn)
+    for child in children:
+        child.kill()
+        child.join(60)
+    assert len(lines(told)) > kills
+    report("kills of workers", kills, faults(path, told, "0.001"))
 
 
 @pytest.mark.slow

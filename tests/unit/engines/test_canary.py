@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Final
 
 import duckdb
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from sqlglot import exp
@@ -12,7 +13,7 @@ from sqlglot import exp
 import sordino as sd
 from sordino.engines import canary, duckdb_connection
 from sordino.engines import duckdb as engine
-from sordino.engines.duckdb_forms import DuckDBForms
+from sordino.engines.duckdb_forms import DuckDBForms, called
 from sordino.engines.duckdb_optimisers import HARMLESS
 from sordino.errors import EngineUnavailable
 from tests.liars import write_canary
@@ -32,9 +33,11 @@ def asked_anew() -> Iterator[None]:
     engine._refuse_belief.cache_clear()
 
 
-def plain(forms: DuckDBForms, column: exp.Expression) -> exp.Expression:
+def plain(
+    forms: DuckDBForms, column: exp.Expression, arrow: pa.DataType
+) -> exp.Expression:
     """Return a column as a database knows it."""
-    del forms
+    del forms, arrow
     return column
 
 
@@ -59,14 +62,25 @@ def test_the_canary_lies(tmp_path: Path) -> None:
     assert [one.null_count for one in facts] == [0, 0, 0, 0]
 
 
-def test_either_belt_holds_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is shipped passes; so do opaque columns, or the optimisers, alone."""
+def test_the_optimisers_hold_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is shipped passes; so do plain columns with the optimisers that may run."""
     engine._refuse_belief()
-    with monkeypatch.context() as patch:
-        let(patch)
-        engine._refuse_belief.__wrapped__()
     monkeypatch.setattr(DuckDBForms, "opaque", plain)
     engine._refuse_belief.__wrapped__()
+
+
+def test_opaque_columns_hold_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where every column is opaque, all optimisers may run."""
+    let(monkeypatch)
+    monkeypatch.setattr(DuckDBForms, "opaque", lambda _, held, __: called("TRY", held))
+    engine._refuse_belief.__wrapped__()
+
+
+def test_bare_columns_are_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of integers, which are not opaque, the optimisers must believe nothing."""
+    let(monkeypatch)
+    with pytest.raises(EngineUnavailable):
+        engine._refuse_belief()
 
 
 @pytest.mark.parametrize("names", [(), *((one,) for one in BELIEVING)])

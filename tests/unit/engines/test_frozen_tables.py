@@ -125,6 +125,7 @@ def test_tables_read_again_are_caught(
     chance.
     """
     monkeypatch.setattr(engine, "freeze", lambda _self, _table: None)
+    monkeypatch.setattr(engine, "frozen", lambda _self, _table: pa.table({}))
     name: EngineName = "duckdb" if engine is DuckDBEngine else "memory"
     wards, change = door(tmp_path)
     assert _exceeds(_session(wards, name), change)

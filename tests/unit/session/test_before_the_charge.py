@@ -122,20 +122,19 @@ class Reading(AssertionError):
     """Rows were read."""
 
 
-@pytest.fixture
-def spied(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let whoever reads rows fail."""
+def spy(patch: pytest.MonkeyPatch) -> None:
+    """Let whoever reads rows from now on fail."""
 
     def spying(source: type[AbstractSource], door: str) -> None:
         read = getattr(source, door)
 
-        def spy(self: Any, places: Any) -> Any:
-            found = read(self, places)
-            if found is None or getattr(found, "num_rows", False):  # or by read
+        def watched(self: Any, places: Any) -> Any:
+            held = getattr(self, "_table", None)
+            if held is None or held.num_rows:
                 raise Reading
-            return found
+            return read(self, places)
 
-        monkeypatch.setattr(source, door, spy)
+        patch.setattr(source, door, watched)
 
     for source in (TableSource, ParquetSource):
         for door in ("read", "handed"):
@@ -160,15 +159,19 @@ ASKED: dict[str, Any] = {
 @pytest.mark.parametrize("engine", [DuckDBEngine, MemoryEngine])
 @pytest.mark.parametrize("kind", ["memory", "file"])
 @pytest.mark.parametrize("asked", ASKED)
-@pytest.mark.usefixtures("spied")
 def test_rehearsals_read_nothing(
-    asked: str, kind: str, engine: Any, tmp_path: Path
+    asked: str,
+    kind: str,
+    engine: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A rehearsal runs the whole plan and calls no function, on no row of anybody."""
     path = tmp_path / "visits.parquet"
     pq.write_table(ROWS, path)
     name: EngineName = "duckdb" if engine is DuckDBEngine else "memory"
     opened = session(path if kind == "file" else ROWS, engine=name)
+    spy(monkeypatch)
     opened.what_if(ASKED[asked], BUDGET)
     with pytest.raises(SordinoError):  # the planted reader: the answer itself
         opened.release(ASKED[asked], BUDGET)
