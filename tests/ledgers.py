@@ -9,6 +9,7 @@ import functools
 import json
 import multiprocessing
 import os
+import random
 import signal
 from collections.abc import Callable
 from contextlib import suppress
@@ -113,6 +114,24 @@ def race(path: Path, told: Path, name: str, count: int) -> None:
             line = json.dumps([ticket.number, result.decode()])
             with told.open("a", encoding="ascii") as file:
                 file.write(f"{line}\n")
+
+
+def sharing(path: Path, told: Path, seed: int) -> None:
+    """Ask for thousandths under keys that others ask for too, for ever."""
+    draw = random.Random(seed)
+    least = PureDP("0.001")
+    ledger = Ledger.at(path)
+    while True:
+        key = None if draw.random() < 0.3 else f"k{draw.randrange(40)}"
+        wanted = Claim(request="n", asked=least, loss=least, key=key)
+        with suppress(AnswerLost, BudgetExceeded):
+            ticket = ledger.reserve(wanted)
+            result = ticket.answer or ledger.store(ticket, os.urandom(4).hex().encode())
+            with told.open("a", encoding="ascii") as file:
+                file.write(f"{json.dumps([ticket.number, result.decode()])}\n")
+        if draw.random() < 0.05:
+            ledger.close()
+            ledger = Ledger.at(path)
 
 
 def run(act: Callable[..., None], *values: Any) -> int | None:

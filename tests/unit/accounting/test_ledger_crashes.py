@@ -13,6 +13,7 @@ from collections import Counter
 from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,6 +35,7 @@ from tests.ledgers import (
     race,
     release,
     run,
+    sharing,
 )
 
 KILLED = -signal.SIGKILL
@@ -193,6 +195,34 @@ def test_kills_at_random_while_processes_race(folder: Path) -> None:
         kills += victim.exitcode == KILLED
         wrong.update(faults(path, told, "0.01"))
     report("kills in races", kills, wrong)
+
+
+@pytest.mark.slow
+def test_kills_at_random_of_workers_that_share_keys(folder: Path) -> None:
+    """Workers die and are replaced: keys have one answer, charges one sum."""
+    path, told = folder / "a", folder / "told"
+    Ledger.at(path, LIMIT, create=True).close()
+
+    def started(seed: int) -> Any:
+        child = FRESH.Process(target=sharing, args=(path, told, seed))
+        child.start()
+        return child
+
+    kills = 60
+    children = [started(seed) for seed in range(3)]
+    for turn in range(kills):
+        seen = len(lines(told))
+        end = time.monotonic() + 60
+        while len(lines(told)) < seen + 2 and time.monotonic() < end:
+            time.sleep(random.uniform(0, 0.02))
+        children[turn % 3].kill()
+        children[turn % 3].join(60)
+        children[turn % 3] = started(1000 + turn)
+    for child in children:
+        child.kill()
+        child.join(60)
+    assert len(lines(told)) > kills
+    report("kills of workers", kills, faults(path, told, "0.001"))
 
 
 @pytest.mark.slow

@@ -53,7 +53,7 @@ def together(path: Path, processes: int, count: int) -> tuple[list[float], float
 def test_waiting_is_fair_under_load(tmp_path: Path) -> None:
     """8 processes, 500 charges each: the longest wait is within 50 times the median.
 
-    Together they are not much slower than one process that is alone.
+    Together they charge at least a tenth as fast as one process alone on a free disk.
     """
     path = tmp_path / "a.ledger"
     Ledger.at(path, LIMIT, create=True).close()
@@ -61,7 +61,7 @@ def test_waiting_is_fair_under_load(tmp_path: Path) -> None:
     waits, took = together(path, 8, 500)
     assert len(waits) == 4000
     assert max(waits) <= 50 * statistics.median(waits)
-    assert 250 / alone / (4000 / took) < 6
+    assert 250 / alone / (4000 / took) < 10
     with Ledger.at(path) as ledger:
         assert ledger.spent() == PureDP(425)
         assert ledger.verify().releases == 4250
