@@ -291,6 +291,46 @@ def test_refusals(source: Any, declared: Any, error: type[Any], says: str) -> No
             engine.open("t", source, declared)
 
 
+def _fails_at_a_row() -> Any:
+    """Return batches of which the second cannot be read."""
+
+    def batches() -> Any:
+        yield pa.record_batch({"x": [1]})
+        raise ValueError("a private cell")
+
+    schema = pa.schema({"x": pa.int64()})
+    return pa.RecordBatchReader.from_batches(schema, batches())
+
+
+def _hidden(of: str) -> Any:
+    """Return a table that a cursor of its connection does not see."""
+    connection = duckdb.connect()
+    connection.execute("CREATE TEMP TABLE visits AS SELECT 1 AS x")
+    return connection, of
+
+
+@pytest.mark.parametrize("engine", [MemoryEngine, DuckDBEngine])
+@pytest.mark.parametrize(
+    ("made", "named"),
+    [
+        (lambda: _hidden("visits"), "visits"),
+        (lambda: _hidden("vists"), "vists"),
+        (lambda: ("visits.duckdb", "visits"), "visits"),
+        (_fails_at_a_row, "RecordBatchReader"),
+        (lambda: pl.LazyFrame({"x": ["a"]}).select("y"), "LazyFrame"),
+    ],
+)
+def test_what_cannot_be_opened_is_named(
+    engine: type[Any], made: Any, named: str
+) -> None:
+    """Opening is before any charge, and says which source, not what went wrong."""
+    with pytest.raises(InvalidParameter, match="cannot be opened") as caught:
+        engine().open("t", made(), {})
+    assert repr(named) in str(caught.value)
+    assert "private" not in str(caught.value)
+    assert caught.value.__cause__ is caught.value.__context__ is None
+
+
 def test_csv_needs_declared_types(tmp_path: Path) -> None:
     """Columns of text files are not guessed: undeclared ones are left out."""
     path = tmp_path / "t.csv"
