@@ -153,3 +153,25 @@ def test_what_was_not_waited_for_is_durable_before_it_is_told(
     assert len(lines) == 1 + appends
     assert synced == -1
     assert layout.BLOCK <= mark < 3 * layout.BLOCK
+
+
+def test_what_lies_behind_a_torn_line_is_cut_off_with_it(tmp_path: Path) -> None:
+    """Power may fail when a later page is on the disk and an earlier one is not.
+
+    The whole line behind the gap was never told of. It is gone before the gap is filled
+    by a record of the same length, which it would then seem to follow.
+    """
+    store = in_a_file(tmp_path)
+    path = tmp_path / "ledger"
+    head = known(store)
+    first, lost = leased(head, 1), leased(leased(head, 1).head, 2)
+    store.close()
+    gap = b"\0" * (len(first.line) + 1)
+    path.write_bytes(path.read_bytes() + gap + lost.line + b"\n")
+    store = FileStore(path, QUICK)
+    store.transact(lambda: store.append(leased(store.head, 3)))
+    store.close()
+    again = FileStore(path, QUICK)
+    assert known(again).number == 2
+    again.transact(again.verify)
+    again.close()
