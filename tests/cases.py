@@ -162,6 +162,9 @@ AGGREGATIONS: Final[
     "quantiles": lambda column, ends: sd.quantiles(
         column, ["0.25", "0.75"], *ends, nulls="drop"
     ),
+    "quantiles, extremes too": lambda column, ends: sd.quantiles(
+        column, ["0", "0.5", "1"], *ends, nulls="drop"
+    ),
     "min": lambda column, ends: sd.min(column, *ends, nulls="drop"),
     "max": lambda column, ends: sd.max(column, *ends, nulls="drop"),
     "histogram": lambda column, _ends: sd.histogram(column, [0, 2, 8]),

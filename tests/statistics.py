@@ -34,6 +34,7 @@ def integers_follow(
         kept, seen = np.append(kept, pooled[0]), np.append(seen, pooled[1])
     else:
         kept[-1], seen[-1] = kept[-1] + pooled[0], seen[-1] + pooled[1]
+    assert kept.size > 1, "too few draws for so wide a law"
     statistic = float(((seen - kept) ** 2 / kept).sum())
     return bool(stats.chi2.sf(statistic, kept.size - 1) > FALSE_ALARM)
 

@@ -18,11 +18,18 @@ PAGES = [
 ]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 UNCALLED = {
+    "Batch",
+    "Budget",
+    "Entry",
+    "Expression",
     "KeySet",
     "Ledger",
     "Limit",
     "Loss",
+    "Price",
+    "Query",
     "Release",
+    "Request",
     "TradeoffCurve",
     "errors",
 }

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sordino import errors
     from sordino.accounting.calibrate import calibrate
+    from sordino.accounting.entries import Entry
     from sordino.accounting.ledger import Ledger
     from sordino.accounting.limits import Limit
     from sordino.accounting.risk import Advantage, ErrorRates
@@ -40,9 +41,9 @@ if TYPE_CHECKING:
     )
     from sordino.engines.dialects import Csv
     from sordino.expressions.bins import Bins
-    from sordino.expressions.language import col, lit, when
+    from sordino.expressions.language import Expression, col, lit, when
     from sordino.keysets.keyset import KeySet
-    from sordino.losses.base import Loss, compose
+    from sordino.losses.base import Budget, Loss, compose
     from sordino.losses.bounded_range import BoundedRangeLoss
     from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
     from sordino.losses.interop import from_dp_accounting, to_dp_accounting
@@ -61,8 +62,11 @@ if TYPE_CHECKING:
     from sordino.mechanisms.laplace import Laplace
     from sordino.mechanisms.laplace_threshold import LaplaceThreshold
     from sordino.mechanisms.randomized_response import RandomizedResponse
-    from sordino.query.builder import table
+    from sordino.query.batch import Batch
+    from sordino.query.builder import Query, table
     from sordino.query.functions import udf
+    from sordino.query.price import Price
+    from sordino.query.request import Request
     from sordino.query.tables import PrivateTable, PublicTable
     from sordino.release.release import Release
     from sordino.schema import Column
@@ -85,16 +89,20 @@ __all__ = [
     "Advantage",
     "ApproxDP",
     "ApproxZCDP",
+    "Batch",
     "Bins",
     "BoundedRangeLoss",
+    "Budget",
     "Column",
     "Csv",
     "DiscreteGaussian",
     "DiscreteGaussianLoss",
     "DropExcess",
     "DropNonUnique",
+    "Entry",
     "ErrorRates",
     "Exponential",
+    "Expression",
     "Gaussian",
     "GaussianDP",
     "GaussianThreshold",
@@ -111,12 +119,15 @@ __all__ = [
     "MaxRowsPerGroupPerID",
     "MaxRowsPerID",
     "PLRVs",
+    "Price",
     "PrivateTable",
     "PublicTable",
     "PureDP",
+    "Query",
     "RandomizedResponse",
     "RandomizedResponseLoss",
     "Release",
+    "Request",
     "Sensitivity",
     "Session",
     "TradeoffCurve",
@@ -153,7 +164,8 @@ _HOMES = {
     "accounting.ledger": ("Ledger",),
     "accounting.limits": ("Limit",),
     "accounting.risk": ("Advantage", "ErrorRates"),
-    "losses.base": ("Loss", "compose"),
+    "accounting.entries": ("Entry",),
+    "losses.base": ("Budget", "Loss", "compose"),
     "losses.closed": ("PureDP", "ApproxDP", "ZCDP", "ApproxZCDP", "GaussianDP"),
     "losses.interop": ("from_dp_accounting", "to_dp_accounting"),
     "losses.noise": (
@@ -189,10 +201,13 @@ _HOMES = {
     "units": ("AddOneRow", "AddMaxRows", "AddMaxRowsInMaxGroups", "AddRowsWithID"),
     "engines.dialects": ("Csv",),
     "expressions.bins": ("Bins",),
-    "expressions.language": ("col", "lit", "when"),
+    "expressions.language": ("Expression", "col", "lit", "when"),
     "keysets.keyset": ("KeySet",),
-    "query.builder": ("table",),
+    "query.batch": ("Batch",),
+    "query.builder": ("Query", "table"),
     "query.functions": ("udf",),
+    "query.price": ("Price",),
+    "query.request": ("Request",),
     "query.tables": ("PrivateTable", "PublicTable"),
     "release.release": ("Release",),
     "schema": ("Column",),

@@ -54,7 +54,7 @@ MEANINGS: Final[Mapping[str, Callable[[list[float | None]], Any]]] = {
 """What an aggregation means, in Python."""
 RANKS: Final[Mapping[str, float]] = {"median": 0.5, "min": 0.0, "max": 1.0}
 """Which share of the values lies below an answer."""
-OTHERS: Final = {"quantiles", "histogram", "bounds"}
+OTHERS: Final = {"quantiles", "quantiles, extremes too", "histogram", "bounds"}
 """Aggregations of several columns, which have tests of their own."""
 
 

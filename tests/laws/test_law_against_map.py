@@ -150,6 +150,21 @@ def test_draws_have_the_stated_law(build: Build, scale: Any) -> None:
     assert follows(mechanism, drawn(mechanism, count))
 
 
+def drawn_apart(mechanism: Any, count: int) -> Any:
+    """Return as many draws of the noise, each by a call of its own."""
+    zero = 0 if mechanism.input_domain.is_integer else 0.0
+    return np.array([mechanism(zero) for _ in range(count)])
+
+
+@mechanisms
+def test_single_draws_have_the_stated_law(build: Build) -> None:
+    """One number at a time has the law as well: half the noise would be noticed."""
+    mechanism = build(7)
+    draws = drawn_apart(mechanism, DRAWS // 8)
+    assert follows(mechanism, draws)
+    assert not follows(mechanism, draws / 2)
+
+
 class Planted:
     """A mutant: a mechanism of which some part is that of another one."""
 

@@ -48,6 +48,11 @@ ATTACKS: Final[Mapping[str, Attack]] = {
     "mean of nothing": Attack(sd.mean("x", 0, 10), sd.PureDP(1), (), (0, 0, 0)),
     "variance": Attack(sd.variance("x", 0, 10), sd.PureDP(4), (5,) * 8, (10,) * 9),
     "median": Attack(sd.median("x", 0, 10), sd.PureDP(2), (5, 5), (10,) * 4),
+    "median of ties": Attack(
+        sd.median("x", 0, 10**6), sd.PureDP(2), (5,) * 4, (900_000,) * 4
+    ),
+    "max": Attack(sd.max("x", 0, 10), sd.PureDP(2), (5,) * 4, (10,) * 4),
+    "min": Attack(sd.min("x", 0, 10), sd.PureDP(2), (5,) * 4, (0,) * 4),
     "distinct": Attack(sd.count_distinct("x"), sd.PureDP(1), (1, 1), (2, 3)),
 }
 

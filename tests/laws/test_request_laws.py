@@ -325,5 +325,5 @@ def test_names_and_plans_are_not_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     for kind in (Query, Request, *AbstractAggregation.__subclasses__()):
         monkeypatch.setattr(kind, "__repr__", lambda _: "reworded")
     with renamed(private_classes()):
-        assert REQUESTS["query agg"].rows.__class__.__name__ == "RenamedQuery"
+        assert AbstractNode.__name__ == "RenamedAbstractNode"
         assert golden() == before

@@ -5,7 +5,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import sordino as sd
-from benchmarks import data, queries, utility, volume
+from benchmarks import data, queries, ranks, utility, volume
 from benchmarks.__main__ import rows
 
 pytestmark = pytest.mark.usefixtures("small")
@@ -66,6 +66,14 @@ def test_volume_in_a_fresh_process() -> None:
     told = volume.Volume(millions=0.002).measure()
     assert "1000 released" in told.what
     assert told.verdict == "below floor"
+
+
+def test_rows_of_ranks_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each row gives a number of ranks, rows or years, on few rows too."""
+    monkeypatch.setattr(ranks, "SIZE", 300)
+    monkeypatch.setattr(ranks, "GROUPS", 2)
+    assert all((row.measure().ratio or 0) >= 0 for row in ranks.ROWS)
+    assert ranks.off(ranks.EVEN, 1) < 100
 
 
 def test_errors_of_releases() -> None:

@@ -67,14 +67,10 @@ class AbstractCandidates(ABC):
         """Return for each range of candidates a value that one of them stands for."""
 
 
-@final
-@dataclass(frozen=True)
-class RealCandidates(AbstractCandidates):
-    """Multiples of a power of two: each is told as the shortest decimal near it."""
+class AbstractNumbers(AbstractCandidates):
+    """Multiples of a power of two."""
 
     grid: Lattice
-    low: float
-    high: float
 
     @property
     def last(self) -> int:
@@ -94,6 +90,30 @@ class RealCandidates(AbstractCandidates):
     def position(self, values: Expression) -> AbstractExpression:
         """Return the nearest candidate, halves upwards."""
         return height(values.tree, self.grid)
+
+
+class AbstractMoments(AbstractCandidates):
+    """Days or seconds, none of them rounder than another."""
+
+    @property
+    def origin(self) -> int:
+        """Return the first one."""
+        return 0
+
+    @property
+    def weights(self) -> AbstractWeights:
+        """Return equal weights."""
+        return EvenWeights(self.last + 1)
+
+
+@final
+@dataclass(frozen=True)
+class RealCandidates(AbstractNumbers):
+    """Multiples of a power of two: each is told as the shortest decimal near it."""
+
+    grid: Lattice
+    low: float
+    high: float
 
     def told(self, first: Integers, last: Integers) -> "pa.Array":
         """Return the shortest decimals, as doubles."""
@@ -108,31 +128,12 @@ class RealCandidates(AbstractCandidates):
 
 @final
 @dataclass(frozen=True)
-class WholeCandidates(AbstractCandidates):
+class WholeCandidates(AbstractNumbers):
     """Integers, or multiples of a power of two where there are very many."""
 
     grid: Lattice
     low: int
     high: int
-
-    @property
-    def last(self) -> int:
-        """Return the number of steps between the bounds."""
-        return self.grid.width
-
-    @property
-    def origin(self) -> int:
-        """Return the candidate of zero."""
-        return min(max(-self.grid.low, 0), self.last)
-
-    @property
-    def weights(self) -> AbstractWeights:
-        """Return the weights of numbers, round ones heavier."""
-        return weights(self.grid.low, self.grid.exponent, self.last + 1)
-
-    def position(self, values: Expression) -> AbstractExpression:
-        """Return the nearest candidate, halves upwards."""
-        return height(values.tree, self.grid)
 
     def told(self, first: Integers, last: Integers) -> "pa.Array":
         """Return the roundest integers of each range."""
@@ -153,7 +154,7 @@ class WholeCandidates(AbstractCandidates):
 
 @final
 @dataclass(frozen=True)
-class DayCandidates(AbstractCandidates):
+class DayCandidates(AbstractMoments):
     """Days from the first to the last."""
 
     low: date
@@ -163,16 +164,6 @@ class DayCandidates(AbstractCandidates):
     def last(self) -> int:
         """Return the number of days after the first."""
         return (self.high - self.low).days
-
-    @property
-    def origin(self) -> int:
-        """Return the first day."""
-        return 0
-
-    @property
-    def weights(self) -> AbstractWeights:
-        """Return equal weights."""
-        return EvenWeights(self.last + 1)
 
     def position(self, values: Expression) -> AbstractExpression:
         """Return the day of each value, counted from the first."""
@@ -190,7 +181,7 @@ class DayCandidates(AbstractCandidates):
 
 @final
 @dataclass(frozen=True)
-class SecondCandidates(AbstractCandidates):
+class SecondCandidates(AbstractMoments):
     """Seconds from the first to the last."""
 
     low: datetime
@@ -200,16 +191,6 @@ class SecondCandidates(AbstractCandidates):
     def last(self) -> int:
         """Return the number of whole seconds after the first."""
         return (self.high - self.low) // timedelta(seconds=1)
-
-    @property
-    def origin(self) -> int:
-        """Return the first second."""
-        return 0
-
-    @property
-    def weights(self) -> AbstractWeights:
-        """Return equal weights."""
-        return EvenWeights(self.last + 1)
 
     def position(self, values: Expression) -> AbstractExpression:
         """Return the second in which each value lies, counted from the first."""

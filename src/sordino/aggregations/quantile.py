@@ -46,6 +46,7 @@ from sordino.aggregations.measured import (
     nulls_words,
     written,
 )
+from sordino.aggregations.parts import Integers
 from sordino.errors import InvalidParameter
 from sordino.numbers import probability
 from sordino.words import Words, call, number
@@ -102,7 +103,7 @@ class Quantile(AbstractAggregation):
         grid = candidates(self.low, self.high, values.type)
         parts, levels = zip(*self._parts(setting, values, grid), strict=True)
         shares = tuple(Fraction(one, sum(levels)) for one in levels)
-        return (QuantileForm(parts, shares, grid),)
+        return (QuantileForm(parts, shares, grid, self.probabilities),)
 
     def _parts(
         self, setting: Setting, values: Measured, grid: AbstractCandidates
@@ -137,6 +138,7 @@ class QuantileForm(AbstractForm):
     parts: tuple[AbstractChoicePart, ...]
     shares: tuple[Fraction, ...]
     grid: AbstractCandidates
+    probabilities: tuple[Fraction, ...]
 
     @property
     def chooses(self) -> bool:
@@ -156,19 +158,31 @@ class QuantileForm(AbstractForm):
     ) -> tuple[Finished, ...]:
         """Return the values, ascending in each group.
 
-        Choices that were made apart may cross; sorting brings none further off.
+        Extremes that were asked for bound the others, which may lie where no row is.
+        Choices that were made apart may still cross; sorting brings none further off.
         """
         del confidence
         pairs = zip(self.parts, noisy, strict=True)
-        ranges = np.array([
-            part.range(one) for part, held in pairs for one in held.values
-        ])
+        ranges = self._bounded(
+            np.array([part.range(one) for part, held in pairs for one in held.values])
+        )
         order = np.argsort(ranges.sum(axis=1), axis=0)[:, None]
         first, last = np.moveaxis(np.take_along_axis(ranges, order, axis=0), 1, 0)
         return tuple(
             Finished(self.grid.told(*one), unknown_bars(one[0].size))
             for one in zip(first, last, strict=True)
         )
+
+    def _bounded(self, ranges: Integers) -> Integers:
+        """Return ranges of candidates, in each group within its extremes if known.
+
+        The least of a few rows is above their greatest, and bounds nothing.
+        """
+        least, greatest = ranges[0, 0], ranges[-1, 1]
+        low = least if 0 in self.probabilities else np.zeros_like(least)
+        high = greatest if 1 in self.probabilities else low + self.grid.last
+        bounded: Integers = np.where(low <= high, np.clip(ranges, low, high), ranges)
+        return bounded
 
 
 def quantile(

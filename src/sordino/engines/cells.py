@@ -1,8 +1,9 @@
 """Cells of Python, as our types: what an object is decides alone what it becomes.
 
 A cell is known by its own type, never by what it says of itself: of a built-in type
-and of what inherits from it only the built-in part is read, so no method of a cell runs
-(but a clock's zone, and entries of NumPy).
+and of what inherits from it only the built-in part is read; other types are known
+themselves, and not what inherits from them. So no method of a cell runs, but the zone
+of a clock.
 
 | the type of a cell | is read as |
 |---|---|
@@ -99,6 +100,8 @@ def read(cell: Any) -> Read | None:
 @cache
 def _reading(kind: Any) -> Callable[[Any], Read | None] | None:
     """Return how cells of a type are read: as the first known type it inherits from."""
+    if kind in _EXACT:
+        return _EXACT[kind]
     for base in type.__dict__["__mro__"].__get__(kind):
         room = base.__module__.partition(".")[0]
         if room == "pandas" and base.__name__ in _OF_PANDAS:
@@ -194,16 +197,23 @@ _READINGS: Final[Mapping[type, Callable[[Any], Read | None]]] = {
     dt.date: _day,
     dt.datetime: _moment,
     decimal.Decimal: lambda number: _double(decimal.Decimal.__float__(number)),
-    fractions.Fraction: lambda n: _double(fractions.Fraction.__float__(n)),
-    uuid.UUID: lambda one: ("text", uuid.UUID.__str__(one)),
-    np.bool_: lambda truth: ("bool", bool(truth)),
-    np.integer: lambda number: ("i64", int(number)),
-    np.floating: _double,
-    np.datetime64: _numpy_moment,
-    np.ndarray: _entries,
     list: _entries,
     tuple: _entries,
 }
+
+_EXACT: Final[Mapping[type, Callable[[Any], Read | None]]] = {
+    fractions.Fraction: _double,
+    uuid.UUID: lambda one: ("text", str(one)),
+    np.ndarray: _entries,
+    np.datetime64: _numpy_moment,
+    np.bool_: lambda truth: ("bool", bool(truth)),
+    **dict.fromkeys(
+        (np.dtype(one).type for one in np.typecodes["AllInteger"]),
+        lambda number: ("i64", int(number)),
+    ),
+    **dict.fromkeys((np.dtype(one).type for one in np.typecodes["Float"]), _double),
+}
+"""How cells of other types are read, but not of what inherits from them."""
 
 _OWN: Final[Mapping[str, type]] = {
     "i64": int,

@@ -90,6 +90,8 @@ def _delta_doubles(mu: float, epsilon: Floats) -> Floats:
     slack = ELEMENTARY * (1 + np.abs(x) + mu) * (np.abs(x) + epsilon / mu + mu + 1)
     slack += SPECIAL * (1 + 2 * np.abs(log_tail) + epsilon)
     found = np.exp(log_tail) * (-np.expm1(np.minimum(exponent, 0.0)) + slack)
+    # delta is at most the tail, also where that has no logarithm
+    found = np.where(np.isneginf(log_tail), 0.0, found)
     answer: Floats = np.minimum(found + _UNDERFLOW, 1.0)
     return answer
 

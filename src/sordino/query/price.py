@@ -88,10 +88,13 @@ class Price:
     @cached_property
     def coverage(self) -> dict[str, Expected]:
         """Return how far each count of what is left out will be off, if asked for."""
-        return {
-            str(one): _spread(one.part.noise(self.outlay.coverage[key]))
-            for key, (one, _) in self.outlay.layout.coverage.items()
-        }
+        found: dict[str, Expected] = {}
+        for key, (one, _) in self.outlay.layout.coverage.items():
+            name = str(one)
+            while name in found:  # a limit on each side of a join
+                name += ", again"
+            found[name] = _spread(one.part.noise(self.outlay.coverage[key]))
+        return found
 
     @property
     def thresholds(self) -> tuple[Fraction, ...]:

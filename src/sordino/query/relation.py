@@ -49,14 +49,17 @@ class Relation:
         return replace(self, node=node)
 
     def multiplied(self, node: AbstractNode, factor: int | None) -> "Relation":
-        """Return rows of which each old row makes at most `factor`, or any number."""
+        """Return rows of which each old row makes at most `factor`, or any number.
+
+        What is made of one row shares its old columns, so those of a unit take no more
+        values than it had rows.
+        """
+        held, rows = self.contribution, self.contribution.most_rows()
+        if rows is not None and factor != 1:
+            held = held.with_groups(self.versions(self.schema.names), rows)
         if factor is None:
-            return replace(
-                self, node=node, contribution=self.contribution.without_row_bounds()
-            )
-        return replace(
-            self, node=node, contribution=self.contribution.times(max(factor, 1))
-        )
+            return replace(self, node=node, contribution=held.without_row_bounds())
+        return replace(self, node=node, contribution=held.times(max(factor, 1)))
 
 
 class AbstractCatalog(ABC):

@@ -158,6 +158,28 @@ def test_infinities_are_no_sizes(engine: str) -> None:
     assert nothing == -(2.0**-10)
 
 
+def test_extremes_bound_the_others() -> None:
+    """Asked with the greatest, a quantile near the end stays in the data.
+
+    Alone, most are beyond. A walk passes 60 ages without rows once in 4,000 answers: 20
+    of 200 would be once in 10**40 runs.
+    """
+    asked = sd.quantiles("x", ["0.9999", "1"], 0, 1000)
+    rows = pa.table({
+        "g": np.repeat(np.arange(MANY), AGES.size),
+        "x": np.tile(AGES, MANY),
+    })
+    facts = {"x": sd.Column("i64", nullable=False)}
+    table = sd.PrivateTable(rows, protects=sd.AddOneRow(), columns=facts)
+    session = sd.Session({"t": table}, sd.PureDP(2))
+    keys = sd.KeySet.from_dict({"g": list(range(MANY))})
+    query = sd.table("t").group_by(keys).agg(a=asked)
+    release = session.release(query, sd.PureDP(2))
+    found = np.array(release["a_0.9999"].to_pylist())
+    assert (found > 150).sum() < 20
+    assert (np.array(release["a_1"].to_pylist()) >= found).all()
+
+
 ERRORS: Final[Mapping[str, tuple[Any, str]]] = {
     "median": (sd.median("days", 0, 120), "ranks"),
     "quantiles": (sd.quantiles("days", ["0.1", "0.5"], 0, 120), "ranks"),
@@ -185,9 +207,9 @@ def test_price_and_release_tell_how_far_off(name: str) -> None:
 
 
 def test_the_half_width_in_ranks_holds() -> None:
-    """Of 200 answers 10 would be beyond if half of what is told were all of it.
+    """Of 200 answers none is further off than told; a 20th of it would not hold.
 
-    The bound is for any data: on these none is beyond it, with a chance above 1 - 1e-6.
+    On these values errors fall by e every 1.8 ranks: false alarms below 1e-12.
     """
     values = np.random.default_rng(6).random(500)
     table = sd.PrivateTable({"x": values}, protects=sd.AddOneRow())
@@ -198,7 +220,7 @@ def test_the_half_width_in_ranks_holds() -> None:
     )
     found = grouped(values, asked)
     ranks = (values < found[:, None]).sum(axis=1)
-    assert np.abs(ranks - 450).max() <= half < 120
+    assert half / 20 < np.abs(ranks - 450).max() <= half < 120
 
 
 REFUSED: Final[Mapping[str, tuple[Callable[[], Any], type, str]]] = {

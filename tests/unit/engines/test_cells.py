@@ -71,6 +71,8 @@ READ = [
     (dt.time(1), "text", None),
     ({"a": 1}, "text", None),
     (1j, "f64", None),
+    (np.timedelta64(7, "s"), "i64", None),
+    (dt.timedelta(7), "i64", None),
 ]
 
 
@@ -86,6 +88,10 @@ def test_no_cell_is_asked() -> None:
     for kind in (*PLAIN, "list[text]"):
         assert column_of_cells([Loud(), None], kind).null_count == 2
     assert column_of_cells([LoudText("x"), "y"], "text").to_pylist() == ["x", "y"]
+    for base in (np.int64, Fraction, uuid.UUID):
+        heir = type("Heir", (base,), {"__int__": Loud._fails, "__str__": Loud._fails})
+        held = heir(int=7) if base is uuid.UUID else heir(7)
+        assert column_of_cells([held], "text").to_pylist() == [None]
     assert kinds_of_cells([Loud(), LoudText("x")]) == {"", "text"}
 
 

@@ -237,6 +237,21 @@ def test_unusable_columns_are_left_out(name: str, engine: type[Any]) -> None:
         made.open("t", table, {name: Column("i64")})
 
 
+@pytest.mark.parametrize("engine", [MemoryEngine, DuckDBEngine])
+def test_the_index_of_a_frame_is_told(engine: type[Any]) -> None:
+    """What names the rows of pandas is no column, and the refusal says so."""
+    frame = pd.DataFrame({"pid": [1, 2], "x": [3, 4], "y": [5, 6]})
+    made = engine()
+    assert made.open("t", frame.set_index(["pid", "x"]), {}).names == ("y",)
+    assert set(made.unusable("t")) == {"pid", "x"}
+    assert "reset_index()" in made.unusable("t")["pid"]
+    with pytest.raises(InvalidParameter, match=r"index.*reset_index\(\)"):
+        made.open("t", frame.set_index("pid"), {"pid": Column("i64")})
+    beside = frame.set_index("pid", drop=False)
+    assert made.open("t", beside, {}).names == ("pid", "x", "y")
+    assert not made.unusable("t")
+
+
 def test_declared_types_are_casts() -> None:
     """A declared type that the source does not have turns each value, or loses it."""
     table = pa.table({"x": ["1", " 2", "a", None, "9" * 30], "y": [1, 2, 3, 4, 5]})

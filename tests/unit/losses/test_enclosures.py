@@ -295,3 +295,10 @@ def test_extremes_are_answered(name: str) -> None:
     assert all(x >= 0 for x in loss.epsilon_at([5e-324, 0.3, 1]))
     assert 0 <= loss.advantage() <= 1
     assert loss.explain().endswith(".")
+
+
+def test_next_to_nothing_is_next_to_nothing_for_many_points() -> None:
+    """Far out in the tail an array is answered by nearly 0, like a number."""
+    loss = sd.GaussianDP("1e-300")
+    assert loss.delta_at(np.full(99, 0.5)).max() < 1e-300
+    assert loss.delta_at(0.5) < 1e-300

@@ -165,6 +165,18 @@ def _priced(keys: Any, budget: Budget, *, coverage: bool = True, **given: Any) -
     return sd.Session({"visits": table}, sd.PureDP(1)).price(request, budget)
 
 
+def test_both_sides_of_a_join_are_counted() -> None:
+    """A limit on each side is counted and priced by itself, whatever it is called."""
+    table = sd.PrivateTable(VISITS, protects=PERSON, columns=KINDS)
+    session = sd.Session({"visits": table, "stays": table}, sd.PureDP(10))
+    session.view("few", sd.table("stays").enforce(sd.MaxRowsPerID(2)))
+    query = sd.table("visits").enforce(sd.MaxRowsPerID(2)).join_private("few", "person")
+    found = session.price(query.agg(n=sd.count(), coverage=True), sd.PureDP(1))
+    name = "MaxRowsPerID(limit=2) cut off (ids)"
+    assert list(found.coverage) == [name, f"{name}, again"]
+    assert len(found.counts) == 2
+
+
 def test_weights_and_names() -> None:
     """Coverage has a weight of its own; its name is not that of an answer."""
     heavy = _priced("ward", BUDGETS["approximate"], weights={"coverage": 1})

@@ -17,7 +17,12 @@ from sordino.engines.memory import MemoryEngine
 from sordino.engines.sources import AbstractSource
 from sordino.engines.sources_arrow import TableSource
 from sordino.engines.sources_parquet import ParquetSource
-from sordino.errors import EngineUnavailable, InvalidQuery, SordinoError
+from sordino.errors import (
+    BudgetExceeded,
+    EngineUnavailable,
+    InvalidQuery,
+    SordinoError,
+)
 from sordino.query.nodes import MOST_NODES
 from sordino.session.session import EngineName
 
@@ -338,3 +343,17 @@ def test_a_function_that_asks_its_session(engine: EngineName, *, keyed: bool) ->
     (what,) = seen
     assert len(opened.history()) == (what == "answered")
     assert what == "answered" or "cannot ask the session" in what
+
+
+@pytest.mark.parametrize("engine", NAMES)
+def test_a_spent_budget_is_the_first_reason(engine: EngineName, tmp_path: Path) -> None:
+    """What costs more than is left is told so, whatever became of its table."""
+    path = tmp_path / "visits.parquet"
+    pq.write_table(ROWS, path)
+    opened = session(path, engine=engine)
+    path.unlink()
+    with pytest.raises(BudgetExceeded):
+        opened.release(COUNT, sd.PureDP(10))
+    with pytest.raises(EngineUnavailable):
+        opened.release(COUNT, sd.PureDP(9))
+    assert opened.history() == ()

@@ -1,0 +1,60 @@
+"""Quantiles refuse what makes no sense, without showing it."""
+
+from typing import Any
+
+import pytest
+
+from sordino.errors import InvalidData, InvalidParameter
+from sordino.mechanisms.quantiles import Quantiles
+from sordino.sampling.bits import Bits
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        [],
+        (),
+        "0.5",
+        0.5,
+        None,
+        ["0.5", "0.5"],
+        ["0.6", "0.5"],
+        [2],
+        [-1],
+        [True],
+        [0.1234567],
+    ],
+)
+def test_senseless_probabilities_are_refused(wrong: Any) -> None:
+    """Probabilities ascend strictly, within 0 and 1, in few digits."""
+    with pytest.raises(InvalidParameter, match="probabilities"):
+        Quantiles(wrong, 1)
+
+
+@pytest.mark.parametrize(
+    ("positions", "counts", "size"),
+    [
+        ([0, 0], [1, 1], 3),
+        ([3], [1], 3),
+        ([-1], [1], 3),
+        ([0], [-1], 3),
+        ([0], [1, 2], 3),
+        ([0.5], [1], 3),
+        ([0], [1 << 38], 3),
+        ([[0]], [[1]], 3),
+    ],
+)
+def test_bins_outside_the_grid_are_refused(
+    positions: Any, counts: Any, size: int
+) -> None:
+    """What cannot be counts in bins is refused without being shown."""
+    with pytest.raises(InvalidData):
+        Quantiles(["0.5"], 1).release(positions, counts, size, Bits())
+
+
+@pytest.mark.parametrize("parts", [0, -1, 1.5, True, None])
+def test_senseless_parts_are_refused(parts: Any) -> None:
+    """A bin has at least one part; of too many as many as fit are taken."""
+    with pytest.raises(InvalidParameter, match="parts"):
+        Quantiles(["0.5"], 1, parts=parts)
+    assert Quantiles(["1/3"], 1, parts=1 << 30).parts == (1 << 24) // 3
