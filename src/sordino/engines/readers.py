@@ -90,14 +90,14 @@ def opened(source: Any, declared: Mapping[str, Column]) -> Opened:
 
 
 def _public_name(source: Any) -> str:
-    """Return what may be said of a source: its path, its name or its class.
+    """Return what may be said of a source: its name or its class.
 
-    >>> _public_name("visits.parquet"), _public_name((None, "visits")), _public_name([])
-    ('visits.parquet', 'visits', 'list')
+    >>> _public_name("data/visits.parquet"), _public_name((None, "visits"))
+    ('visits.parquet', 'visits')
     """
     match source:
         case str() | PurePath():
-            return str(source)
+            return PurePath(source).name
         case tuple((_, str(name))):
             return name
         case _:
