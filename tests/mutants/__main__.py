@@ -32,7 +32,7 @@ from tests.mutants.trial import Copy, Outcome
 
 TREE: Final = Path(__file__).resolve().parents[2]
 _PATIENCE = 5.0
-_LONGEST = 900.0
+_LONGEST = 200.0
 _FEW = 1
 """Survivors that a short run may have in a room, whatever the share."""
 
@@ -45,7 +45,7 @@ class Tally:
     name: str
     room: Room
     limit: float
-    """Seconds after which tests are taken to have noticed."""
+    """Seconds of computing after which tests are taken to have noticed."""
     tried: int = 0
     explained: int = 0
     survivors: int = 0

@@ -85,7 +85,12 @@ ROOMS: Final[dict[str, Room]] = {
             *("query/joint.py", "query/price.py", "query/batch.py", "session/parts.py"),
             *("aggregations/families.py", "aggregations/parts.py"),
         ),
-        (*_QUERIES, "tests/unit/session", "tests/laws/test_parts_laws.py"),
+        (
+            "tests/unit/aggregations/test_parts.py",
+            *_QUERIES,
+            "tests/unit/session",
+            "tests/laws/test_parts_laws.py",
+        ),
         0.2,
     ),
     "accounting": Room(

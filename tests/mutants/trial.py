@@ -7,7 +7,9 @@ imported what the tests need of other people's packages, but nothing of Sordino.
 from __future__ import annotations
 
 import importlib
+import math
 import os
+import resource
 import shutil
 import signal
 import sys
@@ -31,6 +33,7 @@ PLAIN: Final = (
     *("--assert=plain", "--tb=line"),
 )
 _POLL = 0.02
+_LOADED = 10.0
 _NOTICED = ("FAILED", "ERROR")
 
 
@@ -76,23 +79,27 @@ class Copy:
             path.write_text(honest)
 
     def run(self, tests: Sequence[str], limit: float) -> Outcome:
-        """Run some tests in a child until the first fails, or time is up."""
+        """Run some tests in a child until the first fails, or time is up.
+
+        The limit is in seconds of computing: a loaded machine does not shorten it.
+        """
         begin = time.monotonic()
         log = self.place / "log"
         child = os.fork()
         if child == 0:
-            self._child(tests, log)
-        code = _awaited(child, begin + limit)
+            self._child(tests, log, math.ceil(limit))
+        code = _awaited(child, begin + _LOADED * limit)
         spent = time.monotonic() - begin
         if code is None:
             return Outcome(killed=True, seconds=spent, reason="no end in sight")
         return Outcome(code != 0, spent, _reason(code, log))
 
-    def _child(self, tests: Sequence[str], log: Path) -> None:
+    def _child(self, tests: Sequence[str], log: Path, limit: int) -> None:
         """Run the tests of the copy and leave; never return."""
         code = 1
         try:
             self._enter(log)
+            resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
             code = int(pytest.main([*PLAIN, *tests]))
         except BaseException:
             traceback.print_exc()
@@ -133,8 +140,10 @@ def _reason(code: int, log: Path) -> str:
     """
     if code == 0:
         return ""
+    if code < 0:
+        return f"ended by {signal.Signals(-code).name}"
     text = log.read_text(encoding="utf-8", errors="replace")
     noticed = [line for line in text.splitlines() if line.startswith(_NOTICED)]
-    if code > 0 and not noticed:
+    if not noticed:
         raise RuntimeError(f"the tests did not run: {text[-2000:]}")
-    return noticed[-1][:160] if noticed else "the interpreter died"
+    return noticed[-1][:160]

@@ -13,7 +13,7 @@ from sordino.engines.sources_duckdb import of_pair, of_relation
 from sordino.engines.sources_objects import FROM_OBJECTS
 from sordino.engines.sources_parquet import ENDINGS as PARQUET
 from sordino.engines.sources_parquet import ParquetSource
-from sordino.errors import InvalidParameter
+from sordino.errors import EngineFailure, InvalidParameter
 from sordino.schema import Column
 
 Reader: TypeAlias = Callable[[Any, Mapping[str, Column]], AbstractSource]
@@ -75,7 +75,33 @@ def opened(source: Any, declared: Mapping[str, Column]) -> Opened:
             "Give a Parquet or CSV path, an Arrow, pandas or Polars table, or "
             "(connection, name) of DuckDB.",
         )
-    return guarded(lambda: _matched(reader(source, declared), declared))
+    try:
+        return guarded(lambda: _matched(reader(source, declared), declared))
+    except EngineFailure:
+        pass
+    # Outside of the handler: nothing was charged yet, and no cause is told.
+    raise InvalidParameter(
+        "source",
+        _public_name(source),
+        "cannot be opened",
+        "Check that it is whole and can be read. In DuckDB, another cursor of the "
+        "connection must see the table: hand over others as con.table(name).",
+    )
+
+
+def _public_name(source: Any) -> str:
+    """Return what may be said of a source: its name or its class.
+
+    >>> _public_name("data/visits.parquet"), _public_name((None, "visits"))
+    ('visits.parquet', 'visits')
+    """
+    match source:
+        case str() | PurePath():
+            return PurePath(source).name
+        case tuple((_, str(name))):
+            return name
+        case _:
+            return type(source).__name__
 
 
 def _matched(source: AbstractSource, declared: Mapping[str, Column]) -> Opened:

@@ -40,7 +40,7 @@ class AbstractSource(ABC):
     """Whether what is handed over has our types, each value read by its rule."""
 
     unsaid: Mapping[str, str] = MappingProxyType({})
-    """Columns of which nothing but cells would tell a type, and what to do."""
+    """Columns that have no type, or that are not read, and what to do."""
 
     declared: Mapping[str, Column] = {}
     """What the source says of its columns, beside what the table says."""
@@ -116,14 +116,14 @@ class Opened:
                 "source", twice, "has two columns of one name", "Rename one of them."
             )
         for name in declared:
-            if name not in names:
+            if name not in names and name not in source.unsaid:
                 raise unknown("column", name, names)
-        stored, columns, unusable = {}, [], {}
+        stored, columns, unusable = {}, [], dict(source.unsaid)
         for place, (name, arrow) in enumerate(source.fields):
             kind = kind_of(arrow)
             if name in source.unsaid:
-                unusable[name] = source.unsaid[name]
-            elif kind is None:
+                continue
+            if kind is None:
                 unusable[name] = f"its type {arrow} has no place in a private table"
             elif source.untyped and name not in declared:
                 unusable[name] = "it is read from text and its type is not declared"

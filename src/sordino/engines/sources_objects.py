@@ -8,6 +8,7 @@ from that and from the cell.
 | pandas, of a dtype with a type | that type; in float64 NaN is missing | a cast |
 | pandas, dtype object or category | not usable | cell by cell; NaN is missing |
 | pandas, another dtype | not usable | refused |
+| the index of a pandas frame | not usable | refused |
 | an array in a dict | its type | a cast |
 | a list in a dict | the one type of its cells; two are refused | cell by cell |
 
@@ -38,9 +39,10 @@ _PANDAS: Final = re.compile(
 
 def of_pandas(frame: Any, declared: Mapping[str, Column]) -> AbstractSource:
     """Return a source of a pandas frame; its index is no column."""
-    names, arrays, unsaid = [], [], {}
+    names, arrays, unsaid = [], [], _index_of(frame)
     for place, label in enumerate(frame.columns):
         name, series = str(label), frame.iloc[:, place]
+        unsaid.pop(name, None)
         made = _of_series(series, declared.get(name))
         if isinstance(made, str):
             unsaid[name] = made
@@ -48,6 +50,12 @@ def of_pandas(frame: Any, declared: Mapping[str, Column]) -> AbstractSource:
         names.append(name)
         arrays.append(made)
     return TableSource(pa.Table.from_arrays(arrays, names=names), unsaid)
+
+
+def _index_of(frame: Any) -> dict[str, str]:
+    """Return the names of a frame's index, and why they are no columns."""
+    why = "it is the index of the frame, which is not read; give df.reset_index()"
+    return {str(label): why for label in frame.index.names if label is not None}
 
 
 def _of_series(series: Any, declared: Column | None) -> Any:

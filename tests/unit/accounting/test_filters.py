@@ -360,3 +360,17 @@ def test_what_cannot_be_counted_is_refused(
     """A release of another kind than the limit is refused, and nothing charged."""
     with pytest.raises(InvalidParameter, match="in the terms of the limit"):
         limit.price(asked, loss)
+
+
+@pytest.mark.parametrize(
+    "limit", [one for one in LIMITS if one.own], ids=lambda one: one.rule
+)
+def test_what_is_asked_in_the_terms_of_a_limit_is_charged_as_asked(
+    limit: AbstractFilter,
+) -> None:
+    """A release that costs less than was asked for it does not make room for more."""
+    kind: Any = limit.own[0]
+    asked = kind("1/1000")
+    charged = limit.price(asked, PureDP(0))
+    assert charged == limit.price(asked, asked)
+    assert charged != limit.price(PureDP(0), PureDP(0))

@@ -266,13 +266,20 @@ def test_a_cut_file_is_refused(path: Path, pages: float) -> None:
         ledger.verify()
 
 
-def test_a_file_that_is_replaced_while_in_use(path: Path) -> None:
-    """A handle whose file was moved away charges nothing more."""
+@pytest.mark.parametrize(
+    "act",
+    [lambda ledger: ledger.reserve(claim("x")), Ledger.spent, Ledger.entries],
+    ids=["charge", "spent", "entries"],
+)
+def test_a_file_that_is_replaced_while_in_use(
+    path: Path, act: Callable[[Ledger], object]
+) -> None:
+    """A handle whose file was moved away charges nothing more, and tells nothing."""
     with Ledger.at(path) as ledger:
         shutil.copy(path, path.with_name("copy"))
         path.with_name("copy").replace(path)
         with pytest.raises(LedgerDamaged, match="replaced"):
-            ledger.reserve(claim("x"))
+            act(ledger)
 
 
 def test_a_handle_that_met_damage_ends(path: Path) -> None:

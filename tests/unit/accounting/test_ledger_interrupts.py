@@ -88,8 +88,8 @@ def places(path: Path, witness: Path | None) -> int:
     [
         (False, 23),
         (True, 67),
-        pytest.param(False, 1, marks=pytest.mark.slow),
-        pytest.param(True, 3, marks=pytest.mark.slow),
+        pytest.param(False, 3, marks=pytest.mark.slow),
+        pytest.param(True, 11, marks=pytest.mark.slow),
     ],
 )
 def test_an_interruption_at_any_place(

@@ -1,7 +1,7 @@
 """What every store owes a ledger, whatever it is made of."""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,87 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sordino.accounting import layout, making
-from sordino.accounting.file_store import FileStore
+from sordino.accounting import layout
 from sordino.accounting.guarded import Guarded
 from sordino.accounting.log import Log
-from sordino.accounting.memory_store import MemoryStore
-from sordino.accounting.records import NOTHING, Head, Record, digest, replace
+from sordino.accounting.records import NOTHING, Head, Record, replace
 from sordino.accounting.signing import Seals
 from sordino.accounting.store import AbstractStore
-from sordino.accounting.witnessed_store import WitnessedStore
-from sordino.accounting.world import Disk, World
 from sordino.errors import InvalidParameter, LedgerDamaged, LedgerUnavailable
-
-QUICK = World(disk=Disk(sync=lambda _: None))
-"""A world that does not wait for the disk, where no power fails."""
-WHEN = "2026-11-22T00:00:00+00:00"
-OPENED = {
-    "about": "",
-    "format": 2,
-    "identity": "ab",
-    "library": "sordino",
-    "signed_by": None,
-    "when": WHEN,
-}
-FIRST = Record.following(NOTHING, "opened", OPENED)
-
-
-def leased(head: Head, charge: int) -> Record:
-    """Return a record that follows, about some charge."""
-    fields = {"charge": charge, "fence": 2, "who": "", "when": WHEN}
-    return Record.following(head, "leased", fields)
-
-
-def answered(head: Head, charge: int, answer: bytes) -> Record:
-    """Return the record of an answer."""
-    fields = {"charge": charge, "fence": 1, "sha256": digest(answer), "when": WHEN}
-    return Record.following(head, "answered", {**fields, "size": len(answer)})
-
-
-def known(store: AbstractStore) -> Head:
-    """Return the head of a store as it is now."""
-    return store.transact(lambda: store.head)
-
-
-def add(
-    store: AbstractStore, record: Record, answer: bytes = b"", *, lasting: bool = True
-) -> None:
-    """Append a record in a transaction of its own."""
-    store.transact(lambda: store.append(record, answer, lasting=lasting))
-
-
-def lease(store: AbstractStore, charge: int) -> None:
-    """Append a record about some charge."""
-    add(store, leased(known(store), charge))
-
-
-def in_memory(folder: Path) -> AbstractStore:
-    """Return a store in memory that has its first record."""
-    del folder
-    store = MemoryStore(World().reached)
-    store.append(FIRST)
-    return store
-
-
-def in_a_file(folder: Path) -> AbstractStore:
-    """Return a store in a file that has its first record."""
-    making.create(folder / "ledger", World(), "ledger", [(FIRST, b"")])
-    return FileStore(folder / "ledger", World())
-
-
-def witnessed(folder: Path) -> AbstractStore:
-    """Return a store in a file, with a witness."""
-    making.create(folder / "witness", World(), "witness", [(FIRST, b"")])
-    seen = FileStore(folder / "witness", World(), "witness")
-    return WitnessedStore(in_a_file(folder), seen)
-
-
-STORES: dict[str, Callable[[Path], AbstractStore]] = {
-    "memory": in_memory,
-    "file": in_a_file,
-    "witnessed": witnessed,
-}
+from tests.stores import FIRST, STORES, WHEN, add, answered, known, lease, leased
 
 
 @pytest.fixture(name="store", params=STORES)
@@ -248,78 +175,6 @@ def test_threads_append_one_after_another(store: AbstractStore) -> None:
         thread.join()
     assert guarded.look(lambda log: len(list(log.records()))) == 81
     guarded.look(lambda log: log.store.verify())
-
-
-def test_two_handles_of_one_file_see_each_other(tmp_path: Path) -> None:
-    """What one appended, the other reads; by a hard link, and by a symbolic one too."""
-    first = in_a_file(tmp_path)
-    (tmp_path / "hard").hardlink_to(tmp_path / "ledger")
-    (tmp_path / "soft").symlink_to(tmp_path / "ledger")
-    others = [FileStore(tmp_path / name, World()) for name in ("hard", "soft")]
-    for turn, store in enumerate([first, *others] * 3):
-        assert known(store).number == turn + 1
-        lease(store, 1)
-    for store in (first, *others):
-        store.transact(store.verify)
-        store.close()
-
-
-def test_every_torn_end_is_cut_off(tmp_path: Path) -> None:
-    """A file cut at any byte behind what is durable is what it was, or all of it.
-
-    The last append here is of a record and two pieces; it is never marked, as if the
-    power had failed before its fsync. Every prefix is tried, also filled with zeros.
-    """
-    store = in_a_file(tmp_path)
-    path = tmp_path / "ledger"
-    lease(store, 1)
-    durable = path.stat().st_size
-    last = answered(store.head, 1, b"a" * 30)
-    store.transact(lambda: store.append(last, b"a" * 30, lasting=False))
-    store.close()
-    whole = path.read_bytes()
-    for size in range(durable, len(whole) + 1):
-        for filling in (b"", b"\0" * (len(whole) - size)):
-            path.write_bytes(whole[:size] + filling)
-            torn = FileStore(path, QUICK)
-            number = known(torn).number
-            assert number == (3 if size == len(whole) else 2), size
-            lease(torn, 5)
-            torn.transact(torn.verify)
-            torn.close()
-
-
-def test_every_cut_before_the_durable_end_is_refused(tmp_path: Path) -> None:
-    """Where the newest mark says that there is more, a shorter file is damaged."""
-    store = in_a_file(tmp_path)
-    path = tmp_path / "ledger"
-    lease(store, 1)
-    store.close()
-    whole = path.read_bytes()
-    for size in range(3 * layout.BLOCK, len(whole)):
-        path.write_bytes(whole[:size])
-        torn = FileStore(path, QUICK)
-        with pytest.raises(LedgerDamaged):
-            torn.transact(lambda: None)
-        torn.close()
-
-
-def test_one_lost_mark_does_no_harm(tmp_path: Path) -> None:
-    """A mark that was cut short is passed over: the other one is a mark too."""
-    store = in_a_file(tmp_path)
-    path = tmp_path / "ledger"
-    for charge in range(3):
-        lease(store, charge)
-    store.close()
-    whole = path.read_bytes()
-    for slot in (1, 2):
-        torn = bytearray(whole)
-        torn[slot * layout.BLOCK + 20 : slot * layout.BLOCK + 200] = b"\0" * 180
-        path.write_bytes(torn)
-        again = FileStore(path, World())
-        assert known(again).number == 4
-        lease(again, 1)
-        again.close()
 
 
 def test_a_record_reads_as_its_line() -> None:

@@ -19,7 +19,7 @@ from sordino.engines.base import AbstractEngine
 from sordino.engines.duckdb import DuckDBEngine
 from sordino.engines.duckdb_optimisers import HARMLESS
 from sordino.engines.memory import MemoryEngine
-from sordino.errors import EngineFailure, UnknownName
+from sordino.errors import EngineFailure, InvalidParameter, UnknownName
 from sordino.expressions.language import col, lit
 from sordino.query.nodes import Source
 from sordino.query.question import Question, Total
@@ -82,12 +82,13 @@ def test_damaged_files_fail_alike(
 
 
 def test_damaged_files_fail_when_opened(tmp_path: Path) -> None:
-    """A file whose form cannot be read is refused with the same words."""
+    """A file whose form cannot be read is named, and nothing of it is told."""
     path = tmp_path / "t.parquet"
     path.write_bytes(b"\x00\xff" * 100)
     engine = DuckDBEngine()
-    with pytest.raises(EngineFailure) as caught:
+    with pytest.raises(InvalidParameter, match=r"t\.parquet.*can be read") as caught:
         engine.open("t", path, {"x": Column("i64")})
+    assert caught.value.__cause__ is None
     assert caught.value.__context__ is None
 
 

@@ -237,6 +237,21 @@ def test_unusable_columns_are_left_out(name: str, engine: type[Any]) -> None:
         made.open("t", table, {name: Column("i64")})
 
 
+@pytest.mark.parametrize("engine", [MemoryEngine, DuckDBEngine])
+def test_the_index_of_a_frame_is_told(engine: type[Any]) -> None:
+    """What names the rows of pandas is no column, and the refusal says so."""
+    frame = pd.DataFrame({"pid": [1, 2], "x": [3, 4], "y": [5, 6]})
+    made = engine()
+    assert made.open("t", frame.set_index(["pid", "x"]), {}).names == ("y",)
+    assert set(made.unusable("t")) == {"pid", "x"}
+    assert "reset_index()" in made.unusable("t")["pid"]
+    with pytest.raises(InvalidParameter, match=r"index.*reset_index\(\)"):
+        made.open("t", frame.set_index("pid"), {"pid": Column("i64")})
+    beside = frame.set_index("pid", drop=False)
+    assert made.open("t", beside, {}).names == ("pid", "x", "y")
+    assert not made.unusable("t")
+
+
 def test_declared_types_are_casts() -> None:
     """A declared type that the source does not have turns each value, or loses it."""
     table = pa.table({"x": ["1", " 2", "a", None, "9" * 30], "y": [1, 2, 3, 4, 5]})
@@ -274,6 +289,46 @@ def test_refusals(source: Any, declared: Any, error: type[Any], says: str) -> No
     for engine in (MemoryEngine(), DuckDBEngine()):
         with pytest.raises(error, match=says):
             engine.open("t", source, declared)
+
+
+def _fails_at_a_row() -> Any:
+    """Return batches of which the second cannot be read."""
+
+    def batches() -> Any:
+        yield pa.record_batch({"x": [1]})
+        raise ValueError("a private cell")
+
+    schema = pa.schema({"x": pa.int64()})
+    return pa.RecordBatchReader.from_batches(schema, batches())
+
+
+def _hidden(of: str) -> Any:
+    """Return a table that a cursor of its connection does not see."""
+    connection = duckdb.connect()
+    connection.execute("CREATE TEMP TABLE visits AS SELECT 1 AS x")
+    return connection, of
+
+
+@pytest.mark.parametrize("engine", [MemoryEngine, DuckDBEngine])
+@pytest.mark.parametrize(
+    ("made", "named"),
+    [
+        (lambda: _hidden("visits"), "visits"),
+        (lambda: _hidden("vists"), "vists"),
+        (lambda: ("visits.duckdb", "visits"), "visits"),
+        (_fails_at_a_row, "RecordBatchReader"),
+        (lambda: pl.LazyFrame({"x": ["a"]}).select("y"), "LazyFrame"),
+    ],
+)
+def test_what_cannot_be_opened_is_named(
+    engine: type[Any], made: Any, named: str
+) -> None:
+    """Opening is before any charge, and says which source, not what went wrong."""
+    with pytest.raises(InvalidParameter, match="cannot be opened") as caught:
+        engine().open("t", made(), {})
+    assert repr(named) in str(caught.value)
+    assert "private" not in str(caught.value)
+    assert caught.value.__cause__ is caught.value.__context__ is None
 
 
 def test_csv_needs_declared_types(tmp_path: Path) -> None:

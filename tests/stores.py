@@ -1,0 +1,82 @@
+"""Stores of every kind, and records to put into them."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from sordino.accounting import making
+from sordino.accounting.file_store import FileStore
+from sordino.accounting.memory_store import MemoryStore
+from sordino.accounting.records import NOTHING, Head, Record, digest
+from sordino.accounting.store import AbstractStore
+from sordino.accounting.witnessed_store import WitnessedStore
+from sordino.accounting.world import Disk, World
+
+QUICK = World(disk=Disk(sync=lambda _: None))
+"""A world that does not wait for the disk, where no power fails."""
+WHEN = "2026-11-22T00:00:00+00:00"
+OPENED = {
+    "about": "",
+    "format": 2,
+    "identity": "ab",
+    "library": "sordino",
+    "signed_by": None,
+    "when": WHEN,
+}
+FIRST = Record.following(NOTHING, "opened", OPENED)
+
+
+def leased(head: Head, charge: int) -> Record:
+    """Return a record that follows, about some charge."""
+    fields = {"charge": charge, "fence": 2, "who": "", "when": WHEN}
+    return Record.following(head, "leased", fields)
+
+
+def answered(head: Head, charge: int, answer: bytes) -> Record:
+    """Return the record of an answer."""
+    fields = {"charge": charge, "fence": 1, "sha256": digest(answer), "when": WHEN}
+    return Record.following(head, "answered", {**fields, "size": len(answer)})
+
+
+def known(store: AbstractStore) -> Head:
+    """Return the head of a store as it is now."""
+    return store.transact(lambda: store.head)
+
+
+def add(
+    store: AbstractStore, record: Record, answer: bytes = b"", *, lasting: bool = True
+) -> None:
+    """Append a record in a transaction of its own."""
+    store.transact(lambda: store.append(record, answer, lasting=lasting))
+
+
+def lease(store: AbstractStore, charge: int) -> None:
+    """Append a record about some charge."""
+    add(store, leased(known(store), charge))
+
+
+def in_memory(folder: Path) -> AbstractStore:
+    """Return a store in memory that has its first record."""
+    del folder
+    store = MemoryStore(World().reached)
+    store.append(FIRST)
+    return store
+
+
+def in_a_file(folder: Path) -> AbstractStore:
+    """Return a store in a file that has its first record."""
+    making.create(folder / "ledger", World(), "ledger", [(FIRST, b"")])
+    return FileStore(folder / "ledger", World())
+
+
+def witnessed(folder: Path) -> AbstractStore:
+    """Return a store in a file, with a witness."""
+    making.create(folder / "witness", World(), "witness", [(FIRST, b"")])
+    seen = FileStore(folder / "witness", World(), "witness")
+    return WitnessedStore(in_a_file(folder), seen)
+
+
+STORES: dict[str, Callable[[Path], AbstractStore]] = {
+    "memory": in_memory,
+    "file": in_a_file,
+    "witnessed": witnessed,
+}
