@@ -5,19 +5,22 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from fractions import Fraction
+from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy.stats import binom
 
 from sordino.losses import blocks, pld
 from sordino.losses.blocks import blocked, condensed
 from sordino.losses.closed import GaussianDP, PureDP
 from sordino.losses.grid import Grid
-from sordino.losses.law import GaussianLaw
+from sordino.losses.law import GaussianLaw, Wide
 from sordino.losses.pld import Convolution
-from sordino.losses.points import Floats
 from sordino.losses.sums import Sums
+
+Places: TypeAlias = NDArray[np.signedinteger[Any]]
 
 MOST_MEGABYTES = 400
 DISTINCT = 40_000
@@ -40,7 +43,7 @@ def grids(seed: int, count: int) -> Iterator[tuple[Grid, int]]:
         yield Grid(start, masses * (1 - infinity), infinity), 1 + 3 * (place % 5 == 0)
 
 
-def exactly(given: list[tuple[Grid, int]]) -> tuple[int, Floats, float]:
+def exactly(given: list[tuple[Grid, int]]) -> tuple[int, Wide, float]:
     """Return the sum by its definition, in long doubles, and its mass at infinity."""
     masses, start, finite = np.ones(1, np.longdouble), 0, 1.0
     for grid, times in given:
@@ -50,7 +53,7 @@ def exactly(given: list[tuple[Grid, int]]) -> tuple[int, Floats, float]:
     return start, masses, 1 - finite
 
 
-def tails(start: int, masses: Floats, infinity: float, places: Floats) -> Floats:
+def tails(start: int, masses: Wide, infinity: float, places: Places) -> Wide:
     """Return the masses at and above places."""
     above = np.append(np.cumsum(masses[::-1].astype(np.longdouble))[::-1], 0.0)
     return above[np.clip(places - start, 0, len(masses))] + infinity
