@@ -87,7 +87,7 @@ class Guarded:
             if self._failure is not None:
                 raise self._unavailable(self._failure)
             try:
-                return act()
+                result = act()  # kept first: an interruption here lets the lock go
             except LedgerDamaged:
                 self._give_up()
                 raise
@@ -95,6 +95,7 @@ class Guarded:
                 self.refuse_strangers()  # a fork in the middle has closed the file
                 self._give_up()
                 raise self._unavailable("could not be read or written") from None
+            return result
 
     def _log(self) -> Log:
         """Return the log, witnessed and its newest record signed as they must be."""
