@@ -12,7 +12,7 @@ True
 
 import math
 import re
-from decimal import Decimal, localcontext
+from decimal import Decimal
 from fractions import Fraction
 from numbers import Rational
 from typing import Any, Literal, TypeAlias
@@ -22,7 +22,7 @@ from flint import arb, fmpq
 
 from sordino import _validate
 from sordino.errors import InvalidParameter
-from sordino.precision import precision
+from sordino.precision import decimals, precision
 from sordino.radical import FORMS, Exact, Radical, as_fraction, sqrt
 
 __all__ = [
@@ -179,8 +179,7 @@ def written(value: object) -> str:
 def _long(value: Exact) -> str:
     """Return a value too long to write out, to ten digits."""
     if isinstance(value, Fraction):
-        with localcontext() as context:
-            context.prec = 10
+        with decimals(10):
             return f"'~{Decimal(value.numerator) / Decimal(value.denominator)}'"
     return f"'~{up(value):.10g}'"
 

@@ -1,14 +1,16 @@
-"""The working precision of ball arithmetic: ours alone, and given back.
+"""The working precision of balls and of decimals: ours alone, and given back.
 
 python-flint has one precision for the whole process. Ours is set and restored under a
 lock, so that no two of our threads mix theirs up, and what we compute never depends on
-the precision that was found. Balls are enclosures at any precision.
+the precision that was found. Balls are enclosures at any precision. The context
+of decimals is of a thread; how it rounds and what it traps are ours, too.
 """
 
 import os
 import threading
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_EVEN, Context, localcontext
 
 from flint import arb, ctx
 
@@ -35,6 +37,21 @@ def precision(bits: int) -> Generator[None]:
         finally:
             if ctx.prec == bits:
                 ctx.prec = found
+
+
+def decimals(
+    digits: int, rounding: str = ROUND_HALF_EVEN
+) -> AbstractContextManager[Context]:
+    """Compute with decimals of so many digits, whatever context was found.
+
+    >>> from decimal import Decimal
+    >>> with decimals(3):
+    ...     f"{1 / Decimal(3)}"
+    '0.333'
+    """
+    return localcontext(
+        Context(digits, rounding, MIN_EMIN, MAX_EMAX, capitals=1, clamp=0, traps=[])
+    )
 
 
 def enclosed(compute: Callable[[], arb]) -> arb:

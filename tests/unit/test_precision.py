@@ -4,6 +4,15 @@ import multiprocessing
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from decimal import (
+    ROUND_UP,
+    Context,
+    Decimal,
+    Inexact,
+    Rounded,
+    Subnormal,
+    localcontext,
+)
 from fractions import Fraction
 from typing import Any
 
@@ -12,9 +21,11 @@ import numpy as np
 import pytest
 
 import sordino as sd
+from sordino.keysets.canonical import counted
 from sordino.mechanisms.appearance import any_passes
 from sordino.numbers import up
 from sordino.precision import enclosed, precision
+from sordino.release.formatting import number
 from sordino.sampling.blocks import block_table
 from sordino.sampling.choice import _powers
 from sordino.sampling.gaussian import GaussianShape
@@ -44,6 +55,32 @@ def _fresh() -> Iterator[None]:
     found = flint.ctx.prec
     yield
     flint.ctx.prec = found
+
+
+WRITTEN: dict[str, Callable[[], str]] = {
+    "a long number": lambda: repr(sd.PureDP("0.12345678901234567890")),
+    "a decimal": lambda: repr(sd.PureDP(Decimal("0.12345678901234567890"))),
+    "a headline": lambda: sd.GaussianDP("1/7").explain(),
+    "a count of keys": lambda: counted(2**100),
+    "a small number": lambda: number(1.2345e-300),
+    "a number with its deviation": lambda: number(123456.789, 0.5),
+}
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+@pytest.mark.parametrize(
+    "found",
+    [
+        Context(prec=1, traps=[Inexact, Rounded, Subnormal]),
+        Context(prec=2, rounding=ROUND_UP, Emax=1, Emin=-1, capitals=0),
+    ],
+    ids=["traps", "tight"],
+)
+def test_nobodys_decimals_change_a_word(name: str, found: Context) -> None:
+    """Whatever context of decimals is found, numbers are written alike."""
+    expected = WRITTEN[name]()
+    with localcontext(found):
+        assert WRITTEN[name]() == expected
 
 
 @pytest.mark.usefixtures("_fresh")

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sordino.errors import InvalidParameter
+from sordino.precision import decimals
 from sordino.schema import arrow_type
 
 MOST_KEYS: Final = 10_000_000
@@ -59,7 +60,8 @@ def counted(count: int) -> str:
     """
     if count < _FEW:
         return f"{count:,}"
-    head, _, exponent = f"{Decimal(count):.2e}".partition("e+")
+    with decimals(3):
+        head, _, exponent = f"{Decimal(count):.2e}".partition("e+")
     return f"{head.rstrip('0').rstrip('.')}e{exponent}"
 
 

@@ -110,7 +110,8 @@ class Loss(ABC):
         found = self._upper_delta(size)
         at_limit = asked.reaches(known.epsilon) | (np.isinf(size) & known.is_bounded)
         found = np.where(at_limit, np.minimum(found, up(known.delta)), found)
-        mirrored = points.raised(-np.expm1(-size) + np.exp(-size) * found)
+        with np.errstate(all="ignore"):
+            mirrored = points.raised(-np.expm1(-size) + np.exp(-size) * found)
         return asked.answer(np.where(asked.values < 0, np.minimum(mirrored, 1), found))
 
     def _upper_delta(self, epsilon: Floats) -> Floats:
@@ -164,13 +165,13 @@ class Loss(ABC):
         """
         asked = points.read(1, most=1.0, prior=prior)
         rarer = np.minimum(asked.values, 1 - asked.values)
-        with np.errstate(divide="ignore"):
+        with np.errstate(all="ignore"):
             log_odds = np.log1p(-rarer) - np.log(rarer)
-        # an epsilon too small only enlarges delta
-        log_odds = np.where(np.isfinite(log_odds), log_odds, 0.0)
-        safe = np.maximum(points.lowered(log_odds) - points.ELEMENTARY, 0.0)
-        risk = rarer * (1 - self._upper_delta(safe))
-        return asked.answer(np.maximum(points.lowered(risk), 0.0))
+            # an epsilon too small only enlarges delta
+            log_odds = np.where(np.isfinite(log_odds), log_odds, 0.0)
+            safe = np.maximum(points.lowered(log_odds) - points.ELEMENTARY, 0.0)
+            risk = points.lowered(rarer * (1 - self._upper_delta(safe)))
+        return asked.answer(np.maximum(risk, 0.0))
 
     def curve(self) -> "TradeoffCurve":
         """Return the trade-off curve as arrays that can be drawn."""

@@ -22,9 +22,10 @@ from sordino.losses.base import NOTHING, Guarantees, Loss
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
 from sordino.losses.coarseness import kept
 from sordino.losses.law import AbstractLossLaw
-from sordino.losses.pld import DEPTHS, Convolution, both_ways
+from sordino.losses.pld import Convolution, both_ways
 from sordino.losses.profile import Profile, symmetric
 from sordino.losses.reserved import ReservedLoss
+from sordino.losses.sums import DEPTHS
 from sordino.losses.tabled import AbstractTabledLoss
 from sordino.numbers import Exact, sqrt, total
 

@@ -15,6 +15,7 @@ the bulk and keep their digits however small the tail. Three errors are bounded:
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import final
 
 import numpy as np
@@ -26,6 +27,9 @@ from sordino.losses.progress import watched
 
 _UNIT = float(np.finfo(np.float64).eps) / 2
 _WIDEST_PAIR = 1 << 14
+_BATCH = 1 << 19
+"""Points of the pairs that are convolved at once."""
+
 _FAINT = -150.0
 _FAINTEST = -600.0
 """Tilted masses below the exponential of this count as nothing."""
@@ -174,27 +178,41 @@ def paired(factors: Sequence[Factor], size: int) -> list[Factor]:
 
 
 def _convolved(left: Sequence[Factor], right: Sequence[Factor]) -> list[Factor]:
-    """Return the pairwise convolutions, in one batch of transforms."""
+    """Return the pairwise convolutions, in batches of transforms of one size."""
     from scipy import fft  # noqa: PLC0415 scipy is loaded when needed
 
-    lengths = [
-        len(a.masses) + len(b.masses) - 1 for a, b in zip(left, right, strict=True)
+    pairs = list(zip(left, right, strict=True))
+    longest = max(len(a.masses) + len(b.masses) - 1 for a, b in pairs)
+    size = fft.next_fast_len(longest, real=True)
+    # pairs at once, in whole vectors of the processor, so that no sum depends on it
+    batch = 16 * max(_BATCH // (16 * size), 1)
+    return [
+        joint
+        for start in range(0, len(pairs), batch)
+        for joint in _batch(pairs[start : start + batch], size)
     ]
-    size = fft.next_fast_len(max(lengths), real=True)
-    stacked = np.zeros((2 * len(left), size))
-    for row, factor in enumerate((*left, *right)):
+
+
+def _batch(pairs: Sequence[tuple[Factor, Factor]], size: int) -> list[Factor]:
+    """Return the convolution of each pair, by transforms of `size` points."""
+    from scipy import fft  # noqa: PLC0415 scipy is loaded when needed
+
+    stacked = np.zeros((2 * len(pairs), size))
+    for row, factor in enumerate(chain(*zip(*pairs, strict=True))):
         stacked[row, : len(factor.masses)] = factor.masses
     wide = fft.rfft(stacked, axis=1)
     joint = np.maximum(
-        fft.irfft(wide[: len(left)] * wide[len(left) :], size, axis=1), 0.0
+        fft.irfft(wide[: len(pairs)] * wide[len(pairs) :], size, axis=1), 0.0
     )
     norms = np.sqrt((stacked**2).sum(axis=1))
-    rounding = 4 * _gamma(size) * size * norms[: len(left)] * norms[len(left) :]
+    rounding = 4 * _gamma(size) * size * norms[: len(pairs)] * norms[len(pairs) :]
     return [
-        Factor(joint[row, :length], 1, (a.error + b.error) * (1 + 1e-6) + float(lost))
-        for row, (a, b, length, lost) in enumerate(
-            zip(left, right, lengths, rounding, strict=True)
+        Factor(
+            masses[: len(a.masses) + len(b.masses) - 1].copy(),
+            1,
+            (a.error + b.error) * (1 + 1e-6) + float(lost),
         )
+        for masses, (a, b), lost in zip(joint, pairs, rounding, strict=True)
     ]
 
 

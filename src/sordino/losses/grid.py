@@ -8,7 +8,6 @@ so it lies above it, touches it at the grid, and the error falls with the step s
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -28,12 +27,12 @@ class Grid:
     masses: Floats
     infinity: float
 
-    @cached_property
+    @property
     def index(self) -> Floats:
         """Return 0, 1, 2, ..."""
         return np.arange(len(self.masses), dtype=np.float64)
 
-    @cached_property
+    @property
     def logs(self) -> Floats:
         """Return the logarithms of the masses, minus infinity where there is none."""
         with np.errstate(divide="ignore"):

@@ -8,12 +8,13 @@
 """
 
 import math
-from decimal import ROUND_CEILING, Decimal, localcontext
+from decimal import ROUND_CEILING, Decimal
 from fractions import Fraction
 
 from sordino.losses.base import Budget, Loss
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP
 from sordino.numbers import Exact, up
+from sordino.precision import decimals
 
 _DIGITS = 4
 _NOTED_DELTA = Fraction(1, 10**6)
@@ -64,7 +65,6 @@ def upwards(value: "Exact | float") -> str:
     if value == math.inf:
         return "inf"
     ratio = value if isinstance(value, Fraction) else Fraction(up(value))
-    with localcontext() as context:
-        context.prec, context.rounding = _DIGITS, ROUND_CEILING
+    with decimals(_DIGITS, ROUND_CEILING):
         rounded = Decimal(ratio.numerator) / Decimal(ratio.denominator)
     return f"{float(rounded):.{_DIGITS}g}"

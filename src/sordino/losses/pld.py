@@ -1,10 +1,8 @@
 """Composition of privacy loss distributions: one common grid, every bound a true bound.
 
 The loss of a composition is the sum of independent losses. Each law is put on one grid
-(`grid`), the sums are formed by FFT at a few exponential tilts (`convolve`), and what
+(`grid`), the sums are formed by FFT at a few exponential tilts (`sums`), and what
 comes out is a `Profile`: upper bounds on delta, with every error charged.
-
-A tilt is named by the depth z it serves: deltas near exp(-z^2 / 2).
 """
 
 import math
@@ -15,29 +13,14 @@ from typing import final
 
 import numpy as np
 
+from sordino.losses.blocks import blocked
 from sordino.losses.coarseness import COARSENESS
-from sordino.losses.convolve import Factor, Moment, Stack, Sum, stacked, summed, tilted
 from sordino.losses.grid import Grid, on_grid
 from sordino.losses.law import AbstractLossLaw
 from sordino.losses.points import ELEMENTARY, Floats, raised
 from sordino.losses.profile import Profile
 from sordino.losses.progress import watched, watching
-
-DEPTHS = (0.0, 4.0, 8.0, 12.0)
-"""The tilts, by depth: the last serves deltas down to 1e-50."""
-
-_RUNGS = (9.0, 6.0, 4.0, 2.0, 1.0, 0.5)
-"""Other tilts tried for the ends of the window, in units of the tilted deviation."""
-
-_BOUNDED = 1e-3
-"""A tilted variance below this share of the plain one: the losses are bounded there."""
-
-_SEARCH = 12
-_NEAR = 0.7
-_FLAT = 1e-9
-_DOUBT = 1e-13
-_TINY = 1e-16
-"""Mass of a tilted sum left outside each end of the window."""
+from sordino.losses.sums import DEPTHS, TINY, Sums
 
 _PRECISION = 6e-7
 """Wanted error of the mean loss, in standard deviations of the sum."""
@@ -45,6 +28,10 @@ _PRECISION = 6e-7
 _FINEST = 1 << 15
 _LARGEST = 1 << 20
 _WIDEST = 1 << 18
+_MANY = 1 << 22
+"""Points of all laws together that are not held at once."""
+
+_DOUBT = 1e-13
 _HUGE = 300.0
 _FARTHEST = 5000.0
 _NARROWEST = 1e-6
@@ -85,26 +72,16 @@ class Convolution:
 
     @cached_property
     def grids(self) -> tuple[tuple[Grid, int], ...]:
-        """Return every law on the grid."""
+        """Return every law on the grid; of very many, blocks summed already."""
         parts = watched(self.parts, "composing: loss")
-        return tuple((on_grid(law, self.step), times) for law, times in parts)
+        found = ((on_grid(law, self.step), times) for law, times in parts)
+        points = sum((law.span[1] - law.span[0]) / self.step for law, _ in self.parts)
+        return tuple(found if points < _MANY else blocked(blocked(found)))
 
     @cached_property
-    def origin(self) -> int:
-        """Return the index of the loss that sums of indices begin at."""
-        return sum(grid.start * times for grid, times in self.grids)
-
-    @cached_property
-    def breach(self) -> float:
-        """Return the mass of P at infinity, of a total that may exceed one."""
-        logs = 0.0
-        whole = 0.0
-        for grid, times in self.grids:
-            total = float(grid.masses.sum()) + grid.infinity
-            finite = min(grid.infinity / total, 1.0)
-            logs += times * (math.log1p(-finite) if finite < 1 else -math.inf)
-            whole += times * math.log(total)
-        return min(-math.expm1(logs) * math.exp(whole) * (1 + ELEMENTARY), 1.0)
+    def sums(self) -> Sums:
+        """Return the sums at any tilt."""
+        return Sums(self.grids)
 
     @cached_property
     def profiles(self) -> dict[float, Profile]:
@@ -118,138 +95,52 @@ class Convolution:
                 self.profiles[depth] = self._profile(depth)
         return self.profiles[depth]
 
-    def moment(self, tilt: float) -> Moment:
-        """Return the moment of the sum of all indices."""
-        found = [stack.moments(tilt)[1] for stack in self.stacks]
-        return Moment(
-            math.fsum(one.log for one in found),
-            math.fsum(one.mean for one in found),
-            math.fsum(one.variance for one in found),
-        )
-
-    @cached_property
-    def stacks(self) -> list[Stack]:
-        """Return the laws on the grid, stacked by length."""
-        return stacked(self.grids)
-
-    def _tilt(self, depth: float) -> tuple[float, Moment]:
-        """Return a tilt whose Chernoff exponent is about depth^2 / 2."""
-        plain = self.moment(0.0)
-        if depth == 0 or plain.variance < _FLAT:
-            return 0.0, plain
-        low, high = 0.0, math.inf
-        tilt = depth / math.sqrt(plain.variance)
-        for _ in range(_SEARCH):
-            found = self.moment(tilt)
-            reached = math.sqrt(2 * max(tilt * found.mean - found.log, 0.0))
-            if (
-                abs(reached - depth) < _NEAR
-                or found.variance < plain.variance * _BOUNDED
-            ):
-                return tilt, found
-            low, high = (tilt, high) if reached < depth else (low, tilt)
-            guess = tilt * depth / max(reached, depth / 8)
-            tilt = guess if low < guess < high else (low + min(high, 4 * tilt)) / 2
-        return tilt, self.moment(tilt)
-
-    def _window(self, tilt: float, there: Moment) -> tuple[int, int]:
-        """Return the indices beyond which the tilted sum has mass at most _TINY.
-
-        By the Chernoff bound with another tilt: steps shrink while it improves.
-        """
-        unit = 1 / math.sqrt(max(there.variance, _FLAT))
-        ends = [self._end(tilt, there, sign * unit) for sign in (-1, 1)]
-        low, high = max(ends[0], 0.0), min(ends[1], float(self.reach))
-        return math.floor(low), max(math.ceil(high), math.floor(low))
-
-    def _end(self, tilt: float, there: Moment, unit: float) -> float:
-        """Return the best Chernoff bound on one end of the window, signed as `unit`."""
-        best = math.inf
-        for rung in _RUNGS:
-            other = math.fsum(s.log_moment(tilt + rung * unit) for s in self.stacks)
-            bound = (other - there.log - math.log(_TINY)) / (rung * abs(unit))
-            if bound > best:
-                break
-            best = bound
-        return math.copysign(best, best * unit)
-
-    @cached_property
-    def reach(self) -> int:
-        """Return the greatest index of the sum."""
-        return sum((len(grid.masses) - 1) * times for grid, times in self.grids)
-
     def beneath(self, epsilon: Floats) -> Floats:
         """Return lower bounds on delta: the optimistic side, to show the gap by.
 
         Each loss was moved to an end of its cell, on average by at most step^2 / 7 up.
         By Hoeffding's inequality the sum moved by more than `moved` with chance at most
-        _DOUBT; all masses together exceed 1 by what was charged for errors.
+        _DOUBT; all masses together exceed 1 by what was charged for errors. A block
+        moved at most TINY to its least loss, and as much at each further tilt.
         """
         plain = self.profile(0.0)
         count = sum(times for _, times in self.parts)
         lattice = _common([law.step for law, _ in self.parts]) == self.step
         spread = math.sqrt(count * -math.log(_DOUBT) / 2) * self.step
         moved = 0.0 if lattice else spread + count * self.step**2 / 7
-        charged = self.excess + self.breach + (0.0 if lattice else _DOUBT)
+        charged = self.excess + self.sums.breach + (0.0 if lattice else _DOUBT)
         return np.maximum(plain.delta_at(epsilon + moved) - charged, 0.0)
 
     @cached_property
     def excess(self) -> float:
         """Return by how much the masses of the plain sum exceed 1, from above."""
+        moved = len(DEPTHS) * TINY * (len(self.parts) - len(self.grids))
         if len(self.grids) == 1 and self.grids[0][1] == 1:
             grid = self.grids[0][0]
-            return max(float(grid.masses.sum()) + grid.infinity - 1, 0.0) + ELEMENTARY
-        there = self.moment(0.0)
-        low, high = self._window(0.0, there)
-        found = self._summed(0.0, low, high)
+            whole = float(grid.masses.sum()) + grid.infinity
+            return max(whole - 1, 0.0) + ELEMENTARY + moved
+        there = self.sums.moment(0.0)
+        low, high = self.sums.window(0.0, there)
+        found = self.sums.summed(0.0, low, high)
         whole = float((found.masses + found.error).sum())
         grown = whole * math.exp(there.log) * (1 + 1e-12)
-        return max(grown - 1, 0.0) + 2 * _TINY + len(found.masses) * ELEMENTARY / 64
-
-    def _summed(self, tilt: float, low: int, high: int) -> Sum:
-        """Return the tilted sum in a window."""
-        from scipy import fft  # noqa: PLC0415 scipy is loaded when needed
-
-        size = fft.next_fast_len(max(high - low + 1, 16), real=True)
-        return summed(self._factors(tilt), low, size)
+        rounded = len(found.masses) * ELEMENTARY / 64
+        return max(grown - 1, 0.0) + 2 * TINY + rounded + moved
 
     def _profile(self, depth: float) -> Profile:
         """Return the profile by one tilt."""
-        if self.breach >= 1:
+        if self.sums.breach >= 1:
             return Profile(np.zeros(1), np.ones(1))
         if len(self.grids) == 1 and self.grids[0][1] == 1:
             grid = self.grids[0][0]
-            return tail_profile(grid.masses, self.origin, self.step, grid.infinity)
-        tilt, there = self._tilt(depth)
-        low, high = self._window(tilt, there)
-        found = self._summed(tilt, low, high)
-        return self._charged(found, low, tilt, there.log)
-
-    def _factors(self, tilt: float) -> list[Factor]:
-        """Return the tilted masses."""
-        logs = np.zeros(len(self.grids))
-        for stack in self.stacks:
-            logs[list(stack.rows)] = stack.moments(tilt)[0]
-        return [
-            Factor(tilted(grid, tilt, log), times, 0.0)
-            for (grid, times), log in zip(self.grids, logs.tolist(), strict=True)
-        ]
-
-    def _charged(self, total: Sum, low: int, tilt: float, log_total: float) -> Profile:
-        """Undo the tilt and charge the errors: per mass, and beyond the window."""
-        index = low + np.arange(len(total.masses))
-        with np.errstate(over="ignore"):
-            weight = np.exp(np.minimum(log_total - tilt * index, 700.0))
-        masses = (total.masses + total.error) * weight * (1 + 1e-12)
-        beyond = math.exp(min(log_total - tilt * (index[-1] + 1), 0.0)) * _TINY
-        inside = index <= self.reach
-        beyond = beyond if index[-1] < self.reach else 0.0
-        found = tail_profile(
-            masses[inside], self.origin + low, self.step, self.breach + beyond
-        )
+            return tail_profile(grid.masses, self.sums.origin, self.step, grid.infinity)
+        tilt, there = self.sums.tilt(depth)
+        low, masses, beyond = self.sums.bounds(tilt, there)
+        start = self.sums.origin + low
+        found = tail_profile(masses, start, self.step, self.sums.breach + beyond)
         # a tilt takes the weight from the losses below the window
-        start = 1.0 if tilt > 0 and self.origin + low > 0 else found.delta[0]
-        return found.starting(float(start))
+        first = 1.0 if tilt > 0 and start > 0 else found.delta[0]
+        return found.starting(float(first))
 
 
 def both_ways(

@@ -8,9 +8,10 @@ import numpy as np
 
 from sordino.losses.base import Loss
 from sordino.losses.coarseness import kept
-from sordino.losses.pld import DEPTHS, Convolution
+from sordino.losses.pld import Convolution
 from sordino.losses.points import Answer, Floats, read
 from sordino.losses.profile import Profile
+from sordino.losses.sums import DEPTHS
 from sordino.numbers import up
 
 _CENTRE = 4.0

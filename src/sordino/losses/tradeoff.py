@@ -159,7 +159,8 @@ def get_beta(plrvs: PLRVs, alpha: Any) -> Answer:
         return asked.answer(np.array([_line(plrvs, x) for x in asked.values.tolist()]))
     found = np.interp(asked.values, plrvs.vertices[0], plrvs.lowered)
     # a drop between denormals has no slope that a double holds: there it is no number
-    return asked.answer(np.fmax(found, 0.0))
+    found[~(found >= 0)] = 0.0
+    return asked.answer(found)
 
 
 @final

@@ -19,10 +19,12 @@ part in 1e17.
 
 import math
 import unicodedata
-from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal, localcontext
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from fractions import Fraction
 from itertools import accumulate, takewhile
 from typing import Any, Final, TypeGuard
+
+from sordino.precision import decimals
 
 MISSING: Final = "missing"
 _LARGE = 15
@@ -167,8 +169,7 @@ def _written(value: float, place: int, rounding: str) -> str:
     if not math.isfinite(value):
         return "NaN" if math.isnan(value) else f"{value:g}"
     place = max(place, _exponent(value) - _DOUBLE) if value else place
-    with localcontext() as context:
-        context.prec = _PRECISION
+    with decimals(_PRECISION):
         rounded = _decimal(value).quantize(Decimal((0, (1,), place)), rounding)
         if not rounded:
             return "0" if place < _FINE else f"{abs(rounded):,f}"

@@ -242,7 +242,7 @@ def test_the_headline_is_met_exactly(loss: Any) -> None:
 @pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
 def test_answers_are_numbers_wherever_a_curve_is_asked(loss: Loss) -> None:
     """No NaN, no infinity but for epsilon, in range, one number like many."""
-    with np.errstate(over="raise", divide="raise", invalid="raise"):
+    with np.errstate(all="raise"):
         for values in (EPSILONS, [-np.inf, np.inf]):
             deltas = asked(loss.delta_at, values, 1e-3)
             assert all(0 <= delta <= 1 for delta in deltas)
