@@ -208,7 +208,7 @@ def _batch(pairs: Sequence[tuple[Factor, Factor]], size: int) -> list[Factor]:
     rounding = 4 * _gamma(size) * size * norms[: len(pairs)] * norms[len(pairs) :]
     return [
         Factor(
-            masses[: len(a.masses) + len(b.masses) - 1].copy(),
+            masses[: len(a.masses) + len(b.masses) - 1],
             1,
             (a.error + b.error) * (1 + 1e-6) + float(lost),
         )
