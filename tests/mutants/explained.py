@@ -8,8 +8,20 @@ if TYPE_CHECKING:
     from tests.mutants.changes import Change
 
 _BATCH = "src/sordino/query/batch.py"
+_ALLOWANCE = "src/sordino/query/allowance.py"
+_CONTRIBUTION = "src/sordino/contribution.py"
 
 EXPLAINED: Final[dict[tuple[str, str, str], str]] = {
+    (
+        _ALLOWANCE,
+        "if selection is None or presence is None:",
+        "if selection is None and presence is None:",
+    ): "a selection and what it selects by are given together or not at all",
+    (
+        _CONTRIBUTION,
+        "squares += [coarse * most**2] if columns <= by and coarse else []",
+        "squares += [coarse * most**2] if columns < by and coarse else []",
+    ): "for the same columns the squares of at most so many numbers are no more anyway",
     (
         _BATCH,
         "return min(beyond, 0.0)",

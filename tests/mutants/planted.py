@@ -81,14 +81,14 @@ PLANTED: Final[tuple[Planted, ...]] = (
     ),
     Planted(
         "losses",
-        "src/sordino/losses/pld.py",
-        "masses = (total.masses + total.error) * weight * (1 + 1e-12)",
-        "masses = total.masses * weight",
+        "src/sordino/losses/sums.py",
+        "masses = (found.masses + found.error) * weight * (1 + 1e-12)",
+        "masses = found.masses * weight",
         "error not charged to masses",
     ),
     Planted(
         "losses",
-        "src/sordino/losses/pld.py",
+        "src/sordino/losses/sums.py",
         "logs += times * (math.log1p(-finite) if finite < 1 else -math.inf)",
         "logs += math.log1p(-finite) if finite < 1 else -math.inf",
         "breach once, not times",
@@ -117,8 +117,8 @@ PLANTED: Final[tuple[Planted, ...]] = (
     Planted(
         "losses",
         "src/sordino/losses/base.py",
-        "return asked.answer(np.maximum(points.lowered(risk), 0.0))",
-        "return asked.answer(np.maximum(points.raised(risk, 1e-9), 0.0))",
+        "risk = points.lowered(rarer * (1 - self._upper_delta(safe)))",
+        "risk = points.raised(rarer * (1 - self._upper_delta(safe)), 1e-9)",
         "Bayes risk rounded the wrong way",
     ),
     Planted(

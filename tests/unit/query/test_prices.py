@@ -8,6 +8,7 @@ import pytest
 import sordino as sd
 from sordino.losses.base import Budget
 from sordino.numbers import total
+from sordino.query.outlay import outlays
 from sordino.query.price import Price
 
 VISITS: Final = {"ward": ["A"], "days": [2], "cost": [1.5], "person": ["x"]}
@@ -128,3 +129,17 @@ def test_a_mean_alone_is_a_pair_and_beside_a_count_what_errs_less() -> None:
     (pair,) = found.noise["cost"]
     # 4 groups of 2 rows, each adding 100 to the two sums together
     assert pair == sd.Laplace(800)
+
+
+@pytest.mark.parametrize("groups", [1, 4, 100])
+def test_keys_alone_take_the_lower_threshold(groups: int) -> None:
+    """Of the two families the one is bought that shows keys of fewer rows."""
+    query = sd.table("visits").enforce(sd.MaxGroupsPerID("ward", groups))
+    asked, budget = query.group_by("ward").keys(), sd.ApproxDP(1, "1e-6")
+    found = session().price(asked, budget)
+    each = outlays(found.outlay.layout, budget)
+    levels = {
+        name: one.selection.threshold for name, one in each.items() if one.selection
+    }
+    assert len(levels) == 2
+    assert levels[found.family] == min(levels.values())
