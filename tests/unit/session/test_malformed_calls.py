@@ -3,6 +3,7 @@
 import traceback
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from sordino.session.session import EngineName
 from tests.malformed import BUDGET, COUNT, ROWS, TABLE, Calls, Hostile
 
 LONGEST = 1200
+PACKAGE = Path(sd.__file__).parent
 SPENDING = {"release", "release_all", "partition"}
 
 
@@ -31,7 +33,7 @@ def session(engine: EngineName) -> sd.Session:
 def _ours(error: BaseException) -> bool:
     """Tell whether an error was raised below a call of Sordino, not by the call."""
     frames = traceback.extract_tb(error.__traceback__)
-    return any("/sordino/" in frame.filename for frame in frames)
+    return any(Path(frame.filename).is_relative_to(PACKAGE) for frame in frames)
 
 
 def fault(name: str, call: Callable[[], object]) -> str | None:
