@@ -252,3 +252,12 @@ def test_few_rows_lie_beyond_a_found_bound(name: str) -> None:
     assert 1 <= np.median(left) <= 2 * bounds.left
     assert max(left) <= 1000
     assert np.quantile(over, 0.95) <= 16
+
+
+@pytest.mark.parametrize("scales", [0, 1, above_threshold.MOST_SCALES])
+def test_a_walk_may_leave_so_many_scales(scales: int) -> None:
+    """Down to none at all; no further, and not without end."""
+    assert AboveThreshold(1, scales=scales).scales == scales
+    for bad in (-1, above_threshold.MOST_SCALES + 1):
+        with pytest.raises(InvalidParameter, match="scales"):
+            AboveThreshold(1, scales=bad)

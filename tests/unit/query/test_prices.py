@@ -131,6 +131,13 @@ def test_a_mean_alone_is_a_pair_and_beside_a_count_what_errs_less() -> None:
     assert pair == sd.Laplace(800)
 
 
+def test_a_mean_beside_an_answer_of_one_form_is_a_pair_all_the_same() -> None:
+    """Columns that can be put together in one way only end nobody's choice."""
+    asked = {"days": sd.sum("days", 0, 30), "cost": sd.mean("cost", 0, 100)}
+    found = priced(asked, sd.PureDP(2))
+    assert found.noise["cost"] == (sd.Laplace(800),)
+
+
 @pytest.mark.parametrize("groups", [1, 4, 100])
 def test_keys_alone_take_the_lower_threshold(groups: int) -> None:
     """Of the two families the one is bought that shows keys of fewer rows."""
