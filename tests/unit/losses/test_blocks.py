@@ -145,6 +145,11 @@ def of_equal(epsilon: float, times: int, at: float) -> float:
     )
 
 
+BETWEEN = """
+import subprocess, sys
+subprocess.run([sys.executable, "-c", sys.argv[1]], check=True)
+"""
+"""A small process between: a child begins with the peak of the one that starts it."""
 SCRIPT = f"""
 import json, resource
 from fractions import Fraction
@@ -165,7 +170,10 @@ def test_many_distinct_losses_fit_into_little_memory() -> None:
     either end enclose the sum. Held at once, the laws took 1.8 GB.
     """
     run = subprocess.run(
-        [sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True
+        [sys.executable, "-c", BETWEEN, SCRIPT],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     told, megabytes = json.loads(run.stdout)
     for at, delta in told:
