@@ -31,7 +31,7 @@ def test_a_pattern_is_a_regular_expression(text: str, pattern: str) -> None:
 @given(st.text("ab%_!", max_size=9))
 def test_what_is_escaped_means_itself(text: str) -> None:
     """A text is like its own letters, each escaped where it needs to be."""
-    escaped = re.sub("([%_!])", r"!\1", text)
+    escaped = re.sub(r"([%_!])", r"!\1", text)
     exact = col("x").like(escaped, escape="!")
     assert exact.value({"x": text})
     assert not exact.value({"x": text + "a"})
