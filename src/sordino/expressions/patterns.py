@@ -107,7 +107,8 @@ def like(self: Fluent, pattern: str, escape: str | None = None) -> Fluent:
         raise InvalidParameter(
             "pattern", pattern, "must be a text of at most 1000 letters", "Shorten it."
         )
-    if escape is not None and (not isinstance(escape, str) or len(escape) != 1):
+    given: Any = escape
+    if given is not None and (not isinstance(given, str) or len(given) != 1):
         raise InvalidParameter(
             "escape", escape, "must be one letter", "Try escape='!', or leave it out."
         )
