@@ -14,6 +14,7 @@ from sordino.expressions import (
     bins,
     comparison,
     conditional,
+    extremes,
     logic,
     membership,
     missing,
@@ -123,4 +124,6 @@ ENTRIES: Final[Mapping[Operation, Entry]] = {
     conditional.WHEN: _when,
     membership.IS_IN: _is_in,
     bins.BIN: _bin,
+    extremes.GREATEST: _named("greatest"),
+    extremes.LEAST: _named("least"),
 }

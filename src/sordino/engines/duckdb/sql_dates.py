@@ -87,6 +87,19 @@ def _moved(to: Written) -> Sql:
     return sql.plus(to[0], days)
 
 
+def _add_seconds(to: Written) -> Sql:
+    """Return another moment, of the years 1 to 9999."""
+    most = dates.WHOLE_SECONDS
+    near = exp.Between(this=to[1], low=sql.bigint(-most), high=sql.bigint(most))
+    seconds = sql.case([(near, to[1])])
+    later = sql.plus(
+        to[0], sql.called("to_microseconds", sql.times(seconds, sql.bigint(_SECOND)))
+    )
+    first, last = (to.bind(end, "time") for end in _TIMES)
+    inside = exp.Between(this=sql.enclosed(later.copy()), low=first, high=last)
+    return sql.case([(inside, later)])
+
+
 ENTRIES: Final[Mapping[Operation, Entry]] = {
     dates.YEAR: _part("year"),
     dates.MONTH: _part("month"),
@@ -99,4 +112,5 @@ ENTRIES: Final[Mapping[Operation, Entry]] = {
     dates.DAYS_BETWEEN: _days_between,
     dates.SECONDS_BETWEEN: _seconds_between,
     dates.ADD_DAYS: _add_days,
+    dates.ADD_SECONDS: _add_seconds,
 }

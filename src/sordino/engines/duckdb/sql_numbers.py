@@ -117,6 +117,15 @@ def _modulo(to: Written) -> Sql:
     return _zero_is_zero(sql.plus(_rest(to), up))
 
 
+def _cut(kind: type[exp.Expression]) -> Entry:
+    """Return the entry of a division of integers that is cut towards zero."""
+
+    def entry(to: Written) -> Sql:
+        return _narrow(sql.infix(kind, _huge(to[0]), _nonzero(_huge(to[1]))))
+
+    return entry
+
+
 def _negate(to: Written) -> Sql:
     """Return 0 - x."""
     if to.real:
@@ -152,6 +161,26 @@ def _round_down(to: Written) -> Sql:
     rest = sql.infix(exp.Mod, rest, size.copy())
     below = _narrow(sql.minus(_huge(to[0]), _huge(rest)))
     return sql.case([(sql.less(to[0], least), least.copy())], below)
+
+
+def _round(to: Written) -> Sql:
+    """Return a number with so many digits, if it can be moved so far."""
+    if not to.real:
+        return to[0]
+    size = to.bind(10.0 ** to.options["digits"], "f64")
+    shifted = sql.times(to[0], size)
+    moved = sql.infix(exp.Div, sql.called("round", shifted), size.copy())
+    stays = sql.infix(
+        exp.Or, sql.called("isinf", shifted.copy()), sql.called("isnan", to[0])
+    )
+    return sql.case([(stays, to[0])], _zero_is_zero(moved))
+
+
+def _sqrt(to: Written) -> Sql:
+    """Return a root of what is not negative: NaN is above all, and stays."""
+    number = sql.cast(to[0], "DOUBLE")
+    held = sql.case([(sql.at_most(sql.double(0), number), number.copy())])
+    return sql.called("sqrt", held)
 
 
 def _integer(rounding: str) -> Entry:
@@ -229,10 +258,14 @@ ENTRIES: Final[Mapping[Operation, Entry]] = {
     arithmetic.DIVIDE: _divide,
     arithmetic.FLOOR_DIVIDE: _floor_divide,
     arithmetic.MODULO: _modulo,
+    arithmetic.QUOTIENT: _cut(exp.IntDiv),
+    arithmetic.REMAINDER: _cut(exp.Mod),
     arithmetic.NEGATE: _negate,
     numeric.CLIP: _clip,
     numeric.ABS: _abs,
     numeric.ROUND_DOWN: _round_down,
+    numeric.ROUND: _round,
+    numeric.SQRT: _sqrt,
     numeric.FLOOR: _integer("floor"),
     numeric.CEIL: _integer("ceil"),
     lattice.STEPS: _steps,

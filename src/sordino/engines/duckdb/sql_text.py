@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from sordino.engines.sql import pieces as sql
 from sordino.engines.sql.pieces import Entry, Sql, Written
-from sordino.expressions import casts, text
+from sordino.expressions import casts, patterns, text
 from sordino.expressions.settled import RUNS
 from sordino.expressions.tree import Operation
 
@@ -88,6 +88,17 @@ def _normalize(to: Written) -> Sql:
     """Return a text composed, if all its characters are settled."""
     settled = sql.called("regexp_full_match", to[0], sql.letters(_SETTLED))
     return sql.case([(settled, sql.called("nfc_normalize", to[0]))], to[0])
+
+
+def _find(to: Written) -> Sql:
+    """Return a place from 0, or -1."""
+    return sql.minus(sql.called("instr", to[0], to[1]), sql.bigint(1))
+
+
+def _like(to: Written) -> Sql:
+    """Return whether a text is as a pattern says."""
+    pattern = to.bind(to.options["pattern"], "text")
+    return sql.called("like_escape", to[0], pattern, sql.letters(patterns.ESCAPE))
 
 
 def _plain(kind: str) -> Entry:
@@ -176,6 +187,8 @@ ENTRIES: Final[Mapping[Operation, Entry]] = {
     text.LENGTH: _named("length"),
     text.SLICE: _slice,
     text.CONTAINS: _named("contains"),
+    text.FIND: _find,
+    patterns.LIKE: _like,
     text.STARTS_WITH: _named("starts_with"),
     text.ENDS_WITH: _named("suffix"),
     text.CONCAT: _concat,
