@@ -9,7 +9,7 @@ import numpy as np
 import sordino as sd
 from sordino.aggregations.base import AbstractAggregation
 from sordino.engines.base import AbstractEngine
-from sordino.engines.duckdb import DuckDBEngine
+from sordino.engines.duckdb.engine import DuckDBEngine
 from sordino.engines.memory import MemoryEngine
 from sordino.losses.base import Loss, compose
 from sordino.losses.bounded_range import BoundedRangeLoss

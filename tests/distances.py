@@ -17,7 +17,6 @@ from sordino.aggregations.base import Setting
 from sordino.aggregations.families import bounded
 from sordino.aggregations.parts import AbstractPart
 from sordino.engines.base import AbstractEngine
-from sordino.engines.values import canonical, values_of
 from sordino.numbers import rational_above
 from sordino.query.coverage import counted, in_order, questions
 from sordino.query.layout import layouts
@@ -27,6 +26,7 @@ from sordino.query.question import Question
 from sordino.query.relation import AbstractCatalog, Relation
 from sordino.query.request import Request
 from sordino.sensitivity import Sensitivity
+from sordino.sources.plain_values import canonical, values_of
 
 Group: TypeAlias = tuple[Any, ...]
 Totals: TypeAlias = Mapping[Group, Sequence[int]]

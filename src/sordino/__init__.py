@@ -37,7 +37,6 @@ if TYPE_CHECKING:
         MaxRowsPerGroupPerID,
         MaxRowsPerID,
     )
-    from sordino.engines.dialects import Csv
     from sordino.expressions.bins import Bins
     from sordino.expressions.language import Expression, col, lit, when
     from sordino.keysets.keyset import KeySet
@@ -73,6 +72,7 @@ if TYPE_CHECKING:
     from sordino.sensitivity import Sensitivity
     from sordino.session.inspection import inspect
     from sordino.session.session import Session
+    from sordino.sources.csv_format import Csv
     from sordino.units import (
         AddMaxRows,
         AddMaxRowsInMaxGroups,
@@ -199,7 +199,7 @@ _HOMES = {
         "DropNonUnique",
     ),
     "units": ("AddOneRow", "AddMaxRows", "AddMaxRowsInMaxGroups", "AddRowsWithID"),
-    "engines.dialects": ("Csv",),
+    "sources.csv_format": ("Csv",),
     "expressions.bins": ("Bins",),
     "expressions.language": ("Expression", "col", "lit", "when"),
     "keysets.keyset": ("KeySet",),

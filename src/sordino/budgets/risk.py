@@ -9,10 +9,12 @@
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, final
+from typing import Any, NoReturn, final
 
 from sordino.errors import InvalidParameter
-from sordino.losses.base import Loss
+from sordino.losses.base import Budget, Loss
+from sordino.losses.closed import GaussianDP, PureDP
+from sordino.losses.spending import Family, Spending, largest
 from sordino.numbers import probability
 from sordino.words import Words, call, number
 
@@ -36,6 +38,14 @@ class Advantage:
     def admits(self, loss: Loss) -> bool:
         """Say whether the advantage of a loss is certainly within this."""
         return Fraction(loss.advantage()) <= self.most
+
+    def spending(self, family: Family) -> Spending | None:
+        """Return the largest epsilon for Laplace noise, or mu for Gaussian noise."""
+        return _spending(self, family)
+
+    def scaled(self, factor: Fraction) -> Budget:
+        """Refuse: a risk does not add up."""
+        return _unshared(self, factor)
 
     def excess(self, loss: Loss) -> float:
         """Return how far a loss is beyond this, in logarithms; a search follows it."""
@@ -70,10 +80,35 @@ class ErrorRates:
             return loss.advantage() == 0
         return Fraction(loss.tpr_at(self.fpr)) <= self.tpr
 
+    def spending(self, family: Family) -> Spending | None:
+        """Return the largest epsilon for Laplace noise, or mu for Gaussian noise."""
+        return _spending(self, family)
+
+    def scaled(self, factor: Fraction) -> Budget:
+        """Refuse: a risk does not add up."""
+        return _unshared(self, factor)
+
     def excess(self, loss: Loss) -> float:
         """Return how far a loss is beyond this, in logarithms; a search follows it."""
         gained = float(loss.tpr_at(self.fpr)) - float(self.fpr)
         return _log(gained) - _log(float(self.tpr - self.fpr))
+
+
+def _spending(risk: Budget, family: Family) -> Spending:
+    """Return the largest parameter of a family whose loss a risk admits."""
+    if family == "gaussian":
+        return Spending("mu", largest(risk, GaussianDP))
+    return Spending("epsilon", largest(risk, PureDP))
+
+
+def _unshared(risk: Budget, factor: Fraction) -> NoReturn:
+    """Refuse to share or multiply what does not add up."""
+    raise InvalidParameter(
+        "budget",
+        risk,
+        f"is a risk, which cannot be shared or multiplied (by {factor})",
+        "State it as sd.GaussianDP or sd.ApproxDP.",
+    )
 
 
 def _log(value: float) -> float:

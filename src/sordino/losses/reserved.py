@@ -57,6 +57,12 @@ class ReservedLoss(Loss):
         reserve = min(known.delta + self.delta, Fraction(1))
         return Guarantees(known.epsilon, reserve, known.rho, known.mu)
 
+    @property
+    def sums(self) -> dict[str, Exact | float]:
+        """Return what adds up of the base, beside delta."""
+        base = self.base.sums
+        return {**base, "delta": self.guarantees.delta} if base else {}
+
     @cached_property
     def breach(self) -> float:
         """Return the chance that any of them happens, from above."""

@@ -89,6 +89,7 @@ def rounded_up(value: "Exact") -> Fraction:
 def floor_log2(value: "Exact") -> int:
     """Return the greatest e with 2**e <= value, for a positive value.
 
+    >>> from sordino.numbers.radical import sqrt
     >>> floor_log2(Fraction(3, 8)), floor_log2(sqrt(Fraction(8)))
     (-2, 1)
     """

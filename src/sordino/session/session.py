@@ -337,7 +337,7 @@ def _engine(
         from sordino.engines.memory import MemoryEngine  # noqa: PLC0415 on demand
 
         return MemoryEngine()
-    from sordino.engines.duckdb import DuckDBEngine  # noqa: PLC0415 on demand
+    from sordino.engines.duckdb.engine import DuckDBEngine  # noqa: PLC0415 on demand
 
     if threads is not None:
         threads = _validate.integer(threads=threads, least=1, most=_MOST_THREADS)
