@@ -28,6 +28,10 @@ class Setting:
     contribution: Contribution
     by: tuple[str, ...]
     ids: str | None
+    clamped: "tuple[AbstractClamped, ...]" = ()
+    """What is asked of the same groups and adds up values, in order."""
+    needs_rows: bool = False
+    """Whether the number of rows is asked for, or shows which groups exist."""
 
     @property
     def versions(self) -> Versions:
@@ -141,6 +145,9 @@ class AbstractForm(ABC):
 
 class AbstractClamped(ABC):
     """Public bounds to which values are moved before they are aggregated."""
+
+    degree: int
+    """Up to which power values are added up, 0 where they are not."""
 
     @abstractmethod
     def key(self, setting: Setting) -> Hashable:
