@@ -76,7 +76,9 @@ def nulls_words(nulls: Nulls) -> Words:
     return number(exact(nulls=nulls))
 
 
-def ranged(word: str, column: Any, ends: tuple[Any, Any], nulls: Nulls) -> Words:
+def ranged(
+    word: str, column: Any, ends: tuple[Any, Any], nulls: Nulls, **more: Words
+) -> Words:
     """Return the words of a question about values between two bounds."""
     low, high = map(number, bounds(*ends))
     return call(
@@ -85,6 +87,7 @@ def ranged(word: str, column: Any, ends: tuple[Any, Any], nulls: Nulls) -> Words
         low=low,
         high=high,
         nulls=nulls_words(nulls),
+        **more,
     )
 
 

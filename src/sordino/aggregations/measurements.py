@@ -113,6 +113,43 @@ class LatticeMeasurement(AbstractMeasurement):
         return Noise(mechanism)
 
 
+@final
+@dataclass(frozen=True)
+class DividedMeasurement(AbstractMeasurement):
+    """Nonnegative numbers into which each row is divided, by one rule for all rows.
+
+    For any row they add up to no more than one size, so over all of them a change is no
+    greater than that of their sum (docs/proofs/moments.md, lemma 2).
+    """
+
+    key: Hashable
+    whole: Sensitivity
+    """How far the sums of the numbers of each group move."""
+    exponent: int
+    totals: tuple[AbstractTotal, ...] = field(compare=False)
+
+    @property
+    def change(self) -> Sensitivity:  # type: ignore[override]
+        """Return the norms of the change of the sums, of as many numbers."""
+        return scaled(self.whole, 1, len(self.totals))
+
+    def mechanism(self, share: AbstractShare) -> AbstractAdditiveMechanism:
+        """Return noise for real numbers."""
+        return share.reals(self.change)
+
+    def given(self, exact: Integers) -> Numbers:
+        """Return multiples of the step: totals of at most 2**53 steps are doubles."""
+        return np.ldexp(exact.astype(np.float64), self.exponent)
+
+    def taken(self, noisy: Numbers) -> Numbers:
+        """Return the doubles."""
+        return noisy
+
+    def noise(self, mechanism: AbstractNoiseMechanism) -> Noise:
+        """Return the noise."""
+        return Noise(mechanism)
+
+
 def draw(
     part: AbstractMeasurement,
     mechanism: AbstractAdditiveMechanism,

@@ -4,11 +4,12 @@ There are two ways to measure them, both unbiased, and all that is asked of a co
 made of one of them (docs/proofs/moments.md).
 
 - Apart: the number of values, the sum of their distances from the middle of the range,
-  the sum of the squares of these; each a part with a share of its own.
+  the sum of the squares of these; each a measurement with a share of its own.
 - Together: nonnegative numbers that add up to the width of the range, row by row, in
-  one part; with Laplace noise all of them are as dear as one.
+  one measurement; with Laplace noise all of them are as dear as one.
 
-A moment is a combination of noisy numbers: a coefficient for each of them, in order.
+Values are counted from the low end of the range, in its widths: t from 0 to 1. A moment
+is a form in the noisy numbers: a factor for each of them, in order.
 """
 
 from dataclasses import dataclass
@@ -16,6 +17,14 @@ from fractions import Fraction
 from typing import Final, TypeAlias, final
 
 from sordino.aggregations.base import AbstractClamped, Setting
+from sordino.aggregations.column_values import (
+    SQUARE_STEPS,
+    SUM_STEPS,
+    Clamped,
+    ColumnValues,
+    measured,
+    width_lattice,
+)
 from sordino.aggregations.lattice import (
     Lattice,
     above,
@@ -26,74 +35,75 @@ from sordino.aggregations.lattice import (
     spread,
     triple,
 )
-from sordino.aggregations.measured import (
-    SQUARE_STEPS,
-    SUM_STEPS,
-    Clamped,
-    Measured,
-    measured,
-    width_lattice,
+from sordino.aggregations.measurements import (
+    AbstractMeasurement,
+    DividedMeasurement,
+    IntegerMeasurement,
+    LatticeMeasurement,
+    scaled,
 )
-from sordino.aggregations.parts import AbstractPart, IntegerPart, LatticePart, scaled
-from sordino.aggregations.rows import rows_part
+from sordino.aggregations.rows import rows_measurement
 from sordino.aggregations.totals import AbstractTotal
 
-Coefficients: TypeAlias = tuple[Fraction, ...]
+Form: TypeAlias = tuple[Fraction, ...]
 
 _FINEST: Final = 24
 """How many bits the steps have in which squares are added up together."""
-_ZERO, _HALF, _ONE = Fraction(0), Fraction(1, 2), Fraction(1)
+_NONE, _HALF, _ONE = Fraction(0), Fraction(1, 2), Fraction(1)
 
 
 @final
 @dataclass(frozen=True)
 class Moments:
-    """Parts of a column, and what of their numbers its moments are."""
+    """Measurements of a column, and what of their numbers its moments are."""
 
-    parts: tuple[AbstractPart, ...]
+    measurements: tuple[AbstractMeasurement, ...]
     bottom: Fraction
     width: Fraction
-    origin: Fraction
-    """From where values are measured."""
-    rows: Coefficients | None
+    rows: Form | None
     """The number of rows, None where those without a value are not counted."""
-    values: Coefficients
-    first: Coefficients
-    """The sum of the values, measured from the origin."""
-    second: Coefficients
-    """The sum of their squares; empty where nothing asks for it."""
-    rounding: Fraction = _ZERO
+    count: Form
+    """The number of values."""
+    first: Form
+    """The sum of t."""
+    second: Form
+    """The sum of t**2; empty where nothing asks for it."""
+    rounding: Fraction = _NONE
     """By how much the square of a value may be too small."""
 
     @property
-    def total(self) -> Coefficients:
+    def total(self) -> Form:
         """Return the sum of the values."""
-        pairs = zip(self.first, self.values, strict=True)
-        return tuple(first + self.origin * value for first, value in pairs)
+        pairs = zip(self.count, self.first, strict=True)
+        return tuple(self.bottom * one + self.width * other for one, other in pairs)
 
 
 def apart(setting: Setting, clamped: Clamped) -> Moments:
-    """Return the number of values and the sums of powers of their deviations."""
+    """Return the number of values and the sums of powers of their deviations.
+
+    With y = t - 1/2, t**2 is y**2 + y + 1/4, and y**2 is measured less 1/8.
+    """
     values = measured(setting, clamped.column, clamped.nulls)
     squared = clamped.degree > 1
     steps = SQUARE_STEPS if squared else SUM_STEPS
     grid = width_lattice(clamped.low, clamped.high, values.type, steps)
-    parts: tuple[AbstractPart, ...] = (
-        values_part(setting, values, grid),
-        deviation_part(setting, values, grid),
+    measurements: tuple[AbstractMeasurement, ...] = (
+        values_measurement(setting, values, grid),
+        deviation_measurement(setting, values, grid),
     )
-    parts += (square_part(setting, values, grid),) if squared else ()
-    rest = (_ZERO,) * squared
+    rest = (_NONE,) * squared
     width = grid.top - grid.bottom
+    if squared:
+        measurements = (*measurements, square_measurement(setting, values, grid))
+    count = (_ONE, _NONE, *rest)
     return Moments(
-        parts,
+        measurements,
         grid.bottom,
         width,
-        (grid.bottom + grid.top) / 2,
-        (_ONE, _ZERO, *rest) if values.complete else None,
-        (_ONE, _ZERO, *rest),
-        (_ZERO, _ONE, *rest),
-        (width**2 / 8, _ZERO, _ONE) if squared else (),
+        count if values.complete else None,
+        count,
+        (_HALF, 1 / width, *rest),
+        (Fraction(3, 8), 1 / width, 1 / width**2) if squared else (),
     )
 
 
@@ -105,8 +115,7 @@ def together(setting: Setting, clamped: AbstractClamped) -> Moments:
     """
     asked = _alike(setting, clamped)
     values = measured(setting, asked[0].column, asked[0].nulls)
-    low, high = asked[0].low, asked[0].high
-    grid = width_lattice(low, high, values.type, SUM_STEPS)
+    grid = width_lattice(asked[0].low, asked[0].high, values.type, SUM_STEPS)
     squared = max(one.degree for one in asked) > 1
     finer = max(0, _FINEST - grid.width.bit_length()) if squared else 0
     totals: tuple[AbstractTotal, ...] = (
@@ -115,38 +124,36 @@ def together(setting: Setting, clamped: AbstractClamped) -> Moments:
         else (below(values.expression, grid), above(values.expression, grid))
     )
     used = len(totals)
-    if not values.complete and tells_rows(setting, clamped):
-        totals += (missing(values.expression, grid, grid.width << finer),)
-    width = grid.top - grid.bottom
-    part = LatticePart(
+    if not values.complete and _tells_rows(setting, clamped):
+        totals = (*totals, missing(values.expression, grid, grid.width << finer))
+    width, rest = grid.top - grid.bottom, (_NONE,) * (len(totals) - used)
+    each = (1 / width,)
+    measurement = DividedMeasurement(
         ("together", values.key, grid, used, len(totals)),
-        scaled(setting.rows(), width, len(totals)),
+        scaled(setting.rows(), width),
         grid.exponent - finer,
         totals,
     )
-    rest = (_ZERO,) * (len(totals) - used)
-    first = (_ZERO, _HALF, _ONE) if squared else (_ZERO, _ONE)
     return Moments(
-        (part,),
+        (measurement,),
         grid.bottom,
         width,
-        grid.bottom,
-        (1 / width,) * len(totals) if values.complete or rest else None,
-        (*((1 / width,) * used), *rest),
-        (*first, *rest),
-        (_ZERO, _ZERO, width, *rest) if squared else (),
-        width * part.step,
+        each * len(totals) if values.complete or rest else None,
+        (*(each * used), *rest),
+        (_NONE, *((_HALF / width,) * squared), *each, *rest),
+        (_NONE, _NONE, *each, *rest) if squared else (),
+        Fraction(1, grid.width << finer) if squared else _NONE,
     )
 
 
 def row_moments(setting: Setting) -> Moments | None:
-    """Return the numbers of a column that tell the number of rows, if one can."""
-    for clamped in setting.clamped[:1]:
-        return together(setting, clamped)
-    return None
+    """Return the numbers of a column that tell the number of rows, if there is one."""
+    if not (setting.needs_rows and setting.clamped):
+        return None
+    return together(setting, setting.clamped[0])
 
 
-def tells_rows(setting: Setting, clamped: AbstractClamped) -> bool:
+def _tells_rows(setting: Setting, clamped: AbstractClamped) -> bool:
     """Tell whether a column is the one that tells the number of rows as well."""
     if not (setting.needs_rows and setting.clamped):
         return False
@@ -160,27 +167,32 @@ def _alike(setting: Setting, clamped: AbstractClamped) -> list[Clamped]:
     return [one for one in found if isinstance(one, Clamped)]
 
 
-def values_part(setting: Setting, values: Measured, grid: Lattice) -> AbstractPart:
+def values_measurement(
+    setting: Setting, values: ColumnValues, grid: Lattice
+) -> AbstractMeasurement:
     """Return the numbers of values that are not missing."""
     if values.complete:
-        return rows_part(setting)
+        return rows_measurement(setting)
     total = (present(values.expression, grid),)
-    return IntegerPart(("values", values.key), setting.rows(), total)
+    return IntegerMeasurement(("values", values.key), setting.rows(), total)
 
 
-def deviation_part(setting: Setting, values: Measured, grid: Lattice) -> AbstractPart:
+def deviation_measurement(
+    setting: Setting, values: ColumnValues, grid: Lattice
+) -> AbstractMeasurement:
     """Return the sums of deviations from the middle: a row adds at most half the width.
 
     In half steps the deviation 2 k - low - high is an integer of size high - low.
     """
     total = (centred(values.expression, grid),)
-    size = Fraction(grid.width, 2) * grid.unit
-    change = scaled(setting.rows(), size)
+    change = scaled(setting.rows(), Fraction(grid.width, 2) * grid.unit)
     key = ("deviations", values.key, grid)
-    return LatticePart(key, change, grid.exponent - 1, total)
+    return LatticeMeasurement(key, change, grid.exponent - 1, total)
 
 
-def square_part(setting: Setting, values: Measured, grid: Lattice) -> AbstractPart:
+def square_measurement(
+    setting: Setting, values: ColumnValues, grid: Lattice
+) -> AbstractMeasurement:
     """Return the sums of centred squares: a row adds at most R**2 / 8.
 
     With w = high - low steps and d = 2 k - low - high, the integer 2 d**2 - w**2 is of
@@ -190,4 +202,4 @@ def square_part(setting: Setting, values: Measured, grid: Lattice) -> AbstractPa
     exponent = 2 * grid.exponent - 3
     size = grid.width**2 * Fraction(2) ** exponent
     key = ("squares", values.key, grid)
-    return LatticePart(key, scaled(setting.rows(), size), exponent, total)
+    return LatticeMeasurement(key, scaled(setting.rows(), size), exponent, total)

@@ -3,7 +3,7 @@
 from typing import Final
 
 from sordino.aggregations.base import Setting
-from sordino.aggregations.parts import IntegerPart
+from sordino.aggregations.measurements import IntegerMeasurement
 from sordino.aggregations.totals import Total
 from sordino.expressions.literals import literal
 
@@ -11,6 +11,6 @@ ROWS: Final = "rows"
 """The key of the number of rows."""
 
 
-def rows_part(setting: Setting) -> IntegerPart:
+def rows_measurement(setting: Setting) -> IntegerMeasurement:
     """Return the row counts of the groups: a row moves one of them by 1."""
-    return IntegerPart(ROWS, setting.rows(), (Total(literal(1)),))
+    return IntegerMeasurement(ROWS, setting.rows(), (Total(literal(1)),))

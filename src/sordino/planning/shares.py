@@ -1,0 +1,57 @@
+"""How measurements share a budget: so that the answers err least together.
+
+The mean logarithm of the errors is minimised, each answer with its weight; at the least
+one a measurement has the share of the errors that it causes (docs/proofs/moments.md,
+lemma 5). Where each answer has a measurement of its own, shares are the weights.
+"""
+
+from fractions import Fraction
+from functools import lru_cache
+from typing import Final, TypeAlias
+
+import numpy as np
+
+Slopes: TypeAlias = tuple[tuple[float, ...], ...]
+"""For each answer the variance that each measurement causes if it has all."""
+
+_STEPS: Final = 60
+_FINEST: Final = 2**12
+"""Shares are near rationals of such denominators: short, and thirds are thirds."""
+
+
+@lru_cache(maxsize=4096)
+def shares(
+    slopes: Slopes, weights: tuple[Fraction, ...], power: int
+) -> tuple[Fraction, ...]:
+    """Return the shares of measurements, which add up to 1.
+
+    Noise of a share s has the variance slope / s**power in an answer: 1 for Gaussian
+    noise, whose shares are of mu squared, 2 for Laplace noise.
+
+    >>> shares(((4.0, 0.0), (0.0, 1.0)), (Fraction(1), Fraction(2)), 1)
+    (Fraction(1, 3), Fraction(2, 3))
+    >>> shares(((1.0, 1.0),), (Fraction(1),), 2)
+    (Fraction(1, 2), Fraction(1, 2))
+    """
+    table, weight = np.array(slopes), np.array([float(one) for one in weights])
+    weight /= weight.sum()
+    held = np.full(table.shape[1], 1 / table.shape[1])
+    for _ in range(_STEPS):
+        caused = weight @ _parts(table, held, power)
+        held = (caused * held**power) ** (1 / (power + 1))
+        held /= held.sum()
+    found = weight @ _parts(table, held, power)
+    near = [Fraction(one).limit_denominator(_FINEST) for one in found.tolist()]
+    least = Fraction(1, _FINEST**2)
+    whole = sum((max(one, least) for one in near), Fraction(0))
+    return tuple(max(one, least) / whole for one in near)
+
+
+def _parts(
+    table: "np.ndarray[tuple[int, int], np.dtype[np.float64]]",
+    held: "np.ndarray[tuple[int], np.dtype[np.float64]]",
+    power: int,
+) -> "np.ndarray[tuple[int, int], np.dtype[np.float64]]":
+    """Return which part of each answer's variance each measurement causes."""
+    variances = table / held**power
+    return np.asarray(variances / variances.sum(axis=1, keepdims=True))
