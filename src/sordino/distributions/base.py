@@ -11,6 +11,7 @@ from fractions import Fraction
 
 from flint import arb
 
+from sordino.distributions.blends import AbstractBlend, Floats
 from sordino.numbers import Exact, ball
 from sordino.precision import precision
 
@@ -25,6 +26,28 @@ class AbstractLaw(ABC):
     @abstractmethod
     def deviation(self) -> float:
         """Return the standard deviation, rounded up."""
+
+    @property
+    @abstractmethod
+    def blend(self) -> AbstractBlend:
+        """Return the law of sums of such noises, on the reals."""
+
+    @property
+    @abstractmethod
+    def spread(self) -> float:
+        """Return the factor of the standard noise, rounded up."""
+
+    @property
+    @abstractmethod
+    def slip(self) -> float:
+        """Return how far Z lies at most from spread times the standard noise.
+
+        That is, for the pair of both that has equal quantiles; 0 on the reals.
+        """
+
+    @abstractmethod
+    def log_at_least(self, x: Floats) -> Floats:
+        """Return ln P[Z >= x] for many x, to about twelve digits."""
 
     @abstractmethod
     def at_least(self, x: Exact) -> arb:
