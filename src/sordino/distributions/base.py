@@ -13,7 +13,7 @@ from flint import arb
 
 from sordino.distributions.blends import AbstractBlend, Floats
 from sordino.numbers import Exact, ball
-from sordino.precision import precision
+from sordino.numbers.precision import precision
 
 PRECISION = 128
 _HALF = Fraction(1, 2)

@@ -23,7 +23,7 @@ from flint import arb
 from numpy.typing import NDArray
 
 from sordino.numbers import ball, up
-from sordino.precision import precision
+from sordino.numbers.precision import precision
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -74,7 +74,7 @@ class LaplaceBlend(AbstractBlend):
             middle = (low + high) / 2
             inside = self.within(middle, sizes, alpha)
             low, high = np.where(inside, middle, low), np.where(inside, high, middle)
-        return high * _OUTWARD
+        return np.asarray(high * _OUTWARD)
 
     def within(self, x: Floats, sizes: Floats, alpha: float) -> NDArray[np.bool_]:
         """Compare the tail with alpha."""
@@ -109,7 +109,7 @@ class GaussianBlend(AbstractBlend):
         spread = np.sqrt((np.asarray(sizes) ** 2).sum(axis=0))
         if alpha <= 0:
             return np.where(spread > 0, np.inf, 0.0)
-        return spread * _normal_reach(alpha) * _OUTWARD
+        return np.asarray(spread * _normal_reach(alpha) * _OUTWARD)
 
     def within(self, x: Floats, sizes: Floats, alpha: float) -> NDArray[np.bool_]:
         """Compare with the reach."""

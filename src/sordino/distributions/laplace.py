@@ -11,7 +11,7 @@ from flint import arb
 from sordino.distributions.base import PRECISION, AbstractLatticeLaw, AbstractLaw
 from sordino.distributions.blends import AbstractBlend, Floats, LaplaceBlend
 from sordino.numbers import Exact, ball, fraction, sqrt, up
-from sordino.precision import precision
+from sordino.numbers.precision import precision
 
 
 @final
@@ -111,7 +111,7 @@ class DiscreteLaplace(AbstractLatticeLaw):
         steps = np.ceil(x / float(self.unit))
         rate = up(self.unit / self.scale)
         beyond = -rate * np.where(steps > 0, steps, 1 - steps) - np.log1p(np.exp(-rate))
-        return np.where(steps > 0, beyond, np.log1p(-np.exp(beyond)))
+        return np.asarray(np.where(steps > 0, beyond, np.log1p(-np.exp(beyond))))
 
     def tail(self, k: int) -> arb:
         """Return q**k / (1 + q) with q = exp(-unit / scale)."""

@@ -57,7 +57,7 @@ class Bars(NamedTuple):
     def root(self) -> "Bars":
         """Return the bars of the roots of answers that are not negative.
 
-        The standard deviation is that of the delta method at the middle of the interval.
+        The standard deviation is the delta method's, at the middle of the interval.
         """
         low, high = np.sqrt(self.low), np.sqrt(self.high)
         with np.errstate(invalid="ignore", divide="ignore"):

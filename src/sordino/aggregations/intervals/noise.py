@@ -7,7 +7,7 @@ from typing import final
 import numpy as np
 
 from sordino.distributions.blends import AbstractBlend
-from sordino.mechanisms.base import AbstractMechanism
+from sordino.mechanisms.noise_mechanism import AbstractNoiseMechanism
 from sordino.numbers import up
 
 
@@ -20,7 +20,7 @@ class Noise:
     which it was moved afterwards: 1/2 where a count was rounded to an integer.
     """
 
-    mechanism: AbstractMechanism
+    mechanism: AbstractNoiseMechanism
     unit: Fraction = Fraction(1)
     rounding: Fraction = Fraction(0)
 

@@ -124,4 +124,4 @@ def _rising(whole: Floats, part: Floats, points: Floats, reach: Floats) -> Float
     left, right = (points[k] * whole + reach[k] for k in (first, last))
     with np.errstate(invalid="ignore", divide="ignore"):
         share = np.clip((part - left) / (right - left), 0.0, 1.0)
-    return points[first] + share * (points[last] - points[first])
+    return np.asarray(points[first] + share * (points[last] - points[first]))

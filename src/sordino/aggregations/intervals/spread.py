@@ -105,7 +105,7 @@ class _Moments:
         moments = (self.count, self.first, self.second)
         count, first, second = (self.sums.of(form, self.level.rows) for form in moments)
         about = second - 2 * mean * first + mean**2 * count - loose
-        # the norm of factors is at most that of equal ones, all as great as the greatest
+        # a norm is greatest where all factors are as great as the greatest
         farthest = np.maximum(
             np.abs(self._forms(mean, 0.0)).max(axis=0),
             np.abs(self._forms(mean, _GREATEST)).max(axis=0),
@@ -121,7 +121,7 @@ class _Moments:
                 forms = self._forms(mean, middle)
                 fits = self.sums.within(off, forms, self.level.alpha)
                 near, far = np.where(fits, middle, near), np.where(fits, far, middle)
-        return far
+        return np.asarray(far)
 
     def _forms(self, mean: Floats, variance: Any) -> Floats:
         """Return the forms that are pure noise at a mean and a variance."""
