@@ -68,10 +68,8 @@ class AbstractLaw(ABC):
         """Return P[Z <= x] = P[Z >= -x]; a Radical has no negative."""
         return self.at_least(-x) if isinstance(x, Fraction) else 1 - self.above(x)
 
-    def quantile(self, p: Fraction) -> "Exact | float":
-        """Return the least x with P[Z <= x] >= p; infinite at 0 and 1."""
-        if p in {0, 1}:
-            return math.inf if p else -math.inf
+    def quantile(self, p: Fraction) -> Exact:
+        """Return the least x with P[Z <= x] >= p, for 0 < p < 1."""
         with precision(PRECISION):
             if p >= _HALF:
                 return self.upper_quantile(1 - p)
