@@ -3,16 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final, final
+from typing import Any, final
 
 import numpy as np
 
 from sordino.aggregations.base import AbstractEstimator, Expected, Finished, Noisy
 from sordino.aggregations.intervals import additive
 from sordino.aggregations.measurements import AbstractMeasurement
-
-_WHOLE: Final = (Fraction(1),)
-
 
 @final
 @dataclass(frozen=True)
@@ -21,12 +18,7 @@ class SingleEstimator(AbstractEstimator):
 
     measurements: tuple[AbstractMeasurement]
     least: float = -np.inf
-    shares: tuple[Fraction, ...] = _WHOLE
-
-    @property
-    def chooses(self) -> bool:
-        """Return False."""
-        return False
+    slopes: tuple[float, ...] = (1.0,)
 
     def expected(self, mechanisms: Sequence[Any], confidence: Fraction) -> Expected:
         """Return the spread of the noise."""

@@ -20,7 +20,7 @@ from sordino.aggregations.base import (
     Finished,
     Noisy,
 )
-from sordino.aggregations.intervals import Bars, Noise, Shown, Sums, linear
+from sordino.aggregations.intervals import Bars, Noise, Shown, Sums, linear, reach
 from sordino.aggregations.intervals import quotient as quotient_bars
 from sordino.aggregations.intervals import spread as spread_bars
 from sordino.aggregations.measurements import AbstractMeasurement, rounded
@@ -38,7 +38,7 @@ _MEANS: Final = np.linspace(0, 1, 21)
 class AbstractFormEstimator(AbstractEstimator):
     """An answer that noise moves by a form in it, to first order."""
 
-    measurements: tuple[AbstractMeasurement, ...]
+    moments: Moments
 
     @property
     @abstractmethod
@@ -46,45 +46,47 @@ class AbstractFormEstimator(AbstractEstimator):
         """Return by how much the answer moves with each number of a typical column."""
 
     @property
-    def chooses(self) -> bool:
-        """Return False."""
-        return False
+    def measurements(self) -> tuple[AbstractMeasurement, ...]:  # type: ignore[override]
+        """Return those of the moments."""
+        return self.moments.measurements
 
     @property
     def slopes(self) -> tuple[float, ...]:
-        """Return the squares of the factors, added up for each measurement."""
+        """Return by how much its variance grows with that of each measurement."""
         numbers = iter(self.steepness)
+        pairs = zip(self.measurements, self.moments.units, strict=True)
         return tuple(
-            math.fsum(next(numbers) ** 2 for _ in one.totals)
-            for one in self.measurements
+            math.fsum((next(numbers) / float(unit)) ** 2 for _ in one.totals)
+            for one, unit in pairs
         )
 
     def spread(self, form: Factors, mechanisms: Sequence[Any]) -> float:
         """Return the standard deviation of a form in the noise of mechanisms."""
-        sums = Sums((), self.noises(mechanisms))
-        return float(sums.sd(form))
+        return float(Sums((), self.noises(mechanisms)).sd(form))
 
     def reach(
         self, form: Factors, mechanisms: Sequence[Any], confidence: Fraction
     ) -> float:
         """Return how far a form in the noise goes, with a given confidence."""
-        sums = Sums((), self.noises(mechanisms))
-        return float(sums.reach(form, float(1 - confidence))[0])
+        return reach(self.noises(mechanisms), form, confidence)
 
     def noises(self, mechanisms: Sequence[Any]) -> tuple[Noise, ...]:
         """Return the noise of every number."""
-        pairs = zip(self.measurements, mechanisms, strict=True)
-        return tuple(part.noise(one) for part, one in pairs for _ in part.totals)
+        each = zip(self.measurements, mechanisms, self.moments.units, strict=True)
+        return tuple(
+            one.noise(mechanism).times(1 / unit)
+            for one, mechanism, unit in each
+            for _ in one.totals
+        )
 
     def sums(self, noisy: Sequence[Noisy]) -> Sums:
         """Return the noisy numbers, and what showed their groups."""
-        values = tuple(
-            held.astype(np.float64, copy=False) for one in noisy for held in one.values
-        )
-        weights = [float(one.cut is not None) for one in noisy for _ in one.values]
-        cuts = [float(one.cut) for one in noisy if one.cut is not None]
+        each = list(zip(noisy, self.moments.units, strict=True))
+        values = tuple(held / float(unit) for one, unit in each for held in one.values)
+        weights = [float(one.cut is not None) for one, _ in each for _ in one.values]
+        cuts = [float(one.cut / unit) for one, unit in each if one.cut is not None]
         shown = Shown(tuple(weights), cuts[0]) if cuts else None
-        return Sums(values, self.noises([one.mechanism for one in noisy]), shown)
+        return Sums(values, self.noises([one.mechanism for one, _ in each]), shown)
 
 
 @final
@@ -92,7 +94,7 @@ class AbstractFormEstimator(AbstractEstimator):
 class LinearEstimator(AbstractFormEstimator):
     """A form in noisy numbers, unbiased; its interval is cut to the public range."""
 
-    measurements: tuple[AbstractMeasurement, ...]
+    moments: Moments
     form: Form
     least: float = -np.inf
     whole: bool = False
@@ -116,11 +118,9 @@ class LinearEstimator(AbstractFormEstimator):
         """Return the form of the noisy numbers."""
         import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
-        sums = self.sums(noisy)
-        values = sums.of(self.steepness)
-        bars = linear(
-            sums, self.steepness, confidence, self.least, whole=self.whole
-        )
+        sums, form = self.sums(noisy), self.steepness
+        values = sums.of(form)
+        bars = linear(sums, form, confidence, self.least, whole=self.whole)
         told = rounded(values) if self.whole else values
         return (Finished(pa.array(told), bars),)
 
@@ -131,11 +131,6 @@ class MeanEstimator(AbstractFormEstimator):
     """Where the mean divides the range: the first moment over the count."""
 
     moments: Moments
-
-    @property
-    def measurements(self) -> tuple[AbstractMeasurement, ...]:  # type: ignore[override]
-        """Return those of the moments."""
-        return self.moments.measurements
 
     @property
     def steepness(self) -> Factors:
@@ -184,11 +179,6 @@ class VarianceEstimator(AbstractFormEstimator):
     freedom: int
     """What is taken off the number of values that the squares are divided by."""
     root: bool
-
-    @property
-    def measurements(self) -> tuple[AbstractMeasurement, ...]:  # type: ignore[override]
-        """Return those of the moments."""
-        return self.moments.measurements
 
     @property
     def steepness(self) -> Factors:

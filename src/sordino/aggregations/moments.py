@@ -9,7 +9,8 @@ made of one of them (docs/proofs/moments.md).
   one measurement; with Laplace noise all of them are as dear as one.
 
 Values are counted from the low end of the range, in its widths: t from 0 to 1. A moment
-is a form in the noisy numbers: a factor for each of them, in order.
+is a form in the noisy numbers: a factor for each of them, in order, where each number
+is counted in what a row can add to it.
 """
 
 from dataclasses import dataclass
@@ -58,6 +59,8 @@ class Moments:
     """Measurements of a column, and what of their numbers its moments are."""
 
     measurements: tuple[AbstractMeasurement, ...]
+    units: Form
+    """In what the numbers of each measurement are counted."""
     bottom: Fraction
     width: Fraction
     rows: Form | None
@@ -96,14 +99,16 @@ def apart(setting: Setting, clamped: Clamped) -> Moments:
     if squared:
         measurements = (*measurements, square_measurement(setting, values, grid))
     count = (_ONE, _NONE, *rest)
+    units = (_ONE, width, *((width**2,) * squared))
     return Moments(
         measurements,
+        units,
         grid.bottom,
         width,
         count if values.complete else None,
         count,
-        (_HALF, 1 / width, *rest),
-        (Fraction(3, 8), 1 / width, 1 / width**2) if squared else (),
+        (_HALF, _ONE, *rest),
+        (Fraction(3, 8), _ONE, _ONE) if squared else (),
     )
 
 
@@ -127,7 +132,6 @@ def together(setting: Setting, clamped: AbstractClamped) -> Moments:
     if not values.complete and _tells_rows(setting, clamped):
         totals = (*totals, missing(values.expression, grid, grid.width << finer))
     width, rest = grid.top - grid.bottom, (_NONE,) * (len(totals) - used)
-    each = (1 / width,)
     measurement = DividedMeasurement(
         ("together", values.key, grid, used, len(totals)),
         scaled(setting.rows(), width),
@@ -136,12 +140,13 @@ def together(setting: Setting, clamped: AbstractClamped) -> Moments:
     )
     return Moments(
         (measurement,),
+        (width,),
         grid.bottom,
         width,
-        each * len(totals) if values.complete or rest else None,
-        (*(each * used), *rest),
-        (_NONE, *((_HALF / width,) * squared), *each, *rest),
-        (_NONE, _NONE, *each, *rest) if squared else (),
+        (_ONE,) * len(totals) if values.complete or rest else None,
+        (*((_ONE,) * used), *rest),
+        (_NONE, *((_HALF,) * squared), _ONE, *rest),
+        (_NONE, _NONE, _ONE, *rest) if squared else (),
         Fraction(1, grid.width << finer) if squared else _NONE,
     )
 

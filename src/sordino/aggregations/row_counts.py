@@ -13,5 +13,5 @@ def row_estimators(setting: Setting) -> tuple[AbstractEstimator, ...]:
     found = row_moments(setting)
     if found is None or found.rows is None:
         return (alone,)
-    told = LinearEstimator(found.measurements, found.rows, least=0, whole=True)
+    told = LinearEstimator(found, found.rows, least=0, whole=True)
     return (alone, told, alone)

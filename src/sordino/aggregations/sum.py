@@ -71,7 +71,7 @@ class Sum(AbstractAggregation):
         ways = together(setting, self.clamped), apart(setting, self.clamped)
         return (
             single,
-            *(LinearEstimator(one.measurements, one.total, whole=whole) for one in ways),
+            *(LinearEstimator(one, one.total, whole=whole) for one in ways),
         )
 
 
