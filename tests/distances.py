@@ -17,8 +17,7 @@ from sordino.aggregations.base import Setting
 from sordino.aggregations.families import bounded
 from sordino.aggregations.parts import AbstractPart
 from sordino.engines.base import AbstractEngine
-from sordino.engines.values import canonical, values_of
-from sordino.mechanisms.appearance import rational
+from sordino.numbers import rational_above
 from sordino.query.coverage import counted, in_order, questions
 from sordino.query.layout import layouts
 from sordino.query.passage import Counted
@@ -27,6 +26,7 @@ from sordino.query.question import Question
 from sordino.query.relation import AbstractCatalog, Relation
 from sordino.query.request import Request
 from sordino.sensitivity import Sensitivity
+from sordino.sources.plain_values import canonical, values_of
 
 Group: TypeAlias = tuple[Any, ...]
 Totals: TypeAlias = Mapping[Group, Sequence[int]]
@@ -138,9 +138,13 @@ def beyond(moved: Sequence[Sequence[Fraction]], change: Sensitivity) -> Iterator
     norms = (
         ("l0", len(flat), change.l0),
         ("l1", sum(flat), change.l1),
-        ("l2 squared", sum(squares), rational(bounded(change.l2) ** 2)),
+        ("l2 squared", sum(squares), rational_above(bounded(change.l2) ** 2)),
         ("linf", max(flat, default=0), change.linf),
-        ("one group", max(squares, default=0), rational(bounded(change.linf) ** 2)),
+        (
+            "one group",
+            max(squares, default=0),
+            rational_above(bounded(change.linf) ** 2),
+        ),
     )
     return (f"{name} {size} > {most}" for name, size, most in norms if size > most)
 

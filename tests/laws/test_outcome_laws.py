@@ -10,7 +10,7 @@ import pytest
 
 import sordino as sd
 from sordino.engines.base import AbstractEngine
-from sordino.engines.duckdb import DuckDBEngine
+from sordino.engines.duckdb.engine import DuckDBEngine
 from sordino.engines.memory import MemoryEngine
 from sordino.query.builder import Grouped, Query
 from sordino.query.price import Price, price

@@ -15,12 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sordino.engines.memory import MemoryEngine, keyed_order
-from sordino.engines.values import canonical
 from sordino.errors import InvalidQuery, SordinoError
 from sordino.expressions.language import col
 from sordino.query.nodes import AbstractNode, Filter
 from sordino.query.relation import Relation
 from sordino.session import parts
+from sordino.sources.plain_values import canonical
 from tests.dice import Dice, rolled, shrinking
 from tests.drawn_queries import bounded, drawn
 from tests.worlds import neighbour, world

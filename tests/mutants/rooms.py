@@ -20,7 +20,7 @@ _LOSSES: Final = (
     "tests/unit/test_vectors_of_noise.py",
     "tests/laws/test_law_against_map.py",
     "tests/unit/mechanisms/test_maps_of_noise.py",
-    "tests/unit/test_calibrate.py",
+    "tests/unit/budgets/test_calibration.py",
 )
 _MECHANISMS: Final = (
     "tests/laws/test_law_against_map.py",
@@ -68,7 +68,7 @@ ROOMS: Final[dict[str, Room]] = {
         ),
         0.2,
     ),
-    "mechanisms": Room(("mechanisms/*.py", "distributions/*.py"), _MECHANISMS, 0.2),
+    "mechanisms": Room(("mechanisms/**/*.py", "distributions/*.py"), _MECHANISMS, 0.2),
     "contribution": Room(
         ("contribution.py", "constraints.py", "sensitivity.py", "units.py"),
         (
@@ -93,16 +93,12 @@ ROOMS: Final[dict[str, Room]] = {
         ),
         0.2,
     ),
-    "accounting": Room(
+    "budgets": Room(
+        ("budgets/*.py",),
         (
-            *("accounting/filter*.py", "accounting/charge.py", "accounting/limits.py"),
-            *("accounting/choosing.py", "accounting/calibrate.py"),
-            "accounting/risk.py",
-        ),
-        (
-            "tests/unit/accounting/test_filters.py",
-            "tests/unit/test_calibrate.py",
-            "tests/unit/accounting",
+            "tests/unit/budgets/test_filters.py",
+            "tests/unit/budgets/test_calibration.py",
+            "tests/unit/ledger",
         ),
         0.2,
     ),

@@ -29,7 +29,7 @@ from sordino.errors import InvalidParameter, InvalidQuery
 from sordino.expressions.base import AbstractExpression
 from sordino.expressions.language import Expression, lit, when
 from sordino.expressions.literals import LEAST, MOST, literal
-from sordino.mechanisms.weights import AbstractWeights, EvenWeights, weights
+from sordino.mechanisms.kit.weights import AbstractWeights, EvenWeights, weights
 from sordino.schema import arrow_type
 from sordino.words import Words, number
 

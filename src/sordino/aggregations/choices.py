@@ -22,10 +22,10 @@ from sordino.expressions.base import AbstractExpression
 from sordino.losses.base import Loss
 from sordino.losses.closed import ZCDP, PureDP
 from sordino.mechanisms.above_threshold import AboveThreshold
-from sordino.mechanisms.bins import Bins
+from sordino.mechanisms.kit.bin_counts import Bins
+from sordino.mechanisms.kit.weights import AbstractWeights
+from sordino.mechanisms.mechanism import AbstractMechanism
 from sordino.mechanisms.quantiles import Quantiles
-from sordino.mechanisms.randomised import AbstractRandomised
-from sordino.mechanisms.weights import AbstractWeights
 from sordino.numbers import Exact, sqrt, up
 from sordino.sampling.bits import Bits
 from sordino.sensitivity import Sensitivity
@@ -100,7 +100,7 @@ class AbstractChoicePart(ABC):
         """Return how many bins there are."""
 
     @abstractmethod
-    def mechanism(self, share: AbstractChoiceShare) -> AbstractRandomised:
+    def mechanism(self, share: AbstractChoiceShare) -> AbstractMechanism:
         """Return the sharpest choice that a share buys."""
 
     @abstractmethod
@@ -116,7 +116,7 @@ class AbstractChoicePart(ABC):
         """Return by how many ranks or rows an answer may be off, for any data."""
 
     def draw(
-        self, mechanism: AbstractRandomised, keys: "pa.Table", counts: "pa.Table"
+        self, mechanism: AbstractMechanism, keys: "pa.Table", counts: "pa.Table"
     ) -> tuple[Integers, ...]:
         """Return the chosen bins of released groups, from the counts of all groups.
 

@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 from typing import Any, final
 
+from sordino import _validate
 from sordino.aggregations.additive import SingleForm
 from sordino.aggregations.base import AbstractAggregation, Setting
 from sordino.aggregations.count_ids import ids_part
 from sordino.aggregations.parts import IntegerPart
 from sordino.aggregations.totals import Distinct
 from sordino.errors import InvalidParameter, InvalidQuery
-from sordino.units import column_name
 from sordino.words import Words, call
 
 
@@ -64,4 +64,4 @@ def count_distinct(*columns: Any) -> CountDistinct:
         raise InvalidParameter(
             "columns", columns, "names no column", 'Try count_distinct("doctor").'
         )
-    return CountDistinct(tuple(column_name(columns=name) for name in columns))
+    return CountDistinct(tuple(_validate.text(columns=name) for name in columns))

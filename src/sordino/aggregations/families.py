@@ -9,14 +9,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import final
 
-from sordino.mechanisms.base import AbstractAdditiveMechanism
 from sordino.mechanisms.gaussian import Gaussian
 from sordino.mechanisms.gaussian_threshold import GaussianThreshold
 from sordino.mechanisms.geometric import Geometric
+from sordino.mechanisms.kit.threshold_fitting import changed
 from sordino.mechanisms.laplace import Laplace
 from sordino.mechanisms.laplace_threshold import LaplaceThreshold
-from sordino.mechanisms.solving import changed
-from sordino.mechanisms.thresholded import AbstractThresholdMechanism, with_threshold
+from sordino.mechanisms.noise_mechanism import AbstractAdditiveMechanism
+from sordino.mechanisms.threshold_mechanism import (
+    AbstractThresholdMechanism,
+    with_threshold,
+)
 from sordino.numbers import Exact
 from sordino.sensitivity import Sensitivity
 

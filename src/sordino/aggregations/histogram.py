@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Final, final
 
+from sordino import _validate
 from sordino.aggregations.additive import SingleForm
 from sordino.aggregations.base import AbstractAggregation, AbstractForm, Setting
 from sordino.aggregations.parts import IntegerPart
@@ -11,7 +12,6 @@ from sordino.errors import InvalidParameter
 from sordino.expressions.bins import Bins
 from sordino.expressions.language import Expression, col, lit, when
 from sordino.schema import Version
-from sordino.units import column_name
 from sordino.words import Words, call
 
 MOST_COLUMNS: Final = 300
@@ -81,4 +81,4 @@ def histogram(column: str, bins: Any) -> Histogram:
             f"become columns, and there may be {MOST_COLUMNS}",
             "Ask query.histogram(column, bins): there they are rows.",
         )
-    return Histogram(column_name(column=column), ranges)
+    return Histogram(_validate.text(column=column), ranges)

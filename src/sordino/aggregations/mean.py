@@ -39,7 +39,7 @@ from sordino.aggregations.measured import (
     written,
 )
 from sordino.aggregations.parts import AbstractPart, IntegerPart, LatticePart, scaled
-from sordino.mechanisms.base import AbstractMechanism
+from sordino.mechanisms.noise_mechanism import AbstractNoiseMechanism
 from sordino.numbers import up
 from sordino.words import Words
 
@@ -210,7 +210,7 @@ def pair_part(setting: Setting, values: Measured, grid: Lattice) -> AbstractPart
 
 
 def _noises(
-    parts: Sequence[AbstractPart], mechanisms: Sequence[AbstractMechanism]
+    parts: Sequence[AbstractPart], mechanisms: Sequence[AbstractNoiseMechanism]
 ) -> tuple[Noise, Noise]:
     """Return the noise of two parts."""
     top, bottom = (part.noise(one) for part, one in zip(parts, mechanisms, strict=True))

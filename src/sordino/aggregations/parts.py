@@ -15,7 +15,10 @@ from numpy.typing import NDArray
 from sordino.aggregations.families import AbstractShare, bounded
 from sordino.aggregations.intervals import Noise
 from sordino.aggregations.totals import AbstractTotal
-from sordino.mechanisms.base import AbstractAdditiveMechanism, AbstractMechanism
+from sordino.mechanisms.noise_mechanism import (
+    AbstractAdditiveMechanism,
+    AbstractNoiseMechanism,
+)
 from sordino.sensitivity import Sensitivity
 
 Integers: TypeAlias = NDArray[np.int64]
@@ -52,7 +55,7 @@ class AbstractPart(ABC):
         """Return what is released of noisy totals."""
 
     @abstractmethod
-    def noise(self, mechanism: AbstractMechanism) -> Noise:
+    def noise(self, mechanism: AbstractNoiseMechanism) -> Noise:
         """Return the noise in what is released, for error bars."""
 
 
@@ -77,7 +80,7 @@ class IntegerPart(AbstractPart):
         """Return integers: what is not one is rounded, which depends on it alone."""
         return rounded(noisy)
 
-    def noise(self, mechanism: AbstractMechanism) -> Noise:
+    def noise(self, mechanism: AbstractNoiseMechanism) -> Noise:
         """Return the noise, and up to a half where sums are rounded to integers."""
         moved = 0 if mechanism.input_domain.is_integer else _HALF
         return Noise(mechanism, rounding=Fraction(moved))
@@ -105,7 +108,7 @@ class LatticePart(AbstractPart):
         """Return the doubles."""
         return noisy
 
-    def noise(self, mechanism: AbstractMechanism) -> Noise:
+    def noise(self, mechanism: AbstractNoiseMechanism) -> Noise:
         """Return the noise."""
         return Noise(mechanism)
 

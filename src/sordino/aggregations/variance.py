@@ -36,7 +36,7 @@ from sordino.aggregations.measured import (
     written,
 )
 from sordino.aggregations.parts import AbstractPart, LatticePart, Numbers, scaled
-from sordino.mechanisms.base import AbstractMechanism
+from sordino.mechanisms.noise_mechanism import AbstractNoiseMechanism
 from sordino.numbers import up
 from sordino.words import Words
 
@@ -133,7 +133,7 @@ class MomentsForm(AbstractForm):
         return up((self.grid.top - self.grid.bottom) ** 2 / 8)
 
     def _noises(
-        self, mechanisms: Sequence[AbstractMechanism]
+        self, mechanisms: Sequence[AbstractNoiseMechanism]
     ) -> tuple[AnyNoise, AnyNoise, AnyNoise]:
         """Return the noise of the count, of deviations, and of uncentred squares."""
         count, first, centred = (

@@ -26,6 +26,7 @@ from sordino import _validate
 from sordino.errors import InvalidParameter
 from sordino.losses import points
 from sordino.losses.points import Answer, Floats
+from sordino.losses.spending import Family, Spending
 from sordino.numbers import Exact, down, up, written
 
 if TYPE_CHECKING:
@@ -59,6 +60,12 @@ class Budget(Protocol):
 
     def admits(self, loss: "Loss") -> bool:
         """Say whether this certainly covers a loss."""
+
+    def spending(self, family: Family) -> Spending | None:
+        """Return what a family of noise may spend, None where it may spend nothing."""
+
+    def scaled(self, factor: Fraction) -> "Budget":
+        """Return so many times this budget: what as many releases of it add up to."""
 
 
 class Loss(ABC):
@@ -195,6 +202,34 @@ class Loss(ABC):
         A loss without a closed form is a budget only for itself and for nothing.
         """
         return loss == self or loss.guarantees == NOTHING
+
+    @property
+    def sums(self) -> "dict[str, Exact | float]":
+        """Return the parameters that add up from release to release, if they say all.
+
+        They are named as filters name them; the square of mu is what adds up of mu.
+        """
+        return {}
+
+    def spending(self, family: Family) -> Spending | None:
+        """Return what a family of noise may spend, None where it may spend nothing.
+
+        A loss without a closed form is a budget for no noise at all.
+        """
+        del family
+        raise InvalidParameter(
+            "budget", self, "allows nothing, or everything", "Try sd.PureDP(1)."
+        )
+
+    def scaled(self, factor: Fraction) -> "Budget":
+        """Return so many times this budget: what as many releases of it add up to."""
+        del factor
+        raise InvalidParameter(
+            "budget",
+            self,
+            "cannot be shared or multiplied",
+            "State it as sd.PureDP, sd.ApproxDP, sd.ZCDP or sd.GaussianDP.",
+        )
 
     def explain(self) -> str:
         """Return what the loss means to an attacker, in plain sentences."""

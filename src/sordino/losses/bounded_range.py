@@ -19,6 +19,7 @@ from sordino.losses import conversion, forms
 from sordino.losses.base import Guarantees, Loss
 from sordino.losses.law import AbstractLossLaw, cells
 from sordino.losses.points import ELEMENTARY, Floats, lowered, raised
+from sordino.losses.spending import Family, Spending, finite
 from sordino.numbers import Exact, distance, up
 from sordino.words import Words, call, number
 
@@ -77,6 +78,12 @@ class BoundedRangeLoss(Loss):
         if isinstance(loss, BoundedRangeLoss):
             return loss.epsilon <= self.epsilon
         return given.delta == 0 and given.epsilon <= self.epsilon / 2
+
+    def spending(self, family: Family) -> Spending | None:
+        """Return half of epsilon for Laplace noise, and nothing for Gaussian noise."""
+        if family == "gaussian":
+            return None
+        return Spending("epsilon", finite(self, self.epsilon) / 2)
 
     def _delta(self, epsilon: Floats) -> Floats:
         """Return (1 - exp((e - ratio) / 2))**2 / (1 - exp(-ratio)) below the ratio."""

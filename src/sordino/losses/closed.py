@@ -19,7 +19,8 @@ from sordino.losses.forms import inverse
 from sordino.losses.law import AbstractLossLaw, GaussianLaw
 from sordino.losses.points import Floats
 from sordino.losses.profile import symmetric
-from sordino.numbers import Exact, distance, probability, up
+from sordino.losses.spending import Family, Spending, finite, largest
+from sordino.numbers import Exact, distance, probability, sqrt, up
 from sordino.words import Words, call, number
 
 
@@ -47,6 +48,21 @@ class PureDP(Loss):
     def laws(self) -> tuple[AbstractLossLaw, ...]:
         """Return randomized response."""
         return (forms.response(self.epsilon, Fraction(0)),)
+
+    @property
+    def sums(self) -> dict[str, Exact | float]:
+        """Return epsilon."""
+        return {"epsilon": self.epsilon}
+
+    def spending(self, family: Family) -> Spending | None:
+        """Return epsilon for Laplace noise; Gaussian noise needs a delta."""
+        if family == "gaussian":
+            return None
+        return Spending("epsilon", finite(self, self.epsilon))
+
+    def scaled(self, factor: Fraction) -> "PureDP":
+        """Return so many times epsilon."""
+        return PureDP(self.epsilon * factor)
 
     def admits(self, loss: Loss) -> bool:
         """Say whether a loss is certainly epsilon-DP, without any reserve delta."""
@@ -97,6 +113,21 @@ class ApproxDP(Loss):
         """Return the loss when nothing fails."""
         return PureDP(self.epsilon)
 
+    @property
+    def sums(self) -> dict[str, Exact | float]:
+        """Return epsilon and delta."""
+        return {"epsilon": self.epsilon, "delta": self.delta}
+
+    def spending(self, family: Family) -> Spending | None:
+        """Return epsilon beside delta, without which Gaussian noise may spend none."""
+        if family == "gaussian" and self.delta == 0:
+            return None
+        return Spending("epsilon", finite(self, self.epsilon), self.delta)
+
+    def scaled(self, factor: Fraction) -> "ApproxDP":
+        """Return so many times epsilon and delta."""
+        return ApproxDP(self.epsilon * factor, min(self.delta * factor, Fraction(1)))
+
     def admits(self, loss: Loss) -> bool:
         """Say whether a loss is (epsilon, delta)-DP, by its headline or its curve."""
         given = loss.guarantees
@@ -143,6 +174,21 @@ class ZCDP(Loss):
     def laws(self) -> tuple[AbstractLossLaw, ...]:
         """Return the law of the best known curve of all rho-zCDP releases."""
         return (symmetric(forms.zcdp_profile(self.rho, Fraction(0))),)
+
+    @property
+    def sums(self) -> dict[str, Exact | float]:
+        """Return rho."""
+        return {"rho": self.rho}
+
+    def spending(self, family: Family) -> Spending | None:
+        """Return rho for Gaussian noise, the epsilon within it for Laplace noise."""
+        if family == "gaussian":
+            return Spending("rho", finite(self, self.rho))
+        return Spending("epsilon", largest(self, PureDP))
+
+    def scaled(self, factor: Fraction) -> "ZCDP":
+        """Return so many times rho."""
+        return ZCDP(self.rho * factor)
 
     def admits(self, loss: Loss) -> bool:
         """Say whether a loss is certainly rho-zCDP, without any reserve delta."""
@@ -192,6 +238,21 @@ class ApproxZCDP(Loss):
     def without_reserve(self) -> Loss:
         """Return the loss when nothing fails."""
         return ZCDP(self.rho)
+
+    @property
+    def sums(self) -> dict[str, Exact | float]:
+        """Return rho and delta."""
+        return {"rho": self.rho, "delta": self.delta}
+
+    def spending(self, family: Family) -> Spending | None:
+        """Return rho for Gaussian noise, or the epsilon within it, beside delta."""
+        if family == "gaussian":
+            return Spending("rho", finite(self, self.rho), self.delta)
+        return Spending("epsilon", largest(ZCDP(self.rho), PureDP), self.delta)
+
+    def scaled(self, factor: Fraction) -> "ApproxZCDP":
+        """Return so many times rho and delta."""
+        return ApproxZCDP(self.rho * factor, min(self.delta * factor, Fraction(1)))
 
     def admits(self, loss: Loss) -> bool:
         """Say whether a loss is certainly rho-zCDP with a reserve within delta."""
@@ -245,6 +306,21 @@ class GaussianDP(Loss):
         if isinstance(self.mu, float):
             return (forms.response(math.inf, Fraction(0)),)
         return (GaussianLaw(up(self.mu)),)
+
+    @property
+    def sums(self) -> dict[str, Exact | float]:
+        """Return the square of mu."""
+        return {"mu_squared": self.mu**2}
+
+    def spending(self, family: Family) -> Spending | None:
+        """Return mu for Gaussian noise, the epsilon within it for Laplace noise."""
+        if family == "gaussian":
+            return Spending("mu", finite(self, self.mu))
+        return Spending("epsilon", largest(self, PureDP))
+
+    def scaled(self, factor: Fraction) -> "GaussianDP":
+        """Return the mu whose square is so many times that of this one."""
+        return GaussianDP(self.mu * sqrt(factor))
 
     def admits(self, loss: Loss) -> bool:
         """Say whether a loss is certainly mu-GDP, without any reserve delta."""

@@ -19,7 +19,7 @@ from sordino.losses.derived import Moved
 from sordino.losses.law import AbstractLossLaw
 from sordino.losses.points import ELEMENTARY, Floats
 from sordino.numbers import Exact, ball, up
-from sordino.precision import precision
+from sordino.numbers.precision import precision
 
 
 @final
@@ -56,6 +56,12 @@ class ReservedLoss(Loss):
         known = self.base.guarantees
         reserve = min(known.delta + self.delta, Fraction(1))
         return Guarantees(known.epsilon, reserve, known.rho, known.mu)
+
+    @property
+    def sums(self) -> dict[str, Exact | float]:
+        """Return what adds up of the base, beside delta."""
+        base = self.base.sums
+        return {**base, "delta": self.guarantees.delta} if base else {}
 
     @cached_property
     def breach(self) -> float:

@@ -5,13 +5,12 @@ budget stated as a risk is turned into the largest epsilon, and the largest mu, 
 admits. Theorems in docs/proofs/queries.md, section 6.
 """
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Final, final
+from typing import Any, final
 
 from sordino.aggregations.choices import (
     AbstractChoiceShare,
@@ -19,19 +18,15 @@ from sordino.aggregations.choices import (
     PureChoice,
 )
 from sordino.aggregations.families import AbstractShare, GaussianShare, LaplaceShare
+from sordino.budgets.parameter import largest_parameter
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Budget, Loss, compose
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
-from sordino.losses.root import least
 from sordino.mechanisms.gaussian import Gaussian
-from sordino.mechanisms.solving import SPARE
-from sordino.numbers import Exact, shortest, sqrt
+from sordino.mechanisms.kit.threshold_fitting import SPARE
+from sordino.numbers import Exact, sqrt
 from sordino.query.joint import joint_loss
 from sordino.sensitivity import Sensitivity
-
-_CLOSE: Final = 2.0**-30
-_WIDEST: Final = 2.0**40
-"""A parameter beyond this is no protection, and is not searched for."""
 
 
 class AbstractAllowance(ABC):
@@ -148,7 +143,7 @@ class GaussianAllowance(AbstractGaussianAllowance):
 
     def choice(self, weight: Fraction) -> PureChoice:
         """Return the largest epsilon within the part of mu**2."""
-        return PureChoice(largest(GaussianDP(sqrt(weight) * self.mu), PureDP))
+        return PureChoice(largest_parameter(GaussianDP(sqrt(weight) * self.mu), PureDP))
 
     def apart(self, weight: Fraction) -> GaussianShare:
         """Return its part of mu**2."""
@@ -188,10 +183,10 @@ def laplace(budget: Budget) -> LaplaceAllowance | None:
         case ApproxDP():
             return LaplaceAllowance(finite(budget, budget.epsilon), budget.delta)
         case ApproxZCDP():
-            pure = largest(ZCDP(budget.rho), PureDP)
+            pure = largest_parameter(ZCDP(budget.rho), PureDP)
             return LaplaceAllowance(pure, budget.delta)
         case _:
-            return LaplaceAllowance(largest(budget, PureDP))
+            return LaplaceAllowance(largest_parameter(budget, PureDP))
 
 
 def gaussian(
@@ -214,7 +209,7 @@ def gaussian(
         case GaussianDP():
             return GaussianAllowance(finite(budget, budget.mu))
         case _:
-            return GaussianAllowance(largest(budget, GaussianDP))
+            return GaussianAllowance(largest_parameter(budget, GaussianDP))
 
 
 def _mixed(
@@ -246,17 +241,3 @@ def finite(budget: Budget, parameter: "Exact | float") -> Exact:
             "budget", budget, "must be positive and finite", "Try sd.PureDP(1)."
         )
     return parameter
-
-
-def largest(budget: Budget, family: Callable[[Any], Loss]) -> Fraction:
-    """Return nearly the largest parameter whose loss a budget admits."""
-
-    def within(inverse: float) -> bool:
-        return budget.admits(family(shortest(1 / inverse)))
-
-    found = least(within, 1 / _WIDEST, _WIDEST, _CLOSE)
-    if found in {1 / _WIDEST, math.inf}:
-        raise InvalidParameter(
-            "budget", budget, "allows nothing, or everything", "Try sd.PureDP(1)."
-        )
-    return shortest(1 / found)

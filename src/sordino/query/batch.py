@@ -12,6 +12,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, Final, final
 
+from sordino import _validate
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Budget, Loss, compose
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
@@ -21,7 +22,6 @@ from sordino.numbers import down, sqrt
 from sordino.query.price import Price, price
 from sordino.query.relation import AbstractCatalog
 from sordino.query.request import FAMILIES, Family, Request, refuse_large
-from sordino.units import column_name
 
 _HALF: Final = Fraction(1, 2)
 _CLOSE: Final = 2.0**-7
@@ -177,7 +177,7 @@ def _checked(requests: Any) -> dict[str, Request]:
             "requests", requests, "must name requests", 'Try {"by ward": query}.'
         )
     for name, one in requests.items():
-        column_name(requests=name)
+        _validate.text(requests=name)
         if not isinstance(one, Request):
             raise InvalidParameter(
                 f"requests[{name!r}]",

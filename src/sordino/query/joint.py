@@ -15,12 +15,12 @@ from sordino.aggregations.families import bounded
 from sordino.losses.base import Loss
 from sordino.losses.closed import ApproxDP, ApproxZCDP, GaussianDP, PureDP
 from sordino.losses.joint import JointLoss
-from sordino.mechanisms.appearance import any_passes, rational
-from sordino.mechanisms.change import Change
 from sordino.mechanisms.gaussian import Gaussian
 from sordino.mechanisms.gaussian_threshold import GaussianThreshold
-from sordino.mechanisms.solving import gaussian_ratio
-from sordino.numbers import Exact, down, sqrt
+from sordino.mechanisms.kit.appearance import any_passes
+from sordino.mechanisms.kit.change import Change
+from sordino.mechanisms.kit.threshold_fitting import gaussian_ratio
+from sordino.numbers import Exact, down, rational_above, sqrt
 from sordino.query.layout import Layout
 from sordino.sensitivity import Sensitivity
 
@@ -53,7 +53,7 @@ def joint_loss(
     kept = KeptParts(tuple(starmap(_held, spent)))
     rho = sum((mu for mu, _ in kept.parts), Fraction(0)) / 2
     headline = ApproxZCDP(rho, selection.delta(apart))
-    largest = rational(bounded(presence.linf))
+    largest = rational_above(bounded(presence.linf))
     chance = any_passes(selection.law, selection.threshold - largest, 1)
     return JointLoss(headline, chance, int(apart.l0), kept)
 
@@ -70,9 +70,9 @@ def largest_mu(layout: Layout, budget: ApproxDP) -> Fraction:
 
 def _held(variance: Exact, change: Sensitivity) -> tuple[Fraction, Fraction]:
     """Return mu squared of some noise, and the share that one key can hold."""
-    return rational(bounded(change.l2) ** 2 / variance), _one_key(change)
+    return rational_above(bounded(change.l2) ** 2 / variance), _one_key(change)
 
 
 def _one_key(change: Sensitivity) -> Fraction:
     """Return how much of the squared change one key can hold."""
-    return rational(bounded(change.linf) ** 2 / bounded(change.l2) ** 2)
+    return rational_above(bounded(change.linf) ** 2 / bounded(change.l2) ** 2)

@@ -10,10 +10,10 @@ from sordino.aggregations.base import Expected
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Budget, Loss, compose
 from sordino.losses.closed import ApproxDP
-from sordino.mechanisms.base import AbstractAdditiveMechanism
-from sordino.mechanisms.randomised import AbstractRandomised
-from sordino.mechanisms.solving import SPARE
-from sordino.mechanisms.thresholded import AbstractThresholdMechanism
+from sordino.mechanisms.kit.threshold_fitting import SPARE
+from sordino.mechanisms.mechanism import AbstractMechanism
+from sordino.mechanisms.noise_mechanism import AbstractAdditiveMechanism
+from sordino.mechanisms.threshold_mechanism import AbstractThresholdMechanism
 from sordino.query import allowance
 from sordino.query.allowance import AbstractAllowance
 from sordino.query.joint import largest_mu
@@ -32,7 +32,7 @@ class Outlay:
     layout: Layout
     noise: dict[Any, AbstractAdditiveMechanism]
     """Of the parts that are not selected by."""
-    choices: dict[Any, AbstractRandomised]
+    choices: dict[Any, AbstractMechanism]
     selection: AbstractThresholdMechanism | None
     """Noise and threshold of the part that shows which groups exist."""
     coverage: dict[Any, AbstractAdditiveMechanism]
@@ -40,14 +40,14 @@ class Outlay:
     losses_apart: tuple[Loss, ...]
     """Of choices and of coverage: whatever the others are, these compose with them."""
 
-    def mechanisms(self, place: int) -> tuple[AbstractRandomised, ...]:
+    def mechanisms(self, place: int) -> tuple[AbstractMechanism, ...]:
         """Return the mechanisms behind a column, in the order of its parts."""
         return tuple(self.behind[part.key] for part in self.layout.forms[place].parts)
 
     @property
-    def behind(self) -> dict[Any, AbstractRandomised]:
+    def behind(self) -> dict[Any, AbstractMechanism]:
         """Return the mechanism of every part."""
-        known: dict[Any, AbstractRandomised] = {**self.noise, **self.choices}
+        known: dict[Any, AbstractMechanism] = {**self.noise, **self.choices}
         if self.selection is not None and self.layout.presence is not None:
             known[self.layout.presence.key] = self.selection
         return known

@@ -18,7 +18,7 @@ from sordino.expressions.literals import literal
 from sordino.expressions.tree import Col
 from sordino.losses.base import Budget, Loss
 from sordino.losses.headline import headline
-from sordino.mechanisms.randomised import AbstractRandomised
+from sordino.mechanisms.mechanism import AbstractMechanism
 from sordino.query.coverage import counted, questions
 from sordino.query.explain import tree
 from sordino.query.layout import Layout, layouts
@@ -57,7 +57,7 @@ class Price:
         return self.outlay.loss
 
     @cached_property
-    def noise(self) -> dict[str, tuple[AbstractRandomised, ...]]:
+    def noise(self) -> dict[str, tuple[AbstractMechanism, ...]]:
         """Return the mechanisms behind each column, in order."""
         return {
             name: self.outlay.mechanisms(place)

@@ -8,7 +8,7 @@ import pytest
 
 import sordino as sd
 from sordino.engines.base import AbstractEngine
-from sordino.engines.duckdb import DuckDBEngine
+from sordino.engines.duckdb.engine import DuckDBEngine
 from sordino.engines.memory import MemoryEngine
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Budget

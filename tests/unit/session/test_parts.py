@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sordino as sd
-from sordino.accounting.limits import Limit
+from sordino.budgets.limits import Limit
 from sordino.errors import BudgetExceeded, InvalidParameter, InvalidQuery, UnknownName
 from sordino.expressions.literals import literal
 from sordino.query.question import Question, Total

@@ -1,0 +1,116 @@
+"""Budgets stated as risk: what an attacker may achieve, instead of an epsilon.
+
+>>> from sordino.losses.closed import GaussianDP
+>>> tenth = Advantage("0.1")
+>>> tenth.admits(GaussianDP("0.25")), tenth.admits(GaussianDP("0.26"))
+(True, False)
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, NoReturn, final
+
+from sordino.errors import InvalidParameter
+from sordino.losses.base import Budget, Loss
+from sordino.losses.closed import GaussianDP, PureDP
+from sordino.losses.spending import Family, Spending, largest
+from sordino.numbers import probability
+from sordino.words import Words, call, number
+
+
+@final
+@dataclass(frozen=True)
+class Advantage:
+    """The true positive rate of any attack exceeds its false one by at most `most`."""
+
+    most: Fraction
+
+    def __init__(self, most: Any) -> None:
+        """Read the advantage exactly."""
+        object.__setattr__(self, "most", probability(most=most))
+
+    @property
+    def words(self) -> Words:
+        """Return the name and the exact parameter."""
+        return call("Advantage", most=number(self.most))
+
+    def admits(self, loss: Loss) -> bool:
+        """Say whether the advantage of a loss is certainly within this."""
+        return Fraction(loss.advantage()) <= self.most
+
+    def spending(self, family: Family) -> Spending | None:
+        """Return the largest epsilon for Laplace noise, or mu for Gaussian noise."""
+        return _spending(self, family)
+
+    def scaled(self, factor: Fraction) -> Budget:
+        """Refuse: a risk does not add up."""
+        return _unshared(self, factor)
+
+    def excess(self, loss: Loss) -> float:
+        """Return how far a loss is beyond this, in logarithms; a search follows it."""
+        return _log(loss.advantage()) - _log(float(self.most))
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class ErrorRates:
+    """A false positive rate of `fpr` allows a true positive rate of at most `tpr`."""
+
+    fpr: Fraction
+    tpr: Fraction
+
+    def __init__(self, *, fpr: Any, tpr: Any) -> None:
+        """Read the rates exactly; a tpr below the fpr is met by no release at all."""
+        object.__setattr__(self, "fpr", probability(fpr=fpr))
+        object.__setattr__(self, "tpr", probability(tpr=tpr))
+        if self.tpr < self.fpr:
+            raise InvalidParameter(
+                "tpr", tpr, "is below fpr, which blind guessing attains", "Raise tpr."
+            )
+
+    @property
+    def words(self) -> Words:
+        """Return the name and the exact parameters."""
+        return call("ErrorRates", fpr=number(self.fpr), tpr=number(self.tpr))
+
+    def admits(self, loss: Loss) -> bool:
+        """Say whether the rates of a loss are certainly within these."""
+        if self.fpr == self.tpr:
+            return loss.advantage() == 0
+        return Fraction(loss.tpr_at(self.fpr)) <= self.tpr
+
+    def spending(self, family: Family) -> Spending | None:
+        """Return the largest epsilon for Laplace noise, or mu for Gaussian noise."""
+        return _spending(self, family)
+
+    def scaled(self, factor: Fraction) -> Budget:
+        """Refuse: a risk does not add up."""
+        return _unshared(self, factor)
+
+    def excess(self, loss: Loss) -> float:
+        """Return how far a loss is beyond this, in logarithms; a search follows it."""
+        gained = float(loss.tpr_at(self.fpr)) - float(self.fpr)
+        return _log(gained) - _log(float(self.tpr - self.fpr))
+
+
+def _spending(risk: Budget, family: Family) -> Spending:
+    """Return the largest parameter of a family whose loss a risk admits."""
+    if family == "gaussian":
+        return Spending("mu", largest(risk, GaussianDP))
+    return Spending("epsilon", largest(risk, PureDP))
+
+
+def _unshared(risk: Budget, factor: Fraction) -> NoReturn:
+    """Refuse to share or multiply what does not add up."""
+    raise InvalidParameter(
+        "budget",
+        risk,
+        f"is a risk, which cannot be shared or multiplied (by {factor})",
+        "State it as sd.GaussianDP or sd.ApproxDP.",
+    )
+
+
+def _log(value: float) -> float:
+    """Return the logarithm of a number that may be 0."""
+    return math.log(max(value, 1e-300))

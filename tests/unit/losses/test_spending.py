@@ -1,0 +1,109 @@
+"""What budgets say of themselves: what noise may spend, what adds up, how often."""
+
+import math
+from fractions import Fraction
+
+import pytest
+
+import sordino as sd
+from sordino.errors import InvalidParameter
+from sordino.losses.base import Budget, Loss
+from sordino.losses.bounded_range import BoundedRangeLoss
+from sordino.losses.spending import Family, Spending
+
+HALF = Fraction(1, 2)
+MILLIONTH = Fraction(1, 10**6)
+
+ADDED = [
+    (sd.PureDP(1), {"epsilon": 1}),
+    (sd.ApproxDP(1, "1e-6"), {"epsilon": 1, "delta": MILLIONTH}),
+    (sd.ZCDP(HALF), {"rho": HALF}),
+    (sd.ApproxZCDP(HALF, "1e-6"), {"rho": HALF, "delta": MILLIONTH}),
+    (sd.GaussianDP("sqrt(2)"), {"mu_squared": 2}),
+    (
+        sd.GaussianDP(2) + sd.ApproxDP(0, "1e-6"),
+        {"mu_squared": 4, "delta": MILLIONTH},
+    ),
+    (sd.PureDP(1) + sd.GaussianDP(1), {}),
+]
+
+
+@pytest.mark.parametrize(("loss", "sums"), ADDED)
+def test_what_adds_up_is_named(loss: Loss, sums: dict[str, Fraction]) -> None:
+    """Parameters that add up are those of the filter that counts them."""
+    assert loss.sums == sums
+
+
+@pytest.mark.parametrize("loss", [loss for loss, _ in ADDED[:5]])
+def test_a_budget_is_multiplied_by_what_adds_up(loss: Loss) -> None:
+    """Three times a budget is what three releases of it add up to."""
+    tripled = loss.scaled(Fraction(3))
+    assert isinstance(tripled, Loss)
+    assert tripled.sums == {name: 3 * value for name, value in loss.sums.items()}
+    assert tripled.admits(loss * 3)
+    assert tripled.scaled(Fraction(1, 3)) == loss
+
+
+def test_no_delta_is_multiplied_beyond_one() -> None:
+    """A chance is at most certain."""
+    assert sd.ApproxDP(1, "0.3").scaled(Fraction(4)) == sd.ApproxDP(4, 1)
+    assert sd.ApproxZCDP(1, "0.3").scaled(Fraction(4)) == sd.ApproxZCDP(4, 1)
+
+
+@pytest.mark.parametrize(
+    "budget", [sd.Advantage("0.1"), sd.LaplaceLoss(1), sd.PureDP(1) + sd.GaussianDP(1)]
+)
+def test_what_does_not_add_up_is_not_multiplied(budget: Budget) -> None:
+    """A risk, or a loss without a closed form, has no half."""
+    with pytest.raises(InvalidParameter, match="State it as sd"):
+        budget.scaled(HALF)
+
+
+SPENT = [
+    (sd.PureDP(1), "laplace", Spending("epsilon", Fraction(1))),
+    (sd.PureDP(1), "gaussian", None),
+    (sd.ApproxDP(1, "1e-6"), "laplace", Spending("epsilon", Fraction(1), MILLIONTH)),
+    (sd.ApproxDP(1, "1e-6"), "gaussian", Spending("epsilon", Fraction(1), MILLIONTH)),
+    (sd.ApproxDP(1, 0), "gaussian", None),
+    (sd.ZCDP(HALF), "gaussian", Spending("rho", HALF)),
+    (sd.ApproxZCDP(HALF, "1e-6"), "gaussian", Spending("rho", HALF, MILLIONTH)),
+    (sd.GaussianDP(2), "gaussian", Spending("mu", Fraction(2))),
+    (BoundedRangeLoss(1), "laplace", Spending("epsilon", HALF)),
+    (BoundedRangeLoss(1), "gaussian", None),
+]
+
+
+@pytest.mark.parametrize(("budget", "family", "spent"), SPENT)
+def test_a_budget_says_what_noise_may_spend(
+    budget: Loss, family: Family, spent: Spending | None
+) -> None:
+    """Each family is told its own parameter, exactly where the budget states it."""
+    assert budget.spending(family) == spent
+
+
+@pytest.mark.parametrize(
+    "budget", [sd.ZCDP(HALF), sd.GaussianDP(1), sd.Advantage("0.1")]
+)
+def test_what_is_searched_for_is_the_most(budget: Budget) -> None:
+    """The epsilon for Laplace noise is admitted, and a billionth more is not."""
+    spent = budget.spending("laplace")
+    assert spent is not None
+    assert spent.parameter == "epsilon"
+    assert budget.admits(sd.PureDP(spent.amount))
+    assert not budget.admits(sd.PureDP(spent.amount * (1 + Fraction(1, 10**8))))
+
+
+@pytest.mark.parametrize(
+    "budget",
+    [sd.PureDP(0), sd.PureDP(math.inf), sd.ApproxDP(math.inf, "0.1"), sd.GaussianDP(0)],
+)
+def test_nothing_is_bought_with_nothing_or_everything(budget: Loss) -> None:
+    """A budget without protection, or without a loss, buys no noise."""
+    with pytest.raises(InvalidParameter, match="budget"):
+        budget.spending("laplace")
+
+
+def test_a_loss_without_a_closed_form_buys_no_noise() -> None:
+    """It admits only itself, so no noise can be bought for it."""
+    with pytest.raises(InvalidParameter, match="allows nothing"):
+        (sd.PureDP(1) + sd.GaussianDP(1)).spending("gaussian")
