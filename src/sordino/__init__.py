@@ -224,6 +224,8 @@ def _imported(name: str) -> Any:
     """Import a public name on first use, so that `import sordino` costs nothing."""
     if name == "errors":
         return import_module("sordino.errors")
+    if name == "__version__":
+        return import_module("importlib.metadata").version("sordino")
     if name not in _HOME:
         message = f"sordino has no {name}; it has {', '.join(__all__)}"
         raise AttributeError(message)

@@ -41,8 +41,10 @@ def built(folder: Path) -> Built:
 def _hatchling(tree: Path, kind: str, folder: Path) -> None:
     """Build one kind of archive of a tree."""
     subprocess.run(
-        [sys.executable, "-m", "hatchling", "build", "--target", kind]
-        + ["--directory", str(folder)],
+        [
+            *(sys.executable, "-m", "hatchling", "build"),
+            *("--target", kind, "--directory", str(folder)),
+        ],
         cwd=tree,
         env=os.environ | _FIXED,
         check=True,
