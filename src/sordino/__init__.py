@@ -61,10 +61,10 @@ if TYPE_CHECKING:
     from sordino.mechanisms.laplace import Laplace
     from sordino.mechanisms.laplace_threshold import LaplaceThreshold
     from sordino.mechanisms.randomized_response import RandomizedResponse
-    from sordino.query.batch import Batch
+    from sordino.planning.batch import Batch
+    from sordino.planning.price import Price
     from sordino.query.builder import Query, table
     from sordino.query.functions import udf
-    from sordino.query.price import Price
     from sordino.query.request import Request
     from sordino.query.tables import PrivateTable, PublicTable
     from sordino.release.release import Release
@@ -203,10 +203,10 @@ _HOMES = {
     "expressions.bins": ("Bins",),
     "expressions.language": ("Expression", "col", "lit", "when"),
     "keysets.keyset": ("KeySet",),
-    "query.batch": ("Batch",),
+    "planning.batch": ("Batch",),
     "query.builder": ("Query", "table"),
     "query.functions": ("udf",),
-    "query.price": ("Price",),
+    "planning.price": ("Price",),
     "query.request": ("Request",),
     "query.tables": ("PrivateTable", "PublicTable"),
     "release.release": ("Release",),

@@ -34,6 +34,7 @@ _QUERIES: Final = (
     "tests/laws/test_join_laws.py",
     "tests/laws/test_joint_laws.py",
     "tests/unit/query",
+    "tests/unit/planning",
     "tests/laws/test_query_laws.py",
     "tests/unit/test_contribution.py",
 )
@@ -81,12 +82,12 @@ ROOMS: Final[dict[str, Room]] = {
     "joins": Room(("query/joins.py",), _QUERIES, 0.2),
     "prices": Room(
         (
-            *("query/allowance.py", "query/layout.py", "query/outlay.py"),
-            *("query/joint.py", "query/price.py", "query/batch.py", "session/parts.py"),
-            *("aggregations/families.py", "aggregations/parts.py"),
+            "planning/*.py",
+            "session/partition.py",
+            *("aggregations/shares.py", "aggregations/measurements.py"),
         ),
         (
-            "tests/unit/aggregations/test_parts.py",
+            "tests/unit/aggregations/test_measurements.py",
             *_QUERIES,
             "tests/unit/session",
             "tests/laws/test_parts_laws.py",

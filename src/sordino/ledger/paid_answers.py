@@ -48,7 +48,7 @@ def kept(log: Log, key: str, budget: str) -> tuple[Record, bytes]:
 
 def released(charged: Record, found: bytes) -> "Release | dict[str, Release]":
     """Return an answer as it was given."""
-    from sordino.release.recalled import Kept, recalled  # noqa: PLC0415 brings Arrow
+    from sordino.release.recall import Kept, recalled  # noqa: PLC0415 brings Arrow
 
     fields = charged.fields
     try:

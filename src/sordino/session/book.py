@@ -16,7 +16,7 @@ from sordino.errors import EngineUnavailable, InvalidParameter
 from sordino.ledger.entries import DATASET, Claim
 from sordino.ledger.ledger import Ledger
 from sordino.losses.base import Budget, Loss
-from sordino.session.asking import TABLES, Asked
+from sordino.session.identity import TABLES, Asked
 
 _LOG = logging.getLogger("sordino")
 

@@ -18,7 +18,7 @@ from sordino.query.steps import Enforce
 from sordino.query.tables import PrivateTable
 from sordino.schema import Schema
 from sordino.session.catalog import Catalog, catalog_of
-from sordino.session.inspected import (
+from sordino.session.inspection_report import (
     InspectedColumn,
     InspectedIds,
     InspectedLimit,

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from sordino.release.columns import error_names
-from sordino.release.coverage import lines
+from sordino.release.coverage_table import lines
 from sordino.release.formatting import key, percent
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
 from sordino.losses.coarseness import COARSENESS
 from sordino.losses.root import crossing
 from sordino.numbers import down, sqrt
-from sordino.query.price import Price, price
+from sordino.planning.price import Price, price
 from sordino.query.relation import AbstractCatalog
 from sordino.query.request import FAMILIES, Family, Request, refuse_large
 
@@ -49,7 +49,7 @@ class Batch:
     @cached_property
     def score(self) -> float:
         """Return the sum of the mean logarithms of their errors; less is better."""
-        return math.fsum(found.outlay.score for found in self.prices.values())
+        return math.fsum(found.purchase.score for found in self.prices.values())
 
     def __repr__(self) -> str:
         """Show each price, and what planning together saves."""
@@ -70,7 +70,7 @@ def price_all(
     if not isinstance(budget, ApproxDP) or budget.delta == 0 or len(named) == 1:
         return alone
     for alike in _alike(named, alone):
-        best = _Plan(alike, catalog, budget).better(best)
+        best = _Search(alike, catalog, budget).better(best)
     return best
 
 
@@ -86,7 +86,7 @@ def _alike(named: dict[str, Request], alone: Batch) -> list[dict[str, Request]]:
         alike = {
             # a request that only chooses has no noise of either family
             name: replace(one, noise=family)
-            if one.noise is None and alone.prices[name].parts
+            if one.noise is None and alone.prices[name].measurements
             else one
             for name, one in named.items()
         }
@@ -96,7 +96,7 @@ def _alike(named: dict[str, Request], alone: Batch) -> list[dict[str, Request]]:
 
 @final
 @dataclass(frozen=True, eq=False)
-class _Plan:
+class _Search:
     """Requests that are to be answered together within (epsilon, delta)."""
 
     named: dict[str, Request]

@@ -5,19 +5,19 @@ from typing import TYPE_CHECKING
 from sordino.query.nodes import AbstractNode
 
 if TYPE_CHECKING:
-    from sordino.query.price import Price
+    from sordino.planning.price import Price
 
 
 def tree(price: "Price") -> str:
     """Return the answers, their noise, their groups and their rows, one line each."""
     lines = []
-    if price.outlay.selection is not None:
-        lines.append(f"keep groups that pass {price.outlay.selection!r}")
+    if price.purchase.selection is not None:
+        lines.append(f"keep groups that pass {price.purchase.selection!r}")
     for place, (name, asked) in enumerate(price.request.columns):
-        noise = ", ".join(map(repr, price.outlay.mechanisms(place)))
+        noise = ", ".join(map(repr, price.purchase.mechanisms(place)))
         lines.append(f"{name} = {asked!r} with {noise}")
-    for key, (one, _) in price.outlay.layout.coverage.items():
-        noise = repr(price.outlay.coverage[key])
+    for key, (one, _) in price.purchase.plan.coverage.items():
+        noise = repr(price.purchase.coverage[key])
         lines.append(f"{one} with {noise}")
     by = ", ".join(map(repr, price.request.by))
     known = "known" if price.request.keyset is not None else "unknown"

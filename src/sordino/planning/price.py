@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 from sordino.aggregations.base import Expected, Setting
 from sordino.aggregations.intervals import Noise
-from sordino.aggregations.parts import AbstractPart
+from sordino.aggregations.measurements import AbstractMeasurement
 from sordino.errors import InvalidParameter, InvalidQuery
 from sordino.expressions.base import AbstractExpression
 from sordino.expressions.literals import literal
@@ -19,11 +19,11 @@ from sordino.expressions.tree import Col
 from sordino.losses.base import Budget, Loss
 from sordino.losses.headline import headline
 from sordino.mechanisms.mechanism import AbstractMechanism
-from sordino.query.coverage import counted, questions
-from sordino.query.explain import tree
-from sordino.query.layout import Layout, layouts
+from sordino.planning.coverage import counted, questions
+from sordino.planning.plan import Plan, plans
+from sordino.planning.plan_text import tree
+from sordino.planning.purchase import Purchase, purchases
 from sordino.query.nodes import Project
-from sordino.query.outlay import Outlay, outlays
 from sordino.query.passage import Counted
 from sordino.query.question import Question, Total
 from sordino.query.relation import AbstractCatalog, Relation
@@ -48,19 +48,19 @@ class Price:
     request: Request
     budget: Budget
     relation: Relation
-    outlay: Outlay
+    purchase: Purchase
     family: str
 
     @cached_property
     def loss(self) -> Loss:
         """Return the loss of the whole release, with its tight curve."""
-        return self.outlay.loss
+        return self.purchase.loss
 
     @cached_property
     def noise(self) -> dict[str, tuple[AbstractMechanism, ...]]:
         """Return the mechanisms behind each column, in order."""
         return {
-            name: self.outlay.mechanisms(place)
+            name: self.purchase.mechanisms(place)
             for place, (name, _) in enumerate(self.request.columns)
         }
 
@@ -71,9 +71,9 @@ class Price:
         For a column made of several numbers, a tuple of them in order.
         """
         found: dict[str, Sensitivity | tuple[Sensitivity, ...]] = {}
-        columns = zip(self.request.columns, self.outlay.layout.forms, strict=True)
+        columns = zip(self.request.columns, self.purchase.plan.estimators, strict=True)
         for (name, _), form in columns:
-            changes = tuple(part.change for part in form.parts)
+            changes = tuple(part.change for part in form.measurements)
             found[name] = changes[0] if len(changes) == 1 else changes
         return found
 
@@ -81,7 +81,7 @@ class Price:
     def errors(self) -> dict[str, Expected]:
         """Return how far each column will be off, as far as that is known."""
         return {
-            name: self.outlay.expected(place, CONFIDENCE)
+            name: self.purchase.expected(place, CONFIDENCE)
             for place, (name, _) in enumerate(self.request.columns)
         }
 
@@ -89,17 +89,17 @@ class Price:
     def coverage(self) -> dict[str, Expected]:
         """Return how far each count of what is left out will be off, if asked for."""
         found: dict[str, Expected] = {}
-        for key, (one, _) in self.outlay.layout.coverage.items():
+        for key, (one, _) in self.purchase.plan.coverage.items():
             name = str(one)
             while name in found:  # a limit on each side of a join
                 name += ", again"
-            found[name] = _spread(one.part.noise(self.outlay.coverage[key]))
+            found[name] = _spread(one.part.noise(self.purchase.coverage[key]))
         return found
 
     @property
     def thresholds(self) -> tuple[Fraction, ...]:
         """Return what a group must reach to be shown, if the groups are not known."""
-        chosen = self.outlay.selection
+        chosen = self.purchase.selection
         return () if chosen is None else (chosen.threshold,)
 
     @property
@@ -112,8 +112,8 @@ class Price:
         lines = [f"price: {headline(self.loss, self.budget)}"]
         lines += [f"{name}: {error}" for name, error in self.errors.items()]
         lines += [f"coverage, {name}: {error}" for name, error in self.coverage.items()]
-        if self.outlay.selection is not None:
-            level = float(self.outlay.selection.threshold)
+        if self.purchase.selection is not None:
+            level = float(self.purchase.selection.threshold)
             counted = "rows" if self.relation.ids is None else "ids"
             lines.append(f"a group shows from about {level:.4g} {counted} on")
         return "\n".join(lines)
@@ -125,7 +125,7 @@ class Price:
         return Question(
             self.relation.node,
             self.request.by,
-            tuple(total for part in self.parts for total in part.totals),
+            tuple(total for part in self.measurements for total in part.totals),
             None if keyset is None else keyset.table(),
         )
 
@@ -134,13 +134,13 @@ class Price:
         """Return the counts of candidates that parts which choose are drawn from."""
         return {
             key: binned(self.relation, self.request.by, part.position)
-            for key, (part, _) in self.outlay.layout.choices.items()
+            for key, (part, _) in self.purchase.plan.choices.items()
         }
 
     @property
     def counts(self) -> tuple[Counted, ...]:
         """Return what is counted beside the answers."""
-        return tuple(one for one, _ in self.outlay.layout.coverage.values())
+        return tuple(one for one, _ in self.purchase.plan.coverage.values())
 
     @property
     def coverage_questions(self) -> tuple[Question, ...]:
@@ -148,9 +148,9 @@ class Price:
         return questions(self.counts)
 
     @cached_property
-    def parts(self) -> tuple[AbstractPart, ...]:
+    def measurements(self) -> tuple[AbstractMeasurement, ...]:
         """Return the parts with additive noise, in the order of the totals."""
-        return tuple(part for part, _ in self.outlay.layout.additive.values())
+        return tuple(part for part, _ in self.purchase.plan.additive.values())
 
 
 def binned(
@@ -181,8 +181,8 @@ def price(request: Request, catalog: AbstractCatalog, budget: Budget) -> Price:
     counts = counted(request, relation, setting)
     found = [
         (family, outlay)
-        for layout in _narrow(list(layouts(request, setting, counts)))
-        for family, outlay in outlays(layout, budget, request.noise).items()
+        for layout in _narrow(list(plans(request, setting, counts)))
+        for family, outlay in purchases(layout, budget, request.noise).items()
     ]
     if not found:
         raise _unaffordable(request, budget)
@@ -190,8 +190,8 @@ def price(request: Request, catalog: AbstractCatalog, budget: Budget) -> Price:
     return Price(request, budget, relation, best, family)
 
 
-def _narrow(laid: list[Layout]) -> list[Layout]:
-    """Return the layouts whose totals an engine adds up at once, or refuse them all."""
+def _narrow(laid: list[Plan]) -> list[Plan]:
+    """Return the plans whose totals an engine adds up at once, or refuse them all."""
     narrow = [one for one in laid if one.width <= MOST_TOTALS]
     if not narrow:
         least = min(one.width for one in laid)

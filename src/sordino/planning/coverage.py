@@ -14,8 +14,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from sordino.aggregations.base import Setting
-from sordino.aggregations.choices import AbstractChoicePart
-from sordino.aggregations.parts import AbstractPart
+from sordino.aggregations.choices import AbstractChoice
+from sordino.aggregations.measurements import AbstractMeasurement
 from sordino.aggregations.totals import Total
 from sordino.query.nodes import AbstractNode, Source, below
 from sordino.query.passage import Counted, tally
@@ -74,8 +74,8 @@ def _read(request: Request, relation: Relation, setting: Setting) -> Read:
     """Return the columns of each table that the answers are made of."""
     needed = frozenset(request.by)
     for _, asked in request.columns:
-        for form in asked.forms(setting):
-            needed |= frozenset[str]().union(*map(_names, form.parts))
+        for form in asked.estimators(setting):
+            needed |= frozenset[str]().union(*map(_names, form.measurements))
     found: Read = {}
     for node in below(pruned(relation.node, needed)):
         match node:
@@ -103,10 +103,10 @@ def _clamped(
             yield Counted("clamped", str(asked.clamped), "rows", relation.node, part)
 
 
-def _names(part: AbstractPart | AbstractChoicePart) -> frozenset[str]:
+def _names(part: AbstractMeasurement | AbstractChoice) -> frozenset[str]:
     """Return the columns that a part reads."""
     match part:
-        case AbstractPart():
+        case AbstractMeasurement():
             return frozenset[str]().union(*(one.names() for one in part.totals))
         case _:
             return part.position.names()

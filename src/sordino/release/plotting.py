@@ -15,7 +15,7 @@ import numpy as np
 from sordino import _validate
 from sordino.errors import InvalidParameter, MissingDependency
 from sordino.losses.points import Floats
-from sordino.release import cells, formatting, wording
+from sordino.release import cells, explanation, formatting
 from sordino.release.columns import error_names
 from sordino.schema import unknown
 
@@ -234,7 +234,7 @@ def _caption(release: "Release", shown: int, by: str) -> str:
     part = f"the first {shown:,} of " if shown < len(release) else ""
     order = f", {by}" if release.keys else ""
     share = formatting.percent(release.confidence)
-    return f"{share} intervals; {part}{wording.subject(release)}{order}"
+    return f"{share} intervals; {part}{explanation.subject(release)}{order}"
 
 
 def _cut(name: str) -> str:

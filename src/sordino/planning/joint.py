@@ -11,7 +11,7 @@ from fractions import Fraction
 from itertools import starmap
 from typing import final
 
-from sordino.aggregations.families import bounded
+from sordino.aggregations.shares import bounded
 from sordino.losses.base import Loss
 from sordino.losses.closed import ApproxDP, ApproxZCDP, GaussianDP, PureDP
 from sordino.losses.joint import JointLoss
@@ -21,23 +21,23 @@ from sordino.mechanisms.kit.appearance import any_passes
 from sordino.mechanisms.kit.change import Change
 from sordino.mechanisms.kit.threshold_fitting import gaussian_ratio
 from sordino.numbers import Exact, down, rational_above, sqrt
-from sordino.query.layout import Layout
+from sordino.planning.plan import Plan
 from sordino.sensitivity import Sensitivity
 
 
 @final
 @dataclass(frozen=True)
-class KeptParts:
+class KeptMeasurements:
     """The loss of Gaussian noise on several parts, by how many keys are kept."""
 
-    parts: tuple[tuple[Fraction, Fraction], ...]
+    measurements: tuple[tuple[Fraction, Fraction], ...]
     """(mu squared, most share of it that one key can hold)"""
 
     def __call__(self, keys: int) -> Loss:
         """Return the loss when so many of the changed keys are in both databases."""
         if keys == 0:
             return PureDP(0)
-        held = (mu * min(Fraction(1), one * keys) for mu, one in self.parts)
+        held = (mu * min(Fraction(1), one * keys) for mu, one in self.measurements)
         return GaussianDP(sqrt(sum(held, Fraction(0))))
 
 
@@ -50,15 +50,15 @@ def joint_loss(
     apart = selection.change(presence)
     spent = [(selection.variance, presence)]
     spent += [(one.variance, change) for one, change in noise]
-    kept = KeptParts(tuple(starmap(_held, spent)))
-    rho = sum((mu for mu, _ in kept.parts), Fraction(0)) / 2
+    kept = KeptMeasurements(tuple(starmap(_held, spent)))
+    rho = sum((mu for mu, _ in kept.measurements), Fraction(0)) / 2
     headline = ApproxZCDP(rho, selection.delta(apart))
     largest = rational_above(bounded(presence.linf))
     chance = any_passes(selection.law, selection.threshold - largest, 1)
     return JointLoss(headline, chance, int(apart.l0), kept)
 
 
-def largest_mu(layout: Layout, budget: ApproxDP) -> Fraction:
+def largest_mu(layout: Plan, budget: ApproxDP) -> Fraction:
     """Return nearly the largest mu of all noise together within (epsilon, delta)."""
     assert layout.presence is not None  # noqa: S101 keys are selected
     keys = layout.presence.change.l0

@@ -17,7 +17,7 @@ from sordino.budgets.limits import Limit
 from sordino.errors import BudgetExceeded, InvalidParameter, InvalidQuery, UnknownName
 from sordino.expressions.literals import literal
 from sordino.query.question import Question, Total
-from sordino.session import parts
+from sordino.session import partition
 from sordino.units import AbstractUnit
 from tests.sessions import Engine
 
@@ -280,7 +280,7 @@ def test_one_charge_covers_what_the_parts_may_ask(
     for atom in atoms:
         one_by_one = one_by_one.plus(rule.price(atom, atom))
     whole = made(_added(kind, [Fraction(one, 100) for one in shares]))
-    cost = parts.times(whole, factor)
+    cost = partition.times(whole, factor)
     at_once = rule.price(cost, cost)
     for spent, charged in zip(one_by_one.amounts, at_once.amounts, strict=True):
         # a root is rounded up each time: what is left of that is too small to matter

@@ -36,7 +36,7 @@ _LARGEST: Final = Fraction(2) ** 200
 
 @final
 @dataclass(frozen=True)
-class Measured:
+class ColumnValues:
     """A numeric expression of a row, and what is known of it."""
 
     dsl: Expression
@@ -89,7 +89,7 @@ def ranged(word: str, column: Any, ends: tuple[Any, Any], nulls: Nulls) -> Words
 
 def measured(
     setting: Setting, column: Any, nulls: Nulls, types: tuple[str, ...] = NUMBERS
-) -> Measured:
+) -> ColumnValues:
     """Return the values that are aggregated, by the rule for missing ones."""
     cell = _cell(column)
     facts = cell.column(setting.schema)
@@ -107,12 +107,12 @@ def measured(
     key: Hashable = facts.version if isinstance(column, str) else _Same(cell)
     if nulls is None or nulls == "drop":
         complete = not facts.nullable and not facts.nan
-        return Measured(cell, key, facts.type, complete)
+        return ColumnValues(cell, key, facts.type, complete)
     value = _replacement(nulls, facts.type)
     filled = cell.fill_null(value)
     if facts.nan:
         filled = filled.fill_nan(value)
-    return Measured(filled, (key, value), facts.type, complete=True)
+    return ColumnValues(filled, (key, value), facts.type, complete=True)
 
 
 @final

@@ -12,8 +12,8 @@ from typing import Any, Final, TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sordino.aggregations.families import AbstractShare, bounded
 from sordino.aggregations.intervals import Noise
+from sordino.aggregations.shares import AbstractShare, bounded
 from sordino.aggregations.totals import AbstractTotal
 from sordino.mechanisms.noise_mechanism import (
     AbstractAdditiveMechanism,
@@ -28,7 +28,7 @@ _MOST: Final = 2.0**62
 _HALF: Final = 0.5
 
 
-class AbstractPart(ABC):
+class AbstractMeasurement(ABC):
     """Exact totals that get noise together.
 
     Proof obligation: for any two tables that differ by the protected change, the vector
@@ -61,7 +61,7 @@ class AbstractPart(ABC):
 
 @final
 @dataclass(frozen=True)
-class IntegerPart(AbstractPart):
+class IntegerMeasurement(AbstractMeasurement):
     """Integers that are released as integers: counts, and sums of integers."""
 
     key: Hashable
@@ -88,7 +88,7 @@ class IntegerPart(AbstractPart):
 
 @final
 @dataclass(frozen=True)
-class LatticePart(AbstractPart):
+class LatticeMeasurement(AbstractMeasurement):
     """Multiples of 2**exponent that are released as doubles."""
 
     key: Hashable
@@ -114,7 +114,7 @@ class LatticePart(AbstractPart):
 
 
 def draw(
-    part: AbstractPart,
+    part: AbstractMeasurement,
     mechanism: AbstractAdditiveMechanism,
     exact: Sequence[Integers],
 ) -> tuple[Numbers, ...]:

@@ -17,7 +17,7 @@ from sordino.aggregations.choices import (
     ConcentratedChoice,
     PureChoice,
 )
-from sordino.aggregations.families import AbstractShare, GaussianShare, LaplaceShare
+from sordino.aggregations.shares import AbstractShare, GaussianShare, LaplaceShare
 from sordino.budgets.parameter import largest_parameter
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Budget, Loss, compose
@@ -25,7 +25,7 @@ from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
 from sordino.mechanisms.gaussian import Gaussian
 from sordino.mechanisms.kit.threshold_fitting import SPARE
 from sordino.numbers import Exact, sqrt
-from sordino.query.joint import joint_loss
+from sordino.planning.joint import joint_loss
 from sordino.sensitivity import Sensitivity
 
 

@@ -14,10 +14,10 @@ from sordino.mechanisms.kit.threshold_fitting import SPARE
 from sordino.mechanisms.mechanism import AbstractMechanism
 from sordino.mechanisms.noise_mechanism import AbstractAdditiveMechanism
 from sordino.mechanisms.threshold_mechanism import AbstractThresholdMechanism
-from sordino.query import allowance
-from sordino.query.allowance import AbstractAllowance
-from sordino.query.joint import largest_mu
-from sordino.query.layout import Layout
+from sordino.planning import families
+from sordino.planning.families import AbstractAllowance
+from sordino.planning.joint import largest_mu
+from sordino.planning.plan import Plan
 
 _EVEN: Final = Fraction(1, 2)
 _LESS: Final = 1 - Fraction(1, 2**16)
@@ -26,10 +26,10 @@ _TRIES: Final = 200
 
 @final
 @dataclass(frozen=True)
-class Outlay:
+class Purchase:
     """The mechanisms of a layout, by the keys of its parts, and what they cost."""
 
-    layout: Layout
+    plan: Plan
     noise: dict[Any, AbstractAdditiveMechanism]
     """Of the parts that are not selected by."""
     choices: dict[Any, AbstractMechanism]
@@ -42,19 +42,21 @@ class Outlay:
 
     def mechanisms(self, place: int) -> tuple[AbstractMechanism, ...]:
         """Return the mechanisms behind a column, in the order of its parts."""
-        return tuple(self.behind[part.key] for part in self.layout.forms[place].parts)
+        return tuple(
+            self.behind[part.key] for part in self.plan.estimators[place].measurements
+        )
 
     @property
     def behind(self) -> dict[Any, AbstractMechanism]:
         """Return the mechanism of every part."""
         known: dict[Any, AbstractMechanism] = {**self.noise, **self.choices}
-        if self.selection is not None and self.layout.presence is not None:
-            known[self.layout.presence.key] = self.selection
+        if self.selection is not None and self.plan.presence is not None:
+            known[self.plan.presence.key] = self.selection
         return known
 
     def expected(self, place: int, confidence: Fraction) -> Expected:
         """Return how far a column will be off."""
-        return self.layout.forms[place].expected(self.mechanisms(place), confidence)
+        return self.plan.estimators[place].expected(self.mechanisms(place), confidence)
 
     @property
     def score(self) -> float:
@@ -62,12 +64,12 @@ class Outlay:
 
         Where only keys are asked for, it is that of the threshold.
         """
-        if not self.layout.forms:
+        if not self.plan.estimators:
             level = self.selection.threshold if self.selection else Fraction(1)
             return math.log(max(level, Fraction(1)))
         return math.fsum(
             float(weight) * math.log(self.expected(place, _EVEN).sd)
-            for place, weight in enumerate(self.layout.weights)
+            for place, weight in enumerate(self.plan.weights)
         )
 
     @property
@@ -76,35 +78,35 @@ class Outlay:
         return compose([self.additive_loss, *self.losses_apart])
 
 
-def outlays(
-    layout: Layout, budget: Budget, family: str | None = None
-) -> dict[str, Outlay]:
+def purchases(
+    plan: Plan, budget: Budget, family: str | None = None
+) -> dict[str, Purchase]:
     """Return what each family of noise, or one, buys; none that cannot serve."""
     found = {
-        name: allowed(layout, budget)
+        name: allowed(plan, budget)
         for name, allowed in _ALLOWANCES.items()
         if family in {None, name}
     }
     return {
-        name: _bought(layout, spent)
+        name: _bought(plan, spent)
         for name, spent in found.items()
-        if spent is not None and (layout.presence is None or spent.delta > 0)
+        if spent is not None and (plan.presence is None or spent.delta > 0)
     }
 
 
-def _gaussian(layout: Layout, budget: Budget) -> AbstractAllowance | None:
+def _gaussian(layout: Plan, budget: Budget) -> AbstractAllowance | None:
     """Return what a budget allows Gaussian noise, also beside a threshold."""
     mu_of = None if layout.presence is None else _mu_of(layout)
-    return allowance.gaussian(budget, layout.apart, mu_of)
+    return families.gaussian(budget, layout.apart, mu_of)
 
 
-_ALLOWANCES: Final[dict[str, Callable[[Layout, Budget], AbstractAllowance | None]]] = {
-    "laplace": lambda _, budget: allowance.laplace(budget),
+_ALLOWANCES: Final[dict[str, Callable[[Plan, Budget], AbstractAllowance | None]]] = {
+    "laplace": lambda _, budget: families.laplace(budget),
     "gaussian": _gaussian,
 }
 
 
-def _mu_of(layout: Layout) -> Callable[[ApproxDP], Fraction]:
+def _mu_of(layout: Plan) -> Callable[[ApproxDP], Fraction]:
     """Return the search for the largest mu beside a threshold.
 
     The closed form is followed by a check of the very loss that will be charged.
@@ -113,7 +115,7 @@ def _mu_of(layout: Layout) -> Callable[[ApproxDP], Fraction]:
     def mu_of(rest: ApproxDP) -> Fraction:
         mu = largest_mu(layout, rest)
         for _ in range(_TRIES):
-            probe = allowance.MixedAllowance(Fraction(1), mu, rest.delta * SPARE)
+            probe = families.MixedAllowance(Fraction(1), mu, rest.delta * SPARE)
             if rest.admits(_bought(layout, probe).additive_loss):
                 return mu
             mu *= _LESS
@@ -124,7 +126,7 @@ def _mu_of(layout: Layout) -> Callable[[ApproxDP], Fraction]:
     return mu_of
 
 
-def _bought(layout: Layout, allowed: AbstractAllowance) -> Outlay:
+def _bought(layout: Plan, allowed: AbstractAllowance) -> Purchase:
     """Return the mechanisms that an allowance buys."""
     apart = layout.apart
     presence = layout.presence
@@ -157,4 +159,4 @@ def _bought(layout: Layout, allowed: AbstractAllowance) -> Outlay:
     spent += [
         one.map(layout.coverage[key][0].part.change) for key, one in coverage.items()
     ]
-    return Outlay(layout, noise, choices, selection, coverage, loss, tuple(spent))
+    return Purchase(layout, noise, choices, selection, coverage, loss, tuple(spent))

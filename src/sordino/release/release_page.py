@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 from sordino.release import formatting
 from sordino.release.cells import Figure, Row, rows
-from sordino.release.coverage import lines
+from sordino.release.coverage_table import lines
 from sordino.release.formatting import percent
 
 if TYPE_CHECKING:

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sordino.aggregations.intervals import Bars, additive
-from sordino.aggregations.parts import Numbers, draw
-from sordino.query.coverage import in_order
+from sordino.aggregations.measurements import Numbers, draw
+from sordino.planning.coverage import in_order
+from sordino.planning.price import CONFIDENCE, Price
 from sordino.query.passage import Counted
-from sordino.query.price import CONFIDENCE, Price
 from sordino.release import formatting
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def coverage(price: Price, answers: "Sequence[pa.Table]") -> "pa.Table | None":
 
 def _noisy(price: Price, one: Counted, exact: int) -> tuple[Numbers, Bars]:
     """Return a count with noise, and its error bars."""
-    mechanism = price.outlay.coverage[one.part.key]
+    mechanism = price.purchase.coverage[one.part.key]
     (values,) = draw(one.part, mechanism, [np.array([exact])])
     return values, additive(values, one.part.noise(mechanism), CONFIDENCE, 0)
 

@@ -60,7 +60,9 @@ def one_by_one(names: list[str]) -> float:
     """Return the score of requests that each get their share and no more."""
     part = sd.ApproxDP(WHOLE.epsilon / len(names), WHOLE.delta / len(names))
     opened = session()
-    return math.fsum(opened.price(REQUESTS[name], part).outlay.score for name in names)
+    return math.fsum(
+        opened.price(REQUESTS[name], part).purchase.score for name in names
+    )
 
 
 @given(st.lists(st.sampled_from(sorted(REQUESTS)), min_size=1, max_size=5))

@@ -13,12 +13,12 @@ from sordino.engines.memory import MemoryEngine
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Budget
 from sordino.numbers import total
-from sordino.query.coverage import in_order
+from sordino.planning.coverage import in_order
+from sordino.planning.price import Price, price
 from sordino.query.nodes import Source, Unreadable
-from sordino.query.price import Price, price
 from sordino.query.pruning import narrowed
 from sordino.query.question import Question, Total
-from sordino.release.stored import from_bytes, to_bytes
+from sordino.release.storage import from_bytes, to_bytes
 from sordino.session.catalog import catalog_of
 from tests import plans
 from tests.engine_tables import SALT, compared, in_duckdb_order
@@ -144,9 +144,9 @@ def test_coverage_is_within_the_budget(budget: Budget, noise: Any, keys: Any) ->
     found = _priced(keys, budget, noise=noise)
     assert len(found.counts) == 4
     if isinstance(budget, sd.ApproxDP):  # epsilons of the two add up
-        spent = total(*(one.guarantees.epsilon for one in found.outlay.losses_apart))
+        spent = total(*(one.guarantees.epsilon for one in found.purchase.losses_apart))
         rest = sd.ApproxDP(Fraction(1) - Fraction(str(spent)), budget.delta)
-        assert rest.admits(found.outlay.additive_loss)
+        assert rest.admits(found.purchase.additive_loss)
     else:
         assert budget.admits(found.loss)
     alone = _priced(keys, budget, noise=noise, coverage=False)

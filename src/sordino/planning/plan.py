@@ -10,25 +10,25 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, final
 
-from sordino.aggregations.base import AbstractForm, Setting
-from sordino.aggregations.count import rows_part
-from sordino.aggregations.count_ids import ids_part
-from sordino.aggregations.parts import AbstractPart
+from sordino.aggregations.base import AbstractEstimator, Setting
+from sordino.aggregations.count import rows_measurement
+from sordino.aggregations.count_ids import ids_measurement
+from sordino.aggregations.measurements import AbstractMeasurement
 from sordino.query.passage import Counted
 from sordino.query.request import Request
 
 
 @final
 @dataclass(frozen=True)
-class Layout:
+class Plan:
     """Forms of the columns, and each part once with its weight."""
 
-    forms: tuple[AbstractForm, ...]
+    estimators: tuple[AbstractEstimator, ...]
     weights: tuple[Fraction, ...]
     """Of the columns, adding up to at most 1."""
-    additive: dict[Any, tuple[AbstractPart, Fraction]]
+    additive: dict[Any, tuple[AbstractMeasurement, Fraction]]
     choices: dict[Any, tuple[Any, Fraction]]
-    presence: AbstractPart | None
+    presence: AbstractMeasurement | None
     """What shows that a group exists, where groups are not known."""
     coverage: dict[Any, tuple[Counted, Fraction]]
     """What is counted of all rows together, beside the answers."""
@@ -45,11 +45,11 @@ class Layout:
         return sum((weight for _, weight in held), Fraction(0))
 
 
-def layouts(
+def plans(
     request: Request, setting: Setting, counts: Sequence[Counted] = ()
-) -> Iterator[Layout]:
+) -> Iterator[Plan]:
     """Return the ways to put the answers together, the forms of all columns alike."""
-    options = [asked.forms(setting) for _, asked in request.columns]
+    options = [asked.estimators(setting) for _, asked in request.columns]
     presence = _presence(setting) if request.selects_keys else None
     for variant in range(max((len(forms) for forms in options), default=1)):
         forms = tuple(forms[min(variant, len(forms) - 1)] for forms in options)
@@ -57,26 +57,28 @@ def layouts(
         yield _layout(forms, request.weights, presence, counts, beside or Fraction(0))
 
 
-def _presence(setting: Setting) -> AbstractPart:
+def _presence(setting: Setting) -> AbstractMeasurement:
     """Return the part that shows that a group exists: people, or else rows."""
-    return rows_part(setting) if setting.ids is None else ids_part(setting)
+    return (
+        rows_measurement(setting) if setting.ids is None else ids_measurement(setting)
+    )
 
 
 def _layout(
-    forms: Sequence[AbstractForm],
+    estimators: Sequence[AbstractEstimator],
     weights: Sequence[Fraction],
-    presence: AbstractPart | None,
+    presence: AbstractMeasurement | None,
     counts: Sequence[Counted],
     beside: Fraction,
-) -> Layout:
+) -> Plan:
     """Return the parts of some forms with their weights."""
-    counted = {part.key for form in forms for part in form.parts}
+    counted = {part.key for form in estimators for part in form.measurements}
     extra = presence is not None and presence.key not in counted
     whole = sum(weights, beside + int(extra))
-    additive: dict[Any, tuple[AbstractPart, Fraction]] = {}
+    additive: dict[Any, tuple[AbstractMeasurement, Fraction]] = {}
     choices: dict[Any, tuple[Any, Fraction]] = {}
-    for form, weight in zip(forms, weights, strict=True):
-        for part, share in zip(form.parts, form.shares, strict=True):
+    for form, weight in zip(estimators, weights, strict=True):
+        for part, share in zip(form.measurements, form.shares, strict=True):
             held = choices if form.chooses else additive
             _, before = held.get(part.key, (part, Fraction(0)))
             held[part.key] = (part, before + share * weight / whole)
@@ -84,4 +86,4 @@ def _layout(
         additive[presence.key] = (presence, 1 / whole)
     shares = tuple(weight / whole for weight in weights)
     coverage = {one.part.key: (one, beside / whole / len(counts)) for one in counts}
-    return Layout(tuple(forms), shares, additive, choices, presence, coverage)
+    return Plan(tuple(estimators), shares, additive, choices, presence, coverage)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, final
 
 from sordino.losses.base import Loss
 from sordino.release.release import Release
-from sordino.release.stored import split, table_of
+from sordino.release.storage import split, table_of
 
 if TYPE_CHECKING:
     import pyarrow as pa

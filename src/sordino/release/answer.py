@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from sordino.aggregations.base import Noisy
-from sordino.aggregations.parts import Numbers, draw
+from sordino.aggregations.measurements import Numbers, draw
 from sordino.keysets.canonical import canonical_order
-from sordino.query.price import CONFIDENCE, Price
-from sordino.release.coverage import coverage
+from sordino.planning.price import CONFIDENCE, Price
+from sordino.release.coverage_table import coverage
 from sordino.release.notes import notes
 from sordino.release.release import Release
 from sordino.schema import arrow_type
@@ -35,23 +35,23 @@ def answered(
     totals = _totals(price, exact, by)
     noisy: dict[Any, Noisy] = {}
     values: tuple[Numbers, ...]
-    if price.outlay.selection is not None:
-        presence = price.outlay.layout.presence
+    if price.purchase.selection is not None:
+        presence = price.purchase.plan.presence
         assert presence is not None  # noqa: S101 it is what is selected by
-        passed = price.outlay.selection.passing(totals[presence.key][0])
+        passed = price.purchase.selection.passing(totals[presence.key][0])
         order = canonical_order(keys.take(passed.rows))
         rows = passed.rows[order]
         keys = keys.take(rows)
         totals = {key: [one[rows] for one in held] for key, held in totals.items()}
         values = (presence.taken(passed.answers[order]),)
-        noisy[presence.key] = Noisy(values, price.outlay.selection)
-    for part in price.parts:
+        noisy[presence.key] = Noisy(values, price.purchase.selection)
+    for part in price.measurements:
         if part.key not in noisy:
-            mechanism = price.outlay.noise[part.key]
+            mechanism = price.purchase.noise[part.key]
             values = draw(part, mechanism, totals[part.key])
             noisy[part.key] = Noisy(values, mechanism)
-    for key, (part, _) in price.outlay.layout.choices.items():
-        choice = price.outlay.choices[key]
+    for key, (part, _) in price.purchase.plan.choices.items():
+        choice = price.purchase.choices[key]
         noisy[key] = Noisy(part.draw(choice, keys, chosen[key]), choice)
     return _release(price, keys, noisy, coverage(price, counts))
 
@@ -59,7 +59,7 @@ def answered(
 def _totals(price: Price, exact: "pa.Table", by: int) -> dict[Any, list[Numbers]]:
     """Return the exact totals of each part."""
     place, found = by, {}
-    for part in price.parts:
+    for part in price.measurements:
         columns = range(place, place + len(part.totals))
         found[part.key] = [exact.column(i).to_numpy() for i in columns]
         place += len(part.totals)
@@ -81,9 +81,9 @@ def _release(
         for name in price.request.by
     }
     errors = dict(table)
-    columns = zip(price.request.columns, price.outlay.layout.forms, strict=True)
+    columns = zip(price.request.columns, price.purchase.plan.estimators, strict=True)
     for (name, asked), form in columns:
-        parts = [noisy[part.key] for part in form.parts]
+        parts = [noisy[part.key] for part in form.measurements]
         made = form.finish(parts, CONFIDENCE)
         for column, finished in zip(asked.columns(name), made, strict=True):
             table[column] = finished.values

@@ -11,7 +11,7 @@ import pytest
 import sordino as sd
 from sordino.errors import InvalidParameter, InvalidQuery
 from sordino.losses.base import Budget
-from sordino.query.price import Price, price
+from sordino.planning.price import Price, price
 from tests.vector_queries import UNITS, asked, catalog, numbers
 
 ROWS: Final = json.loads(

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from sordino.aggregations.parts import scaled
+from sordino.aggregations.measurements import scaled
 from sordino.sensitivity import Sensitivity
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 import pytest
 
 import sordino as sd
-from sordino.session.asking import asked, asked_together, whose
+from sordino.session.identity import asked, asked_together, whose
 
 LONG: Final = "a text of which people are only shown the beginning " * 5
 VISITS: Final = sd.table("visits")
@@ -147,7 +147,7 @@ def test_several_requests_are_another_request() -> None:
 
 def test_a_request_is_the_same_in_every_process() -> None:
     """Another process, with another order of hashes, has the same fingerprints."""
-    told = "from tests.unit.session import test_asking as t; print(*t.hashes())"
+    told = "from tests.unit.session import test_identity as t; print(*t.hashes())"
     made = subprocess.run(
         [sys.executable, "-c", told],
         env=os.environ

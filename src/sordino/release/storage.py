@@ -9,7 +9,7 @@ import struct
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from sordino.query.price import CONFIDENCE, Price
+from sordino.planning.price import CONFIDENCE, Price
 from sordino.release.notes import notes
 from sordino.release.release import Release
 
