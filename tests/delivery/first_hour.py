@@ -13,6 +13,7 @@ import pkgutil
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Callable
 from pathlib import Path
 
 import sordino as sd
@@ -48,7 +49,7 @@ def released() -> None:
 
 def refused() -> None:
     """Ask for what an extra brings: the error says which one."""
-    calls = {"plots": sd.PureDP(1).curve().plot, "demo": demo.main}
+    calls: dict[str, Callable[[], object]] = {"plots": sd.PureDP(1).curve().plot, "demo": demo.main}
     for extra, call in calls.items():
         told = ""
         try:
@@ -71,7 +72,7 @@ def documented() -> int:
     """Run every docstring that needs no extra; return how many have examples."""
     found = pkgutil.walk_packages(sd.__path__, "sordino.")
     modules = [one.name for one in found if not one.name.endswith("__main__")]
-    count = 0
+    count, failing = 0, list[str]()
     for name in modules:
         try:
             module = importlib.import_module(name)
@@ -80,9 +81,10 @@ def documented() -> int:
                 raise
             continue
         told = doctest.testmod(module, optionflags=doctest.ELLIPSIS)
-        if told.failed:
-            raise SystemExit(f"{told.failed} examples of {name} fail")
-        count += told.attempted > 0
+        failing += [name] * bool(told.failed)
+        count += bool(told.attempted)
+    if failing:
+        raise SystemExit(f"examples fail: {', '.join(failing)}")
     return count
 
 

@@ -34,7 +34,7 @@ def linked(wheel: Path, place: Path) -> Path:
     _pip("--python", str(python), "install", "--no-index", "--no-deps", str(wheel))
     (packages,) = place.glob("lib/python*/site-packages")
     (metadata,) = packages.glob("sordino-*.dist-info")
-    for found in _needed(Distribution.at(metadata)):
+    for found in needed(Distribution.at(metadata)):
         _link(found, packages)
     return python
 
@@ -73,6 +73,20 @@ def interpreter(version: str) -> Path | None:
     return None
 
 
+def needed(root: Distribution, extra: str = "") -> list[Distribution]:
+    """Return what a distribution needs, with an extra or none, and what that needs."""
+    known: dict[str, Distribution] = {}
+    waiting = [(root, extra)]
+    while waiting:
+        found, wish = waiting.pop()
+        for asked in map(Requirement, found.requires or ()):
+            wanted = asked.marker is None or asked.marker.evaluate({"extra": wish})
+            if wanted and asked.name not in known:
+                known[asked.name] = distribution(asked.name)
+                waiting += [(known[asked.name], one) for one in ("", *asked.extras)]
+    return list(known.values())
+
+
 def _candidates(name: str) -> Iterator[Path]:
     """Yield where a Python may be: on the PATH, and where managers of versions keep."""
     if (on_path := shutil.which(name)) is not None:
@@ -80,20 +94,6 @@ def _candidates(name: str) -> Iterator[Path]:
     home = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
     for kept in (home / "versions", Path.home() / ".local/share/uv/python"):
         yield from sorted(kept.glob(f"*/bin/{name}"))
-
-
-def _needed(root: Distribution) -> list[Distribution]:
-    """Return what a distribution needs without any extra, and what that needs."""
-    known: dict[str, Distribution] = {}
-    waiting = [root]
-    while waiting:
-        for text in waiting.pop().requires or ():
-            asked = Requirement(text)
-            wanted = asked.marker is None or asked.marker.evaluate({"extra": ""})
-            if wanted and asked.name not in known:
-                known[asked.name] = distribution(asked.name)
-                waiting.append(known[asked.name])
-    return list(known.values())
 
 
 def _link(found: Distribution, packages: Path) -> None:

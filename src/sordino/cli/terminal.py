@@ -25,7 +25,7 @@ def table(rows: Sequence[tuple[str, ...]]) -> None:
     """Write columns of texts side by side; the widest are folded until all fit."""
     cells = [[_harmless(text) for text in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    while sum(widths) + _GAP * len(widths) > _columns() and max(widths) > _LEAST:
+    while sum(widths) + _GAP * (len(widths) - 1) > _columns() and max(widths) > _LEAST:
         widths[widths.index(max(widths))] -= 1
     for row in cells:
         folded = list(starmap(_folded, zip(row, widths, strict=True)))

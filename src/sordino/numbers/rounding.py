@@ -63,6 +63,7 @@ def down(value: "Exact | float | arb") -> float:
 def rational_above(value: "Exact | float") -> Fraction:
     """Return a rational not below a finite number, above it by one part in 2**250.
 
+    >>> from sordino.numbers import sqrt
     >>> 0 < rational_above(sqrt(Fraction(2))) ** 2 - 2 < Fraction(1, 2**200)
     True
     """
