@@ -49,7 +49,10 @@ def released() -> None:
 
 def refused() -> None:
     """Ask for what an extra brings: the error says which one."""
-    calls: dict[str, Callable[[], object]] = {"plots": sd.PureDP(1).curve().plot, "demo": demo.main}
+    calls: dict[str, Callable[[], object]] = {
+        "plots": sd.PureDP(1).curve().plot,
+        "demo": demo.main,
+    }
     for extra, call in calls.items():
         told = ""
         try:
