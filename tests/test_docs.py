@@ -48,7 +48,7 @@ def test_page_runs(page: Path) -> None:
     assert doctest.DocTestRunner(optionflags=OPTIONS).run(test).failed == 0
 
 
-@pytest.mark.parametrize("name", sordino.__all__)
+@pytest.mark.parametrize("name", dir(sordino))
 def test_public_name_is_documented(name: str) -> None:
     """A public name exists, says what it is, and stands in the reference."""
     public = getattr(sordino, name)
@@ -57,7 +57,7 @@ def test_public_name_is_documented(name: str) -> None:
     assert f"`{name}`" in (ROOT / "docs/reference.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", sordino.__all__)
+@pytest.mark.parametrize("name", dir(sordino))
 def test_signatures_are_true(name: str) -> None:
     """A signature in the reference names the parameters that there are, in order."""
     reference = (ROOT / "docs/reference.md").read_text(encoding="utf-8")
@@ -73,7 +73,7 @@ def test_signatures_are_true(name: str) -> None:
 
 def test_nothing_else_is_public() -> None:
     """`dir` shows the public names, and a wrong name is told the right ones."""
-    assert dir(sordino) == sorted(sordino.__all__)
+    assert dir(sordino) == getattr(sordino, "__all__")  # noqa: B009 no type checker asks
     with pytest.raises(AttributeError, match="sordino has no Laplacian; it has"):
         sordino.Laplacian  # type: ignore[attr-defined]  # noqa: B018
 
@@ -83,10 +83,10 @@ def test_type_checkers_see_what_is_public() -> None:
     stub = ast.parse((ROOT / "src/sordino/__init__.pyi").read_text(encoding="utf-8"))
     imports = (node for node in stub.body if isinstance(node, ast.ImportFrom))
     names = [(alias.name, alias.asname) for node in imports for alias in node.names]
-    assert sorted(names) == [(name, name) for name in sordino.__all__]
+    assert sorted(names) == [(name, name) for name in dir(sordino)]
     starred: dict[str, object] = {}
     exec("from sordino import *", starred)  # noqa: S102 what a notebook does
-    assert set(sordino.__all__) <= set(starred)
+    assert set(dir(sordino)) <= set(starred)
 
 
 def test_one_version_stands_in_one_place() -> None:
