@@ -11,6 +11,7 @@ from sordino.aggregations.base import AbstractEstimator, Expected, Finished, Noi
 from sordino.aggregations.intervals import additive
 from sordino.aggregations.measurements import AbstractMeasurement
 
+
 @final
 @dataclass(frozen=True)
 class SingleEstimator(AbstractEstimator):

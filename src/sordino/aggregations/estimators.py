@@ -7,19 +7,14 @@ most are; beside it stands between what it lies for any data.
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, TypeAlias, final
 
 import numpy as np
 
-from sordino.aggregations.base import (
-    AbstractEstimator,
-    Expected,
-    Finished,
-    Noisy,
-)
+from sordino.aggregations.base import AbstractEstimator, Expected, Finished, Noisy
 from sordino.aggregations.intervals import Bars, Noise, Shown, Sums, linear, reach
 from sordino.aggregations.intervals import quotient as quotient_bars
 from sordino.aggregations.intervals import spread as spread_bars
@@ -33,6 +28,10 @@ Factors: TypeAlias = tuple[float, ...]
 TYPICAL: Final = (0.2, 0.0145)
 """Mean and variance of a skewed column, Beta(2, 8), in a range of 0 to 1."""
 _MEANS: Final = np.linspace(0, 1, 21)
+_QUARTER: Final = 0.25
+"""The greatest variance of values between 0 and 1."""
+_DIVISOR: Final = Fraction(1, 50)
+"""What the number of values takes of the chance to miss, where it is a divisor."""
 
 
 class AbstractFormEstimator(AbstractEstimator):
@@ -60,15 +59,23 @@ class AbstractFormEstimator(AbstractEstimator):
             for one, unit in pairs
         )
 
-    def spread(self, form: Factors, mechanisms: Sequence[Any]) -> float:
-        """Return the standard deviation of a form in the noise of mechanisms."""
-        return float(Sums((), self.noises(mechanisms)).sd(form))
+    def told(
+        self,
+        mechanisms: Sequence[Any],
+        confidence: Fraction,
+        unit: str = "",
+        remark: str = "",
+    ) -> Expected:
+        """Return how far the answer of a typical column will be off."""
+        noises, form = self.noises(mechanisms), self.steepness
+        sd = float(Sums((), noises).sd(form))
+        return Expected(sd, reach(noises, form, confidence), unit, remark)
 
-    def reach(
-        self, form: Factors, mechanisms: Sequence[Any], confidence: Fraction
-    ) -> float:
-        """Return how far a form in the noise goes, with a given confidence."""
-        return reach(self.noises(mechanisms), form, confidence)
+    def between(self, forms: Floats, mechanisms: Sequence[Any]) -> str:
+        """Return between what the deviation lies if it is that of one of some forms."""
+        spreads = Sums((), self.noises(mechanisms)).sd(forms)
+        least, most = spreads.min(), spreads.max()
+        return f"sd {least:.3g} to {most:.3g} by where the values lie"
 
     def noises(self, mechanisms: Sequence[Any]) -> tuple[Noise, ...]:
         """Return the noise of every number."""
@@ -107,10 +114,7 @@ class LinearEstimator(AbstractFormEstimator):
 
     def expected(self, mechanisms: Sequence[Any], confidence: Fraction) -> Expected:
         """Return the spread of the noise in the form."""
-        return Expected(
-            self.spread(self.steepness, mechanisms),
-            self.reach(self.steepness, mechanisms, confidence),
-        )
+        return self.told(mechanisms, confidence)
 
     def finish(
         self, noisy: Sequence[Noisy], confidence: Fraction
@@ -135,18 +139,12 @@ class MeanEstimator(AbstractFormEstimator):
     @property
     def steepness(self) -> Factors:
         """Return the factors times the number of values."""
-        return self._steepness(TYPICAL[0])
+        return tuple(self._steepness(np.array(TYPICAL[0])).tolist())
 
     def expected(self, mechanisms: Sequence[Any], confidence: Fraction) -> Expected:
         """Return the spread of the mean times the number of values."""
-        return Expected(
-            self.spread(self.steepness, mechanisms),
-            self.reach(self.steepness, mechanisms, confidence),
-            "/ rows",
-            _between(
-                self.spread(self._steepness(mean), mechanisms) for mean in _MEANS
-            ),
-        )
+        remark = self.between(self._steepness(_MEANS), mechanisms)
+        return self.told(mechanisms, confidence, "/ rows", remark)
 
     def finish(
         self, noisy: Sequence[Noisy], confidence: Fraction
@@ -163,11 +161,13 @@ class MeanEstimator(AbstractFormEstimator):
         told = pa.array(values, pa.float64())
         return (Finished(told, bars.moved(start, width, most)),)
 
-    def _steepness(self, mean: float) -> Factors:
-        """Return the factors where the mean lies somewhere in the range."""
-        pairs = zip(self.moments.count, self.moments.first, strict=True)
+    def _steepness(self, mean: Floats) -> Floats:
+        """Return the factors where the mean lies at some places of the range."""
+        pairs = zip(
+            *map(_floats, (self.moments.count, self.moments.first)), strict=True
+        )
         width = float(self.moments.width)
-        return tuple(width * (float(two) - mean * float(one)) for one, two in pairs)
+        return np.array([width * (one - mean * none) for none, one in pairs])
 
 
 @final
@@ -183,25 +183,16 @@ class VarianceEstimator(AbstractFormEstimator):
     @property
     def steepness(self) -> Factors:
         """Return the factors times the number of values."""
-        return self._steepness(*TYPICAL)
+        mean, variance = map(np.array, TYPICAL)
+        return tuple(self._steepness(mean, variance).tolist())
 
     def expected(self, mechanisms: Sequence[Any], confidence: Fraction) -> Expected:
         """Return the spread of the answer times the number of values."""
-        if self.root:
-            remark = "more where values hardly differ"
-        else:
-            spreads = (
-                self.spread(self._steepness(mean, part * mean * (1 - mean)), mechanisms)
-                for mean in _MEANS
-                for part in (0.0, 0.5, 1.0)
-            )
-            remark = _between(spreads)
-        return Expected(
-            self.spread(self.steepness, mechanisms),
-            self.reach(self.steepness, mechanisms, confidence),
-            "/ rows",
-            remark,
-        )
+        remark = "more where values hardly differ"
+        if not self.root:
+            variances = np.array([part * _MEANS * (1 - _MEANS) for part in (0, 0.5, 1)])
+            remark = self.between(self._steepness(_MEANS, variances), mechanisms)
+        return self.told(mechanisms, confidence, "/ rows", remark)
 
     def finish(
         self, noisy: Sequence[Noisy], confidence: Fraction
@@ -255,27 +246,15 @@ class VarianceEstimator(AbstractFormEstimator):
             np.where(sure, np.minimum(high, self._most), self._most),
         )
 
-    def _steepness(self, mean: float, variance: float) -> Factors:
-        """Return the factors at some mean and variance of values between 0 and 1."""
-        moments = self.moments
-        size = float(moments.width) ** 2
-        if self.root:
-            size = float(moments.width) / (2 * math.sqrt(variance))
-        forms = zip(moments.count, moments.first, moments.second, strict=True)
-        return tuple(
-            size
-            * (
-                float(two)
-                - 2 * mean * float(one)
-                + (mean**2 - variance) * float(none)
-            )
-            for none, one, two in forms
-        )
-
-
-_QUARTER: Final = 0.25
-_DIVISOR: Final = Fraction(1, 50)
-"""What the number of values takes of the chance to miss, where it is a divisor."""
+    def _steepness(self, mean: Floats, variance: Floats) -> Floats:
+        """Return the factors at some means and variances of values between 0 and 1."""
+        moments, width = self.moments, float(self.moments.width)
+        size = width / (2 * np.sqrt(variance)) if self.root else width**2
+        forms = map(_floats, (moments.count, moments.first, moments.second))
+        return np.array([
+            size * (two - 2 * mean * one + (mean**2 - variance) * none)
+            for none, one, two in zip(*forms, strict=True)
+        ])
 
 
 def _grown(size: Floats, freedom: int) -> Floats:
@@ -292,9 +271,3 @@ def _range(moments: Moments) -> tuple[float, float, float]:
     """Return the low end of the range, its width and its high end."""
     most = moments.bottom + moments.width
     return float(moments.bottom), float(moments.width), float(most)
-
-
-def _between(spreads: Iterable[float]) -> str:
-    """Return between what the spread of an answer lies, for any data."""
-    found = list(spreads)
-    return f"sd {min(found):.3g} to {max(found):.3g} by where the values lie"

@@ -6,7 +6,7 @@ from typing import Any, final
 from sordino.aggregations.base import AbstractAggregation, AbstractEstimator, Setting
 from sordino.aggregations.column_values import Clamped, Nulls, bounds, ranged, written
 from sordino.aggregations.estimators import MeanEstimator
-from sordino.aggregations.moments import apart, together
+from sordino.aggregations.moments import divided_moments, separate_moments
 from sordino.words import Words
 
 
@@ -39,9 +39,9 @@ class Mean(AbstractAggregation):
         return Clamped(self.column, self.low, self.high, self.nulls, degree=1)
 
     def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:
-        """Return the mean from the moments of the column, in each way to measure them."""
-        alone = MeanEstimator(apart(setting, self.clamped))
-        return (alone, MeanEstimator(together(setting, self.clamped)), alone)
+        """Return the mean from the moments of the column, measured in each way."""
+        alone = MeanEstimator(separate_moments(setting, self.clamped))
+        return (alone, MeanEstimator(divided_moments(setting, self.clamped)), alone)
 
 
 def mean(column: Any, low: Any, high: Any, *, nulls: Nulls = None) -> Mean:

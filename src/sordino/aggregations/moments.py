@@ -15,7 +15,7 @@ is counted in what a row can add to it.
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, TypeAlias, final
+from typing import TYPE_CHECKING, Final, TypeAlias, final
 
 from sordino.aggregations.base import AbstractClamped, Setting
 from sordino.aggregations.column_values import (
@@ -44,7 +44,9 @@ from sordino.aggregations.measurements import (
     scaled,
 )
 from sordino.aggregations.rows import rows_measurement
-from sordino.aggregations.totals import AbstractTotal
+
+if TYPE_CHECKING:
+    from sordino.aggregations.totals import AbstractTotal
 
 Form: TypeAlias = tuple[Fraction, ...]
 
@@ -81,7 +83,7 @@ class Moments:
         return tuple(self.bottom * one + self.width * other for one, other in pairs)
 
 
-def apart(setting: Setting, clamped: Clamped) -> Moments:
+def separate_moments(setting: Setting, clamped: Clamped) -> Moments:
     """Return the number of values and the sums of powers of their deviations.
 
     With y = t - 1/2, t**2 is y**2 + y + 1/4, and y**2 is measured less 1/8.
@@ -112,7 +114,7 @@ def apart(setting: Setting, clamped: Clamped) -> Moments:
     )
 
 
-def together(setting: Setting, clamped: AbstractClamped) -> Moments:
+def divided_moments(setting: Setting, clamped: AbstractClamped) -> Moments:
     """Return numbers that add up to the width, for all that is asked of a column.
 
     For any row they do and none is negative, so l1 moves by the width for each row, l2
@@ -155,7 +157,7 @@ def row_moments(setting: Setting) -> Moments | None:
     """Return the numbers of a column that tell the number of rows, if there is one."""
     if not (setting.needs_rows and setting.clamped):
         return None
-    return together(setting, setting.clamped[0])
+    return divided_moments(setting, setting.clamped[0])
 
 
 def _tells_rows(setting: Setting, clamped: AbstractClamped) -> bool:

@@ -25,7 +25,7 @@ from sordino.aggregations.measurements import (
     LatticeMeasurement,
     scaled,
 )
-from sordino.aggregations.moments import apart, together
+from sordino.aggregations.moments import divided_moments, separate_moments
 from sordino.words import Words
 
 
@@ -68,7 +68,10 @@ class Sum(AbstractAggregation):
         whole = values.type == "i64" and grid.exponent == 0
         if whole and grid.width > SUM_STEPS["i64"]:
             return (single,)
-        ways = together(setting, self.clamped), apart(setting, self.clamped)
+        ways = (
+            divided_moments(setting, self.clamped),
+            separate_moments(setting, self.clamped),
+        )
         return (
             single,
             *(LinearEstimator(one, one.total, whole=whole) for one in ways),

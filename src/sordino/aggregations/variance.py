@@ -12,7 +12,7 @@ from sordino import _validate
 from sordino.aggregations.base import AbstractAggregation, AbstractEstimator, Setting
 from sordino.aggregations.column_values import Clamped, Nulls, bounds, ranged, written
 from sordino.aggregations.estimators import VarianceEstimator
-from sordino.aggregations.moments import apart, together
+from sordino.aggregations.moments import divided_moments, separate_moments
 from sordino.words import Words
 
 Divisor = Literal[0, 1]
@@ -57,7 +57,10 @@ class Variance(AbstractAggregation):
         """Return the variance from three moments, in each way to measure them."""
         alone, shared = (
             VarianceEstimator(moments, self.ddof, self.name == _ROOT)
-            for moments in (apart(setting, self.clamped), together(setting, self.clamped))
+            for moments in (
+                separate_moments(setting, self.clamped),
+                divided_moments(setting, self.clamped),
+            )
         )
         return (alone, shared, alone)
 

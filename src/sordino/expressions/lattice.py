@@ -2,10 +2,10 @@
 
 steps(x) = floor(min(max(x, low * 2^e), high * 2^e) / 2^e + 1/2) - origin
 
-And three nonnegative integers that a number of steps is divided into, for its square
-(docs/proofs/moments.md, lemma 1): with k steps above low of W = high - low, m = 2^finer,
+And the three nonnegative integers into which a number is divided for its square (see
+docs/proofs/moments.md, lemma 1): with k = steps(x), W = high - low and m = 2^finer,
 
-portion 2 = floor(k^2 m / W), portion 1 = 2 (k m - portion 2), portion 0 = the rest of W m
+portion 2 = floor(k^2 m / W), portion 1 = 2 (k m - portion 2), portion 0 = W m - both
 """
 
 import math
@@ -109,7 +109,7 @@ def steps(
     return Call(STEPS, (lifted(expression),), options)
 
 
-def portion(  # noqa: PLR0913 a lattice, and which of the integers
+def portion(
     expression: AbstractExpression,
     low: int,
     high: int,

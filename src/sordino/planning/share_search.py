@@ -20,7 +20,7 @@ _FINEST: Final = 2**12
 
 
 @lru_cache(maxsize=4096)
-def shares(
+def best_shares(
     slopes: Slopes, weights: tuple[Fraction, ...], power: int
 ) -> tuple[Fraction, ...]:
     """Return the shares of measurements, which add up to 1.
@@ -28,9 +28,9 @@ def shares(
     Noise of a share s has the variance slope / s**power in an answer: 1 for Gaussian
     noise, whose shares are of mu squared, 2 for Laplace noise.
 
-    >>> shares(((4.0, 0.0), (0.0, 1.0)), (Fraction(1), Fraction(2)), 1)
+    >>> best_shares(((4.0, 0.0), (0.0, 1.0)), (Fraction(1), Fraction(2)), 1)
     (Fraction(1, 3), Fraction(2, 3))
-    >>> shares(((1.0, 1.0),), (Fraction(1),), 2)
+    >>> best_shares(((1.0, 1.0),), (Fraction(1),), 2)
     (Fraction(1, 2), Fraction(1, 2))
     """
     table, weight = np.array(slopes), np.array([float(one) for one in weights])
