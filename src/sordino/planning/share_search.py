@@ -15,6 +15,7 @@ Slopes: TypeAlias = tuple[tuple[float, ...], ...]
 """For each answer the variance that each measurement causes if it has all."""
 
 _STEPS: Final = 60
+_FAINTEST: Final = 1e-9
 _FINEST: Final = 2**12
 """Shares are near rationals of such denominators: short, and thirds are thirds."""
 
@@ -39,7 +40,7 @@ def best_shares(
     for _ in range(_STEPS):
         caused = weight @ _parts(table, held, power)
         held = (caused * held**power) ** (1 / (power + 1))
-        held /= held.sum()
+        held = np.maximum(held / held.sum(), _FAINTEST)
     found = weight @ _parts(table, held, power)
     near = [Fraction(one).limit_denominator(_FINEST) for one in found.tolist()]
     least = Fraction(1, _FINEST**2)
