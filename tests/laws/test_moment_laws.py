@@ -150,7 +150,7 @@ def test_rates_beyond_the_region_of_lemma_3_cost_more() -> None:
 
 Q: Final = Fraction(1, 2)
 REACH: Final = 16
-"""Noise beyond this has a chance of about 1e-5, and is left out."""
+"""Noisy numbers below minus this or above twice this are left out."""
 
 
 def mass(k: int) -> Fraction:
@@ -164,14 +164,12 @@ def shown_law(
     """Return the law of what is shown of a key: its numbers, or nothing."""
     if numbers_ is None:
         return {None: Fraction(1)}
-    found: dict[tuple[int, int] | None, Fraction] = {}
-    masses = {k: mass(k) for k in range(-REACH, REACH + 1)}
-    for (i, p), (j, q) in itertools.product(masses.items(), repeat=2):
-        told = numbers_[0] + i, numbers_[1] + j
-        if sum(told) >= level:
-            found[told] = p * q
-    found[None] = 1 - tail(level - sum(numbers_))
-    return found
+    found: dict[tuple[int, int] | None, Fraction] = {
+        told: mass(told[0] - numbers_[0]) * mass(told[1] - numbers_[1])
+        for told in itertools.product(range(-REACH, 2 * REACH), repeat=2)
+        if sum(told) >= level
+    }
+    return found | {None: 1 - tail(level - sum(numbers_))}
 
 
 def apart(one: Any, other: Any, ratio: Fraction) -> Fraction:
@@ -204,7 +202,7 @@ def worst_joint(level: int, priced: int) -> Fraction:
             Fraction(0),
         )
         bound = max(chance, noise)
-        for held in (None, (3, 2), (12, 12)):
+        for held in (None, (3, 2), (9, 8)):
             for more in range(width + 1):
                 before = held or (0, 0)
                 after = before[0] + more, before[1] + width - more
