@@ -1,6 +1,6 @@
 """Keys shown in rounds by noisy weights, and the least thresholds within a loss.
 
-An id that may lie in up to `keys` groups adds to each of its s groups about 1 / sqrt(s):
+An id adds about 1 / sqrt(s) to each of its s groups, of which it has at most `keys`:
 all together that moves the weights by 1, however many they are. What passed a round is
 taken away, and the ids share their whole weight among the groups that are left: small
 groups of ids with large ones get a second chance (docs/proofs/keys.md).
@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
+from itertools import starmap
 from typing import Any, Final, final
 
 import numpy as np
@@ -44,7 +45,7 @@ _NUDGES: Final = 60
 
 @final
 @dataclass(frozen=True)
-class Told:
+class ToldNumbers:
     """What else is told of the keys that are shown, by Gaussian noise."""
 
     mu_squared: Fraction
@@ -91,13 +92,15 @@ class KeyRounds:
         weights = np.ldexp(totals.astype(np.float64), -FRACTION_BITS)
         return self.mechanisms[place].passing(weights)
 
-    def loss(self, told: tuple[Told, ...] = ()) -> RoundsLoss:
+    def loss(self, told: tuple[ToldNumbers, ...] = ()) -> RoundsLoss:
         """Return the loss of the keys that are shown, and of what is told of them."""
         return RoundsLoss(
             tuple(self._case(block, told) for block in _blocks(self.keys))
         )
 
-    def _case(self, block: "_Block", told: tuple[Told, ...]) -> tuple[Fraction, Loss]:
+    def _case(
+        self, block: "_Block", told: tuple[ToldNumbers, ...]
+    ) -> tuple[Fraction, Loss]:
         """Return the chance that an own key is seen, and the loss of the others."""
         hidden = Fraction(1)
         if block.most:
@@ -129,7 +132,7 @@ def _blocks(keys: int) -> tuple[_Block, ...]:
     while starts[-1] < keys:
         starts.append(min(keys, max(starts[-1] + 1, starts[-1] * 9 // 8)))
     ends = [*(start - 1 for start in starts[1:]), keys]
-    return tuple(_Block(a, b) for a, b in zip(starts, ends, strict=True))
+    return tuple(starmap(_Block, zip(starts, ends, strict=True)))
 
 
 def weight_steps(keys: int) -> list[tuple[int, int]]:
@@ -153,7 +156,7 @@ def exact_weight(groups: int) -> Fraction:
 
 
 @lru_cache(maxsize=64)
-def fitted(
+def fit_key_rounds(
     budget: ApproxDP, keys: int, told: Fraction = Fraction(0), rounds: int = 2
 ) -> KeyRounds:
     """Return the rounds with the least last threshold within (epsilon, delta).
@@ -171,7 +174,7 @@ def fitted(
     _, mu, levels = best
     share = (1 - told) * shortest(mu) ** 2
     variances = tuple(1 / (share * part) for part in _shares(rounds))
-    left = (Told(told * shortest(mu) ** 2, Fraction(1)),) if told else ()
+    left = (ToldNumbers(told * shortest(mu) ** 2, Fraction(1)),) if told else ()
     factor = Fraction(1)
     for _ in range(_NUDGES):
         thresholds = tuple(shortest(level) * factor for level in levels)
