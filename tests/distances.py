@@ -15,14 +15,14 @@ import numpy as np
 
 from sordino.aggregations.measurements import AbstractMeasurement
 from sordino.engines.base import AbstractEngine
-from sordino.numbers import rational_above
+from sordino.numbers import finite, rational_above
 from sordino.planning.coverage import coverage_questions, exact_counts
-from sordino.planning.plan import binned, plans
+from sordino.planning.plan import bin_question, plans
 from sordino.query.passage import Counted
 from sordino.query.question import Question
 from sordino.query.relation import AbstractCatalog, Relation
 from sordino.query.request import Request
-from sordino.sensitivity import Sensitivity, bounded
+from sordino.sensitivity import Sensitivity
 from sordino.sources.plain_values import canonical, values_of
 
 Group: TypeAlias = tuple[Any, ...]
@@ -58,7 +58,9 @@ class Claim:
     def choice_questions(self) -> tuple[Question, ...]:
         """Return the rows in each bin of each choice."""
         by = self.request.by
-        return tuple(binned(self.relation, by, one.position) for one in self.choices)
+        return tuple(
+            bin_question(self.relation, by, one.position) for one in self.choices
+        )
 
 
 def claim(request: Request, catalog: AbstractCatalog) -> Claim:
@@ -137,12 +139,12 @@ def beyond(moved: Sequence[Sequence[Fraction]], change: Sensitivity) -> Iterator
     norms = (
         ("l0", len(flat), change.l0),
         ("l1", sum(flat), change.l1),
-        ("l2 squared", sum(squares), rational_above(bounded(change.l2) ** 2)),
+        ("l2 squared", sum(squares), rational_above(finite(change.l2) ** 2)),
         ("linf", max(flat, default=0), change.linf),
         (
             "one group",
             max(squares, default=0),
-            rational_above(bounded(change.linf) ** 2),
+            rational_above(finite(change.linf) ** 2),
         ),
     )
     return (f"{name} {size} > {most}" for name, size, most in norms if size > most)

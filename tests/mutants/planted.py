@@ -256,7 +256,7 @@ PLANTED: Final[tuple[Planted, ...]] = (
     ),
     Planted(
         "prices",
-        "src/sordino/aggregations/joint.py",
+        "src/sordino/aggregations/keys_and_noise.py",
         "held = (mu * min(Fraction(1), one * keys) for mu, one in self.measurements)",
         "held = (mu * min(Fraction(1), one) for mu, one in self.measurements)",
         "kept keys not counted",

@@ -84,7 +84,7 @@ ROOMS: Final[dict[str, Room]] = {
         (
             "planning/*.py",
             "session/partition.py",
-            *("aggregations/shares.py", "aggregations/joint.py"),
+            *("aggregations/shares.py", "aggregations/keys_and_noise.py"),
             "aggregations/measurements.py",
         ),
         (

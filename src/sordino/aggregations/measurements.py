@@ -20,7 +20,8 @@ from sordino.mechanisms.noise_mechanism import (
     AbstractNoiseMechanism,
 )
 from sordino.mechanisms.threshold_mechanism import AbstractThresholdMechanism
-from sordino.sensitivity import Sensitivity, bounded
+from sordino.numbers import finite
+from sordino.sensitivity import Sensitivity
 
 Integers: TypeAlias = NDArray[np.int64]
 Numbers: TypeAlias = NDArray[Any]
@@ -156,7 +157,7 @@ def scaled(change: Sensitivity, factor: Any, copies: int = 1) -> Sensitivity:
     size = Fraction(factor)
     return Sensitivity(
         l0=change.l0 * copies,
-        l1=bounded(change.l1) * size,
-        l2=bounded(change.l2) * size,
-        linf=bounded(change.linf) * size,
+        l1=finite(change.l1) * size,
+        l2=finite(change.l2) * size,
+        linf=finite(change.linf) * size,
     )

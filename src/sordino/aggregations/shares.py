@@ -15,7 +15,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, TypeAlias, final
 
-from sordino.aggregations.joint import joint_loss
+from sordino.aggregations.keys_and_noise import joint_loss
 from sordino.losses.base import Loss, compose
 from sordino.losses.closed import ZCDP, GaussianDP, PureDP
 from sordino.losses.spending import largest
@@ -30,8 +30,8 @@ from sordino.mechanisms.threshold_mechanism import (
     AbstractThresholdMechanism,
     with_threshold,
 )
-from sordino.numbers import Exact, sqrt
-from sordino.sensitivity import Sensitivity, bounded
+from sordino.numbers import Exact, finite, sqrt
+from sordino.sensitivity import Sensitivity
 
 Noise: TypeAlias = Sequence[tuple[Any, Sensitivity]]
 """Mechanisms, and how far the numbers can move that they add noise to."""
@@ -87,15 +87,15 @@ class LaplaceShare(AbstractShare):
 
     def integers(self, change: Sensitivity) -> Geometric:
         """Return two-sided geometric noise: l1 / scale is epsilon."""
-        return Geometric(bounded(change.l1) / self.epsilon)
+        return Geometric(finite(change.l1) / self.epsilon)
 
     def reals(self, change: Sensitivity) -> Laplace:
         """Return Laplace noise: l1 / scale is epsilon."""
-        return Laplace(bounded(change.l1) / self.epsilon)
+        return Laplace(finite(change.l1) / self.epsilon)
 
     def thresholded(self, change: Sensitivity, delta: Fraction) -> LaplaceThreshold:
         """Return geometric noise, and the least threshold whose delta is within."""
-        scale = bounded(change.l1) / self.epsilon
+        scale = finite(change.l1) / self.epsilon
         probe = LaplaceThreshold(scale, 1, dtype="i64")
         apart = changed(probe.change(change), change)
         return with_threshold(probe, apart, delta, negative=False)
@@ -110,7 +110,7 @@ class LaplaceShare(AbstractShare):
     def rate(self, change: Sensitivity, curvature: Fraction) -> Exact:
         """Return epsilon over the rows of a unit: the rates of all rows add up."""
         del curvature
-        return self.epsilon / bounded(change.l1)
+        return self.epsilon / finite(change.l1)
 
     @property
     def loss(self) -> PureDP:
@@ -134,11 +134,11 @@ class AbstractGaussianShare(AbstractShare):
 
     def reals(self, change: Sensitivity) -> Gaussian:
         """Return continuous Gaussian noise: (l2 / sigma)**2 is the share."""
-        return Gaussian(variance=bounded(change.l2) ** 2 / self.mu_squared)
+        return Gaussian(variance=finite(change.l2) ** 2 / self.mu_squared)
 
     def thresholded(self, change: Sensitivity, delta: Fraction) -> GaussianThreshold:
         """Return Gaussian noise, and the least threshold whose delta is within."""
-        variance = bounded(change.l2) ** 2 / self.mu_squared
+        variance = finite(change.l2) ** 2 / self.mu_squared
         probe = GaussianThreshold(variance=variance, threshold=1)
         apart = changed(probe.change(change), change)
         return with_threshold(probe, apart, delta, negative=False)
@@ -163,14 +163,18 @@ class GaussianShare(AbstractGaussianShare):
         """Return so much of the square."""
         return GaussianShare(self.mu_squared * factor)
 
-    @cached_property
+    @property
     def loss(self) -> PureDP:
         """Return the largest epsilon within mu."""
-        return PureDP(largest(GaussianDP(sqrt(self.mu_squared)), PureDP))
+        return PureDP(self._epsilon)
+
+    @cached_property
+    def _epsilon(self) -> Fraction:
+        return largest(GaussianDP(sqrt(self.mu_squared)), PureDP)
 
     def rate(self, change: Sensitivity, curvature: Fraction) -> Exact:
         """Return the rate that this epsilon buys."""
-        return LaplaceShare(bounded(self.loss.epsilon)).rate(change, curvature)
+        return LaplaceShare(self._epsilon).rate(change, curvature)
 
 
 @final
@@ -186,7 +190,7 @@ class ConcentratedShare(AbstractGaussianShare):
 
     def rate(self, change: Sensitivity, curvature: Fraction) -> Exact:
         """Return the root of rho over the squared rows: squares of rates add up."""
-        return sqrt(self.mu_squared / 2 / curvature) / bounded(change.l2)
+        return sqrt(self.mu_squared / 2 / curvature) / finite(change.l2)
 
     @property
     def loss(self) -> ZCDP:

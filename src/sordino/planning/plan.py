@@ -80,7 +80,7 @@ class Plan:
     def choice_questions(self) -> dict[Hashable, Question]:
         """Return the counts of candidates that choices are drawn from."""
         return {
-            key: binned(self.relation, self.request.by, choice.position)
+            key: bin_question(self.relation, self.request.by, choice.position)
             for key, choice in self.choices.items()
         }
 
@@ -192,7 +192,7 @@ def _narrow(ways: list[Plan]) -> list[Plan]:
     return narrow
 
 
-def binned(
+def bin_question(
     relation: Relation, by: tuple[str, ...], position: AbstractExpression
 ) -> Question:
     """Return the question for the rows of each group in each bin."""

@@ -13,7 +13,7 @@ from functools import cached_property, lru_cache
 from typing import Any, Final, final
 
 from sordino.aggregations.base import Expected
-from sordino.aggregations.joint import largest_mu
+from sordino.aggregations.keys_and_noise import largest_mu
 from sordino.aggregations.shares import (
     AbstractShare,
     ConcentratedShare,

@@ -19,8 +19,8 @@ from sordino.mechanisms.gaussian_threshold import GaussianThreshold
 from sordino.mechanisms.kit.appearance import any_passes
 from sordino.mechanisms.kit.change import Change
 from sordino.mechanisms.kit.threshold_fitting import gaussian_ratio
-from sordino.numbers import Exact, down, rational_above, sqrt
-from sordino.sensitivity import Sensitivity, bounded
+from sordino.numbers import Exact, down, finite, rational_above, sqrt
+from sordino.sensitivity import Sensitivity
 
 
 @final
@@ -51,7 +51,7 @@ def joint_loss(
     kept = KeptMeasurements(tuple(starmap(_held, spent)))
     rho = sum((mu for mu, _ in kept.measurements), Fraction(0)) / 2
     headline = ApproxZCDP(rho, selection.delta(apart))
-    largest = rational_above(bounded(presence.linf))
+    largest = rational_above(finite(presence.linf))
     chance = any_passes(selection.law, selection.threshold - largest, 1)
     return JointLoss(headline, chance, int(apart.l0), kept)
 
@@ -72,9 +72,9 @@ def largest_mu(
 
 def _held(variance: Exact, change: Sensitivity) -> tuple[Fraction, Fraction]:
     """Return mu squared of some noise, and the share that one key can hold."""
-    return rational_above(bounded(change.l2) ** 2 / variance), _one_key(change)
+    return rational_above(finite(change.l2) ** 2 / variance), _one_key(change)
 
 
 def _one_key(change: Sensitivity) -> Fraction:
     """Return how much of the squared change one key can hold."""
-    return rational_above(bounded(change.linf) ** 2 / bounded(change.l2) ** 2)
+    return rational_above(finite(change.linf) ** 2 / finite(change.l2) ** 2)
