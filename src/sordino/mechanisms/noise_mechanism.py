@@ -4,7 +4,7 @@ import math
 from abc import abstractmethod
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, TypedDict, overload
+from typing import Any, TypedDict, final, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,12 +31,14 @@ COARSEST_GRID = 970
 FINEST_GRID = -1074
 
 
+@final
 class IntegerOptions(TypedDict, total=False):
     """What `for_loss` passes on to a mechanism for integers."""
 
     dtype: str
 
 
+@final
 class FloatOptions(TypedDict, total=False):
     """What `for_loss` passes on to a mechanism for floats."""
 

@@ -58,6 +58,7 @@ Keys = TypeVar("Keys")
 Values = TypeVar("Values")
 
 
+@final
 class ThresholdOptions(TypedDict, total=False):
     """What `for_loss` passes on to a mechanism for maps."""
 
