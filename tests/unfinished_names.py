@@ -18,7 +18,6 @@ UNFINISHED: Final = (
     "aggregations/count.py count",
     "aggregations/decimals.py shortest",
     "aggregations/extremes.py extremes",
-    "aggregations/intervals/bars.py silenced",
     "aggregations/intervals/boxes.py ratio",
     "aggregations/intervals/boxes.py stdev",
     "aggregations/intervals/boxes.py variance",

@@ -89,8 +89,8 @@ def test_weights_share_the_budget() -> None:
     asked = {"n": sd.count(), "days": sd.sum("days", 0, 30)}
     found = priced(asked, sd.PureDP(1), weights={"days": 3})
     (few,), (many,) = found.noise["n"], found.noise["days"]
-    assert few.map(found.sensitivity["n"]).epsilon == Fraction(1, 4)
-    assert many.map(found.sensitivity["days"]).epsilon == Fraction(3, 4)
+    assert few.map(found.sensitivity["n"]).guarantees.epsilon == Fraction(1, 4)
+    assert many.map(found.sensitivity["days"]).guarantees.epsilon == Fraction(3, 4)
 
 
 def test_the_same_number_is_paid_once() -> None:
