@@ -19,6 +19,14 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+SINGLE, DIVIDED, SEPARATE = range(3)
+"""The ways to answer, in the order of an aggregation's estimators.
+
+Each number by itself; by the numbers into which the rows of a column are divided; by
+its count and deviations, a measurement each.
+"""
+
+
 @final
 @dataclass(frozen=True)
 class Setting:
@@ -127,9 +135,9 @@ class AbstractEstimator(ABC):
     chooses: ClassVar[bool] = False
     """Whether it is made of choices among candidates instead of noisy numbers."""
     measurements: "tuple[Any, ...]"
-    shares: tuple[Fraction, ...]
+    shares: tuple[Fraction, ...] = ()
     """What each choice gets of what the answer may spend; they add up to 1."""
-    slopes: tuple[float, ...]
+    slopes: tuple[float, ...] = ()
     """By how much the variance of the answer grows with that of each measurement."""
 
     @abstractmethod
@@ -177,7 +185,10 @@ class AbstractAggregation(ABC):
 
     @abstractmethod
     def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:
-        """Return the ways to answer, or refuse what has no sound answer."""
+        """Return the ways to answer, or refuse what has no sound answer.
+
+        They are in the order of the ways; the last one stands for those left out.
+        """
 
 
 def _listed(columns: tuple[str, ...]) -> str:

@@ -13,12 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino.aggregations.intervals import Noise
-from sordino.aggregations.shares import AbstractShare, bounded
+from sordino.aggregations.shares import AbstractShare, LaplaceShare
 from sordino.aggregations.totals import AbstractTotal
+from sordino.losses.closed import ApproxDP
+from sordino.mechanisms.laplace_sum_threshold import LaplaceSumThreshold
 from sordino.mechanisms.noise_mechanism import (
     AbstractAdditiveMechanism,
     AbstractNoiseMechanism,
 )
+from sordino.numbers import finite
 from sordino.sensitivity import Sensitivity
 
 Integers: TypeAlias = NDArray[np.int64]
@@ -29,7 +32,7 @@ _HALF: Final = 0.5
 
 
 class AbstractMeasurement(ABC):
-    """Exact totals that get noise together.
+    """Exact totals that get noise together: the numbers a release is made of.
 
     Proof obligation: for any two tables that differ by the protected change, the vector
     of all its totals in all groups, in units of what is released, differs by at most
@@ -59,9 +62,30 @@ class AbstractMeasurement(ABC):
         """Return the noise in what is released, for error bars."""
 
 
+class AbstractPresence(AbstractMeasurement):
+    """A measurement that can show which groups exist, by a sum of its numbers."""
+
+    whole: Sensitivity
+    """How far the sums of the numbers of each group move."""
+
+    @abstractmethod
+    def selection(self, share: AbstractShare, delta: Fraction) -> Any:
+        """Return what shows the groups that reach a threshold, with noisy numbers."""
+
+    @abstractmethod
+    def shown(
+        self, selection: Any, exact: Sequence[Integers]
+    ) -> tuple[Integers, tuple[Numbers, ...]]:
+        """Return the places of the groups that are shown, and their noisy numbers."""
+
+    @abstractmethod
+    def level(self, selection: Any) -> Fraction:
+        """Return how many must be counted in a group, noise included, to show it."""
+
+
 @final
 @dataclass(frozen=True)
-class IntegerMeasurement(AbstractMeasurement):
+class IntegerMeasurement(AbstractPresence):
     """Integers that are released as integers: counts, and sums of integers."""
 
     key: Hashable
@@ -84,6 +108,27 @@ class IntegerMeasurement(AbstractMeasurement):
         """Return the noise, and up to a half where sums are rounded to integers."""
         moved = 0 if mechanism.input_domain.is_integer else _HALF
         return Noise(mechanism, rounding=Fraction(moved))
+
+    @property
+    def whole(self) -> Sensitivity:  # type: ignore[override]
+        """Return the change: each group has one number."""
+        return self.change
+
+    def selection(self, share: AbstractShare, delta: Fraction) -> Any:
+        """Return noise for counts, and a threshold."""
+        return share.thresholded(self.change, delta)
+
+    def shown(
+        self, selection: Any, exact: Sequence[Integers]
+    ) -> tuple[Integers, tuple[Numbers, ...]]:
+        """Return the groups whose noisy count reaches the threshold."""
+        passing = selection.passing(exact[0])
+        return passing.rows, (self.taken(passing.answers),)
+
+    def level(self, selection: Any) -> Fraction:
+        """Return the threshold."""
+        threshold: Fraction = selection.threshold
+        return threshold
 
 
 @final
@@ -115,23 +160,28 @@ class LatticeMeasurement(AbstractMeasurement):
 
 @final
 @dataclass(frozen=True)
-class DividedMeasurement(AbstractMeasurement):
+class DividedMeasurement(AbstractPresence):
     """Nonnegative numbers into which each row is divided, by one rule for all rows.
 
-    For any row they add up to no more than one size, so over all of them a change is no
+    For any row they add up to `size` at most, so over all of them a change is no
     greater than that of their sum (docs/proofs/moments.md, lemma 2).
     """
 
     key: Hashable
-    whole: Sensitivity
-    """How far the sums of the numbers of each group move."""
+    rows: Sensitivity
+    size: Fraction
     exponent: int
     totals: tuple[AbstractTotal, ...] = field(compare=False)
 
     @property
     def change(self) -> Sensitivity:  # type: ignore[override]
         """Return the norms of the change of the sums, of as many numbers."""
-        return scaled(self.whole, 1, len(self.totals))
+        return scaled(self.rows, self.size, len(self.totals))
+
+    @property
+    def whole(self) -> Sensitivity:  # type: ignore[override]
+        """Return how far sums of whole rows move."""
+        return scaled(self.rows, self.size)
 
     def mechanism(self, share: AbstractShare) -> AbstractAdditiveMechanism:
         """Return noise for real numbers."""
@@ -148,6 +198,24 @@ class DividedMeasurement(AbstractMeasurement):
     def noise(self, mechanism: AbstractNoiseMechanism) -> Noise:
         """Return the noise."""
         return Noise(mechanism)
+
+    def selection(self, share: AbstractShare, delta: Fraction) -> LaplaceSumThreshold:
+        """Return Laplace noise for the numbers, and a threshold for their sum."""
+        assert isinstance(share, LaplaceShare)  # noqa: S101 so plans are made
+        loss = ApproxDP(share.epsilon, delta)
+        return LaplaceSumThreshold.for_loss(loss, self.whole, numbers=len(self.totals))
+
+    def shown(
+        self, selection: Any, exact: Sequence[Integers]
+    ) -> tuple[Integers, tuple[Numbers, ...]]:
+        """Return the groups whose noisy numbers reach the threshold together."""
+        found = selection([self.given(one) for one in exact])
+        return found.rows, found.answers
+
+    def level(self, selection: Any) -> Fraction:
+        """Return the threshold, in rows."""
+        threshold: Fraction = selection.threshold
+        return threshold / self.size
 
 
 def draw(
@@ -179,7 +247,7 @@ def scaled(change: Sensitivity, factor: Any, copies: int = 1) -> Sensitivity:
     size = Fraction(factor)
     return Sensitivity(
         l0=change.l0 * copies,
-        l1=bounded(change.l1) * size,
-        l2=bounded(change.l2) * size,
-        linf=bounded(change.linf) * size,
+        l1=finite(change.l1) * size,
+        l2=finite(change.l2) * size,
+        linf=finite(change.linf) * size,
     )

@@ -136,7 +136,8 @@ def divided_moments(setting: Setting, clamped: AbstractClamped) -> Moments:
     width, rest = grid.top - grid.bottom, (_NONE,) * (len(totals) - used)
     measurement = DividedMeasurement(
         ("together", values.key, grid, used, len(totals)),
-        scaled(setting.rows(), width),
+        setting.rows(),
+        width,
         grid.exponent - finer,
         totals,
     )
@@ -158,6 +159,13 @@ def row_moments(setting: Setting) -> Moments | None:
     if not (setting.needs_rows and setting.clamped):
         return None
     return divided_moments(setting, setting.clamped[0])
+
+
+def row_presence(setting: Setting) -> DividedMeasurement | None:
+    """Return the numbers of a column that show which groups have rows."""
+    found = row_moments(setting)
+    one = None if found is None else found.measurements[0]
+    return one if isinstance(one, DividedMeasurement) else None
 
 
 def _tells_rows(setting: Setting, clamped: AbstractClamped) -> bool:

@@ -16,11 +16,17 @@ from sordino.losses.bounded_range import BoundedRangeLoss
 from sordino.mechanisms.kit.domain import ChoiceDomain, Metric
 from sordino.mechanisms.kit.fitting import changed, guaranteed, least_noise, over
 from sordino.mechanisms.mechanism import AbstractMechanism
-from sordino.numbers import INFINITE, Exact, Extended, distance, positive, sqrt
+from sordino.numbers import INFINITE, Exact, Extended, Number, distance, positive, sqrt
 from sordino.sampling.bits import Bits
 from sordino.sampling.choice import LARGEST, Runs, choose
 
 Whole: TypeAlias = NDArray[np.int64]
+
+Counts: TypeAlias = Sequence[int] | NDArray[np.integer[Any]]
+"""How many candidates each score stands for."""
+
+Scores: TypeAlias = Sequence[int] | Sequence[int | Fraction] | NDArray[np.integer[Any]]
+"""Exact scores of candidates."""
 
 _ONE = Fraction(1)
 _MOST = LARGEST // 2
@@ -55,7 +61,7 @@ class Exponential(AbstractMechanism):
     epsilon: Extended
     span: Exact
 
-    def __init__(self, epsilon: Any, span: Any = 1) -> None:
+    def __init__(self, epsilon: Number, span: Number = 1) -> None:
         """Read the parameters exactly."""
         vars(self).update(epsilon=positive(epsilon=epsilon), span=positive(span=span))
 
@@ -90,7 +96,7 @@ class Exponential(AbstractMechanism):
         """Tell whether this chooses among the best alone."""
         return self.epsilon is INFINITE
 
-    def __call__(self, scores: Any, multiplicities: Any = None) -> int:
+    def __call__(self, scores: Scores, multiplicities: Counts | None = None) -> int:
         """Return the index of a candidate.
 
         With `multiplicities` each score stands for a run of so many candidates, and
@@ -130,7 +136,7 @@ class Exponential(AbstractMechanism):
             return INFINITE
         return self.epsilon / (self.span * Fraction(denominator))
 
-    def map(self, d_in: Any) -> BoundedRangeLoss:
+    def map(self, d_in: Number) -> BoundedRangeLoss:
         """Return the loss of epsilon * d_in / span, a bounded range of losses.
 
         For any two lists of scores of the same candidates whose differences lie
@@ -144,7 +150,7 @@ class Exponential(AbstractMechanism):
         return BoundedRangeLoss(self.epsilon * (change / self.span))
 
     @classmethod
-    def for_loss(cls, loss: Budget, d_in: Any) -> Self:
+    def for_loss(cls, loss: Budget, d_in: Number) -> Self:
         """Return the sharpest choice whose loss at distance d_in is within a loss.
 
         >>> from sordino.losses.closed import ZCDP

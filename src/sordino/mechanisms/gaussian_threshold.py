@@ -4,14 +4,14 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Self, final
+from typing import Self, Unpack, final
 
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Loss
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP
 from sordino.losses.noise import DiscreteGaussianLoss
 from sordino.losses.root import least
-from sordino.mechanisms.kit.change import Change, Norm, floored
+from sordino.mechanisms.kit.change import Change, MapDistance, Norm, floored
 from sordino.mechanisms.kit.distance import ratio
 from sordino.mechanisms.kit.domain import Metric
 from sordino.mechanisms.kit.fitting import guaranteed
@@ -26,6 +26,7 @@ from sordino.mechanisms.noise_mechanism import variance_of
 from sordino.mechanisms.threshold_mechanism import (
     AbstractThresholdMechanism,
     Mechanism,
+    ThresholdOptions,
     replaced,
     set_threshold_fields,
     with_threshold,
@@ -33,6 +34,7 @@ from sordino.mechanisms.threshold_mechanism import (
 from sordino.numbers import (
     INFINITE,
     Exact,
+    Number,
     down,
     finite,
     product,
@@ -73,9 +75,9 @@ class GaussianThreshold(AbstractThresholdMechanism):
     def __init__(
         self,
         *,
-        variance: Any = None,
-        scale: Any = None,
-        threshold: Any,
+        variance: Number | None = None,
+        scale: Number | None = None,
+        threshold: Number,
         dtype: str = "f64",
         granularity: int | None = None,
     ) -> None:
@@ -85,7 +87,7 @@ class GaussianThreshold(AbstractThresholdMechanism):
 
     @classmethod
     def no_noise(
-        cls, threshold: Any, *, dtype: str = "f64", granularity: int | None = None
+        cls, threshold: Number, *, dtype: str = "f64", granularity: int | None = None
     ) -> Self:
         """Return the mechanism that adds nothing and whose loss is infinite."""
         silent = cls.__new__(cls)
@@ -97,10 +99,10 @@ class GaussianThreshold(AbstractThresholdMechanism):
     def for_loss(
         cls,
         loss: ApproxDP | ApproxZCDP,
-        d_in: Any,
+        d_in: MapDistance,
         *,
         negative: bool = False,
-        **options: Any,
+        **options: Unpack[ThresholdOptions],
     ) -> Self:
         """Return the least variance, and for it the least threshold, within a loss.
 
@@ -211,7 +213,7 @@ def _by_curve(
 def _admitted(
     fitted: Callable[[Exact], Mechanism],
     loss: Loss,
-    d_in: Any,
+    d_in: MapDistance,
     variance: Fraction,
 ) -> Mechanism:
     """Return the mechanism whose very loss is admitted, at a variance or just above."""

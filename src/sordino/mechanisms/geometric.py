@@ -2,21 +2,22 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Self, final
+from typing import Self, Unpack, final, overload
 
-from sordino.losses.base import Budget
+from sordino.losses.base import Budget, Loss
 from sordino.losses.closed import PureDP
 from sordino.losses.noise import GeometricLoss
 from sordino.losses.vectors import geometric_vector
-from sordino.mechanisms.kit.distance import l1, ratio
+from sordino.mechanisms.kit.distance import Distance, l1, ratio
 from sordino.mechanisms.kit.domain import Metric
 from sordino.mechanisms.kit.fitting import changed, guaranteed, least_noise, over
 from sordino.mechanisms.kit.noise import AbstractNoise, LaplaceNoise, NoNoise
 from sordino.mechanisms.noise_mechanism import (
     AbstractIntegerMechanism,
+    IntegerOptions,
     set_integer_fields,
 )
-from sordino.numbers import Exact, positive
+from sordino.numbers import Exact, Infinity, Number, positive
 from sordino.sensitivity import Sensitivity
 
 
@@ -41,7 +42,7 @@ class Geometric(AbstractIntegerMechanism):
     scale: Exact
     dtype: str
 
-    def __init__(self, scale: Any, *, dtype: str = "i64") -> None:
+    def __init__(self, scale: Number, *, dtype: str = "i64") -> None:
         """Read the scale exactly."""
         set_integer_fields(self, dtype, scale=positive(scale=scale))
 
@@ -67,7 +68,12 @@ class Geometric(AbstractIntegerMechanism):
         """Return Laplace noise, or none."""
         return LaplaceNoise(self.scale) if self.scale else NoNoise()
 
-    def map(self, d_in: Any) -> Any:
+    @overload
+    def map(self, d_in: Sensitivity) -> Loss: ...
+    @overload
+    def map(self, d_in: Number | Infinity) -> GeometricLoss | PureDP: ...
+
+    def map(self, d_in: Distance) -> Loss:
         """Return the loss of epsilon = l1 / scale, for any vectors l1 apart.
 
         A shift of one value by l1 is the worst such change (docs/proofs/noise.md,
@@ -84,7 +90,9 @@ class Geometric(AbstractIntegerMechanism):
         return PureDP(epsilon)
 
     @classmethod
-    def for_loss(cls, loss: Budget, d_in: Any, **options: Any) -> Self:
+    def for_loss(
+        cls, loss: Budget, d_in: Distance, **options: Unpack[IntegerOptions]
+    ) -> Self:
         """Return the least noise whose loss at distance d_in is within a loss or risk.
 
         >>> Geometric.for_loss(PureDP("0.1"), 1).scale

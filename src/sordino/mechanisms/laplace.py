@@ -2,18 +2,22 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Self, final
+from typing import Self, Unpack, final, overload
 
-from sordino.losses.base import Budget
+from sordino.losses.base import Budget, Loss
 from sordino.losses.closed import PureDP
 from sordino.losses.noise import LaplaceLoss
 from sordino.losses.vectors import laplace_vector
-from sordino.mechanisms.kit.distance import l1, ratio
+from sordino.mechanisms.kit.distance import Distance, l1, ratio
 from sordino.mechanisms.kit.domain import Metric
 from sordino.mechanisms.kit.fitting import changed, guaranteed, least_noise, over
 from sordino.mechanisms.kit.noise import AbstractNoise, LaplaceNoise, NoNoise
-from sordino.mechanisms.noise_mechanism import AbstractFloatMechanism, set_float_fields
-from sordino.numbers import Exact, positive
+from sordino.mechanisms.noise_mechanism import (
+    AbstractFloatMechanism,
+    FloatOptions,
+    set_float_fields,
+)
+from sordino.numbers import Exact, Infinity, Number, positive
 from sordino.sensitivity import Sensitivity
 
 
@@ -48,7 +52,7 @@ class Laplace(AbstractFloatMechanism):
 
     def __init__(
         self,
-        scale: Any,
+        scale: Number,
         *,
         dtype: str = "f64",
         granularity: int | None = None,
@@ -86,7 +90,12 @@ class Laplace(AbstractFloatMechanism):
         """Return Laplace noise, or none."""
         return LaplaceNoise(self.scale) if self.scale else NoNoise()
 
-    def map(self, d_in: Any) -> Any:
+    @overload
+    def map(self, d_in: Sensitivity) -> Loss: ...
+    @overload
+    def map(self, d_in: Number | Infinity) -> LaplaceLoss | PureDP: ...
+
+    def map(self, d_in: Distance) -> Loss:
         """Return the loss of epsilon = l1 / scale, for any two inputs l1 apart.
 
         A shift of one value by l1 is the worst such change (docs/proofs/noise.md,
@@ -101,7 +110,9 @@ class Laplace(AbstractFloatMechanism):
         return LaplaceLoss(epsilon) if self.granularity is None else PureDP(epsilon)
 
     @classmethod
-    def for_loss(cls, loss: Budget, d_in: Any, **options: Any) -> Self:
+    def for_loss(
+        cls, loss: Budget, d_in: Distance, **options: Unpack[FloatOptions]
+    ) -> Self:
         """Return the least noise whose loss at distance d_in is within a loss or risk.
 
         >>> Laplace.for_loss(PureDP("0.1"), 1).scale

@@ -3,13 +3,13 @@
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Self, final
+from typing import Self, Unpack, final
 
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Loss, compose
 from sordino.losses.closed import ApproxDP, PureDP
 from sordino.losses.noise import GeometricLoss, LaplaceLoss
-from sordino.mechanisms.kit.change import Change, Norm
+from sordino.mechanisms.kit.change import Change, MapDistance, Norm
 from sordino.mechanisms.kit.distance import ratio
 from sordino.mechanisms.kit.domain import Metric
 from sordino.mechanisms.kit.fitting import guaranteed
@@ -17,11 +17,12 @@ from sordino.mechanisms.kit.noise import AbstractNoise, LaplaceNoise, NoNoise
 from sordino.mechanisms.kit.threshold_fitting import changed, positive_delta
 from sordino.mechanisms.threshold_mechanism import (
     AbstractThresholdMechanism,
+    ThresholdOptions,
     replaced,
     set_threshold_fields,
     with_threshold,
 )
-from sordino.numbers import INFINITE, Exact, finite, positive, rational_above
+from sordino.numbers import INFINITE, Exact, Number, finite, positive, rational_above
 
 _MOST_STEPS = 1 << 20
 """A change of more steps of the grid than this is priced by its epsilon alone."""
@@ -63,8 +64,8 @@ class LaplaceThreshold(AbstractThresholdMechanism):
 
     def __init__(
         self,
-        scale: Any,
-        threshold: Any,
+        scale: Number,
+        threshold: Number,
         *,
         dtype: str = "f64",
         granularity: int | None = None,
@@ -75,7 +76,7 @@ class LaplaceThreshold(AbstractThresholdMechanism):
 
     @classmethod
     def no_noise(
-        cls, threshold: Any, *, dtype: str = "f64", granularity: int | None = None
+        cls, threshold: Number, *, dtype: str = "f64", granularity: int | None = None
     ) -> Self:
         """Return the mechanism that adds nothing and whose loss is infinite."""
         silent = cls.__new__(cls)
@@ -84,7 +85,12 @@ class LaplaceThreshold(AbstractThresholdMechanism):
 
     @classmethod
     def for_loss(
-        cls, loss: ApproxDP, d_in: Any, *, negative: bool = False, **options: Any
+        cls,
+        loss: ApproxDP,
+        d_in: MapDistance,
+        *,
+        negative: bool = False,
+        **options: Unpack[ThresholdOptions],
     ) -> Self:
         """Return the least scale, and for it the least threshold, within a loss.
 

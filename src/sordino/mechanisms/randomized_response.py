@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Self, final
+from typing import Any, Self, final, overload
 
 import numpy as np
 from flint import arb
@@ -14,11 +14,11 @@ from sordino.errors import InvalidData, InvalidParameter
 from sordino.losses.base import Budget, Loss
 from sordino.losses.closed import PureDP
 from sordino.losses.noise import RandomizedResponseLoss
-from sordino.mechanisms.kit.containers import is_number, opened
+from sordino.mechanisms.kit.containers import Kind, is_number, opened
 from sordino.mechanisms.kit.domain import ChoiceDomain, Metric
 from sordino.mechanisms.kit.fitting import guaranteed, least_noise, over
 from sordino.mechanisms.mechanism import AbstractMechanism
-from sordino.numbers import INFINITE, Extended, ball, finite, fraction, positive
+from sordino.numbers import INFINITE, Extended, Number, ball, finite, fraction, positive
 from sordino.numbers.precision import precision
 from sordino.sampling.bits import Bits, Source
 from sordino.sampling.certified import Uniform, settle, surely_less
@@ -53,13 +53,13 @@ class RandomizedResponse(AbstractMechanism):
     epsilon: Extended
     categories: int
 
-    def __init__(self, epsilon: Any, categories: Any = 2) -> None:
+    def __init__(self, epsilon: Number, categories: int = 2) -> None:
         """Read the parameters exactly."""
         count = _validate.integer(categories=categories, least=2, most=_MOST_CATEGORIES)
         vars(self).update(epsilon=positive(epsilon=epsilon), categories=count)
 
     @classmethod
-    def no_noise(cls, categories: Any = 2) -> Self:
+    def no_noise(cls, categories: int = 2) -> Self:
         """Return the mechanism that always tells the truth; its loss is infinite."""
         silent = cls(1, categories)
         vars(silent).update(epsilon=INFINITE)
@@ -84,6 +84,19 @@ class RandomizedResponse(AbstractMechanism):
     def adds_no_noise(self) -> bool:
         """Tell whether this always tells the truth."""
         return self.epsilon is INFINITE
+
+    @overload
+    def __call__(self, value: int) -> int: ...
+    @overload
+    def __call__(self, value: np.integer[Any]) -> np.integer[Any]: ...
+    @overload
+    def __call__(self, value: list[int]) -> list[int]: ...
+    @overload
+    def __call__(self, value: tuple[int, ...]) -> tuple[int, ...]: ...
+    @overload
+    def __call__(self, value: NDArray[Any]) -> NDArray[np.integer[Any]]: ...
+    @overload
+    def __call__(self, value: Kind) -> Kind: ...
 
     def __call__(self, value: Any) -> Any:
         """Return an answer for each value: it has the type of the question."""
@@ -160,13 +173,13 @@ class RandomizedResponse(AbstractMechanism):
                 return low
             digits += _WORD
 
-    def map(self, d_in: Any) -> Loss:
+    def map(self, d_in: int) -> Loss:
         """Return the loss when at most d_in answers change, each its own release."""
         changed = _validate.integer(d_in=d_in, least=0)
         return RandomizedResponseLoss(self.epsilon, self.categories) * changed
 
     @classmethod
-    def for_loss(cls, loss: Budget, d_in: Any, categories: Any = 2) -> Self:
+    def for_loss(cls, loss: Budget, d_in: int, categories: int = 2) -> Self:
         """Return the most truthful mechanism whose loss at d_in is within a loss.
 
         >>> RandomizedResponse.for_loss(PureDP(1), 2)

@@ -5,11 +5,17 @@ one a measurement has the share of the errors that it causes (docs/proofs/moment
 lemma 5). Where each answer has a measurement of its own, shares are the weights.
 """
 
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, final
 
 import numpy as np
+
+from sordino.aggregations.measurements import AbstractMeasurement
+from sordino.losses.spending import Family
+from sordino.numbers import finite
 
 Slopes: TypeAlias = tuple[tuple[float, ...], ...]
 """For each answer the variance that each measurement causes if it has all."""
@@ -18,6 +24,42 @@ _STEPS: Final = 60
 _FAINTEST: Final = 1e-9
 _FINEST: Final = 2**12
 """Shares are near rationals of such denominators: short, and thirds are thirds."""
+
+
+@final
+@dataclass(frozen=True)
+class Wanted:
+    """What noise moves: by how much each measurement does, and what that weighs."""
+
+    slopes: Mapping[Hashable, float]
+    weight: Fraction
+
+
+def measurement_shares(
+    wanted: Sequence[Wanted],
+    measurements: Mapping[Hashable, AbstractMeasurement],
+    family: Family,
+) -> dict[Hashable, Fraction]:
+    """Return the share of each measurement in what all of them may spend."""
+    if not measurements:
+        return {}
+    sizes = {key: _size(one, family) for key, one in measurements.items()}
+    table = tuple(
+        tuple(one.slopes.get(key, 0.0) * size for key, size in sizes.items())
+        for one in wanted
+    )
+    weights = tuple(one.weight for one in wanted)
+    found = best_shares(table, weights, _POWERS[family])
+    return dict(zip(measurements, found, strict=True))
+
+
+def _size(one: AbstractMeasurement, family: Family) -> float:
+    """Return the variance of the noise of a whole budget, but for a factor."""
+    change = one.change
+    return float(finite(change.l1 if family == "laplace" else change.l2)) ** 2
+
+
+_POWERS: Final[Mapping[Family, int]] = {"laplace": 2, "gaussian": 1}
 
 
 @lru_cache(maxsize=4096)
