@@ -135,10 +135,10 @@ class AbstractEstimator(ABC):
     chooses: ClassVar[bool] = False
     """Whether it is made of choices among candidates instead of noisy numbers."""
     measurements: "tuple[Any, ...]"
-    shares: tuple[Fraction, ...] = ()
-    """What each choice gets of what the answer may spend; they add up to 1."""
-    slopes: tuple[float, ...] = ()
-    """By how much the variance of the answer grows with that of each measurement."""
+    shares: tuple[Fraction, ...]
+    """Of choices: what each gets of what the answer may spend; they add up to 1."""
+    slopes: tuple[float, ...]
+    """Of measurements: by how much the answer's variance grows with that of each."""
 
     @abstractmethod
     def expected(self, mechanisms: Sequence[Any], confidence: Fraction) -> Expected:

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, final
 
 import numpy as np
 
@@ -244,6 +244,7 @@ def ends_words(low: Any, high: Any) -> tuple[Words, Words]:
 class ClampedMoments(AbstractClamped):
     """The bounds of a question about dates or times."""
 
+    degree: ClassVar[int] = 0
     column: Any
     low: date
     high: date

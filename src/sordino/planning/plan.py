@@ -231,8 +231,9 @@ class _Frame:
         """Return the weights of choices and of counts of what is left out."""
         each = (self.request.coverage or Fraction(0)) / max(1, len(self.coverage))
         found = dict.fromkeys(self.coverage, each)
-        for one, weight in zip(estimators, self.request.weights, strict=True):
-            for key, share in zip(_keys(one), one.shares, strict=one.chooses):
+        pairs = zip(estimators, self.request.weights, strict=True)
+        for one, weight in ((one, weight) for one, weight in pairs if one.chooses):
+            for key, share in zip(_keys(one), one.shares, strict=True):
                 found[key] = found.get(key, Fraction(0)) + share * weight
         return found
 

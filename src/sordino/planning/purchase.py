@@ -156,8 +156,8 @@ class Purchase:
         if estimator.chooses:
             return estimator.expected(mechanisms, _EVEN).sd
         each = zip(estimator.measurements, mechanisms, estimator.slopes, strict=True)
-        return math.sqrt(
-            math.fsum(slope * one.noise(noise).sd ** 2 for one, noise, slope in each)
+        return math.hypot(
+            *(math.sqrt(slope) * one.noise(noise).sd for one, noise, slope in each)
         )
 
     @cached_property
