@@ -22,7 +22,7 @@ from sordino.expressions.base import AbstractExpression
 from sordino.losses.base import Loss
 from sordino.losses.closed import ZCDP, PureDP
 from sordino.mechanisms.above_threshold import AboveThreshold
-from sordino.mechanisms.kit.bin_counts import Bins
+from sordino.mechanisms.kit.bin_counts import BinCounts
 from sordino.mechanisms.kit.weights import AbstractWeights
 from sordino.mechanisms.mechanism import AbstractMechanism
 from sordino.mechanisms.quantiles import Quantiles
@@ -104,7 +104,7 @@ class AbstractChoice(ABC):
         """Return the sharpest choice that a share buys."""
 
     @abstractmethod
-    def chosen(self, mechanism: Any, bins: Bins) -> tuple[Integers, ...]:
+    def chosen(self, mechanism: Any, bins: BinCounts) -> tuple[Integers, ...]:
         """Return bins for each group, one array for each answer."""
 
     def range(self, chosen: Integers) -> tuple[Integers, Integers]:
@@ -125,7 +125,7 @@ class AbstractChoice(ABC):
         *by, place, count = counts.columns
         owner = matched(keys, counts.select(range(len(by))))
         held = place.is_valid().to_numpy() & (owner >= 0)
-        bins = Bins.of(
+        bins = BinCounts.of(
             owner[held],
             place.fill_null(0).to_numpy()[held],
             count.to_numpy()[held],
@@ -157,7 +157,7 @@ class QuantileChoice(AbstractChoice):
         rate = share.rate(self.change, Fraction(1, 8 * levels))
         return Quantiles(self.probabilities, rate)
 
-    def chosen(self, mechanism: Any, bins: Bins) -> tuple[Integers, ...]:
+    def chosen(self, mechanism: Any, bins: BinCounts) -> tuple[Integers, ...]:
         """Return the bin of each quantile."""
         return tuple(mechanism.release_groups(bins, Bits(), self.weights).T)
 
@@ -200,7 +200,7 @@ class ExtremeChoice(AbstractChoice):
         rate = share.rate(self.change, Fraction(1, 2))
         return AboveThreshold(rate, scales=EXTREME_SCALES)
 
-    def chosen(self, mechanism: Any, bins: Bins) -> tuple[Integers, ...]:
+    def chosen(self, mechanism: Any, bins: BinCounts) -> tuple[Integers, ...]:
         """Return the stretch at which a walk towards the extreme ends."""
         joined = bins.joined(self.lasts)
         if self.greatest:
@@ -237,7 +237,7 @@ class BoundChoice(AbstractChoice):
         """Return the walk: what is epsilon-DP has at most half its square in rho."""
         return AboveThreshold(share.rate(self.change, Fraction(1, 2)))
 
-    def chosen(self, mechanism: Any, bins: Bins) -> tuple[Integers, ...]:
+    def chosen(self, mechanism: Any, bins: BinCounts) -> tuple[Integers, ...]:
         """Return the bound."""
         return (mechanism.find_groups(bins, Bits()),)
 
