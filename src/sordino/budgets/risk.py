@@ -103,10 +103,11 @@ def _spending(risk: Budget, family: Family) -> Spending:
 
 def _unshared(risk: Budget, factor: Fraction) -> NoReturn:
     """Refuse to share or multiply what does not add up."""
+    del factor
     raise InvalidParameter(
         "budget",
         risk,
-        f"is a risk, which cannot be shared or multiplied (by {factor})",
+        "is a risk, which cannot be shared or multiplied",
         "State it as sd.GaussianDP or sd.ApproxDP.",
     )
 

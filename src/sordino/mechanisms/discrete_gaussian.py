@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Self, final
+from typing import ClassVar, Self, Unpack, final, overload
 
 from sordino._fields import fill, make
-from sordino.losses.base import Budget
+from sordino.losses.base import Budget, Loss
 from sordino.losses.closed import ZCDP
 from sordino.losses.noise import DiscreteGaussianLoss
 from sordino.losses.vectors import discrete_gaussian_vector
-from sordino.mechanisms.kit.distance import change_ratio, l2
+from sordino.mechanisms.kit.distance import Distance, change_ratio, l2
 from sordino.mechanisms.kit.domain import Metric, integer_domain
 from sordino.mechanisms.kit.fitting import (
     guarantees_of,
@@ -20,9 +20,10 @@ from sordino.mechanisms.kit.fitting import (
 from sordino.mechanisms.kit.noise import AbstractNoise, GaussianNoise, NoNoise
 from sordino.mechanisms.noise_mechanism import (
     AbstractIntegerMechanism,
+    IntegerOptions,
     variance_of,
 )
-from sordino.numbers import Exact, sqrt
+from sordino.numbers import Exact, Infinity, Number, sqrt
 from sordino.sensitivity import Sensitivity
 
 _TWO_STEPS = sqrt(Fraction(2))
@@ -47,7 +48,11 @@ class DiscreteGaussian(AbstractIntegerMechanism):
     output_measure: ClassVar[type[ZCDP]] = ZCDP
 
     def __init__(
-        self, *, variance: Any = None, scale: Any = None, dtype: str = "i64"
+        self,
+        *,
+        variance: Number | None = None,
+        scale: Number | None = None,
+        dtype: str = "i64",
     ) -> None:
         """Read the variance exactly."""
         fill(
@@ -71,7 +76,12 @@ class DiscreteGaussian(AbstractIntegerMechanism):
         """Return Gaussian noise, or none."""
         return GaussianNoise(self.variance) if self.variance else NoNoise()
 
-    def map(self, d_in: Any) -> Any:
+    @overload
+    def map(self, d_in: Sensitivity) -> Loss: ...
+    @overload
+    def map(self, d_in: Number | Infinity) -> DiscreteGaussianLoss | ZCDP: ...
+
+    def map(self, d_in: Distance) -> Loss:
         """Return the loss of rho = l2**2 / (2 variance): for any order a, D_a <= a rho.
 
         Where a `Sensitivity` says that one value changes, or each by at most 1, the
@@ -89,7 +99,9 @@ class DiscreteGaussian(AbstractIntegerMechanism):
         return ZCDP(change_ratio(change, self.scale) ** 2 / 2)
 
     @classmethod
-    def for_loss(cls, loss: Budget, d_in: Any, **options: Any) -> Self:
+    def for_loss(
+        cls, loss: Budget, d_in: Distance, **options: Unpack[IntegerOptions]
+    ) -> Self:
         """Return the least noise whose loss at distance d_in is within a loss or risk.
 
         >>> DiscreteGaussian.for_loss(ZCDP("1/8"), 1).variance

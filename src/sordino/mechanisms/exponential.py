@@ -22,11 +22,17 @@ from sordino.mechanisms.kit.fitting import (
     scale_guess,
 )
 from sordino.mechanisms.mechanism import AbstractMechanism
-from sordino.numbers import INFINITE, Exact, Extended, distance, positive, sqrt
+from sordino.numbers import INFINITE, Exact, Extended, Number, distance, positive, sqrt
 from sordino.sampling.bits import Bits
 from sordino.sampling.choice import LARGEST, Runs, choose
 
 Whole: TypeAlias = NDArray[np.int64]
+
+Counts: TypeAlias = Sequence[int] | NDArray[np.integer[Any]]
+"""How many candidates each score stands for."""
+
+Scores: TypeAlias = Sequence[int] | Sequence[int | Fraction] | NDArray[np.integer[Any]]
+"""Exact scores of candidates."""
 
 _ONE = Fraction(1)
 _MOST = LARGEST // 2
@@ -63,7 +69,7 @@ class Exponential(AbstractMechanism):
     input_metric: ClassVar[Metric] = "range"
     output_measure: ClassVar[type[BoundedRangeLoss]] = BoundedRangeLoss
 
-    def __init__(self, epsilon: Any, span: Any = 1) -> None:
+    def __init__(self, epsilon: Number, span: Number = 1) -> None:
         """Read the parameters exactly."""
         fill(self, epsilon=positive(epsilon=epsilon), span=positive(span=span))
 
@@ -86,7 +92,7 @@ class Exponential(AbstractMechanism):
         """Tell whether this chooses among the best alone."""
         return self.epsilon is INFINITE
 
-    def __call__(self, scores: Any, multiplicities: Any = None) -> int:
+    def __call__(self, scores: Scores, multiplicities: Counts | None = None) -> int:
         """Return the index of a candidate.
 
         With `multiplicities` each score stands for a run of so many candidates, and
@@ -126,7 +132,7 @@ class Exponential(AbstractMechanism):
             return INFINITE
         return self.epsilon / (self.span * Fraction(denominator))
 
-    def map(self, d_in: Any) -> BoundedRangeLoss:
+    def map(self, d_in: Number) -> BoundedRangeLoss:
         """Return the loss of epsilon * d_in / span, a bounded range of losses.
 
         For any two lists of scores of the same candidates whose differences lie
@@ -140,7 +146,7 @@ class Exponential(AbstractMechanism):
         return BoundedRangeLoss(self.epsilon * (change / self.span))
 
     @classmethod
-    def for_loss(cls, loss: Budget, d_in: Any) -> Self:
+    def for_loss(cls, loss: Budget, d_in: Number) -> Self:
         """Return the sharpest choice whose loss at distance d_in is within a loss.
 
         >>> from sordino.losses.closed import ZCDP

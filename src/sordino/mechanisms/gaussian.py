@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Self, final
+from typing import ClassVar, Self, Unpack, final
 
 from sordino._fields import fill, make
 from sordino.losses.base import Budget
 from sordino.losses.closed import ZCDP, GaussianDP
-from sordino.mechanisms.kit.distance import change_ratio, l2
+from sordino.mechanisms.kit.distance import Distance, change_ratio, l2
 from sordino.mechanisms.kit.domain import Metric
 from sordino.mechanisms.kit.fitting import (
     guarantees_of,
@@ -18,10 +18,11 @@ from sordino.mechanisms.kit.fitting import (
 from sordino.mechanisms.kit.noise import AbstractNoise, GaussianNoise, NoNoise
 from sordino.mechanisms.noise_mechanism import (
     AbstractFloatMechanism,
+    FloatOptions,
     read_float_options,
     variance_of,
 )
-from sordino.numbers import Exact, sqrt
+from sordino.numbers import Exact, Number, sqrt
 
 
 @final
@@ -51,8 +52,8 @@ class Gaussian(AbstractFloatMechanism):
     def __init__(
         self,
         *,
-        variance: Any = None,
-        scale: Any = None,
+        variance: Number | None = None,
+        scale: Number | None = None,
         dtype: str = "f64",
         granularity: int | None = None,
         values: int | None = None,
@@ -91,7 +92,7 @@ class Gaussian(AbstractFloatMechanism):
         """Return Gaussian noise, or none."""
         return GaussianNoise(self.variance) if self.variance else NoNoise()
 
-    def map(self, d_in: Any) -> "GaussianDP | ZCDP":
+    def map(self, d_in: Distance) -> "GaussianDP | ZCDP":
         """Return mu = l2 / sigma: any shift d is N(0, 1) against N(|d| / sigma, 1).
 
         On a grid, rho = l2**2 / (2 variance), rounding included (docs/proofs/noise.md);
@@ -101,7 +102,9 @@ class Gaussian(AbstractFloatMechanism):
         return GaussianDP(mu) if self.granularity is None else ZCDP(mu**2 / 2)
 
     @classmethod
-    def for_loss(cls, loss: Budget, d_in: Any, **options: Any) -> Self:
+    def for_loss(
+        cls, loss: Budget, d_in: Distance, **options: Unpack[FloatOptions]
+    ) -> Self:
         """Return the least noise whose loss at distance d_in is within a loss or risk.
 
         >>> Gaussian.for_loss(ZCDP("1/8"), 1).variance

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Self, final
+from typing import ClassVar, Self, Unpack, final
 
 from sordino import _fields
 from sordino.errors import InvalidParameter
@@ -12,7 +12,7 @@ from sordino.losses.base import Loss
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP
 from sordino.losses.noise import DiscreteGaussianLoss
 from sordino.losses.root import least
-from sordino.mechanisms.kit.change import Change, Norm, floor_to
+from sordino.mechanisms.kit.change import Change, MapDistance, Norm, floor_to
 from sordino.mechanisms.kit.distance import change_ratio
 from sordino.mechanisms.kit.domain import Metric
 from sordino.mechanisms.kit.fitting import guarantees_of
@@ -27,12 +27,14 @@ from sordino.mechanisms.noise_mechanism import variance_of
 from sordino.mechanisms.threshold_mechanism import (
     AbstractThresholdMechanism,
     Mechanism,
+    ThresholdOptions,
     fit_threshold,
     read_threshold_options,
 )
 from sordino.numbers import (
     INFINITE,
     Exact,
+    Number,
     down,
     finite,
     product,
@@ -76,9 +78,9 @@ class GaussianThreshold(AbstractThresholdMechanism):
     def __init__(
         self,
         *,
-        variance: Any = None,
-        scale: Any = None,
-        threshold: Any,
+        variance: Number | None = None,
+        scale: Number | None = None,
+        threshold: Number,
         dtype: str = "f64",
         granularity: int | None = None,
     ) -> None:
@@ -91,7 +93,7 @@ class GaussianThreshold(AbstractThresholdMechanism):
 
     @classmethod
     def no_noise(
-        cls, threshold: Any, *, dtype: str = "f64", granularity: int | None = None
+        cls, threshold: Number, *, dtype: str = "f64", granularity: int | None = None
     ) -> Self:
         """Return the mechanism that adds nothing and whose loss is infinite."""
         options = read_threshold_options(threshold, dtype, granularity)
@@ -101,10 +103,10 @@ class GaussianThreshold(AbstractThresholdMechanism):
     def for_loss(
         cls,
         loss: ApproxDP | ApproxZCDP,
-        d_in: Any,
+        d_in: MapDistance,
         *,
         negative: bool = False,
-        **options: Any,
+        **options: Unpack[ThresholdOptions],
     ) -> Self:
         """Return the least variance, and for it the least threshold, within a loss.
 
@@ -200,7 +202,7 @@ def _by_curve(
 def _admitted(
     fitted: Callable[[Exact], Mechanism],
     loss: Loss,
-    d_in: Any,
+    d_in: MapDistance,
     variance: Fraction,
 ) -> Mechanism:
     """Return the mechanism whose very loss is admitted, at a variance or just above."""

@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Self, final
+from typing import ClassVar, Self, Unpack, final, overload
 
 from sordino._fields import fill, make
-from sordino.losses.base import Budget
+from sordino.losses.base import Budget, Loss
 from sordino.losses.closed import PureDP
 from sordino.losses.noise import GeometricLoss
 from sordino.losses.vectors import geometric_vector
-from sordino.mechanisms.kit.distance import change_ratio, l1
+from sordino.mechanisms.kit.distance import Distance, change_ratio, l1
 from sordino.mechanisms.kit.domain import Metric, integer_domain
 from sordino.mechanisms.kit.fitting import (
     guarantees_of,
@@ -20,8 +20,9 @@ from sordino.mechanisms.kit.fitting import (
 from sordino.mechanisms.kit.noise import AbstractNoise, LaplaceNoise, NoNoise
 from sordino.mechanisms.noise_mechanism import (
     AbstractIntegerMechanism,
+    IntegerOptions,
 )
-from sordino.numbers import Exact, positive
+from sordino.numbers import Exact, Infinity, Number, positive
 from sordino.sensitivity import Sensitivity
 
 
@@ -48,7 +49,7 @@ class Geometric(AbstractIntegerMechanism):
     input_metric: ClassVar[Metric] = "l1"
     output_measure: ClassVar[type[PureDP]] = PureDP
 
-    def __init__(self, scale: Any, *, dtype: str = "i64") -> None:
+    def __init__(self, scale: Number, *, dtype: str = "i64") -> None:
         """Read the scale exactly."""
         fill(self, scale=positive(scale=scale), dtype=integer_domain(dtype).dtype)
 
@@ -62,7 +63,12 @@ class Geometric(AbstractIntegerMechanism):
         """Return Laplace noise, or none."""
         return LaplaceNoise(self.scale) if self.scale else NoNoise()
 
-    def map(self, d_in: Any) -> Any:
+    @overload
+    def map(self, d_in: Sensitivity) -> Loss: ...
+    @overload
+    def map(self, d_in: Number | Infinity) -> GeometricLoss | PureDP: ...
+
+    def map(self, d_in: Distance) -> Loss:
         """Return the loss of epsilon = l1 / scale, for any vectors l1 apart.
 
         A shift of one value by l1 is the worst such change (docs/proofs/noise.md,
@@ -79,7 +85,9 @@ class Geometric(AbstractIntegerMechanism):
         return PureDP(epsilon)
 
     @classmethod
-    def for_loss(cls, loss: Budget, d_in: Any, **options: Any) -> Self:
+    def for_loss(
+        cls, loss: Budget, d_in: Distance, **options: Unpack[IntegerOptions]
+    ) -> Self:
         """Return the least noise whose loss at distance d_in is within a loss or risk.
 
         >>> Geometric.for_loss(PureDP("0.1"), 1).scale

@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Self, final
+from typing import ClassVar, Self, Unpack, final, overload
 
 from sordino._fields import fill, make
-from sordino.losses.base import Budget
+from sordino.losses.base import Budget, Loss
 from sordino.losses.closed import PureDP
 from sordino.losses.noise import LaplaceLoss
 from sordino.losses.vectors import laplace_vector
-from sordino.mechanisms.kit.distance import change_ratio, l1
+from sordino.mechanisms.kit.distance import Distance, change_ratio, l1
 from sordino.mechanisms.kit.domain import Metric
 from sordino.mechanisms.kit.fitting import (
     guarantees_of,
@@ -20,9 +20,10 @@ from sordino.mechanisms.kit.fitting import (
 from sordino.mechanisms.kit.noise import AbstractNoise, LaplaceNoise, NoNoise
 from sordino.mechanisms.noise_mechanism import (
     AbstractFloatMechanism,
+    FloatOptions,
     read_float_options,
 )
-from sordino.numbers import Exact, positive
+from sordino.numbers import Exact, Infinity, Number, positive
 from sordino.sensitivity import Sensitivity
 
 
@@ -59,7 +60,7 @@ class Laplace(AbstractFloatMechanism):
 
     def __init__(
         self,
-        scale: Any,
+        scale: Number,
         *,
         dtype: str = "f64",
         granularity: int | None = None,
@@ -89,7 +90,12 @@ class Laplace(AbstractFloatMechanism):
         """Return Laplace noise, or none."""
         return LaplaceNoise(self.scale) if self.scale else NoNoise()
 
-    def map(self, d_in: Any) -> Any:
+    @overload
+    def map(self, d_in: Sensitivity) -> Loss: ...
+    @overload
+    def map(self, d_in: Number | Infinity) -> LaplaceLoss | PureDP: ...
+
+    def map(self, d_in: Distance) -> Loss:
         """Return the loss of epsilon = l1 / scale, for any two inputs l1 apart.
 
         A shift of one value by l1 is the worst such change (docs/proofs/noise.md,
@@ -104,7 +110,9 @@ class Laplace(AbstractFloatMechanism):
         return LaplaceLoss(epsilon) if self.granularity is None else PureDP(epsilon)
 
     @classmethod
-    def for_loss(cls, loss: Budget, d_in: Any, **options: Any) -> Self:
+    def for_loss(
+        cls, loss: Budget, d_in: Distance, **options: Unpack[FloatOptions]
+    ) -> Self:
         """Return the least noise whose loss at distance d_in is within a loss or risk.
 
         >>> Laplace.for_loss(PureDP("0.1"), 1).scale

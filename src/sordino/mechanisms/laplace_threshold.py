@@ -3,14 +3,14 @@
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Self, final
+from typing import ClassVar, Self, Unpack, final
 
 from sordino import _fields
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Loss, compose
 from sordino.losses.closed import ApproxDP, PureDP
 from sordino.losses.noise import GeometricLoss, LaplaceLoss
-from sordino.mechanisms.kit.change import Change, Norm
+from sordino.mechanisms.kit.change import Change, MapDistance, Norm
 from sordino.mechanisms.kit.distance import change_ratio
 from sordino.mechanisms.kit.domain import Metric
 from sordino.mechanisms.kit.fitting import guarantees_of
@@ -18,10 +18,11 @@ from sordino.mechanisms.kit.noise import AbstractNoise, LaplaceNoise, NoNoise
 from sordino.mechanisms.kit.threshold_fitting import positive_change, positive_delta
 from sordino.mechanisms.threshold_mechanism import (
     AbstractThresholdMechanism,
+    ThresholdOptions,
     fit_threshold,
     read_threshold_options,
 )
-from sordino.numbers import INFINITE, Exact, finite, positive, rational_above
+from sordino.numbers import INFINITE, Exact, Number, finite, positive, rational_above
 
 _MOST_STEPS = 1 << 20
 """A change of more steps of the grid than this is priced by its epsilon alone."""
@@ -66,8 +67,8 @@ class LaplaceThreshold(AbstractThresholdMechanism):
 
     def __init__(
         self,
-        scale: Any,
-        threshold: Any,
+        scale: Number,
+        threshold: Number,
         *,
         dtype: str = "f64",
         granularity: int | None = None,
@@ -80,7 +81,7 @@ class LaplaceThreshold(AbstractThresholdMechanism):
 
     @classmethod
     def no_noise(
-        cls, threshold: Any, *, dtype: str = "f64", granularity: int | None = None
+        cls, threshold: Number, *, dtype: str = "f64", granularity: int | None = None
     ) -> Self:
         """Return the mechanism that adds nothing and whose loss is infinite."""
         options = read_threshold_options(threshold, dtype, granularity)
@@ -88,7 +89,12 @@ class LaplaceThreshold(AbstractThresholdMechanism):
 
     @classmethod
     def for_loss(
-        cls, loss: ApproxDP, d_in: Any, *, negative: bool = False, **options: Any
+        cls,
+        loss: ApproxDP,
+        d_in: MapDistance,
+        *,
+        negative: bool = False,
+        **options: Unpack[ThresholdOptions],
     ) -> Self:
         """Return the least scale, and for it the least threshold, within a loss.
 

@@ -43,7 +43,7 @@ class AbstractMechanism(ABC):
         """Tell whether this is the explicit no-noise mode."""
 
     @abstractmethod
-    def map(self, d_in: Any) -> Any:
+    def map(self, d_in: Any) -> Loss:
         """Return the loss between inputs at distance d_in."""
 
     @property

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Self, final
+from typing import Any, ClassVar, Self, final, overload
 
 import numpy as np
 from flint import arb
@@ -15,11 +15,11 @@ from sordino.errors import InvalidData, InvalidParameter
 from sordino.losses.base import Budget, Loss
 from sordino.losses.closed import PureDP
 from sordino.losses.noise import RandomizedResponseLoss
-from sordino.mechanisms.kit.containers import is_number, open_numbers
+from sordino.mechanisms.kit.containers import Kind, is_number, open_numbers
 from sordino.mechanisms.kit.domain import ChoiceDomain, Metric
 from sordino.mechanisms.kit.fitting import guarantees_of, least_noise, scale_guess
 from sordino.mechanisms.mechanism import AbstractMechanism
-from sordino.numbers import INFINITE, Extended, ball, finite, fraction, positive
+from sordino.numbers import INFINITE, Extended, Number, ball, finite, fraction, positive
 from sordino.numbers.precision import precision
 from sordino.sampling.bits import Bits, BitSource
 from sordino.sampling.certified import Uniform, settle, surely_less
@@ -56,13 +56,13 @@ class RandomizedResponse(AbstractMechanism):
     input_metric: ClassVar[Metric] = "l0"
     output_measure: ClassVar[type[PureDP]] = PureDP
 
-    def __init__(self, epsilon: Any, categories: Any = 2) -> None:
+    def __init__(self, epsilon: Number, categories: int = 2) -> None:
         """Read the parameters exactly."""
         count = _validate.integer(categories=categories, least=2, most=_MOST_CATEGORIES)
         fill(self, epsilon=positive(epsilon=epsilon), categories=count)
 
     @classmethod
-    def no_noise(cls, categories: Any = 2) -> Self:
+    def no_noise(cls, categories: int = 2) -> Self:
         """Return the mechanism that always tells the truth; its loss is infinite."""
         return change(cls(1, categories), epsilon=INFINITE)
 
@@ -75,6 +75,19 @@ class RandomizedResponse(AbstractMechanism):
     def adds_no_noise(self) -> bool:
         """Tell whether this always tells the truth."""
         return self.epsilon is INFINITE
+
+    @overload
+    def __call__(self, value: int) -> int: ...
+    @overload
+    def __call__(self, value: np.integer[Any]) -> np.integer[Any]: ...
+    @overload
+    def __call__(self, value: list[int]) -> list[int]: ...
+    @overload
+    def __call__(self, value: tuple[int, ...]) -> tuple[int, ...]: ...
+    @overload
+    def __call__(self, value: NDArray[Any]) -> NDArray[np.integer[Any]]: ...
+    @overload
+    def __call__(self, value: Kind) -> Kind: ...
 
     def __call__(self, value: Any) -> Any:
         """Return an answer for each value: it has the type of the question."""
@@ -151,13 +164,13 @@ class RandomizedResponse(AbstractMechanism):
                 return low
             digits += _WORD
 
-    def map(self, d_in: Any) -> Loss:
+    def map(self, d_in: int) -> Loss:
         """Return the loss when at most d_in answers change, each its own release."""
         changed = _validate.integer(d_in=d_in, least=0)
         return RandomizedResponseLoss(self.epsilon, self.categories) * changed
 
     @classmethod
-    def for_loss(cls, loss: Budget, d_in: Any, categories: Any = 2) -> Self:
+    def for_loss(cls, loss: Budget, d_in: int, categories: int = 2) -> Self:
         """Return the most truthful mechanism whose loss at d_in is within a loss.
 
         >>> RandomizedResponse.for_loss(PureDP(1), 2)

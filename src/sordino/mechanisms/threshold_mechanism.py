@@ -10,7 +10,7 @@ from abc import abstractmethod
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, TypeVar, final
+from typing import Any, TypeAlias, TypedDict, TypeVar, final, overload
 
 from numpy.typing import NDArray
 
@@ -29,7 +29,8 @@ from sordino.mechanisms.kit.carrier import (
     IntegerCarrier,
     Passing,
 )
-from sordino.mechanisms.kit.change import Change, Norm, floor_to
+from sordino.mechanisms.kit.change import Change, MapDistance, Norm, floor_to
+from sordino.mechanisms.kit.containers import Kind
 from sordino.mechanisms.kit.domain import (
     FLOATS,
     INTEGERS,
@@ -49,6 +50,20 @@ from sordino.sampling.bits import Bits
 from sordino.sampling.sampler import Threshold
 
 _HALF = Fraction(1, 2)
+
+
+Key = TypeVar("Key")
+Counts: TypeAlias = dict[Key, int] | dict[Key, float]
+Keys = TypeVar("Keys")
+Values = TypeVar("Values")
+
+
+@final
+class ThresholdOptions(TypedDict, total=False):
+    """What `for_loss` passes on to a mechanism for maps."""
+
+    dtype: str
+    granularity: int | None
 
 
 class AbstractThresholdMechanism(AbstractNoiseMechanism):
@@ -100,6 +115,13 @@ class AbstractThresholdMechanism(AbstractNoiseMechanism):
         sampler = self.noise.floats(self.granularity, float_format(self.dtype))
         return FloatCarrier(self.values, sampler, self.granularity)
 
+    @overload
+    def __call__(self, value: Counts[Key]) -> dict[Key, float]: ...
+    @overload
+    def __call__(self, value: tuple[Keys, Values]) -> tuple[Keys, Values]: ...
+    @overload
+    def __call__(self, value: Kind) -> Kind: ...
+
     def __call__(self, value: Any) -> Any:
         """Return the keys that pass, with their noisy values, in the kind of map given.
 
@@ -119,7 +141,7 @@ class AbstractThresholdMechanism(AbstractNoiseMechanism):
         """
         return self.carrier.passing(values, self._rule, Bits())
 
-    def map(self, d_in: Any) -> JointLoss:
+    def map(self, d_in: MapDistance) -> JointLoss:
         """Return the loss between maps at distance d_in: headline and joint curve.
 
         For any two maps at distance d_in, keys in both differ by additive noise alone,
@@ -155,7 +177,7 @@ class AbstractThresholdMechanism(AbstractNoiseMechanism):
         absent = AbsentKeys(self.noise, self.threshold, self._grid, self.values)
         return absent.release(n_absent_keys, draw_keys)
 
-    def change(self, d_in: Any) -> Change:
+    def change(self, d_in: MapDistance) -> Change:
         """Return a distance tightened, the rounding to the grid included."""
         integer = self.values.is_integer
         return change.read_change(d_in, self.norm, self.unit, integer=integer)

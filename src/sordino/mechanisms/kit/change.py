@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Final, Literal, final
+from typing import Any, Final, Literal, TypeAlias, final
 
 from sordino import _validate
 from sordino.errors import InvalidParameter
@@ -17,6 +17,7 @@ from sordino.numbers import (
     INFINITE,
     Extended,
     Infinity,
+    Number,
     distance,
     product,
     rational_above,
@@ -27,6 +28,11 @@ from sordino.numbers import (
 from sordino.sensitivity import Sensitivity
 
 Norm = Literal["l1", "l2"]
+
+MapDistance: TypeAlias = (
+    tuple[Number | Infinity, Number | Infinity, Number | Infinity] | Sensitivity
+)
+"""The `d_in` of a thresholded release: (l0, l1, linf) or (l0, l2, linf)."""
 
 _FINEST: Final = Fraction(2) ** -1074
 """Every double is a multiple of this."""

@@ -6,7 +6,7 @@ pandas or Polars series by one of theirs: same shape, same index, same name.
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple, final
+from typing import Any, NamedTuple, Protocol, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,17 @@ from sordino.errors import InvalidData
 
 _PLAIN = frozenset({int, float})
 _KINDS = "a number, a list, a NumPy array, an Arrow array or a pandas or Polars series"
+
+
+class Container(Protocol):
+    """What is answered by another of its kind: a column or a table of other tools."""
+
+    def equals(self, other: Any, /) -> bool:
+        """Tell whether two hold the same; NumPy and lists have no such method."""
+
+
+Kind = TypeVar("Kind", bound=Container)
+"""An Arrow array or table, a series or a frame of pandas or Polars."""
 
 
 @final

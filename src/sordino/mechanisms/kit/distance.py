@@ -1,10 +1,23 @@
 """Reading the `d_in` of a privacy map, and the rounding a grid adds to it."""
 
 from fractions import Fraction
-from typing import Any, NamedTuple, final
+from typing import Any, NamedTuple, TypeAlias, final
 
-from sordino.numbers import INFINITE, Exact, Extended, distance, product, root, total
+from sordino.numbers import (
+    INFINITE,
+    Exact,
+    Extended,
+    Infinity,
+    Number,
+    distance,
+    product,
+    root,
+    total,
+)
 from sordino.sensitivity import Sensitivity
+
+Distance: TypeAlias = Number | Infinity | Sensitivity
+"""The `d_in` of noise on numbers."""
 
 
 @final
