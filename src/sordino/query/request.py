@@ -8,7 +8,7 @@ from typing import Any, Final, Protocol, final
 from sordino import _validate
 from sordino.aggregations.base import AbstractAggregation
 from sordino.aggregations.intervals import error_names
-from sordino.errors import InvalidParameter, InvalidQuery, shown
+from sordino.errors import InvalidParameter, InvalidQuery, show
 from sordino.keysets import KeySet
 from sordino.losses.spending import Family
 from sordino.numbers import positive, probability
@@ -168,7 +168,7 @@ def refuse_large(requests: Iterable[Request]) -> None:
     found = sum(one.numbers for one in requests)
     if found > MOST_NUMBERS:
         raise InvalidQuery(
-            f"the answer would have {shown(found)} cells, its error bars included, and "
+            f"the answer would have {show(found)} cells, its error bars included, and "
             f"{MOST_NUMBERS} is the most",
             "Ask for fewer groups, or for fewer columns at a time.",
         )
