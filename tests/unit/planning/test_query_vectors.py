@@ -3,8 +3,8 @@
 import json
 import math
 import re
-from pathlib import Path
 from fractions import Fraction
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
