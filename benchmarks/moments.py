@@ -6,6 +6,7 @@ PipelineDP is run as a package with the same groups, bounds and epsilon.
 
 from collections.abc import Mapping
 from functools import cache
+from operator import itemgetter
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -71,7 +72,8 @@ def opened(held: Floats) -> sd.Session:
 def question(*, known: bool, names: tuple[str, ...] = tuple(STATISTICS)) -> sd.Request:
     """Return some statistics of each group."""
     keys: Any = sd.KeySet.from_dict({"g": list(range(GROUPS))}) if known else "g"
-    return sd.table("t").group_by(keys).agg(**{name: STATISTICS[name] for name in names})
+    asked = {name: STATISTICS[name] for name in names}
+    return sd.table("t").group_by(keys).agg(**asked)
 
 
 @cache
@@ -99,7 +101,7 @@ def expected(law: str) -> float:
 
 
 def shown_groups() -> float:
-    """Return the share of groups of 17 rows that a release of counts and means shows."""
+    """Return which share of groups of 17 rows a release of counts and means shows."""
     held = values("uniform", GROUPS, 17)
     asked = question(known=False, names=("count", "mean"))
     return len(opened(held).release(asked, BUDGET)) / GROUPS
@@ -127,9 +129,9 @@ def peer_errors() -> dict[str, float]:
         max_value=WIDTH,
     )
     read = peer.DataExtractors(
-        privacy_id_extractor=lambda row: row[0],
-        partition_extractor=lambda row: row[1],
-        value_extractor=lambda row: row[2],
+        privacy_id_extractor=itemgetter(0),
+        partition_extractor=itemgetter(1),
+        value_extractor=itemgetter(2),
     )
     engine = peer.DPEngine(spent, peer.LocalBackend())
     public = list(range(PEER_GROUPS))

@@ -26,6 +26,7 @@ from sordino.losses.thresholded import mixture, thresholded
 from sordino.mechanisms.above_threshold import AboveThreshold
 from sordino.mechanisms.exponential import Exponential
 from sordino.mechanisms.kit.key_rounds import KeyRounds, ToldNumbers
+from sordino.mechanisms.laplace_sum_threshold import LaplaceSumThreshold
 from sordino.mechanisms.noise_mechanism import AbstractAdditiveMechanism
 from sordino.mechanisms.quantiles import Quantiles
 from sordino.mechanisms.randomized_response import RandomizedResponse
@@ -67,6 +68,16 @@ THRESHOLDS: Final[dict[str, Callable[[Any, Any], AbstractThresholdMechanism]]] =
     ),
 }
 """Every mechanism that releases maps above a threshold, by its scale and threshold."""
+
+SUMS: Final[dict[str, Callable[[Any, Any], LaplaceSumThreshold]]] = {
+    f"LaplaceSumThreshold of {numbers}": (
+        lambda scale, level, numbers=numbers: LaplaceSumThreshold(
+            scale, level, numbers=numbers
+        )
+    )
+    for numbers in (1, 2, 3, 4)
+}
+"""Every mechanism that shows keys by the sum of their noisy numbers."""
 
 SELECTIONS: Final[dict[str, Choice]] = {
     "Exponential": Choice(

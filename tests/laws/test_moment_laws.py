@@ -15,7 +15,7 @@ from sordino.aggregations.base import Setting
 from sordino.aggregations.column_values import Clamped
 from sordino.aggregations.moments import Moments, divided_moments, separate_moments
 from sordino.contribution import Contribution
-from sordino.distributions.laplace_sums import LaplaceSum
+from sordino.distributions.laplace_sums import LaplaceSumLaw
 from sordino.expressions.language import col
 from sordino.expressions.lattice import portion
 from sordino.planning.share_search import best_shares
@@ -229,7 +229,9 @@ def test_the_tail_of_a_sum_of_laplace_noises_is_that_of_its_times() -> None:
         places = np.arange(len(law)) * step + count * grid[0]
         for level in (0.5, 3.0, 9.0):
             beyond = float(law[places >= level].sum() * step)
-            told = float(LaplaceSum(count, Fraction(1)).at_least(Fraction(level)).mid())
+            told = float(
+                LaplaceSumLaw(count, Fraction(1)).at_least(Fraction(level)).mid()
+            )
             assert told == pytest.approx(beyond, rel=0.02)
         law = fftconvolve(law, density) * step
     three = [Fraction(comb(2 + i, i), 2 ** (3 + i)) for i in range(3)]

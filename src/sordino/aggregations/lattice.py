@@ -88,7 +88,7 @@ def triple(
     return first, second, third
 
 
-def missing(expression: AbstractExpression, grid: Lattice, whole: int) -> Total:
+def gap_total(expression: AbstractExpression, grid: Lattice, whole: int) -> Total:
     """Return a whole for each row whose value is missing."""
     lost = Expression(height(expression, grid)).is_null()
     return Total(when(lost).then(1).otherwise(0).tree, whole)

@@ -31,7 +31,7 @@ from sordino.aggregations.lattice import (
     above,
     below,
     centred,
-    missing,
+    gap_total,
     present,
     spread,
     triple,
@@ -132,7 +132,7 @@ def divided_moments(setting: Setting, clamped: AbstractClamped) -> Moments:
     )
     used = len(totals)
     if not values.complete and _tells_rows(setting, clamped):
-        totals = (*totals, missing(values.expression, grid, grid.width << finer))
+        totals = (*totals, gap_total(values.expression, grid, grid.width << finer))
     width, rest = grid.top - grid.bottom, (_NONE,) * (len(totals) - used)
     measurement = DividedMeasurement(
         ("together", values.key, grid, used, len(totals)),

@@ -12,7 +12,7 @@ from sordino.numbers import Exact, ball
 
 @final
 @dataclass(frozen=True)
-class LaplaceSum:
+class LaplaceSumLaw:
     """The law of Z = L_1 + ... + L_count for Laplace noises of one scale."""
 
     count: int

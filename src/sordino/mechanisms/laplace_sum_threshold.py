@@ -3,29 +3,38 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final, NamedTuple, Self, final
+from typing import Any, ClassVar, Final, NamedTuple, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sordino import _validate
-from sordino.distributions.laplace import ContinuousLaplace
-from sordino.distributions.laplace_sums import LaplaceSum
+from sordino import _fields, _validate
+from sordino.distributions.laplace import ContinuousLaplaceLaw
+from sordino.distributions.laplace_sums import LaplaceSumLaw
 from sordino.errors import InvalidParameter
 from sordino.losses.closed import ApproxDP
 from sordino.losses.joint import JointLoss
 from sordino.mechanisms.kit.appearance import any_passes, each_passes
-from sordino.mechanisms.kit.change import Change
-from sordino.mechanisms.kit.distance import ratio
+from sordino.mechanisms.kit.change import Change, MapDistance
+from sordino.mechanisms.kit.distance import change_ratio
 from sordino.mechanisms.kit.domain import MapDomain, Metric, NumberDomain
-from sordino.mechanisms.kit.fitting import guaranteed
+from sordino.mechanisms.kit.fitting import guarantees_of
 from sordino.mechanisms.kit.noise import AbstractNoise, LaplaceNoise
-from sordino.mechanisms.kit.threshold_fitting import changed, positive_delta
+from sordino.mechanisms.kit.threshold_fitting import positive_change, positive_delta
 from sordino.mechanisms.laplace import Laplace
 from sordino.mechanisms.laplace_threshold import LaplaceThreshold
 from sordino.mechanisms.noise_mechanism import AbstractNoiseMechanism
 from sordino.mechanisms.threshold_mechanism import KeptKeys
-from sordino.numbers import Exact, positive, rational_above, shortest, up
+from sordino.numbers import (
+    INFINITE,
+    Exact,
+    Number,
+    finite,
+    positive,
+    rational_above,
+    shortest,
+    up,
+)
 
 _MOST_NUMBERS: Final = 4
 _SLACK: Final = Fraction(1, 2**20)
@@ -40,7 +49,7 @@ _NEXT: Final = 1 + 2.0**-45
 
 
 @final
-class Shown(NamedTuple):
+class ShownRows(NamedTuple):
     """The rows whose noisy numbers reached a threshold together, and these numbers."""
 
     rows: NDArray[np.intp]
@@ -70,8 +79,11 @@ class LaplaceSumThreshold(AbstractNoiseMechanism):
     scale: Exact
     threshold: Fraction
     numbers: int
+    input_metric: ClassVar[Metric] = "l0, l1, linf"
+    output_measure: ClassVar[type[ApproxDP]] = ApproxDP
+    input_domain: ClassVar[MapDomain] = MapDomain(NumberDomain("f64"))
 
-    def __init__(self, scale: Any, threshold: Any, *, numbers: int) -> None:
+    def __init__(self, scale: Number, threshold: Number, *, numbers: int) -> None:
         """Read the parameters exactly."""
         level = positive(threshold=threshold)
         if not isinstance(level, Fraction):
@@ -79,11 +91,11 @@ class LaplaceSumThreshold(AbstractNoiseMechanism):
                 "threshold", threshold, "must be rational", "Try threshold=20."
             )
         count = _validate.integer(numbers=numbers, least=1, most=_MOST_NUMBERS)
-        fields = {"scale": positive(scale=scale), "threshold": level, "numbers": count}
-        vars(self).update(fields)
+        size = positive(scale=scale)
+        _fields.fill(self, scale=size, threshold=level, numbers=count)
 
     @classmethod
-    def for_loss(cls, loss: ApproxDP, d_in: Any, *, numbers: int) -> Self:
+    def for_loss(cls, loss: ApproxDP, d_in: MapDistance, *, numbers: int) -> Self:
         """Return the least scale, and for it the least threshold, within a loss.
 
         >>> pair = LaplaceSumThreshold.for_loss(
@@ -92,14 +104,14 @@ class LaplaceSumThreshold(AbstractNoiseMechanism):
         >>> pair.scale, round(float(pair.threshold), 3)
         (Fraction(1, 1), 16.279)
         """
-        apart = changed(cls(1, 1, numbers=numbers).change(d_in), d_in)
-        known = guaranteed(loss)
+        apart = positive_change(cls(1, 1, numbers=numbers).change(d_in), d_in)
+        known = guarantees_of(loss)
         epsilon, delta = known.epsilon, positive_delta(loss, known.delta)
-        if isinstance(epsilon, float) or epsilon == 0:
+        if epsilon is INFINITE or epsilon == 0:
             raise InvalidParameter(
                 "loss", loss, "needs a positive epsilon", 'Use sd.ApproxDP(1, "1e-6").'
             )
-        scale = rational_above(apart.whole) / epsilon
+        scale = rational_above(finite(apart.whole)) / finite(epsilon)
         level = up(_largest(apart) + _margin(scale, apart))
         level += up(scale) * _quantile(numbers, each_passes(delta, int(apart.l0)))
         while True:
@@ -114,26 +126,11 @@ class LaplaceSumThreshold(AbstractNoiseMechanism):
         return LaplaceNoise(self.scale)
 
     @property
-    def law(self) -> ContinuousLaplace:
+    def law(self) -> ContinuousLaplaceLaw:
         """Return the law of the noise on each number."""
-        return ContinuousLaplace(self.scale)
+        return ContinuousLaplaceLaw(self.scale)
 
-    @property
-    def input_domain(self) -> MapDomain:
-        """Return maps from keys to numbers."""
-        return MapDomain(NumberDomain("f64"))
-
-    @property
-    def input_metric(self) -> Metric:
-        """Return how many sums, how much in all, and how much each."""
-        return "l0, l1, linf"
-
-    @property
-    def output_measure(self) -> type[ApproxDP]:
-        """Return approximate differential privacy."""
-        return ApproxDP
-
-    def __call__(self, value: Sequence[Any]) -> Shown:
+    def __call__(self, value: Sequence[Any]) -> ShownRows:
         """Return the rows that show, and their noisy numbers.
 
         For any keys the answer's law depends on each row's numbers alone.
@@ -150,9 +147,9 @@ class LaplaceSumThreshold(AbstractNoiseMechanism):
         draw = Laplace(self.scale)
         noisy = [draw(one[present]) for one in exact_numbers]
         kept = np.flatnonzero(np.sum(noisy, axis=0) >= up(self.threshold))
-        return Shown(present[kept], tuple(one[kept] for one in noisy))
+        return ShownRows(present[kept], tuple(one[kept] for one in noisy))
 
-    def map(self, d_in: Any) -> JointLoss:
+    def map(self, d_in: MapDistance) -> JointLoss:
         """Return the loss between maps at distance d_in: headline and joint curve.
 
         For any two maps at distance d_in a key in both differs by noise on numbers
@@ -160,13 +157,13 @@ class LaplaceSumThreshold(AbstractNoiseMechanism):
         delta: docs/proofs/moments.md, lemma 4.
         """
         apart = self.change(d_in)
-        headline = ApproxDP(ratio(apart.whole, self.scale), self.delta(apart))
-        if isinstance(apart.linf, float) or headline.delta in {0, 1}:
+        headline = ApproxDP(change_ratio(apart.whole, self.scale), self.delta(apart))
+        if apart.linf is INFINITE or headline.delta in {0, 1}:
             return JointLoss(headline, headline.delta, 1, None)
         kept = KeptKeys(LaplaceThreshold(self.scale, self.threshold), apart)
         return JointLoss(headline, self._chance(apart, 1), int(apart.l0), kept)
 
-    def change(self, d_in: Any) -> Change:
+    def change(self, d_in: MapDistance) -> Change:
         """Return a distance, tightened."""
         return LaplaceThreshold(self.scale, self.threshold).change(d_in)
 
@@ -174,21 +171,20 @@ class LaplaceSumThreshold(AbstractNoiseMechanism):
         """Return the chance that any key of a change shows that one map lacks."""
         if apart.l0 == 0:
             return Fraction(0)
-        if isinstance(apart.linf, float) or isinstance(apart.l0, float):
+        if INFINITE in {apart.linf, apart.l0}:
             return Fraction(1)
         return self._chance(apart, int(apart.l0))
 
     def _chance(self, apart: Change, keys: int) -> Fraction:
         """Return the chance that one of some new keys shows, rounding allowed for."""
         gap = self.threshold - _largest(apart) - _margin(self.scale, apart)
-        law = LaplaceSum(self.numbers, self.scale)
+        law = LaplaceSumLaw(self.numbers, self.scale)
         return min(any_passes(law, gap, keys) * _BEYOND, Fraction(1))
 
 
 def _largest(apart: Change) -> Fraction:
     """Return the greatest sum of the numbers of a new key."""
-    assert not isinstance(apart.linf, float)  # noqa: S101 finite where it is asked
-    return rational_above(apart.linf)
+    return rational_above(finite(apart.linf))
 
 
 def _margin(scale: Exact, apart: Change) -> Fraction:
@@ -198,7 +194,7 @@ def _margin(scale: Exact, apart: Change) -> Fraction:
 
 def _quantile(numbers: int, chance: Fraction) -> float:
     """Return about the t at which a sum of so many noises exceeds t with a chance."""
-    law, wanted = LaplaceSum(numbers, Fraction(1)), float(chance)
+    law, wanted = LaplaceSumLaw(numbers, Fraction(1)), float(chance)
     low, high = 0.0, _FARTHEST
     for _ in range(_HALVINGS):
         middle = (low + high) / 2

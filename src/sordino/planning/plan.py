@@ -31,7 +31,7 @@ from sordino.expressions.literals import literal
 from sordino.expressions.tree import Col
 from sordino.losses.spending import Family
 from sordino.planning.coverage import coverage_counts, coverage_questions
-from sordino.planning.share_search import Wanted, measurement_shares
+from sordino.planning.share_search import Answered, measurement_shares
 from sordino.query.nodes import Project
 from sordino.query.passage import Counted
 from sordino.query.question import Question, Total
@@ -209,20 +209,20 @@ class _Frame:
         estimators: tuple[AbstractEstimator, ...],
         presence: AbstractPresence | None,
         needed: Mapping[Hashable, AbstractMeasurement],
-    ) -> list[Wanted]:
+    ) -> list[Answered]:
         """Return what noise moves: the columns, and which groups show.
 
         Where a column counts what shows them, that weighs as much as all columns.
         """
         wanted = [
-            Wanted(dict(zip(_keys(one), one.slopes, strict=True)), weight)
+            Answered(dict(zip(_keys(one), one.slopes, strict=True)), weight)
             for one, weight in zip(estimators, self.request.weights, strict=True)
             if not one.chooses
         ]
         if presence is not None:
             columns = sum((one.weight for one in wanted), Fraction(0))
             weight = columns if presence.key in needed else Fraction(1)
-            wanted.append(Wanted({presence.key: 1.0}, weight))
+            wanted.append(Answered({presence.key: 1.0}, weight))
         return wanted
 
     def _beside(

@@ -28,7 +28,7 @@ _FINEST: Final = 2**12
 
 @final
 @dataclass(frozen=True)
-class Wanted:
+class Answered:
     """What noise moves: by how much each measurement does, and what that weighs."""
 
     slopes: Mapping[Hashable, float]
@@ -36,7 +36,7 @@ class Wanted:
 
 
 def measurement_shares(
-    wanted: Sequence[Wanted],
+    wanted: Sequence[Answered],
     measurements: Mapping[Hashable, AbstractMeasurement],
     family: Family,
 ) -> dict[Hashable, Fraction]:
