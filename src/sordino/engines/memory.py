@@ -13,9 +13,10 @@ from typing import Any, Final, TypeAlias, final
 import pyarrow as pa
 
 from sordino.engines.base import AbstractEngine
+from sordino.engines.doors import Settings, opened
 from sordino.engines.failures import guarded, uncharged
-from sordino.engines.readers import opened
 from sordino.engines.row_functions import flat_mapped, mapped
+from sordino.query.by_kind import by_kind
 from sordino.query.nodes import (
     AbstractNode,
     Crowded,
@@ -58,6 +59,12 @@ def keyed_order(salt: int) -> Order:
         return [hashlib.blake2b(one, key=key).digest() for one in told]
 
     return order
+
+
+def of_settings(settings: Settings) -> "MemoryEngine":
+    """Return an engine; it has nothing that could be set."""
+    del settings
+    return MemoryEngine()
 
 
 @final
@@ -326,21 +333,25 @@ def _described(node: AbstractNode) -> list[str]:
     return [*below, node.describe()]
 
 
-_WORK: Final[dict[type[AbstractNode], Callable[[MemoryEngine, Any], Iterable[Row]]]] = {
-    Source: MemoryEngine.stored,
-    Unreadable: MemoryEngine.unreadable,
-    Project: _project,
-    Filter: _filter,
-    KeepRows: _keep_rows,
-    KeepGroups: _keep_groups,
-    KeepUnique: _keep_unique,
-    Crowded: _crowded,
-    Join: _join,
-    Explode: _explode,
-    MapRows: _map_rows,
-    FlatMap: _flat_map,
-}
-_TOTALS: Final[dict[type[AbstractTotal], Callable[[Any, list[Row]], int]]] = {
-    Total: _total,
-    Distinct: _distinct,
-}
+_Work: TypeAlias = Callable[[MemoryEngine, Any], Iterable[Row]]
+_WORK: Final[Mapping[type[AbstractNode], _Work]] = by_kind(
+    AbstractNode,
+    {
+        Source: MemoryEngine.stored,
+        Unreadable: MemoryEngine.unreadable,
+        Project: _project,
+        Filter: _filter,
+        KeepRows: _keep_rows,
+        KeepGroups: _keep_groups,
+        KeepUnique: _keep_unique,
+        Crowded: _crowded,
+        Join: _join,
+        Explode: _explode,
+        MapRows: _map_rows,
+        FlatMap: _flat_map,
+    },
+)
+_Count: TypeAlias = Callable[[Any, list[Row]], int]
+_TOTALS: Final[Mapping[type[AbstractTotal], _Count]] = by_kind(
+    AbstractTotal, {Total: _total, Distinct: _distinct}
+)

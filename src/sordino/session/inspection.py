@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from sordino.constraints import AbstractConstraint
-from sordino.engines.duckdb.engine import DuckDBEngine
+from sordino.engines.duckdb.engine import duckdb_engine
 from sordino.engines.failures import guarded
 from sordino.errors import InvalidParameter
 from sordino.expressions.literals import literal
@@ -79,7 +79,7 @@ def inspect(
     unit = AddOneRow() if protects is None else protects
     table = PrivateTable(source, protects=unit, columns=columns)
     asked = _checked(limits, unit)
-    engine = DuckDBEngine()
+    engine = duckdb_engine()
     try:
         catalog = catalog_of(engine, {_TABLE: table})
         held = engine.as_opened(_TABLE)

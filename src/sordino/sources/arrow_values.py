@@ -24,7 +24,6 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.dataset as ds
 
 from sordino.schema import arrow_type
 from sordino.sources.arrow_kinds import is_list, is_uuid, kind_of
@@ -55,16 +54,14 @@ def column_type(kind: str) -> pa.DataType:
 
 def handed_over(
     batches: Iterable[pa.RecordBatch], fields: Sequence[tuple[str, pa.DataType]]
-) -> Any:
-    """Return batches of some names and types for a database, read value by value.
-
-    A scanner states nothing of its columns, and takes no filter from the database.
-    """
+) -> pa.RecordBatchReader:
+    """Return batches of some names and types for a database, read value by value."""
     form = pa.schema([
         (name, column_type(kind_of(arrow) or "bool")) for name, arrow in fields
     ])
-    made = (_batch(one, form) for one in batches)
-    return ds.Scanner.from_batches(made, schema=form)
+    return pa.RecordBatchReader.from_batches(
+        form, (_batch(one, form) for one in batches)
+    )
 
 
 def _batch(batch: pa.RecordBatch, form: pa.Schema) -> pa.RecordBatch:

@@ -62,7 +62,7 @@ def seen(opened: Opened, place: int) -> Counter[str]:
 
 def _chunks(opened: Opened, place: int) -> list[pa.Array]:
     """Return a column as its source holds it."""
-    held = opened.source.by_value().read([place])
+    held = opened.source.read([place])
     chunks: list[pa.Array] = held.column(0).chunks
     return chunks
 

@@ -19,11 +19,10 @@ from typing import Any, Final, TypeAlias, final
 
 import pyarrow as pa
 import pyarrow.csv as pa_csv
-from sqlglot import exp
 
 from sordino.errors import EngineFailure, InvalidParameter, shown
 from sordino.schema import Column
-from sordino.sources.base import NOTHING, AbstractSource, internal, registered
+from sordino.sources.base import NOTHING, AbstractSource, internal
 from sordino.sources.csv_format import Csv
 from sordino.sources.paths import Fields, found
 from sordino.sources.text_stream import TextStream
@@ -54,10 +53,6 @@ class CSVSource(AbstractSource):
         for path in _paths(dialect.path):
             self._look(path, {**dialect.columns, **declared})
         self.fields = _texts(self._names)
-
-    def item(self, name: str) -> exp.Expression:
-        """Return the name under which the rows are handed over."""
-        return registered(name)
 
     def handed(self, places: Sequence[int]) -> pa.RecordBatchReader:
         """Return a reader of the columns, to be read once."""

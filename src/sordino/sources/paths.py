@@ -2,12 +2,11 @@
 
 import glob
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Final, TypeAlias, final
 
 import pyarrow as pa
-from sqlglot import exp
 
 from sordino.errors import EngineFailure, InvalidParameter, shown
 
@@ -84,19 +83,3 @@ def _stamp(path: str) -> Stamp:
     """Return what changes when a file is written or replaced."""
     held = Path(path).stat()
     return (held.st_ino, held.st_size, held.st_mtime_ns)
-
-
-def reading(
-    function: str, paths: Iterable[str], options: Mapping[str, exp.Expression]
-) -> exp.Expression:
-    """Return the call of a database function that reads files.
-
-    >>> reading("read_it", ["o'neill"], {"header": exp.true()}).sql("duckdb")
-    "READ_IT(['o''neill'], header = TRUE)"
-    """
-    listed = exp.Array(expressions=[exp.Literal.string(path) for path in paths])
-    named = [
-        exp.EQ(this=exp.to_identifier(name), expression=value)
-        for name, value in options.items()
-    ]
-    return exp.Anonymous(this=function, expressions=[listed, *named])

@@ -14,7 +14,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from sordino.engines.duckdb.engine import DuckDBEngine
+from sordino.engines.duckdb.engine import duckdb_engine
 from sordino.engines.memory import MemoryEngine
 from sordino.errors import InvalidParameter
 from sordino.schema import PLAIN, Column
@@ -154,7 +154,7 @@ OPENED: dict[str, tuple[Any, dict[str, str] | str]] = {
 
 
 @pytest.mark.parametrize(
-    ("name", "engine"), [*itertools.product(OPENED, [MemoryEngine, DuckDBEngine])]
+    ("name", "engine"), [*itertools.product(OPENED, [MemoryEngine, duckdb_engine])]
 )
 def test_dicts_say_their_types_or_are_refused(name: str, engine: type[Any]) -> None:
     """A column has the one type of its values; a refusal shows no value of it."""
@@ -172,7 +172,7 @@ def test_dtypes_that_say_nothing_are_declared(dtype: str) -> None:
     """Whatever is in it, the column is unusable until its type is declared."""
     for cells in (["a", "b"], ["a", 3], [DAY], [None], []):
         frame = pd.DataFrame({"x": pd.Series(cells, dtype=object).astype(dtype)})
-        engine = DuckDBEngine()
+        engine = duckdb_engine()
         assert engine.open("t", frame, {}).names == ()
         assert 'columns={"day": "date"}' in engine.unusable("t")["x"]
         assert engine.open("t", frame, {"x": Column("text")})["x"].type == "text"
@@ -192,7 +192,7 @@ def test_dtypes_that_say_nothing_are_declared(dtype: str) -> None:
 )
 def test_other_dtypes_are_not_usable(made: Any) -> None:
     """The dtypes of pandas that have no place are unusable, and say why."""
-    engine = DuckDBEngine()
+    engine = duckdb_engine()
     assert engine.open("t", pd.DataFrame({"x": made}), {}).names == ()
     assert "has no place here" in engine.unusable("t")["x"]
     with pytest.raises(InvalidParameter, match="cannot be used"):

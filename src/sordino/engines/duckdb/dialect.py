@@ -1,24 +1,66 @@
-"""How DuckDB says what decides about privacy."""
+"""DuckDB's dialect: the forms that decide about privacy, types and operations."""
 
 from collections.abc import Callable, Sequence
-from typing import Final, final
+from typing import ClassVar, Final, final
 
 import pyarrow as pa
 from sqlglot import exp
 
+from sordino.engines.duckdb import (
+    files,
+    sql_cells,
+    sql_choices,
+    sql_dates,
+    sql_numbers,
+    sql_text,
+)
 from sordino.engines.sql import pieces as sql
-from sordino.engines.sql.dialect import AbstractForms
-from sordino.engines.sql.statements import SALT
+from sordino.engines.sql.dialect import SALT, AbstractDialect
+from sordino.engines.sql.pieces import called
 from sordino.query.question import MOST
 from sordino.sources.arrow_kinds import is_list, kind_of, stored
+from sordino.sources.base import AbstractSource
 from sordino.sources.plain_values import LONGEST
+
+_TYPES: Final = {
+    "i64": "BIGINT",
+    "f64": "DOUBLE",
+    "text": "VARCHAR",
+    "bool": "BOOLEAN",
+    "date": "DATE",
+    "time": "TIMESTAMP",
+}
 
 
 @final
-class DuckDBForms(AbstractForms):
-    """The forms of DuckDB 2."""
+class DuckDBDialect(AbstractDialect):
+    """The dialect of DuckDB 2."""
 
     name = "duckdb"
+    types: ClassVar = _TYPES | {
+        f"list[{one}]": f"{name}[]" for one, name in _TYPES.items()
+    }
+    entries: ClassVar = {
+        **sql_cells.ENTRIES,
+        **sql_choices.ENTRIES,
+        **sql_numbers.ENTRIES,
+        **sql_text.ENTRIES,
+        **sql_dates.ENTRIES,
+    }
+
+    def placeholder(self, number: int) -> exp.Expression:
+        """Return $n."""
+        return exp.Parameter(this=exp.Literal.number(number))
+
+    def in_place(
+        self, source: AbstractSource, places: Sequence[int]
+    ) -> exp.Expression | None:
+        """Return the call that reads Parquet files."""
+        return files.in_place(source, places)
+
+    def value_of(self, column: exp.Expression, arrow: pa.DataType) -> exp.Expression:
+        """Return a column as values of ours, of which no statistics are believed."""
+        return self.normalised(self.opaque(column, arrow), arrow)
 
     def opaque(self, column: exp.Expression, arrow: pa.DataType) -> exp.Expression:
         """Return TRY(column): for any value the value itself.
@@ -48,6 +90,34 @@ class DuckDBForms(AbstractForms):
         salt = exp.Placeholder(this=SALT)
         inner = [one.copy() for one in (*values, *missing, salt)]
         return called("hash", called("hash", *inner))
+
+    def ordered(self, value: exp.Expression) -> exp.Ordered:
+        """Return the value: NaN is greater than all, texts go by their bytes."""
+        return exp.Ordered(this=value, nulls_first=True)
+
+    def same(self, one: exp.Expression, other: exp.Expression) -> exp.Expression:
+        """Return IS NOT DISTINCT FROM."""
+        return exp.NullSafeEQ(this=one, expression=other)
+
+    def first(self, value: exp.Expression) -> exp.Expression:
+        """Return the first value, which is the only one."""
+        return exp.First(this=value)
+
+    def matched(
+        self, rows: exp.Select, other: exp.Table, on: exp.Condition
+    ) -> exp.Select:
+        """Return a semi join."""
+        return rows.join(other, on=on, join_type="semi", copy=False)
+
+    def unmatched(
+        self, rows: exp.Select, other: exp.Table, on: exp.Condition
+    ) -> exp.Select:
+        """Return an anti join."""
+        return rows.join(other, on=on, join_type="anti", copy=False)
+
+    def materialised(self, *, shared: bool) -> bool:
+        """Store what several read, and only that."""
+        return shared
 
     def unnested(self, entries: exp.Expression, limit: int | None) -> exp.Expression:
         """Return the unnested list, or the first part of it."""
@@ -104,11 +174,6 @@ class DuckDBForms(AbstractForms):
             row = called("row", *(one.copy() for one in values))
             counted = exp.Case().when(exp.and_(*there), row)
         return exp.Count(this=exp.Distinct(expressions=[counted]))
-
-
-def called(name: str, *arguments: exp.Expression) -> exp.Expression:
-    """Return a call of a function by the very name that the database has for it."""
-    return exp.Anonymous(this=name, expressions=list(arguments))
 
 
 def _whole(number: int) -> exp.Expression:
@@ -186,3 +251,6 @@ _RULES: Final[dict[str, Callable[[exp.Expression, pa.DataType], exp.Expression]]
     "date": _date,
     "time": _time,
 }
+
+
+DUCKDB: Final = DuckDBDialect()

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias, final
 
 from sqlglot import exp
 
-from sordino.expressions.tree import Argument, Operation
+from sordino.expressions.tree import Argument
 
 Sql: TypeAlias = exp.Expression
 """A tree that stands for one value."""
@@ -64,16 +64,6 @@ class Written:
 
 
 Entry: TypeAlias = Callable[[Written], Sql]
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Dialect:
-    """How an engine writes the types and the operations."""
-
-    name: str
-    types: Mapping[str, str]
-    entries: Mapping[Operation, Entry]
 
 
 _OPEN: Final = (exp.Binary, exp.Unary, exp.In, exp.Between)
@@ -149,15 +139,15 @@ def tried(one: Sql, kind: str) -> Sql:
     return exp.TryCast(this=one, to=sql_type(kind))
 
 
-def sql_type(kind: str) -> exp.DataType:
+def sql_type(kind: str, dialect: str = "") -> exp.DataType:
     """Return a SQL type, anew each time: a tree has one parent."""
-    return _parsed(kind).copy()
+    return _parsed(kind, dialect).copy()
 
 
 @cache
-def _parsed(kind: str) -> exp.DataType:
+def _parsed(kind: str, dialect: str) -> exp.DataType:
     """Return a SQL type; to parse its name takes longer than to copy it."""
-    return exp.DataType.build(kind, dialect="duckdb")
+    return exp.DataType.build(kind, dialect=dialect)
 
 
 def called(name: str, *arguments: Sql) -> Sql:
