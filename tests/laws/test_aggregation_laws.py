@@ -133,4 +133,4 @@ def test_every_word_for_an_aggregation_is_a_case() -> None:
         "median", "quantile", "quantiles", "min", "max", "histogram", "bounds",
     }  # fmt: skip
     assert words - named <= {"quantile"}  # one of `quantiles`
-    assert words <= set(sd.__all__)
+    assert words <= set(dir(sd))

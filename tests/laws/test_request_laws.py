@@ -67,7 +67,7 @@ def operators() -> set[str]:
 
 def named(kind: type) -> set[str]:
     """Return the public names of the parts of a kind."""
-    classes = {name: getattr(sd, name) for name in sd.__all__}
+    classes = {name: getattr(sd, name) for name in dir(sd)}
     return {
         name
         for name, one in classes.items()
@@ -77,7 +77,7 @@ def named(kind: type) -> set[str]:
 
 def questions() -> set[str]:
     """Return the public functions that make an aggregation."""
-    functions = {name: getattr(sd, name) for name in sd.__all__}
+    functions = {name: getattr(sd, name) for name in dir(sd)}
     return {
         name
         for name, one in functions.items()
@@ -300,7 +300,7 @@ def private_classes() -> list[type]:
         for one in vars(module).values()
         if isinstance(one, type) and one.__module__.startswith("sordino.")
     }
-    public = {getattr(sd, name) for name in sd.__all__}
+    public = {getattr(sd, name) for name in dir(sd)}
     return sorted(found - public, key=repr)
 
 

@@ -23,7 +23,7 @@ from sordino.mechanisms.kit.domain import ChoiceDomain, Metric
 from sordino.mechanisms.kit.fitting import guaranteed, least_noise, over
 from sordino.mechanisms.kit.noise import LaplaceNoise
 from sordino.mechanisms.mechanism import AbstractMechanism
-from sordino.numbers import Exact, distance, positive, up
+from sordino.numbers import INFINITE, Exact, distance, positive, up
 from sordino.sampling.bits import Source
 from sordino.sampling.sampler import AbstractSampler
 
@@ -121,7 +121,7 @@ class AboveThreshold(AbstractMechanism):
         For all groups together, whatever each answer is.
         """
         change = distance(d_in=d_in)
-        if change == 0 or isinstance(change, float):
+        if change == 0 or change is INFINITE:
             return PureDP(change)
         return PureDP(self.epsilon * (change / Fraction(self.rows)))
 

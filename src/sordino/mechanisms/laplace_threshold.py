@@ -21,7 +21,7 @@ from sordino.mechanisms.threshold_mechanism import (
     set_threshold_fields,
     with_threshold,
 )
-from sordino.numbers import Exact, positive, rational_above
+from sordino.numbers import INFINITE, Exact, finite, positive, rational_above
 
 _MOST_STEPS = 1 << 20
 """A change of more steps of the grid than this is priced by its epsilon alone."""
@@ -102,7 +102,7 @@ class LaplaceThreshold(AbstractThresholdMechanism):
             raise InvalidParameter(
                 "loss", loss, "needs a positive epsilon", 'Use sd.ApproxDP(1, "1e-6").'
             )
-        fitted = replaced(probe, scale=rational_above(apart.whole) / epsilon)
+        fitted = replaced(probe, scale=rational_above(finite(apart.whole)) / epsilon)
         return with_threshold(fitted, apart, delta, negative=negative)
 
     @property
@@ -135,7 +135,7 @@ class LaplaceThreshold(AbstractThresholdMechanism):
         For any change the one with the same l1 on the fewest keys is no better hidden
         (docs/proofs/noise.md); its keys are independent, so their losses compose.
         """
-        if self.scale == 0 or math.inf in {apart.whole, apart.linf}:
+        if self.scale == 0 or apart.whole is INFINITE or apart.linf is INFINITE:
             return PureDP(ratio(apart.whole, self.scale))
         whole, each = rational_above(apart.whole), rational_above(apart.linf)
         copies = min(int(apart.l0), math.floor(whole / each))

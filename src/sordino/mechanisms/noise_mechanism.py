@@ -2,6 +2,7 @@
 
 import math
 from abc import abstractmethod
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -56,17 +57,18 @@ class AbstractNoiseMechanism(AbstractMechanism):
 
     def inverse_cdf(self, p: Any) -> float | int:
         """Return the least x with P[Z <= x] >= p of the noise Z."""
-        return self._plain(self.law.quantile(probability(p=p)))
+        return self._quantile(probability(p=p))
 
     def error(self, confidence: Any) -> float | int:
         """Return the least t with P[|Z| <= t] >= confidence."""
         share = probability(confidence=confidence)
-        return self._plain(self.law.quantile((1 + share) / 2))
+        return self._quantile((1 + share) / 2)
 
-    def _plain(self, x: Exact | float) -> float | int:
+    def _quantile(self, p: Fraction) -> float | int:
         """Return a quantile as an int on the integers, else as the nearest double."""
-        if isinstance(x, float):
-            return x
+        if p in {0, 1}:
+            return math.inf if p else -math.inf
+        x = self.law.quantile(p)
         return math.floor(x) if self.input_domain.is_integer else float(x)
 
 

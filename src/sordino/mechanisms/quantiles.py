@@ -26,7 +26,7 @@ from sordino.mechanisms.kit.fitting import guaranteed, least_noise, over
 from sordino.mechanisms.kit.slices import Cut, Layout, Pieces
 from sordino.mechanisms.kit.weights import AbstractWeights, EvenWeights
 from sordino.mechanisms.mechanism import AbstractMechanism
-from sordino.numbers import Exact, distance, positive, probability, up
+from sordino.numbers import INFINITE, Exact, distance, positive, probability, up
 from sordino.sampling.bits import Source
 from sordino.sampling.choice import choose
 
@@ -126,7 +126,7 @@ class Quantiles(AbstractMechanism):
         """
         change = distance(d_in=d_in)
         share = self.epsilon / (self.levels * Fraction(self.rows))
-        level = change if isinstance(change, float) or not change else share * change
+        level = change if change is INFINITE or change == 0 else share * change
         return BoundedRangeLoss(level) * self.levels
 
     @classmethod

@@ -1,6 +1,5 @@
 """Randomized response: each answer is the truth, or a lie that is as good as any."""
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -19,7 +18,7 @@ from sordino.mechanisms.kit.containers import is_number, opened
 from sordino.mechanisms.kit.domain import ChoiceDomain, Metric
 from sordino.mechanisms.kit.fitting import guaranteed, least_noise, over
 from sordino.mechanisms.mechanism import AbstractMechanism
-from sordino.numbers import Exact, ball, fraction, positive
+from sordino.numbers import INFINITE, Extended, ball, finite, fraction, positive
 from sordino.numbers.precision import precision
 from sordino.sampling.bits import Bits, Source
 from sordino.sampling.certified import Uniform, settle, surely_less
@@ -51,7 +50,7 @@ class RandomizedResponse(AbstractMechanism):
     RandomizedResponseLoss(epsilon=0.5, categories=2)
     """
 
-    epsilon: Exact | float
+    epsilon: Extended
     categories: int
 
     def __init__(self, epsilon: Any, categories: Any = 2) -> None:
@@ -63,7 +62,7 @@ class RandomizedResponse(AbstractMechanism):
     def no_noise(cls, categories: Any = 2) -> Self:
         """Return the mechanism that always tells the truth; its loss is infinite."""
         silent = cls(1, categories)
-        vars(silent).update(epsilon=math.inf)
+        vars(silent).update(epsilon=INFINITE)
         return silent
 
     @property
@@ -84,7 +83,7 @@ class RandomizedResponse(AbstractMechanism):
     @property
     def adds_no_noise(self) -> bool:
         """Tell whether this always tells the truth."""
-        return isinstance(self.epsilon, float)
+        return self.epsilon is INFINITE
 
     def __call__(self, value: Any) -> Any:
         """Return an answer for each value: it has the type of the question."""
@@ -144,13 +143,13 @@ class RandomizedResponse(AbstractMechanism):
     @property
     def _truth(self) -> arb:
         """Return P[truth] at the working precision."""
-        assert not isinstance(self.epsilon, float)  # noqa: S101 asked where it is finite
-        return 1 / (1 + (self.categories - 1) * (-ball(self.epsilon)).exp())
+        odds = ball(finite(self.epsilon))
+        return 1 / (1 + (self.categories - 1) * (-odds).exp())
 
     @cached_property
     def _level(self) -> int | None:
         """Return the first 64 digits of P[truth], which is irrational; None for 1."""
-        if isinstance(self.epsilon, float):
+        if self.epsilon is INFINITE:
             return None
         digits = 2 * _WORD
         while True:

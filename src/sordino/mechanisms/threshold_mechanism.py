@@ -44,7 +44,7 @@ from sordino.mechanisms.noise_mechanism import (
     FINEST_GRID,
     AbstractNoiseMechanism,
 )
-from sordino.numbers import Exact, exact, rational_above, up
+from sordino.numbers import INFINITE, Exact, exact, finite, rational_above, up
 from sordino.sampling.bits import Bits
 from sordino.sampling.sampler import Threshold
 
@@ -127,7 +127,7 @@ class AbstractThresholdMechanism(AbstractNoiseMechanism):
         """
         apart = self.change(d_in)
         headline = self.headline(apart)
-        if isinstance(apart.linf, float) or headline.delta in {0, 1}:
+        if apart.linf is INFINITE or headline.delta in {0, 1}:
             return JointLoss(headline, headline.delta, 1, None)
         keys = self._most_keys(apart) if self.values.is_integer else int(apart.l0)
         chance = any_passes(self.law, self._gap(apart.linf, self.threshold), 1)
@@ -172,14 +172,15 @@ class AbstractThresholdMechanism(AbstractNoiseMechanism):
         """Return the delta that another threshold would have."""
         if apart.l0 == 0:
             return Fraction(0)
-        if isinstance(apart.linf, float) or isinstance(apart.l0, float):
+        if apart.linf is INFINITE or apart.l0 is INFINITE:
             return Fraction(1)
         return any_passes(self.law, self._gap(apart.linf, threshold), apart.l0)
 
     def _most_keys(self, apart: Change) -> int:
         """Return how many integers can change: each changes by 1 or more."""
         power = 1 if self.norm == "l1" else 2
-        return int(min(apart.l0, floored(apart.whole**power, Fraction(1))))
+        most = floored(finite(apart.whole) ** power, Fraction(1))
+        return int(min(apart.l0, most))
 
     @cached_property
     def _rule(self) -> Threshold:

@@ -13,7 +13,15 @@ infinity (`INFINITE`).
 True
 """
 
-from sordino.numbers.infinity import total
+from sordino.numbers.infinity import (
+    INFINITE,
+    Extended,
+    Infinity,
+    finite,
+    product,
+    root,
+    total,
+)
 from sordino.numbers.numerals import written
 from sordino.numbers.parameters import (
     Number,
@@ -36,19 +44,25 @@ from sordino.numbers.rounding import (
 )
 
 __all__ = [
+    "INFINITE",
     "Exact",
+    "Extended",
+    "Infinity",
     "Number",
     "Radical",
     "ball",
     "distance",
     "down",
     "exact",
+    "finite",
     "floor_log2",
     "fraction",
     "outcome",
     "positive",
     "probability",
+    "product",
     "rational_above",
+    "root",
     "rounded_up",
     "shortest",
     "sqrt",

@@ -145,8 +145,7 @@ def _figure(panels: list[Panel], labels: list[str]) -> "Figure":
 
         from sordino.losses.pictures import Picture  # noqa: PLC0415 slow to import
     except ImportError as error:
-        message = "plot() needs matplotlib. Install it: pip install matplotlib."
-        raise MissingDependency(message) from error
+        raise MissingDependency("plot()", "matplotlib", "plots") from error
     across = min(len(panels), _ACROSS)
     down = -(-len(panels) // across)
     margin = 0.3 + _LETTER * max(map(formatting.width, labels), default=0)
@@ -178,8 +177,7 @@ def _given(ax: Any, count: int) -> "list[Axes]":
     try:
         from matplotlib.axes import Axes  # noqa: PLC0415 slow to import
     except ImportError as error:
-        message = "plot() needs matplotlib. Install it: pip install matplotlib."
-        raise MissingDependency(message) from error
+        raise MissingDependency("plot()", "matplotlib", "plots") from error
     axes = list(np.ravel(ax))
     if len(axes) != count or not all(isinstance(one, Axes) for one in axes):
         problem = f"must be {count} Axes, one for each aggregate"
