@@ -67,10 +67,7 @@ def engine_named(name: str, settings: Settings) -> AbstractEngine:
     """  # noqa: E501 a sentence
     door = DOORS[_validate.choice(tuple(DOORS), engine=name)]
     if find_spec(door.package) is None:
-        raise MissingDependency(
-            f"engine={name!r} needs {door.package}. Install it with: "
-            f'pip install "sordino[{name}]".'
-        )
+        raise MissingDependency(f"engine={name!r}", door.package, name)
     made: AbstractEngine = _found(door.engine)(settings)
     return made
 
