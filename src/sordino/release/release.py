@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING, Any, final
 
 from sordino.losses.base import Budget, Loss
 from sordino.losses.headline import headline
+from sordino.planning.plan_text import plan_text
+from sordino.planning.purchase import CONFIDENCE, Purchase
 from sordino.release import columns, explanation, files, frames
+from sordino.release.answer import Answer
+from sordino.release.notes import notes
 from sordino.release.release_page import page
 from sordino.release.text import text
 from sordino.schema import unknown
@@ -58,6 +62,21 @@ class Release:
     notes: tuple[str, ...] = ()
     budget: Budget | None = None
     coverage: "pa.Table | None" = None
+
+    @classmethod
+    def of(cls, purchase: Purchase, answer: Answer) -> "Release":
+        """Return an answer with what it cost and how it was made."""
+        return cls(
+            answer.table,
+            answer.errors,
+            purchase.plan.request.by,
+            CONFIDENCE,
+            purchase.loss,
+            plan_text(purchase),
+            notes(purchase),
+            purchase.budget,
+            answer.coverage,
+        )
 
     def __post_init__(self) -> None:
         """Refuse tables that do not belong together."""

@@ -5,7 +5,7 @@ price (public facts) ── rehearse (no rows) ── charge ── exact totals
 
 import os
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NoReturn, Self, final
+from typing import Any, NoReturn, Self, final
 
 from sordino import _validate
 from sordino.budgets.limits import Limit
@@ -14,11 +14,15 @@ from sordino.errors import InvalidParameter, SessionMoved
 from sordino.ledger.entries import DATASET, Entry
 from sordino.ledger.ledger import Ledger
 from sordino.losses.base import Budget, Loss
-from sordino.planning.batch import Batch, price_all
-from sordino.planning.price import Price, price
+from sordino.planning.batch import Batch
+from sordino.planning.bundle import Bundle, best_bundle
+from sordino.planning.plan_text import plan_text
+from sordino.planning.price import Price
+from sordino.planning.purchase import Purchase, best_purchase
 from sordino.query.builder import Query
 from sordino.query.request import Request
-from sordino.release.answer import answered
+from sordino.release.answer import Answer, noisy_answer
+from sordino.release.release import Release
 from sordino.release.storage import from_bytes, joined, split, to_bytes
 from sordino.session import partition
 from sordino.session.book import Book, book_of
@@ -33,9 +37,6 @@ from sordino.session.identity import (
     whose,
 )
 from sordino.session.outlook import Outlook
-
-if TYPE_CHECKING:
-    from sordino.release.release import Release
 
 
 @final
@@ -92,16 +93,12 @@ class Session:
 
         No private data is read, and nothing is charged.
         """
-        self._refuse_strangers()
-        with self._catalog.explaining():
-            return price(_request(query), self._catalog, budget)
+        return Price(self._purchase(query, budget))
 
     @door
     def price_all(self, queries: Mapping[str, Request], budget: Budget) -> Batch:
         """Return what requests cost that are planned together: more fits a budget."""
-        self._refuse_strangers()
-        with self._catalog.explaining():
-            return price_all(queries, self._catalog, budget)
+        return Batch(self._bundle(queries, budget))
 
     @door
     def what_if(
@@ -111,11 +108,11 @@ class Session:
 
         A release that does not fit is refused, as `release` would refuse it.
         """
-        found = self.price(query, budget)
-        self._prepared(found)
-        said = asked(query, self._catalog, budget, None)
-        left = self._book.left_after(said, (budget, found.loss), earmark)
-        return Outlook(found, left)
+        purchase = self._purchase(query, budget)
+        self._prepared(purchase)
+        identity = asked(query, self._catalog, budget, None)
+        left = self._book.left_after(identity, (budget, purchase.loss), earmark)
+        return Outlook(Price(purchase), left)
 
     @door
     def release(
@@ -126,27 +123,27 @@ class Session:
         key: str | None = None,
         why: str = "",
         earmark: str | None = None,
-    ) -> "Release":
+    ) -> Release:
         """Charge the budget and return the noisy answer.
 
         With a `key` a repeated request returns the answer it had, at no cost, also
         after a crash or in another process of the same ledger. With an `earmark` it is
         paid from what was set aside (`session.ledger.earmark`).
         """
-        found = self.price(query, budget)
-        told = {"key": key, "why": why, "plan": found.plan, "earmark": earmark}
+        purchase = self._purchase(query, budget)
+        plan = plan_text(purchase)
 
-        def prepared() -> Callable[[], bytes]:
-            compute = self._prepared(found)
+        def prepare() -> Callable[[], bytes]:
+            compute = self._prepared(purchase)
             return lambda: to_bytes(compute())
 
-        kept = self._book.answer(
+        stored = self._book.answer(
             asked(query, self._catalog, budget, key),
-            (budget, found.loss),
-            told,
-            prepared,
+            (budget, purchase.loss),
+            {"key": key, "why": why, "plan": plan, "earmark": earmark},
+            prepare,
         )
-        return from_bytes(kept, found)
+        return Release.of(purchase, from_bytes(stored))
 
     @door
     def release_all(
@@ -157,24 +154,27 @@ class Session:
         key: str | None = None,
         why: str = "",
         earmark: str | None = None,
-    ) -> "dict[str, Release]":
+    ) -> dict[str, Release]:
         """Charge one budget and return the answers of requests planned together."""
-        batch = self.price_all(queries, budget)
-        found = batch.prices.values()
-        plan = "\n\n".join(f"{name}:\n{one.plan}" for name, one in batch.prices.items())
+        bundle = self._bundle(queries, budget)
+        purchases = bundle.purchases
+        texts = (f"{name}:\n{plan_text(one)}" for name, one in purchases.items())
 
-        def prepared() -> Callable[[], bytes]:
-            each = [self._prepared(one) for one in found]
+        def prepare() -> Callable[[], bytes]:
+            each = [self._prepared(purchase) for purchase in purchases.values()]
             return lambda: joined([to_bytes(compute()) for compute in each])
 
-        kept = self._book.answer(
+        stored = self._book.answer(
             asked_together(queries, self._catalog, budget, key),
-            (budget, batch.loss),
-            {"key": key, "why": why, "plan": plan, "earmark": earmark},
-            prepared,
+            (budget, bundle.loss),
+            {"key": key, "why": why, "plan": "\n\n".join(texts), "earmark": earmark},
+            prepare,
         )
-        answers = zip(batch.prices.items(), split(kept), strict=True)
-        return {name: from_bytes(one, asked) for (name, asked), one in answers}
+        answers = map(from_bytes, split(stored))
+        return {
+            name: Release.of(purchase, answer)
+            for (name, purchase), answer in zip(purchases.items(), answers, strict=True)
+        }
 
     @door
     def partition(
@@ -220,7 +220,7 @@ class Session:
     @door
     def statement(self, query: Request, budget: Budget) -> str:
         """Return the statement that the engine would run; nothing runs."""
-        return self._engine.statement(self.price(query, budget).question)
+        return self._engine.statement(self._purchase(query, budget).plan.question)
 
     @property
     def ledger(self) -> Ledger:
@@ -283,21 +283,31 @@ class Session:
         """Refuse to be pickled or copied."""
         raise SessionMoved("copied or pickled")
 
-    def _prepared(self, found: Price) -> "Callable[[], Release]":
-        """Rehearse what a price asks, and return what answers it after the charge."""
-        if found.request.keyset is not None:
-            self._keysets[repr(found.request.keyset)] = None
-        chosen = {
-            part: self._engine.prepared(asked)
-            for part, asked in found.choice_questions.items()
-        }
-        exact = self._engine.prepared(found.question)
-        beside = [self._engine.prepared(asked) for asked in found.coverage_questions]
-        return lambda: answered(
-            found,
+    def _purchase(self, query: Any, budget: Budget) -> Purchase:
+        """Return what a budget buys for a query, from public facts alone."""
+        self._refuse_strangers()
+        with self._catalog.explaining():
+            return best_purchase(_request(query), self._catalog, budget)
+
+    def _bundle(self, queries: Any, budget: Budget) -> Bundle:
+        """Return what a budget buys for several queries together."""
+        self._refuse_strangers()
+        with self._catalog.explaining():
+            return best_bundle(queries, self._catalog, budget)
+
+    def _prepared(self, purchase: Purchase) -> Callable[[], Answer]:
+        """Rehearse what a plan asks, and return what answers it after the charge."""
+        plan, prepared = purchase.plan, self._engine.prepared
+        if plan.request.keyset is not None:
+            self._keysets[repr(plan.request.keyset)] = None
+        bins = {key: prepared(one) for key, one in plan.choice_questions.items()}
+        exact = prepared(plan.question)
+        counts = [prepared(question) for question in plan.coverage_questions]
+        return lambda: noisy_answer(
+            purchase,
             exact(),
-            {part: compute() for part, compute in chosen.items()},
-            [compute() for compute in beside],
+            {key: compute() for key, compute in bins.items()},
+            [compute() for compute in counts],
         )
 
     def _part(self, catalog: Catalog, budget: Budget) -> Self:

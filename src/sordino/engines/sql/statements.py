@@ -11,7 +11,7 @@ from sordino.engines.sql.group_totals import KEYS, PLACE, added, asked
 from sordino.engines.sql.leaves import SOURCE, Handed, Leaves, Reading, registered
 from sordino.engines.sql.plan_rows import RULES
 from sordino.engines.sql.writer import Rows, Writer, aliased, grouped, order, over
-from sordino.errors import shown
+from sordino.errors import show
 from sordino.query.nodes import AbstractNode
 from sordino.query.question import Question
 from sordino.sources.base import Opened
@@ -50,7 +50,7 @@ class Statement:
     def shown(self) -> str:
         """Return the text for people to read, with the bound values: all public."""
         bound = [
-            f"-- {self.dialect.placeholder(n).sql(self.dialect.name)} = {shown(one)}"
+            f"-- {self.dialect.placeholder(n).sql(self.dialect.name)} = {show(one)}"
             for n, one in enumerate(self.values, 1)
         ]
         return "\n".join([self.tree.sql(self.dialect.name, pretty=True), *bound])
