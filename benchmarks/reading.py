@@ -26,13 +26,15 @@ def believing() -> Generator[None]:
     """Read files as DuckDB does by itself: plain columns, every optimiser."""
     from sordino.engines.duckdb import connection  # noqa: PLC0415 only these rows need it
     from sordino.engines.duckdb.dialect import DuckDBDialect  # noqa: PLC0415
-    from sordino.engines.duckdb.files import aliased, reading  # noqa: PLC0415
+    from sordino.engines.duckdb.file_reading import alias_columns, file_call  # noqa: PLC0415
 
     def in_place(_: Any, source: Any, places: Any) -> Any:
         del places
         if not source.paths:
             return None
-        return aliased(reading("read_parquet", source.paths, {}), len(source.fields))
+        return alias_columns(
+            file_call("read_parquet", source.paths, {}), len(source.fields)
+        )
 
     with (
         patch.object(DuckDBDialect, "in_place", in_place),

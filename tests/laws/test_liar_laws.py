@@ -23,7 +23,7 @@ from sordino.engines.base import AbstractEngine
 from sordino.engines.duckdb import connection
 from sordino.engines.duckdb.dialect import DuckDBDialect
 from sordino.engines.duckdb.engine import duckdb_engine
-from sordino.engines.duckdb.files import aliased, reading
+from sordino.engines.duckdb.file_reading import alias_columns, file_call
 from sordino.engines.memory import MemoryEngine
 from sordino.engines.sql.engine import SQLEngine
 from sordino.errors import SordinoError
@@ -277,7 +277,9 @@ def believing(monkeypatch: pytest.MonkeyPatch) -> None:
         del places
         if not source.paths:
             return None
-        return aliased(reading("read_parquet", source.paths, {}), len(source.fields))
+        return alias_columns(
+            file_call("read_parquet", source.paths, {}), len(source.fields)
+        )
 
     monkeypatch.setattr(DuckDBDialect, "in_place", in_place)
     monkeypatch.setattr(DuckDBDialect, "opaque", lambda _, column, __: column)

@@ -22,7 +22,7 @@ from sordino.errors import EngineFailure
 from sordino.query.nodes import Source
 from sordino.schema import PLAIN, Column, arrow_type
 from sordino.sources import arrow_values, python_objects
-from sordino.sources.python_cells import coerced
+from sordino.sources.python_cells import coerce
 from tests import plans, tables
 from tests.doors import DOORS, Door
 from tests.engine_tables import compared, plain
@@ -186,7 +186,7 @@ def _tried(cells: Any, kind: str) -> pa.Array:
     try:
         return pa.array(listed, arrow_type(kind), from_pandas=True)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
-        return pa.array([coerced(one, kind) for one in listed], arrow_type(kind))
+        return pa.array([coerce(one, kind) for one in listed], arrow_type(kind))
 
 
 @pytest.mark.parametrize(

@@ -47,13 +47,13 @@ class Door:
 
 DOORS: Final[Mapping[str, Door]] = {
     "duckdb": Door(
-        "duckdb.engine:of_settings",
+        "duckdb.engine:duckdb_of_settings",
         reads={
             "(duckdb.DuckDBPyConnection, name)": "duckdb.relations:of_table",
             "duckdb.DuckDBPyRelation": "duckdb.relations:of_relation",
         },
     ),
-    "memory": Door("memory:of_settings"),
+    "memory": Door("memory:memory_of_settings"),
 }
 _HOMES: Final = {kind: door for door in DOORS.values() for kind in door.reads}
 
@@ -72,9 +72,9 @@ def engine_named(name: str, settings: Settings) -> AbstractEngine:
     return made
 
 
-def opened(source: Any, declared: Mapping[str, Column]) -> Opened:
+def open_source(source: Any, declared: Mapping[str, Column]) -> Opened:
     """Return what can be used of a table that a user hands over."""
-    return readers.opened(source, declared, _living)
+    return readers.open_with_readers(source, declared, _living)
 
 
 def _living(kind: str) -> Reader | None:

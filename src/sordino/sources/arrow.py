@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sordino.schema import Column
-from sordino.sources.arrow_values import ROWS, handed_over
+from sordino.sources.arrow_values import ROWS, value_batches
 from sordino.sources.base import (
     NOTHING,
     AbstractSource,
@@ -44,7 +44,7 @@ class TableSource(AbstractSource):
         return or_nothing(self._table, places)
 
 
-def emptied(source: AbstractSource) -> TableSource:
+def without_rows(source: AbstractSource) -> TableSource:
     """Return a source of the same columns that holds no rows."""
     return TableSource(pa.schema(source.fields).empty_table())
 
@@ -83,7 +83,7 @@ def handed_columns(
 ) -> pa.RecordBatchReader:
     """Return columns for a database, called c0, c1, ... by their places."""
     named = [(f"c{place}", fields[place][1]) for place in places]
-    return handed_over(batches, named or [(NOTHING, pa.bool_())])
+    return value_batches(batches, named or [(NOTHING, pa.bool_())])
 
 
 def fields_of(schema: pa.Schema) -> Fields:

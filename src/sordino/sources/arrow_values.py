@@ -27,7 +27,7 @@ import pyarrow.compute as pc
 
 from sordino.schema import arrow_type
 from sordino.sources.arrow_kinds import is_list, is_uuid, kind_of
-from sordino.sources.plain_values import LONGEST, text_of
+from sordino.sources.plain_values import LONGEST, decode_text
 
 ROWS: Final = 1 << 16
 """Rows of a batch that is handed over."""
@@ -52,7 +52,7 @@ def column_type(kind: str) -> pa.DataType:
     return pa.large_string() if kind == "text" else arrow_type(kind)
 
 
-def handed_over(
+def value_batches(
     batches: Iterable[pa.RecordBatch], fields: Sequence[tuple[str, pa.DataType]]
 ) -> pa.RecordBatchReader:
     """Return batches of some names and types for a database, read value by value."""
@@ -150,7 +150,9 @@ def _texts(array: pa.Array) -> pa.Array:
     if longest <= LONGEST and _is_valid(wide):
         return wide
     held = wide.cast(pa.large_binary()).to_pylist()
-    return pa.array([None if one is None else text_of(one) for one in held], wide.type)
+    return pa.array(
+        [None if one is None else decode_text(one) for one in held], wide.type
+    )
 
 
 def _is_valid(array: pa.Array) -> bool:

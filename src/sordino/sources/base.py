@@ -134,7 +134,7 @@ class Opened:
         return cls(source, Schema.of(columns), stored, unusable)
 
 
-def known(tables: Mapping[str, T], name: str) -> T:
+def lookup(tables: Mapping[str, T], name: str) -> T:
     """Return what is held under the name of a table, or refuse a name unknown."""
     if name not in tables:
         raise unknown("table", name, tables)

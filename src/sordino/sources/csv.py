@@ -24,7 +24,7 @@ from sordino.errors import EngineFailure, InvalidParameter, show
 from sordino.schema import Column
 from sordino.sources.base import NOTHING, AbstractSource, internal
 from sordino.sources.csv_format import Csv
-from sordino.sources.paths import Fields, found
+from sordino.sources.paths import Fields, find_files
 from sordino.sources.text_stream import TextStream
 from sordino.sources.wellformed import LONGEST, Fault, Shape, first_fault
 
@@ -192,7 +192,7 @@ def _paths(given: Any) -> tuple[str, ...]:
             raise InvalidParameter(
                 "path", one, "must be a path, a pattern or a list", 'Try "visits.csv".'
             )
-    paths = tuple(dict.fromkeys(path for one in listed for path in found(one)))
+    paths = tuple(dict.fromkeys(path for one in listed for path in find_files(one)))
     if not paths:
         raise InvalidParameter("path", given, "names no file", "Check the path.")
     return paths

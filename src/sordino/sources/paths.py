@@ -16,7 +16,7 @@ Stamp: TypeAlias = tuple[int, int, int]
 _WILD: Final = "*?["
 
 
-def found(pattern: Any) -> tuple[str, ...]:
+def find_files(pattern: Any) -> tuple[str, ...]:
     """Return the absolute paths of the files that a path or a pattern names, sorted."""
     text = os.fspath(pattern)
     # A pattern may begin at the root, which Path.glob refuses.
@@ -36,10 +36,10 @@ def found(pattern: Any) -> tuple[str, ...]:
     return paths
 
 
-def ending(paths: Iterable[str], endings: Iterable[str]) -> bool:
+def have_endings(paths: Iterable[str], endings: Iterable[str]) -> bool:
     """Tell whether all paths end in one of some ways.
 
-    >>> ending(["a.CSV", "b.tsv"], (".csv", ".tsv"))
+    >>> have_endings(["a.CSV", "b.tsv"], (".csv", ".tsv"))
     True
     """
     known = tuple(endings)

@@ -20,7 +20,7 @@ from sordino.sources.base import AbstractSource, Opened
 from sordino.sources.csv import COMMAS, TABS, of_commas, of_csv, of_tabs
 from sordino.sources.parquet import ENDINGS as PARQUET
 from sordino.sources.parquet import ParquetSource
-from sordino.sources.paths import ending, found
+from sordino.sources.paths import find_files, have_endings
 from sordino.sources.python_objects import FROM_OBJECTS
 
 Reader: TypeAlias = Callable[[Any, Mapping[str, Column]], AbstractSource]
@@ -37,9 +37,9 @@ def _of_paths(given: Any, declared: Mapping[str, Column]) -> AbstractSource:
                 f"must be a list of paths, not of {type(one).__name__}",
                 'Give rows as columns: {"x": [1, 2]}.',
             )
-    paths = tuple(dict.fromkeys(path for one in listed for path in found(one)))
+    paths = tuple(dict.fromkeys(path for one in listed for path in find_files(one)))
     for endings, form in _FORMS:
-        if paths and ending(paths, endings):
+        if paths and have_endings(paths, endings):
             return form(paths, declared)
     raise InvalidParameter(
         "source",
@@ -65,7 +65,7 @@ _READERS: Final[dict[str, Reader]] = {
 }
 
 
-def opened(
+def open_with_readers(
     source: Any,
     declared: Mapping[str, Column],
     living: Callable[[str], Reader | None] = lambda _: None,

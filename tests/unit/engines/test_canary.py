@@ -15,7 +15,7 @@ from sordino.engines import canary
 from sordino.engines.duckdb import belief, connection
 from sordino.engines.duckdb.dialect import DuckDBDialect
 from sordino.engines.duckdb.optimisers import HARMLESS
-from sordino.engines.sql.pieces import called
+from sordino.engines.sql.pieces import function
 from sordino.errors import EngineUnavailable
 from tests.liars import write_canary
 
@@ -52,7 +52,7 @@ def let(patch: pytest.MonkeyPatch, *names: str) -> None:
 
 def test_the_canary_lies(tmp_path: Path) -> None:
     """The shipped file is the one that is written for it, and says what is not so."""
-    with canary.planted() as path:
+    with canary.canary_path() as path:
         held = pq.ParquetFile(path)
         facts = [
             held.metadata.row_group(0).column(place).statistics for place in range(4)
@@ -74,7 +74,7 @@ def test_opaque_columns_hold_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where every column is opaque, all optimisers may run."""
     let(monkeypatch)
     monkeypatch.setattr(
-        DuckDBDialect, "opaque", lambda _, held, __: called("TRY", held)
+        DuckDBDialect, "opaque", lambda _, held, __: function("TRY", held)
     )
     belief.refuse_belief.__wrapped__()
 

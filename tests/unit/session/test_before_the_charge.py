@@ -113,7 +113,7 @@ def test_a_setting_that_is_refused_is_told(monkeypatch: pytest.MonkeyPatch) -> N
     def refusing(*_: object, **__: object) -> None:
         raise duckdb.InvalidInputException("needs 'ipywidgets'\nLINE 1: SET ...")
 
-    monkeypatch.setattr(database, "locked", refusing)
+    monkeypatch.setattr(database, "locked_connection", refusing)
     assert refused(opened) == (
         "the engine refuses: needs 'ipywidgets'. Nothing was charged."
     )

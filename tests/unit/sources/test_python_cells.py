@@ -18,10 +18,10 @@ from sordino.engines.duckdb.engine import duckdb_engine
 from sordino.engines.memory import MemoryEngine
 from sordino.errors import InvalidParameter
 from sordino.schema import PLAIN, Column
-from sordino.sources.plain_values import canonical
+from sordino.sources.plain_values import sort_values
 from sordino.sources.python_cells import (
     cell_of,
-    coerced,
+    coerce,
     column_of_cells,
     kinds_of_cells,
 )
@@ -121,15 +121,15 @@ def test_the_fast_way_is_the_slow_one(kind: str) -> None:
         few = [dice.choice(pool) for _ in range(dice.randrange(1, 3))]
         cells = few * dice.randrange(1, 3)
         made = column_of_cells(cells, kind).to_pylist()
-        assert canonical(made) == canonical([cell_of(one, kind) for one in cells])
+        assert sort_values(made) == sort_values([cell_of(one, kind) for one in cells])
 
 
 def test_functions_give_values_of_their_type() -> None:
     """What a function of a row returns is not cast, though read alike."""
-    assert coerced(7.0, "i64") is None
-    assert coerced("7", "i64") is None
-    assert coerced(Decimal("7.5"), "f64") == 7.5
-    assert coerced([1, "x"], "list[i64]") == [1, None]
+    assert coerce(7.0, "i64") is None
+    assert coerce("7", "i64") is None
+    assert coerce(Decimal("7.5"), "f64") == 7.5
+    assert coerce([1, "x"], "list[i64]") == [1, None]
 
 
 OPENED: dict[str, tuple[Any, dict[str, str] | str]] = {

@@ -25,7 +25,7 @@ def refuse_belief() -> None:
     room = Room()
     database = DuckDB(room.path, _LIMITS, vetting=lambda: None)
     engine = SQLEngine(database, room)
-    with canary.planted() as path:
+    with canary.canary_path() as path:
         lying = Source("lying", engine.open("lying", str(path), {}))
         far = {
             name: Source(name, engine.open(name, canary.far_values(name), {}))

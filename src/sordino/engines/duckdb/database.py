@@ -8,11 +8,11 @@ import duckdb
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from sordino.engines.duckdb.connection import locked
+from sordino.engines.duckdb.connection import locked_connection
 from sordino.engines.duckdb.dialect import DUCKDB
 from sordino.engines.sql.database import AbstractDatabase
 from sordino.engines.sql.statements import Statement
-from sordino.engines.watching import watched
+from sordino.engines.watching import watch
 from sordino.sources.base import AbstractSource
 
 _BATCH: Final = 10_000
@@ -64,7 +64,7 @@ class DuckDB(AbstractDatabase):
     def _asking(self) -> Generator[None]:
         with ExitStack() as stack:
             if self._progress:
-                stack.enter_context(watched(self._percent))
+                stack.enter_context(watch(self._percent))
             try:
                 yield
             except (duckdb.InterruptException, RuntimeError) as error:
@@ -126,7 +126,7 @@ class DuckDB(AbstractDatabase):
     def _connected(self) -> duckdb.DuckDBPyConnection:
         """Return the connection, made anew after a source was opened."""
         if self._connection is None:
-            self._connection = locked(
+            self._connection = locked_connection(
                 self._limits, self._room, [*self._paths], progress=self._progress
             )
         return self._connection

@@ -7,7 +7,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sordino.engines.duckdb import (
-    files,
+    file_reading,
     sql_cells,
     sql_choices,
     sql_dates,
@@ -16,9 +16,9 @@ from sordino.engines.duckdb import (
 )
 from sordino.engines.sql import pieces as sql
 from sordino.engines.sql.dialect import SALT, AbstractDialect
-from sordino.engines.sql.pieces import called
+from sordino.engines.sql.pieces import function
 from sordino.query.question import MOST
-from sordino.sources.arrow_kinds import is_list, kind_of, stored
+from sordino.sources.arrow_kinds import is_list, kind_of, storage_type
 from sordino.sources.base import AbstractSource
 from sordino.sources.plain_values import LONGEST
 
@@ -56,7 +56,7 @@ class DuckDBDialect(AbstractDialect):
         self, source: AbstractSource, places: Sequence[int]
     ) -> exp.Expression | None:
         """Return the call that reads Parquet files."""
-        return files.in_place(source, places)
+        return file_reading.in_place(source, places)
 
     def value_of(self, column: exp.Expression, arrow: pa.DataType) -> exp.Expression:
         """Return a column as values of ours, of which no statistics are believed."""
@@ -71,11 +71,11 @@ class DuckDBDialect(AbstractDialect):
         honest files say of them is so, and no optimiser that would read it runs.
         """
         exact = (pa.types.is_integer(arrow), pa.types.is_boolean(arrow))
-        return column if any(exact) else called("TRY", column)
+        return column if any(exact) else function("TRY", column)
 
     def normalised(self, value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
         """Return a value of an Arrow type as one of ours."""
-        bare = stored(arrow)
+        bare = storage_type(arrow)
         if is_list(bare):
             return _each(value, bare.value_type, self.normalised)
         return _RULES[kind_of(arrow) or ""](value, arrow)
@@ -89,7 +89,7 @@ class DuckDBDialect(AbstractDialect):
         missing = [one.is_(exp.null()) for one in values]
         salt = exp.Placeholder(this=SALT)
         inner = [one.copy() for one in (*values, *missing, salt)]
-        return called("hash", called("hash", *inner))
+        return function("hash", function("hash", *inner))
 
     def ordered(self, value: exp.Expression) -> exp.Ordered:
         """Return the value: NaN is greater than all, texts go by their bytes."""
@@ -123,8 +123,8 @@ class DuckDBDialect(AbstractDialect):
         """Return the unnested list, or the first part of it."""
         if limit is not None:
             first, last = exp.Literal.number(1), exp.Literal.number(limit)
-            entries = called("list_slice", entries.copy(), first, last)
-        return called("unnest", entries.copy())
+            entries = function("list_slice", entries.copy(), first, last)
+        return function("unnest", entries.copy())
 
     def in_part(
         self, values: Sequence[exp.Expression], number: int, count: int
@@ -144,26 +144,28 @@ class DuckDBDialect(AbstractDialect):
         added: exp.Expression = exp.Sum(this=value)
         total: exp.Expression = exp.Coalesce(this=added, expressions=[_whole(0)])
         if factor != 1:
-            total = sql.cast(total, "HUGEINT") * sql.cast(_whole(factor), "HUGEINT")
+            total = sql.as_type(total, "HUGEINT") * sql.as_type(
+                _whole(factor), "HUGEINT"
+            )
         if shift:
             there = exp.Star() if complete else value.copy()
-            count = sql.cast(exp.Count(this=there), "HUGEINT")
-            total += count * sql.cast(_whole(shift), "HUGEINT")
+            count = sql.as_type(exp.Count(this=there), "HUGEINT")
+            total += count * sql.as_type(_whole(shift), "HUGEINT")
         return total
 
     def added(self, total: exp.Expression) -> exp.Expression:
         """Return the sum in 128 bits of what Arrow has held as decimals."""
-        return self.summed(sql.cast(total, "HUGEINT"), 1, 0)
+        return self.summed(sql.as_type(total, "HUGEINT"), 1, 0)
 
     def counted(self, times: int) -> exp.Expression:
         """Return count(*) times a constant, in 128 bits."""
-        count = sql.cast(exp.Count(this=exp.Star()), "HUGEINT")
-        return count * sql.cast(_whole(times), "HUGEINT")
+        count = sql.as_type(exp.Count(this=exp.Star()), "HUGEINT")
+        return count * sql.as_type(_whole(times), "HUGEINT")
 
     def held(self, total: exp.Expression) -> exp.Expression:
         """Return the nearest total within the limits, in 64 bits."""
-        low = called("greatest", total, _whole(-MOST))
-        return sql.cast(called("least", low, _whole(MOST)), "BIGINT")
+        low = function("greatest", total, _whole(-MOST))
+        return sql.as_type(function("least", low, _whole(MOST)), "BIGINT")
 
     def distinct(self, values: Sequence[exp.Expression]) -> exp.Expression:
         """Return count(distinct ...), which skips null, of one value or of a row."""
@@ -171,7 +173,7 @@ class DuckDBDialect(AbstractDialect):
             counted = values[0].copy()
         else:
             there = [exp.not_(one.copy().is_(exp.null())) for one in values]
-            row = called("row", *(one.copy() for one in values))
+            row = function("row", *(one.copy() for one in values))
             counted = exp.Case().when(exp.and_(*there), row)
         return exp.Count(this=exp.Distinct(expressions=[counted]))
 
@@ -188,11 +190,11 @@ def _each(
     """Return a list with the rule applied to its entries."""
     entry = exp.to_identifier("e")
     made = exp.Lambda(this=rule(exp.column("e"), arrow), expressions=[entry])
-    return called("list_transform", entries, made)
+    return function("list_transform", entries, made)
 
 
 def _integer(value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
-    return value if pa.types.is_int64(arrow) else sql.tried(value, "BIGINT")
+    return value if pa.types.is_int64(arrow) else sql.as_type_or_null(value, "BIGINT")
 
 
 _EXACT: Final = 15
@@ -201,18 +203,18 @@ _EXACT: Final = 15
 
 def _double(value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
     """Return a double; adding 0.0 takes the sign of a zero, and nothing else."""
-    bare = stored(arrow)
+    bare = storage_type(arrow)
     if pa.types.is_decimal(bare) and bare.precision > _EXACT:
-        value = sql.cast(value, "VARCHAR")
+        value = sql.as_type(value, "VARCHAR")
     if not pa.types.is_float64(bare):
-        value = sql.tried(value, "DOUBLE")
-    return value + sql.cast(_whole(0), "DOUBLE")
+        value = sql.as_type_or_null(value, "DOUBLE")
+    return value + sql.as_type(_whole(0), "DOUBLE")
 
 
 def _text(value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
     del arrow  # a dictionary, an enumeration or a UUID is cast, for a text it is idle
-    value = sql.cast(value, "VARCHAR")
-    fits = called("strlen", value.copy())
+    value = sql.as_type(value, "VARCHAR")
+    fits = function("strlen", value.copy())
     return exp.Case().when(fits <= _whole(LONGEST), value)
 
 
@@ -223,23 +225,23 @@ def _bool(value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
 
 def _within(value: exp.Expression, kind: str, last: str) -> exp.Expression:
     """Return a date or a time of the years 1 to 9999."""
-    first = sql.cast(exp.Literal.string("0001-01-01"), kind)
-    end = sql.cast(exp.Literal.string(last), kind)
+    first = sql.as_type(exp.Literal.string("0001-01-01"), kind)
+    end = sql.as_type(exp.Literal.string(last), kind)
     inside = exp.Between(this=value.copy(), low=first, high=end)
     return exp.Case().when(inside, value)
 
 
 def _date(value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
     del arrow
-    made = sql.tried(value, "DATE")
+    made = sql.as_type_or_null(value, "DATE")
     return _within(made, "DATE", "9999-12-31")
 
 
 def _time(value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
     """Return a time in UTC; zoned nanoseconds have no direct cast."""
     if arrow.tz is not None:
-        value = sql.tried(value, "TIMESTAMPTZ")
-    made = sql.tried(value, "TIMESTAMP")
+        value = sql.as_type_or_null(value, "TIMESTAMPTZ")
+    made = sql.as_type_or_null(value, "TIMESTAMP")
     return _within(made, "TIMESTAMP", "9999-12-31 23:59:59.999999")
 
 

@@ -20,7 +20,7 @@ _MOST_THREADS: Final = 4096
 _SIZE: Final = re.compile(r"[1-9][0-9]{0,5}(\.[0-9]{1,3})? ?[KMGT]i?B")
 
 
-def of_settings(settings: Settings) -> SQLEngine:
+def duckdb_of_settings(settings: Settings) -> SQLEngine:
     """Return an engine, refusing settings that DuckDB would not understand later."""
     threads: Any = settings.threads
     size: Any = settings.memory_limit

@@ -65,7 +65,7 @@ class Bucket(AbstractNode):
         return f"part {self.number} of {self.count} of {', '.join(self.per)}"
 
 
-def bucketed(
+def rows_in_buckets(
     question: Question, rows: AbstractNode, count: int
 ) -> tuple[AbstractNode, ...]:
     """Return the rows of a question in parts, or none where that is not sound."""

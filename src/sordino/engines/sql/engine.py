@@ -16,14 +16,14 @@ from typing import Any, Protocol, TypeVar, final
 import pyarrow as pa
 
 from sordino.engines.base import AbstractEngine
-from sordino.engines.doors import opened
-from sordino.engines.failures import guarded, uncharged
+from sordino.engines.doors import open_source
+from sordino.engines.failures import run_guarded, run_uncharged
 from sordino.engines.row_functions import made_rows, made_schema
-from sordino.engines.sql.answer_tables import answered, numbered
-from sordino.engines.sql.buckets import bucketed
+from sordino.engines.sql.answer_tables import answer_table, with_places
+from sordino.engines.sql.buckets import rows_in_buckets
 from sordino.engines.sql.database import AbstractDatabase
 from sordino.engines.sql.group_totals import KEYS, PARTS
-from sordino.engines.sql.leaves import Reading, handed_over
+from sordino.engines.sql.leaves import Reading, never_in_place
 from sordino.engines.sql.room import Room
 from sordino.engines.sql.scripts import Script
 from sordino.engines.sql.statements import Statement, Statements
@@ -32,13 +32,13 @@ from sordino.query.nodes import Source
 from sordino.query.question import Question
 from sordino.sampling.bits import Bits
 from sordino.schema import Column, Schema
-from sordino.sources.base import Opened, known
-from sordino.sources.freezing import frozen, mapped
+from sordino.sources.base import Opened, lookup
+from sordino.sources.freezing import freeze_source, mapped_table
 
 T = TypeVar("T")
 
 
-class Read(Protocol):
+class Attempt(Protocol):
     """What is run, and may read sources in place."""
 
     @property
@@ -46,7 +46,7 @@ class Read(Protocol):
         """Tell whether the database reads a source of it by itself."""
 
 
-P = TypeVar("P", bound=Read)
+P = TypeVar("P", bound=Attempt)
 
 
 @final
@@ -86,7 +86,7 @@ class SQLEngine(AbstractEngine):
 
     def open(self, table: str, source: Any, declared: Mapping[str, Column]) -> Schema:
         """Make a source known under a name and return its public schema."""
-        made = opened(source, declared).held_as(self._database.dialect.types)
+        made = open_source(source, declared).held_as(self._database.dialect.types)
         with self._lock:
             self._database.admit(made.source)
             self._tables[table] = made
@@ -94,43 +94,45 @@ class SQLEngine(AbstractEngine):
 
     def freeze(self, table: str) -> None:
         """Read the rows of a public table, now and never again."""
-        found = known(self._tables, table)
+        found = lookup(self._tables, table)
         with self._lock:
-            self._frozen[table] = uncharged(lambda: self._copied(table, found.schema))
-            self._tables[table] = frozen(found, self._frozen[table])
+            self._frozen[table] = run_uncharged(
+                lambda: self._copied(table, found.schema)
+            )
+            self._tables[table] = freeze_source(found, self._frozen[table])
 
     def frozen(self, table: str) -> pa.Table:
         """Return the rows of a frozen table."""
-        return known(self._frozen, table)
+        return lookup(self._frozen, table)
 
     def as_opened(self, table: str) -> Opened:
         """Return a table as it was opened, for its curator."""
-        return known(self._tables, table)
+        return lookup(self._tables, table)
 
     def lossy(self, table: str) -> frozenset[str]:
         """Return the columns of a table that lie as another type: cells can be lost."""
-        return known(self._tables, table).lossy
+        return lookup(self._tables, table).lossy
 
     def unusable(self, table: str) -> Mapping[str, str]:
         """Return the columns of a table that are in no schema, and why."""
-        return known(self._tables, table).unusable
+        return lookup(self._tables, table).unusable
 
     def multiplicity(self, table: str, on: tuple[str, ...]) -> int:
         """Return how many rows of a table share their values of `on`, at most."""
-        found = known(self._tables, table)
+        found = lookup(self._tables, table)
         node = Source(table, Schema(tuple((name, found.schema[name]) for name in on)))
         asked_for = self._statements().multiplicity(node)
-        most = uncharged(lambda: self._alone(lambda: self._table(asked_for)))
+        most = run_uncharged(lambda: self._alone(lambda: self._table(asked_for)))
         return int(most.column(0)[0].as_py())
 
     def answer(self, question: Question) -> pa.Table:
         """Return the exact totals."""
-        return guarded(lambda: self._answered(self._script(question)))
+        return run_guarded(lambda: self._answered(self._script(question)))
 
     def prepared(self, question: Question) -> Callable[[], pa.Table]:
         """Rehearse a question on empty tables, and return what answers it."""
-        script = uncharged(lambda: self._alone(lambda: self._rehearsed(question)))
-        return lambda: guarded(lambda: self._answered(script))
+        script = run_uncharged(lambda: self._alone(lambda: self._rehearsed(question)))
+        return lambda: run_guarded(lambda: self._answered(script))
 
     def statement(self, question: Question) -> str:
         """Return the text of what would run, for people to read."""
@@ -141,7 +143,7 @@ class SQLEngine(AbstractEngine):
         asked_for = self._statements().digests(rows.num_columns)
 
         def told() -> list[Any]:
-            self._database.hand(KEYS, numbered(rows))
+            self._database.hand(KEYS, with_places(rows))
             return list(self._table(asked_for).column(0).to_pylist())
 
         return self._alone(told)
@@ -164,11 +166,11 @@ class SQLEngine(AbstractEngine):
         def copy(statement: Statement) -> pa.Table:
             handle, path = tempfile.mkstemp(dir=self._room.path, suffix=".arrow")
             os.close(handle)
-            return mapped(self._batches(statement), schema, Path(path))
+            return mapped_table(self._batches(statement), schema, Path(path))
 
         return self._tried(
             self._statements().sorted(node),
-            lambda: self._statements(handed_over).sorted(node),
+            lambda: self._statements(never_in_place).sorted(node),
             copy,
         )
 
@@ -190,14 +192,14 @@ class SQLEngine(AbstractEngine):
         question = script.question
         return self._tried(
             script,
-            lambda: Script.of(self._statements(handed_over), question),
+            lambda: Script.of(self._statements(never_in_place), question),
             self._answer,
         )
 
     def _answer(self, script: Script) -> pa.Table:
         """Run the functions of a question one by one, then its totals."""
         self._make(script)
-        return answered(script.question, self._totals(script))
+        return answer_table(script.question, self._totals(script))
 
     def _make(self, script: Script) -> None:
         """Make what the totals of a question read: rows of functions, and keys."""
@@ -207,7 +209,7 @@ class SQLEngine(AbstractEngine):
             rows = pa.Table.from_batches(made, made_schema(node))
             self._database.hand(f"m{number}", rows)
         if script.question.keys is not None:
-            self._database.hand(KEYS, numbered(script.question.keys))
+            self._database.hand(KEYS, with_places(script.question.keys))
 
     def _totals(self, script: Script) -> pa.Table:
         """Return the totals at once or, when memory does not suffice, in parts."""
@@ -224,7 +226,7 @@ class SQLEngine(AbstractEngine):
         if count == 1:
             return self._table(script.totals)
         found, question = [], script.question
-        for part in bucketed(question, script.rows, count):
+        for part in rows_in_buckets(question, script.rows, count):
             one = script.writes.question(question, part, wide=True)
             found.append(self._table(one))
         if not found:

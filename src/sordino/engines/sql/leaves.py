@@ -12,13 +12,13 @@ from typing import Final, TypeAlias, final
 from sqlglot import exp
 
 from sordino.engines.sql.dialect import AbstractDialect
-from sordino.engines.sql.rendering import Parameters, rendered, typed
+from sordino.engines.sql.rendering import Parameters, render, with_type
 from sordino.engines.sql.stages import Made
 from sordino.engines.sql.writer import Leaf, LeafNode
 from sordino.query.nodes import Source, Unreadable
-from sordino.sources.arrow import emptied
+from sordino.sources.arrow import without_rows
 from sordino.sources.arrow_kinds import kind_of
-from sordino.sources.base import AbstractSource, Opened, Stored, known
+from sordino.sources.base import AbstractSource, Opened, Stored, lookup
 
 Reading: TypeAlias = Callable[[AbstractSource, Sequence[int]], exp.Expression | None]
 """(source, places of columns) -> what stands after FROM, or None to hand them over"""
@@ -39,10 +39,10 @@ class Handed:
 
     def emptied(self) -> "Handed":
         """Return the same columns without rows, handed over."""
-        return replace(self, source=emptied(self.source), in_place=False)
+        return replace(self, source=without_rows(self.source), in_place=False)
 
 
-def handed_over(source: AbstractSource, places: Sequence[int]) -> None:
+def never_in_place(source: AbstractSource, places: Sequence[int]) -> None:
     """Have any source handed over, whatever a database could read by itself."""
     del source, places
 
@@ -74,7 +74,7 @@ class Leaves:
         """Return the rows with a cell that is there, and has no value."""
         names = (node.column, *node.schema.names)
         made = self._stored(node.table, names, parameters)
-        held = known(self._tables, node.table).stored[node.column]
+        held = lookup(self._tables, node.table).stored[node.column]
         natural = self._natural(self.handed[-1], held)
         nothing = made.columns[node.column].copy().is_(exp.null())
         there = exp.not_(natural.is_(exp.null()))
@@ -84,13 +84,13 @@ class Leaves:
         self, table: str, names: tuple[str, ...], parameters: Parameters
     ) -> Leaf:
         """Return stored rows, each column as the type that it has in the session."""
-        opened = known(self._tables, table)
+        opened = lookup(self._tables, table)
         places = tuple(opened.stored[name].place for name in names)
         item = self._reading(opened.source, places)
         name = f"s{len(self.handed)}"
         handed = Handed(table, name, opened.source, places, item is not None)
         self.handed.append(handed)
-        item = item or registered(name)
+        item = item or handed_table(name)
         item.meta[SOURCE] = name
         columns = {
             known_as: self._column(handed, opened.stored[known_as], parameters)
@@ -104,8 +104,8 @@ class Leaves:
         value = self._natural(handed, stored)
         if stored.reading is None:
             return value
-        cell = typed(value, kind_of(stored.arrow) or "")
-        return rendered(stored.reading, {"x": cell}, parameters)
+        cell = with_type(value, kind_of(stored.arrow) or "")
+        return render(stored.reading, {"x": cell}, parameters)
 
     def _natural(self, handed: Handed, stored: Stored) -> exp.Expression:
         """Return a column as the type of ours in which it lies."""
@@ -115,7 +115,7 @@ class Leaves:
         return self._dialect.value_of(column, stored.arrow)
 
 
-def registered(name: str) -> exp.Expression:
+def handed_table(name: str) -> exp.Expression:
     """Return a table that a database knows by a name of ours."""
     return exp.Table(this=exp.to_identifier(name), alias="t")
 

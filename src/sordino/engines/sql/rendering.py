@@ -60,7 +60,7 @@ class Parameters:
                 return self.dialect.placeholder(known)
 
 
-def typed(column: exp.Expression, type: str) -> exp.Expression:  # noqa: A002 it is one
+def with_type(column: exp.Expression, type: str) -> exp.Expression:  # noqa: A002 it is one
     """Return a SQL tree that says which type of ours its values have."""
     column.meta[_TYPE] = type
     return column
@@ -76,12 +76,12 @@ def typed_columns(
     '"t"."a""b"'
     """
     return {
-        name: typed(exp.column(name, table=table, quoted=True), schema[name].type)
+        name: with_type(exp.column(name, table=table, quoted=True), schema[name].type)
         for name in schema
     }
 
 
-def rendered(
+def render(
     expression: AbstractExpression,
     columns: Mapping[str, exp.Expression],
     parameters: Parameters,

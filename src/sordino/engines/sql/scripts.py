@@ -10,7 +10,7 @@ from typing import final
 
 import pyarrow as pa
 
-from sordino.engines.sql.stages import Function, staged
+from sordino.engines.sql.stages import Function, stages_of
 from sordino.engines.sql.statements import Statement, Statements
 from sordino.query.nodes import AbstractNode
 from sordino.query.pruning import pruned_rows
@@ -33,7 +33,7 @@ class Script:
     @classmethod
     def of(cls, statements: Statements, question: Question) -> "Script":
         """Return the script of a question."""
-        steps = staged(pruned_rows(question))
+        steps = stages_of(pruned_rows(question))
         functions = tuple(
             (node, statements.rows(node.child)) for node in steps.functions
         )

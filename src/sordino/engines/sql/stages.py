@@ -38,7 +38,7 @@ class Staged:
     rows: AbstractNode
 
 
-def staged(node: AbstractNode) -> Staged:
+def stages_of(node: AbstractNode) -> Staged:
     """Return a plan whose functions are steps: the n-th makes the rows `Made(n)`."""
     functions: list[Function] = []
     last = _resolved(node, functions)

@@ -7,10 +7,17 @@ from typing import Any, final
 from sqlglot import exp
 
 from sordino.engines.sql.dialect import SALT, AbstractDialect
-from sordino.engines.sql.group_totals import KEYS, PLACE, added, asked
-from sordino.engines.sql.leaves import SOURCE, Handed, Leaves, Reading, registered
+from sordino.engines.sql.group_totals import KEYS, PLACE, added_totals, asked_totals
+from sordino.engines.sql.leaves import SOURCE, Handed, Leaves, Reading, handed_table
 from sordino.engines.sql.plan_rows import RULES
-from sordino.engines.sql.writer import Rows, Writer, aliased, grouped, order, over
+from sordino.engines.sql.writer import (
+    Subquery,
+    Writer,
+    alias_as,
+    order_by_all,
+    select_from,
+    select_groups,
+)
 from sordino.errors import show
 from sordino.query.nodes import AbstractNode
 from sordino.query.question import Question
@@ -72,7 +79,7 @@ class Statement:
         tree = self.tree.copy()
         for one in list(tree.walk()):
             if SOURCE in one.meta:
-                one.replace(registered(one.meta[SOURCE]))
+                one.replace(handed_table(one.meta[SOURCE]))
         return self.of(self.dialect, tree, self.values, handed)
 
 
@@ -91,14 +98,14 @@ class Statements:
     ) -> Statement:
         """Return the statement of a question over the rows of its last step."""
 
-        def last(work: Writer, made: Rows) -> exp.Select:
-            return asked(work, question, made, wide=wide)
+        def last(work: Writer, made: Subquery) -> exp.Select:
+            return asked_totals(work, question, made, wide=wide)
 
         return self._written(rows, last)
 
     def adding(self, question: Question) -> Statement:
         """Return the statement that adds the totals of parts."""
-        return Statement.of(self.dialect, added(self.dialect, question))
+        return Statement.of(self.dialect, added_totals(self.dialect, question))
 
     def rows(self, rows: AbstractNode) -> Statement:
         """Return the statement of the rows of a node, columns in their order."""
@@ -107,8 +114,8 @@ class Statements:
     def sorted(self, rows: AbstractNode) -> Statement:
         """Return the statement of the rows of a node, sorted by all columns."""
 
-        def last(_: Writer, made: Rows) -> exp.Select:
-            by = order(self.dialect, made.columns.values())
+        def last(_: Writer, made: Subquery) -> exp.Select:
+            by = order_by_all(self.dialect, made.columns.values())
             return _all(made).order_by(by, copy=False)
 
         return self._written(rows, last)
@@ -120,13 +127,13 @@ class Statements:
     def digests(self, width: int) -> Statement:
         """Return the statement of the digests of so many columns, in their places."""
         values = [exp.column(f"c{n}", table=KEYS) for n in range(width)]
-        digest = aliased(self.dialect.digest(values), "a0")
+        digest = alias_as(self.dialect.digest(values), "a0")
         place = exp.column(PLACE, table=KEYS)
-        tree = over(Rows(KEYS, {})).select(digest).order_by(place)
+        tree = select_from(Subquery(KEYS, {})).select(digest).order_by(place)
         return Statement.of(self.dialect, tree)
 
     def _written(
-        self, rows: AbstractNode, last: Callable[[Writer, Rows], exp.Select]
+        self, rows: AbstractNode, last: Callable[[Writer, Subquery], exp.Select]
     ) -> Statement:
         leaves = Leaves(self.dialect, self.tables, self.reading)
         work = Writer(
@@ -136,17 +143,19 @@ class Statements:
         return Statement.of(self.dialect, tree, work.parameters.values, leaves.handed)
 
 
-def _most(work: Writer, rows: Rows) -> exp.Select:
+def _most(work: Writer, rows: Subquery) -> exp.Select:
     on = list(rows.columns.values())
     there = exp.and_(*(exp.not_(one.is_(exp.null())) for one in on))
     count = [("n", exp.Count(this=exp.Star()))]
-    groups = work.part(grouped(rows, on).where(there, copy=False), count)
+    groups = work.part(select_groups(rows, on).where(there, copy=False), count)
     most = exp.Coalesce(
         this=exp.Max(this=groups.columns["n"]), expressions=[exp.Literal.number(0)]
     )
-    return over(groups).select(aliased(most, "most"))
+    return select_from(groups).select(alias_as(most, "most"))
 
 
-def _all(rows: Rows) -> exp.Select:
+def _all(rows: Subquery) -> exp.Select:
     columns = enumerate(rows.columns.values())
-    return over(rows).select(*(aliased(one, f"a{place}") for place, one in columns))
+    return select_from(rows).select(
+        *(alias_as(one, f"a{place}") for place, one in columns)
+    )

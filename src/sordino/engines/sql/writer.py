@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias, final
 from sqlglot import exp
 
 from sordino.engines.sql.dialect import AbstractDialect
-from sordino.engines.sql.rendering import Parameters, rendered, typed
+from sordino.engines.sql.rendering import Parameters, render, with_type
 from sordino.engines.sql.stages import Made
 from sordino.expressions.base import AbstractExpression
 from sordino.query.nodes import AbstractNode, Source, Unreadable
@@ -26,7 +26,7 @@ Pairs: TypeAlias = Iterable[tuple[str, exp.Expression]]
 
 @final
 @dataclass(frozen=True)
-class Rows:
+class Subquery:
     """A named subquery and where its columns are, by the names that users gave them."""
 
     name: str
@@ -46,7 +46,7 @@ class Leaf:
     """Which of the rows, where not all."""
 
 
-Rule: TypeAlias = "Callable[[Writer, Any], Rows]"
+Rule: TypeAlias = "Callable[[Writer, Any], Subquery]"
 """Adds the subqueries of a node, those of its inputs first."""
 
 
@@ -67,13 +67,13 @@ class Writer:
         self._rules = rules
         self._parts: list[tuple[str, exp.Query, bool]] = []
 
-    def rows(self, node: AbstractNode) -> Rows:
+    def rows(self, node: AbstractNode) -> Subquery:
         """Add the subqueries of a node."""
         return self._rules[type(node)](self, node)
 
     def rendered(self, made: AbstractExpression, columns: Columns) -> exp.Expression:
         """Return an expression of the columns of a row."""
-        return rendered(made, columns, self.parameters)
+        return render(made, columns, self.parameters)
 
     def part(
         self,
@@ -81,30 +81,32 @@ class Writer:
         made: Pairs,
         schema: Schema = NONE,
         further: Sequence[exp.Expression] = (),
-    ) -> Rows:
+    ) -> Subquery:
         """Add one subquery that selects these columns, typed as in a schema."""
         pairs = list(made)
         # A subquery without columns is none: one that is never read stands in.
         values = [*(value for _, value in pairs), *further] or [exp.Literal.number(1)]
-        listed = [aliased(one, f"c{n}") for n, one in enumerate(values)]
+        listed = [alias_as(one, f"c{n}") for n, one in enumerate(values)]
         name = self._added(select.select(*listed, copy=False))
         held = [exp.column(f"c{n}", table=name) for n in range(len(values))]
         columns: dict[str, exp.Expression] = {}
         for (known_as, _), column in zip(pairs, held, strict=False):
             kind = schema[known_as].type if known_as in schema else ""
-            columns[known_as] = typed(column, kind)
-        return Rows(name, columns, tuple(held[len(pairs) :]))
+            columns[known_as] = with_type(column, kind)
+        return Subquery(name, columns, tuple(held[len(pairs) :]))
 
-    def both(self, one: Rows, other: Rows) -> Rows:
+    def both(self, one: Subquery, other: Subquery) -> Subquery:
         """Add the subquery of the rows of two others, which have the same columns."""
-        parts = [over(rows).select(exp.Star()) for rows in (one, other)]
+        parts = [select_from(rows).select(exp.Star()) for rows in (one, other)]
         name = self._added(exp.union(*parts, distinct=False, copy=False))
         columns = {
             known_as: _moved(held, name) for known_as, held in one.columns.items()
         }
-        return Rows(name, columns, tuple(_moved(held, name) for held in one.further))
+        return Subquery(
+            name, columns, tuple(_moved(held, name) for held in one.further)
+        )
 
-    def shared(self, rows: Rows) -> Rows:
+    def shared(self, rows: Subquery) -> Subquery:
         """Have the last subquery computed once, though several read it."""
         name, select, _ = self._parts.pop()
         self._parts.append((name, select, True))
@@ -125,32 +127,36 @@ class Writer:
         return last
 
 
-def over(rows: Rows) -> exp.Select:
+def select_from(rows: Subquery) -> exp.Select:
     """Return a select over some rows, of no columns yet."""
-    return exp.Select().from_(named(rows.name), copy=False)
+    return exp.Select().from_(table_named(rows.name), copy=False)
 
 
-def named(rows: str) -> exp.Table:
+def table_named(rows: str) -> exp.Table:
     """Return some rows by their name, which need not be parsed."""
     return exp.Table(this=exp.to_identifier(rows))
 
 
-def aliased(value: exp.Expression, name: str) -> exp.Alias:
+def alias_as(value: exp.Expression, name: str) -> exp.Alias:
     """Return a value under a name; the value itself stays free for others."""
     return exp.Alias(this=value.copy(), alias=exp.to_identifier(name))
 
 
-def grouped(rows: Rows, by: Iterable[exp.Expression]) -> exp.Select:
+def select_groups(rows: Subquery, by: Iterable[exp.Expression]) -> exp.Select:
     """Return a select over the groups of some rows, of no columns yet."""
-    return over(rows).group_by(*(one.copy() for one in by), copy=False)
+    return select_from(rows).group_by(*(one.copy() for one in by), copy=False)
 
 
-def taken(rows: Rows, names: Iterable[str]) -> list[tuple[str, exp.Expression]]:
+def columns_named(
+    rows: Subquery, names: Iterable[str]
+) -> list[tuple[str, exp.Expression]]:
     """Return some columns, by the names that users gave them."""
     return [(name, rows.columns[name]) for name in names]
 
 
-def order(dialect: AbstractDialect, values: Iterable[exp.Expression]) -> exp.Order:
+def order_by_all(
+    dialect: AbstractDialect, values: Iterable[exp.Expression]
+) -> exp.Order:
     """Return an order by all values, what is missing first."""
     return exp.Order(expressions=[dialect.ordered(one.copy()) for one in values])
 

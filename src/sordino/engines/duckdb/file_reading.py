@@ -27,7 +27,9 @@ def in_place(source: AbstractSource, places: Sequence[int]) -> exp.Expression | 
     plain = all(is_plain(source.fields[place][1]) for place in places)
     if not plain or not isinstance(source, ParquetSource):
         return None
-    return aliased(reading("read_parquet", source.paths, _OPTIONS), len(source.fields))
+    return alias_columns(
+        file_call("read_parquet", source.paths, _OPTIONS), len(source.fields)
+    )
 
 
 def is_plain(arrow: pa.DataType) -> bool:
@@ -55,12 +57,12 @@ _PLAIN: Final = (
 )
 
 
-def reading(
+def file_call(
     function: str, paths: Iterable[str], options: Mapping[str, exp.Expression]
 ) -> exp.Expression:
     """Return the call of a function that reads files.
 
-    >>> reading("read_it", ["o'neill"], {"header": exp.true()}).sql("duckdb")
+    >>> file_call("read_it", ["o'neill"], {"header": exp.true()}).sql("duckdb")
     "READ_IT(['o''neill'], header = TRUE)"
     """
     listed = exp.Array(expressions=[exp.Literal.string(path) for path in paths])
@@ -71,10 +73,10 @@ def reading(
     return exp.Anonymous(this=function, expressions=[listed, *named])
 
 
-def aliased(item: exp.Expression, count: int) -> exp.Expression:
+def alias_columns(item: exp.Expression, count: int) -> exp.Expression:
     """Return a table whose columns are called c0, c1, ... from the first to the last.
 
-    >>> aliased(exp.to_table("s0"), 2).sql("duckdb")
+    >>> alias_columns(exp.to_table("s0"), 2).sql("duckdb")
     's0 AS t(c0, c1)'
     """
     columns = [exp.to_identifier(name) for name in internal(range(count))]
