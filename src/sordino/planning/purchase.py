@@ -31,8 +31,6 @@ from sordino.planning.plan import Plan, plans
 from sordino.query.relation import AbstractCatalog
 from sordino.query.request import FAMILIES, Request
 
-CONFIDENCE: Final = Fraction(95, 100)
-"""Of all intervals."""
 _EVEN: Final = Fraction(1, 2)
 _LESS: Final = (1 - Fraction(1, 2**16)) ** 2
 _TRIES: Final = 200
@@ -133,9 +131,10 @@ class Purchase:
     @cached_property
     def errors(self) -> dict[str, Expected]:
         """Return how far each column will be off, as far as that is known."""
+        request = self.plan.request
         return {
-            name: self.expected(place, CONFIDENCE)
-            for place, (name, _) in enumerate(self.plan.request.columns)
+            name: self.expected(place, request.confidence)
+            for place, (name, _) in enumerate(request.columns)
         }
 
     @cached_property

@@ -20,7 +20,7 @@ from sordino.planning.plan_text import plan_text
 from sordino.planning.price import Price
 from sordino.planning.purchase import Purchase, best_purchase
 from sordino.query.builder import Query
-from sordino.query.request import Request
+from sordino.query.request import CONFIDENCE, Request, with_confidence
 from sordino.release.answer import Answer, noisy_answer
 from sordino.release.release import Release
 from sordino.release.storage import from_bytes, joined, split, to_bytes
@@ -88,17 +88,25 @@ class Session:
         self._process = os.getpid()
 
     @door
-    def price(self, query: Request, budget: Budget) -> Price:
+    def price(
+        self, query: Request, budget: Budget, *, confidence: Any = CONFIDENCE
+    ) -> Price:
         """Return what an answer would cost and how far it would be off.
 
         No private data is read, and nothing is charged.
         """
-        return Price(self._purchase(query, budget))
+        return Price(self._purchase(_request(query, confidence), budget))
 
     @door
-    def price_all(self, queries: Mapping[str, Request], budget: Budget) -> Batch:
+    def price_all(
+        self,
+        queries: Mapping[str, Request],
+        budget: Budget,
+        *,
+        confidence: Any = CONFIDENCE,
+    ) -> Batch:
         """Return what requests cost that are planned together: more fits a budget."""
-        return Batch(self._bundle(queries, budget))
+        return Batch(self._bundle(_requests(queries, confidence), budget))
 
     @door
     def what_if(
@@ -108,9 +116,10 @@ class Session:
 
         A release that does not fit is refused, as `release` would refuse it.
         """
-        purchase = self._purchase(query, budget)
+        request = _request(query, CONFIDENCE)
+        purchase = self._purchase(request, budget)
         self._prepared(purchase)
-        identity = asked(query, self._catalog, budget, None)
+        identity = asked(request, self._catalog, budget, None)
         left = self._book.left_after(identity, (budget, purchase.loss), earmark)
         return Outlook(Price(purchase), left)
 
@@ -123,14 +132,18 @@ class Session:
         key: str | None = None,
         why: str = "",
         earmark: str | None = None,
+        confidence: Any = CONFIDENCE,
     ) -> Release:
         """Charge the budget and return the noisy answer.
+
+        The exact answer lies in each interval with a chance of at least `confidence`.
 
         With a `key` a repeated request returns the answer it had, at no cost, also
         after a crash or in another process of the same ledger. With an `earmark` it is
         paid from what was set aside (`session.ledger.earmark`).
         """
-        purchase = self._purchase(query, budget)
+        request = _request(query, confidence)
+        purchase = self._purchase(request, budget)
         plan = plan_text(purchase)
 
         def prepare() -> Callable[[], bytes]:
@@ -138,7 +151,7 @@ class Session:
             return lambda: to_bytes(compute())
 
         stored = self._book.answer(
-            asked(query, self._catalog, budget, key),
+            asked(request, self._catalog, budget, key),
             (budget, purchase.loss),
             {"key": key, "why": why, "plan": plan, "earmark": earmark},
             prepare,
@@ -154,9 +167,11 @@ class Session:
         key: str | None = None,
         why: str = "",
         earmark: str | None = None,
+        confidence: Any = CONFIDENCE,
     ) -> dict[str, Release]:
         """Charge one budget and return the answers of requests planned together."""
-        bundle = self._bundle(queries, budget)
+        requests = _requests(queries, confidence)
+        bundle = self._bundle(requests, budget)
         purchases = bundle.purchases
         texts = (f"{name}:\n{plan_text(one)}" for name, one in purchases.items())
 
@@ -165,7 +180,7 @@ class Session:
             return lambda: joined([to_bytes(compute()) for compute in each])
 
         stored = self._book.answer(
-            asked_together(queries, self._catalog, budget, key),
+            asked_together(requests, self._catalog, budget, key),
             (budget, bundle.loss),
             {"key": key, "why": why, "plan": "\n\n".join(texts), "earmark": earmark},
             prepare,
@@ -220,7 +235,8 @@ class Session:
     @door
     def statement(self, query: Request, budget: Budget) -> str:
         """Return the statement that the engine would run; nothing runs."""
-        return self._engine.statement(self._purchase(query, budget).plan.question)
+        purchase = self._purchase(_request(query, CONFIDENCE), budget)
+        return self._engine.statement(purchase.plan.question)
 
     @property
     def ledger(self) -> Ledger:
@@ -283,17 +299,17 @@ class Session:
         """Refuse to be pickled or copied."""
         raise SessionMoved("copied or pickled")
 
-    def _purchase(self, query: Any, budget: Budget) -> Purchase:
-        """Return what a budget buys for a query, from public facts alone."""
+    def _purchase(self, request: Request, budget: Budget) -> Purchase:
+        """Return what a budget buys for a request, from public facts alone."""
         self._refuse_strangers()
         with self._catalog.explaining():
-            return best_purchase(_request(query), self._catalog, budget)
+            return best_purchase(request, self._catalog, budget)
 
-    def _bundle(self, queries: Any, budget: Budget) -> Bundle:
-        """Return what a budget buys for several queries together."""
+    def _bundle(self, requests: dict[str, Request], budget: Budget) -> Bundle:
+        """Return what a budget buys for several requests together."""
         self._refuse_strangers()
         with self._catalog.explaining():
-            return best_bundle(queries, self._catalog, budget)
+            return best_bundle(requests, self._catalog, budget)
 
     def _prepared(self, purchase: Purchase) -> Callable[[], Answer]:
         """Rehearse what a plan asks, and return what answers it after the charge."""
@@ -325,10 +341,22 @@ class Session:
             raise SessionMoved("used in a forked process")
 
 
-def _request(query: Any) -> Request:
-    """Return a request, refusing a query that asks nothing yet."""
+def _request(query: Any, confidence: Any, name: str = "query") -> Request:
+    """Return a request at a confidence, refusing a query that asks nothing yet."""
     if isinstance(query, Request):
-        return query
+        return with_confidence(query, confidence)
     raise InvalidParameter(
-        "query", query, "asks nothing yet", "End it with .agg(n=sd.count())."
+        name, query, "asks nothing yet", "End it with .agg(n=sd.count())."
     )
+
+
+def _requests(queries: Any, confidence: Any) -> dict[str, Request]:
+    """Return named requests at a confidence, refusing what is none."""
+    if not isinstance(queries, Mapping) or not queries:
+        raise InvalidParameter(
+            "requests", queries, "must name requests", 'Try {"by ward": query}.'
+        )
+    return {
+        _validate.text(requests=name): _request(one, confidence, f"requests[{name!r}]")
+        for name, one in queries.items()
+    }

@@ -151,7 +151,9 @@ def _ticks(found: Sql, layout: Layout) -> Sql:
     for name, seconds in (("hour", 3600), ("minute", 60), ("second", 1)):
         if name in layout.parts:
             size = sql.bigint(seconds * _SECOND)
-            ticks = sql.plus(ticks, sql.multiply(_number(_part(found, name)), size))
+            ticks = sql.plus(
+                ticks, sql.multiplied_by(_number(_part(found, name)), size)
+            )
     if "offset" in layout.parts:
         ticks = sql.minus(ticks, _ahead(_part(found, "offset")))
     if "fraction" not in layout.parts:
@@ -177,11 +179,11 @@ def _ahead(offset: Sql) -> Sql:
     hours = _number(sql.function("substring", digits, sql.whole(2), sql.whole(2)))
     rest = sql.function("substring", digits.copy(), sql.whole(4), sql.whole(2))
     seconds = sql.plus(
-        sql.multiply(hours, sql.bigint(3600)),
-        sql.multiply(_number(rest), sql.bigint(60)),
+        sql.multiplied_by(hours, sql.bigint(3600)),
+        sql.multiplied_by(_number(rest), sql.bigint(60)),
     )
     behind = sql.function("starts_with", offset.copy(), sql.letters("-"))
-    size = sql.multiply(seconds, sql.bigint(_SECOND))
+    size = sql.multiplied_by(seconds, sql.bigint(_SECOND))
     return sql.case([(behind, sql.minus(sql.bigint(0), size))], size.copy())
 
 

@@ -94,7 +94,9 @@ def _add_seconds(to: Written) -> Sql:
     seconds = sql.case([(near, to[1])])
     later = sql.plus(
         to[0],
-        sql.function("to_microseconds", sql.multiply(seconds, sql.bigint(_SECOND))),
+        sql.function(
+            "to_microseconds", sql.multiplied_by(seconds, sql.bigint(_SECOND))
+        ),
     )
     first, last = (to.bind(end, "time") for end in _TIMES)
     inside = exp.Between(this=sql.in_parentheses(later.copy()), low=first, high=last)

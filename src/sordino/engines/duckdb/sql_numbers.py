@@ -155,7 +155,9 @@ def _round_down(to: Written) -> Sql:
     if isinstance(step, float) or to.real:
         size = to.bind(float(step), "f64")
         steps = sql.infix(exp.Div, sql.as_type(to[0], "DOUBLE"), size)
-        return _zero_is_zero(sql.multiply(sql.function("floor", steps), size.copy()))
+        return _zero_is_zero(
+            sql.multiplied_by(sql.function("floor", steps), size.copy())
+        )
     size, least = to.bind(step, "i64"), to.bind(least_multiple(step), "i64")
     rest = sql.plus(sql.infix(exp.Mod, to[0], size), size.copy())
     rest = sql.infix(exp.Mod, rest, size.copy())
@@ -168,7 +170,7 @@ def _round(to: Written) -> Sql:
     if not to.real:
         return to[0]
     size = to.bind(10.0 ** to.options["digits"], "f64")
-    shifted = sql.multiply(to[0], size)
+    shifted = sql.multiplied_by(to[0], size)
     moved = sql.infix(exp.Div, sql.function("round", shifted), size.copy())
     stays = sql.infix(
         exp.Or, sql.function("isinf", shifted.copy()), sql.function("isnan", to[0])
@@ -205,7 +207,7 @@ def _real_steps(to: Written, low: int, high: int) -> Sql:
     last = to.bind(math.ldexp(high, exponent), "f64")
     scale = to.bind(math.ldexp(1, -exponent), "f64")
     origin = to.options.get("origin", 0)
-    found = sql.function("floor", sql.plus(sql.multiply(to[0], scale), sql.half()))
+    found = sql.function("floor", sql.plus(sql.multiplied_by(to[0], scale), sql.half()))
     if origin:  # neither has more than 41 bits, so the difference is exact
         found = sql.minus(found, to.bind(float(origin), "f64"))
     cast = sql.as_type if to.reads else sql.as_type_or_null
@@ -242,10 +244,10 @@ def _between(to: Written, exponent: int) -> Sql:
     if exponent <= 0:  # between the thresholds x * 2**-e has at most 41 bits
         size = sql.bigint(1 << min(-exponent, _LONGEST_SHIFT))
         if to.reads:
-            return sql.multiply(to[0], size)
-        return _narrow(sql.multiply(_huge(to[0]), _huge(size)))
+            return sql.multiplied_by(to[0], size)
+        return _narrow(sql.multiplied_by(_huge(to[0]), _huge(size)))
     if exponent > _LAST_BIT:  # every i64 is less than half a step away from 0
-        return sql.multiply(to[0], sql.bigint(0))
+        return sql.multiplied_by(to[0], sql.bigint(0))
     shifted = sql.infix(exp.BitwiseRightShift, to[0], sql.whole(exponent))
     rest = sql.infix(exp.BitwiseRightShift, to[0], sql.whole(exponent - 1))
     return sql.plus(shifted, sql.infix(exp.BitwiseAnd, rest, sql.bigint(1)))

@@ -77,7 +77,7 @@ def _replace(to: Written) -> Sql:
     without = sql.function("replace", to[0], to[1], sql.letters(""))
     removed = sql.minus(_size(to[0]), _size(without))
     count = sql.infix(exp.IntDiv, removed, _size(to[1]))
-    growth = sql.multiply(count, sql.minus(_size(to[2]), _size(to[1])))
+    growth = sql.multiplied_by(count, sql.minus(_size(to[2]), _size(to[1])))
     fits = _fits(sql.plus(_size(to[0]), growth))
     shrinks = sql.is_at_most(_size(to[2]), _size(to[1]))
     made = sql.function("replace", *to.each())

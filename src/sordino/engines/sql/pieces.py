@@ -94,7 +94,7 @@ def minus(left: Sql, right: Sql) -> Sql:
     return infix(exp.Sub, left, right)
 
 
-def multiply(left: Sql, right: Sql) -> Sql:
+def multiplied_by(left: Sql, right: Sql) -> Sql:
     """Return left * right."""
     return infix(exp.Mul, left, right)
 
