@@ -20,7 +20,7 @@ from sordino.aggregations.measurements import Integers
 from sordino.aggregations.shares import AbstractShare
 from sordino.expressions.base import AbstractExpression
 from sordino.mechanisms.above_threshold import AboveThreshold
-from sordino.mechanisms.kit.bin_counts import Bins
+from sordino.mechanisms.kit.bin_counts import BinCounts
 from sordino.mechanisms.kit.weights import AbstractWeights
 from sordino.mechanisms.mechanism import AbstractMechanism
 from sordino.mechanisms.quantiles import Quantiles
@@ -54,7 +54,7 @@ class AbstractChoice(ABC):
         """Return the sharpest choice that a share buys."""
 
     @abstractmethod
-    def chosen(self, mechanism: Any, bins: Bins) -> tuple[Integers, ...]:
+    def chosen(self, mechanism: Any, bins: BinCounts) -> tuple[Integers, ...]:
         """Return bins for each group, one array for each answer."""
 
     def range(self, chosen: Integers) -> tuple[Integers, Integers]:
@@ -75,7 +75,7 @@ class AbstractChoice(ABC):
         *by, place, count = counts.columns
         owner = matched(keys, counts.select(range(len(by))))
         held = place.is_valid().to_numpy() & (owner >= 0)
-        bins = Bins.of(
+        bins = BinCounts.of(
             owner[held],
             place.fill_null(0).to_numpy()[held],
             count.to_numpy()[held],
@@ -107,7 +107,7 @@ class QuantileChoice(AbstractChoice):
         rate = share.rate(self.change, Fraction(1, 8 * levels))
         return Quantiles(self.probabilities, rate)
 
-    def chosen(self, mechanism: Any, bins: Bins) -> tuple[Integers, ...]:
+    def chosen(self, mechanism: Any, bins: BinCounts) -> tuple[Integers, ...]:
         """Return the bin of each quantile."""
         return tuple(mechanism.release_groups(bins, Bits(), self.weights).T)
 
@@ -150,7 +150,7 @@ class ExtremeChoice(AbstractChoice):
         rate = share.rate(self.change, Fraction(1, 2))
         return AboveThreshold(rate, scales=EXTREME_SCALES)
 
-    def chosen(self, mechanism: Any, bins: Bins) -> tuple[Integers, ...]:
+    def chosen(self, mechanism: Any, bins: BinCounts) -> tuple[Integers, ...]:
         """Return the stretch at which a walk towards the extreme ends."""
         joined = bins.joined(self.lasts)
         if self.greatest:
@@ -187,7 +187,7 @@ class BoundChoice(AbstractChoice):
         """Return the walk: what is epsilon-DP has at most half its square in rho."""
         return AboveThreshold(share.rate(self.change, Fraction(1, 2)))
 
-    def chosen(self, mechanism: Any, bins: Bins) -> tuple[Integers, ...]:
+    def chosen(self, mechanism: Any, bins: BinCounts) -> tuple[Integers, ...]:
         """Return the bound."""
         return (mechanism.find_groups(bins, Bits()),)
 

@@ -22,13 +22,13 @@ from sordino.losses.spending import largest
 from sordino.mechanisms.gaussian import Gaussian
 from sordino.mechanisms.gaussian_threshold import GaussianThreshold
 from sordino.mechanisms.geometric import Geometric
-from sordino.mechanisms.kit.threshold_fitting import changed
+from sordino.mechanisms.kit.threshold_fitting import positive_change
 from sordino.mechanisms.laplace import Laplace
 from sordino.mechanisms.laplace_threshold import LaplaceThreshold
 from sordino.mechanisms.noise_mechanism import AbstractAdditiveMechanism
 from sordino.mechanisms.threshold_mechanism import (
     AbstractThresholdMechanism,
-    with_threshold,
+    fit_threshold,
 )
 from sordino.numbers import Exact, finite, sqrt
 from sordino.sensitivity import Sensitivity
@@ -97,8 +97,8 @@ class LaplaceShare(AbstractShare):
         """Return geometric noise, and the least threshold whose delta is within."""
         scale = finite(change.l1) / self.epsilon
         probe = LaplaceThreshold(scale, 1, dtype="i64")
-        apart = changed(probe.change(change), change)
-        return with_threshold(probe, apart, delta, negative=False)
+        apart = positive_change(probe.change(change), change)
+        return fit_threshold(probe, apart, delta, negative=False)
 
     def together(
         self, selection: Any, presence: Sensitivity | None, noise: Noise
@@ -140,8 +140,8 @@ class AbstractGaussianShare(AbstractShare):
         """Return Gaussian noise, and the least threshold whose delta is within."""
         variance = finite(change.l2) ** 2 / self.mu_squared
         probe = GaussianThreshold(variance=variance, threshold=1)
-        apart = changed(probe.change(change), change)
-        return with_threshold(probe, apart, delta, negative=False)
+        apart = positive_change(probe.change(change), change)
+        return fit_threshold(probe, apart, delta, negative=False)
 
     def together(
         self, selection: Any, presence: Sensitivity | None, noise: Noise

@@ -2,20 +2,25 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Self, Unpack, final, overload
+from typing import ClassVar, Self, Unpack, final, overload
 
+from sordino._fields import fill, make
 from sordino.losses.base import Budget, Loss
 from sordino.losses.closed import ZCDP
 from sordino.losses.noise import DiscreteGaussianLoss
 from sordino.losses.vectors import discrete_gaussian_vector
-from sordino.mechanisms.kit.distance import Distance, l2, ratio
-from sordino.mechanisms.kit.domain import Metric
-from sordino.mechanisms.kit.fitting import changed, guaranteed, least_noise, over
+from sordino.mechanisms.kit.distance import Distance, change_ratio, l2
+from sordino.mechanisms.kit.domain import Metric, integer_domain
+from sordino.mechanisms.kit.fitting import (
+    guarantees_of,
+    least_noise,
+    positive_distance,
+    scale_guess,
+)
 from sordino.mechanisms.kit.noise import AbstractNoise, GaussianNoise, NoNoise
 from sordino.mechanisms.noise_mechanism import (
     AbstractIntegerMechanism,
     IntegerOptions,
-    set_integer_fields,
     variance_of,
 )
 from sordino.numbers import Exact, Infinity, Number, sqrt
@@ -39,6 +44,8 @@ class DiscreteGaussian(AbstractIntegerMechanism):
 
     variance: Exact
     dtype: str
+    input_metric: ClassVar[Metric] = "l2"
+    output_measure: ClassVar[type[ZCDP]] = ZCDP
 
     def __init__(
         self,
@@ -48,29 +55,21 @@ class DiscreteGaussian(AbstractIntegerMechanism):
         dtype: str = "i64",
     ) -> None:
         """Read the variance exactly."""
-        set_integer_fields(self, dtype, variance=variance_of(variance, scale))
+        fill(
+            self,
+            variance=variance_of(variance, scale),
+            dtype=integer_domain(dtype).dtype,
+        )
 
     @classmethod
     def no_noise(cls, *, dtype: str = "i64") -> Self:
         """Return the mechanism that adds nothing and whose loss is infinite."""
-        silent = cls.__new__(cls)
-        set_integer_fields(silent, dtype, variance=Fraction(0))
-        return silent
+        return make(cls, variance=Fraction(0), dtype=integer_domain(dtype).dtype)
 
     @property
     def scale(self) -> Exact:
         """Return the square root of the variance parameter."""
         return sqrt(self.variance)
-
-    @property
-    def input_metric(self) -> Metric:
-        """Return the l2 distance."""
-        return "l2"
-
-    @property
-    def output_measure(self) -> type[ZCDP]:
-        """Return zero-concentrated differential privacy."""
-        return ZCDP
 
     @property
     def noise(self) -> AbstractNoise:
@@ -97,7 +96,7 @@ class DiscreteGaussian(AbstractIntegerMechanism):
         change = l2(d_in)
         if 1 <= change < _TWO_STEPS and self.variance:
             return DiscreteGaussianLoss(1, self.variance)
-        return ZCDP(ratio(change, self.scale) ** 2 / 2)
+        return ZCDP(change_ratio(change, self.scale) ** 2 / 2)
 
     @classmethod
     def for_loss(
@@ -108,9 +107,12 @@ class DiscreteGaussian(AbstractIntegerMechanism):
         >>> DiscreteGaussian.for_loss(ZCDP("1/8"), 1).variance
         Fraction(4, 1)
         """
-        change = changed(l2(d_in), d_in)
-        given = guaranteed(loss)
-        guesses = [over(change**2, 2 * given.rho), over(change, given.mu) ** 2]
+        change = positive_distance(l2(d_in), d_in)
+        given = guarantees_of(loss)
+        guesses = [
+            scale_guess(change**2, 2 * given.rho),
+            scale_guess(change, given.mu) ** 2,
+        ]
         return least_noise(
             lambda variance: cls(variance=variance, **options), loss, d_in, guesses
         )

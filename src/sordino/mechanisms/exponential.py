@@ -5,16 +5,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Rational
-from typing import Any, NamedTuple, Self, TypeAlias, final
+from typing import Any, ClassVar, NamedTuple, Self, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sordino._fields import fill, make
 from sordino.errors import InvalidData
 from sordino.losses.base import Budget
 from sordino.losses.bounded_range import BoundedRangeLoss
 from sordino.mechanisms.kit.domain import ChoiceDomain, Metric
-from sordino.mechanisms.kit.fitting import changed, guaranteed, least_noise, over
+from sordino.mechanisms.kit.fitting import (
+    guarantees_of,
+    least_noise,
+    positive_distance,
+    scale_guess,
+)
 from sordino.mechanisms.mechanism import AbstractMechanism
 from sordino.numbers import INFINITE, Exact, Extended, Number, distance, positive, sqrt
 from sordino.sampling.bits import Bits
@@ -60,10 +66,12 @@ class Exponential(AbstractMechanism):
 
     epsilon: Extended
     span: Exact
+    input_metric: ClassVar[Metric] = "range"
+    output_measure: ClassVar[type[BoundedRangeLoss]] = BoundedRangeLoss
 
     def __init__(self, epsilon: Number, span: Number = 1) -> None:
         """Read the parameters exactly."""
-        vars(self).update(epsilon=positive(epsilon=epsilon), span=positive(span=span))
+        fill(self, epsilon=positive(epsilon=epsilon), span=positive(span=span))
 
     @classmethod
     def no_noise(cls) -> Self:
@@ -72,24 +80,12 @@ class Exponential(AbstractMechanism):
         >>> Exponential.no_noise()([1, 3, 2])
         1
         """
-        silent = cls(1)
-        vars(silent).update(epsilon=INFINITE)
-        return silent
+        return make(cls, epsilon=INFINITE, span=_ONE)
 
     @property
     def input_domain(self) -> ChoiceDomain:
         """Return scores, one for each candidate."""
         return ChoiceDomain("scores")
-
-    @property
-    def input_metric(self) -> Metric:
-        """Return the range of the changes of all scores."""
-        return "range"
-
-    @property
-    def output_measure(self) -> type[BoundedRangeLoss]:
-        """Return the bounded range of losses."""
-        return BoundedRangeLoss
 
     @property
     def adds_no_noise(self) -> bool:
@@ -157,8 +153,10 @@ class Exponential(AbstractMechanism):
         >>> Exponential.for_loss(ZCDP("1/8"), 3)
         Exponential(epsilon=1, span=3)
         """
-        span, known = changed(distance(d_in=d_in), d_in), guaranteed(loss)
-        guesses = [over(_ONE, limit) for limit in (known.epsilon, widest(known.rho))]
+        span, known = positive_distance(distance(d_in=d_in), d_in), guarantees_of(loss)
+        guesses = [
+            scale_guess(_ONE, limit) for limit in (known.epsilon, widest(known.rho))
+        ]
         return least_noise(lambda s: cls(_ONE / s, span), loss, d_in, guesses)
 
 

@@ -2,20 +2,25 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Self, Unpack, final, overload
+from typing import ClassVar, Self, Unpack, final, overload
 
+from sordino._fields import fill, make
 from sordino.losses.base import Budget, Loss
 from sordino.losses.closed import PureDP
 from sordino.losses.noise import GeometricLoss
 from sordino.losses.vectors import geometric_vector
-from sordino.mechanisms.kit.distance import Distance, l1, ratio
-from sordino.mechanisms.kit.domain import Metric
-from sordino.mechanisms.kit.fitting import changed, guaranteed, least_noise, over
+from sordino.mechanisms.kit.distance import Distance, change_ratio, l1
+from sordino.mechanisms.kit.domain import Metric, integer_domain
+from sordino.mechanisms.kit.fitting import (
+    guarantees_of,
+    least_noise,
+    positive_distance,
+    scale_guess,
+)
 from sordino.mechanisms.kit.noise import AbstractNoise, LaplaceNoise, NoNoise
 from sordino.mechanisms.noise_mechanism import (
     AbstractIntegerMechanism,
     IntegerOptions,
-    set_integer_fields,
 )
 from sordino.numbers import Exact, Infinity, Number, positive
 from sordino.sensitivity import Sensitivity
@@ -41,27 +46,17 @@ class Geometric(AbstractIntegerMechanism):
 
     scale: Exact
     dtype: str
+    input_metric: ClassVar[Metric] = "l1"
+    output_measure: ClassVar[type[PureDP]] = PureDP
 
     def __init__(self, scale: Number, *, dtype: str = "i64") -> None:
         """Read the scale exactly."""
-        set_integer_fields(self, dtype, scale=positive(scale=scale))
+        fill(self, scale=positive(scale=scale), dtype=integer_domain(dtype).dtype)
 
     @classmethod
     def no_noise(cls, *, dtype: str = "i64") -> Self:
         """Return the mechanism that adds nothing and whose loss is infinite."""
-        silent = cls.__new__(cls)
-        set_integer_fields(silent, dtype, scale=Fraction(0))
-        return silent
-
-    @property
-    def input_metric(self) -> Metric:
-        """Return the l1 distance."""
-        return "l1"
-
-    @property
-    def output_measure(self) -> type[PureDP]:
-        """Return pure differential privacy."""
-        return PureDP
+        return make(cls, scale=Fraction(0), dtype=integer_domain(dtype).dtype)
 
     @property
     def noise(self) -> AbstractNoise:
@@ -84,7 +79,7 @@ class Geometric(AbstractIntegerMechanism):
         if isinstance(d_in, Sensitivity) and self.scale:
             return geometric_vector(d_in, self.scale)
         change = l1(d_in)
-        epsilon = ratio(change, self.scale)
+        epsilon = change_ratio(change, self.scale)
         if isinstance(change, Fraction) and change.denominator == 1 and self.scale:
             return GeometricLoss(change.numerator, self.scale)
         return PureDP(epsilon)
@@ -98,5 +93,7 @@ class Geometric(AbstractIntegerMechanism):
         >>> Geometric.for_loss(PureDP("0.1"), 1).scale
         Fraction(10, 1)
         """
-        guess = over(changed(l1(d_in), d_in), guaranteed(loss).epsilon)
+        guess = scale_guess(
+            positive_distance(l1(d_in), d_in), guarantees_of(loss).epsilon
+        )
         return least_noise(lambda scale: cls(scale, **options), loss, d_in, [guess])

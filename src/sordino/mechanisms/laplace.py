@@ -2,20 +2,26 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Self, Unpack, final, overload
+from typing import ClassVar, Self, Unpack, final, overload
 
+from sordino._fields import fill, make
 from sordino.losses.base import Budget, Loss
 from sordino.losses.closed import PureDP
 from sordino.losses.noise import LaplaceLoss
 from sordino.losses.vectors import laplace_vector
-from sordino.mechanisms.kit.distance import Distance, l1, ratio
+from sordino.mechanisms.kit.distance import Distance, change_ratio, l1
 from sordino.mechanisms.kit.domain import Metric
-from sordino.mechanisms.kit.fitting import changed, guaranteed, least_noise, over
+from sordino.mechanisms.kit.fitting import (
+    guarantees_of,
+    least_noise,
+    positive_distance,
+    scale_guess,
+)
 from sordino.mechanisms.kit.noise import AbstractNoise, LaplaceNoise, NoNoise
 from sordino.mechanisms.noise_mechanism import (
     AbstractFloatMechanism,
     FloatOptions,
-    set_float_fields,
+    read_float_options,
 )
 from sordino.numbers import Exact, Infinity, Number, positive
 from sordino.sensitivity import Sensitivity
@@ -49,6 +55,8 @@ class Laplace(AbstractFloatMechanism):
     dtype: str
     granularity: int | None
     values: int | None
+    input_metric: ClassVar[Metric] = "l1"
+    output_measure: ClassVar[type[PureDP]] = PureDP
 
     def __init__(
         self,
@@ -59,8 +67,11 @@ class Laplace(AbstractFloatMechanism):
         values: int | None = None,
     ) -> None:
         """Read the scale exactly."""
-        size = positive(scale=scale)
-        set_float_fields(self, dtype, granularity, values, scale=size)
+        fill(
+            self,
+            scale=positive(scale=scale),
+            **read_float_options(dtype, granularity, values),
+        )
 
     @classmethod
     def no_noise(
@@ -71,19 +82,8 @@ class Laplace(AbstractFloatMechanism):
         values: int | None = None,
     ) -> Self:
         """Return the mechanism that adds nothing and whose loss is infinite."""
-        silent = cls.__new__(cls)
-        set_float_fields(silent, dtype, granularity, values, scale=Fraction(0))
-        return silent
-
-    @property
-    def input_metric(self) -> Metric:
-        """Return the l1 distance."""
-        return "l1"
-
-    @property
-    def output_measure(self) -> type[PureDP]:
-        """Return pure differential privacy."""
-        return PureDP
+        options = read_float_options(dtype, granularity, values)
+        return make(cls, scale=Fraction(0), **options)
 
     @property
     def noise(self) -> AbstractNoise:
@@ -106,7 +106,7 @@ class Laplace(AbstractFloatMechanism):
         """
         if isinstance(d_in, Sensitivity) and self.granularity is None and self.scale:
             return laplace_vector(d_in, self.scale)
-        epsilon = ratio(l1(d_in, self.rounding), self.scale)
+        epsilon = change_ratio(l1(d_in, self.rounding), self.scale)
         return LaplaceLoss(epsilon) if self.granularity is None else PureDP(epsilon)
 
     @classmethod
@@ -118,6 +118,6 @@ class Laplace(AbstractFloatMechanism):
         >>> Laplace.for_loss(PureDP("0.1"), 1).scale
         Fraction(10, 1)
         """
-        change = changed(l1(d_in, cls.no_noise(**options).rounding), d_in)
-        guess = over(change, guaranteed(loss).epsilon)
+        change = positive_distance(l1(d_in, cls.no_noise(**options).rounding), d_in)
+        guess = scale_guess(change, guarantees_of(loss).epsilon)
         return least_noise(lambda scale: cls(scale, **options), loss, d_in, [guess])

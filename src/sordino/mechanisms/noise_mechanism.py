@@ -13,18 +13,17 @@ from sordino import _validate
 from sordino.distributions.base import AbstractLaw
 from sordino.errors import InvalidParameter
 from sordino.mechanisms.kit.carrier import AbstractCarrier, FloatCarrier, IntegerCarrier
-from sordino.mechanisms.kit.containers import Kind, is_number, opened
+from sordino.mechanisms.kit.containers import Kind, is_number, open_numbers
 from sordino.mechanisms.kit.distance import Rounding, rounding_of
 from sordino.mechanisms.kit.domain import (
     NumberDomain,
     float_domain,
     float_format,
-    integer_domain,
 )
 from sordino.mechanisms.kit.noise import AbstractNoise
 from sordino.mechanisms.mechanism import AbstractMechanism
 from sordino.numbers import Exact, Number, outcome, positive, probability
-from sordino.numbers.precision import enclosed
+from sordino.numbers.precision import enclose
 from sordino.sampling.bits import Bits
 
 COARSEST_GRID = 970
@@ -72,7 +71,7 @@ class AbstractNoiseMechanism(AbstractMechanism):
     def cdf(self, x: Number) -> float:
         """Return P[Z <= x] of the noise Z."""
         point = outcome(x=x)
-        return float(enclosed(lambda: self.law.at_most(point)).mid())
+        return float(enclose(lambda: self.law.at_most(point)).mid())
 
     def inverse_cdf(self, p: Number) -> float | int:
         """Return the least x with P[Z <= x] >= p of the noise Z."""
@@ -108,7 +107,7 @@ class AbstractAdditiveMechanism(AbstractNoiseMechanism):
         """Return the value with noise: the answer has the type of the question."""
         if is_number(value):
             return self.carrier.one(value, Bits())
-        values, close = opened(value)
+        values, close = open_numbers(value)
         return close(self.carrier.many(values, Bits()))
 
 
@@ -210,14 +209,10 @@ class AbstractIntegerMechanism(AbstractAdditiveMechanism):
         return self.noise.law(0)
 
 
-def set_float_fields(
-    mechanism: AbstractFloatMechanism,
-    dtype: str,
-    granularity: int | None,
-    values: int | None,
-    **parameter: Exact,
-) -> None:
-    """Check and set the fields of a frozen mechanism for floats."""
+def read_float_options(
+    dtype: str, granularity: int | None, values: int | None
+) -> dict[str, Any]:
+    """Return the options of a mechanism for floats by name, checked."""
     if granularity is not None:
         granularity = _validate.integer(
             granularity=granularity, least=FINEST_GRID, most=COARSEST_GRID
@@ -225,15 +220,7 @@ def set_float_fields(
     if values is not None:
         values = _validate.integer(values=values, least=1)
     kind = float_domain(dtype).dtype
-    fields = {"dtype": kind, "granularity": granularity, "values": values}
-    vars(mechanism).update(parameter, **fields)
-
-
-def set_integer_fields(
-    mechanism: AbstractIntegerMechanism, dtype: str, **parameter: Exact
-) -> None:
-    """Check and set the fields of a frozen mechanism for integers."""
-    vars(mechanism).update(parameter, dtype=integer_domain(dtype).dtype)
+    return {"dtype": kind, "granularity": granularity, "values": values}
 
 
 def variance_of(variance: Any, scale: Any) -> Exact:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, final, overload
 from sordino.losses.base import Budget, Loss
 from sordino.losses.headline import headline
 from sordino.planning.plan_text import plan_text
-from sordino.planning.purchase import CONFIDENCE, Purchase
+from sordino.planning.purchase import Purchase
 from sordino.release import columns, explanation, files, frames
 from sordino.release.answer import Answer
 from sordino.release.notes import notes
@@ -70,7 +70,7 @@ class Release:
             answer.table,
             answer.errors,
             purchase.plan.request.by,
-            CONFIDENCE,
+            purchase.plan.request.confidence,
             purchase.loss,
             plan_text(purchase),
             notes(purchase),

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from sordino.distributions.base import AbstractLaw
 from sordino.distributions.blends import AbstractBlend, GaussianBlend, LaplaceBlend
-from sordino.distributions.gaussian import ContinuousGaussian, DiscreteGaussian
-from sordino.distributions.laplace import ContinuousLaplace, DiscreteLaplace
+from sordino.distributions.gaussian import ContinuousGaussianLaw, DiscreteGaussianLaw
+from sordino.distributions.laplace import ContinuousLaplaceLaw, DiscreteLaplaceLaw
 from sordino.distributions.point import PointMass
 from sordino.numbers import ball
 from sordino.numbers.precision import precision
@@ -79,7 +79,9 @@ def test_gaussian_reach_is_that_of_the_root_of_squares() -> None:
     ]
 
 
-@pytest.mark.parametrize("blend", [LaplaceBlend(), GaussianBlend()], ids=str)
+@pytest.mark.parametrize(
+    "blend", [LaplaceBlend(), GaussianBlend()], ids=lambda blend: type(blend).__name__
+)
 @pytest.mark.parametrize("alpha", [0.9, 0.5, 0.05, 1e-8])
 def test_reach_is_a_norm(blend: AbstractBlend, alpha: float) -> None:
     """Along a line the reach bends upwards, and it grows with every factor."""
@@ -100,11 +102,11 @@ def test_certainty_is_endless_unless_there_is_no_noise() -> None:
 
 
 LAWS: list[AbstractLaw] = [
-    ContinuousLaplace(F(7, 2)),
-    DiscreteLaplace(F(1, 3)),
-    DiscreteLaplace(F(9, 2), F(1, 2)),
-    ContinuousGaussian(F(5)),
-    DiscreteGaussian(F(5)),
+    ContinuousLaplaceLaw(F(7, 2)),
+    DiscreteLaplaceLaw(F(1, 3)),
+    DiscreteLaplaceLaw(F(9, 2), F(1, 2)),
+    ContinuousGaussianLaw(F(5)),
+    DiscreteGaussianLaw(F(5)),
     PointMass(),
 ]
 
@@ -120,16 +122,16 @@ def test_logarithms_of_tails_are_those_of_the_balls(law: AbstractLaw) -> None:
 
 @pytest.mark.parametrize(
     "law",
-    [DiscreteLaplace(F(b, 10)) for b in (2, 7, 10, 35, 400)]
-    + [DiscreteGaussian(F(v, 10)) for v in (1, 5, 20, 900)],
+    [DiscreteLaplaceLaw(F(b, 10)) for b in (2, 7, 10, 35, 400)]
+    + [DiscreteGaussianLaw(F(v, 10)) for v in (1, 5, 20, 900)],
     ids=repr,
 )
 def test_lattice_noise_slips_no_further_than_told(law: AbstractLaw) -> None:
     """Drawn with equal quantiles, lattice and real noise are within the slip."""
     real: AbstractLaw = (
-        ContinuousLaplace(law.scale)
-        if isinstance(law, DiscreteLaplace)
-        else ContinuousGaussian(law.variance)  # type: ignore[attr-defined]
+        ContinuousLaplaceLaw(law.scale)
+        if isinstance(law, DiscreteLaplaceLaw)
+        else ContinuousGaussianLaw(law.variance)  # type: ignore[attr-defined]
     )
     slip, worst = F(law.slip), 0.0
     for k in range(1, 40):

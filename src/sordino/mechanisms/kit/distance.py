@@ -55,7 +55,7 @@ def l2(d_in: Any, rounding: Rounding | None = None) -> Extended:
     return total(given, product(root(_count(d_in, rounding)), rounding.step))
 
 
-def ratio(change: Extended, spread: Exact) -> Extended:
+def change_ratio(change: Extended, spread: Exact) -> Extended:
     """Return change / spread; nothing changed costs nothing, no noise costs all."""
     if change == 0:
         return Fraction(0)
