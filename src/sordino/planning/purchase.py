@@ -216,7 +216,7 @@ def _best_within(options: list[Purchase]) -> Purchase:
 
 def purchase_of(plan: Plan, budget: Budget) -> Purchase | None:
     """Return what a budget buys for a plan, None where its noise cannot serve."""
-    spending = budget.spending(plan.family)
+    spending = plan.spendable(budget).spending(plan.family)
     if spending is None or (plan.presence is not None and spending.delta == 0):
         return None
     return _BUY[plan.family](plan, budget, spending)
@@ -252,7 +252,10 @@ def _mixed(plan: Plan, budget: Budget, spending: Spending) -> Purchase | None:
     rest = ApproxDP(spending.amount * left, spending.delta)
     apart = LaplaceShare(spending.amount)
     if plan.presence is None:
-        joint = GaussianShare(_mu_alone(rest) ** 2 / left)
+        square = _mu_alone(rest) ** 2
+        if plan.is_by_row:  # up to there delta falls as fast as the rows of a unit
+            square = min(square, 2 * spending.amount * left)
+        joint = GaussianShare(square / left)
         return Purchase(plan, budget, joint, apart, spending.delta)
     changes = [one.change for one in plan.measurements.values()]
     joint = GaussianShare(largest_mu(plan.presence.whole, changes, rest) ** 2 / left)

@@ -4,13 +4,12 @@ price (public facts) ── rehearse (no rows) ── charge ── exact totals
 """
 
 import os
-import re
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Literal, NoReturn, Self, final
+from typing import Any, NoReturn, Self, final
 
 from sordino import _validate
 from sordino.budgets.limits import Limit
-from sordino.engines.base import AbstractEngine
+from sordino.engines.doors import EngineName, Settings, engine_named
 from sordino.errors import InvalidParameter, SessionMoved
 from sordino.ledger.entries import DATASET, Entry
 from sordino.ledger.ledger import Ledger
@@ -25,7 +24,6 @@ from sordino.query.request import CONFIDENCE, Request, with_confidence
 from sordino.release.answer import Answer, noisy_answer
 from sordino.release.release import Release
 from sordino.release.storage import from_bytes, joined, split, to_bytes
-from sordino.session import partition
 from sordino.session.book import Book, book_of
 from sordino.session.catalog import Catalog, catalog_of
 from sordino.session.description import Description
@@ -38,11 +36,7 @@ from sordino.session.identity import (
     whose,
 )
 from sordino.session.outlook import Outlook
-
-EngineName = Literal["duckdb", "memory"]
-
-_MOST_THREADS: Final = 4096
-_SIZE: Final = re.compile(r"[1-9][0-9]{0,5}(\.[0-9]{1,3})? ?[KMGT]i?B")
+from sordino.session.partition import partition_of, value_words
 
 
 @final
@@ -86,7 +80,8 @@ class Session:
         `analyst` names a budget of the ledger that is charged besides the dataset's;
         `who` is recorded with every release.
         """
-        self._engine = _engine(engine, memory_limit, threads, progress=progress)
+        settings = Settings(memory_limit, threads, progress)
+        self._engine = engine_named(engine, settings)
         self._catalog = catalog_of(self._engine, tables)
         self._book = book_of(budget, ledger, whose(tables), analyst, who)
         self._keysets: dict[str, None] = {}
@@ -210,12 +205,12 @@ class Session:
         name, column = _validate.text(table=table), _validate.text(by=by)
         whole = self._catalog.relation(name)
         with self._catalog.explaining():
-            found = partition.parted(whole, column, values)
+            divided = partition_of(whole, column, values)
         Limit.of(budget)  # refuses a budget that no part could have
-        cost = partition.times(budget, partition.most_parts(whole, column, len(found)))
-        shown = ", ".join(map(repr, found))
+        cost: Any = budget.scaled(divided.times)
+        shown = ", ".join(map(repr, divided.parts))
         told = {"plan": f"parts of {name} by {column}: {shown}", "why": why}
-        marks = {value: partition.value_words(whole, column, value) for value in found}
+        marks = {value: value_words(whole, column, value) for value in divided.parts}
         said = asked_parts(self._catalog.words(name), column, [*marks.values()], budget)
         self._book.answer(said, (cost, cost), told, lambda: bytes)
         return {
@@ -223,7 +218,7 @@ class Session:
                 self._catalog.with_only(name, rows, part_words(column, marks[value])),
                 budget,
             )
-            for value, rows in found.items()
+            for value, rows in divided.parts.items()
         }
 
     @door
@@ -365,31 +360,3 @@ def _requests(queries: Any, confidence: Any) -> dict[str, Request]:
         _validate.text(requests=name): _request(one, confidence, f"requests[{name!r}]")
         for name, one in queries.items()
     }
-
-
-def _engine(
-    name: Any, memory_limit: str | None, threads: int | None, *, progress: bool
-) -> AbstractEngine:
-    """Return a new engine."""
-    if _validate.choice(("duckdb", "memory"), engine=name) == "memory":
-        from sordino.engines.memory import MemoryEngine  # noqa: PLC0415 on demand
-
-        return MemoryEngine()
-    from sordino.engines.duckdb.engine import DuckDBEngine  # noqa: PLC0415 on demand
-
-    if threads is not None:
-        threads = _validate.integer(threads=threads, least=1, most=_MOST_THREADS)
-    if memory_limit is not None:
-        _refuse_size(memory_limit)
-    return DuckDBEngine(memory_limit=memory_limit, threads=threads, progress=progress)
-
-
-def _refuse_size(memory_limit: Any) -> None:
-    """Refuse a size of memory that an engine would not understand later."""
-    if not isinstance(memory_limit, str) or not _SIZE.fullmatch(memory_limit):
-        raise InvalidParameter(
-            "memory_limit",
-            memory_limit,
-            "must be a size such as 2GB or 512MB",
-            'Try memory_limit="2GB".',
-        )
