@@ -266,12 +266,12 @@ def _portion(to: Written) -> Sql:
         found = _steps(above)
         return found if place else sql.minus(size.copy(), found)
 
-    square = sql.times(sql.times(height(), height()), fine.copy())
+    square = sql.multiplied_by(sql.multiplied_by(height(), height()), fine.copy())
     share = sql.infix(exp.IntDiv, square, size.copy())
     if place != 1:
         return share
-    rest = sql.minus(sql.times(height(), fine), share)
-    return sql.times(sql.bigint(2), rest)
+    rest = sql.minus(sql.multiplied_by(height(), fine), share)
+    return sql.multiplied_by(sql.bigint(2), rest)
 
 
 ENTRIES: Final[Mapping[Operation, Entry]] = {
