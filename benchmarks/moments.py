@@ -166,7 +166,8 @@ def survey_error(*, shares: bool) -> float:
     private = sd.PrivateTable(table, protects=sd.AddOneRow(), columns=facts)
     session = sd.Session({"t": private}, NO_LIMIT)
     ask = sd.mean if shares else sd.sum
-    asked = sd.table("t").agg(**{name: ask(name, 0, 1) for name in names})
+    columns: dict[str, Any] = {name: ask(name, 0, 1) for name in names}
+    asked = sd.table("t").agg(**columns)
     off = []
     for _ in range(10):
         told = session.release(asked, BUDGET).table.to_pylist()[0]

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -70,11 +71,7 @@ THRESHOLDS: Final[dict[str, Callable[[Any, Any], AbstractThresholdMechanism]]] =
 """Every mechanism that releases maps above a threshold, by its scale and threshold."""
 
 SUMS: Final[dict[str, Callable[[Any, Any], LaplaceSumThreshold]]] = {
-    f"LaplaceSumThreshold of {numbers}": (
-        lambda scale, level, numbers=numbers: LaplaceSumThreshold(
-            scale, level, numbers=numbers
-        )
-    )
+    f"LaplaceSumThreshold of {numbers}": partial(LaplaceSumThreshold, numbers=numbers)
     for numbers in (1, 2, 3, 4)
 }
 """Every mechanism that shows keys by the sum of their noisy numbers."""

@@ -15,6 +15,7 @@ from typing import Any, Final, final
 from sordino.expressions import lattice
 from sordino.expressions.bins import Bins
 from sordino.expressions.cells import READ, Spelling
+from sordino.expressions.fluent import lifted
 from sordino.expressions.language import Expression, col, lit, when
 
 DAY: Final = dt.date
@@ -158,7 +159,7 @@ def _portion(*ends: int) -> Callable[..., Expression]:
     """Return a portion of the steps of a lattice as an expression."""
 
     def build(one: Expression) -> Expression:
-        return Expression(lattice.portion(one, *ends))
+        return Expression(lifted(lattice.portion(one, *ends)))
 
     return build
 

@@ -31,7 +31,8 @@ def portions(k: int, width: int, finer: int) -> Portions:
         portion(col("x"), 0, width, 0, place, finer).value({"x": k})
         for place in (0, 1, 2)
     ]
-    return tuple(found)  # type: ignore[return-value]  # three integers
+    first, second, third = found
+    return first, second, third
 
 
 def rounded_portions(k: int, width: int, finer: int) -> Portions:
@@ -68,7 +69,7 @@ def setting(degree: int, *, nullable: bool = False) -> tuple[Setting, Clamped]:
     schema = Schema.of([("x", Column("i64", nullable=nullable, nan=False))])
     clamped = Clamped("x", -3, 11, "drop" if nullable else None, degree)
     rows = Contribution().with_rows(1)
-    return Setting(schema, rows, (), None, (clamped,), needs_rows=True), clamped
+    return Setting(schema, rows, (), None, None, (clamped,), needs_rows=True), clamped
 
 
 WAYS: Final[dict[str, tuple[Any, int, bool]]] = {
@@ -88,7 +89,8 @@ def numbers(moments: Moments, values: Sequence[int | None]) -> list[Fraction]:
     found = []
     for one, unit in zip(moments.measurements, moments.units, strict=True):
         step = Fraction(one.given(np.array([1])).item())
-        for total in one.totals:
+        totals: tuple[Any, ...] = one.totals
+        for total in totals:
             held = (total.expression.value({"x": value}) for value in values)
             added = sum(total.factor * k + total.shift for k in held if k is not None)
             found.append(step * added / unit)
@@ -165,7 +167,7 @@ def shown_law(
     """Return the law of what is shown of a key: its numbers, or nothing."""
     if numbers_ is None:
         return {None: Fraction(1)}
-    found: dict[tuple[int, int] | None, Fraction] = {
+    found: dict[Any, Fraction] = {
         told: mass(told[0] - numbers_[0]) * mass(told[1] - numbers_[1])
         for told in itertools.product(range(-REACH, 2 * REACH), repeat=2)
         if sum(told) >= level
@@ -277,8 +279,9 @@ def test_a_measurement_that_nothing_needs_has_hardly_a_share() -> None:
 
 def test_centred_counts_cost_what_lemma_6_says() -> None:
     """For every unit of few groups: |x - c|^2 is at most k (1 - 2 c) + d c^2."""
-    for d, c in itertools.product(range(1, 8), (0, Fraction(1, 7), Fraction(1, 2))):
+    parts = (Fraction(0), Fraction(1, 7), Fraction(1, 2))
+    for d, c in ((d, c) for d in range(1, 8) for c in parts):
         for k in range(1, d + 1):
-            units = (v for v in itertools.product((0, 1), repeat=d) if sum(v) <= k)
+            units = [v for v in itertools.product((0, 1), repeat=d) if sum(v) <= k]
             moved = max(sum((x - c) ** 2 for x in unit) for unit in units)
             assert moved == k * (1 - 2 * c) + d * c**2

@@ -73,7 +73,7 @@ def off(mechanism: LaplaceSumThreshold, found: int, sums: Any) -> bool:
     """Tell whether keys show more or less often than the law of the noise says."""
     law = LaplaceSumLaw(mechanism.numbers, mechanism.scale)
     chance = float(law.at_least(mechanism.threshold - Fraction(sums)).mid())
-    return stats.binomtest(found, KEYS, min(chance, 1.0)).pvalue < ALARM
+    return bool(stats.binomtest(found, KEYS, min(chance, 1.0)).pvalue < ALARM)
 
 
 @mechanisms

@@ -284,9 +284,9 @@ PLANTED: Final[tuple[Planted, ...]] = (
     ),
     Planted(
         "prices",
-        "src/sordino/aggregations/measurements.py",
-        "return scaled(self.rows, self.size, len(self.totals))",
-        "return scaled(self.rows, self.size / 2, len(self.totals))",
+        "src/sordino/aggregations/moments.py",
+        "scaled(setting.rows(), width, len(totals)),",
+        "scaled(setting.rows(), width / 2, len(totals)),",
         "divided rows at half their size",
     ),
     Planted(

@@ -7,9 +7,9 @@ or second. Answers have the type of the column, and lie within the bounds.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
-from typing import TYPE_CHECKING, Any, ClassVar, Final, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 
@@ -244,11 +244,11 @@ def ends_words(low: Any, high: Any) -> tuple[Words, Words]:
 class ClampedMoments(AbstractClamped):
     """The bounds of a question about dates or times."""
 
-    degree: ClassVar[int] = 0
     column: Any
     low: date
     high: date
     nulls: Nulls
+    degree: int = field(default=0, init=False)
 
     def __str__(self) -> str:
         """Show the values and their bounds."""

@@ -50,7 +50,7 @@ class AbstractFormEstimator(AbstractEstimator):
         return self.moments.measurements
 
     @property
-    def slopes(self) -> tuple[float, ...]:
+    def slopes(self) -> tuple[float, ...]:  # type: ignore[override]
         """Return by how much its variance grows with that of each measurement."""
         numbers = iter(self.steepness)
         pairs = zip(self.measurements, self.moments.units, strict=True)
@@ -218,7 +218,7 @@ class VarianceEstimator(AbstractFormEstimator):
         count, first, second = (sums.of(_floats(form)) for form in forms)
         size = np.maximum(count, 1.0)
         found = np.clip(second / size - (first / size) ** 2, 0.0, _QUARTER)
-        return found * size / np.maximum(size - self.freedom, 1.0)
+        return np.asarray(found * size / np.maximum(size - self.freedom, 1.0))
 
     def _bars(self, sums: Sums, confidence: Fraction) -> Bars:
         """Return the bars of variances of values between 0 and 1.

@@ -5,7 +5,7 @@ Two aggregations that need the same number share one part, and it is paid for on
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Final, TypeAlias, final
 
@@ -21,7 +21,7 @@ from sordino.mechanisms.noise_mechanism import (
     AbstractAdditiveMechanism,
     AbstractNoiseMechanism,
 )
-from sordino.numbers import finite
+from sordino.numbers import INFINITE, finite
 from sordino.sensitivity import Sensitivity
 
 Integers: TypeAlias = NDArray[np.int64]
@@ -168,20 +168,17 @@ class DividedMeasurement(AbstractPresence):
     """
 
     key: Hashable
-    rows: Sensitivity
+    change: Sensitivity
     size: Fraction
     exponent: int
     totals: tuple[AbstractTotal, ...] = field(compare=False)
 
     @property
-    def change(self) -> Sensitivity:  # type: ignore[override]
-        """Return the norms of the change of the sums, of as many numbers."""
-        return scaled(self.rows, self.size, len(self.totals))
-
-    @property
     def whole(self) -> Sensitivity:  # type: ignore[override]
-        """Return how far sums of whole rows move."""
-        return scaled(self.rows, self.size)
+        """Return the same norms for fewer numbers: one for each group."""
+        change = self.change
+        assert change.l0 is not INFINITE  # noqa: S101 measurements bound their change
+        return replace(change, l0=change.l0 // len(self.totals))
 
     def mechanism(self, share: AbstractShare) -> AbstractAdditiveMechanism:
         """Return noise for real numbers."""

@@ -136,7 +136,7 @@ def divided_moments(setting: Setting, clamped: AbstractClamped) -> Moments:
     width, rest = grid.top - grid.bottom, (_NONE,) * (len(totals) - used)
     measurement = DividedMeasurement(
         ("together", values.key, grid, used, len(totals)),
-        setting.rows(),
+        scaled(setting.rows(), width, len(totals)),
         width,
         grid.exponent - finer,
         totals,

@@ -14,6 +14,7 @@ from sordino.distributions.laplace_sums import LaplaceSumLaw
 from sordino.errors import InvalidParameter
 from sordino.losses.closed import ApproxDP
 from sordino.losses.joint import JointLoss
+from sordino.losses.points import Floats
 from sordino.mechanisms.kit.appearance import any_passes, each_passes
 from sordino.mechanisms.kit.change import Change, MapDistance
 from sordino.mechanisms.kit.distance import change_ratio
@@ -53,7 +54,7 @@ class ShownRows(NamedTuple):
     """The rows whose noisy numbers reached a threshold together, and these numbers."""
 
     rows: NDArray[np.intp]
-    answers: tuple[NDArray[np.float64], ...]
+    answers: tuple[Floats, ...]
 
 
 @final
@@ -107,11 +108,11 @@ class LaplaceSumThreshold(AbstractNoiseMechanism):
         apart = positive_change(cls(1, 1, numbers=numbers).change(d_in), d_in)
         known = guarantees_of(loss)
         epsilon, delta = known.epsilon, positive_delta(loss, known.delta)
-        if epsilon is INFINITE or epsilon == 0:
+        if isinstance(epsilon, float) or epsilon == 0:
             raise InvalidParameter(
                 "loss", loss, "needs a positive epsilon", 'Use sd.ApproxDP(1, "1e-6").'
             )
-        scale = rational_above(finite(apart.whole)) / finite(epsilon)
+        scale = rational_above(finite(apart.whole)) / epsilon
         level = up(_largest(apart) + _margin(scale, apart))
         level += up(scale) * _quantile(numbers, each_passes(delta, int(apart.l0)))
         while True:
@@ -145,7 +146,7 @@ class LaplaceSumThreshold(AbstractNoiseMechanism):
             )
         present = np.flatnonzero(np.any(exact_numbers, axis=0))
         draw = Laplace(self.scale)
-        noisy = [draw(one[present]) for one in exact_numbers]
+        noisy: list[Any] = [draw(one[present]) for one in exact_numbers]
         kept = np.flatnonzero(np.sum(noisy, axis=0) >= up(self.threshold))
         return ShownRows(present[kept], tuple(one[kept] for one in noisy))
 

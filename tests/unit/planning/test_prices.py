@@ -147,6 +147,6 @@ def test_keys_alone_take_the_lower_threshold(groups: int) -> None:
     found = session().price(asked, budget)
     ways = plans(asked, session()._catalog)
     each = [purchase_of(plan, budget) for plan in ways]
-    levels = {one.plan.family: one.level for one in each if one is not None}
+    levels = {one.plan.family: one.level or 0 for one in each if one is not None}
     assert len(levels) == 2
     assert levels[found.family] == min(levels.values())
