@@ -177,6 +177,10 @@ ARITHMETIC: Final = (
     *_each("by -1", _of("i64", "f64"), lambda a: a // -1),
     *_each("by 0", _of("i64", "f64"), lambda a: a / 0),
     *_each("by 1", _of("i64", "f64"), lambda a: a // 1),
+    Form("quotient", ("i64", "i64"), lambda a, b: a.quotient(b)),
+    Form("remainder", ("i64", "i64"), lambda a, b: a.remainder(b)),
+    Form("quotient by -1", ("i64",), lambda a: a.quotient(-1)),
+    Form("remainder of 10", ("i64",), lambda a: a.remainder(10)),
     *_each("itself", _of("i64", "f64"), lambda a: a - a),
 )
 
@@ -188,6 +192,10 @@ NUMBERS: Final = (
     *_each("round_down", _of("i64", "f64"), lambda a: a.round_down(10)),
     *_each("round_down f64", _of("i64", "f64"), lambda a: a.round_down(0.1)),
     *_each("round_down far", _of("i64", "f64"), lambda a: a.round_down(2**53)),
+    *_each("round", _of("i64", "f64"), lambda a: a.round()),
+    *_each("round 2", _of("i64", "f64"), lambda a: a.round(2)),
+    *_each("round 15", _of("i64", "f64"), lambda a: a.round(15)),
+    *_each("sqrt", _of("i64", "f64"), lambda a: a.sqrt()),
     *_each("floor", _of("i64", "f64"), lambda a: a.floor()),
     *_each("ceil", _of("i64", "f64"), lambda a: a.ceil()),
     *_each("is_nan", _of("f64"), lambda a: a.is_nan()),
@@ -266,6 +274,9 @@ CHOICES: Final = (
         _of("i64", "f64"),
         lambda a: a.bin(Bins([0, 1], include_ends=False)),
     ),
+    *_each("greatest", _same(2), lambda a, b: a.greatest(b)),
+    *_each("least", _same(2), lambda a, b: a.least(b)),
+    Form("least of three", ("f64",), lambda a: a.least(1.5, a)),
     Form("bin date", ("date",), lambda a: a.bin([DAY(1, 1, 1), DAY(2000, 12, 31)])),
     Form("bin time", ("time",), lambda a: a.bin([TIME(1, 1, 1), TIME(2024, 2, 29)])),
 )
@@ -286,6 +297,15 @@ TEXTS: Final = (
     Form("contains", _SHORT, lambda a, b: a.contains(b)),
     Form("starts_with", _SHORT, lambda a, b: a.starts_with(b)),
     Form("ends_with", _SHORT, lambda a, b: a.ends_with(b)),
+    Form("find", _SHORT, lambda a, b: a.find(b)),
+    *(
+        Form(f"like {pattern}", ("text",), lambda a, p=pattern: a.like(p, escape="!"))
+        for pattern in (
+            *("", "%", "%%", "_", "a", "a%", "%a", "%a%", "a%a", "aa%aa", "%ab_ba%"),
+            *("_%", "%_", "__", "%2%_-%1", "!%", "!_!!", "\\", "%\x00%", "e_", "%'%"),
+            *("2024-__-%T%:__", "%a%b%a%b%", "é", "_\U0010ffff"),
+        )
+    ),
     Form("concat", _SHORT, lambda a, b: a.concat(b, "'", a)),
     Form("strip", ("text",), lambda a: a.strip()),
     Form("replace", ("text",), lambda a: a.replace("a", "")),
@@ -337,6 +357,8 @@ OTHERS: Final = (
     Form("add_days", ("date", "i64"), lambda a, b: a.add_days(b)),
     Form("add_days", ("time", "i64"), lambda a, b: a.add_days(b)),
     Form("add_days 1", ("date",), lambda a: a.add_days(1)),
+    Form("add_seconds", ("time", "i64"), lambda a, b: a.add_seconds(b)),
+    Form("add_seconds 3600", ("time",), lambda a: a.add_seconds(-3600)),
     *_each("literal", _same(1), lambda a: a.is_null() & lit(None, "bool")),
 )
 

@@ -119,6 +119,28 @@ CELLS: Final[dict[str, dict[str, Any]]] = {
         "self": (_COST + 1.0).round_down(10),
         "step": _COST.round_down(10.0),
     },
+    "round": {
+        "": _COST.round(),
+        "self": (_COST + 1.0).round(),
+        "digits": _COST.round(1),
+    },
+    "sqrt": {"": _COST.sqrt(), "self": (_COST + 1.0).sqrt()},
+    **{
+        word: {
+            "": getattr(_DAYS, word)(2),
+            "self": getattr(_DAYS.abs(), word)(2),
+            "other": getattr(_DAYS, word)(3),
+        }
+        for word in ("quotient", "remainder")
+    },
+    **{
+        word: {
+            "": getattr(_DAYS, word)(2),
+            "self": getattr(_DAYS.abs(), word)(2),
+            "others": getattr(_DAYS, word)(2, 3),
+        }
+        for word in ("greatest", "least")
+    },
     "floor": {"": _COST.floor(), "self": (_COST + 1.0).floor()},
     "ceil": {"": _COST.ceil(), "self": (_COST + 1.0).ceil()},
     "bin": {
@@ -156,7 +178,13 @@ CELLS: Final[dict[str, dict[str, Any]]] = {
             "self": getattr(_WARD.strip(), word)("a"),
             "other": getattr(_WARD, word)("b"),
         }
-        for word in ("contains", "starts_with", "ends_with")
+        for word in ("contains", "find", "starts_with", "ends_with")
+    },
+    "like": {
+        "": _WARD.like("a%"),
+        "self": _WARD.strip().like("a%"),
+        "pattern": _WARD.like("a_"),
+        "escape": _WARD.like("a!%", escape="!"),
     },
     "concat": {
         "": _WARD.concat("a"),
@@ -190,6 +218,11 @@ CELLS: Final[dict[str, dict[str, Any]]] = {
         "": _SEEN.seconds_between(datetime(2026, 1, 31, tzinfo=UTC)),
         "self": _SEEN.add_days(1).seconds_between(datetime(2026, 1, 31, tzinfo=UTC)),
         "end": _SEEN.seconds_between(datetime(2026, 1, 31, 0, 0, 0, 1, tzinfo=UTC)),
+    },
+    "add_seconds": {
+        "": _SEEN.add_seconds(1),
+        "self": _SEEN.add_days(1).add_seconds(1),
+        "seconds": _SEEN.add_seconds(2),
     },
     "add_days": {
         "": _BORN.add_days(1),

@@ -12,11 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sordino import errors
-    from sordino.accounting.calibrate import calibrate
-    from sordino.accounting.entries import Entry
-    from sordino.accounting.ledger import Ledger
-    from sordino.accounting.limits import Limit
-    from sordino.accounting.risk import Advantage, ErrorRates
     from sordino.aggregations.bounds import bounds
     from sordino.aggregations.count import count
     from sordino.aggregations.count_distinct import count_distinct
@@ -32,6 +27,9 @@ if TYPE_CHECKING:
     )
     from sordino.aggregations.sum import sum  # noqa: A004 the word for it
     from sordino.aggregations.variance import stdev, variance
+    from sordino.budgets.calibration import calibrate
+    from sordino.budgets.limits import Limit
+    from sordino.budgets.risk import Advantage, ErrorRates
     from sordino.constraints import (
         DropExcess,
         DropNonUnique,
@@ -39,10 +37,11 @@ if TYPE_CHECKING:
         MaxRowsPerGroupPerID,
         MaxRowsPerID,
     )
-    from sordino.engines.dialects import Csv
     from sordino.expressions.bins import Bins
     from sordino.expressions.language import Expression, col, lit, when
     from sordino.keysets.keyset import KeySet
+    from sordino.ledger.entries import Entry
+    from sordino.ledger.ledger import Ledger
     from sordino.losses.base import Budget, Loss, compose
     from sordino.losses.bounded_range import BoundedRangeLoss
     from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
@@ -62,10 +61,10 @@ if TYPE_CHECKING:
     from sordino.mechanisms.laplace import Laplace
     from sordino.mechanisms.laplace_threshold import LaplaceThreshold
     from sordino.mechanisms.randomized_response import RandomizedResponse
-    from sordino.query.batch import Batch
+    from sordino.planning.batch import Batch
+    from sordino.planning.price import Price
     from sordino.query.builder import Query, table
     from sordino.query.functions import udf
-    from sordino.query.price import Price
     from sordino.query.request import Request
     from sordino.query.tables import PrivateTable, PublicTable
     from sordino.release.release import Release
@@ -73,6 +72,7 @@ if TYPE_CHECKING:
     from sordino.sensitivity import Sensitivity
     from sordino.session.inspection import inspect
     from sordino.session.session import Session
+    from sordino.sources.csv_format import Csv
     from sordino.units import (
         AddMaxRows,
         AddMaxRowsInMaxGroups,
@@ -160,11 +160,11 @@ __all__ = [
 ]
 
 _HOMES = {
-    "accounting.calibrate": ("calibrate",),
-    "accounting.ledger": ("Ledger",),
-    "accounting.limits": ("Limit",),
-    "accounting.risk": ("Advantage", "ErrorRates"),
-    "accounting.entries": ("Entry",),
+    "budgets.calibration": ("calibrate",),
+    "ledger.ledger": ("Ledger",),
+    "budgets.limits": ("Limit",),
+    "budgets.risk": ("Advantage", "ErrorRates"),
+    "ledger.entries": ("Entry",),
     "losses.base": ("Budget", "Loss", "compose"),
     "losses.closed": ("PureDP", "ApproxDP", "ZCDP", "ApproxZCDP", "GaussianDP"),
     "losses.interop": ("from_dp_accounting", "to_dp_accounting"),
@@ -199,14 +199,14 @@ _HOMES = {
         "DropNonUnique",
     ),
     "units": ("AddOneRow", "AddMaxRows", "AddMaxRowsInMaxGroups", "AddRowsWithID"),
-    "engines.dialects": ("Csv",),
+    "sources.csv_format": ("Csv",),
     "expressions.bins": ("Bins",),
     "expressions.language": ("Expression", "col", "lit", "when"),
     "keysets.keyset": ("KeySet",),
-    "query.batch": ("Batch",),
+    "planning.batch": ("Batch",),
     "query.builder": ("Query", "table"),
     "query.functions": ("udf",),
-    "query.price": ("Price",),
+    "planning.price": ("Price",),
     "query.request": ("Request",),
     "query.tables": ("PrivateTable", "PublicTable"),
     "release.release": ("Release",),

@@ -19,11 +19,11 @@ from sordino.engines.memory import MemoryEngine
 from sordino.errors import SordinoError
 from sordino.expressions.language import Expression
 from sordino.losses.base import Loss
+from sordino.planning.price import price
 from sordino.query.builder import Grouped, Query
 from sordino.query.nodes import AbstractNode
-from sordino.query.price import price
 from sordino.query.request import Request
-from sordino.session.asking import asked
+from sordino.session.identity import asked
 from sordino.units import AbstractUnit
 from sordino.words import Words, call, text
 from tests import worded

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sordino.losses.points import Floats
-from sordino.mechanisms.base import AbstractMechanism
+from sordino.mechanisms.noise_mechanism import AbstractNoiseMechanism
 from sordino.numbers import probability, up
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class Noise:
     which it was moved afterwards: 1/2 where a count was rounded to an integer.
     """
 
-    mechanism: AbstractMechanism
+    mechanism: AbstractNoiseMechanism
     unit: Fraction = Fraction(1)
     rounding: Fraction = Fraction(0)
 

@@ -14,8 +14,8 @@ from sordino.constraints import (
     MaxRowsPerGroupPerID,
     MaxRowsPerID,
 )
-from sordino.engines.dialects import Csv
 from sordino.session.inspection import inspect
+from sordino.sources.csv_format import Csv
 from sordino.units import AddRowsWithID
 
 EXAMPLE: Final = "sordino inspect visits.csv --column patient=i64 --id patient"

@@ -12,9 +12,9 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from rich.console import Console
 from rich.text import Text
 
-from sordino.accounting.ledger import Ledger
 from sordino.cli.ledger import opened
 from sordino.errors import InvalidParameter
+from sordino.ledger.ledger import Ledger
 from sordino.schema import unknown
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from sordino.accounting.entries import DATASET, Entry
-from sordino.accounting.exporting import json_lines
-from sordino.accounting.ledger import Ledger
-from sordino.accounting.registry import registry_yaml
 from sordino.errors import InvalidParameter
+from sordino.ledger.entries import DATASET, Entry
+from sordino.ledger.export import json_lines
+from sordino.ledger.ledger import Ledger
+from sordino.ledger.registry import registry_yaml
 
 _CHECKED: Final = """\
 Checked: every record's hash and what it follows; every sum of charges, added

@@ -12,7 +12,7 @@ from fractions import Fraction
 from flint import arb
 
 from sordino.numbers import Exact, ball
-from sordino.precision import precision
+from sordino.numbers.precision import precision
 
 PRECISION = 128
 _HALF = Fraction(1, 2)

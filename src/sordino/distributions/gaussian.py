@@ -10,7 +10,7 @@ from flint import arb, ctx, fmpq
 
 from sordino.distributions.base import PRECISION, AbstractLatticeLaw, AbstractLaw
 from sordino.numbers import Exact, ball, fraction, sqrt, up
-from sordino.precision import precision
+from sordino.numbers.precision import precision
 
 _WIDE: Final = 64**2
 """From this variance on the lattice sum is an integral with Euler-Maclaurin terms."""

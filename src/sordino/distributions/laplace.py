@@ -9,7 +9,7 @@ from flint import arb
 
 from sordino.distributions.base import PRECISION, AbstractLatticeLaw, AbstractLaw
 from sordino.numbers import Exact, ball, fraction, sqrt, up
-from sordino.precision import precision
+from sordino.numbers.precision import precision
 
 
 @final

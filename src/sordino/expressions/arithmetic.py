@@ -2,10 +2,12 @@
 
 Integers stay integers as long as they fit into 64 bits, and are missing beyond. With an
 f64 in the operation all is f64: IEEE doubles, an i64 being taken as the nearest one,
-and -0.0 as 0.0. `/` always gives f64. Nothing divided by zero has an answer.
+and -0.0 as 0.0. `/` always gives f64. Nothing divided by zero has an answer. `//` and
+`%` round down, as in Python; `quotient` and `remainder` cut towards zero, as in SQL.
 """
 
 import math
+from collections.abc import Callable
 from typing import Any, Final
 
 from sordino.expressions import facts
@@ -93,6 +95,19 @@ def _modulo_facts(one: Argument, other: Argument) -> Column:
     return facts.result(kind, (one, other), nan=nan, lost=lost)
 
 
+def _cut_facts(what: str) -> Callable[..., Column]:
+    """Return the facts of a division of integers that is cut towards zero."""
+
+    def known(one: Argument, other: Argument) -> Column:
+        facts.required(what, (one, other), ("i64",), "Write (a / b).floor().")
+        lost = _BY_ZERO if facts.may_be_zero(other) else None
+        if what == "quotient" and lost is None and other.constant == -1:
+            lost = TOO_LARGE
+        return facts.result("i64", (one, other), lost=lost)
+
+    return known
+
+
 def _negate_facts(one: Argument) -> Column:
     """Return the facts of a negation."""
     kind = _numbers("-", one)
@@ -149,6 +164,22 @@ def _modulo(one: Value, other: Value) -> Value:
     return float(one) % float(other) + 0.0
 
 
+def _quotient(one: Value, other: Value) -> Value:
+    """Return the quotient without its fraction."""
+    if not other:
+        return None
+    size = abs(one) // abs(other)
+    return within(size if (one < 0) == (other < 0) else -size)
+
+
+def _remainder(one: Value, other: Value) -> Value:
+    """Return the remainder, with the sign of the dividend."""
+    if not other:
+        return None
+    rest = abs(one) % abs(other)
+    return -rest if one < 0 else rest
+
+
 def _negate(one: Value) -> Value:
     """Return 0 - one."""
     return within(-one) if isinstance(one, int) else 0.0 - one
@@ -171,9 +202,21 @@ FLOOR_DIVIDE: Final = Operation(
     "floor_divide", _floor_divide_facts, _floor_divide, copies=8, symbol="//"
 )
 MODULO: Final = Operation("modulo", _modulo_facts, _modulo, copies=6, symbol="%")
+QUOTIENT: Final = Operation("quotient", _cut_facts("quotient"), _quotient)
+REMAINDER: Final = Operation("remainder", _cut_facts("remainder"), _remainder)
 NEGATE: Final = Operation("negate", _negate_facts, _negate, symbol="-")
 
-OPERATIONS: Final = (ADD, SUBTRACT, MULTIPLY, DIVIDE, FLOOR_DIVIDE, MODULO, NEGATE)
+OPERATIONS: Final = (
+    ADD,
+    SUBTRACT,
+    MULTIPLY,
+    DIVIDE,
+    FLOOR_DIVIDE,
+    MODULO,
+    QUOTIENT,
+    REMAINDER,
+    NEGATE,
+)
 
 
 def add(self: Fluent, other: Any) -> Fluent:
@@ -234,6 +277,26 @@ def modulo(self: Fluent, other: Any) -> Fluent:
 def modulo_into(self: Fluent, other: Any) -> Fluent:
     """Return the remainder, this one last."""
     return self.call(MODULO, other, self)
+
+
+def quotient(self: Fluent, other: Any) -> Fluent:
+    """Return the quotient of integers cut towards zero, as SQL has it.
+
+    >>> from sordino.expressions.language import col
+    >>> col("x").quotient(2).value({"x": -7}), (col("x") // 2).value({"x": -7})
+    (-3, -4)
+    """
+    return self.call(QUOTIENT, self, other)
+
+
+def remainder(self: Fluent, other: Any) -> Fluent:
+    """Return the remainder of integers with the sign of the dividend, as SQL has it.
+
+    >>> from sordino.expressions.language import col
+    >>> col("x").remainder(2).value({"x": -7}), (col("x") % 2).value({"x": -7})
+    (-1, 1)
+    """
+    return self.call(REMAINDER, self, other)
 
 
 def negate(self: Fluent) -> Fluent:

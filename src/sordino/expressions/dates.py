@@ -16,6 +16,7 @@ from sordino.schema import Column
 
 WHOLE: Final = (date.max - date.min).days
 """The most days between two dates."""
+WHOLE_SECONDS: Final = (WHOLE + 1) * 86_400
 MOMENTS: Final = ("date", "time")
 DAYS: Final = ("year", "quarter", "month", "week", "day")
 UNITS: Final = (*DAYS, "hour", "minute", "second")
@@ -61,6 +62,13 @@ def _add_days_facts(one: Argument, days: Argument) -> Column:
     return facts.result(one.type, (one, days), lost=_BEYOND)
 
 
+def _add_seconds_facts(one: Argument, seconds: Argument) -> Column:
+    """Return the facts of another moment."""
+    facts.required("add_seconds", (one,), ("time",), 'Try .cast("time") on a date.')
+    facts.required("add_seconds", (seconds,), ("i64",), "Use whole seconds.")
+    return facts.result("time", (one, seconds), lost=_BEYOND)
+
+
 _CLOCK: Final = {"hour": 0, "minute": 0, "second": 0, "microsecond": 0}
 _BELOW: Final[Mapping[str, Mapping[str, Any]]] = {
     "hour": {"minute": 0, "second": 0, "microsecond": 0},
@@ -100,6 +108,14 @@ def _add_days(one: Value, days: Value) -> Value:
         return None
 
 
+def _add_seconds(one: Value, seconds: Value) -> Value:
+    """Return a later or earlier moment."""
+    try:
+        return one + timedelta(seconds=seconds)
+    except OverflowError:
+        return None
+
+
 YEAR: Final = _part("year", MOMENTS, lambda day: day.year)
 MONTH: Final = _part("month", MOMENTS, lambda day: day.month)
 DAY: Final = _part("day", MOMENTS, lambda day: day.day)
@@ -111,6 +127,9 @@ TRUNCATE: Final = Operation("truncate", _truncate_facts, _truncate)
 DAYS_BETWEEN: Final = Operation("days_between", _days_facts, _days_between)
 SECONDS_BETWEEN: Final = Operation("seconds_between", _seconds_facts, _seconds_between)
 ADD_DAYS: Final = Operation("add_days", _add_days_facts, _add_days, copies=4)
+ADD_SECONDS: Final = Operation(
+    "add_seconds", _add_seconds_facts, _add_seconds, copies=4
+)
 
 OPERATIONS: Final = (
     YEAR,
@@ -124,6 +143,7 @@ OPERATIONS: Final = (
     DAYS_BETWEEN,
     SECONDS_BETWEEN,
     ADD_DAYS,
+    ADD_SECONDS,
 )
 
 
@@ -238,3 +258,13 @@ def add_days(self: Fluent, days: Any) -> Fluent:
     datetime.date(2025, 12, 31)
     """
     return self.call(ADD_DAYS, self, days)
+
+
+def add_seconds(self: Fluent, seconds: Any) -> Fluent:
+    """Return the time so many seconds later; missing beyond 9999 and before 1.
+
+    >>> from sordino.expressions.language import col
+    >>> col("x").add_seconds(3600).value({"x": datetime(2026, 1, 31, 23)})
+    datetime.datetime(2026, 2, 1, 0, 0)
+    """
+    return self.call(ADD_SECONDS, self, seconds)

@@ -24,6 +24,17 @@ def result(
     return Column(kind, nullable=nullable, nan=nan, unsettled=unsettled)
 
 
+def first(kind: str, arguments: Sequence[Argument]) -> Column:
+    """Return the facts of one of the values that are there: missing if none is."""
+    nullable = all(one.column.nullable for one in arguments)
+    return Column(
+        kind,
+        nullable=nullable,
+        nan=any_nan(arguments),
+        unsettled=reason(arguments) if nullable else None,
+    )
+
+
 def reason(arguments: Sequence[Argument]) -> str | None:
     """Return the first reason why a value may be missing that the data did have."""
     reasons = (one.column.unsettled for one in arguments)

@@ -16,10 +16,12 @@ from sordino.expressions import (
     comparison,
     conditional,
     dates,
+    extremes,
     logic,
     membership,
     missing,
     numeric,
+    patterns,
     text,
 )
 from sordino.expressions.base import AbstractExpression, Value
@@ -129,9 +131,15 @@ class Expression(AbstractFluent):
     coalesce = missing.coalesce
     replace_infinity = missing.replace_infinity
 
+    quotient = arithmetic.quotient
+    remainder = arithmetic.remainder
+    greatest = extremes.greatest
+    least = extremes.least
     clip = numeric.clip
     abs = numeric.absolute
     round_down = numeric.round_down
+    round = numeric.round_
+    sqrt = numeric.sqrt
     floor = numeric.floor
     ceil = numeric.ceil
     bin = bins.bin_
@@ -143,6 +151,8 @@ class Expression(AbstractFluent):
     length = text.length
     slice = text.slice_
     contains = text.contains
+    find = text.find
+    like = patterns.like
     starts_with = text.starts_with
     ends_with = text.ends_with
     concat = text.concat
@@ -161,6 +171,7 @@ class Expression(AbstractFluent):
     days_between = dates.days_between
     seconds_between = dates.seconds_between
     add_days = dates.add_days
+    add_seconds = dates.add_seconds
 
 
 def col(name: str) -> Expression:

@@ -36,24 +36,13 @@ def _is_infinite_facts(one: Argument) -> Column:
 def _coalesce_facts(*arguments: Argument) -> Column:
     """Return the facts of the first value: missing only where all are."""
     kind = facts.alike("coalesce", arguments, _ALIKE)
-    return _first_facts(kind, arguments)
+    return facts.first(kind, arguments)
 
 
 def _fill_null_facts(one: Argument, other: Argument) -> Column:
     """Return the facts of a value with another in place of a missing one."""
     kind = facts.alike("fill_null", (one, other), _ALIKE)
-    return _first_facts(kind, (one, other))
-
-
-def _first_facts(kind: str, arguments: tuple[Argument, ...]) -> Column:
-    """Return the facts of the first value that is there."""
-    nullable = all(one.column.nullable for one in arguments)
-    return Column(
-        kind,
-        nullable=nullable,
-        nan=facts.any_nan(arguments),
-        unsettled=facts.reason(arguments) if nullable else None,
-    )
+    return facts.first(kind, (one, other))
 
 
 def _fill_nan_facts(one: Argument, other: Argument) -> Column:

@@ -7,9 +7,10 @@ double.
 import math
 from typing import Any, Final
 
+from sordino import _validate
 from sordino.errors import InvalidParameter
 from sordino.expressions import facts
-from sordino.expressions.arithmetic import TOO_LARGE, within
+from sordino.expressions.arithmetic import TOO_LARGE, nearest, within
 from sordino.expressions.base import Value
 from sordino.expressions.comparison import order
 from sordino.expressions.fluent import Fluent
@@ -19,6 +20,8 @@ from sordino.schema import NUMBERS, Column
 
 LARGEST_STEP: Final = 2**53
 _CAST: Final = 'Read a text as a number by .cast("f64").'
+_NO_ROOT: Final = "a negative number has no square root"
+MOST_DIGITS: Final = 15
 _NO_INTEGER: Final = "NaN and numbers beyond 64 bits are no integers"
 
 
@@ -41,6 +44,19 @@ def _round_down_facts(one: Argument, step: Value) -> Column:
     facts.required("round_down", (one,), NUMBERS, _CAST)
     kind = "f64" if isinstance(step, float) else one.type
     return facts.result(kind, (one,), nan=one.column.nan)
+
+
+def _round_facts(one: Argument, digits: int) -> Column:
+    """Return the facts of a number with fewer digits."""
+    del digits
+    facts.required("round", (one,), NUMBERS, _CAST)
+    return facts.result(one.type, (one,), nan=one.column.nan)
+
+
+def _sqrt_facts(one: Argument) -> Column:
+    """Return the facts of a root: a negative number has none."""
+    facts.required("sqrt", (one,), NUMBERS, _CAST)
+    return facts.result("f64", (one,), nan=one.column.nan, lost=_NO_ROOT)
 
 
 def _floor_facts(one: Argument) -> Column:
@@ -87,6 +103,19 @@ def least_multiple(step: int) -> int:
     return -(-LEAST // step) * step
 
 
+def _round(one: Value, digits: int) -> Value:
+    """Return the nearest number of so many digits, halves away from zero."""
+    if isinstance(one, int):
+        return one
+    shifted = one * 10.0**digits
+    return nearest(shifted) / 10.0**digits + 0.0 if math.isfinite(shifted) else one
+
+
+def _sqrt(one: Value) -> Value:
+    """Return the root of a number that is not negative; that of NaN is NaN."""
+    return None if one < 0 else math.sqrt(one)
+
+
 def _floor(one: Value) -> Value:
     """Return the greatest integer that is not above a number."""
     return within(math.floor(one)) if math.isfinite(one) else None
@@ -100,10 +129,12 @@ def _ceil(one: Value) -> Value:
 CLIP: Final = Operation("clip", _clip_facts, _clip, copies=4)
 ABS: Final = Operation("abs", _abs_facts, _abs)
 ROUND_DOWN: Final = Operation("round_down", _round_down_facts, _round_down, copies=4)
+ROUND: Final = Operation("round", _round_facts, _round, copies=3)
+SQRT: Final = Operation("sqrt", _sqrt_facts, _sqrt, copies=2)
 FLOOR: Final = Operation("floor", _floor_facts, _floor)
 CEIL: Final = Operation("ceil", _ceil_facts, _ceil)
 
-OPERATIONS: Final = (CLIP, ABS, ROUND_DOWN, FLOOR, CEIL)
+OPERATIONS: Final = (CLIP, ABS, ROUND_DOWN, ROUND, SQRT, FLOOR, CEIL)
 
 
 def clip(self: Fluent, low: float, high: float) -> Fluent:
@@ -145,6 +176,30 @@ def round_down(self: Fluent, step: float) -> Fluent:
             "step", step, "must be positive, at most 2**53", "Try step=10."
         )
     return self.call(ROUND_DOWN, self, step=read.constant)
+
+
+def round_(self: Fluent, digits: int = 0) -> Fluent:
+    """Return the nearest number with so many digits after the point, of the same type.
+
+    Halves go away from zero. For an f64 it is round(x * 10**digits) / 10**digits in
+    doubles; numbers that this would take out of range, and all i64, stay.
+
+    >>> from sordino.expressions.language import col
+    >>> col("x").round().value({"x": -2.5}), col("x").round(2).value({"x": 1.125})
+    (-3.0, 1.13)
+    """
+    read = _validate.integer(digits=digits, least=0, most=MOST_DIGITS)
+    return self.call(ROUND, self, digits=int(read))
+
+
+def sqrt(self: Fluent) -> Fluent:
+    """Return the square root in f64; a negative number has none.
+
+    >>> from sordino.expressions.language import col
+    >>> col("x").sqrt().value({"x": 2}), col("x").sqrt().value({"x": -2})
+    (1.4142135623730951, None)
+    """
+    return self.call(SQRT, self)
 
 
 def floor(self: Fluent) -> Fluent:

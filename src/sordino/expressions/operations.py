@@ -10,11 +10,13 @@ from sordino.expressions import (
     comparison,
     conditional,
     dates,
+    extremes,
     lattice,
     logic,
     membership,
     missing,
     numeric,
+    patterns,
     text,
 )
 from sordino.expressions.tree import Operation
@@ -28,7 +30,9 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
     *lattice.OPERATIONS,
     *casts.OPERATIONS,
     *cells.OPERATIONS,
+    *extremes.OPERATIONS,
     *text.OPERATIONS,
+    *patterns.OPERATIONS,
     *dates.OPERATIONS,
     *conditional.OPERATIONS,
     *membership.OPERATIONS,

@@ -81,6 +81,11 @@ def _contains(one: Value, other: Value) -> Value:
     return other in one
 
 
+def _find(one: Value, other: Value) -> Value:
+    """Return where one text first has the other within, -1 for nowhere."""
+    return one.find(other)
+
+
 def _concat(*values: Value) -> Value:
     """Return texts one after the other."""
     return "".join(values) if sum(map(size, values)) <= LONGEST else None
@@ -110,6 +115,7 @@ UPPER: Final = Operation("upper", _texts("upper", "text"), _upper)
 LENGTH: Final = Operation("length", _texts("length", "i64"), len)
 SLICE: Final = Operation("slice", _texts("slice", "text"), _slice)
 CONTAINS: Final = Operation("contains", _texts("contains", "bool"), _contains)
+FIND: Final = Operation("find", _texts("find", "i64"), _find)
 STARTS_WITH: Final = Operation(
     "starts_with", _texts("starts_with", "bool"), str.startswith
 )
@@ -127,6 +133,7 @@ OPERATIONS: Final = (
     LENGTH,
     SLICE,
     CONTAINS,
+    FIND,
     STARTS_WITH,
     ENDS_WITH,
     CONCAT,
@@ -190,6 +197,17 @@ def contains(self: Fluent, other: Any) -> Fluent:
     True
     """
     return self.call(CONTAINS, self, other)
+
+
+def find(self: Fluent, other: Any) -> Fluent:
+    """Return at which code point another text first begins, from 0; -1 for nowhere.
+
+    >>> from sordino.expressions.language import col
+    >>> mark = col("x").find("@")
+    >>> mark.value({"x": "é@b"}), mark.value({"x": "b"})
+    (1, -1)
+    """
+    return self.call(FIND, self, other)
 
 
 def starts_with(self: Fluent, other: Any) -> Fluent:

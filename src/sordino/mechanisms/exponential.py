@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from sordino.errors import InvalidData
 from sordino.losses.base import Budget
 from sordino.losses.bounded_range import BoundedRangeLoss
-from sordino.mechanisms.distance import ratio
-from sordino.mechanisms.domain import ChoiceDomain, Metric
-from sordino.mechanisms.fitting import changed, guaranteed, least_noise, over
-from sordino.mechanisms.randomised import AbstractRandomised
+from sordino.mechanisms.kit.distance import ratio
+from sordino.mechanisms.kit.domain import ChoiceDomain, Metric
+from sordino.mechanisms.kit.fitting import changed, guaranteed, least_noise, over
+from sordino.mechanisms.mechanism import AbstractMechanism
 from sordino.numbers import Exact, distance, positive, sqrt
 from sordino.sampling.bits import Bits
 from sordino.sampling.choice import LARGEST, Runs, choose
@@ -30,7 +30,7 @@ _NONE = np.zeros(0, np.int64)
 
 @final
 @dataclass(frozen=True, init=False, repr=False)
-class Exponential(AbstractRandomised):
+class Exponential(AbstractMechanism):
     """Choose candidate i with P[i] proportional to exp(epsilon * score_i / span).
 
     The chances are exact: scores are integers or fractions, and no double decides

@@ -11,19 +11,19 @@ from sordino.losses.base import Loss
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP
 from sordino.losses.noise import DiscreteGaussianLoss
 from sordino.losses.root import least
-from sordino.mechanisms.base import variance_of
-from sordino.mechanisms.change import Change, Norm, floored
-from sordino.mechanisms.distance import ratio
-from sordino.mechanisms.domain import Metric
-from sordino.mechanisms.fitting import guaranteed
-from sordino.mechanisms.noise import AbstractNoise, GaussianNoise, NoNoise
-from sordino.mechanisms.solving import (
+from sordino.mechanisms.kit.change import Change, Norm, floored
+from sordino.mechanisms.kit.distance import ratio
+from sordino.mechanisms.kit.domain import Metric
+from sordino.mechanisms.kit.fitting import guaranteed
+from sordino.mechanisms.kit.noise import AbstractNoise, GaussianNoise, NoNoise
+from sordino.mechanisms.kit.threshold_fitting import (
     SPARE,
     changed,
     gaussian_ratio,
     positive_delta,
 )
-from sordino.mechanisms.thresholded import (
+from sordino.mechanisms.noise_mechanism import variance_of
+from sordino.mechanisms.threshold_mechanism import (
     AbstractThresholdMechanism,
     Mechanism,
     replaced,

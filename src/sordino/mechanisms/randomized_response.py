@@ -15,12 +15,12 @@ from sordino.errors import InvalidData, InvalidParameter
 from sordino.losses.base import Budget, Loss
 from sordino.losses.closed import PureDP
 from sordino.losses.noise import RandomizedResponseLoss
-from sordino.mechanisms.containers import is_number, opened
-from sordino.mechanisms.domain import ChoiceDomain, Metric
-from sordino.mechanisms.fitting import guaranteed, least_noise, over
-from sordino.mechanisms.randomised import AbstractRandomised
+from sordino.mechanisms.kit.containers import is_number, opened
+from sordino.mechanisms.kit.domain import ChoiceDomain, Metric
+from sordino.mechanisms.kit.fitting import guaranteed, least_noise, over
+from sordino.mechanisms.mechanism import AbstractMechanism
 from sordino.numbers import Exact, ball, fraction, positive
-from sordino.precision import precision
+from sordino.numbers.precision import precision
 from sordino.sampling.bits import Bits, Source
 from sordino.sampling.certified import Uniform, settle, surely_less
 from sordino.sampling.uniform import uniform_below
@@ -31,7 +31,7 @@ _MOST_CATEGORIES = 1 << 62
 
 @final
 @dataclass(frozen=True, init=False, repr=False)
-class RandomizedResponse(AbstractRandomised):
+class RandomizedResponse(AbstractMechanism):
     """Tell the truth with odds of exp(epsilon) to 1 against each other category.
 
     P[truth] = exp(epsilon) / (exp(epsilon) + categories - 1), exactly; a lie is each of

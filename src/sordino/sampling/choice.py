@@ -17,7 +17,7 @@ from flint import arb
 from numpy.typing import NDArray
 
 from sordino.numbers import Exact, ball, up
-from sordino.precision import enclosed
+from sordino.numbers.precision import enclosed
 from sordino.sampling.bits import Source
 from sordino.sampling.blocks import SLICE
 from sordino.sampling.certified import Uniform, settle, surely_less
