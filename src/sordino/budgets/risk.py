@@ -14,7 +14,7 @@ from typing import Any, NoReturn, final
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Budget, Loss
 from sordino.losses.closed import GaussianDP, PureDP
-from sordino.losses.spending import Family, Spending, largest
+from sordino.losses.spending import Family, Spending, largest_parameter
 from sordino.numbers import probability
 from sordino.words import Words, call, number
 
@@ -97,8 +97,8 @@ class ErrorRates:
 def _spending(risk: Budget, family: Family) -> Spending:
     """Return the largest parameter of a family whose loss a risk admits."""
     if family == "gaussian":
-        return Spending("mu", largest(risk, GaussianDP))
-    return Spending("epsilon", largest(risk, PureDP))
+        return Spending("mu", largest_parameter(risk, GaussianDP))
+    return Spending("epsilon", largest_parameter(risk, PureDP))
 
 
 def _unshared(risk: Budget, factor: Fraction) -> NoReturn:

@@ -18,10 +18,10 @@ from sordino.aggregations.choices import (
     PureChoice,
 )
 from sordino.aggregations.shares import AbstractShare, GaussianShare, LaplaceShare
-from sordino.budgets.parameter import largest_parameter
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Budget, Loss, compose
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
+from sordino.losses.spending import largest_parameter
 from sordino.mechanisms.gaussian import Gaussian
 from sordino.mechanisms.kit.threshold_fitting import SPARE
 from sordino.numbers import Exact, sqrt
