@@ -15,7 +15,7 @@ from sordino.errors import InvalidParameter
 from sordino.losses.base import Budget, Loss
 from sordino.losses.closed import GaussianDP, PureDP
 from sordino.losses.spending import Family, Spending, largest_parameter
-from sordino.numbers import probability
+from sordino.numbers import probability, shortest
 from sordino.words import Words, call, number
 
 
@@ -37,7 +37,7 @@ class Advantage:
 
     def admits(self, loss: Loss) -> bool:
         """Say whether the advantage of a loss is certainly within this."""
-        return Fraction(loss.advantage()) <= self.most
+        return shortest(loss.advantage()) <= self.most
 
     def spending(self, family: Family) -> Spending | None:
         """Return the largest epsilon for Laplace noise, or mu for Gaussian noise."""
@@ -78,7 +78,7 @@ class ErrorRates:
         """Say whether the rates of a loss are certainly within these."""
         if self.fpr == self.tpr:
             return loss.advantage() == 0
-        return Fraction(loss.tpr_at(self.fpr)) <= self.tpr
+        return shortest(loss.tpr_at(self.fpr)) <= self.tpr
 
     def spending(self, family: Family) -> Spending | None:
         """Return the largest epsilon for Laplace noise, or mu for Gaussian noise."""

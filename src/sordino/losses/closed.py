@@ -20,7 +20,7 @@ from sordino.losses.law import AbstractLossLaw, GaussianLaw
 from sordino.losses.points import Floats
 from sordino.losses.profile import symmetric
 from sordino.losses.spending import Family, Spending, finite, largest_parameter
-from sordino.numbers import Exact, distance, probability, sqrt, up
+from sordino.numbers import Exact, distance, probability, shortest, sqrt, up
 from sordino.words import Words, call, number
 
 
@@ -129,13 +129,16 @@ class ApproxDP(Loss):
         return ApproxDP(self.epsilon * factor, min(self.delta * factor, Fraction(1)))
 
     def admits(self, loss: Loss) -> bool:
-        """Say whether a loss is (epsilon, delta)-DP, by its headline or its curve."""
+        """Say whether a loss is (epsilon, delta)-DP, by its headline or its curve.
+
+        What a curve tells is an upper bound as it is written (ADR 92).
+        """
         given = loss.guarantees
         if given.epsilon <= self.epsilon and given.delta <= self.delta:
             return True
         if isinstance(self.epsilon, float):
             return True
-        return Fraction(loss.delta_at(self.epsilon)) <= self.delta
+        return shortest(loss.delta_at(self.epsilon)) <= self.delta
 
     def _delta(self, epsilon: Floats) -> Floats:
         return forms.pure_delta(self.epsilon, self.delta, epsilon)

@@ -267,7 +267,9 @@ def _ends(delta: Callable[[Floats], Floats], targets: Floats) -> Floats:
         value = delta(epsilon)
         gap = np.log(np.maximum(value, _FLOOR)) - np.log(targets)
         # logarithms round: the bound itself says whether the target is met
-        return np.where(value <= targets, np.minimum(gap, 0.0), np.maximum(gap, _FLOOR))
+        met, unmet = np.minimum(gap, 0.0), np.maximum(gap, _FLOOR)
+        answer: Floats = np.where(value <= targets, met, unmet)
+        return answer
 
     high = np.ones_like(targets)
     while (far := (excess(high) > 0) & (high < _FARTHEST)).any():
