@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, final
 from sordino.errors import InvalidParameter, InvalidQuery
 from sordino.expressions.base import AbstractExpression
 from sordino.keysets.canonical import fingerprint
-from sordino.keysets.nodes import Difference, Listed, Union
+from sordino.keysets.key_nodes import Difference, Listed, Union
 from sordino.keysets.product import Product
 from sordino.keysets.sources import (
     Types,

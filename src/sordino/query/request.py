@@ -105,7 +105,7 @@ class Request:
         return bool(self.by) and self.keyset is None
 
 
-def requested(  # noqa: PLR0913 what the two doors of agg take
+def make_request(  # noqa: PLR0913 what the two doors of agg take
     rows: Rows,
     by: tuple[str, ...],
     keyset: KeySet | None,
