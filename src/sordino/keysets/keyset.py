@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
+from sordino._completion import hides
 from sordino.errors import InvalidParameter, InvalidQuery
 from sordino.expressions.base import AbstractExpression
 from sordino.keysets.canonical import fingerprint
@@ -32,7 +33,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-@final  # noqa: PLR0904 operators count as public methods, and a set has many
+@hides("is_equivalent", "words")  # noqa: PLR0904 operators count as public methods
+@final
 @dataclass(frozen=True, eq=False, repr=False)
 class KeySet:
     """A public set of group keys: the rows that a grouped release will show.

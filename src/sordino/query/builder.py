@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, final
 
 from sordino import _validate
+from sordino._completion import hides
 from sordino.aggregations.count import count
 from sordino.constraints import AbstractConstraint, AbstractTruncation
 from sordino.errors import InvalidParameter
@@ -34,6 +35,7 @@ Returns = Mapping[str, str | Column]
 _MOST_ROWS = 10**9
 
 
+@hides("resolve")
 @final
 @dataclass(frozen=True, repr=False)
 class Query:

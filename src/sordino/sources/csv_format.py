@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, final
 
 from sordino import _validate
+from sordino._completion import hides
 from sordino.errors import InvalidParameter
 from sordino.expressions.cells import Spelling, folded
 from sordino.expressions.layouts import ISO_DATE, ISO_TIME, Layout
@@ -22,6 +23,7 @@ _LONGEST: Final = 100
 _PLAIN: Final = Spelling()
 
 
+@hides("spelling")
 @final
 @dataclass(frozen=True, init=False, eq=False)
 class Csv:
