@@ -19,9 +19,12 @@ import difflib
 import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, final
 
 from sordino import _validate
+from sordino._completion import hides
+from sordino._fields import fill
 from sordino.errors import InvalidParameter, UnknownName
 
 if TYPE_CHECKING:
@@ -42,6 +45,7 @@ class Version:
     number: int = field(default_factory=lambda: next(_VERSIONS))
 
 
+@hides("arrow", "renewed")
 @final
 @dataclass(frozen=True)
 class Column:
@@ -65,7 +69,7 @@ class Column:
             if not isinstance(given, bool):
                 raise InvalidParameter(name, given, "must be a bool", "Say True.")
         if self.type != "f64":
-            object.__setattr__(self, "nan", False)
+            fill(self, nan=False)
 
     @property
     def arrow(self) -> "pa.DataType":
@@ -97,10 +101,10 @@ class Schema:
             seen.add(name)
         return cls(listed)
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Return the names of the columns, in order."""
-        return tuple(name for name, _ in self.columns)
+        return tuple(dict(self.columns))
 
     def __contains__(self, name: object) -> bool:
         """Tell whether there is such a column."""

@@ -13,10 +13,10 @@ import sordino as sd
 from sordino import aggregations
 from sordino.aggregations.base import AbstractAggregation
 from sordino.engines.base import AbstractEngine
-from sordino.planning.price import price
-from sordino.release.answer import answered
+from sordino.planning.purchase import best_purchase
+from sordino.release.answer import noisy_answer
 from sordino.release.release import Release
-from sordino.session.catalog import catalog_of
+from sordino.session.catalog import open_catalog
 from tests.cases import AGGREGATIONS, ENGINES
 
 QUIET: Final = sd.PureDP(10**9)
@@ -67,17 +67,20 @@ def released(name: str, engine: AbstractEngine) -> Release:
         "y": [one for _, one in rows],
     }
     private = sd.PrivateTable(table, protects=sd.AddRowsWithID("id"))
-    catalog = catalog_of(engine, {"rows": private})
+    catalog = open_catalog(engine, {"rows": private})
     query = sd.table("rows").enforce(sd.MaxRowsPerID(1))
     keys = sd.KeySet.from_dict({"g": list(VALUES)})
     request = query.group_by(keys).agg(a=AGGREGATIONS[name]("y", ENDS))
-    found = price(request, catalog, QUIET)
-    chosen = {key: engine.answer(one) for key, one in found.choice_questions.items()}
-    return answered(found, engine.answer(found.question), chosen)
+    purchase = best_purchase(request, catalog, QUIET)
+    plan = purchase.plan
+    bins = {key: engine.answer(one) for key, one in plan.choice_questions.items()}
+    answer = noisy_answer(purchase, engine.answer(plan.question), bins)
+    return Release.of(purchase, answer)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", AGGREGATIONS)
+@pytest.mark.sampled(13)
 def test_without_noise_an_answer_is_what_its_name_says(name: str, engine: str) -> None:
     """For every engine, answers are those of plain Python, but for the grid.
 
@@ -133,4 +136,4 @@ def test_every_word_for_an_aggregation_is_a_case() -> None:
         "median", "quantile", "quantiles", "min", "max", "histogram", "bounds",
     }  # fmt: skip
     assert words - named <= {"quantile"}  # one of `quantiles`
-    assert words <= set(sd.__all__)
+    assert words <= set(dir(sd))

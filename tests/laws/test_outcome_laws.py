@@ -10,14 +10,14 @@ import pytest
 
 import sordino as sd
 from sordino.engines.base import AbstractEngine
-from sordino.engines.duckdb.engine import DuckDBEngine
+from sordino.engines.duckdb.engine import duckdb_engine
 from sordino.engines.memory import MemoryEngine
-from sordino.planning.price import Price, price
+from sordino.planning.purchase import Purchase, best_purchase
 from sordino.query.builder import Grouped, Query
 from sordino.query.request import Request
-from sordino.release.answer import answered
+from sordino.release.answer import noisy_answer
 from sordino.release.release import Release
-from sordino.session.catalog import Catalog, catalog_of
+from sordino.session.catalog import Catalog, open_catalog
 from tests.cases import AGGREGATIONS
 from tests.distances import broken, claim, exact
 from tests.doors import DOORS, across
@@ -38,13 +38,13 @@ def engines() -> dict[str, AbstractEngine]:
     """Return new engines that keep the same rows."""
     return {
         "memory": MemoryEngine(order=_ORDER),
-        "duckdb": DuckDBEngine(_salt=SALT, threads=1),
+        "duckdb": duckdb_engine(salt=SALT, threads=1),
     }
 
 
 def opened(engine: AbstractEngine, rows: pa.Table, door: str = "arrow") -> Catalog:
     """Return a catalog over some visits, with a view that bounds them."""
-    made = catalog_of(
+    made = open_catalog(
         engine,
         {"visits": DOORS[door].private(rows, sd.AddRowsWithID("id"))}
         | {name: sd.PublicTable(held) for name, held in PUBLIC.items()},
@@ -71,23 +71,26 @@ def agg(rows: Query | Grouped, asked: Mapping[str, Any]) -> Request:
     return rows.agg(**asked)
 
 
-def released(found: Price, engine: AbstractEngine) -> Release:
+def released(purchase: Purchase, engine: AbstractEngine) -> Release:
     """Return a release from the data of an engine."""
-    chosen = {
-        part: engine.answer(asked) for part, asked in found.choice_questions.items()
-    }
-    return answered(found, engine.answer(found.question), chosen)
+    plan = purchase.plan
+    bins = {key: engine.answer(asked) for key, asked in plan.choice_questions.items()}
+    answer = noisy_answer(purchase, engine.answer(plan.question), bins)
+    return Release.of(purchase, answer)
 
 
 @pytest.fixture(scope="module")
-def prices() -> dict[str, Price]:
+def prices() -> dict[str, Purchase]:
     """Return prices, which do not depend on data."""
     known = opened(MemoryEngine(), table(*BASE))
-    return {name: price(one, known, BUDGETS[name]) for name, one in requests().items()}
+    return {
+        name: best_purchase(one, known, BUDGETS[name])
+        for name, one in requests().items()
+    }
 
 
 @pytest.fixture(scope="module")
-def expected(prices: dict[str, Price]) -> dict[str, Release]:
+def expected(prices: dict[str, Purchase]) -> dict[str, Release]:
     """Return releases without the extreme row."""
     engine = MemoryEngine()
     opened(engine, table(*BASE))
@@ -98,8 +101,9 @@ def expected(prices: dict[str, Price]) -> dict[str, Release]:
 @pytest.mark.parametrize(
     "engine", ["memory", pytest.param("duckdb", marks=pytest.mark.slow)]
 )
+@pytest.mark.sampled(4)
 def test_a_release_looks_the_same(
-    engine: str, name: str, prices: dict[str, Price], expected: dict[str, Release]
+    engine: str, name: str, prices: dict[str, Purchase], expected: dict[str, Release]
 ) -> None:
     """With an extreme row nothing fails; columns, types, and known keys are the same.
 
@@ -114,7 +118,7 @@ def test_a_release_looks_the_same(
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "door"), across(list(EXTREMES)))
 def test_a_release_looks_the_same_by_every_door(
-    name: str, door: str, prices: dict[str, Price], expected: dict[str, Release]
+    name: str, door: str, prices: dict[str, Purchase], expected: dict[str, Release]
 ) -> None:
     """The same, whatever holds the rows."""
     row = {**STRANGER, **EXTREMES[name]}
@@ -126,7 +130,7 @@ def test_a_release_looks_the_same_by_every_door(
 def _looks_the_same(
     held: AbstractEngine,
     row: Row,
-    prices: dict[str, Price],
+    prices: dict[str, Purchase],
     expected: dict[str, Release],
 ) -> None:
     """Ask for all releases, and compare what can be seen of them."""
@@ -147,7 +151,7 @@ def _looks_the_same(
 @pytest.mark.parametrize("engine", ["memory", "duckdb"])
 @pytest.mark.parametrize("rows", [(), ({**STRANGER, **EXTREMES["nothing"]},)], ids=len)
 def test_empty_tables_have_answers(
-    engine: str, rows: Any, prices: dict[str, Price], expected: dict[str, Release]
+    engine: str, rows: Any, prices: dict[str, Purchase], expected: dict[str, Release]
 ) -> None:
     """A table of no rows, or of nothing but missing values, is answered like any."""
     held = engines()[engine]
@@ -173,6 +177,7 @@ def asked(step: str) -> Iterator[Request]:
 
 
 @pytest.mark.parametrize("step", STEPS)
+@pytest.mark.sampled(2)
 def test_a_step_gives_the_same_on_every_engine(step: str) -> None:
     """With every extreme row no step fails, and engines give the same answers."""
     rows = table(*BASE, *(extreme_row(n) for n in range(len(EXTREMES))))
@@ -190,6 +195,7 @@ def test_a_step_gives_the_same_on_every_engine(step: str) -> None:
     ("step", "door"),
     [one for one in across(list(STEPS)) if DOORS[one[1]].lists or one[0] != "a list"],
 )
+@pytest.mark.sampled(2)
 def test_a_step_gives_the_same_by_every_door(step: str, door: str) -> None:
     """The same, whatever holds the rows."""
     every = table(*BASE, *(extreme_row(n) for n in range(len(EXTREMES))))
@@ -212,6 +218,7 @@ NUMERIC: Final[dict[str, Any]] = {
 
 
 @pytest.mark.parametrize(("odd", "door"), across(ODD))
+@pytest.mark.sampled(2)
 def test_false_facts_fail_nothing(odd: float | None, door: str) -> None:
     """Where a column is said to hold no NaN and nothing missing, and does.
 
@@ -224,7 +231,7 @@ def test_false_facts_fail_nothing(odd: float | None, door: str) -> None:
         rows = pa.table({"x": pa.array(values, pa.float64(), from_pandas=False)})
         private = DOORS[door].private(rows, sd.AddOneRow(), {"x": FALSE})
         held = engines()["duckdb"]
-        made = claim(request, catalog_of(held, {"t": private}))
+        made = claim(request, open_catalog(held, {"t": private}))
         found.append(exact(made, held))
     assert not broken(made, *found)
 
@@ -257,6 +264,7 @@ LOSING: Final = ("bounds", "a join with itself", "a list")
 
 
 @pytest.mark.parametrize("step", LOSING)
+@pytest.mark.sampled(1)
 def test_the_order_of_rows_changes_no_answer(step: str) -> None:
     """For rows in any order, and 1 thread or 8, the exact answers are the same."""
     rows = many_rows(20_000)
@@ -264,7 +272,7 @@ def test_the_order_of_rows_changes_no_answer(step: str) -> None:
     random.Random(6).shuffle(places)
     answers = []
     for threads, held in ((1, rows), (8, rows), (8, rows.take(places))):
-        engine = DuckDBEngine(_salt=SALT, threads=threads)
+        engine = duckdb_engine(salt=SALT, threads=threads)
         known = opened(engine, held)
         made = [claim(request, known) for request in asked(step)]
         answers.append([

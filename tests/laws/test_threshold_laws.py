@@ -55,7 +55,7 @@ def test_survives_a_pickle_and_shows_itself(build: Build) -> None:
     mechanism = build("1/3", 9)
     mechanism({"a": 100})
     assert pickle.loads(pickle.dumps(mechanism)) == mechanism
-    names = {name: getattr(sd, name) for name in sd.__all__}
+    names = {name: getattr(sd, name) for name in dir(sd)}
     assert eval(repr(mechanism), names) == mechanism  # noqa: S307 our own
 
 
@@ -150,6 +150,7 @@ def priced(mechanism: Any, bounds: tuple[int, Any, Any]) -> Any:
 @mechanisms
 @pytest.mark.parametrize("bounds", BOUNDS, ids=str)
 @pytest.mark.parametrize("level", [2, -4])
+@pytest.mark.sampled(17)
 def test_no_event_beats_the_map(build: Build, bounds: Any, level: int) -> None:
     """For any keys that are new, gone or changed, and events of all of them at once."""
     mechanism = build("3/2", level)

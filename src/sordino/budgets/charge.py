@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, Self, TypeAlias, final
 
-Amount: TypeAlias = Fraction | float
-"""A rational, or infinity where nothing is known; no other double."""
+from sordino.numbers import INFINITE, Infinity
+
+Amount: TypeAlias = Fraction | Infinity
+"""A rational, or infinity where nothing is known."""
 
 LONGEST: Final = 2048
 """Binary digits that the denominator of a sum may have before charges are rounded."""
@@ -68,30 +70,30 @@ class Charge:
 def written(amount: Amount) -> str:
     """Return "numerator/denominator", or "inf".
 
-    >>> written(Fraction(1, 10)), written(math.inf)
+    >>> written(Fraction(1, 10)), written(INFINITE)
     ('1/10', 'inf')
     """
-    if isinstance(amount, float):
+    if amount is INFINITE:
         return "inf"
     return f"{amount.numerator}/{amount.denominator}"
 
 
 def amount_of(text: str) -> Amount:
     """Return the amount that was written."""
-    return math.inf if text == "inf" else Fraction(text)
+    return INFINITE if text == "inf" else Fraction(text)
 
 
 def _sum(first: Amount, second: Amount) -> Amount:
     """Return the sum, infinite where either is."""
-    if isinstance(first, float) or isinstance(second, float):
-        return math.inf
+    if first is INFINITE or second is INFINITE:
+        return INFINITE
     return first + second
 
 
 def _fitted(amount: Amount, spent: Amount) -> Amount:
     """Return an amount whose sum with `spent` is not long."""
     exact = _sum(amount, spent)
-    if isinstance(amount, float) or isinstance(exact, float):
+    if amount is INFINITE or exact is INFINITE:
         return amount
     if exact.denominator.bit_length() <= LONGEST:
         return amount

@@ -19,6 +19,7 @@ from sordino.budgets.filter_sums import above
 from sordino.budgets.filters import AbstractFilter
 from sordino.losses.base import Guarantees, Loss
 from sordino.losses.closed import ApproxDP, ApproxZCDP, PureDP
+from sordino.numbers import INFINITE
 
 
 @final
@@ -56,7 +57,7 @@ class PureOrConcentrated(AbstractFilter):
         """Return rho and delta, or epsilon and delta where no rho is known."""
         epsilon, rho, delta = spent.amounts
         chance = min(delta, Fraction(1))
-        if isinstance(rho, float):
+        if rho is INFINITE:
             return ApproxDP(epsilon, chance)
         return ApproxZCDP(rho, chance)
 

@@ -5,7 +5,6 @@ theorem that makes it a filter under full adaptivity; docs/proofs/filters.md pro
 of them by one lemma.
 """
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, final
@@ -14,7 +13,7 @@ from sordino.budgets.charge import Amount, Charge
 from sordino.budgets.filters import AbstractFilter
 from sordino.losses.base import Guarantees, Loss, compose
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
-from sordino.numbers import Exact, rational_above, sqrt
+from sordino.numbers import INFINITE, Exact, finite, rational_above, root, sqrt
 
 
 @final
@@ -171,7 +170,7 @@ class GaussianSum(AbstractFilter):
 
     def left(self, spent: Charge) -> Loss:
         """Return the mu that is left."""
-        return GaussianDP(root(self.square - spent.amounts[0]))
+        return GaussianDP(sqrt(self.square - finite(spent.amounts[0])))
 
     def _amounts(self, known: Guarantees) -> tuple[Amount, ...]:
         return (without_delta(known, squared(known.mu)),)
@@ -205,7 +204,7 @@ class ApproxGaussianSum(AbstractFilter):
     def left(self, spent: Charge) -> Loss:
         """Return the mu and the delta that are left."""
         square, delta = spent.amounts
-        return beside(root(self.square - square), self.delta - delta)
+        return beside(sqrt(self.square - finite(square)), self.delta - delta)
 
     def _amounts(self, known: Guarantees) -> tuple[Amount, ...]:
         return squared(known.mu), known.delta
@@ -224,22 +223,17 @@ def capped(spent: Charge) -> tuple[Amount, Amount]:
 
 def without_delta(known: Guarantees, value: "Exact | float") -> Amount:
     """Return an amount that holds without any chance of a breach, else infinity."""
-    return above(value) if known.delta == 0 else math.inf
+    return above(value) if known.delta == 0 else INFINITE
 
 
 def above(value: "Exact | float") -> Amount:
     """Return a rational not below a parameter, or infinity."""
-    return math.inf if isinstance(value, float) else rational_above(value)
+    return INFINITE if isinstance(value, float) else rational_above(value)
 
 
 def squared(mu: "Exact | float") -> Amount:
     """Return the square of mu, a rational not below it, or infinity."""
-    return math.inf if isinstance(mu, float) else above(mu**2)
-
-
-def root(square: Amount) -> "Exact | float":
-    """Return mu of its square."""
-    return square if isinstance(square, float) else sqrt(square)
+    return INFINITE if isinstance(mu, float) else above(mu**2)
 
 
 def beside(mu: Any, delta: Any) -> Loss:

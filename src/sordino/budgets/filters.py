@@ -4,7 +4,6 @@ A filter is a limit on sums of charges. It is fixed before the first question, d
 from public numbers alone, and takes constant time. Theorems in docs/proofs/filters.md.
 """
 
-import math
 from abc import ABC, abstractmethod
 from dataclasses import fields
 from fractions import Fraction
@@ -13,6 +12,7 @@ from typing import Any, ClassVar
 from sordino.budgets.charge import Amount, Charge
 from sordino.errors import BudgetExceeded, InvalidParameter
 from sordino.losses.base import Budget, Guarantees, Loss
+from sordino.numbers import INFINITE
 
 
 class AbstractFilter(ABC):
@@ -112,5 +112,5 @@ def _field(instance: Any, name: str) -> Fraction:
 
 def _finite_part(charge: Charge) -> Charge:
     """Return the charge with zero for what is finite: does it hold of that?"""
-    amounts = (a if math.isinf(a) else Fraction(0) for a in charge.amounts)
+    amounts = (a if a is INFINITE else Fraction(0) for a in charge.amounts)
     return Charge(charge.coordinates, tuple(amounts))

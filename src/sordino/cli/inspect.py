@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from itertools import starmap
 from typing import Any, Final
 
-from rich.console import Console
-
+from sordino.cli.terminal import write
 from sordino.constraints import (
     AbstractConstraint,
     MaxGroupsPerID,
@@ -39,7 +38,7 @@ _SIGNS: Final[dict[str, str | None]] = {"\\t": "\t", "none": None}
 """Words for what is hard to write on a command line."""
 
 
-def fill(made: argparse.ArgumentParser) -> None:
+def add_arguments(made: argparse.ArgumentParser) -> None:
     """Add the arguments, and what runs."""
     made.set_defaults(run=run)
     made.add_argument("paths", nargs="+", metavar="FILE", help="Parquet or text files")
@@ -74,7 +73,7 @@ def fill(made: argparse.ArgumentParser) -> None:
     made.add_argument("--json", action="store_true", help="print JSON")
 
 
-def run(asked: argparse.Namespace, console: Console) -> None:
+def run(asked: argparse.Namespace) -> None:
     """Print what a table holds."""
     found = inspect(
         _source(asked),
@@ -83,8 +82,7 @@ def run(asked: argparse.Namespace, console: Console) -> None:
         limits=list(_limits(asked)),
     )
     told = json.dumps(found.to_dict(), indent=2) if asked.json else str(found)
-    for line in told.splitlines():
-        console.out(line, highlight=False)
+    write(told)
 
 
 def _source(asked: argparse.Namespace) -> Any:

@@ -13,8 +13,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Final, final
 
-from rich.console import Console
-
 from sordino.cli import inspect, keeping, ledger
 from sordino.errors import SordinoError
 
@@ -25,7 +23,7 @@ def main(words: Sequence[str] | None = None) -> int:
     """Run a command; 0 if all is well, 1 if it was refused, 2 if not understood."""
     asked = parser().parse_args(words)
     try:
-        asked.run(asked, Console(highlight=False))
+        asked.run(asked)
         sys.stdout.flush()
     except SordinoError as error:
         sys.stderr.write(f"sordino: {error}\n")
@@ -63,7 +61,7 @@ def parser() -> argparse.ArgumentParser:
                 epilog=f"example: {command.example}",
             )
         )
-    inspect.fill(
+    inspect.add_arguments(
         rooms.add_parser(
             "inspect",
             help="look at a private table, for its curator",
@@ -80,7 +78,7 @@ class Command:
     """A command on the ledger at a path."""
 
     name: str
-    run: Callable[[argparse.Namespace, Console], None]
+    run: Callable[[argparse.Namespace], None]
     what: str
     example: str
     options: Callable[[argparse.ArgumentParser], None]
@@ -196,7 +194,7 @@ def _count(text: str) -> int:
 COMMANDS: Final = (
     Command(
         "show",
-        ledger.show,
+        ledger.show_ledger,
         "Show the limits of a ledger, what is spent and left, and its last releases.",
         "sordino ledger show clinic.ledger --last 50",
         _last,

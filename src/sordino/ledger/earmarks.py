@@ -20,6 +20,7 @@ from sordino.ledger.entries import DATASET, Told, name_of
 from sordino.ledger.log import Log
 from sordino.ledger.records import Record
 from sordino.losses.base import Loss
+from sordino.numbers import INFINITE
 
 _MOST: Final = 100
 """How many may be open at a time: a charge looks at each of them."""
@@ -166,8 +167,8 @@ def _newest(log: Log) -> Iterator[Record]:
 
 def _less(left: Amount, amount: Amount) -> Amount:
     """Return a difference, rounded down where it would grow long."""
-    if isinstance(left, float):
-        return left
+    if left is INFINITE:
+        return INFINITE
     found = left - Fraction(amount)
     if found.denominator.bit_length() <= LONGEST:
         return found

@@ -21,6 +21,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NoReturn, Self, final
 
+from sordino._completion import hides
 from sordino.budgets.limits import Limit
 from sordino.errors import InvalidParameter, SessionMoved
 from sordino.ledger import backup, claims, closure, earmarks, paid_answers
@@ -38,7 +39,7 @@ from sordino.ledger.entries import (
 from sordino.ledger.file_format import LARGEST
 from sordino.ledger.handle import Guarded
 from sordino.ledger.log import Log
-from sordino.ledger.opening import Wanted, found, made_in_memory, make
+from sordino.ledger.opening import Wanted, make_file, make_in_memory, open_file
 from sordino.ledger.records import Record
 from sordino.ledger.verification import Verified, walked
 from sordino.ledger.world import World
@@ -50,7 +51,8 @@ if TYPE_CHECKING:
 __all__ = ["Claim", "Entry", "Ledger", "Limit", "Ticket", "World"]
 
 
-@final  # noqa: PLR0904 one handle, asked many things
+@hides("store")  # noqa: PLR0904 one handle, asked many things
+@final
 class Ledger:
     """Charges against a limit, and the answers that were paid for.
 
@@ -89,8 +91,8 @@ class Ledger:
         """
         wanted = Wanted.of(limit, about, witness, signer, world)
         if create:
-            make(path, wanted)
-        return cls(found(path, wanted), wanted.world.clock)
+            make_file(path, wanted)
+        return cls(open_file(path, wanted), wanted.world.clock)
 
     @classmethod
     def in_memory(
@@ -98,7 +100,7 @@ class Ledger:
     ) -> Self:
         """Return a ledger that ends with the process: for trying out."""
         wanted = Wanted.of(limit, about, None, None, world)
-        return cls(made_in_memory(wanted), wanted.world.clock)
+        return cls(make_in_memory(wanted), wanted.world.clock)
 
     @classmethod
     def restore(
@@ -117,7 +119,7 @@ class Ledger:
         """
         wanted = Wanted.of(None, "", witness, signer, world)
         backup.restore(copy, path, wanted)
-        return cls(found(path, wanted), wanted.world.clock)
+        return cls(open_file(path, wanted), wanted.world.clock)
 
     def backup(self, path: Any) -> None:
         """Write a whole copy to a new file; others may charge meanwhile.

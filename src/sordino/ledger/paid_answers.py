@@ -3,7 +3,6 @@
 What a charge says of its answer is public; the bytes are those that were given back.
 """
 
-import math
 import struct
 from collections.abc import Mapping
 from fractions import Fraction
@@ -16,7 +15,7 @@ from sordino.ledger.log import Log
 from sordino.ledger.records import Record
 from sordino.losses.base import Loss
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
-from sordino.numbers import Exact, distance
+from sordino.numbers import INFINITE, Extended, distance
 
 if TYPE_CHECKING:
     from sordino.release.release import Release
@@ -48,12 +47,12 @@ def kept(log: Log, key: str, budget: str) -> tuple[Record, bytes]:
 
 def released(charged: Record, found: bytes) -> "Release | dict[str, Release]":
     """Return an answer as it was given."""
-    from sordino.release.recall import Kept, recalled  # noqa: PLC0415 brings Arrow
+    from sordino.release.recall import LedgerFacts, recall_releases  # noqa: PLC0415 brings Arrow
 
     fields = charged.fields
     try:
-        known = Kept(loss(fields["known"]), fields["plan"], *_asked(fields))
-        return recalled(found, known)
+        known = LedgerFacts(loss(fields["known"]), fields["plan"], *_asked(fields))
+        return recall_releases(found, known)
     except (ArithmeticError, LookupError, OSError, TypeError, ValueError, struct.error):
         raise InvalidQuery(
             f"what was stored for the key {fields['key']!r} is no answer of a session",
@@ -73,21 +72,21 @@ def loss(known: Mapping[str, str]) -> Loss:
     epsilon, mu, rho = (_number(known.get(name)) for name in ("epsilon", "mu", "rho"))
     delta = _number(known.get("delta"))
     failure = delta if isinstance(delta, Fraction) else Fraction(1)
-    if epsilon != math.inf:
+    if epsilon is not INFINITE:
         return ApproxDP(epsilon, failure) if failure else PureDP(epsilon)
-    if mu != math.inf:
+    if mu is not INFINITE:
         return beside(mu, failure) if failure else GaussianDP(mu)
-    if rho != math.inf:
+    if rho is not INFINITE:
         return ApproxZCDP(rho, failure) if failure else ZCDP(rho)
-    return ApproxDP(math.inf, failure)
+    return ApproxDP(INFINITE, failure)
 
 
-def _number(said: Any) -> "Exact | float":
+def _number(said: Any) -> Extended:
     """Return a number as it was recorded, infinite where it cannot be read."""
     try:
         return distance(known=said)
     except InvalidParameter:
-        return math.inf
+        return INFINITE
 
 
 def _asked(fields: Mapping[str, Any]) -> tuple[Fraction, dict[str, str]]:

@@ -23,11 +23,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, final, runtime_checka
 import numpy as np
 
 from sordino import _validate
+from sordino._completion import hides
 from sordino.errors import InvalidParameter
 from sordino.losses import points
 from sordino.losses.points import Answer, Floats
 from sordino.losses.spending import Family, Spending
-from sordino.numbers import Exact, down, written
+from sordino.numbers import Exact, down, number_text
 
 if TYPE_CHECKING:
     from sordino.losses.law import AbstractLossLaw
@@ -68,6 +69,10 @@ class Budget(Protocol):
         """Return so many times this budget: what as many releases of it add up to."""
 
 
+@hides(
+    *("convolutions", "delta_beneath", "gains_by_rho", "laws", "profile", "scaled"),
+    *("spending", "sums", "without_reserve", "words"),
+)
 class Loss(ABC):
     """What a release costs, or what may be spent.
 
@@ -240,7 +245,7 @@ class Loss(ABC):
     def __repr__(self) -> str:
         """Show the call that makes an equal loss, with numbers that can be read."""
         named = (
-            f"{field.name}={written(getattr(self, field.name))}"
+            f"{field.name}={number_text(getattr(self, field.name))}"
             for field in fields(self)  # type: ignore[arg-type]
         )
         return f"{type(self).__name__}({', '.join(named)})"

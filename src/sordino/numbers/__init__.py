@@ -13,8 +13,16 @@ infinity (`INFINITE`).
 True
 """
 
-from sordino.numbers.infinity import total
-from sordino.numbers.numerals import written
+from sordino.numbers.infinity import (
+    INFINITE,
+    Extended,
+    Infinity,
+    finite,
+    product,
+    root,
+    total,
+)
+from sordino.numbers.numerals import number_text
 from sordino.numbers.parameters import (
     Number,
     distance,
@@ -36,23 +44,29 @@ from sordino.numbers.rounding import (
 )
 
 __all__ = [
+    "INFINITE",
     "Exact",
+    "Extended",
+    "Infinity",
     "Number",
     "Radical",
     "ball",
     "distance",
     "down",
     "exact",
+    "finite",
     "floor_log2",
     "fraction",
+    "number_text",
     "outcome",
     "positive",
     "probability",
+    "product",
     "rational_above",
+    "root",
     "rounded_up",
     "shortest",
     "sqrt",
     "total",
     "up",
-    "written",
 ]

@@ -18,6 +18,7 @@ import numpy as np
 
 from sordino import _validate
 from sordino.errors import InvalidParameter
+from sordino.numbers.infinity import INFINITE, Extended, Infinity
 from sordino.numbers.radical import FORMS, Exact, Radical, as_fraction, sqrt
 
 _LONGEST = 4000
@@ -36,7 +37,10 @@ Number: TypeAlias = int | float | str | Fraction | Decimal | Radical
 def exact(**argument: Any) -> Exact:
     """Return the exact finite value of one named parameter, or refuse it by name."""
     name, given = _validate.one(**argument)
-    return _finite(name, given, _read(name, given))
+    value = _read(name, given)
+    if value is INFINITE:
+        raise InvalidParameter(name, given, "must be finite", FORMS)
+    return value
 
 
 def outcome(**argument: Any) -> Exact:
@@ -56,7 +60,7 @@ def positive(**argument: Any) -> Exact:
     return value
 
 
-def distance(**argument: Any) -> "Exact | float":
+def distance(**argument: Any) -> Extended:
     """Return a distance or a loss: exact and at least zero, or infinity."""
     name, given = _validate.one(**argument)
     value = _read(name, given)
@@ -78,7 +82,7 @@ def probability(**argument: Any) -> Fraction:
     return value
 
 
-def _read(name: str, given: Any) -> "Exact | float":
+def _read(name: str, given: Any) -> Extended:
     """Return the exact value of what was given, or infinity."""
     match given:
         case bool() | np.bool_() | np.timedelta64():
@@ -102,19 +106,21 @@ def _read(name: str, given: Any) -> "Exact | float":
     raise InvalidParameter(name, given, "must be a number", FORMS)
 
 
-def _shortest(name: str, given: "float | np.floating[Any]") -> "Fraction | float":
+def _shortest(name: str, given: "float | np.floating[Any]") -> "Fraction | Infinity":
     """Read a float as the shortest decimal that its own precision tells apart."""
     if isinstance(given, float):
         return _unrounded(name, given, Decimal(float.__repr__(given)))
     return _unrounded(name, given, Decimal(np.format_float_scientific(given)))
 
 
-def _unrounded(name: str, given: object, decimal: Decimal) -> "Fraction | float":
+def _unrounded(name: str, given: object, decimal: Decimal) -> "Fraction | Infinity":
     """Return a decimal exactly; one beyond the doubles stays finite."""
     if decimal.is_nan():
         raise InvalidParameter(name, given, "must not be NaN", FORMS)
     if decimal.is_infinite():
-        return math.copysign(math.inf, decimal)
+        if decimal < 0:
+            raise InvalidParameter(name, given, "must not be negative infinity", FORMS)
+        return INFINITE
     if abs(decimal.adjusted()) > _LONGEST:
         raise InvalidParameter(name, given, "is out of every useful range", FORMS)
     value = Fraction(decimal)
@@ -155,10 +161,3 @@ def _root_of(name: str, given: str, ratio: str) -> Exact:
     if denominator == 0:
         raise InvalidParameter(name, given, "divides by zero", FORMS)
     return sqrt(Fraction(above) / denominator)
-
-
-def _finite(name: str, given: object, value: "Exact | float") -> Exact:
-    """Refuse infinity."""
-    if isinstance(value, float):
-        raise InvalidParameter(name, given, "must be finite", FORMS)
-    return value

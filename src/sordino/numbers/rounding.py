@@ -60,14 +60,13 @@ def down(value: "Exact | float | arb") -> float:
     return _directed(value, -1)
 
 
-def rational_above(value: "Exact | float") -> Fraction:
-    """Return a rational not below a finite number, above it by one part in 2**250.
+def rational_above(value: Exact) -> Fraction:
+    """Return a rational not below the number, above it by at most one part in 2**250.
 
+    >>> from sordino.numbers.radical import sqrt
     >>> 0 < rational_above(sqrt(Fraction(2))) ** 2 - 2 < Fraction(1, 2**200)
     True
     """
-    if isinstance(value, float):
-        return Fraction(value)
     if isinstance(value, Fraction):
         return value
     with precision(_RATIONAL_BITS):

@@ -1,24 +1,29 @@
 """A question ready to be priced: a query, its groups, and what is asked of each."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Final, Literal, Protocol, final
+from typing import Any, Final, Protocol, final
 
 from sordino import _validate
+from sordino._completion import hides
 from sordino.aggregations.base import AbstractAggregation
 from sordino.aggregations.intervals import error_names
-from sordino.errors import InvalidParameter, InvalidQuery, shown
+from sordino.errors import InvalidParameter, InvalidQuery, show
 from sordino.keysets import KeySet
-from sordino.numbers import positive
+from sordino.losses.spending import Family
+from sordino.numbers import positive, probability
 from sordino.query.relation import AbstractCatalog, Relation
 from sordino.schema import unknown
 from sordino.words import Words, call, number
 
-Family = Literal["laplace", "gaussian"]
 COVERAGE: Final = "coverage"
 """The name under which counts of what was left out have a weight."""
 _USUAL: Final = Fraction(1, 10)
+CONFIDENCE: Final = Fraction(95, 100)
+"""Of all intervals, unless another is asked for."""
+_SUREST: Final = 1 - Fraction(1, 10**9)
+"""Beyond, intervals say no more than the public range."""
 FAMILIES: Final[tuple[Family, ...]] = ("laplace", "gaussian")
 MOST_NUMBERS: Final = 2**27
 """A gigabyte in memory, and a few while it is computed."""
@@ -34,6 +39,7 @@ class Rows(Protocol):
         """Return the rows as they were asked for, in a form that lasts."""
 
 
+@hides("selects_keys", "words")
 @final
 @dataclass(frozen=True, repr=False)
 class Request:
@@ -48,6 +54,8 @@ class Request:
     """How the columns share the budget, relative to each other."""
     coverage: Fraction | None = None
     """The weight of counts of what was left out, None without them."""
+    confidence: Fraction = CONFIDENCE
+    """Of the intervals. It is no part of the words: a release says it beside them."""
 
     def __repr__(self) -> str:
         """Show the question as it was written."""
@@ -99,7 +107,7 @@ class Request:
         return bool(self.by) and self.keyset is None
 
 
-def requested(  # noqa: PLR0913 what the two doors of agg take
+def make_request(  # noqa: PLR0913 what the two doors of agg take
     rows: Rows,
     by: tuple[str, ...],
     keyset: KeySet | None,
@@ -144,12 +152,25 @@ def requested(  # noqa: PLR0913 what the two doors of agg take
     )
 
 
+def with_confidence(request: Request, confidence: Any) -> Request:
+    """Return a request whose intervals have a confidence."""
+    share = probability(confidence=confidence)
+    if not 1 - _SUREST <= share <= _SUREST:
+        raise InvalidParameter(
+            "confidence",
+            confidence,
+            "must be a chance, not below 1e-9 and not above 1 - 1e-9",
+            'Try confidence="0.95".',
+        )
+    return replace(request, confidence=share)
+
+
 def refuse_large(requests: Iterable[Request]) -> None:
     """Refuse answers that together are larger than a session can hold and keep."""
     found = sum(one.numbers for one in requests)
     if found > MOST_NUMBERS:
         raise InvalidQuery(
-            f"the answer would have {shown(found)} cells, its error bars included, and "
+            f"the answer would have {show(found)} cells, its error bars included, and "
             f"{MOST_NUMBERS} is the most",
             "Ask for fewer groups, or for fewer columns at a time.",
         )

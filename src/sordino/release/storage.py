@@ -1,4 +1,4 @@
-"""A release as bytes: what a ledger keeps, so that a repeated request costs nothing.
+"""An answer as bytes: what a ledger keeps, so that a repeated request costs nothing.
 
 Kept are the numbers; price, plan and notes follow from the request, asked anew.
 The format is two Arrow streams, the answers and their errors, or three with coverage,
@@ -9,9 +9,7 @@ import struct
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from sordino.planning.price import CONFIDENCE, Price
-from sordino.release.notes import notes
-from sordino.release.release import Release
+from sordino.release.answer import Answer
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -19,46 +17,36 @@ if TYPE_CHECKING:
 _LENGTH: Final = struct.Struct(">Q")
 
 
-def to_bytes(release: Release) -> bytes:
-    """Return the numbers of a release."""
-    beside = [] if release.coverage is None else [release.coverage]
-    return joined([_stream(one) for one in (release.table, release.errors, *beside)])
+def answer_bytes(answer: Answer) -> bytes:
+    """Return the numbers of an answer."""
+    tables = [answer.table, answer.errors]
+    tables += [] if answer.coverage is None else [answer.coverage]
+    return join_answers([_stream(table) for table in tables])
 
 
-def from_bytes(kept: bytes, price: Price) -> Release:
-    """Return the release of a request from its numbers."""
-    table, errors, *beside = map(table_of, split(kept))
-    return Release(
-        table,
-        errors,
-        price.request.by,
-        CONFIDENCE,
-        price.loss,
-        price.plan,
-        notes(price),
-        price.budget,
-        *beside,
-    )
+def read_answer(stored: bytes) -> Answer:
+    """Return the answer that was stored."""
+    return Answer(*map(read_table, split_answers(stored)))
 
 
-def joined(answers: Sequence[bytes]) -> bytes:
+def join_answers(answers: Sequence[bytes]) -> bytes:
     """Return several answers as one.
 
-    >>> split(joined([b"one", b""]))
+    >>> split_answers(join_answers([b"one", b""]))
     [b'one', b'']
     """
-    return b"".join(_LENGTH.pack(len(one)) + one for one in answers)
+    return b"".join(_LENGTH.pack(len(answer)) + answer for answer in answers)
 
 
-def split(kept: bytes) -> list[bytes]:
+def split_answers(stored: bytes) -> list[bytes]:
     """Return the answers that were joined."""
-    found, place = [], 0
-    while place < len(kept):
-        (length,) = _LENGTH.unpack_from(kept, place)
+    answers, place = [], 0
+    while place < len(stored):
+        (length,) = _LENGTH.unpack_from(stored, place)
         place += _LENGTH.size
-        found.append(kept[place : place + length])
+        answers.append(stored[place : place + length])
         place += length
-    return found
+    return answers
 
 
 def _stream(table: "pa.Table") -> bytes:
@@ -71,7 +59,7 @@ def _stream(table: "pa.Table") -> bytes:
     return bytes(sink.getvalue())
 
 
-def table_of(stream: bytes) -> "pa.Table":
+def read_table(stream: bytes) -> "pa.Table":
     """Return the table of an Arrow stream."""
     import pyarrow as pa  # noqa: PLC0415 loaded when needed
 

@@ -16,9 +16,9 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from sordino.numbers import Exact, ball, up
-from sordino.numbers.precision import enclosed
-from sordino.sampling.bits import Source
+from sordino.numbers import INFINITE, Exact, Extended, ball, up
+from sordino.numbers.precision import enclose
+from sordino.sampling.bits import BitSource
 from sordino.sampling.blocks import SLICE
 from sordino.sampling.certified import Uniform, settle, surely_less
 from sordino.sampling.uniform import uniform_below
@@ -98,7 +98,7 @@ class _Weights(NamedTuple):
     unit: NDArray[np.float64]
 
 
-def choose(runs: Runs, rate: "Exact | float", bits: Source) -> Chosen:
+def choose(runs: Runs, rate: Extended, bits: BitSource) -> Chosen:
     """Return for each group a candidate of chance proportional to exp(-rate * gap).
 
     An infinite rate chooses among the best alone.
@@ -125,7 +125,7 @@ def choose(runs: Runs, rate: "Exact | float", bits: Source) -> Chosen:
     return chosen
 
 
-def _weighed(runs: Runs, rate: "Exact | float") -> _Weights:
+def _weighed(runs: Runs, rate: Extended) -> _Weights:
     """Return weights whose sum over all groups fits, in units that suit each group."""
     scaled = _falls(runs.gaps, rate)
     scaled *= runs.numbers
@@ -139,13 +139,13 @@ def _weighed(runs: Runs, rate: "Exact | float") -> _Weights:
     return _Weights(whole, unit)
 
 
-def _falls(gaps: NDArray[np.int64], rate: "Exact | float") -> NDArray[np.float64]:
+def _falls(gaps: NDArray[np.int64], rate: Extended) -> NDArray[np.float64]:
     """Return exp(-rate * gap) near enough, or exp(-64) where it is less.
 
     A table of exp(-n / 64) times the Taylor sum of the rest: no library's exp.
     """
     falls = np.empty(gaps.size)
-    if isinstance(rate, float):
+    if rate is INFINITE:
         np.equal(gaps, 0, out=falls)
         return falls
     steepness, powers = min(up(rate), _STEEPEST), _powers()
@@ -163,7 +163,7 @@ def _falls(gaps: NDArray[np.int64], rate: "Exact | float") -> NDArray[np.float64
 def _powers() -> NDArray[np.float64]:
     """Return exp(-n / 64) up to n = 64 * 64, each within a unit in the last place."""
     count = int(_FARTHEST) * _STEPS + 1
-    powers = (enclosed(partial(_power, n)) for n in range(count))
+    powers = (enclose(partial(_power, n)) for n in range(count))
     return np.array([float(power.mid()) for power in powers])
 
 
@@ -180,13 +180,13 @@ class _Trial:
     Its true weight is number * exp(-rate * gap) * unit, and its run had the whole one.
     """
 
-    rate: "Exact | float"
+    rate: Extended
     gaps: NDArray[np.int64]
     numbers: NDArray[np.int64]
     whole: NDArray[np.int64]
     unit: NDArray[np.float64]
 
-    def accepted(self, bits: Source) -> NDArray[np.bool_]:
+    def accepted(self, bits: BitSource) -> NDArray[np.bool_]:
         """Return whether V times the whole weight is below the true one, V uniform."""
         words = bits.words(self.gaps.size)
         v = np.ldexp(words.astype(np.float64), -_WORD)
@@ -205,7 +205,7 @@ class _Trial:
         gap, number = int(self.gaps[index]), int(self.numbers[index])
         exponent: Exact = Fraction(0)
         if gap:
-            if isinstance(self.rate, float):
+            if self.rate is INFINITE:
                 return False
             exponent = self.rate * Fraction(gap)
         weight = int(self.whole[index]) / Fraction(float(self.unit[index]))

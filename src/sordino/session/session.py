@@ -4,44 +4,44 @@ price (public facts) ── rehearse (no rows) ── charge ── exact totals
 """
 
 import os
-import re
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, Self, final
+from typing import Any, NoReturn, Self, final
 
 from sordino import _validate
 from sordino.budgets.limits import Limit
-from sordino.engines.base import AbstractEngine
+from sordino.engines.doors import EngineName, Settings, engine_named
 from sordino.errors import InvalidParameter, SessionMoved
 from sordino.ledger.entries import DATASET, Entry
 from sordino.ledger.ledger import Ledger
 from sordino.losses.base import Budget, Loss
-from sordino.planning.batch import Batch, price_all
-from sordino.planning.price import Price, price
+from sordino.planning.batch import Batch
+from sordino.planning.bundle import Bundle, best_bundle
+from sordino.planning.plan_text import plan_text
+from sordino.planning.price import Price
+from sordino.planning.purchase import Purchase, best_purchase
 from sordino.query.builder import Query
-from sordino.query.request import Request
-from sordino.release.answer import answered
-from sordino.release.storage import from_bytes, joined, split, to_bytes
-from sordino.session import partition
-from sordino.session.book import Book, book_of
-from sordino.session.catalog import Catalog, catalog_of
+from sordino.query.request import CONFIDENCE, Request, with_confidence
+from sordino.release.answer import Answer, noisy_answer
+from sordino.release.release import Release
+from sordino.release.storage import (
+    answer_bytes,
+    join_answers,
+    read_answer,
+    split_answers,
+)
+from sordino.session.book import Book, open_book
+from sordino.session.call_guard import guard_call
+from sordino.session.catalog import Catalog, open_catalog
 from sordino.session.description import Description
-from sordino.session.guarded_calls import door
 from sordino.session.identity import (
-    asked,
-    asked_parts,
-    asked_together,
-    part_words,
-    whose,
+    batch_identity,
+    part_step,
+    partition_identity,
+    protection_text,
+    request_identity,
 )
 from sordino.session.outlook import Outlook
-
-if TYPE_CHECKING:
-    from sordino.release.release import Release
-
-EngineName = Literal["duckdb", "memory"]
-
-_MOST_THREADS: Final = 4096
-_SIZE: Final = re.compile(r"[1-9][0-9]{0,5}(\.[0-9]{1,3})? ?[KMGT]i?B")
+from sordino.session.partition import partition_of, value_words
 
 
 @final
@@ -85,30 +85,35 @@ class Session:
         `analyst` names a budget of the ledger that is charged besides the dataset's;
         `who` is recorded with every release.
         """
-        self._engine = _engine(engine, memory_limit, threads, progress=progress)
-        self._catalog = catalog_of(self._engine, tables)
-        self._book = book_of(budget, ledger, whose(tables), analyst, who)
+        settings = Settings(memory_limit, threads, progress)
+        self._engine = engine_named(engine, settings)
+        self._catalog = open_catalog(self._engine, tables)
+        self._book = open_book(budget, ledger, protection_text(tables), analyst, who)
         self._keysets: dict[str, None] = {}
         self._process = os.getpid()
 
-    @door
-    def price(self, query: Request, budget: Budget) -> Price:
+    @guard_call
+    def price(
+        self, query: Request, budget: Budget, *, confidence: Any = CONFIDENCE
+    ) -> Price:
         """Return what an answer would cost and how far it would be off.
 
         No private data is read, and nothing is charged.
         """
-        self._refuse_strangers()
-        with self._catalog.explaining():
-            return price(_request(query), self._catalog, budget)
+        return Price(self._purchase(_request(query, confidence), budget))
 
-    @door
-    def price_all(self, queries: Mapping[str, Request], budget: Budget) -> Batch:
+    @guard_call
+    def price_all(
+        self,
+        queries: Mapping[str, Request],
+        budget: Budget,
+        *,
+        confidence: Any = CONFIDENCE,
+    ) -> Batch:
         """Return what requests cost that are planned together: more fits a budget."""
-        self._refuse_strangers()
-        with self._catalog.explaining():
-            return price_all(queries, self._catalog, budget)
+        return Batch(self._bundle(_requests(queries, confidence), budget))
 
-    @door
+    @guard_call
     def what_if(
         self, query: Request, budget: Budget, *, earmark: str | None = None
     ) -> Outlook:
@@ -116,13 +121,14 @@ class Session:
 
         A release that does not fit is refused, as `release` would refuse it.
         """
-        found = self.price(query, budget)
-        self._prepared(found)
-        said = asked(query, self._catalog, budget, None)
-        left = self._book.left_after(said, (budget, found.loss), earmark)
-        return Outlook(found, left)
+        request = _request(query, CONFIDENCE)
+        purchase = self._purchase(request, budget)
+        self._prepared(purchase)
+        identity = request_identity(request, self._catalog, budget, None)
+        left = self._book.left_after(identity, (budget, purchase.loss), earmark)
+        return Outlook(Price(purchase), left)
 
-    @door
+    @guard_call
     def release(
         self,
         query: Request,
@@ -131,29 +137,33 @@ class Session:
         key: str | None = None,
         why: str = "",
         earmark: str | None = None,
-    ) -> "Release":
+        confidence: Any = CONFIDENCE,
+    ) -> Release:
         """Charge the budget and return the noisy answer.
+
+        The exact answer lies in each interval with a chance of at least `confidence`.
 
         With a `key` a repeated request returns the answer it had, at no cost, also
         after a crash or in another process of the same ledger. With an `earmark` it is
         paid from what was set aside (`session.ledger.earmark`).
         """
-        found = self.price(query, budget)
-        told = {"key": key, "why": why, "plan": found.plan, "earmark": earmark}
+        request = _request(query, confidence)
+        purchase = self._purchase(request, budget)
+        plan = plan_text(purchase)
 
-        def prepared() -> Callable[[], bytes]:
-            compute = self._prepared(found)
-            return lambda: to_bytes(compute())
+        def prepare() -> Callable[[], bytes]:
+            compute = self._prepared(purchase)
+            return lambda: answer_bytes(compute())
 
-        kept = self._book.answer(
-            asked(query, self._catalog, budget, key),
-            (budget, found.loss),
-            told,
-            prepared,
+        stored = self._book.answer(
+            request_identity(request, self._catalog, budget, key),
+            (budget, purchase.loss),
+            {"key": key, "why": why, "plan": plan, "earmark": earmark},
+            prepare,
         )
-        return from_bytes(kept, found)
+        return Release.of(purchase, read_answer(stored))
 
-    @door
+    @guard_call
     def release_all(
         self,
         queries: Mapping[str, Request],
@@ -162,26 +172,31 @@ class Session:
         key: str | None = None,
         why: str = "",
         earmark: str | None = None,
-    ) -> "dict[str, Release]":
+        confidence: Any = CONFIDENCE,
+    ) -> dict[str, Release]:
         """Charge one budget and return the answers of requests planned together."""
-        batch = self.price_all(queries, budget)
-        found = batch.prices.values()
-        plan = "\n\n".join(f"{name}:\n{one.plan}" for name, one in batch.prices.items())
+        requests = _requests(queries, confidence)
+        bundle = self._bundle(requests, budget)
+        purchases = bundle.purchases
+        texts = (f"{name}:\n{plan_text(one)}" for name, one in purchases.items())
 
-        def prepared() -> Callable[[], bytes]:
-            each = [self._prepared(one) for one in found]
-            return lambda: joined([to_bytes(compute()) for compute in each])
+        def prepare() -> Callable[[], bytes]:
+            each = [self._prepared(purchase) for purchase in purchases.values()]
+            return lambda: join_answers([answer_bytes(compute()) for compute in each])
 
-        kept = self._book.answer(
-            asked_together(queries, self._catalog, budget, key),
-            (budget, batch.loss),
-            {"key": key, "why": why, "plan": plan, "earmark": earmark},
-            prepared,
+        stored = self._book.answer(
+            batch_identity(requests, self._catalog, budget, key),
+            (budget, bundle.loss),
+            {"key": key, "why": why, "plan": "\n\n".join(texts), "earmark": earmark},
+            prepare,
         )
-        answers = zip(batch.prices.items(), split(kept), strict=True)
-        return {name: from_bytes(one, asked) for (name, asked), one in answers}
+        answers = map(read_answer, split_answers(stored))
+        return {
+            name: Release.of(purchase, answer)
+            for (name, purchase), answer in zip(purchases.items(), answers, strict=True)
+        }
 
-    @door
+    @guard_call
     def partition(
         self, table: str, by: str, values: Any, budget: Budget, *, why: str = ""
     ) -> "dict[Any, Session]":
@@ -195,23 +210,25 @@ class Session:
         name, column = _validate.text(table=table), _validate.text(by=by)
         whole = self._catalog.relation(name)
         with self._catalog.explaining():
-            found = partition.parted(whole, column, values)
+            divided = partition_of(whole, column, values)
         Limit.of(budget)  # refuses a budget that no part could have
-        cost = partition.times(budget, partition.most_parts(whole, column, len(found)))
-        shown = ", ".join(map(repr, found))
+        cost: Any = budget.scaled(divided.times)
+        shown = ", ".join(map(repr, divided.parts))
         told = {"plan": f"parts of {name} by {column}: {shown}", "why": why}
-        marks = {value: partition.value_words(whole, column, value) for value in found}
-        said = asked_parts(self._catalog.words(name), column, [*marks.values()], budget)
+        marks = {value: value_words(whole, column, value) for value in divided.parts}
+        said = partition_identity(
+            self._catalog.words(name), column, [*marks.values()], budget
+        )
         self._book.answer(said, (cost, cost), told, lambda: bytes)
         return {
             value: self._part(
-                self._catalog.with_only(name, rows, part_words(column, marks[value])),
+                self._catalog.with_only(name, rows, part_step(column, marks[value])),
                 budget,
             )
-            for value, rows in found.items()
+            for value, rows in divided.parts.items()
         }
 
-    @door
+    @guard_call
     def view(self, name: str, query: Query) -> None:
         """Name what a query makes of a table, to be asked like a table."""
         self._refuse_strangers()
@@ -222,10 +239,11 @@ class Session:
         with self._catalog.explaining():
             self._catalog.view(_validate.text(name=name), query)
 
-    @door
+    @guard_call
     def statement(self, query: Request, budget: Budget) -> str:
         """Return the statement that the engine would run; nothing runs."""
-        return self._engine.statement(self.price(query, budget).question)
+        purchase = self._purchase(_request(query, CONFIDENCE), budget)
+        return self._engine.statement(purchase.plan.question)
 
     @property
     def ledger(self) -> Ledger:
@@ -288,21 +306,31 @@ class Session:
         """Refuse to be pickled or copied."""
         raise SessionMoved("copied or pickled")
 
-    def _prepared(self, found: Price) -> "Callable[[], Release]":
-        """Rehearse what a price asks, and return what answers it after the charge."""
-        if found.request.keyset is not None:
-            self._keysets[repr(found.request.keyset)] = None
-        chosen = {
-            part: self._engine.prepared(asked)
-            for part, asked in found.choice_questions.items()
-        }
-        exact = self._engine.prepared(found.question)
-        beside = [self._engine.prepared(asked) for asked in found.coverage_questions]
-        return lambda: answered(
-            found,
+    def _purchase(self, request: Request, budget: Budget) -> Purchase:
+        """Return what a budget buys for a request, from public facts alone."""
+        self._refuse_strangers()
+        with self._catalog.explaining():
+            return best_purchase(request, self._catalog, budget)
+
+    def _bundle(self, requests: dict[str, Request], budget: Budget) -> Bundle:
+        """Return what a budget buys for several requests together."""
+        self._refuse_strangers()
+        with self._catalog.explaining():
+            return best_bundle(requests, self._catalog, budget)
+
+    def _prepared(self, purchase: Purchase) -> Callable[[], Answer]:
+        """Rehearse what a plan asks, and return what answers it after the charge."""
+        plan, prepared = purchase.plan, self._engine.prepared
+        if plan.request.keyset is not None:
+            self._keysets[repr(plan.request.keyset)] = None
+        bins = {key: prepared(one) for key, one in plan.choice_questions.items()}
+        exact = prepared(plan.question)
+        counts = [prepared(question) for question in plan.coverage_questions]
+        return lambda: noisy_answer(
+            purchase,
             exact(),
-            {part: compute() for part, compute in chosen.items()},
-            [compute() for compute in beside],
+            {key: compute() for key, compute in bins.items()},
+            [compute() for compute in counts],
         )
 
     def _part(self, catalog: Catalog, budget: Budget) -> Self:
@@ -320,38 +348,22 @@ class Session:
             raise SessionMoved("used in a forked process")
 
 
-def _request(query: Any) -> Request:
-    """Return a request, refusing a query that asks nothing yet."""
+def _request(query: Any, confidence: Any, name: str = "query") -> Request:
+    """Return a request at a confidence, refusing a query that asks nothing yet."""
     if isinstance(query, Request):
-        return query
+        return with_confidence(query, confidence)
     raise InvalidParameter(
-        "query", query, "asks nothing yet", "End it with .agg(n=sd.count())."
+        name, query, "asks nothing yet", "End it with .agg(n=sd.count())."
     )
 
 
-def _engine(
-    name: Any, memory_limit: str | None, threads: int | None, *, progress: bool
-) -> AbstractEngine:
-    """Return a new engine."""
-    if _validate.choice(("duckdb", "memory"), engine=name) == "memory":
-        from sordino.engines.memory import MemoryEngine  # noqa: PLC0415 on demand
-
-        return MemoryEngine()
-    from sordino.engines.duckdb.engine import DuckDBEngine  # noqa: PLC0415 on demand
-
-    if threads is not None:
-        threads = _validate.integer(threads=threads, least=1, most=_MOST_THREADS)
-    if memory_limit is not None:
-        _refuse_size(memory_limit)
-    return DuckDBEngine(memory_limit=memory_limit, threads=threads, progress=progress)
-
-
-def _refuse_size(memory_limit: Any) -> None:
-    """Refuse a size of memory that an engine would not understand later."""
-    if not isinstance(memory_limit, str) or not _SIZE.fullmatch(memory_limit):
+def _requests(queries: Any, confidence: Any) -> dict[str, Request]:
+    """Return named requests at a confidence, refusing what is none."""
+    if not isinstance(queries, Mapping) or not queries:
         raise InvalidParameter(
-            "memory_limit",
-            memory_limit,
-            "must be a size such as 2GB or 512MB",
-            'Try memory_limit="2GB".',
+            "requests", queries, "must name requests", 'Try {"by ward": query}.'
         )
+    return {
+        _validate.text(requests=name): _request(one, confidence, f"requests[{name!r}]")
+        for name, one in queries.items()
+    }

@@ -1,5 +1,6 @@
 """Refusals: typed, naming the argument and the remedy, decided at the door."""
 
+import math
 from collections import namedtuple
 from decimal import Decimal
 from typing import Any
@@ -141,9 +142,10 @@ def test_integers_that_doubles_equal_are_taken() -> None:
     assert sd.Laplace(1)(2**70) == 2.0**70
     assert sd.Laplace(1)(np.arange(3)).dtype == np.float64
     assert len(sd.Laplace(1)([1, 2.5])) == 2
-    assert sd.Laplace(1e-300)([np.longdouble(2.5)]) == [2.5]
+    longer: Any = np.longdouble(2.5), np.longdouble(1) / 3
+    assert sd.Laplace(1e-300)([longer[0]]) == [2.5]
     with pytest.raises(InvalidData, match="too long for a float"):
-        sd.Laplace(1)([np.longdouble(1) / 3])
+        sd.Laplace(1)([longer[1]])
 
 
 def test_named_tuples_come_back_as_tuples() -> None:
@@ -165,7 +167,7 @@ def test_senseless_distances_are_refused_by_name(d_in: Any) -> None:
 def test_infinite_distances_cost_everything() -> None:
     """An unbounded change is a loss without bound, never an error or a number."""
     for mechanism in (*FLOAT_KINDS, *INTEGER_KINDS):
-        loss = mechanism.map(float("inf"))
+        loss: Any = mechanism.map(float("inf"))
         assert (loss.epsilon if hasattr(loss, "epsilon") else loss.rho) == float("inf")
 
 
@@ -197,6 +199,26 @@ def test_probabilities_outside_the_unit_interval_are_refused(p: Any) -> None:
         sd.Laplace(1).inverse_cdf(p)
     with pytest.raises(InvalidParameter, match=r"^confidence "):
         sd.Geometric(1).error(p)
+
+
+def test_quantiles_of_noise_end_at_infinity() -> None:
+    """No number bounds a draw with certainty."""
+    for mechanism in (sd.Laplace(1), sd.Geometric(1)):
+        assert mechanism.inverse_cdf(0) == -math.inf
+        assert mechanism.inverse_cdf(1) == mechanism.error(1) == math.inf
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "loss"),
+    [
+        (sd.LaplaceThreshold, sd.ApproxDP(1, 1)),
+        (sd.GaussianThreshold, sd.ApproxZCDP(1, 1)),
+    ],
+)
+def test_a_delta_of_one_is_refused(mechanism: Any, loss: sd.Loss) -> None:
+    """Every threshold meets it, so none is the least."""
+    with pytest.raises(InvalidParameter, match="loss has delta 1, which protects"):
+        mechanism.for_loss(loss, (1, 1, 1))
 
 
 def test_losses_that_no_scale_can_meet_are_refused() -> None:

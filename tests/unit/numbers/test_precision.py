@@ -24,8 +24,8 @@ import sordino as sd
 from sordino.keysets.canonical import counted
 from sordino.mechanisms.kit.appearance import any_passes
 from sordino.numbers import up
-from sordino.numbers.precision import enclosed, precision
-from sordino.release.formatting import number
+from sordino.numbers.precision import enclose, precision
+from sordino.release.formatting import format_number
 from sordino.sampling.blocks import block_table
 from sordino.sampling.choice import _powers
 from sordino.sampling.gaussian import GaussianShape
@@ -62,8 +62,8 @@ WRITTEN: dict[str, Callable[[], str]] = {
     "a decimal": lambda: repr(sd.PureDP(Decimal("0.12345678901234567890"))),
     "a headline": lambda: sd.GaussianDP("1/7").explain(),
     "a count of keys": lambda: counted(2**100),
-    "a small number": lambda: number(1.2345e-300),
-    "a number with its deviation": lambda: number(123456.789, 0.5),
+    "a small number": lambda: format_number(1.2345e-300),
+    "a number with its deviation": lambda: format_number(123456.789, 0.5),
 }
 
 
@@ -101,7 +101,7 @@ def test_heights_taken_at_whatever_precision_are_caught() -> None:
     """The law's table does change where the midpoint of a wide ball is taken."""
     flint.ctx.prec = 12
     rough = float((-1 / flint.arb(100)).exp().mid())
-    fine = float(enclosed(lambda: (-1 / flint.arb(100)).exp()).mid())
+    fine = float(enclose(lambda: (-1 / flint.arb(100)).exp()).mid())
     assert abs(rough / fine - 1) > 2**-30
 
 
@@ -114,7 +114,7 @@ def test_threads_do_not_mix_their_precisions() -> None:
     def work(bits: int) -> None:
         for _ in range(300):
             with precision(bits):
-                enclosed(lambda: flint.arb(2).sqrt())
+                enclose(lambda: flint.arb(2).sqrt())
                 if flint.ctx.prec != bits:
                     wrong.append(bits)
 

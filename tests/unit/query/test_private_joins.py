@@ -8,8 +8,8 @@ import pytest
 import sordino as sd
 from sordino.constraints import AbstractTruncation
 from sordino.engines.memory import MemoryEngine, keyed_order
-from sordino.planning.price import Price, price
-from sordino.session.catalog import Catalog, catalog_of
+from sordino.planning.price import Price, price_request
+from sordino.session.catalog import Catalog, open_catalog
 
 Side = dict[str, list[Any]]
 
@@ -33,16 +33,16 @@ def priced(
     one = sd.PrivateTable(left, protects=sd.AddOneRow())
     other = sd.PrivateTable(right, protects=sd.AddOneRow())
     engine = MemoryEngine(order=keyed_order(7))
-    catalog = catalog_of(engine, {"left": one, "right": other})
+    catalog = open_catalog(engine, {"left": one, "right": other})
     pairs = sd.table("left").join_private("right", "key", left=first, right=second)
     asked = pairs.group_by("key", "a", "b").agg(n=sd.count())
-    return price(asked, catalog, BUDGET), catalog
+    return price_request(asked, catalog, BUDGET), catalog
 
 
 def counted(left: Side, right: Side) -> Counter[tuple[Any, ...]]:
     """Return how often each pair stands in the join of two rows a key on each side."""
     found, catalog = priced(left, right, sd.DropExcess(2), sd.DropExcess(2))
-    answer = catalog.engine.answer(found.question)
+    answer = catalog.engine.answer(found._purchase.plan.question)
     *keys, counts = (column.to_pylist() for column in answer.columns)
     return Counter(dict(zip(zip(*keys, strict=True), counts, strict=True)))
 
@@ -67,7 +67,7 @@ def test_the_price_of_a_join(
 ) -> None:
     """A row on each side moves tau_l s_r + tau_r s_l pairs."""
     found, _ = priced(LEFT, RIGHT, first, second)
-    assert found.relation.contribution.most_rows() == most
+    assert found._purchase.plan.relation.contribution.most_rows() == most
 
 
 def test_two_rows_move_eight_pairs() -> None:

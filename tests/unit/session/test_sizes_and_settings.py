@@ -10,9 +10,9 @@ import pyarrow as pa
 import pytest
 
 import sordino as sd
-from sordino.engines.duckdb.engine import DuckDBEngine
+from sordino.engines.doors import EngineName
+from sordino.engines.sql.engine import SQLEngine
 from sordino.errors import EngineFailure, InvalidParameter, InvalidQuery
-from sordino.session.session import EngineName
 
 ROWS = pa.table({"a": [1, 2, 2], "x": [0.5, 99.0, None]})
 TABLE = sd.table("t")
@@ -36,7 +36,11 @@ def many(count: int) -> Any:
 def test_answers_that_are_too_large() -> None:
     """The number of groups is public: what cannot be kept is refused, not charged."""
     opened = session()
-    assert opened.price(many(10_000_000), BUDGET).question.by == ("a", "b", "c")
+    assert opened.price(many(10_000_000), BUDGET)._purchase.plan.question.by == (
+        "a",
+        "b",
+        "c",
+    )
     for groups in (10**8, 10**11):
         with pytest.raises(InvalidQuery, match=r"would have \d+ cells"):
             opened.release(many(groups), BUDGET)
@@ -66,7 +70,7 @@ def test_memory_that_ends_after_the_charge(monkeypatch: pytest.MonkeyPatch) -> N
     def full(*_: object) -> None:
         raise MemoryError(99)
 
-    monkeypatch.setattr("sordino.session.session.answered", full)
+    monkeypatch.setattr("sordino.session.session.noisy_answer", full)
     with pytest.raises(EngineFailure) as caught:
         opened.release(TABLE.agg(n=sd.count()), BUDGET)
     assert caught.value.__context__ is None
@@ -85,6 +89,7 @@ QUESTIONS: dict[str, Any] = {
 
 @pytest.mark.parametrize("epsilon", ["0.01", 1, 100])
 @pytest.mark.parametrize("asked", QUESTIONS)
+@pytest.mark.sampled(3)
 def test_settings_of_numpy(asked: str, epsilon: Any) -> None:
     """Empty groups, and a process in which NumPy raises or warnings are errors."""
     opened = session()
@@ -121,7 +126,9 @@ def test_bins_as_columns_are_bins_as_rows(
     opened = session(pa.table({"x": pa.array(values)}), engine=engine)
     columns = opened.price(TABLE.agg(h=sd.histogram("x", bins)), BUDGET)
     rows = opened.price(TABLE.histogram("x", bins), BUDGET)
-    told = [opened._engine.answer(one.question) for one in (columns, rows)]
+    told = [
+        opened._engine.answer(one._purchase.plan.question) for one in (columns, rows)
+    ]
     across = [one[0].as_py() for one in told[0].columns]
     named = dict(zip(bins.labels, across, strict=True))
     assert named == dict(
@@ -138,9 +145,10 @@ def test_many_bins() -> None:
     edges = list(range(301))
     histogram = opened.price(TABLE.agg(h=sd.histogram("a", edges[:101])), BUDGET)
     few = opened.price(TABLE.agg(h=sd.histogram("a", edges[:11])), BUDGET)
-    assert isinstance(opened._engine, DuckDBEngine)
+    assert isinstance(opened._engine, SQLEngine)
     long, short = (
-        len(opened._engine.statement(one.question)) for one in (histogram, few)
+        len(opened._engine.statement(one._purchase.plan.question))
+        for one in (histogram, few)
     )
     assert long < 12 * short
     release = opened.release(histogram.request, BUDGET)

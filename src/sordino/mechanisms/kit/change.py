@@ -9,14 +9,30 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Final, Literal, final
+from typing import Any, Final, Literal, TypeAlias, final
 
 from sordino import _validate
 from sordino.errors import InvalidParameter
-from sordino.numbers import Exact, distance, rational_above, sqrt, total
+from sordino.numbers import (
+    INFINITE,
+    Extended,
+    Infinity,
+    Number,
+    distance,
+    product,
+    rational_above,
+    root,
+    sqrt,
+    total,
+)
 from sordino.sensitivity import Sensitivity
 
 Norm = Literal["l1", "l2"]
+
+MapDistance: TypeAlias = (
+    tuple[Number | Infinity, Number | Infinity, Number | Infinity] | Sensitivity
+)
+"""The `d_in` of a thresholded release: (l0, l1, linf) or (l0, l2, linf)."""
 
 _FINEST: Final = Fraction(2) ** -1074
 """Every double is a multiple of this."""
@@ -27,9 +43,9 @@ _FINEST: Final = Fraction(2) ** -1074
 class Change:
     """A change of a map after rounding: how many keys, how much in all and each."""
 
-    l0: int | float
-    whole: Exact | float
-    linf: Exact | float
+    l0: int | Infinity
+    whole: Extended
+    linf: Extended
 
     def kept(self, keys: int, norm: Norm, least: Fraction) -> "Change":
         """Return the change left to `keys` keys when the other l0 - keys are new.
@@ -40,11 +56,11 @@ class Change:
         if self.l0 == 0 or keys == 0:
             return NO_CHANGE
         whole, linf = self.whole, self.linf
-        if not isinstance(whole, float):
+        if whole is not INFINITE:
             spent = (Fraction(self.l0) - keys) * least**power
             left = max(rational_above(whole**power) - spent, Fraction(0))
             whole = left if norm == "l1" else sqrt(left)
-        if not isinstance(linf, float):
+        if linf is not INFINITE:
             linf = rational_above(linf)
         return _tightened(keys, whole, linf, norm, None, False)
 
@@ -52,7 +68,9 @@ class Change:
 NO_CHANGE: Final = Change(0, Fraction(0), Fraction(0))
 
 
-def read(d_in: Any, norm: Norm, unit: Fraction | None, *, integer: bool) -> Change:
+def read_change(
+    d_in: Any, norm: Norm, unit: Fraction | None, *, integer: bool
+) -> Change:
     """Return a stated distance, tightened; with a unit, after rounding to multiples.
 
     Integers change by integers, so what must be integral is floored. Rounding to a grid
@@ -66,7 +84,7 @@ def read(d_in: Any, norm: Norm, unit: Fraction | None, *, integer: bool) -> Chan
     return _tightened(*stated, norm, unit, integer)
 
 
-def _stated(d_in: Any, norm: Norm) -> tuple[int, Exact | float, Exact | float]:
+def _stated(d_in: Any, norm: Norm) -> tuple[int, Extended, Extended]:
     """Read a triple."""
     wanted = f"must be three numbers (l0, {norm}, linf)"
     if not isinstance(d_in, (tuple, list)) or len(d_in) != 3:
@@ -82,9 +100,9 @@ def _stated(d_in: Any, norm: Norm) -> tuple[int, Exact | float, Exact | float]:
 
 @lru_cache(maxsize=1024)
 def _tightened(
-    l0: float,
-    whole: Exact | float,
-    linf: Exact | float,
+    l0: int | Infinity,
+    whole: Extended,
+    linf: Extended,
     norm: Norm,
     unit: Fraction | None,
     integer: bool,  # noqa: FBT001 a cache takes arguments by position
@@ -92,58 +110,53 @@ def _tightened(
     """Replace each bound by what the others imply where that is less."""
     if integer:
         whole = _floored(whole, norm)
-        linf = floored(linf, Fraction(1))
+        linf = floor_to(linf, Fraction(1))
         l0 = _count(l0, whole, norm)
     if 0 in (l0, whole, linf):
         return NO_CHANGE
     linf = min(linf, whole)
     if integer:
-        linf = floored(linf, Fraction(1))
+        linf = floor_to(linf, Fraction(1))
     whole = min(whole, _most(l0, linf, norm))
     if integer or unit is None:
         return Change(l0, whole, linf)
     excess = unit - _FINEST
-    linf = floored(total(linf, excess), unit)
+    linf = floor_to(total(linf, excess), unit)
     whole = total(whole, _most(l0, excess, norm))
     if norm == "l1":
-        whole = floored(whole, unit)
+        whole = floor_to(whole, unit)
     whole = min(whole, _most(l0, linf, norm))
-    return Change(l0, whole, min(linf, floored(whole, unit)))
+    return Change(l0, whole, min(linf, floor_to(whole, unit)))
 
 
-def _count(l0: float, whole: Exact | float, norm: Norm) -> int | float:
+def _count(l0: int | Infinity, whole: Extended, norm: Norm) -> int | Infinity:
     """Return how many integers can change if that was not said: each by 1 or more."""
-    if isinstance(l0, int) or isinstance(whole, float):
+    if l0 is not INFINITE or whole is INFINITE:
         return l0
     return math.floor(whole if norm == "l1" else whole**2)
 
 
-def _most(l0: float, each: Exact | float, norm: Norm) -> Exact | float:
+def _most(l0: int | Infinity, each: Extended, norm: Norm) -> Extended:
     """Return the norm of a change of l0 keys by `each`."""
-    if each == 0:
-        return Fraction(0)
-    if math.inf in (l0, each):
-        return math.inf
-    return each * Fraction(l0) if norm == "l1" else each * sqrt(Fraction(l0))
+    keys = INFINITE if l0 is INFINITE else Fraction(l0)
+    return product(each, keys if norm == "l1" else root(keys))
 
 
-def _floored(whole: Exact | float, norm: Norm) -> Exact | float:
+def _floored(whole: Extended, norm: Norm) -> Extended:
     """Return the greatest norm of a change in integers within a bound."""
-    if isinstance(whole, float):
-        return whole
-    if norm == "l1":
-        return floored(whole, Fraction(1))
-    return sqrt(Fraction(floored(whole**2, Fraction(1))))
+    if norm == "l1" or whole is INFINITE:
+        return floor_to(whole, Fraction(1))
+    return root(floor_to(whole**2, Fraction(1)))
 
 
-def floored(value: Exact | float, unit: Fraction) -> Fraction | float:
+def floor_to(value: Extended, unit: Fraction) -> Fraction | Infinity:
     """Return the greatest multiple of the unit within a bound.
 
-    >>> floored(Fraction(7, 2), Fraction(1)), floored(sqrt(Fraction(2)), Fraction(1, 2))
-    (Fraction(3, 1), Fraction(1, 1))
+    >>> floor_to(Fraction(7, 2), Fraction(1)), floor_to(sqrt(Fraction(5)), Fraction(1))
+    (Fraction(3, 1), Fraction(2, 1))
     """
-    if isinstance(value, float):
-        return value
+    if value is INFINITE:
+        return INFINITE
     steps = value / unit
     if isinstance(steps, Fraction):
         return math.floor(steps) * unit

@@ -1,11 +1,23 @@
 """Reading the `d_in` of a privacy map, and the rounding a grid adds to it."""
 
-import math
 from fractions import Fraction
-from typing import Any, NamedTuple, final
+from typing import Any, NamedTuple, TypeAlias, final
 
-from sordino.numbers import Exact, distance, sqrt, total
+from sordino.numbers import (
+    INFINITE,
+    Exact,
+    Extended,
+    Infinity,
+    Number,
+    distance,
+    product,
+    root,
+    total,
+)
 from sordino.sensitivity import Sensitivity
+
+Distance: TypeAlias = Number | Infinity | Sensitivity
+"""The `d_in` of noise on numbers."""
 
 
 @final
@@ -23,7 +35,7 @@ def rounding_of(granularity: int | None, values: int | None) -> Rounding | None:
     return Rounding(Fraction(2) ** granularity, 1 if values is None else values)
 
 
-def l1(d_in: Any, rounding: Rounding | None = None) -> "Exact | float":
+def l1(d_in: Any, rounding: Rounding | None = None) -> Extended:
     """Return an l1 distance, after rounding to a grid if there is one.
 
     Rounding moves each of the n changed values by at most a step relative to its
@@ -32,37 +44,35 @@ def l1(d_in: Any, rounding: Rounding | None = None) -> "Exact | float":
     given = _norm(d_in, "l1")
     if rounding is None or given == 0:
         return given
-    return total(given, _count(d_in, rounding) * rounding.step)
+    return total(given, product(_count(d_in, rounding), rounding.step))
 
 
-def l2(d_in: Any, rounding: Rounding | None = None) -> "Exact | float":
+def l2(d_in: Any, rounding: Rounding | None = None) -> Extended:
     """Return an l2 distance, rounding added as sqrt(n) steps."""
     given = _norm(d_in, "l2")
     if rounding is None or given == 0:
         return given
-    count = _count(d_in, rounding)
-    root = count if isinstance(count, float) else sqrt(count)
-    return total(given, root * rounding.step)
+    return total(given, product(root(_count(d_in, rounding)), rounding.step))
 
 
-def ratio(change: "Exact | float", spread: Exact) -> "Exact | float":
+def change_ratio(change: Extended, spread: Exact) -> Extended:
     """Return change / spread; nothing changed costs nothing, no noise costs all."""
     if change == 0:
         return Fraction(0)
-    if spread == 0 or isinstance(change, float):
-        return math.inf
+    if spread == 0 or change is INFINITE:
+        return INFINITE
     return change / spread
 
 
-def _norm(d_in: Any, norm: str) -> "Exact | float":
+def _norm(d_in: Any, norm: str) -> Extended:
     """Return one norm of a stated distance."""
     if isinstance(d_in, Sensitivity):
         return d_in.l1 if norm == "l1" else d_in.l2
     return distance(d_in=d_in)
 
 
-def _count(d_in: Any, rounding: Rounding) -> "Fraction | float":
+def _count(d_in: Any, rounding: Rounding) -> Extended:
     """Return how many values may change."""
     if isinstance(d_in, Sensitivity):
-        return d_in.l0 if isinstance(d_in.l0, float) else Fraction(d_in.l0)
+        return INFINITE if d_in.l0 is INFINITE else Fraction(d_in.l0)
     return Fraction(rounding.values)

@@ -19,7 +19,7 @@ from sordino.losses.root import crossing
 from sordino.losses.thresholded import ThresholdedLoss, thresholded
 from sordino.mechanisms.kit.appearance import each_passes
 from sordino.mechanisms.kit.change import Change
-from sordino.numbers import Exact, rational_above, shortest, up
+from sordino.numbers import INFINITE, finite, rational_above, shortest, up
 
 if TYPE_CHECKING:
     from sordino.mechanisms.threshold_mechanism import AbstractThresholdMechanism
@@ -44,10 +44,10 @@ NoiseDelta = Callable[[Floats, Floats], Floats]
 """delta at each epsilon, of noise with each ratio of change to scale."""
 
 
-def changed(apart: Change, d_in: Any) -> Change:
+def positive_change(apart: Change, d_in: Any) -> Change:
     """Return a change that noise can answer for: some, and bounded."""
     bounds = (apart.l0, apart.whole, apart.linf)
-    if apart.l0 == 0 or math.inf in bounds:
+    if apart.l0 == 0 or INFINITE in bounds:
         raise InvalidParameter(
             "d_in",
             d_in,
@@ -66,6 +66,13 @@ def positive_delta(loss: Any, delta: Fraction) -> Fraction:
             "has delta 0, which no threshold can meet: each is passed sometimes",
             'Allow a small delta such as sd.ApproxDP(1, "1e-6").',
         )
+    if delta == 1:
+        raise InvalidParameter(
+            "loss",
+            loss,
+            "has delta 1, which protects nothing: every threshold meets it",
+            'Allow a small delta such as sd.ApproxDP(1, "1e-6").',
+        )
     return delta
 
 
@@ -80,11 +87,8 @@ def least_threshold(
     chance = each_passes(delta, int(apart.l0))
     unit = mechanism.unit
     needed = mechanism.law.quantile(1 - chance)
-    reach = (
-        rational_above(_finite(needed))
-        + rational_above(_finite(apart.linf))
-        + (unit or 0)
-    )
+    farthest = rational_above(finite(apart.linf))
+    reach = rational_above(needed) + farthest + (unit or 0)
     level = _representable(reach, unit)
     while mechanism.delta_of(apart, level) > delta:
         level = _next(level, unit)
@@ -105,7 +109,7 @@ def gaussian_ratio(
     breach = -np.expm1(stays * (ends - 1))
     moved = epsilon + stays * (keys - fresh - ends + 1)
     size = np.abs(moved)
-    most, largest = up(_finite(apart.whole)), up(_finite(apart.linf))
+    most, largest = up(apart.whole), up(apart.linf)
     share = np.minimum(1.0, np.sqrt(keys - fresh) * largest / most)
     noise = _concentrated if on_lattice else _normal
     target = math.log(delta * SPARE) + math.log1p(-min(_MARGIN, 1 / (4 * keys)))
@@ -193,9 +197,3 @@ def _next(level: Fraction, unit: Fraction | None) -> Fraction:
     if unit is not None:
         return level + unit
     return shortest(math.nextafter(up(level), math.inf))
-
-
-def _finite(value: Exact | float) -> Exact:
-    """Return a number that the door has checked to be finite."""
-    assert not isinstance(value, float)  # noqa: S101 checked by `changed`
-    return value

@@ -1,73 +1,20 @@
-"""How far each noisy number may lie from the exact one.
-
-Functions of noisy numbers and of public facts alone, so they cost no privacy. For any
-data, the exact answer lies in [low, high] with at least the given confidence, over the
-noise. Exact means after clamping and truncation: what these took away, no error bar
-shows. Reasons stand in docs/adr/0054-every-number-has-an-interval.md.
-
-| case | sd | low and high |
-|---|---|---|
-| the value is missing (NaN) | NaN | NaN |
-| no noise | 0 | the value |
-| confidence 1 | as ever | infinite, or the public range |
-| a divisor that may be 0 | NaN | the whole public range |
-
->>> from sordino.mechanisms.geometric import Geometric
->>> bars = additive([120, 3], Noise(Geometric(2)), "0.95", least=0)
->>> bars.low.tolist(), bars.high.tolist(), bars.sd.round(3).tolist()
-([114.0, 0.0], [126.0, 9.0], [2.799, 2.799])
-"""
+"""Intervals of quotients and variances from a box of noisy sums, wider than need be."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, final
+from typing import Any, NamedTuple, TypeAlias, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sordino.aggregations.intervals.bars import Bars
+from sordino.aggregations.intervals.noise import Noise
 from sordino.losses.points import Floats
-from sordino.mechanisms.noise_mechanism import AbstractNoiseMechanism
-from sordino.numbers import probability, up
+from sordino.numbers import probability
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-_WHOLE = 2.0**53
-"""Up to here every integer is a double."""
 _ROUNDING = 2.0**-48
 """More than the formulas below round, relative to the sizes of their terms."""
-
-
-def error_names(name: str) -> tuple[str, ...]:
-    """Return the names of the three columns of errors of an aggregate.
-
-    >>> error_names("n")
-    ('n sd', 'n low', 'n high')
-    """
-    return tuple(f"{name} {part}" for part in ("sd", "low", "high"))
-
-
-@final
-class Bars(NamedTuple):
-    """Standard deviations of the noise and the ends of intervals, NaN where unknown."""
-
-    sd: Floats
-    low: Floats
-    high: Floats
-
-    def columns(self, name: str) -> "dict[str, pa.Array]":
-        """Return the columns of a table of errors, null where unknown.
-
-        >>> list(Bars(np.zeros(1), np.zeros(1), np.zeros(1)).columns("n"))
-        ['n sd', 'n low', 'n high']
-        """
-        import pyarrow as pa  # noqa: PLC0415 loaded when needed
-
-        return {
-            part: pa.array(values, pa.float64(), from_pandas=True)
-            for part, values in zip(error_names(name), self, strict=True)
-        }
 
 
 @final
@@ -76,33 +23,6 @@ class Box(NamedTuple):
 
     low: Floats
     high: Floats
-
-
-@final
-@dataclass(frozen=True)
-class Noise:
-    """The noise of a mechanism, in units of the answer.
-
-    The answer is unit * (exact integer + noise). `rounding` is the greatest distance by
-    which it was moved afterwards: 1/2 where a count was rounded to an integer.
-    """
-
-    mechanism: AbstractNoiseMechanism
-    unit: Fraction = Fraction(1)
-    rounding: Fraction = Fraction(0)
-
-    @property
-    def sd(self) -> float:
-        """Return the standard deviation; a rounding adds one third of its square."""
-        drawn = self.mechanism.law.deviation * up(self.unit)
-        return float(np.hypot(drawn, up(self.rounding) / np.sqrt(3)))
-
-    def reach(self, confidence: Fraction) -> float:
-        """Return a t with P[|noise| <= t] >= confidence."""
-        error = self.mechanism.error(confidence)
-        if error == np.inf:
-            return np.inf
-        return up(Fraction(error) * self.unit + self.rounding)
 
 
 @final
@@ -124,35 +44,6 @@ class Combined:
 
 
 AnyNoise: TypeAlias = Noise | Combined
-
-
-def additive(
-    values: ArrayLike,
-    noise: Noise,
-    confidence: Any,
-    least: float = -np.inf,
-    most: float = np.inf,
-) -> Bars:
-    """Return the bars of noisy numbers: value - reach to value + reach.
-
-    The ends are cut to the public range of the exact answer; the value is not, so that
-    it stays unbiased.
-    """
-    noisy = np.asarray(values, np.float64)
-    reach = noise.reach(probability(confidence=confidence))
-    sizes = np.maximum(np.abs(noisy), reach)
-    whole = (np.rint(noisy) == noisy) & float(reach).is_integer()
-    with np.errstate(invalid="ignore"):
-        slack = np.where(whole & (2 * sizes <= _WHOLE), 0.0, 2 * np.spacing(sizes))
-    slack = np.where(np.isfinite(slack), slack, 0.0)
-    low, high = noisy - reach - slack, noisy + reach + slack
-    sd = np.where(np.isnan(noisy), np.nan, noise.sd)
-    return Bars(sd, np.clip(low, least, most), np.clip(high, least, most))
-
-
-def unknown_bars(size: int) -> Bars:
-    """Return the bars of answers whose distance from the exact ones is private."""
-    return Bars(*(np.full(size, np.nan) for _ in range(3)))
 
 
 def ratio(
