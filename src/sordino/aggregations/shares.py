@@ -155,7 +155,7 @@ class AbstractGaussianShare(AbstractShare):
 @final
 @dataclass(frozen=True)
 class GaussianShare(AbstractGaussianShare):
-    """A square of mu; a choice spends the largest_parameter epsilon that it stands for."""
+    """A square of mu; a choice spends the largest epsilon that it stands for."""
 
     mu_squared: Exact
 
@@ -165,7 +165,7 @@ class GaussianShare(AbstractGaussianShare):
 
     @property
     def loss(self) -> PureDP:
-        """Return the largest_parameter epsilon within mu."""
+        """Return the largest epsilon within mu."""
         return PureDP(self._epsilon)
 
     @cached_property
