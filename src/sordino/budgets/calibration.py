@@ -136,10 +136,10 @@ class _Search:
 
     def admitted(self, scale: float) -> bool:
         """Say whether the target admits the loss at a scale."""
-        asked = scale, COARSENESS.get()
-        if asked not in self.seen:
-            self.seen[asked] = self.target.admits(self.loss(scale))
-        return self.seen[asked]
+        question = scale, COARSENESS.get()
+        if question not in self.seen:
+            self.seen[question] = self.target.admits(self.loss(scale))
+        return self.seen[question]
 
     def least(self, near: float, relative: float) -> float:
         """Return an admitted scale within a tolerance of a refused one."""
@@ -148,10 +148,10 @@ class _Search:
 
     def excess(self, risk: Risk, place: float) -> float:
         """Return how far the loss at the exponential of a place is beyond a risk."""
-        asked = place, COARSENESS.get()
-        if asked not in self.values:
-            self.values[asked] = risk.excess(self.loss(math.exp(place)))
-        return self.values[asked]
+        question = place, COARSENESS.get()
+        if question not in self.values:
+            self.values[question] = risk.excess(self.loss(math.exp(place)))
+        return self.values[question]
 
     def neighbourhood(self, risk: Risk, place: float, close: float) -> float:
         """Return the logarithm of a scale near the edge, by secants.

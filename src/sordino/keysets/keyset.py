@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, final
 from sordino.errors import InvalidParameter, InvalidQuery
 from sordino.expressions.base import AbstractExpression
 from sordino.keysets.canonical import fingerprint
-from sordino.keysets.nodes import Difference, Listed, Union
+from sordino.keysets.nodes import Difference, ListedKeys, Union
 from sordino.keysets.product import Product
 from sordino.keysets.sources import (
     Types,
@@ -70,7 +70,7 @@ class KeySet:
         4
         """
         tables = columns_of_dict(columns, types)
-        return cls(Product.of(*(Listed(table) for table in tables)))
+        return cls(Product.of(*(ListedKeys(table) for table in tables)))
 
     @classmethod
     def from_tuples(
@@ -85,7 +85,7 @@ class KeySet:
         >>> KeySet.from_tuples([("A", 1), ("B", 2)], columns=("ward", "year"))
         KeySet(2 keys of ward, year)
         """
-        return cls(Product.of(Listed(table_of_tuples(keys, columns, types))))
+        return cls(Product.of(ListedKeys(table_of_tuples(keys, columns, types))))
 
     @classmethod
     def from_table(cls, table: Any, *, types: Types = None) -> "KeySet":
@@ -96,7 +96,7 @@ class KeySet:
         >>> KeySet.from_table({"ward": ["A", "B", "A"], "year": [1, 2, 1]})
         KeySet(2 keys of ward, year)
         """
-        return cls(Product.of(Listed(table_of_table(table, types))))
+        return cls(Product.of(ListedKeys(table_of_table(table, types))))
 
     @property
     def schema(self) -> Schema:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sordino import _validate
 from sordino.errors import InvalidParameter
-from sordino.keysets.canonical import KINDS, canonical
+from sordino.keysets.canonical import KINDS, sort_canonically
 from sordino.keysets.columns import (
     Read,
     argument,
@@ -40,7 +40,7 @@ def columns_of_dict(given: Any, types: Types) -> list[pa.Table]:
     checked_names(name for name, _ in pairs)
     known = _checked_types(types, given)
     return [
-        canonical(pa.table({name: _column(name, values, known.get(name))}))
+        sort_canonically(pa.table({name: _column(name, values, known.get(name))}))
         for name, values in pairs
     ]
 
@@ -61,7 +61,7 @@ def table_of_tuples(given: Any, columns: Any, types: Types) -> pa.Table:
         raise _empty("keys", rows)
     known = _checked_types(types, names)
     columns_of_rows = zip(*rows, strict=True)
-    return canonical(
+    return sort_canonically(
         pa.table({
             name: _column(name, list(values), known.get(name))
             for name, values in zip(names, columns_of_rows, strict=True)
@@ -83,7 +83,7 @@ def table_of_table(given: Any, types: Types) -> pa.Table:
             "must have columns of one length",
             "Use KeySet.from_dict for every combination of some values.",
         )
-    return canonical(pa.table(columns))
+    return sort_canonically(pa.table(columns))
 
 
 def checked_names(names: Iterable[Any]) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ Contents: TypeAlias = Iterable[tuple[Record, bytes]]
 """Records in order, each with the bytes of its answer, or b""."""
 
 
-def create(path: Path, world: World, role: Role, contents: Contents) -> bool:
+def create_file(path: Path, world: World, role: Role, contents: Contents) -> bool:
     """Make a file with records; False if the name was taken meanwhile."""
     with _refusing(path):
         handle, name = tempfile.mkstemp(".new", f".{path.name}.", path.parent)
@@ -38,13 +38,13 @@ def create(path: Path, world: World, role: Role, contents: Contents) -> bool:
                 Path(name).unlink()
 
 
-def located(path: Any, name: str = "ledger") -> Path:
+def locate_file(path: Any, name: str = "ledger") -> Path:
     """Return where a file is or shall be, refusing what can hold none."""
     if sys.platform == "win32":
         raise LedgerUnavailable(path, "needs the locks of POSIX", "Use Linux or macOS.")
     try:
         place = Path(os.path.realpath(os.fspath(path)))
-        found = place.exists()
+        exists = place.exists()
         folder = place.parent.is_dir()
     except (TypeError, ValueError, OSError) as error:
         raise _refused(
@@ -54,9 +54,9 @@ def located(path: Any, name: str = "ledger") -> Path:
         raise _refused(
             name, path, "lies in a folder that does not exist", "Make the folder."
         )
-    if found and not place.is_file():
+    if exists and not place.is_file():
         raise _refused(name, path, "is no file", f'Try {name}="clinic.{name}".')
-    if not os.access(place if found else place.parent, os.R_OK | os.W_OK):
+    if not os.access(place if exists else place.parent, os.R_OK | os.W_OK):
         raise _refused(name, path, "cannot be written", "Look after its permissions.")
     return place
 
@@ -81,7 +81,7 @@ def _fill(handle: int, world: World, role: Role, contents: Contents) -> None:
     size, head = header.first_line, None
     _write(handle, world, header.block + EMPTY * file_format.MARKS, 0)
     for record, answer in contents:
-        for line in file_format.lines(record, answer):
+        for line in file_format.record_lines(record, answer):
             _write(handle, world, line, size)
             size += len(line)
         head = record.head

@@ -22,7 +22,7 @@ from sordino.ledger.store import AbstractStore, Result
 
 
 @final
-class Guarded:
+class Handle:
     """A store, the process that it belongs to, and whether it failed."""
 
     def __init__(

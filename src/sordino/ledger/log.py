@@ -13,7 +13,7 @@ from sordino.errors import (
     LedgerDamaged,
     UnknownName,
 )
-from sordino.ledger.records import Head, Record, digest
+from sordino.ledger.records import Head, Record, hash_bytes
 from sordino.ledger.signatures import Seals
 from sordino.ledger.store import AbstractStore
 
@@ -36,10 +36,10 @@ class Log:
 
     def record(self, number: int) -> Record:
         """Return a record that is there."""
-        found = next(self.store.read(number), None)
-        if found is None:
+        record = next(self.store.read(number), None)
+        if record is None:
             raise self.damaged("it has no records")
-        return found
+        return record
 
     def records(self, first: int = 1) -> Iterator[Record]:
         """Yield the records from a number on."""
@@ -63,7 +63,9 @@ class Log:
 
     def limits(self) -> dict[str, Limit]:
         """Return the budgets by name, the dataset's first."""
-        names = dict.fromkeys(one.fields["budget"] for one in self.every("budget"))
+        names = dict.fromkeys(
+            record.fields["budget"] for record in self.every("budget")
+        )
         return {name: limit for name in names if (limit := self.limit(name))}
 
     def limit(self, budget: str) -> Limit | None:
@@ -137,10 +139,10 @@ class Log:
         record = self.about(f"answer {charge}")
         if record is None:
             return None
-        found = self.store.answer(record.number)
-        if digest(found) == record.fields["sha256"]:
-            return found
-        if not found and self.left_behind(record.number):
+        answer = self.store.answer(record.number)
+        if hash_bytes(answer) == record.fields["sha256"]:
+            return answer
+        if not answer and self.left_behind(record.number):
             raise AnswerLost(str(self.record(charge).fields["key"]))
         raise self.damaged(f"the answer {record.number} is not what was stored")
 
@@ -152,7 +154,8 @@ class Log:
     def left_behind(self, number: int) -> bool:
         """Say whether an answer was given after a backup that was restored later."""
         return any(
-            one.fields["after"] < number < one.number for one in self.every("restored")
+            restored.fields["after"] < number < restored.number
+            for restored in self.every("restored")
         )
 
     def refuse_unsigned(self, record: Record) -> None:

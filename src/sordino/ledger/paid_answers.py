@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
 
-from sordino.budgets.filter_sums import beside
+from sordino.budgets.filter_sums import mu_beside_delta
 from sordino.errors import AnswerLost, InvalidParameter, InvalidQuery, UnknownName
-from sordino.ledger.entries import DATASET, name_of
+from sordino.ledger.entries import DATASET, check_name
 from sordino.ledger.log import Log
 from sordino.ledger.records import Record
 from sordino.losses.base import Loss
@@ -24,14 +24,14 @@ _BEFORE: Final = Fraction(95, 100)
 """The confidence of answers whose charge says none: of version 0.1."""
 
 
-def kept(log: Log, key: str, budget: str) -> tuple[Record, bytes]:
+def find_answer(log: Log, key: str, budget: str) -> tuple[Record, bytes]:
     """Return the charge of a key, made to a budget, and the bytes of its answer."""
-    charged = log.about(f"key {name_of(key=key)}")
+    charged = log.about(f"key {check_name(key=key)}")
     if charged is None or budget not in {DATASET, charged.fields["budget"]}:
         raise UnknownName("key", key, [])
-    found = log.answer(charged.number)
-    if found is not None:
-        return charged, found
+    answer = log.answer(charged.number)
+    if answer is not None:
+        return charged, answer
     if log.about(f"lease {charged.number}") is not None:
         raise AnswerLost(key)
     if "words" not in charged.fields:
@@ -45,14 +45,14 @@ def kept(log: Log, key: str, budget: str) -> tuple[Record, bytes]:
     )
 
 
-def released(charged: Record, found: bytes) -> "Release | dict[str, Release]":
+def read_release(charged: Record, answer: bytes) -> "Release | dict[str, Release]":
     """Return an answer as it was given."""
     from sordino.release.recall import Kept, recalled  # noqa: PLC0415 brings Arrow
 
     fields = charged.fields
     try:
-        known = Kept(loss(fields["known"]), fields["plan"], *_asked(fields))
-        return recalled(found, known)
+        description = Kept(read_loss(fields["known"]), fields["plan"], *_asked(fields))
+        return recalled(answer, description)
     except (ArithmeticError, LookupError, OSError, TypeError, ValueError, struct.error):
         raise InvalidQuery(
             f"what was stored for the key {fields['key']!r} is no answer of a session",
@@ -60,31 +60,33 @@ def released(charged: Record, found: bytes) -> "Release | dict[str, Release]":
         ) from None
 
 
-def loss(known: Mapping[str, str]) -> Loss:
+def read_loss(headline: Mapping[str, str]) -> Loss:
     """Return a bound on a loss, of what a ledger recorded of it.
 
     For any two neighbouring databases, with probability at least 1 - delta the release
     is epsilon-DP, mu-GDP and rho-zCDP: the first that is finite is taken.
 
-    >>> loss({"epsilon": "inf", "delta": "0/1", "rho": "1/8", "mu": "1/2"})
+    >>> read_loss({"epsilon": "inf", "delta": "0/1", "rho": "1/8", "mu": "1/2"})
     GaussianDP(mu=0.5)
     """
-    epsilon, mu, rho = (_number(known.get(name)) for name in ("epsilon", "mu", "rho"))
-    delta = _number(known.get("delta"))
+    epsilon, mu, rho = (
+        _number(headline.get(name)) for name in ("epsilon", "mu", "rho")
+    )
+    delta = _number(headline.get("delta"))
     failure = delta if isinstance(delta, Fraction) else Fraction(1)
     if epsilon is not INFINITE:
         return ApproxDP(epsilon, failure) if failure else PureDP(epsilon)
     if mu is not INFINITE:
-        return beside(mu, failure) if failure else GaussianDP(mu)
+        return mu_beside_delta(mu, failure) if failure else GaussianDP(mu)
     if rho is not INFINITE:
         return ApproxZCDP(rho, failure) if failure else ZCDP(rho)
     return ApproxDP(INFINITE, failure)
 
 
-def _number(said: Any) -> Extended:
+def _number(text: Any) -> Extended:
     """Return a number as it was recorded, infinite where it cannot be read."""
     try:
-        return distance(known=said)
+        return distance(known=text)
     except InvalidParameter:
         return INFINITE
 
@@ -100,8 +102,8 @@ def _asked(fields: Mapping[str, Any]) -> tuple[Fraction, dict[str, str]]:
     words = fields.get("words")
     if words is None:
         return _BEFORE, plans
-    _, said = words
-    names = [name for name, _ in said.get("requests", ())]
-    return Fraction(said["confidence"]), {
+    _, arguments = words
+    names = [name for name, _ in arguments.get("requests", ())]
+    return Fraction(arguments["confidence"]), {
         name: plans.get(name, fields["plan"]) for name in names
     }

@@ -109,7 +109,7 @@ class Index:
                 f"has records of the kind {record.kind!r}, which a later version wrote",
                 "Update Sordino.",
             )
-        if not record_kinds.sound(record):
+        if not record_kinds.is_sound(record):
             raise LedgerDamaged(
                 self._shown, f"record {record.number} does not say what its kind says"
             )

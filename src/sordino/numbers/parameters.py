@@ -130,8 +130,8 @@ def _unrounded(name: str, given: object, decimal: Decimal) -> "Fraction | Infini
 
 def _printable(name: str, given: object, value: Exact) -> None:
     """Refuse a number of more digits than Python prints."""
-    shown = value.radicand if isinstance(value, Radical) else value
-    if max(abs(shown.numerator), shown.denominator).bit_length() > _LARGEST_BITS:
+    rational = value.radicand if isinstance(value, Radical) else value
+    if max(abs(rational.numerator), rational.denominator).bit_length() > _LARGEST_BITS:
         raise InvalidParameter(name, given, "is out of every useful range", FORMS)
 
 

@@ -13,10 +13,10 @@ from sordino.keysets import KeySet
 from sordino.keysets.canonical import (
     MOST_KEYS,
     MOST_TEXT,
-    counted,
+    count_text,
     refuse_long_text,
 )
-from sordino.keysets.nodes import AbstractKeys, Listed
+from sordino.keysets.nodes import AbstractKeys, ListedKeys
 from sordino.schema import Column, Schema
 from sordino.words import Words
 from tests.unit.keysets.models import Among, Pair, keys_of, made
@@ -54,7 +54,7 @@ class Counting(AbstractExpression):
 
 def listings(keys: AbstractKeys) -> int:
     """Return how many sets of a tree have been listed, written ones left out."""
-    here = "table" in vars(keys) and not isinstance(keys, Listed)
+    here = "table" in vars(keys) and not isinstance(keys, ListedKeys)
     return here + sum(map(listings, keys.inputs))
 
 
@@ -207,4 +207,4 @@ def test_showing_and_bounding_list_nothing(pair: Pair) -> None:
 )  # fmt: skip
 def test_numbers_of_keys_are_readable(text: str, count: int) -> None:
     """Exact while short, then three digits and an exponent."""
-    assert counted(count) == text
+    assert count_text(count) == text

@@ -264,7 +264,9 @@ def test_spending_what_is_set_aside_twice_is_caught(
 ) -> None:
     """Planted: earmarks that nobody counts let a rest be refused to its release."""
     monkeypatch.setattr(
-        earmarks, "held", lambda _log, _name, limit, **_without: limit.rule.nothing
+        earmarks,
+        "sum_earmarks",
+        lambda _log, _name, limit, **_without: limit.rule.nothing,
     )
     ledger = Ledger.in_memory(LIMIT)
     ledger.earmark("report", PureDP("0.6"))

@@ -84,7 +84,7 @@ def forged(path: Path, history: list[tuple[Record, bytes]], change: Change) -> P
         made = replace(record, body=body, previous=head.hash, hash=own)
         contents.append((made, answer))
         head = made.head
-    assert file_creation.create(path, World(), "ledger", contents)
+    assert file_creation.create_file(path, World(), "ledger", contents)
     return path
 
 

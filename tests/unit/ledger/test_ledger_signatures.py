@@ -93,7 +93,7 @@ def rewritten(path: Path, signer: Ed25519PrivateKey | None, *, own: bool) -> Non
         contents.append((made, b"17" if record.kind == "answered" else b""))
         head = made.head
     path.unlink()
-    assert file_creation.create(path, World(), "ledger", contents)
+    assert file_creation.create_file(path, World(), "ledger", contents)
 
 
 def test_a_history_that_another_wrote_is_refused(path: Path) -> None:
@@ -126,7 +126,7 @@ def test_an_unsigned_ledger_takes_no_signed_records(tmp_path: Path) -> None:
         history = ledger.records()
     path.unlink()
     signed = [(replace(one, signature="ab" * 64), b"") for one in history]
-    assert file_creation.create(path, World(), "ledger", signed)
+    assert file_creation.create_file(path, World(), "ledger", signed)
     with pytest.raises(LedgerDamaged, match="no right signature"):
         Ledger.at(path)
 
