@@ -65,7 +65,9 @@ class Column:
         for name in ("nullable", "nan"):
             content = getattr(self, name)
             if not isinstance(content, bool):
-                raise InvalidParameter(name, content, "must be a bool", "Say True.")
+                raise InvalidParameter(
+                    name, content, "must be a bool", f"Try {name}=True."
+                )
         if self.type != "f64":
             fill(self, nan=False)
 
@@ -94,7 +96,7 @@ class Schema:
         for name, _ in listed:
             if name in seen:
                 raise InvalidParameter(
-                    "columns", name, "names two columns", "Rename one of them."
+                    "columns", name, "must name each column once", "Rename one of them."
                 )
             seen.add(name)
         return cls(listed)

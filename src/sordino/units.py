@@ -185,7 +185,8 @@ class AddRowsWithID(AbstractUnit):
         ids = schema[self.column]
         if ids.type not in _IDS:
             raise InvalidQuery(
-                f"ids must be text, integers or dates, and {self.column!r} has type "
+                f"ids must be text, integers or dates, and the column {self.column!r} "
+                "has type "
                 f"{ids.type}",
                 'Name another column: sd.AddRowsWithID("person").',
             )

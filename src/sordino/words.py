@@ -86,7 +86,7 @@ def canonical_text(
 
     >>> canonical_text(["\ud800"])
     Traceback (most recent call last):
-    sordino.errors.InvalidParameter: query must have no lone surrogates, got ...
+    sordino.errors.InvalidParameter: query must be valid Unicode (no lone ...
     """
     try:
         written = json.dumps(
@@ -102,8 +102,8 @@ def canonical_text(
         raise InvalidParameter(
             "query",
             error.object[error.start : error.end],
-            "must have no lone surrogates",
-            "Decode the name or text anew.",
+            "must be valid Unicode (no lone surrogates)",
+            "Decode the name or text again from its source.",
         ) from None
     return written
 

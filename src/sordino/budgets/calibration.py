@@ -54,10 +54,12 @@ def calibrate(
     """
     relative, first = up(positive(tolerance=tolerance)), up(positive(start=start))
     if not 1e-15 <= relative < 1:
-        raise InvalidParameter("tolerance", tolerance, "is out of range", 'Try "1e-6".')
+        raise InvalidParameter(
+            "tolerance", tolerance, "must be at least 1e-15 and below 1", 'Try "1e-6".'
+        )
     if not isinstance(target, Budget):
         raise InvalidParameter(
-            "target", target, "is neither a loss nor a risk", "Try sd.Advantage(0.1)."
+            "target", target, "must be a loss or a risk", "Try sd.Advantage(0.1)."
         )
     with watching() as tick:
         return _searched(_Search(loss_at, target, tick), math.log(first), relative)
@@ -131,7 +133,10 @@ class _Search:
         if isinstance(loss, Loss):
             return loss
         raise InvalidParameter(
-            "loss_at", loss, "must return a loss", "Return m.map(1)."
+            "loss_at",
+            loss,
+            "must return a loss",
+            "Return the loss of a mechanism, such as sd.Laplace(scale).map(1).",
         )
 
     def admitted(self, scale: float) -> bool:

@@ -60,8 +60,8 @@ def filter_for(budget: Any) -> AbstractFilter:
     raise InvalidParameter(
         "budget",
         budget,
-        "is no loss that can be added up",
-        "Use sd.PureDP, sd.ApproxDP, sd.ZCDP, sd.GaussianDP or a risk.",
+        "must be a loss that can be added up, or a risk",
+        'Try sd.ApproxDP(1, "1e-6"), sd.ZCDP("0.1") or sd.Advantage("0.1").',
     )
 
 
@@ -73,15 +73,19 @@ def concentrated_filter(budget: Budget, reserve: Any = 0) -> PureOrConcentrated:
     """
     if not isinstance(budget, ApproxDP):
         raise InvalidParameter(
-            "budget", budget, "is no (epsilon, delta)", 'Try sd.ApproxDP(1, "1e-6").'
+            "budget",
+            budget,
+            "must be an (epsilon, delta) budget",
+            'Try sd.ApproxDP(1, "1e-6").',
         )
     reserved = probability(reserve=reserve)
     if reserved >= budget.delta:
         raise InvalidParameter(
             "reserve",
             reserve,
-            "leaves no delta to turn rho into epsilon",
-            "Reserve less than delta, such as half of it.",
+            "must be less than the delta of the budget, whose rest turns rho into "
+            "epsilon",
+            "Reserve half of delta.",
         )
     epsilon, delta = _limit(budget, budget.epsilon), budget.delta
     rest = ApproxDP(epsilon, (delta - reserved) / (1 - reserved))
@@ -126,15 +130,24 @@ def _limit(budget: Budget, value: Any) -> Fraction:
     """Return a limit, which must be rational: sums are compared with it exactly."""
     if budget.admits(_EVERYTHING) or value == math.inf:
         raise InvalidParameter(
-            "budget", budget, "protects nothing", 'Try budget=sd.ApproxDP(1, "1e-6").'
+            "budget",
+            budget,
+            "must be finite: an infinite budget protects nothing",
+            'Try budget=sd.ApproxDP(1, "1e-6").',
         )
     if value == 0:
         raise InvalidParameter(
-            "budget", budget, "allows nothing", 'Try budget=sd.ApproxDP(1, "1e-6").'
+            "budget",
+            budget,
+            "must be positive: nothing fits into a budget of zero",
+            'Try budget=sd.ApproxDP(1, "1e-6").',
         )
     if not isinstance(value, Fraction):
         raise InvalidParameter(
-            "budget", budget, "must be rational", "Write it as a decimal."
+            "budget",
+            budget,
+            "must be a rational number, which sums can be compared with",
+            "Write a decimal or a fraction instead of a root.",
         )
     return value
 
@@ -149,7 +162,10 @@ def _summed_reserved(budget: ReservedLoss) -> AbstractFilter:
     """Return the filter of mu beside a delta."""
     if not isinstance(budget.base, GaussianDP):
         raise InvalidParameter(
-            "budget", budget, "cannot be added up", "Use sd.GaussianDP beside a delta."
+            "budget",
+            budget,
+            "must be a GaussianDP and a delta, or another loss that adds up",
+            "Try sd.GaussianDP(1) + sd.ApproxDP(0, '1e-6').",
         )
     square = _summed_gaussian(budget.base).limits["square"]
     return ApproxGaussianSum(_limit(budget, square), budget.delta)

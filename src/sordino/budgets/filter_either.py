@@ -1,7 +1,7 @@
 """The tighter filter of an (epsilon, delta) budget: pure sums or concentrated sums.
 
 >>> from sordino.budgets.filter_choice import concentrated_filter
->>> limit = concentrated(ApproxDP(1, "1e-6"), reserve="5e-7")
+>>> limit = concentrated_filter(ApproxDP(1, "1e-6"), reserve="5e-7")
 >>> small = PureDP("0.02")
 >>> spent, count = limit.nothing, 0
 >>> while limit.holds(spent):

@@ -70,8 +70,8 @@ class AbstractFilter(ABC):
         raise InvalidParameter(
             "budget",
             asked,
-            f"buys a release that {self.promise!r} cannot count",
-            "State it in the terms of the limit.",
+            f"buys a release that cannot be counted against the limit {self.promise!r}",
+            "Ask for a budget of the same kind as the limit.",
         )
 
     def charged(self, spent: Charge, charge: Charge) -> tuple[Charge, Charge]:

@@ -52,7 +52,10 @@ class Limit:
         reserved = probability(reserve=reserve)
         if counting == "asked" and reserved:
             raise InvalidParameter(
-                "reserve", reserve, "has no use here", 'Add counting="concentrated".'
+                "reserve",
+                reserve,
+                'is only for counting="concentrated"',
+                'Add counting="concentrated", or leave the reserve out.',
             )
         rule = _COUNTED[counting](budget, reserved)
         beside = f" beside {exact_text(reserved)}" if reserved else ""

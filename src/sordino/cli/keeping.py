@@ -75,8 +75,8 @@ def _one(several: "dict[str, Release]") -> "Release":
         raise InvalidParameter(
             "--csv",
             list(several),
-            "writes one answer, and the key has several",
-            "Name one: --name.",
+            "can write one answer, and the key has several",
+            "Name one of them with --name.",
         )
     return next(iter(several.values()))
 

@@ -82,7 +82,7 @@ def _answers(path: Path) -> dict[str, Any]:
         raise InvalidParameter(
             "answers",
             str(path),
-            "must be a TOML file of sections",
+            "must be a TOML file with sections",
             'Try [basic] and, below it, name = "Ward activity".',
         ) from None
 
@@ -108,7 +108,7 @@ def open_ledger(asked: argparse.Namespace, signer: Any = None) -> Ledger:
     """Return the ledger at a path."""
     if not asked.path.is_file():
         raise InvalidParameter(
-            "PATH", str(asked.path), "is no file", "Name the file of a ledger."
+            "PATH", str(asked.path), "must be a file", "Name the file of a ledger."
         )
     return Ledger.at(asked.path, witness=asked.witness, signer=signer)
 

@@ -71,7 +71,7 @@ def refuse_too_many(extent: Extent) -> None:
         raise InvalidParameter(
             "keys",
             extent,
-            f"are more than the {MOST_KEYS:,} that can be listed",
+            f"must be at most {MOST_KEYS:,} to be listed",
             "Filter, project or shorten the columns first.",
         )
 

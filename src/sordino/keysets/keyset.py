@@ -54,7 +54,7 @@ class KeySet:
             raise InvalidParameter(
                 "tree",
                 self.tree,
-                "is not made of key sets",
+                "must be made of key sets",
                 'Write KeySet.from_dict({"ward": ["A", "B"]}).',
             )
 
@@ -172,7 +172,8 @@ class KeySet:
             raise InvalidParameter(
                 "other",
                 theirs,
-                f"has the column {shared[0]!r}, as the first set has",
+                "must have other columns than the first set, and both have "
+                f"{shared[0]!r}",
                 "Rename it, or pair the keys that agree in it: a.join(b).",
             )
         return KeySet(self.tree.times(theirs.tree))
@@ -194,7 +195,7 @@ class KeySet:
             raise InvalidParameter(
                 "columns",
                 columns,
-                "must be names",
+                "must be a name or a list of names",
                 'Write keys["ward"]; the keys themselves are in keys.table().',
             )
         names = checked_names(given)
@@ -216,7 +217,7 @@ class KeySet:
             raise InvalidParameter(
                 "condition",
                 condition,
-                f"must be true or false, not {kind}",
+                f"must be a condition, which is true or false, not {kind}",
                 'Compare with a value: sd.col("ward") != "C".',
             )
         return KeySet(self.tree.where(condition))
@@ -249,7 +250,10 @@ class KeySet:
         shared = tuple(name for name in self.columns if name in theirs.columns)
         if not shared:
             raise InvalidParameter(
-                "other", theirs, f"shares no column with {self}", "Write a * b."
+                "other",
+                theirs,
+                f"must share a column with {self}",
+                "Write a * b to combine every key of both.",
             )
         self._same_types(theirs, shared)
         return KeySet(self.tree.joined(theirs.tree, shared))

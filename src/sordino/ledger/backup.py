@@ -20,7 +20,9 @@ def free_path(path: Any) -> Path:
     """Return where a file shall be made, refusing a name that is taken."""
     place = file_creation.locate_file(path)
     if place.exists():
-        raise InvalidParameter("path", str(path), "is taken", "Choose another name.")
+        raise InvalidParameter(
+            "path", str(path), "must not exist yet", "Choose another name."
+        )
     return place
 
 
@@ -37,7 +39,7 @@ def restore_copy(copy: Any, path: Any, terms: LedgerTerms) -> None:
         raise InvalidParameter(
             "witness",
             None,
-            "is needed: nothing else knows what was charged after the copy was made",
+            "must be given: only it knows what was charged after the copy was made",
             "Without one, count the whole budget as spent; the copy can be opened to "
             "read its answers.",
         )
@@ -54,7 +56,7 @@ def restore_copy(copy: Any, path: Any, terms: LedgerTerms) -> None:
             _create(place, terms.world, contents)
     except OSError:
         raise LedgerUnavailable(
-            source, "could not be read", "Look after disk and permissions."
+            source, "could not be read", "Check the disk and the permissions."
         ) from None
 
 
@@ -72,7 +74,9 @@ def _restored(
     after = store.head
     common = min(after.number, witness.head.number)
     if next(store.read(common)) != next(witness.read(common)):
-        raise LedgerDamaged(store.shown, "it is not of the history of its witness")
+        raise LedgerDamaged(
+            store.shown, "it does not belong to the history of its witness"
+        )
     missing = [(record, b"") for record in witness.read(after.number + 1)]
     head = missing[-1][0].head if missing else after
     seals = seals_of(store, terms)
@@ -86,4 +90,6 @@ def _restored(
 def _create(place: Path, world: World, contents: Contents) -> None:
     """Make a file under a name that must still be free."""
     if not file_creation.create_file(place, world, "ledger", contents):
-        raise InvalidParameter("path", str(place), "is taken", "Choose another name.")
+        raise InvalidParameter(
+            "path", str(place), "must not exist yet", "Choose another name."
+        )

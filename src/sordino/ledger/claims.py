@@ -24,8 +24,8 @@ def allot(log: Log, name: str, limit: Limit, when: str) -> None:
         raise InvalidParameter(
             "limit",
             limit.stated,
-            f"differs from that of {name!r}, {log.agreed(name).stated}",
-            "Use the recorded one, or another name.",
+            f"differs from the recorded limit of {name!r}, {log.agreed(name).stated}",
+            "Give the recorded limit, or choose another name.",
         )
 
 
@@ -64,7 +64,10 @@ def _once(stored: Record, ticket: Ticket, answer: bytes) -> bytes:
     """Return an answer without a key that is stored again; another is refused."""
     if hash_bytes(answer) != stored.fields["sha256"]:
         raise InvalidParameter(
-            "ticket", ticket, "was answered before", "Reserve a release for each."
+            "ticket",
+            ticket,
+            "was already answered",
+            "Reserve a release for each answer.",
         )
     return answer
 
@@ -119,5 +122,8 @@ def _refuse_foreign(log: Log, identity: str, ticket: Ticket) -> None:
         or ticket.keyed != (charged.fields["key"] is not None)
     ):
         raise InvalidParameter(
-            "ticket", ticket, "is of another ledger", "Reserve it here first."
+            "ticket",
+            ticket,
+            "belongs to another ledger",
+            "Reserve the release in this ledger first.",
         )

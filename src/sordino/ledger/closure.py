@@ -27,8 +27,8 @@ def lower_limit(log: Log, name: str, limit: Limit, remark: Remark, when: str) ->
         raise InvalidParameter(
             "limit",
             limit.stated,
-            f"must be counted like {recorded.stated}, and be no more in anything",
-            "A limit is never raised: give smaller numbers of the same kind.",
+            f"must be of the same kind as {recorded.stated} and not above it",
+            "Limits are never raised: give smaller numbers of the same kind.",
         )
     total = log.spent(name, recorded).plus(earmarks.sum_earmarks(log, name, recorded))
     if not limit.rule.holds(total):

@@ -54,7 +54,10 @@ def earmark(
     names = _open(log)
     if len(names) >= _MOST:
         raise InvalidParameter(
-            "name", name, f"is one too many: {_MOST} are open", "Free another first."
+            "name",
+            name,
+            f"cannot be added: {_MOST} earmarks are open, the most that may be",
+            "Free one of them first.",
         )
     rests = {}
     for budget_name in dict.fromkeys((DATASET, budget)):
@@ -103,7 +106,7 @@ def rest_after(
         raise InvalidParameter(
             "earmark",
             name,
-            f"is of the budget {fields['budget']!r}, not of {budget!r}",
+            f"belongs to the budget {fields['budget']!r}, not to {budget!r}",
             "Ask in a session of that budget.",
         )
     left = {}
@@ -152,7 +155,7 @@ def _known(log: Log, name: str, part: tuple[str, str]) -> bool:
         if name in _open(log) and (fields["asked"], fields["budget"]) == part:
             return True
         raise InvalidParameter(
-            "name", name, "was used for another part", "Choose another name."
+            "name", name, "was used for another earmark", "Choose another name."
         )
     return False
 

@@ -69,20 +69,29 @@ class Claim:
             check_name(earmark=self.earmark)
         if self.words and not matches_fingerprint(self.words, self.request):
             raise InvalidParameter(
-                "words", self.words, "must be those of the request", "Leave them out."
+                "words",
+                self.words,
+                "must be the words of the request",
+                "Leave them out.",
             )
         for name in ("request", "who", "why", "plan", "words"):
             check_text(name, getattr(self, name))
-        for name, kind in (("asked", Budget), ("loss", Loss)):
+        for name, kind, expected in (
+            ("asked", Budget, "must be a loss or a risk"),
+            ("loss", Loss, "must be a loss"),
+        ):
             if not isinstance(getattr(self, name), kind):
                 raise InvalidParameter(
-                    name, getattr(self, name), "is none", "Try sd.PureDP(1)."
+                    name, getattr(self, name), expected, "Try sd.PureDP(1)."
                 )
         try:
             budget_text(self.asked), self.known
         except ValueError as error:  # Python writes no more than 4300 digits
             raise InvalidParameter(
-                "loss", self.loss, "has numbers too long to be written", "Round them."
+                "loss",
+                self.loss,
+                "has numbers of more than 4300 digits",
+                "Round its parameters.",
             ) from error
 
     @property

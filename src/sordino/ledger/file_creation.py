@@ -48,30 +48,37 @@ def locate_file(path: Any, name: str = "ledger") -> Path:
         folder = place.parent.is_dir()
     except (TypeError, ValueError, OSError) as error:
         raise _refused(
-            name, path, "is no path", f'Try {name}="clinic.{name}".'
+            name, path, "must be a path", f'Try {name}="clinic.{name}".'
         ) from error
     if not folder:
         raise _refused(
-            name, path, "lies in a folder that does not exist", "Make the folder."
+            name, path, "must lie in a folder that exists", "Create the folder first."
         )
     if exists and not place.is_file():
-        raise _refused(name, path, "is no file", f'Try {name}="clinic.{name}".')
+        raise _refused(
+            name, path, "must be a regular file", f'Try {name}="clinic.{name}".'
+        )
     if not os.access(place if exists else place.parent, os.R_OK | os.W_OK):
-        raise _refused(name, path, "cannot be written", "Look after its permissions.")
+        raise _refused(
+            name, path, "must be readable and writable", "Check its permissions."
+        )
     return place
 
 
 def refuse_missing(path: Path, name: str, remedy: str) -> None:
     """Refuse a path at which there is nothing."""
     if not path.exists():
-        raise _refused(name, path, "does not exist", remedy)
+        raise _refused(name, path, "must exist", remedy)
 
 
 def refuse_same(path: Path, witness: Path) -> None:
     """Refuse a witness that is the ledger itself, by whatever name."""
     if path.samefile(witness):
         raise _refused(
-            "witness", witness, "is the ledger itself", "Keep it on another disk."
+            "witness",
+            witness,
+            "must be another file than the ledger",
+            "Keep it on another disk.",
         )
 
 
@@ -118,7 +125,7 @@ def _refusing(path: Path) -> Generator[None]:
     except OSError:
         raise LedgerUnavailable(
             path,
-            "could not be made",
+            "could not be created",
             "It needs a local disk with room, hard links, and the right to write.",
         ) from None
 

@@ -240,14 +240,18 @@ def _recognised(path: Path, header: Header | None, role: Role) -> Header:
     wrong = remedy = ""
     if header is None:
         wrong, remedy = (
-            "is no ledger of Sordino, or a broken one",
+            "must be a ledger of Sordino; this file is not one, or is damaged",
             "Choose another file.",
         )
     elif header.format != file_format.FORMAT:
-        wrong = f"has format {header.format}, and this is format {file_format.FORMAT}"
-        remedy = "Update."
+        newest = file_format.FORMAT
+        wrong = f"has format {header.format}, and this version reads up to {newest}"
+        remedy = "Update Sordino."
     elif header.role != role:
-        wrong, remedy = f"is a {header.role}, no {role}", "Name the other file."
+        wrong, remedy = (
+            f"must be a {role}, and this is a {header.role}",
+            "Name the other file.",
+        )
     if header is None or wrong:
         raise InvalidParameter(role, str(path), wrong, remedy)
     return header

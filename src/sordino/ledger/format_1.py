@@ -87,7 +87,7 @@ def refuse_others(path: Path, connection: Connection) -> None:
         raise InvalidParameter(
             "ledger",
             str(path),
-            "is no ledger of Sordino, or a broken one",
+            "must be a ledger of Sordino; this file is not one, or is damaged",
             "Choose another file.",
         )
     rows = connection.execute(

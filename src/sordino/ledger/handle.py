@@ -103,7 +103,7 @@ class Handle:
             raise InvalidParameter(
                 "witness",
                 None,
-                "is needed: this ledger has one",
+                "must be given: this ledger was made with a witness",
                 "Open it with sd.Ledger.at(path, witness=...).",
             )
         log = Log(self._store, self._seals)
@@ -122,6 +122,7 @@ class Handle:
         return LedgerUnavailable(
             self.shown,
             problem,
-            "Look after disk and permissions, then open it again and ask with the same "
+            "Check the disk and the permissions, then open it again and ask with the "
+            "same "
             "key; a charge may have been made.",
         )

@@ -111,7 +111,7 @@ class Log:
         """Return amounts in the order of the filter: JSON sorts its names."""
         names = limit.rule.coordinates
         if set(names) != set(texts):
-            raise self.damaged("a sum is not one of its limit")
+            raise self.damaged("a sum does not fit its limit")
         return Charge.read({name: texts[name] for name in names})
 
     def add(
@@ -128,8 +128,8 @@ class Log:
             raise InvalidParameter(
                 "claim",
                 f"{len(record.body)} letters",
-                f"must be told in {LONGEST} letters",
-                "Ask for less at once, in shorter words.",
+                f"must be written in at most {LONGEST} letters",
+                "Ask for less at once, or with shorter names.",
             )
         self.store.append(record, answer, lasting=lasting)
         return record
@@ -161,7 +161,7 @@ class Log:
     def refuse_unsigned(self, record: Record) -> None:
         """Refuse a record that is not signed as this ledger is."""
         if not self.seals.hold(record):
-            raise self.damaged(f"record {record.number} has no right signature")
+            raise self.damaged(f"record {record.number} has no valid signature")
 
     def damaged(self, problem: str) -> LedgerDamaged:
         """Return the refusal of this ledger."""

@@ -168,7 +168,7 @@ def _first_records(terms: LedgerTerms) -> list[Record]:
     """Return the records that a ledger begins with."""
     if terms.limit is None:
         raise InvalidParameter(
-            "limit", None, "is what a new ledger is made of", "Try sd.PureDP(1)."
+            "limit", None, "must be given to make a new ledger", "Try sd.PureDP(1)."
         )
     when = terms.world.clock().isoformat()
     opened = {
@@ -201,16 +201,16 @@ def _refuse_other(log: Log, terms: LedgerTerms) -> None:
         raise InvalidParameter(
             "limit",
             terms.limit.stated,
-            f"differs from that of the ledger, {recorded.stated}",
-            "A limit is for ever: give the recorded one, or make another ledger.",
+            f"differs from the limit of the ledger, {recorded.stated}",
+            "A limit is for ever: give the recorded one, or make a new ledger.",
         )
     about = log.opened().fields["about"]
     if terms.about and terms.about != about:
         raise InvalidParameter(
             "about",
             terms.about,
-            f"differs from that of the ledger, {about!r}",
-            "A ledger is for one set of tables: make another one.",
+            f"differs from what the ledger is about, {about!r}",
+            "A ledger is for one set of tables: make a new one.",
         )
 
 
@@ -221,7 +221,7 @@ def _refusing(path: Path) -> Generator[None]:
         yield
     except OSError:
         raise LedgerUnavailable(
-            path, "could not be opened", "Look after disk and permissions."
+            path, "could not be opened", "Check the disk and the permissions."
         ) from None
 
 

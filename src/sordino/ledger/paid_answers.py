@@ -37,11 +37,11 @@ def find_answer(log: Log, key: str, budget: str) -> tuple[Record, bytes]:
     if "words" not in charged.fields:
         raise InvalidQuery(
             f"the key {key!r} was charged by version 0.1 and never answered",
-            "Ask with another key, which is charged anew.",
+            "Ask with another key; that is charged again.",
         )
     raise InvalidQuery(
-        f"the key {key!r} was charged, and its answer was not stored so far",
-        "Ask the same request with it once more: that costs nothing.",
+        f"the key {key!r} was charged, but its answer has not been stored yet",
+        "Ask the same request again with this key: it costs nothing.",
     )
 
 
@@ -55,7 +55,8 @@ def read_release(charged: Record, answer: bytes) -> "Release | dict[str, Release
         return recalled(answer, description)
     except (ArithmeticError, LookupError, OSError, TypeError, ValueError, struct.error):
         raise InvalidQuery(
-            f"what was stored for the key {fields['key']!r} is no answer of a session",
+            f"the answer stored for the key {fields['key']!r} was not given by a "
+            "session",
             "Reserve it again with its claim: the ticket has the bytes.",
         ) from None
 

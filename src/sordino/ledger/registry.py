@@ -203,15 +203,19 @@ def _slug(fields: Mapping[str, Any]) -> str:
 def _refuse_unfit(name: str, value: Any) -> None:
     """Refuse a field that the registry does not have, or text that it cannot hold."""
     if name not in FIELDS:
-        raise InvalidParameter("answers", name, "is no field", f"Try {FIELDS[0]!r}.")
+        raise InvalidParameter(
+            "answers", name, "must name fields of the registry", f"Try {FIELDS[0]!r}."
+        )
     texts = value if name in _LISTS and isinstance(value, list) else [value]
     for text in texts:
         fit = isinstance(text, str) and text.strip()
         if not fit or not text.replace("\n", "").isprintable():
-            raise InvalidParameter(name, text, "must be printable text", "Write it.")
+            raise InvalidParameter(
+                name, text, "must be printable text", "Remove what cannot be printed."
+            )
         if _BACKSLASHES.search(text):
             raise InvalidParameter(
-                name, text, "must not hold two backslashes", "Write one."
+                name, text, "must not contain two backslashes", "Write one backslash."
             )
     if name in _LISTS and not (isinstance(value, list) and value):
         raise InvalidParameter(name, value, "must be a list", 'Try ["Harbour Clinic"].')

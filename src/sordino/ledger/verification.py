@@ -38,7 +38,7 @@ def refuse_overspent(log: Log) -> None:
     if log.opened().fields["format"] not in FORMATS:
         raise log.damaged("its first record is of another format")
     if log.limit(DATASET) is None:
-        raise log.damaged("it has no limit")
+        raise log.damaged("it records no limit")
     for name, limit in log.limits().items():
         if not limit.rule.holds(log.spent(name, limit)):
             raise log.damaged(f"more than the limit of {name!r} was charged")

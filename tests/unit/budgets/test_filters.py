@@ -364,7 +364,7 @@ def test_what_cannot_be_counted_is_refused(
     limit: AbstractFilter, asked: Loss, loss: Loss
 ) -> None:
     """A release of another kind than the limit is refused, and nothing charged."""
-    with pytest.raises(InvalidParameter, match="in the terms of the limit"):
+    with pytest.raises(InvalidParameter, match="same kind as the limit"):
         limit.price(asked, loss)
 
 

@@ -300,5 +300,5 @@ def test_devices_and_other_things_are_no_ledgers(tmp_path: Path) -> None:
         for create in (False, True):
             with pytest.raises(InvalidParameter, match="ledger"):
                 Ledger.at(tmp_path / name, LIMIT, create=create)
-    with pytest.raises(InvalidParameter, match="does not exist"):
+    with pytest.raises(InvalidParameter, match="must exist"):
         Ledger.at(tmp_path / "nowhere")

@@ -68,7 +68,7 @@ def test_append_needs_the_head(store: AbstractStore) -> None:
         leased(Head(before.number + 1, before.hash), 1),
     ]
     for stray in strays:
-        with pytest.raises(InvalidParameter, match="head"):
+        with pytest.raises(InvalidParameter, match="must follow the newest"):
             add(store, stray)
     assert known(store) == before
     lease(store, 1)
