@@ -1,7 +1,7 @@
 """A question ready to be priced: a query, its groups, and what is asked of each."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Final, Protocol, final
 
@@ -11,7 +11,7 @@ from sordino.aggregations.intervals import error_names
 from sordino.errors import InvalidParameter, InvalidQuery, show
 from sordino.keysets import KeySet
 from sordino.losses.spending import Family
-from sordino.numbers import positive
+from sordino.numbers import positive, probability
 from sordino.query.relation import AbstractCatalog, Relation
 from sordino.schema import unknown
 from sordino.words import Words, call, number
@@ -19,6 +19,10 @@ from sordino.words import Words, call, number
 COVERAGE: Final = "coverage"
 """The name under which counts of what was left out have a weight."""
 _USUAL: Final = Fraction(1, 10)
+CONFIDENCE: Final = Fraction(95, 100)
+"""Of all intervals, unless another is asked for."""
+_SUREST: Final = 1 - Fraction(1, 10**9)
+"""Beyond, intervals say no more than the public range."""
 FAMILIES: Final[tuple[Family, ...]] = ("laplace", "gaussian")
 MOST_NUMBERS: Final = 2**27
 """A gigabyte in memory, and a few while it is computed."""
@@ -48,6 +52,8 @@ class Request:
     """How the columns share the budget, relative to each other."""
     coverage: Fraction | None = None
     """The weight of counts of what was left out, None without them."""
+    confidence: Fraction = CONFIDENCE
+    """Of the intervals. It is no part of the words: a release says it beside them."""
 
     def __repr__(self) -> str:
         """Show the question as it was written."""
@@ -142,6 +148,19 @@ def requested(  # noqa: PLR0913 what the two doors of agg take
         shares[: len(columns)],
         shares[-1] if coverage else None,
     )
+
+
+def with_confidence(request: Request, confidence: Any) -> Request:
+    """Return a request whose intervals have a confidence."""
+    share = probability(confidence=confidence)
+    if not 1 - _SUREST <= share <= _SUREST:
+        raise InvalidParameter(
+            "confidence",
+            confidence,
+            "must be a chance, not below 1e-9 and not above 1 - 1e-9",
+            'Try confidence="0.95".',
+        )
+    return replace(request, confidence=share)
 
 
 def refuse_large(requests: Iterable[Request]) -> None:

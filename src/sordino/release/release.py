@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, final, overload
 
 from sordino.losses.base import Budget, Loss
 from sordino.losses.headline import headline
 from sordino.planning.plan_text import plan_text
-from sordino.planning.purchase import CONFIDENCE, Purchase
+from sordino.planning.purchase import Purchase
 from sordino.release import columns, explanation, files, frames
 from sordino.release.answer import Answer
 from sordino.release.notes import notes
@@ -70,7 +70,7 @@ class Release:
             answer.table,
             answer.errors,
             purchase.plan.request.by,
-            CONFIDENCE,
+            purchase.plan.request.confidence,
             purchase.loss,
             plan_text(purchase),
             notes(purchase),
@@ -146,6 +146,15 @@ class Release:
         keys and notes.
         """
         files.to_parquet(self, path)
+
+    @overload
+    def plot(
+        self, *names: str, ax: None = None, sort: str = ..., top: int = ...
+    ) -> "Figure": ...
+    @overload
+    def plot(
+        self, *names: str, ax: Any, sort: str = ..., top: int = ...
+    ) -> "Figure | SubFigure": ...
 
     def plot(
         self, *names: str, ax: Any = None, sort: str = "value", top: int = 30

@@ -110,7 +110,7 @@ def test_a_witness_is_not_left_out(both: tuple[Path, Path]) -> None:
             InvalidParameter,
             "must be a witness, and this is a ledger",
         ),
-        (7, InvalidParameter, "witness is no path"),
+        (7, InvalidParameter, "witness must be a path"),
     ]
     for given_witness, error, message in cases:
         for create in (False, True):
