@@ -178,7 +178,7 @@ def show_spending(console: Console, session: sd.Session, whole: sd.Loss) -> None
         console.print(pair_table([("refused", str(refusal))]))
 
 
-def plot_release(console: Console, release: sd.Release, folder: Path) -> Path:
+def save_picture(console: Console, release: sd.Release, folder: Path) -> Path:
     """Save a picture of the largest wards, and say where."""
     path = folder / "wards.png"
     figure: Any = release.plot("patients", "days", top=20)

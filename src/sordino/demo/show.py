@@ -33,7 +33,7 @@ def main(visits: int = clinic.VISITS, patients: int = clinic.PATIENTS) -> None:
         known = hospital.show_listed(console, session, table)
         unknown = hospital.show_unlisted(console, session, table)
     hospital.show_spending(console, session, known.loss + unknown.loss)
-    hospital.plot_release(
+    hospital.save_picture(
         console, known, Path(tempfile.mkdtemp(prefix="sordino-demo-"))
     )
     beneath.show_mechanisms(console)

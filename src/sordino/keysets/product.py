@@ -16,7 +16,7 @@ from sordino.keysets.canonical import (
     sort_canonically,
     take_rows,
 )
-from sordino.keysets.nodes import (
+from sordino.keysets.key_nodes import (
     AbstractKeys,
     Filtered,
     Joined,

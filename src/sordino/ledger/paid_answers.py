@@ -47,12 +47,12 @@ def find_answer(log: Log, key: str, budget: str) -> tuple[Record, bytes]:
 
 def read_release(charged: Record, answer: bytes) -> "Release | dict[str, Release]":
     """Return an answer as it was given."""
-    from sordino.release.recall import Kept, recalled  # noqa: PLC0415 brings Arrow
+    from sordino.release.recall import LedgerFacts, recall_releases  # noqa: PLC0415 brings Arrow
 
     fields = charged.fields
     try:
-        description = Kept(read_loss(fields["known"]), fields["plan"], *_asked(fields))
-        return recalled(answer, description)
+        known = LedgerFacts(read_loss(fields["known"]), fields["plan"], *_asked(fields))
+        return recall_releases(answer, known)
     except (ArithmeticError, LookupError, OSError, TypeError, ValueError, struct.error):
         raise InvalidQuery(
             f"the answer stored for the key {fields['key']!r} was not given by a "

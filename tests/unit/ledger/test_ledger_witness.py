@@ -301,8 +301,14 @@ def test_restoring_is_refused_in_words(both: tuple[Path, Path]) -> None:
         (copy, new, path.with_name("x"), InvalidParameter, "witness must exist"),
         (witness, new, witness, InvalidParameter, "another file than the ledger"),
         (copy, new, path, InvalidParameter, "must be a witness, and this is a ledger"),
-        (other, new, witness, LedgerDamaged, "not of the history of its witness"),
-        (5, new, witness, InvalidParameter, "copy is no path"),
+        (
+            other,
+            new,
+            witness,
+            LedgerDamaged,
+            "not belong to the history",
+        ),
+        (5, new, witness, InvalidParameter, "copy must be a path"),
         (copy, new, copy, InvalidParameter, "another file than the ledger"),
         (copy, path.parent, witness, InvalidParameter, "must be a regular file"),
     ]
