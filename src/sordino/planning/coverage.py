@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from sordino.aggregations.base import Setting
 from sordino.aggregations.choices import AbstractChoice
-from sordino.aggregations.measurements import AbstractMeasurement
+from sordino.aggregations.measurements import AbstractMeasurement, scaled
 from sordino.aggregations.totals import Total
-from sordino.query.nodes import AbstractNode, Source, below
-from sordino.query.passage import Counted, tally
-from sordino.query.pruning import pruned
+from sordino.query.nodes import AbstractNode, Source, nodes_below
+from sordino.query.passage import Counted, tally_measurement
+from sordino.query.pruning import prune
 from sordino.query.question import Question
 from sordino.query.relation import Relation
 from sordino.query.request import Request
@@ -37,9 +37,22 @@ def coverage_counts(
     if request.coverage is None:
         return ()
     read = _read(request, relation, setting)
-    counts = [count for place in relation.passed for count in place.counts(read)]
+    counts = [
+        _by_row(count, setting)
+        for place in relation.passed
+        for count in place.counts(read)
+    ]
     counts += _clamped(request, relation, setting)
     return tuple({count.measurement.key: count for count in counts}.values())
+
+
+def _by_row(count: Counted, setting: Setting) -> Counted:
+    """Return a count whose change is that of all rows of a unit, one after another."""
+    if setting.spread is None:
+        return count
+    measurement, rows = count.measurement, setting.spread.rows
+    change = scaled(measurement.change, rows, rows)
+    return replace(count, measurement=replace(measurement, change=change))
 
 
 def coverage_questions(counts: Sequence[Counted]) -> tuple[Question, ...]:
@@ -77,7 +90,7 @@ def _read(request: Request, relation: Relation, setting: Setting) -> Read:
         for estimator in asked.estimators(setting):
             needed |= frozenset[str]().union(*map(_names, estimator.measurements))
     read: Read = {}
-    for node in below(pruned(relation.node, needed)):
+    for node in nodes_below(prune(relation.node, needed)):
         match node:
             case Source():
                 before = read.get(node.table, frozenset())
@@ -99,7 +112,7 @@ def _clamped(
         if asked.clamped is not None:
             key = ("clamped", asked.clamped.key(whole))
             total = Total(asked.clamped.outside(whole))
-            count = tally(key, total, whole.rows())
+            count = tally_measurement(key, total, whole.rows())
             yield Counted("clamped", str(asked.clamped), "rows", relation.node, count)
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import final
 
 from sordino.constraints import AbstractTruncation
-from sordino.contribution import Contribution
+from sordino.contribution import Contribution, Spread
 from sordino.errors import InvalidQuery
 from sordino.expressions.tree import Col
 from sordino.query.functions import Udf
@@ -21,7 +21,7 @@ from sordino.query.nodes import (
     Project,
 )
 from sordino.query.passage import Cut
-from sordino.query.pruning import narrowed
+from sordino.query.pruning import narrow_schema
 from sordino.query.relation import AbstractCatalog, Relation
 from sordino.query.steps import AbstractStep, refuse_ids
 from sordino.schema import Column, Schema, Version
@@ -137,7 +137,7 @@ class JoinPublic(AbstractStep):
         the inner join the same factor is sound, and differs only where m is 0.
         """
         right = catalog.public(self.table)
-        pairs = joined(relation.node, right, self.on, self.suffix, outer=self.outer)
+        pairs = join_nodes(relation.node, right, self.on, self.suffix, outer=self.outer)
         factor = catalog.multiplicity(self.table, self.on)
         return relation.multiplied(pairs.node, factor)
 
@@ -191,7 +191,7 @@ class JoinPrivate(AbstractStep):
         moved = self.left.limit * self.right.moved * _rows(
             other
         ) + self.right.limit * self.left.moved * _rows(one)
-        pairs = joined(
+        pairs = join_nodes(
             _truncated(one.node, self.on, self.left),
             _truncated(other.node, self.on, self.right),
             self.on,
@@ -204,6 +204,7 @@ class JoinPrivate(AbstractStep):
             node=pairs.node,
             contribution=Contribution(rows=moved),
             passed=(*one.passed, *other.passed, *cut),
+            spread=_paired_spread(one),
         )
 
     def _by_ids(self, one: Relation, other: Relation) -> Relation:
@@ -225,11 +226,17 @@ class JoinPrivate(AbstractStep):
                 "one name",
                 f"Join on {one.ids!r}; rename the column of the other table to it.",
             )
-        pairs = joined(one.node, other.node, self.on, self.suffix, outer=False)
+        pairs = join_nodes(one.node, other.node, self.on, self.suffix, outer=False)
         theirs = other.contribution.restated(pairs.moved)
         both = _paired(one.contribution, theirs)
         passed = (*one.passed, *other.passed)
-        return replace(one, node=pairs.node, contribution=both, passed=passed)
+        return replace(
+            one,
+            node=pairs.node,
+            contribution=both,
+            passed=passed,
+            spread=_paired_spread(one),
+        )
 
 
 @final
@@ -245,7 +252,7 @@ class Pairs:
     moved: Mapping[Version, Version]
 
 
-def joined(
+def join_nodes(
     left: AbstractNode,
     right: AbstractNode,
     on: tuple[str, ...],
@@ -317,7 +324,7 @@ def _truncated(
 
 def _cut(side: Relation, on: tuple[str, ...], truncation: AbstractTruncation) -> Cut:
     """Return which keys of one side have rows that a truncation drops."""
-    keys = narrowed(side.schema, on)
+    keys = narrow_schema(side.schema, on)
     crowded = Crowded(side.node, on, (), truncation.limit, keys)
     return Cut(crowded, repr(truncation), _rows(side), None)
 
@@ -327,6 +334,13 @@ def _rows(relation: Relation) -> int:
     rows = relation.contribution.rows
     assert rows is not None  # noqa: S101 such a table always says so
     return rows
+
+
+def _paired_spread(relation: Relation) -> Spread | None:
+    """Return that rows of a unit meet others of it: a row is not by itself any more."""
+    if relation.spread is None:
+        return None
+    return replace(relation.spread, is_alone=False)
 
 
 def _paired(one: Contribution, other: Contribution) -> Contribution:

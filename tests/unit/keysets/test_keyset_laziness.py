@@ -16,7 +16,7 @@ from sordino.keysets.canonical import (
     counted,
     refuse_long_text,
 )
-from sordino.keysets.nodes import AbstractKeys, Listed
+from sordino.keysets.key_nodes import AbstractKeys, Listed
 from sordino.schema import Column, Schema
 from sordino.words import Words
 from tests.unit.keysets.models import Among, Pair, keys_of, made
@@ -89,6 +89,7 @@ LATER: dict[str, tuple[Callable[[], KeySet], int]] = {
 
 
 @pytest.mark.parametrize("case", LATER)
+@pytest.mark.sampled(4)
 def test_what_is_done_to_some_columns_lists_only_those(case: str) -> None:
     """Counting a changed huge product lists at most the columns that changed."""
     make, size = LATER[case]
