@@ -1,0 +1,331 @@
+"""Aggregates as questions about groups, each within public bounds."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Final, final
+
+from sqlglot import exp
+
+import sordino.aggregations.extremes  # noqa: F401 quantiles of a share of 0 and 1
+from sordino.aggregations import quantile
+from sordino.aggregations.base import AbstractAggregation
+from sordino.aggregations.count import count
+from sordino.aggregations.count_distinct import count_distinct
+from sordino.aggregations.count_ids import count_ids
+from sordino.aggregations.mean import mean
+from sordino.aggregations.sum import sum as sum_of
+from sordino.aggregations.variance import stdev, variance
+from sordino.expressions import numeric
+from sordino.expressions.language import Expression, when
+from sordino.expressions.tree import Call, Col
+from sordino.query.sql.choices import condition
+from sordino.query.sql.leaves import is_null
+from sordino.query.sql.names import Rows
+from sordino.query.sql.ranges import range_of
+from sordino.query.sql.reading import BOUNDS, Clause
+from sordino.query.sql.scope import Value
+from sordino.query.sql.unknown import refuse_unknown
+from sordino.schema import NUMBERS
+from sordino.units import column_name
+
+Ends = tuple[Any, Any]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Question:
+    """A question, the type of its answer, and how it may be called."""
+
+    asked: AbstractAggregation
+    type: str
+    name: str
+    counts: bool = False
+    """Whether it counts the rows of a group."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Asking:
+    """What questions are asked of: rows, bounds by column, and columns made for them."""
+
+    rows: Rows
+    bounds: Mapping[str, Ends]
+    used: set[str] = field(default_factory=set)
+    """The columns whose bounds were needed."""
+    made: dict[str, Expression] = field(default_factory=dict)
+    """Columns that are counted by their values."""
+
+    def question(self, clause: Clause) -> Question:
+        """Return the question of an aggregate."""
+        inner, kept = clause, None
+        if clause.kind is exp.Filter:
+            inner, where = clause.take("this"), clause.take("expression")
+            where.kind  # noqa: B018 looked at: its condition is all there is
+            kept = condition(where.take("this"), self.rows)
+        ask = _QUESTIONS.get(inner.kind)
+        if ask is None:
+            refuse_unknown(inner)
+        return ask(self, inner, kept)
+
+    def value(self, clause: Clause, kept: Expression | None) -> Value:
+        """Return what is aggregated, missing in rows that do not count."""
+        if clause.kind is exp.Distinct:
+            clause.refuse(
+                "of different values this has no bound: one row can add one that "
+                "many share, or none",
+                "Leave DISTINCT out, or ask COUNT(DISTINCT ...).",
+            )
+        found = self.rows.value(clause)
+        if kept is None:
+            return found
+        made = when(kept).then(found.expression).otherwise(None)
+        return self.rows.made(made, decimal=found.decimal)
+
+    def ends(self, clause: Clause, body: Clause, value: Value) -> tuple[Any, Any, Any]:
+        """Return what is aggregated, and its bounds."""
+        tree = value.expression.tree
+        if isinstance(tree, Call) and tree.operation is numeric.CLIP:
+            inner, low, high = tree.arguments
+            return _column(inner), low.constant, high.constant
+        name = tree.name if isinstance(tree, Col) else None
+        if name in self.bounds:
+            self.used.add(str(name))
+            return (name, *self.bounds[str(name)])
+        known = range_of(tree)
+        if known is None:
+            clause.refuse(
+                f"{clause.node.key.upper()} needs bounds: one person could move it "
+                "without limit",
+                f"Write CLAMP({body.written}, low, high) in it, or give "
+                "bounds={...} for the column.",
+            )
+        return (_column(tree), *known)
+
+    def column(self, clause: Clause, kept: Expression | None) -> str:
+        """Return the name of a column that holds the values of an expression."""
+        value = self.value(clause, kept)
+        tree = value.expression.tree
+        if isinstance(tree, Col):
+            return tree.name
+        for name, known in self.made.items():
+            if known.same(value.expression):
+                return name
+        name = _fresh("value", {*self.rows.schema, *self.made})
+        self.made[name] = value.expression
+        return name
+
+
+def _column(tree: Any) -> Any:
+    """Return a column by its name, an expression as it is."""
+    return tree.name if isinstance(tree, Col) else Expression(tree)
+
+
+def _fresh(name: str, taken: set[str]) -> str:
+    """Return a name that is not taken."""
+    number, found = 1, name
+    while found in taken:
+        number += 1
+        found = f"{name}_{number}"
+    return found
+
+
+def _counted(asking: Asking, clause: Clause, kept: Expression | None) -> Question:
+    """Return COUNT of rows, of values that are there, or of different values."""
+    clause.scalar("big_int")
+    this = clause.take("this")
+    if this.kind is exp.Distinct:
+        return _different(asking, this, kept)
+    if is_null(this):
+        this.refuse("COUNT(NULL) is always 0", "Write COUNT(*).")
+    if this.kind is not exp.Star:
+        value = asking.rows.value(this)
+        facts = value.expression.column(asking.rows.schema)
+        if facts.nullable:
+            there = ~value.expression.is_null()
+            kept = there if kept is None else kept & there
+    if kept is None:
+        return Question(count(), "i64", "count", counts=True)
+    return Question(_ones(kept), "i64", "count")
+
+
+def _ones(kept: Expression) -> AbstractAggregation:
+    """Return the number of rows for which a condition is true."""
+    return sum_of(when(kept).then(1).otherwise(0), 0, 1)
+
+
+def _different(asking: Asking, clause: Clause, kept: Expression | None) -> Question:
+    """Return the number of different values, rows with a missing one left out."""
+    parts = clause.each("expressions")
+    for one in parts:
+        if one.kind is exp.Tuple:
+            one.refuse(
+                "a tuple with a missing part counts in SQL, and does not here",
+                "Write COUNT(DISTINCT a || '-' || b), or ask of one column.",
+            )
+    if len(parts) > 1 and clause.dialect.name != "spark":
+        clause.refuse("this takes one column", "Ask of one column at a time.")
+    names = [asking.column(one, kept) for one in parts]
+    ids = asking.rows.query.resolve(asking.rows.catalog).ids
+    if names == [ids]:
+        return Question(count_ids(), "i64", "people")
+    return Question(count_distinct(*names), "i64", f"distinct_{names[0]}")
+
+
+def _count_if(asking: Asking, clause: Clause, kept: Expression | None) -> Question:
+    """Return the number of rows for which a condition is true."""
+    clause.scalar("zero_on_all_null")
+    true = condition(clause.take("this"), asking.rows)
+    both = true if kept is None else kept & true
+    return Question(_ones(both), "i64", "count")
+
+
+def _numeric(
+    word: str, build: Callable[..., AbstractAggregation], kind: str | None = "f64"
+) -> Callable[[Asking, Clause, Expression | None], Question]:
+    """Return the rule of an aggregate of numbers; its answer may be of their type."""
+
+    def ask(asking: Asking, clause: Clause, kept: Expression | None) -> Question:
+        body = clause.take("this")
+        value = asking.value(body, kept)
+        if value.type not in NUMBERS:
+            clause.refuse(
+                f"{clause.node.key.upper()} takes numbers, and this is of type "
+                f"{value.type}",
+                _REMEDIES.get(value.type, "Group by it, or ask COUNT(DISTINCT ...)."),
+            )
+        column, low, high = asking.ends(clause, body, value)
+        low, high = _given(asking, clause, low, high)
+        asked = build(column, low, high, nulls=_nulls(asking, value))
+        return Question(asked, kind or value.type, _called(word, column))
+
+    return ask
+
+
+_REMEDIES: Final = {"bool": "Write COUNT_IF(...), or AVG(CASE WHEN ... THEN 1.0 ...)."}
+
+
+def _given(asking: Asking, clause: Clause, low: Any, high: Any) -> Ends:
+    """Return the bounds, refusing those that BigQuery means of a person."""
+    del asking
+    if clause.has(BOUNDS):
+        clause.refuse(
+            "contribution bounds clamp each person's total or mean, which cannot be "
+            "asked in SQL yet",
+            "Write CLAMP(x, low, high), which clamps each row.",
+        )
+    return low, high
+
+
+def _nulls(asking: Asking, value: Value) -> str | None:
+    """Return the rule for missing values: written only where one must be."""
+    facts = value.expression.column(asking.rows.schema)
+    return None if facts.unsettled is None else "drop"
+
+
+def _called(word: str, column: Any) -> str:
+    """Return how an answer may be called."""
+    return f"{word}_{column}" if isinstance(column, str) else word
+
+
+def _share(asking: Asking, clause: Clause, kept: Expression | None) -> Question:
+    """Return PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY x)."""
+    inner, order = clause.take("this"), clause.take("expression")
+    if inner.kind not in _SHARES or order.kind is not exp.Order:
+        refuse_unknown(inner)
+    (ordered,) = order.each("expressions")
+    ordered.kind  # noqa: B018 looked at: its parts are all there is
+    ordered.scalar("nulls_first")
+    share = _written(inner.take("this"))
+    share = 1 - share if ordered.scalar("desc") else share
+    return _quantile(asking, clause, ordered.take("this"), share, kept)
+
+
+def _direct_share(asking: Asking, clause: Clause, kept: Expression | None) -> Question:
+    """Return QUANTILE_CONT(x, 0.9)."""
+    other = "quantile" if clause.has("quantile") else "expression"
+    share = _written(clause.take(other))
+    return _quantile(asking, clause, clause.take("this"), share, kept)
+
+
+def _quantile(
+    asking: Asking,
+    clause: Clause,
+    body: Clause,
+    share: Fraction,
+    kept: Expression | None,
+) -> Question:
+    """Return the question for a quantile."""
+    value = asking.value(body, kept)
+    if value.type not in NUMBERS:
+        clause.refuse(f"this is of type {value.type}, no number", "Ask in Python.")
+    column, low, high = asking.ends(clause, body, value)
+    asked = quantile.quantile(column, share, low, high, nulls=_nulls(asking, value))
+    return Question(asked, value.type, _called("quantile", column))
+
+
+def _written(clause: Clause) -> Fraction:
+    """Return a share that is written in the text, exactly."""
+    inner = clause.bare()
+    if inner.kind is exp.Literal and not inner.scalar("is_string"):
+        return Fraction(str(inner.scalar("this")))
+    clause.refuse("a share must be a number written here", "Write 0.5.")
+
+
+def _sample(
+    build: Callable[..., AbstractAggregation],
+) -> Callable[..., AbstractAggregation]:
+    """Return a variance or deviation of a sample: divided by n - 1."""
+
+    def asked(*given: Any, **named: Any) -> AbstractAggregation:
+        return build(*given, ddof=1, **named)
+
+    return asked
+
+
+_SHARES: Final = (exp.PercentileCont, exp.PercentileDisc)
+_VARIANCE: Final = _numeric("variance", variance)
+_STDEV: Final = _numeric("stdev", stdev)
+_QUESTIONS: Final[
+    Mapping[type[exp.Expression], Callable[[Asking, Clause, Any], Question]]
+] = {
+    exp.Count: _counted,
+    exp.CountIf: _count_if,
+    exp.Sum: _numeric("sum", sum_of, None),
+    exp.Avg: _numeric("mean", mean),
+    exp.VariancePop: _VARIANCE,
+    exp.StddevPop: _STDEV,
+    exp.Variance: _numeric("variance", _sample(variance)),
+    exp.Stddev: _numeric("stdev", _sample(stdev)),
+    exp.StddevSamp: _numeric("stdev", _sample(stdev)),
+    exp.Min: _numeric("min", quantile.min, None),
+    exp.Max: _numeric("max", quantile.max, None),
+    exp.Median: _numeric("median", quantile.median, None),
+    exp.WithinGroup: _share,
+    exp.PercentileCont: _direct_share,
+    exp.PercentileDisc: _direct_share,
+    exp.Quantile: _direct_share,
+}
+
+
+def asks(node: exp.Expression) -> bool:
+    """Tell whether a node is an aggregate, or one with a FILTER or an order."""
+    return isinstance(node, (exp.Filter, exp.WithinGroup, exp.AggFunc))
+
+
+def checked_bounds(bounds: Any) -> dict[str, Ends]:
+    """Return bounds by column, refusing what is none."""
+    from sordino.errors import InvalidParameter  # noqa: PLC0415
+
+    if not isinstance(bounds, Mapping):
+        raise InvalidParameter(
+            "bounds", bounds, "must map columns to pairs", 'Try {"days": (0, 30)}.'
+        )
+    found = {}
+    for name, pair in bounds.items():
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise InvalidParameter(
+                f"bounds[{name!r}]", pair, "must be a pair", "Try (0, 30)."
+            )
+        found[column_name(bounds=name)] = (pair[0], pair[1])
+    return found
