@@ -5,12 +5,14 @@ BIN := .venv/bin
 PACKAGES := .venv/.packages
 READY := .venv/.ready
 PEERS := .venv/.peers
+PYRIGHT := .venv/.pyright
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
 PINS := requirements/pins.txt
 MINUTES ?= 60
 SEED ?= 1
 
-.PHONY: help venv demo test lint check bench coverage audit mutants format clean
+.PHONY: help venv demo test lint check bench coverage audit mutants wheel pythons \
+	format clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -23,11 +25,15 @@ demo: $(READY)  ## see Sordino at work
 test: $(READY)  ## run every test, the slow statistical ones included
 	@SORDINO_PROFILE=ci $(BIN)/python -m pytest --quiet --numprocesses 2
 
-lint: $(READY)  ## format, lint, types and layers
+lint: $(READY) $(PYRIGHT)  ## format, lint, types and layers
 	@! grep -n '://' requirements/*.txt || { echo "pins name no addresses"; exit 1; }
 	@$(BIN)/ruff format --check --quiet . || { echo "run: make format"; exit 1; }
 	@$(BIN)/ruff check --quiet
 	@$(BIN)/mypy --no-error-summary
+	@if test -x $(BIN)/pyright; then $(BIN)/pyright > .venv/pyright.log || \
+		{ cat .venv/pyright.log; exit 1; }; \
+		else echo "PYRIGHT COULD NOT BE INSTALLED (.venv/pyright.log):"; \
+		echo "types were NOT CHECKED as editors see them"; fi
 	@$(BIN)/lint-imports --no-logo > .venv/layers.log 2>&1 || { cat .venv/layers.log; exit 1; }
 	@echo "format, lint, types and layers are in order"
 
@@ -45,6 +51,12 @@ audit: $(READY)  ## run the statistical tests alone, as long as a night allows
 
 mutants: $(READY)  ## plant errors in a copy, print what no test notices; MINUTES=60 SEED=1
 	@nice $(BIN)/python -m tests.mutants --minutes $(MINUTES) --seed $(SEED) $(MORE)
+
+wheel: $(READY)  ## build dist/, and try the wheel where the source is not
+	@$(BIN)/python -m tests.delivery
+
+pythons: $(READY)  ## try the wheel on every Python that pyproject.toml names
+	@$(BIN)/python -m tests.delivery --pythons
 
 format: $(READY)  ## format, and mend what lint can mend
 	@$(BIN)/ruff format --quiet .
@@ -71,4 +83,8 @@ $(PEERS): $(PACKAGES) requirements/peers.txt
 		$(PIP) install -c $(PINS) -c requirements/peers.txt $$peer > .venv/$$peer.log 2>&1 || \
 		echo "$$peer cannot be installed here (.venv/$$peer.log): its rows will say so"; \
 	done
+	@touch $@
+
+$(PYRIGHT): $(PACKAGES) requirements/pyright.txt
+	@$(PIP) install -c $(PINS) -r requirements/pyright.txt > .venv/pyright.log 2>&1 || true
 	@touch $@

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.frame import Figure, Row
-from sordino.accounting.ledger import Claim, Ledger
+from sordino.ledger.ledger import Claim, Ledger
 from sordino.losses.closed import PureDP
 
 ROUNDS = 60

@@ -6,8 +6,8 @@ from fractions import Fraction
 import numpy as np
 
 from benchmarks.frame import Action, Figure, Race, Row
-from sordino.accounting.calibrate import calibrate
-from sordino.accounting.risk import Advantage
+from sordino.budgets.calibration import calibrate
+from sordino.budgets.risk import Advantage
 from sordino.losses.base import Loss, compose
 from sordino.losses.closed import GaussianDP
 from sordino.losses.noise import LaplaceLoss

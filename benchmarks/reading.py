@@ -24,11 +24,11 @@ LATE: Final = sd.table("t").filter(sd.col("seen").year() > 1990).agg(n=sd.count(
 @contextmanager
 def believing() -> Generator[None]:
     """Read files as DuckDB does by itself: plain columns, every optimiser."""
-    from sordino.engines import duckdb_connection  # noqa: PLC0415 only these rows need it
-    from sordino.engines.duckdb_forms import DuckDBForms  # noqa: PLC0415
-    from sordino.engines.files import reading  # noqa: PLC0415
-    from sordino.engines.sources import aliased  # noqa: PLC0415
-    from sordino.engines.sources_parquet import ParquetSource  # noqa: PLC0415
+    from sordino.engines.duckdb import connection  # noqa: PLC0415 only these rows need it
+    from sordino.engines.duckdb.dialect import DuckDBForms  # noqa: PLC0415
+    from sordino.sources.base import aliased  # noqa: PLC0415
+    from sordino.sources.parquet import ParquetSource  # noqa: PLC0415
+    from sordino.sources.paths import reading  # noqa: PLC0415
 
     def item(source: Any, name: str) -> Any:
         del name
@@ -38,10 +38,8 @@ def believing() -> Generator[None]:
         patch.object(ParquetSource, "item", item),
         patch.object(ParquetSource, "of", lambda self, _: self),
         patch.object(DuckDBForms, "opaque", lambda _, column, __: column),
-        patch.object(
-            duckdb_connection, "_disabled", lambda _: "top_n_window_elimination"
-        ),
-        patch("sordino.engines.duckdb._refuse_belief", lambda: None),
+        patch.object(connection, "_disabled", lambda _: "top_n_window_elimination"),
+        patch("sordino.engines.duckdb.engine._refuse_belief", lambda: None),
     ):
         yield
 

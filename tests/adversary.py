@@ -17,8 +17,8 @@ from fractions import Fraction
 from functools import cache
 from typing import TypeAlias, final
 
-from sordino.accounting.charge import Charge
-from sordino.accounting.filters import AbstractFilter
+from sordino.budgets.charge import Charge
+from sordino.budgets.filters import AbstractFilter
 from sordino.errors import BudgetExceeded, InvalidParameter
 from sordino.losses.base import Loss
 from sordino.losses.closed import ApproxDP, PureDP

@@ -9,7 +9,7 @@ import numpy as np
 import sordino as sd
 from sordino.aggregations.base import AbstractAggregation
 from sordino.engines.base import AbstractEngine
-from sordino.engines.duckdb import DuckDBEngine
+from sordino.engines.duckdb.engine import DuckDBEngine
 from sordino.engines.memory import MemoryEngine
 from sordino.losses.base import Loss, compose
 from sordino.losses.bounded_range import BoundedRangeLoss
@@ -24,11 +24,11 @@ from sordino.losses.noise import (
 )
 from sordino.losses.thresholded import mixture, thresholded
 from sordino.mechanisms.above_threshold import AboveThreshold
-from sordino.mechanisms.base import AbstractAdditiveMechanism
 from sordino.mechanisms.exponential import Exponential
+from sordino.mechanisms.noise_mechanism import AbstractAdditiveMechanism
 from sordino.mechanisms.quantiles import Quantiles
 from sordino.mechanisms.randomized_response import RandomizedResponse
-from sordino.mechanisms.thresholded import AbstractThresholdMechanism
+from sordino.mechanisms.threshold_mechanism import AbstractThresholdMechanism
 from tests import choices
 from tests.choices import ANSWERS, SCORES, TABLES, Choice
 

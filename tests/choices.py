@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino.losses.base import Budget
-from sordino.mechanisms.bins import Bins
-from sordino.mechanisms.randomised import AbstractRandomised
+from sordino.mechanisms.kit.bin_counts import Bins
+from sordino.mechanisms.mechanism import AbstractMechanism
 from sordino.sampling.bits import Bits
 
 Chances: TypeAlias = NDArray[np.float64]
@@ -31,9 +31,9 @@ World: TypeAlias = tuple[Numbers, Numbers, Any]
 class Choice:
     """A mechanism that chooses, and how its laws are examined."""
 
-    build: Callable[[Any], AbstractRandomised]
+    build: Callable[[Any], AbstractMechanism]
     """By what it costs at distance 1."""
-    fit: Callable[[Budget, Any], AbstractRandomised]
+    fit: Callable[[Budget, Any], AbstractMechanism]
     """By a budget and a distance."""
     worlds: tuple[World, ...]
     """Pairs of neighbours."""

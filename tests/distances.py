@@ -14,19 +14,19 @@ from typing import Any, TypeAlias, final
 import numpy as np
 
 from sordino.aggregations.base import Setting
-from sordino.aggregations.families import bounded
-from sordino.aggregations.parts import AbstractPart
+from sordino.aggregations.measurements import AbstractMeasurement
+from sordino.aggregations.shares import bounded
 from sordino.engines.base import AbstractEngine
-from sordino.engines.values import canonical, values_of
-from sordino.mechanisms.appearance import rational
-from sordino.query.coverage import counted, in_order, questions
-from sordino.query.layout import layouts
+from sordino.numbers import rational_above
+from sordino.planning.coverage import counted, in_order, questions
+from sordino.planning.plan import plans
+from sordino.planning.price import binned
 from sordino.query.passage import Counted
-from sordino.query.price import binned
 from sordino.query.question import Question
 from sordino.query.relation import AbstractCatalog, Relation
 from sordino.query.request import Request
 from sordino.sensitivity import Sensitivity
+from sordino.sources.plain_values import canonical, values_of
 
 Group: TypeAlias = tuple[Any, ...]
 Totals: TypeAlias = Mapping[Group, Sequence[int]]
@@ -39,7 +39,7 @@ class Claim:
 
     request: Request
     relation: Relation
-    parts: tuple[AbstractPart, ...]
+    measurements: tuple[AbstractMeasurement, ...]
     choices: tuple[Any, ...]
     groups: int | float | None
     """In how many groups one unit is, where groups are not known."""
@@ -53,7 +53,7 @@ class Claim:
         return Question(
             self.relation.node,
             self.request.by,
-            tuple(total for part in self.parts for total in part.totals),
+            tuple(total for part in self.measurements for total in part.totals),
             None if keyset is None else keyset.table(),
         )
 
@@ -68,16 +68,16 @@ def claim(request: Request, catalog: AbstractCatalog) -> Claim:
     """Return what is claimed of a request, in every way to put it together."""
     relation = request.rows.resolve(catalog)
     setting = Setting(relation.schema, relation.contribution, request.by, relation.ids)
-    parts: dict[Any, AbstractPart] = {}
+    measurements: dict[Any, AbstractMeasurement] = {}
     choices: dict[Any, Any] = {}
     groups: int | float | None = None
     counts = counted(request, relation, setting)
-    for layout in layouts(request, setting, counts):
-        parts |= {key: part for key, (part, _) in layout.additive.items()}
+    for layout in plans(request, setting, counts):
+        measurements |= {key: part for key, (part, _) in layout.additive.items()}
         choices |= {key: part for key, (part, _) in layout.choices.items()}
         if layout.presence is not None:
             groups = layout.presence.change.l0
-    listed = (tuple(parts.values()), tuple(choices.values()))
+    listed = (tuple(measurements.values()), tuple(choices.values()))
     return Claim(request, relation, *listed, groups, counts)
 
 
@@ -107,7 +107,7 @@ def broken(asked: Claim, one: Exact, other: Exact) -> list[str]:
     moved = _moved(one.totals, other.totals)
     found = [] if asked.groups is None else list(_groups(asked.groups, moved))
     place = 0
-    for part in asked.parts:
+    for part in asked.measurements:
         width = len(part.totals)
         held = [list(given(part, all_[place : place + width])) for all_ in moved]
         place += width
@@ -121,7 +121,7 @@ def broken(asked: Claim, one: Exact, other: Exact) -> list[str]:
     return found
 
 
-def given(part: AbstractPart, steps: Sequence[int]) -> Iterator[Fraction]:
+def given(part: AbstractMeasurement, steps: Sequence[int]) -> Iterator[Fraction]:
     """Return numbers of steps in the units of what is released."""
     unit = Fraction(part.given(np.array([1])).item())
     return (unit * one for one in steps)
@@ -138,9 +138,13 @@ def beyond(moved: Sequence[Sequence[Fraction]], change: Sensitivity) -> Iterator
     norms = (
         ("l0", len(flat), change.l0),
         ("l1", sum(flat), change.l1),
-        ("l2 squared", sum(squares), rational(bounded(change.l2) ** 2)),
+        ("l2 squared", sum(squares), rational_above(bounded(change.l2) ** 2)),
         ("linf", max(flat, default=0), change.linf),
-        ("one group", max(squares, default=0), rational(bounded(change.linf) ** 2)),
+        (
+            "one group",
+            max(squares, default=0),
+            rational_above(bounded(change.linf) ** 2),
+        ),
     )
     return (f"{name} {size} > {most}" for name, size, most in norms if size > most)
 

@@ -21,8 +21,8 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 import sordino as sd
-from sordino.engines.kinds import is_list, kind_of
 from sordino.schema import Column
+from sordino.sources.arrow_kinds import is_list, kind_of
 from sordino.units import AbstractUnit
 
 T = TypeVar("T")

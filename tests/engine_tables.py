@@ -14,10 +14,10 @@ import pyarrow as pa
 
 from sordino.engines.base import AbstractEngine
 from sordino.engines.memory import Order
-from sordino.engines.values import canonical, values_of
 from sordino.query.nodes import Source
 from sordino.query.question import Question
 from sordino.schema import arrow_type
+from sordino.sources.plain_values import canonical, values_of
 
 NAN: Final = math.nan
 ODD: Final = ('a"b;--', "", "a.b", "select", "line\nbreak", "A.B", "$salt", "c0")

@@ -18,9 +18,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, final
 
-from sordino.accounting.ledger import Claim, Ledger, World
-from sordino.accounting.world import Disk
 from sordino.errors import AnswerLost, BudgetExceeded
+from sordino.ledger.ledger import Claim, Ledger, World
+from sordino.ledger.world import Disk
 from sordino.losses.closed import PureDP
 
 LIMIT = PureDP(1)

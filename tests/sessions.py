@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 import sordino as sd
-from sordino.accounting.ledger import Ledger, World
 from sordino.errors import AnswerLost, BudgetExceeded
+from sordino.ledger.ledger import Ledger, World
 from sordino.release.release import Release
 from tests.ledgers import FRESH, Dying
 

@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from sordino.accounting import making
-from sordino.accounting.file_store import FileStore
-from sordino.accounting.memory_store import MemoryStore
-from sordino.accounting.records import NOTHING, Head, Record, digest
-from sordino.accounting.store import AbstractStore
-from sordino.accounting.witnessed_store import WitnessedStore
-from sordino.accounting.world import Disk, World
+from sordino.ledger import file_creation
+from sordino.ledger.file_store import FileStore
+from sordino.ledger.memory_store import MemoryStore
+from sordino.ledger.records import NOTHING, Head, Record, digest
+from sordino.ledger.store import AbstractStore
+from sordino.ledger.witnessed_store import WitnessedStore
+from sordino.ledger.world import Disk, World
 
 QUICK = World(disk=Disk(sync=lambda _: None))
 """A world that does not wait for the disk, where no power fails."""
@@ -64,13 +64,13 @@ def in_memory(folder: Path) -> AbstractStore:
 
 def in_a_file(folder: Path) -> AbstractStore:
     """Return a store in a file that has its first record."""
-    making.create(folder / "ledger", World(), "ledger", [(FIRST, b"")])
+    file_creation.create(folder / "ledger", World(), "ledger", [(FIRST, b"")])
     return FileStore(folder / "ledger", World())
 
 
 def witnessed(folder: Path) -> AbstractStore:
     """Return a store in a file, with a witness."""
-    making.create(folder / "witness", World(), "witness", [(FIRST, b"")])
+    file_creation.create(folder / "witness", World(), "witness", [(FIRST, b"")])
     seen = FileStore(folder / "witness", World(), "witness")
     return WitnessedStore(in_a_file(folder), seen)
 

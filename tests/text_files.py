@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import sordino as sd
-from sordino.engines.duckdb import DuckDBEngine
+from sordino.engines.duckdb.engine import DuckDBEngine
 from sordino.engines.memory import MemoryEngine
 
 Rows: TypeAlias = list[dict[str, Any]]

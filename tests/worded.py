@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import sordino as sd
 from sordino.query.builder import Query
-from sordino.session.asking import Asked, asked, asked_together
+from sordino.session.identity import Asked, asked, asked_together
 from tests.worded_cells import CELLS
 
 Ask = Callable[[Any], Any]

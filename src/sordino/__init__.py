@@ -1,6 +1,7 @@
 """Publish statistics about people with a proof of privacy.
 
-Public is what `__all__` names; each name is imported when it is first used.
+Public is what `__all__` names; each name is imported when it is first used. They are
+written once, in `__init__.pyi`, as imports that editors and type checkers follow.
 
 >>> import sordino as sd
 >>> sd.Laplace(scale=2).map(1).epsilon
@@ -8,234 +9,39 @@ Fraction(1, 2)
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from sordino import errors
-    from sordino.accounting.calibrate import calibrate
-    from sordino.accounting.entries import Entry
-    from sordino.accounting.ledger import Ledger
-    from sordino.accounting.limits import Limit
-    from sordino.accounting.risk import Advantage, ErrorRates
-    from sordino.aggregations.bounds import bounds
-    from sordino.aggregations.count import count
-    from sordino.aggregations.count_distinct import count_distinct
-    from sordino.aggregations.count_ids import count_ids
-    from sordino.aggregations.histogram import histogram
-    from sordino.aggregations.mean import mean
-    from sordino.aggregations.quantile import (
-        max,  # noqa: A004 the word for it
-        median,
-        min,  # noqa: A004 the word for it
-        quantile,
-        quantiles,
-    )
-    from sordino.aggregations.sum import sum  # noqa: A004 the word for it
-    from sordino.aggregations.variance import stdev, variance
-    from sordino.constraints import (
-        DropExcess,
-        DropNonUnique,
-        MaxGroupsPerID,
-        MaxRowsPerGroupPerID,
-        MaxRowsPerID,
-    )
-    from sordino.engines.dialects import Csv
-    from sordino.expressions.bins import Bins
-    from sordino.expressions.language import Expression, col, lit, when
-    from sordino.keysets.keyset import KeySet
-    from sordino.losses.base import Budget, Loss, compose
-    from sordino.losses.bounded_range import BoundedRangeLoss
-    from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
-    from sordino.losses.interop import from_dp_accounting, to_dp_accounting
-    from sordino.losses.noise import (
-        DiscreteGaussianLoss,
-        GeometricLoss,
-        LaplaceLoss,
-        RandomizedResponseLoss,
-    )
-    from sordino.losses.tradeoff import PLRVs, TradeoffCurve, get_beta
-    from sordino.mechanisms.discrete_gaussian import DiscreteGaussian
-    from sordino.mechanisms.exponential import Exponential
-    from sordino.mechanisms.gaussian import Gaussian
-    from sordino.mechanisms.gaussian_threshold import GaussianThreshold
-    from sordino.mechanisms.geometric import Geometric
-    from sordino.mechanisms.laplace import Laplace
-    from sordino.mechanisms.laplace_threshold import LaplaceThreshold
-    from sordino.mechanisms.randomized_response import RandomizedResponse
-    from sordino.query.batch import Batch
-    from sordino.query.builder import Query, table
-    from sordino.query.functions import udf
-    from sordino.query.price import Price
-    from sordino.query.request import Request
-    from sordino.query.tables import PrivateTable, PublicTable
-    from sordino.release.release import Release
-    from sordino.schema import Column
-    from sordino.sensitivity import Sensitivity
-    from sordino.session.inspection import inspect
-    from sordino.session.session import Session
-    from sordino.units import (
-        AddMaxRows,
-        AddMaxRowsInMaxGroups,
-        AddOneRow,
-        AddRowsWithID,
-    )
-
-__all__ = [
-    "ZCDP",
-    "AddMaxRows",
-    "AddMaxRowsInMaxGroups",
-    "AddOneRow",
-    "AddRowsWithID",
-    "Advantage",
-    "ApproxDP",
-    "ApproxZCDP",
-    "Batch",
-    "Bins",
-    "BoundedRangeLoss",
-    "Budget",
-    "Column",
-    "Csv",
-    "DiscreteGaussian",
-    "DiscreteGaussianLoss",
-    "DropExcess",
-    "DropNonUnique",
-    "Entry",
-    "ErrorRates",
-    "Exponential",
-    "Expression",
-    "Gaussian",
-    "GaussianDP",
-    "GaussianThreshold",
-    "Geometric",
-    "GeometricLoss",
-    "KeySet",
-    "Laplace",
-    "LaplaceLoss",
-    "LaplaceThreshold",
-    "Ledger",
-    "Limit",
-    "Loss",
-    "MaxGroupsPerID",
-    "MaxRowsPerGroupPerID",
-    "MaxRowsPerID",
-    "PLRVs",
-    "Price",
-    "PrivateTable",
-    "PublicTable",
-    "PureDP",
-    "Query",
-    "RandomizedResponse",
-    "RandomizedResponseLoss",
-    "Release",
-    "Request",
-    "Sensitivity",
-    "Session",
-    "TradeoffCurve",
-    "bounds",
-    "calibrate",
-    "col",
-    "compose",
-    "count",
-    "count_distinct",
-    "count_ids",
-    "errors",
-    "from_dp_accounting",
-    "get_beta",
-    "histogram",
-    "inspect",
-    "lit",
-    "max",
-    "mean",
-    "median",
-    "min",
-    "quantile",
-    "quantiles",
-    "stdev",
-    "sum",
-    "table",
-    "to_dp_accounting",
-    "udf",
-    "variance",
-    "when",
-]
-
-_HOMES = {
-    "accounting.calibrate": ("calibrate",),
-    "accounting.ledger": ("Ledger",),
-    "accounting.limits": ("Limit",),
-    "accounting.risk": ("Advantage", "ErrorRates"),
-    "accounting.entries": ("Entry",),
-    "losses.base": ("Budget", "Loss", "compose"),
-    "losses.closed": ("PureDP", "ApproxDP", "ZCDP", "ApproxZCDP", "GaussianDP"),
-    "losses.interop": ("from_dp_accounting", "to_dp_accounting"),
-    "losses.noise": (
-        "LaplaceLoss",
-        "GeometricLoss",
-        "DiscreteGaussianLoss",
-        "RandomizedResponseLoss",
-    ),
-    "losses.tradeoff": ("PLRVs", "TradeoffCurve", "get_beta"),
-    "mechanisms.discrete_gaussian": ("DiscreteGaussian",),
-    "mechanisms.gaussian": ("Gaussian",),
-    "mechanisms.gaussian_threshold": ("GaussianThreshold",),
-    "mechanisms.geometric": ("Geometric",),
-    "mechanisms.laplace": ("Laplace",),
-    "mechanisms.laplace_threshold": ("LaplaceThreshold",),
-    "sensitivity": ("Sensitivity",),
-    "aggregations.bounds": ("bounds",),
-    "aggregations.count": ("count",),
-    "aggregations.histogram": ("histogram",),
-    "aggregations.count_ids": ("count_ids",),
-    "aggregations.count_distinct": ("count_distinct",),
-    "aggregations.sum": ("sum",),
-    "aggregations.mean": ("mean",),
-    "aggregations.variance": ("variance", "stdev"),
-    "aggregations.quantile": ("quantile", "quantiles", "median", "min", "max"),
-    "constraints": (
-        "MaxRowsPerID",
-        "MaxGroupsPerID",
-        "MaxRowsPerGroupPerID",
-        "DropExcess",
-        "DropNonUnique",
-    ),
-    "units": ("AddOneRow", "AddMaxRows", "AddMaxRowsInMaxGroups", "AddRowsWithID"),
-    "engines.dialects": ("Csv",),
-    "expressions.bins": ("Bins",),
-    "expressions.language": ("Expression", "col", "lit", "when"),
-    "keysets.keyset": ("KeySet",),
-    "query.batch": ("Batch",),
-    "query.builder": ("Query", "table"),
-    "query.functions": ("udf",),
-    "query.price": ("Price",),
-    "query.request": ("Request",),
-    "query.tables": ("PrivateTable", "PublicTable"),
-    "release.release": ("Release",),
-    "schema": ("Column",),
-    "session.inspection": ("inspect",),
-    "session.session": ("Session",),
-    "mechanisms.exponential": ("Exponential",),
-    "mechanisms.randomized_response": ("RandomizedResponse",),
-    "losses.bounded_range": ("BoundedRangeLoss",),
-}
-_HOME = {name: module for module, names in _HOMES.items() for name in names}
+_HOMES: dict[str, str] = {}
+"""The module of each public name, once one was asked for."""
 
 
-def _imported(name: str) -> Any:
-    """Import a public name on first use, so that `import sordino` costs nothing."""
-    if name == "errors":
-        return import_module("sordino.errors")
-    if name not in _HOME:
-        message = f"sordino has no {name}; it has {', '.join(__all__)}"
+def __getattr__(name: str) -> Any:
+    """Return what is public under a name: `import sordino` alone costs nothing."""
+    if not _HOMES:
+        _HOMES.update(_written())
+    if name == "__all__":
+        return sorted(_HOMES)
+    if name == "__version__":
+        return import_module("importlib.metadata").version(__name__)
+    if name not in _HOMES:
+        message = f"sordino has no {name}; it has {', '.join(sorted(_HOMES))}"
         raise AttributeError(message)
-    value = getattr(import_module(f"sordino.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
+    home = import_module(_HOMES[name])
+    if home.__name__ == __name__:
+        return import_module(f"{__name__}.{name}")
+    globals()[name] = public = getattr(home, name)
+    return public
 
 
-if not TYPE_CHECKING:  # a type checker would take this for leave to use any name
-    __getattr__ = _imported
+def _written() -> dict[str, str]:
+    """Read the imports of the stub: from which module each name comes."""
+    import ast  # noqa: PLC0415 not needed where no name is
+
+    text = __spec__.loader.get_data(f"{__path__[0]}/__init__.pyi")
+    nodes = (node for node in ast.parse(text).body if isinstance(node, ast.ImportFrom))
+    return {name.name: str(node.module) for node in nodes for name in node.names}
 
 
 def __dir__() -> list[str]:
     """List the public names."""
-    return list(__all__)
+    return list(__getattr__("__all__"))

@@ -38,6 +38,18 @@ def integer(
     return number
 
 
+def text(**argument: Any) -> str:
+    """Return a text, such as the name of a column.
+
+    >>> text(column="age")
+    'age'
+    """
+    name, value = one(**argument)
+    if not isinstance(value, str):
+        raise InvalidParameter(name, value, "must be text", f'Try {name}="name".')
+    return value
+
+
 def choice(options: Collection[str], **argument: Any) -> str:
     """Return one of the given words.
 

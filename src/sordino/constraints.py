@@ -9,9 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias, final
 
+from sordino import _validate
 from sordino.contribution import Contribution, Versions, limit
 from sordino.errors import InvalidParameter
-from sordino.units import column_name
 from sordino.words import Words, call
 
 Columns: TypeAlias = str | tuple[str, ...] | list[str]
@@ -251,7 +251,7 @@ def _columns(columns: object) -> tuple[str, ...]:
         raise InvalidParameter(
             "columns", columns, "must be a name or names", 'Try columns="ward".'
         )
-    names = tuple(column_name(columns=name) for name in listed)
+    names = tuple(_validate.text(columns=name) for name in listed)
     if len(set(names)) < len(names):
         raise InvalidParameter("columns", columns, "names one twice", "Name it once.")
     return names

@@ -250,6 +250,15 @@ class EngineUnavailable(SordinoError, RuntimeError):
 class MissingDependency(SordinoError, ImportError):
     """An optional package is needed for this call and is not installed."""
 
+    def __init__(self, what: str, package: str, extra: str) -> None:
+        """Say what needs which package, and the extra that brings it."""
+        remedy = f"Install it: pip install 'sordino[{extra}]'."
+        super().__init__(f"{what} needs {package}. {remedy}")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle as the finished message."""
+        return _finished, (type(self), str(self))
+
 
 def _cut(sentence: str) -> str:
     """Return a sentence that can be read: what is too long has no middle."""

@@ -4,14 +4,13 @@
 Sensitivity(l0=3, l1=Fraction(3, 1), l2=sqrt(3), linf=Fraction(1, 1))
 """
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, final
 
 from sordino import _validate
 from sordino.errors import InvalidParameter
-from sordino.numbers import Exact, distance, sqrt
+from sordino.numbers import INFINITE, Extended, Infinity, distance, product, root
 
 
 @final
@@ -27,10 +26,10 @@ class Sensitivity:
     |d|_inf <= |d|_2 <= |d|_1 <= sqrt(l0) |d|_2.
     """
 
-    l0: int | float
-    l1: Exact | float
-    l2: Exact | float
-    linf: Exact | float
+    l0: int | Infinity
+    l1: Extended
+    l2: Extended
+    linf: Extended
 
     def __init__(
         self, *, l0: Any = None, l1: Any = None, l2: Any = None, linf: Any = None
@@ -40,31 +39,20 @@ class Sensitivity:
             raise InvalidParameter(
                 "l1", None, "is missing", "Give one of l1, l2, linf."
             )
-        count = math.inf if l0 is None else _validate.integer(l0=l0, least=0)
-        one = math.inf if l1 is None else distance(l1=l1)
-        two = math.inf if l2 is None else distance(l2=l2)
-        largest = math.inf if linf is None else distance(linf=linf)
-        if 0 in (count, one, two, largest):
-            count, one, two, largest = 0, Fraction(0), Fraction(0), Fraction(0)
-        many = count if isinstance(count, float) else Fraction(count)
-        root = _root(many)
-        largest = min(largest, one, two)
-        one = min(one, _product(many, largest), _product(root, two))
-        two = min(two, one, _product(root, largest), _root(_product(one, largest)))
-        largest = min(largest, one, two)
+        count = INFINITE if l0 is None else _validate.integer(l0=l0, least=0)
+        whole = INFINITE if l1 is None else distance(l1=l1)
+        length = INFINITE if l2 is None else distance(l2=l2)
+        largest = INFINITE if linf is None else distance(linf=linf)
+        if 0 in (count, whole, length, largest):
+            count, whole, length, largest = 0, Fraction(0), Fraction(0), Fraction(0)
+        many = INFINITE if count is INFINITE else Fraction(count)
+        largest = min(largest, whole, length)
+        whole = min(whole, product(many, largest), product(root(many), length))
+        length = min(
+            length, whole, product(root(many), largest), root(product(whole, largest))
+        )
+        largest = min(largest, whole, length)
         for name, value in zip(
-            ("l0", "l1", "l2", "linf"), (count, one, two, largest), strict=True
+            ("l0", "l1", "l2", "linf"), (count, whole, length, largest), strict=True
         ):
             object.__setattr__(self, name, value)
-
-
-def _product(one: Exact | float, other: Exact | float) -> Exact | float:
-    """Multiply, where an unbounded factor times anything positive is unbounded."""
-    if math.inf in (one, other):
-        return Fraction(0) if 0 in (one, other) else math.inf
-    return one * other
-
-
-def _root(size: Exact | float) -> Exact | float:
-    """Return the square root, also of what is unbounded."""
-    return size if isinstance(size, float) else sqrt(size)

@@ -10,7 +10,7 @@ from typing import final
 
 from sordino import _validate
 from sordino.contribution import Contribution, limit
-from sordino.errors import InvalidParameter, InvalidQuery
+from sordino.errors import InvalidQuery
 from sordino.schema import Schema
 from sordino.words import Verb, call
 
@@ -126,7 +126,7 @@ class AddMaxRowsInMaxGroups(AbstractUnit):
         """Refuse numbers that protect nothing."""
         _set(
             self,
-            column=column_name(column=self.column),
+            column=_validate.text(column=self.column),
             max_groups=limit(max_groups=self.max_groups),
             max_rows_per_group=limit(max_rows_per_group=self.max_rows_per_group),
         )
@@ -181,8 +181,8 @@ class AddRowsWithID(AbstractUnit):
         """Refuse names that are none."""
         _set(
             self,
-            column=column_name(column=self.column),
-            id_space=column_name(id_space=self.id_space),
+            column=_validate.text(column=self.column),
+            id_space=_validate.text(id_space=self.id_space),
         )
 
     @property
@@ -210,14 +210,6 @@ class AddRowsWithID(AbstractUnit):
                 'Name another column: sd.AddRowsWithID("person").',
             )
         return Contribution()
-
-
-def column_name(**argument: object) -> str:
-    """Return a name, refusing what is no text."""
-    name, value = _validate.one(**argument)
-    if not isinstance(value, str):
-        raise InvalidParameter(name, value, "must be text", f'Try {name}="name".')
-    return value
 
 
 def _set(unit: AbstractUnit, **fields: object) -> None:

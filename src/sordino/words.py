@@ -12,11 +12,10 @@ import hashlib
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from fractions import Fraction
 from typing import Final, Protocol, TypeAlias, runtime_checkable
 
 from sordino.errors import InvalidParameter, SordinoError
-from sordino.numbers import Exact, Radical
+from sordino.numbers import Exact, Radical, shortest
 
 FORM: Final = 1
 """The number of the form: other words for the same request would be another form."""
@@ -49,6 +48,7 @@ def number(value: "Exact | float") -> str:
 
     A double is the number that its shortest decimal says, which no other double has.
 
+    >>> from fractions import Fraction
     >>> number(0.1), number(Fraction(2, 20)), number(math.inf)
     ('1/10', '1/10', 'inf')
     """
@@ -56,8 +56,8 @@ def number(value: "Exact | float") -> str:
         return f"({number(value.radicand)})^(1/{value.index})"
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
-    found = Fraction(float.__repr__(value) if isinstance(value, float) else value)
-    return f"{found.numerator}/{found.denominator}"
+    exact = shortest(value) if isinstance(value, float) else value
+    return f"{exact.numerator}/{exact.denominator}"
 
 
 def pairs(named: "Iterable[tuple[str, Words]]") -> Words:

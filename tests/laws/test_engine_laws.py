@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sordino.engines.base import AbstractEngine
-from sordino.engines.duckdb import DuckDBEngine
+from sordino.engines.duckdb.engine import DuckDBEngine
 from sordino.engines.memory import MemoryEngine
 from sordino.errors import SordinoError
 from sordino.query.question import Question

@@ -11,7 +11,7 @@ import pytest
 import sordino.losses
 import sordino.mechanisms
 from sordino.losses.base import Loss
-from sordino.mechanisms.randomised import AbstractRandomised
+from sordino.mechanisms.mechanism import AbstractMechanism
 from tests.cases import LOSSES, MECHANISMS, SELECTIONS, THRESHOLDS
 
 
@@ -31,7 +31,7 @@ def shipped(base: type[Any], room: ModuleType) -> list[type[Any]]:
 
 every_mechanism = pytest.mark.parametrize(
     "kind",
-    shipped(AbstractRandomised, sordino.mechanisms),
+    shipped(AbstractMechanism, sordino.mechanisms),
     ids=lambda kind: kind.__name__,
 )
 

@@ -7,7 +7,7 @@ import pytest
 
 import sordino as sd
 from sordino.engines.base import AbstractEngine
-from sordino.engines.duckdb import DuckDBEngine
+from sordino.engines.duckdb.engine import DuckDBEngine
 from sordino.engines.memory import MemoryEngine
 from sordino.expressions.language import col
 from sordino.schema import arrow_type

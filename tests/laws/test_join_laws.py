@@ -14,8 +14,8 @@ import pytest
 
 import sordino as sd
 from sordino.engines.memory import MemoryEngine, keyed_order
+from sordino.planning.price import Price, price
 from sordino.query.joins import _paired
-from sordino.query.price import Price, price
 from sordino.session.catalog import Catalog, catalog_of
 
 BUDGET = sd.ApproxDP(1, "1e-6")

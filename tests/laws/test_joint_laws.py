@@ -15,7 +15,7 @@ import pytest
 
 import sordino as sd
 from sordino.losses.thresholded import ThresholdedLoss, thresholded
-from sordino.query.joint import KeptParts, joint_loss
+from sordino.planning.joint import KeptMeasurements, joint_loss
 from tests.oracles import Worlds, breach, gaussian, mp, mpf, real, response, worst
 
 SEED = 7
@@ -26,7 +26,7 @@ class Drawn(NamedTuple):
 
     selection: sd.GaussianThreshold
     presence: sd.Sensitivity
-    parts: list[tuple[sd.Gaussian, sd.Sensitivity]]
+    measurements: list[tuple[sd.Gaussian, sd.Sensitivity]]
 
 
 def drawn(case: int) -> Drawn:
@@ -49,7 +49,7 @@ def drawn(case: int) -> Drawn:
 def told(case: Drawn, kept: int) -> Fraction:
     """Return mu squared when so many keys are kept and change as much as they may."""
     spent: list[Any] = [(case.selection.variance, case.presence)]
-    spent += [(noise.variance, change) for noise, change in case.parts]
+    spent += [(noise.variance, change) for noise, change in case.measurements]
     found = Fraction(0)
     for variance, change in spent:
         squares: Any = min(change.l2**2, kept * change.linf**2)
@@ -93,11 +93,11 @@ def test_no_case_costs_more_than_the_joint_loss(case: int) -> None:
 
 def test_keys_that_are_forgotten_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """The planted mutant: noise on one kept key only, however many are kept."""
-    honest = KeptParts.__call__
+    honest = KeptMeasurements.__call__
     monkeypatch.setattr(
-        KeptParts, "__call__", lambda parts, m: honest(parts, min(m, 1))
+        KeptMeasurements, "__call__", lambda parts, m: honest(parts, min(m, 1))
     )
-    given = drawn(0)._replace(presence=sd.Sensitivity(l0=5, linf=1), parts=[])
+    given = drawn(0)._replace(presence=sd.Sensitivity(l0=5, linf=1), measurements=[])
     assert min(shortest(joint_loss(*given), given)) < -0.2
 
 

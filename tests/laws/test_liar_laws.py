@@ -19,19 +19,19 @@ import pyarrow.parquet as pq
 import pytest
 
 import sordino as sd
-from sordino.engines import duckdb_connection
 from sordino.engines.base import AbstractEngine
-from sordino.engines.duckdb import DuckDBEngine
-from sordino.engines.duckdb_forms import DuckDBForms
-from sordino.engines.files import reading
-from sordino.engines.kinds import kind_of
+from sordino.engines.duckdb import connection
+from sordino.engines.duckdb.dialect import DuckDBForms
+from sordino.engines.duckdb.engine import DuckDBEngine
 from sordino.engines.memory import MemoryEngine
-from sordino.engines.sources import aliased
-from sordino.engines.sources_parquet import ParquetSource
 from sordino.errors import SordinoError
 from sordino.query.request import Request
 from sordino.schema import NUMBERS
 from sordino.session.catalog import catalog_of
+from sordino.sources.arrow_kinds import kind_of
+from sordino.sources.base import aliased
+from sordino.sources.parquet import ParquetSource
+from sordino.sources.paths import reading
 from tests.distances import claim
 from tests.engine_tables import SALT, compared, in_duckdb_order
 from tests.liars import Lie, bloom_filters, lied
@@ -279,10 +279,8 @@ def believing(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(ParquetSource, "item", item)
     monkeypatch.setattr(DuckDBForms, "opaque", lambda _, column, __: column)
-    monkeypatch.setattr(
-        duckdb_connection, "_disabled", lambda _: "top_n_window_elimination"
-    )
-    monkeypatch.setattr("sordino.engines.duckdb._refuse_belief", lambda: None)
+    monkeypatch.setattr(connection, "_disabled", lambda _: "top_n_window_elimination")
+    monkeypatch.setattr("sordino.engines.duckdb.engine._refuse_belief", lambda: None)
 
 
 @pytest.mark.usefixtures("believing")

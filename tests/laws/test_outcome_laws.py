@@ -10,12 +10,12 @@ import pytest
 
 import sordino as sd
 from sordino.engines.base import AbstractEngine
-from sordino.engines.duckdb import DuckDBEngine
+from sordino.engines.duckdb.engine import DuckDBEngine
 from sordino.engines.memory import MemoryEngine
+from sordino.planning.price import Price, price
 from sordino.query.builder import Grouped, Query
-from sordino.query.price import Price, price
 from sordino.query.request import Request
-from sordino.release.answering import answered
+from sordino.release.answer import answered
 from sordino.release.release import Release
 from sordino.session.catalog import Catalog, catalog_of
 from tests.cases import AGGREGATIONS

@@ -15,12 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sordino.engines.memory import MemoryEngine, keyed_order
-from sordino.engines.values import canonical
 from sordino.errors import InvalidQuery, SordinoError
 from sordino.expressions.language import col
 from sordino.query.nodes import AbstractNode, Filter
 from sordino.query.relation import Relation
-from sordino.session import parts
+from sordino.session import partition
+from sordino.sources.plain_values import canonical
 from tests.dice import Dice, rolled, shrinking
 from tests.drawn_queries import bounded, drawn
 from tests.worlds import neighbour, world
@@ -95,10 +95,10 @@ def split(whole: Relation, by: str, engines: Sequence[MemoryEngine]) -> Split | 
     there = {row[by]: None for engine in engines for row in engine.rows(whole.node)}
     values = list(there | {None: None})
     try:
-        most = parts.most_parts(whole, by, len(values))
+        most = partition.most_parts(whole, by, len(values))
     except InvalidQuery:
         return None
-    return Split(whole, parts.parted(whole, by, values), most)
+    return Split(whole, partition.parted(whole, by, values), most)
 
 
 @given(st.data())
@@ -123,7 +123,7 @@ Patch = pytest.MonkeyPatch
 
 def _paid_once(patch: Patch) -> None:
     """Charge one part, wherever a unit's rows may lie."""
-    patch.setattr(parts, "most_parts", lambda *_: 1)
+    patch.setattr(partition, "most_parts", lambda *_: 1)
 
 
 def _nobody_without_a_value(patch: Patch) -> None:
@@ -136,7 +136,7 @@ def _nobody_without_a_value(patch: Patch) -> None:
             held &= ~held
         return relation.with_node(Filter(relation.node, held.tree, relation.schema))
 
-    patch.setattr(parts, "_part", part)
+    patch.setattr(partition, "_part", part)
 
 
 def _everybody_without_a_value(patch: Patch) -> None:
@@ -148,18 +148,18 @@ def _everybody_without_a_value(patch: Patch) -> None:
             held |= col(by) == marked.constant
         return relation.with_node(Filter(relation.node, held.tree, relation.schema))
 
-    patch.setattr(parts, "_part", part)
+    patch.setattr(partition, "_part", part)
 
 
 def _one_row_in_a_part(patch: Patch) -> None:
     """Price a part as if a unit had one row in it."""
-    rule = parts._part
+    rule = partition._part
 
     def part(relation: Relation, by: str, marked: Any) -> Relation:
         made = rule(relation, by, marked)
         return replace(made, contribution=made.contribution.with_rows(1))
 
-    patch.setattr(parts, "_part", part)
+    patch.setattr(partition, "_part", part)
 
 
 MUTANTS: Final[list[Callable[[Patch], None]]] = [

@@ -14,7 +14,7 @@ import pytest
 
 import sordino as sd
 from sordino.losses.base import Budget
-from sordino.mechanisms.thresholded import AbstractThresholdMechanism
+from sordino.mechanisms.threshold_mechanism import AbstractThresholdMechanism
 from tests.audits import is_broken, lower
 
 pytestmark = pytest.mark.slow

@@ -16,16 +16,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sordino.aggregations import mean
+from sordino.aggregations.column_values import bounds, width_lattice
 from sordino.aggregations.lattice import Lattice
-from sordino.aggregations.measured import bounds, width_lattice
-from sordino.aggregations.parts import IntegerPart, scaled
+from sordino.aggregations.measurements import IntegerMeasurement, scaled
 from sordino.aggregations.totals import Total
 from sordino.constraints import DropExcess
 from sordino.contribution import Contribution
 from sordino.engines.memory import MemoryEngine, keyed_order
 from sordino.errors import SordinoError
 from sordino.expressions.literals import literal
-from sordino.query import coverage, joins, passage, steps
+from sordino.planning import coverage
+from sordino.query import joins, passage, steps
 from sordino.query.nodes import AbstractNode, KeepGroups
 from sordino.query.passage import tally
 from sordino.query.relation import Relation
@@ -215,7 +216,7 @@ def _rows_for_ids(patch: Patch) -> None:
     each = tally("each", Total(literal(1)), Sensitivity(l0=1, linf=1))
     rule = passage.tally
 
-    def counted(key: Any, total: Any, change: Sensitivity) -> IntegerPart:
+    def counted(key: Any, total: Any, change: Sensitivity) -> IntegerMeasurement:
         made = rule(key, total, change)
         return replace(made, totals=each.totals) if key[0] == "unreadable" else made
 
@@ -226,7 +227,7 @@ def _all_that_is_cut(patch: Patch) -> None:
     """Count the groups of an id above a limit where ids are counted."""
     rule = passage.tally
 
-    def counted(key: Any, total: Any, change: Sensitivity) -> IntegerPart:
+    def counted(key: Any, total: Any, change: Sensitivity) -> IntegerMeasurement:
         made = rule(key, total, change)
         each = (Total(literal(1)),)
         return replace(made, totals=each) if key[0] == "cut off" else made
@@ -237,7 +238,7 @@ def _all_that_is_cut(patch: Patch) -> None:
 def _one_clamped(patch: Patch) -> None:
     """Price clamped values as if a unit had one row."""
 
-    def counted(key: Any, total: Any, change: Sensitivity) -> IntegerPart:
+    def counted(key: Any, total: Any, change: Sensitivity) -> IntegerMeasurement:
         del change
         return tally(key, total, Sensitivity(l0=1, linf=1))
 

@@ -19,11 +19,11 @@ from sordino.engines.memory import MemoryEngine
 from sordino.errors import SordinoError
 from sordino.expressions.language import Expression
 from sordino.losses.base import Loss
+from sordino.planning.price import price
 from sordino.query.builder import Grouped, Query
 from sordino.query.nodes import AbstractNode
-from sordino.query.price import price
 from sordino.query.request import Request
-from sordino.session.asking import asked
+from sordino.session.identity import asked
 from sordino.units import AbstractUnit
 from sordino.words import Words, call, text
 from tests import worded
@@ -67,7 +67,7 @@ def operators() -> set[str]:
 
 def named(kind: type) -> set[str]:
     """Return the public names of the parts of a kind."""
-    classes = {name: getattr(sd, name) for name in sd.__all__}
+    classes = {name: getattr(sd, name) for name in dir(sd)}
     return {
         name
         for name, one in classes.items()
@@ -77,7 +77,7 @@ def named(kind: type) -> set[str]:
 
 def questions() -> set[str]:
     """Return the public functions that make an aggregation."""
-    functions = {name: getattr(sd, name) for name in sd.__all__}
+    functions = {name: getattr(sd, name) for name in dir(sd)}
     return {
         name
         for name, one in functions.items()
@@ -300,7 +300,7 @@ def private_classes() -> list[type]:
         for one in vars(module).values()
         if isinstance(one, type) and one.__module__.startswith("sordino.")
     }
-    public = {getattr(sd, name) for name in sd.__all__}
+    public = {getattr(sd, name) for name in dir(sd)}
     return sorted(found - public, key=repr)
 
 

@@ -14,15 +14,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sordino.engines import columns, sources_objects
 from sordino.engines.base import AbstractEngine
-from sordino.engines.cells import coerced
-from sordino.engines.duckdb import DuckDBEngine
+from sordino.engines.duckdb.engine import DuckDBEngine
 from sordino.engines.memory import MemoryEngine
-from sordino.engines.sources_parquet import ParquetSource
 from sordino.errors import EngineFailure
 from sordino.query.nodes import Source
 from sordino.schema import PLAIN, Column, arrow_type
+from sordino.sources import arrow_values, python_objects
+from sordino.sources.parquet import ParquetSource
+from sordino.sources.python_cells import coerced
 from tests import plans, tables
 from tests.doors import DOORS, Door
 from tests.engine_tables import compared, plain
@@ -200,7 +200,7 @@ def test_a_planted_conversion_is_found_out(
     form = FRAMES[f"objects as {kind}"]
     asked = (form, form.make, [(0, cell), (1, cell)], 1, "n/a")
     assert not list(_complaints(*asked))
-    monkeypatch.setattr(sources_objects, "column_of_cells", _tried)
+    monkeypatch.setattr(python_objects, "column_of_cells", _tried)
     assert list(_complaints(*asked))
 
 
@@ -222,8 +222,8 @@ def test_a_planted_rounding_is_found_out(monkeypatch: pytest.MonkeyPatch) -> Non
     asked = (form, arrow_table(form), [(0, 0), (1, -500)], 1, 501)
     assert not list(_complaints(*asked))
     rule = {
-        **columns._RULES,
+        **arrow_values._RULES,
         "time": lambda one: one.cast(pa.timestamp("us"), safe=False),
     }
-    monkeypatch.setattr(columns, "_RULES", rule)
+    monkeypatch.setattr(arrow_values, "_RULES", rule)
     assert list(_complaints(*asked))

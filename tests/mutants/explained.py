@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from tests.mutants.changes import Change
 
-_BATCH = "src/sordino/query/batch.py"
-_ALLOWANCE = "src/sordino/query/allowance.py"
+_BATCH = "src/sordino/planning/batch.py"
+_ALLOWANCE = "src/sordino/planning/families.py"
 _CONTRIBUTION = "src/sordino/contribution.py"
 
 EXPLAINED: Final[dict[tuple[str, str, str], str]] = {

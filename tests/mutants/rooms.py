@@ -20,7 +20,7 @@ _LOSSES: Final = (
     "tests/unit/test_vectors_of_noise.py",
     "tests/laws/test_law_against_map.py",
     "tests/unit/mechanisms/test_maps_of_noise.py",
-    "tests/unit/test_calibrate.py",
+    "tests/unit/budgets/test_calibration.py",
 )
 _MECHANISMS: Final = (
     "tests/laws/test_law_against_map.py",
@@ -34,6 +34,7 @@ _QUERIES: Final = (
     "tests/laws/test_join_laws.py",
     "tests/laws/test_joint_laws.py",
     "tests/unit/query",
+    "tests/unit/planning",
     "tests/laws/test_query_laws.py",
     "tests/unit/test_contribution.py",
 )
@@ -68,7 +69,7 @@ ROOMS: Final[dict[str, Room]] = {
         ),
         0.2,
     ),
-    "mechanisms": Room(("mechanisms/*.py", "distributions/*.py"), _MECHANISMS, 0.2),
+    "mechanisms": Room(("mechanisms/**/*.py", "distributions/*.py"), _MECHANISMS, 0.2),
     "contribution": Room(
         ("contribution.py", "constraints.py", "sensitivity.py", "units.py"),
         (
@@ -81,28 +82,24 @@ ROOMS: Final[dict[str, Room]] = {
     "joins": Room(("query/joins.py",), _QUERIES, 0.2),
     "prices": Room(
         (
-            *("query/allowance.py", "query/layout.py", "query/outlay.py"),
-            *("query/joint.py", "query/price.py", "query/batch.py", "session/parts.py"),
-            *("aggregations/families.py", "aggregations/parts.py"),
+            "planning/*.py",
+            "session/partition.py",
+            *("aggregations/shares.py", "aggregations/measurements.py"),
         ),
         (
-            "tests/unit/aggregations/test_parts.py",
+            "tests/unit/aggregations/test_measurements.py",
             *_QUERIES,
             "tests/unit/session",
             "tests/laws/test_parts_laws.py",
         ),
         0.2,
     ),
-    "accounting": Room(
+    "budgets": Room(
+        ("budgets/*.py",),
         (
-            *("accounting/filter*.py", "accounting/charge.py", "accounting/limits.py"),
-            *("accounting/choosing.py", "accounting/calibrate.py"),
-            "accounting/risk.py",
-        ),
-        (
-            "tests/unit/accounting/test_filters.py",
-            "tests/unit/test_calibrate.py",
-            "tests/unit/accounting",
+            "tests/unit/budgets/test_filters.py",
+            "tests/unit/budgets/test_calibration.py",
+            "tests/unit/ledger",
         ),
         0.2,
     ),

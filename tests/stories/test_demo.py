@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 import sordino as sd
-from sordino import demo
-from sordino.demo import beneath, clinic, hospital, pages
+from sordino.demo import beneath, clinic, hospital, pages, show
 
 VISITS, PATIENTS = 20_000, 2_000
 """A small table: the scenes are the same."""
@@ -23,7 +22,7 @@ def shown() -> str:
     heard = io.StringIO()
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(heard):
         patch.setenv("COLUMNS", "80")
-        demo.main(VISITS, PATIENTS)
+        show.main(VISITS, PATIENTS)
     return heard.getvalue()
 
 

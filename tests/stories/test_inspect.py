@@ -18,7 +18,7 @@ import sordino as sd
 from sordino.cli.inspect import EXAMPLE
 from sordino.cli.main import main
 from sordino.errors import InvalidParameter, UnknownName
-from sordino.session.inspected import PRIVATE
+from sordino.session.inspection_report import PRIVATE
 
 PAGE: Final = (Path(__file__).parents[2] / "docs/cli.md").read_text(encoding="utf-8")
 PERSON: Final = sd.AddRowsWithID("person")

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from sordino.accounting.risk import ErrorRates
+from sordino.budgets.risk import ErrorRates
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Loss
 from sordino.losses.closed import ApproxDP, GaussianDP, PureDP

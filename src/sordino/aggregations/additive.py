@@ -7,19 +7,19 @@ from typing import Any, Final, final
 
 import numpy as np
 
-from sordino.aggregations.base import AbstractForm, Expected, Finished, Noisy
+from sordino.aggregations.base import AbstractEstimator, Expected, Finished, Noisy
 from sordino.aggregations.intervals import additive
-from sordino.aggregations.parts import AbstractPart
+from sordino.aggregations.measurements import AbstractMeasurement
 
 _WHOLE: Final = (Fraction(1),)
 
 
 @final
 @dataclass(frozen=True)
-class SingleForm(AbstractForm):
+class SingleEstimator(AbstractEstimator):
     """Numbers with noise, unbiased; their intervals are cut to the public range."""
 
-    parts: tuple[AbstractPart]
+    measurements: tuple[AbstractMeasurement]
     least: float = -np.inf
     shares: tuple[Fraction, ...] = _WHOLE
 
@@ -30,7 +30,7 @@ class SingleForm(AbstractForm):
 
     def expected(self, mechanisms: Sequence[Any], confidence: Fraction) -> Expected:
         """Return the spread of the noise."""
-        noise = self.parts[0].noise(mechanisms[0])
+        noise = self.measurements[0].noise(mechanisms[0])
         return Expected(noise.sd, noise.reach(confidence))
 
     def finish(
@@ -39,7 +39,7 @@ class SingleForm(AbstractForm):
         """Return the numbers as they are."""
         import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
-        noise = self.parts[0].noise(noisy[0].mechanism)
+        noise = self.measurements[0].noise(noisy[0].mechanism)
         return tuple(
             Finished(pa.array(values), additive(values, noise, confidence, self.least))
             for values in noisy[0].values

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, final
 
 from sordino.aggregations.intervals import Bars
-from sordino.aggregations.parts import Numbers
+from sordino.aggregations.measurements import Numbers
 from sordino.contribution import LARGEST, Contribution, Versions
 from sordino.errors import InvalidQuery
 from sordino.expressions.base import AbstractExpression
@@ -115,10 +115,10 @@ class Expected:
         return f"sd {self.sd:.4g}{unit}, within ±{self.half_width:.4g}{unit}{remark}"
 
 
-class AbstractForm(ABC):
+class AbstractEstimator(ABC):
     """One way to put an answer together of noisy parts."""
 
-    parts: "tuple[Any, ...]"
+    measurements: "tuple[Any, ...]"
     """Additive parts or a choice."""
     shares: tuple[Fraction, ...]
     """What each part gets of what the answer may spend; they add up to 1."""
@@ -169,7 +169,7 @@ class AbstractAggregation(ABC):
         """Return to what values are clamped, None where none is."""
 
     @abstractmethod
-    def forms(self, setting: Setting) -> tuple[AbstractForm, ...]:
+    def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:
         """Return the ways to answer, or refuse what has no sound answer."""
 
 

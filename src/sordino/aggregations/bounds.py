@@ -16,20 +16,20 @@ import numpy as np
 from sordino import _validate
 from sordino.aggregations.base import (
     AbstractAggregation,
-    AbstractForm,
+    AbstractEstimator,
     Expected,
     Finished,
     Noisy,
     Setting,
 )
-from sordino.aggregations.choices import BoundPart
-from sordino.aggregations.intervals import unknown_bars
-from sordino.aggregations.measured import (
+from sordino.aggregations.choices import BoundChoice
+from sordino.aggregations.column_values import (
     Nulls,
     column_words,
     measured,
     nulls_words,
 )
+from sordino.aggregations.intervals import unknown_bars
 from sordino.expressions.language import Expression, lit, when
 from sordino.words import Words, call
 
@@ -77,17 +77,17 @@ class Bounds(AbstractAggregation):
     def clamped(self) -> None:
         """Return None: nothing is clamped."""
 
-    def forms(self, setting: Setting) -> tuple[AbstractForm, ...]:
+    def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:
         """Return the walk over the sizes."""
         values = measured(setting, self.column, self.nulls)
         position = sized(values.dsl, self.sizes)
-        part = BoundPart(
+        part = BoundChoice(
             ("bounds", values.key, self.up_to),
             setting.rows(),
             position.tree,
             len(self.sizes),
         )
-        return (BoundForm((part,), self.sizes, values.type == "i64"),)
+        return (BoundEstimator((part,), self.sizes, values.type == "i64"),)
 
 
 def sized(value: Expression, sizes: Sequence[float]) -> Expression:
@@ -119,10 +119,10 @@ _NOWHERE: Final = lit(None, "i64")
 
 @final
 @dataclass(frozen=True)
-class BoundForm(AbstractForm):
+class BoundEstimator(AbstractEstimator):
     """The size at which the walk stopped, as a bound on either side."""
 
-    parts: tuple[BoundPart]
+    measurements: tuple[BoundChoice]
     sizes: tuple[float, ...]
     whole: bool
     """Whether bounds are integers."""
@@ -139,7 +139,7 @@ class BoundForm(AbstractForm):
         Too wide means: against the first size that no value exceeds.
         """
         (mechanism,) = mechanisms
-        found = self.parts[0].expected(mechanism, confidence)
+        found = self.measurements[0].expected(mechanism, confidence)
         wrong, steps = float(1 - confidence), len(self.sizes)
         passed = bisect_left(
             range(1, steps), -wrong, key=lambda bins: -mechanism.passing(bins)

@@ -14,22 +14,22 @@ from typing import TYPE_CHECKING, Any, Final, final
 import numpy as np
 
 from sordino.aggregations.base import AbstractClamped, Setting
-from sordino.aggregations.decimals import roundest, shortest
-from sordino.aggregations.lattice import Lattice, height
-from sordino.aggregations.measured import (
+from sordino.aggregations.column_values import (
     Clamped,
-    Measured,
+    ColumnValues,
     Nulls,
     bounds,
     measured,
     width_lattice,
 )
-from sordino.aggregations.parts import Integers
+from sordino.aggregations.decimals import roundest, shortest
+from sordino.aggregations.lattice import Lattice, height
+from sordino.aggregations.measurements import Integers
 from sordino.errors import InvalidParameter, InvalidQuery
 from sordino.expressions.base import AbstractExpression
 from sordino.expressions.language import Expression, lit, when
 from sordino.expressions.literals import LEAST, MOST, literal
-from sordino.mechanisms.weights import AbstractWeights, EvenWeights, weights
+from sordino.mechanisms.kit.weights import AbstractWeights, EvenWeights, weights
 from sordino.schema import arrow_type
 from sordino.words import Words, number
 
@@ -263,7 +263,7 @@ class ClampedMoments(AbstractClamped):
         beyond = (value < self.low) | (value > self.high)
         return when(beyond).then(1).otherwise(0).tree
 
-    def _values(self, setting: Setting) -> Measured:
+    def _values(self, setting: Setting) -> ColumnValues:
         """Return the values."""
         return measured(setting, self.column, self.nulls, ORDERED)
 

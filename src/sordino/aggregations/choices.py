@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING, Any, Final, final
 import numpy as np
 
 from sordino.aggregations.base import Expected
-from sordino.aggregations.families import bounded
 from sordino.aggregations.matching import matched
-from sordino.aggregations.parts import Integers
+from sordino.aggregations.measurements import Integers
+from sordino.aggregations.shares import bounded
 from sordino.expressions.base import AbstractExpression
 from sordino.losses.base import Loss
 from sordino.losses.closed import ZCDP, PureDP
 from sordino.mechanisms.above_threshold import AboveThreshold
-from sordino.mechanisms.bins import Bins
+from sordino.mechanisms.kit.bin_counts import Bins
+from sordino.mechanisms.kit.weights import AbstractWeights
+from sordino.mechanisms.mechanism import AbstractMechanism
 from sordino.mechanisms.quantiles import Quantiles
-from sordino.mechanisms.randomised import AbstractRandomised
-from sordino.mechanisms.weights import AbstractWeights
 from sordino.numbers import Exact, sqrt, up
 from sordino.sampling.bits import Bits
 from sordino.sensitivity import Sensitivity
@@ -85,7 +85,7 @@ class ConcentratedChoice(AbstractChoiceShare):
         return ZCDP(self.rho)
 
 
-class AbstractChoicePart(ABC):
+class AbstractChoice(ABC):
     """Candidates of a public grid, chosen by the rows of each group in its bins."""
 
     key: Hashable
@@ -100,7 +100,7 @@ class AbstractChoicePart(ABC):
         """Return how many bins there are."""
 
     @abstractmethod
-    def mechanism(self, share: AbstractChoiceShare) -> AbstractRandomised:
+    def mechanism(self, share: AbstractChoiceShare) -> AbstractMechanism:
         """Return the sharpest choice that a share buys."""
 
     @abstractmethod
@@ -116,7 +116,7 @@ class AbstractChoicePart(ABC):
         """Return by how many ranks or rows an answer may be off, for any data."""
 
     def draw(
-        self, mechanism: AbstractRandomised, keys: "pa.Table", counts: "pa.Table"
+        self, mechanism: AbstractMechanism, keys: "pa.Table", counts: "pa.Table"
     ) -> tuple[Integers, ...]:
         """Return the chosen bins of released groups, from the counts of all groups.
 
@@ -137,7 +137,7 @@ class AbstractChoicePart(ABC):
 
 @final
 @dataclass(frozen=True)
-class QuantilePart(AbstractChoicePart):
+class QuantileChoice(AbstractChoice):
     """Some quantiles of the same values, none of them an extreme."""
 
     key: Hashable
@@ -178,7 +178,7 @@ class QuantilePart(AbstractChoicePart):
 
 @final
 @dataclass(frozen=True)
-class ExtremePart(AbstractChoicePart):
+class ExtremeChoice(AbstractChoice):
     """The least or the greatest value, but for a few rows beyond it.
 
     Positions are joined to stretches, each up to one of `lasts`.
@@ -220,7 +220,7 @@ class ExtremePart(AbstractChoicePart):
 
 @final
 @dataclass(frozen=True)
-class BoundPart(AbstractChoicePart):
+class BoundChoice(AbstractChoice):
     """The bin beyond which few rows lie."""
 
     key: Hashable

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import final
 
-from sordino.aggregations.additive import SingleForm
+from sordino.aggregations.additive import SingleEstimator
 from sordino.aggregations.base import AbstractAggregation, Setting
-from sordino.aggregations.parts import IntegerPart
+from sordino.aggregations.measurements import IntegerMeasurement
 from sordino.aggregations.totals import Total
 from sordino.expressions.literals import literal
 from sordino.words import Words, call
@@ -36,14 +36,14 @@ class Count(AbstractAggregation):
     def clamped(self) -> None:
         """Return None: nothing is clamped."""
 
-    def forms(self, setting: Setting) -> tuple[SingleForm, ...]:
+    def estimators(self, setting: Setting) -> tuple[SingleEstimator, ...]:
         """Return the row counts with noise."""
-        return (SingleForm((rows_part(setting),), least=0),)
+        return (SingleEstimator((rows_measurement(setting),), least=0),)
 
 
-def rows_part(setting: Setting) -> IntegerPart:
+def rows_measurement(setting: Setting) -> IntegerMeasurement:
     """Return the row counts of the groups: a row moves one of them by 1."""
-    return IntegerPart(ROWS, setting.rows(), (Total(literal(1)),))
+    return IntegerMeasurement(ROWS, setting.rows(), (Total(literal(1)),))
 
 
 def count() -> Count:

@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 from typing import Any, final
 
-from sordino.aggregations.additive import SingleForm
+from sordino import _validate
+from sordino.aggregations.additive import SingleEstimator
 from sordino.aggregations.base import AbstractAggregation, Setting
-from sordino.aggregations.count_ids import ids_part
-from sordino.aggregations.parts import IntegerPart
+from sordino.aggregations.count_ids import ids_measurement
+from sordino.aggregations.measurements import IntegerMeasurement
 from sordino.aggregations.totals import Distinct
 from sordino.errors import InvalidParameter, InvalidQuery
-from sordino.units import column_name
 from sordino.words import Words, call
 
 
@@ -37,10 +37,10 @@ class CountDistinct(AbstractAggregation):
     def clamped(self) -> None:
         """Return None: nothing is clamped."""
 
-    def forms(self, setting: Setting) -> tuple[SingleForm, ...]:
+    def estimators(self, setting: Setting) -> tuple[SingleEstimator, ...]:
         """Return the counts with noise: a row moves one of them by at most 1."""
         if self.names == (setting.ids,):
-            return (SingleForm((ids_part(setting),), least=0),)
+            return (SingleEstimator((ids_measurement(setting),), least=0),)
         for name in self.names:
             if setting.schema[name].type.startswith("list"):
                 raise InvalidQuery(
@@ -48,8 +48,8 @@ class CountDistinct(AbstractAggregation):
                     "Explode it first.",
                 )
         key = tuple(setting.schema[name].version for name in self.names)
-        part = IntegerPart(key, setting.rows(), (Distinct(self.names),))
-        return (SingleForm((part,), least=0),)
+        part = IntegerMeasurement(key, setting.rows(), (Distinct(self.names),))
+        return (SingleEstimator((part,), least=0),)
 
 
 def count_distinct(*columns: Any) -> CountDistinct:
@@ -64,4 +64,4 @@ def count_distinct(*columns: Any) -> CountDistinct:
         raise InvalidParameter(
             "columns", columns, "names no column", 'Try count_distinct("doctor").'
         )
-    return CountDistinct(tuple(column_name(columns=name) for name in columns))
+    return CountDistinct(tuple(_validate.text(columns=name) for name in columns))

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import final
 
-from sordino.aggregations.additive import SingleForm
+from sordino.aggregations.additive import SingleEstimator
 from sordino.aggregations.base import AbstractAggregation, Setting
-from sordino.aggregations.count import rows_part
-from sordino.aggregations.parts import IntegerPart
+from sordino.aggregations.count import rows_measurement
+from sordino.aggregations.measurements import IntegerMeasurement
 from sordino.aggregations.totals import Distinct
 from sordino.errors import InvalidQuery
 from sordino.words import Words, call
@@ -37,12 +37,12 @@ class CountIds(AbstractAggregation):
     def clamped(self) -> None:
         """Return None: nothing is clamped."""
 
-    def forms(self, setting: Setting) -> tuple[SingleForm, ...]:
+    def estimators(self, setting: Setting) -> tuple[SingleEstimator, ...]:
         """Return the counts of ids with noise."""
-        return (SingleForm((ids_part(setting),), least=0),)
+        return (SingleEstimator((ids_measurement(setting),), least=0),)
 
 
-def ids_part(setting: Setting) -> IntegerPart:
+def ids_measurement(setting: Setting) -> IntegerMeasurement:
     """Return the counts of ids: an id moves each group that it lies in by 1.
 
     Where an id has at most one row in each group, they are the row counts.
@@ -55,8 +55,8 @@ def ids_part(setting: Setting) -> IntegerPart:
     change = setting.people()
     each = setting.contribution.sensitivity(setting.versions)
     if each is not None and each.linf == 1:
-        return rows_part(setting)
-    return IntegerPart(IDS, change, (Distinct((setting.ids,)),))
+        return rows_measurement(setting)
+    return IntegerMeasurement(IDS, change, (Distinct((setting.ids,)),))
 
 
 def count_ids() -> CountIds:

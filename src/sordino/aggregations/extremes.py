@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from sordino.aggregations.candidates import AbstractCandidates
-from sordino.aggregations.parts import Integers
+from sordino.aggregations.measurements import Integers
 
 _MOST: Final = 2**16
 """So many candidates are walked one by one."""

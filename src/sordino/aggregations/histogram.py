@@ -3,15 +3,15 @@
 from dataclasses import dataclass
 from typing import Any, Final, final
 
-from sordino.aggregations.additive import SingleForm
-from sordino.aggregations.base import AbstractAggregation, AbstractForm, Setting
-from sordino.aggregations.parts import IntegerPart
+from sordino import _validate
+from sordino.aggregations.additive import SingleEstimator
+from sordino.aggregations.base import AbstractAggregation, AbstractEstimator, Setting
+from sordino.aggregations.measurements import IntegerMeasurement
 from sordino.aggregations.totals import Total
 from sordino.errors import InvalidParameter
 from sordino.expressions.bins import Bins
 from sordino.expressions.language import Expression, col, lit, when
 from sordino.schema import Version
-from sordino.units import column_name
 from sordino.words import Words, call
 
 MOST_COLUMNS: Final = 300
@@ -43,7 +43,7 @@ class Histogram(AbstractAggregation):
     def clamped(self) -> None:
         """Return None: nothing is clamped."""
 
-    def forms(self, setting: Setting) -> tuple[AbstractForm, ...]:
+    def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:
         """Return the counts with noise: bins split the rows of a group further."""
         col(self.column).bin(self.bins).column(setting.schema)  # refuses other edges
         totals = tuple(
@@ -52,7 +52,7 @@ class Histogram(AbstractAggregation):
         )
         change = setting.rows(frozenset([Version()]))
         key = ("histogram", setting.schema[self.column].version, self.bins)
-        return (SingleForm((IntegerPart(key, change, totals),), least=0),)
+        return (SingleEstimator((IntegerMeasurement(key, change, totals),), least=0),)
 
     def _lies(self, place: int) -> Expression:
         """Return whether a value lies in a range: what `Bins` says, of one range."""
@@ -81,4 +81,4 @@ def histogram(column: str, bins: Any) -> Histogram:
             f"become columns, and there may be {MOST_COLUMNS}",
             "Ask query.histogram(column, bins): there they are rows.",
         )
-    return Histogram(column_name(column=column), ranges)
+    return Histogram(_validate.text(column=column), ranges)

@@ -18,19 +18,16 @@ import numpy as np
 
 from sordino.aggregations.base import (
     AbstractAggregation,
-    AbstractForm,
+    AbstractEstimator,
     Expected,
     Finished,
     Noisy,
     Setting,
 )
-from sordino.aggregations.count import rows_part
-from sordino.aggregations.intervals import Noise, ratio, share
-from sordino.aggregations.lattice import Lattice, above, below, centred, present
-from sordino.aggregations.measured import (
+from sordino.aggregations.column_values import (
     SUM_STEPS,
     Clamped,
-    Measured,
+    ColumnValues,
     Nulls,
     bounds,
     measured,
@@ -38,8 +35,16 @@ from sordino.aggregations.measured import (
     width_lattice,
     written,
 )
-from sordino.aggregations.parts import AbstractPart, IntegerPart, LatticePart, scaled
-from sordino.mechanisms.base import AbstractMechanism
+from sordino.aggregations.count import rows_measurement
+from sordino.aggregations.intervals import Noise, ratio, share
+from sordino.aggregations.lattice import Lattice, above, below, centred, present
+from sordino.aggregations.measurements import (
+    AbstractMeasurement,
+    IntegerMeasurement,
+    LatticeMeasurement,
+    scaled,
+)
+from sordino.mechanisms.noise_mechanism import AbstractNoiseMechanism
 from sordino.numbers import up
 from sordino.words import Words
 
@@ -76,26 +81,26 @@ class Mean(AbstractAggregation):
         """Return the bounds."""
         return Clamped(self.column, self.low, self.high, self.nulls)
 
-    def forms(self, setting: Setting) -> tuple[AbstractForm, ...]:
+    def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:
         """Return the mean by deviations, and by a pair of sums."""
         values = measured(setting, self.column, self.nulls)
         grid = width_lattice(self.low, self.high, values.type, SUM_STEPS)
         deviations = (
-            deviation_part(setting, values, grid),
-            values_part(setting, values, grid),
+            deviation_measurement(setting, values, grid),
+            values_measurement(setting, values, grid),
         )
         return (
-            DeviationForm(deviations, grid),
-            PairForm((pair_part(setting, values, grid),), grid),
+            DeviationEstimator(deviations, grid),
+            PairEstimator((pair_measurement(setting, values, grid),), grid),
         )
 
 
 @final
 @dataclass(frozen=True)
-class DeviationForm(AbstractForm):
+class DeviationEstimator(AbstractEstimator):
     """The middle of the range plus the mean deviation from it."""
 
-    parts: tuple[AbstractPart, AbstractPart]
+    measurements: tuple[AbstractMeasurement, AbstractMeasurement]
     grid: Lattice
     shares: tuple[Fraction, ...] = (_HALF, _HALF)
 
@@ -106,7 +111,7 @@ class DeviationForm(AbstractForm):
 
     def expected(self, mechanisms: Sequence[Any], confidence: Fraction) -> Expected:
         """Return the spread of the mean times the number of values."""
-        top, bottom = _noises(self.parts, mechanisms)
+        top, bottom = _noises(self.measurements, mechanisms)
         aside = (_HALF_FLOAT - _TYPICAL) * _width(self.grid)
         each = (1 + confidence) / 2
         return Expected(
@@ -126,17 +131,17 @@ class DeviationForm(AbstractForm):
         middle = (low + high) / 2
         size = np.maximum(bottom.astype(np.float64), 1.0)
         values = np.clip(middle + top / size, low, high)
-        noises = _noises(self.parts, [one.mechanism for one in noisy])
+        noises = _noises(self.measurements, [one.mechanism for one in noisy])
         bars = ratio(top, bottom, noises, confidence, (low, high), middle)
         return (Finished(pa.array(values, pa.float64()), bars),)
 
 
 @final
 @dataclass(frozen=True)
-class PairForm(AbstractForm):
+class PairEstimator(AbstractEstimator):
     """Where the mean divides the range, from the sums of distances to both ends."""
 
-    parts: tuple[AbstractPart]
+    measurements: tuple[AbstractMeasurement]
     grid: Lattice
     shares: tuple[Fraction, ...] = (Fraction(1),)
 
@@ -147,7 +152,7 @@ class PairForm(AbstractForm):
 
     def expected(self, mechanisms: Sequence[Any], confidence: Fraction) -> Expected:
         """Return the spread of the mean times the number of values."""
-        noise = self.parts[0].noise(mechanisms[0])
+        noise = self.measurements[0].noise(mechanisms[0])
         each = (1 + confidence) / 2
         spread = math.hypot(_TYPICAL, 1 - _TYPICAL)
         return Expected(noise.sd * spread, noise.reach(each), "/ rows")
@@ -162,7 +167,7 @@ class PairForm(AbstractForm):
         low, high = _ends(self.grid)
         least = _width(self.grid)
         part = np.clip(first / np.maximum(first + second, least), 0.0, 1.0)
-        noise = self.parts[0].noise(noisy[0].mechanism)
+        noise = self.measurements[0].noise(noisy[0].mechanism)
         bars = share(first, second, (noise, noise), confidence, (low, high))
         values = np.clip(low + (high - low) * part, low, high)
         return (Finished(pa.array(values, pa.float64()), bars),)
@@ -171,7 +176,9 @@ class PairForm(AbstractForm):
 _HALF_FLOAT: Final = 0.5
 
 
-def deviation_part(setting: Setting, values: Measured, grid: Lattice) -> AbstractPart:
+def deviation_measurement(
+    setting: Setting, values: ColumnValues, grid: Lattice
+) -> AbstractMeasurement:
     """Return the sums of deviations from the middle: a row adds at most half the width.
 
     In half steps the deviation 2 k - low - high is an integer of size high - low.
@@ -180,18 +187,22 @@ def deviation_part(setting: Setting, values: Measured, grid: Lattice) -> Abstrac
     size = Fraction(grid.high - grid.low, 2) * Fraction(2) ** grid.exponent
     change = scaled(setting.rows(), size)
     key = ("deviations", values.key, grid)
-    return LatticePart(key, change, grid.exponent - 1, total)
+    return LatticeMeasurement(key, change, grid.exponent - 1, total)
 
 
-def values_part(setting: Setting, values: Measured, grid: Lattice) -> AbstractPart:
+def values_measurement(
+    setting: Setting, values: ColumnValues, grid: Lattice
+) -> AbstractMeasurement:
     """Return the numbers of values that are not missing."""
     if values.complete:
-        return rows_part(setting)
+        return rows_measurement(setting)
     total = (present(values.expression, grid),)
-    return IntegerPart(("values", values.key), setting.rows(), total)
+    return IntegerMeasurement(("values", values.key), setting.rows(), total)
 
 
-def pair_part(setting: Setting, values: Measured, grid: Lattice) -> AbstractPart:
+def pair_measurement(
+    setting: Setting, values: ColumnValues, grid: Lattice
+) -> AbstractMeasurement:
     """Return the sums of distances to both ends: a row adds the width to both together.
 
     For any row a + b = width with a, b >= 0, so over both sums l1 moves by the width,
@@ -204,16 +215,21 @@ def pair_part(setting: Setting, values: Measured, grid: Lattice) -> AbstractPart
     key = ("pair", values.key, grid)
     width = grid.high - grid.low
     if values.type == "i64" and grid.exponent == 0:
-        return IntegerPart(key, scaled(setting.rows(), width, 2), totals)
+        return IntegerMeasurement(key, scaled(setting.rows(), width, 2), totals)
     size = width * Fraction(2) ** grid.exponent
-    return LatticePart(key, scaled(setting.rows(), size, 2), grid.exponent, totals)
+    return LatticeMeasurement(
+        key, scaled(setting.rows(), size, 2), grid.exponent, totals
+    )
 
 
 def _noises(
-    parts: Sequence[AbstractPart], mechanisms: Sequence[AbstractMechanism]
+    measurements: Sequence[AbstractMeasurement],
+    mechanisms: Sequence[AbstractNoiseMechanism],
 ) -> tuple[Noise, Noise]:
     """Return the noise of two parts."""
-    top, bottom = (part.noise(one) for part, one in zip(parts, mechanisms, strict=True))
+    top, bottom = (
+        part.noise(one) for part, one in zip(measurements, mechanisms, strict=True)
+    )
     return top, bottom
 
 

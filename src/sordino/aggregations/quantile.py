@@ -17,7 +17,7 @@ import numpy as np
 from sordino.aggregations.base import (
     AbstractAggregation,
     AbstractClamped,
-    AbstractForm,
+    AbstractEstimator,
     Expected,
     Finished,
     Noisy,
@@ -32,21 +32,21 @@ from sordino.aggregations.candidates import (
     ends_words,
 )
 from sordino.aggregations.choices import (
-    AbstractChoicePart,
-    ExtremePart,
-    QuantilePart,
+    AbstractChoice,
+    ExtremeChoice,
+    QuantileChoice,
 )
-from sordino.aggregations.extremes import stretches
-from sordino.aggregations.intervals import unknown_bars
-from sordino.aggregations.measured import (
-    Measured,
+from sordino.aggregations.column_values import (
+    ColumnValues,
     Nulls,
     column_words,
     measured,
     nulls_words,
     written,
 )
-from sordino.aggregations.parts import Integers
+from sordino.aggregations.extremes import stretches
+from sordino.aggregations.intervals import unknown_bars
+from sordino.aggregations.measurements import Integers
 from sordino.errors import InvalidParameter
 from sordino.numbers import probability
 from sordino.words import Words, call, number
@@ -97,30 +97,30 @@ class Quantile(AbstractAggregation):
         """Return the bounds."""
         return clamped(self.column, self.low, self.high, self.nulls)
 
-    def forms(self, setting: Setting) -> tuple[AbstractForm, ...]:
+    def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:
         """Return the choices among candidates, those of extremes beside the others."""
         values = measured(setting, self.column, self.nulls, ORDERED)
         grid = candidates(self.low, self.high, values.type)
         parts, levels = zip(*self._parts(setting, values, grid), strict=True)
         shares = tuple(Fraction(one, sum(levels)) for one in levels)
-        return (QuantileForm(parts, shares, grid, self.probabilities),)
+        return (QuantileEstimator(parts, shares, grid, self.probabilities),)
 
     def _parts(
-        self, setting: Setting, values: Measured, grid: AbstractCandidates
-    ) -> Iterator[tuple[AbstractChoicePart, int]]:
+        self, setting: Setting, values: ColumnValues, grid: AbstractCandidates
+    ) -> Iterator[tuple[AbstractChoice, int]]:
         """Return the choices in ascending order, and how many levels each has."""
         rows, position = setting.rows(), grid.position(values.dsl)
 
-        def extreme(*, greatest: bool) -> ExtremePart:
+        def extreme(*, greatest: bool) -> ExtremeChoice:
             key = ("extreme", values.key, grid, greatest)
-            return ExtremePart(key, rows, position, stretches(grid), greatest)
+            return ExtremeChoice(key, rows, position, stretches(grid), greatest)
 
         inner = tuple(q for q in self.probabilities if 0 < q < 1)
         if 0 in self.probabilities:
             yield extreme(greatest=False), 1
         if inner:
             key = ("quantiles", values.key, grid, inner)
-            part = QuantilePart(key, rows, position, grid.weights, inner)
+            part = QuantileChoice(key, rows, position, grid.weights, inner)
             yield part, len(inner).bit_length()
         if 1 in self.probabilities:
             yield extreme(greatest=True), 1
@@ -128,14 +128,14 @@ class Quantile(AbstractAggregation):
 
 @final
 @dataclass(frozen=True)
-class QuantileForm(AbstractForm):
+class QuantileEstimator(AbstractEstimator):
     """The candidates that were chosen, as values.
 
     How far a value is off depends on how dense the data is there, which is private: no
     interval is given, but how many rows may lie between.
     """
 
-    parts: tuple[AbstractChoicePart, ...]
+    measurements: tuple[AbstractChoice, ...]
     shares: tuple[Fraction, ...]
     grid: AbstractCandidates
     probabilities: tuple[Fraction, ...]
@@ -149,7 +149,7 @@ class QuantileForm(AbstractForm):
         """Return how far off the answer is that is furthest off."""
         each = (
             part.expected(mechanism, confidence)
-            for part, mechanism in zip(self.parts, mechanisms, strict=True)
+            for part, mechanism in zip(self.measurements, mechanisms, strict=True)
         )
         return sorted(each, key=attrgetter("half_width"))[-1]  # noqa: FURB192 here max is a question
 
@@ -162,7 +162,7 @@ class QuantileForm(AbstractForm):
         Choices that were made apart may still cross; sorting brings none further off.
         """
         del confidence
-        pairs = zip(self.parts, noisy, strict=True)
+        pairs = zip(self.measurements, noisy, strict=True)
         ranges = self._bounded(
             np.array([part.range(one) for part, held in pairs for one in held.values])
         )

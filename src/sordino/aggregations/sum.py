@@ -4,13 +4,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, final
 
-from sordino.aggregations.additive import SingleForm
+from sordino.aggregations.additive import SingleEstimator
 from sordino.aggregations.base import AbstractAggregation, Setting
-from sordino.aggregations.lattice import Lattice, steps
-from sordino.aggregations.measured import (
+from sordino.aggregations.column_values import (
     SUM_STEPS,
     Clamped,
-    Measured,
+    ColumnValues,
     Nulls,
     bounds,
     lattice,
@@ -18,7 +17,13 @@ from sordino.aggregations.measured import (
     ranged,
     written,
 )
-from sordino.aggregations.parts import AbstractPart, IntegerPart, LatticePart, scaled
+from sordino.aggregations.lattice import Lattice, steps
+from sordino.aggregations.measurements import (
+    AbstractMeasurement,
+    IntegerMeasurement,
+    LatticeMeasurement,
+    scaled,
+)
 from sordino.words import Words
 
 
@@ -50,14 +55,16 @@ class Sum(AbstractAggregation):
         """Return the bounds."""
         return Clamped(self.column, self.low, self.high, self.nulls)
 
-    def forms(self, setting: Setting) -> tuple[SingleForm, ...]:
+    def estimators(self, setting: Setting) -> tuple[SingleEstimator, ...]:
         """Return the sums with noise."""
         values = measured(setting, self.column, self.nulls)
         grid = lattice(self.low, self.high, values.type, SUM_STEPS)
-        return (SingleForm((sum_part(setting, values, grid),)),)
+        return (SingleEstimator((sum_measurement(setting, values, grid),)),)
 
 
-def sum_part(setting: Setting, values: Measured, grid: Lattice) -> AbstractPart:
+def sum_measurement(
+    setting: Setting, values: ColumnValues, grid: Lattice
+) -> AbstractMeasurement:
     """Return the sums of lattice steps: a row moves one by max(|low|, |high|) at most.
 
     A row whose value is missing counts as 0.
@@ -66,9 +73,9 @@ def sum_part(setting: Setting, values: Measured, grid: Lattice) -> AbstractPart:
     key = ("sum", values.key, grid)
     most = max(abs(grid.low), abs(grid.high))
     if values.type == "i64" and grid.exponent == 0:
-        return IntegerPart(key, scaled(setting.rows(), most), total)
+        return IntegerMeasurement(key, scaled(setting.rows(), most), total)
     size = most * Fraction(2) ** grid.exponent
-    return LatticePart(key, scaled(setting.rows(), size), grid.exponent, total)
+    return LatticeMeasurement(key, scaled(setting.rows(), size), grid.exponent, total)
 
 
 def sum(column: Any, low: Any, high: Any, *, nulls: Nulls = None) -> Sum:  # noqa: A001 the word for it

@@ -15,19 +15,16 @@ import numpy as np
 from sordino.aggregations import intervals
 from sordino.aggregations.base import (
     AbstractAggregation,
-    AbstractForm,
+    AbstractEstimator,
     Expected,
     Finished,
     Noisy,
     Setting,
 )
-from sordino.aggregations.intervals import AnyNoise, Bars, Combined
-from sordino.aggregations.lattice import Lattice, spread
-from sordino.aggregations.mean import deviation_part, values_part
-from sordino.aggregations.measured import (
+from sordino.aggregations.column_values import (
     SQUARE_STEPS,
     Clamped,
-    Measured,
+    ColumnValues,
     Nulls,
     bounds,
     measured,
@@ -35,8 +32,16 @@ from sordino.aggregations.measured import (
     width_lattice,
     written,
 )
-from sordino.aggregations.parts import AbstractPart, LatticePart, Numbers, scaled
-from sordino.mechanisms.base import AbstractMechanism
+from sordino.aggregations.intervals import AnyNoise, Bars, Combined
+from sordino.aggregations.lattice import Lattice, spread
+from sordino.aggregations.mean import deviation_measurement, values_measurement
+from sordino.aggregations.measurements import (
+    AbstractMeasurement,
+    LatticeMeasurement,
+    Numbers,
+    scaled,
+)
+from sordino.mechanisms.noise_mechanism import AbstractNoiseMechanism
 from sordino.numbers import up
 from sordino.words import Words
 
@@ -78,24 +83,24 @@ class Variance(AbstractAggregation):
         """Return the bounds."""
         return Clamped(self.column, self.low, self.high, self.nulls)
 
-    def forms(self, setting: Setting) -> tuple[AbstractForm, ...]:
+    def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:
         """Return the variance from three sums."""
         values = measured(setting, self.column, self.nulls)
         grid = width_lattice(self.low, self.high, values.type, SQUARE_STEPS)
         parts = (
-            values_part(setting, values, grid),
-            deviation_part(setting, values, grid),
-            square_part(setting, values, grid),
+            values_measurement(setting, values, grid),
+            deviation_measurement(setting, values, grid),
+            square_measurement(setting, values, grid),
         )
-        return (MomentsForm(parts, grid, self.made, self.bars),)
+        return (MomentsEstimator(parts, grid, self.made, self.bars),)
 
 
 @final
 @dataclass(frozen=True)
-class MomentsForm(AbstractForm):
+class MomentsEstimator(AbstractEstimator):
     """The mean square less the square of the mean, from noisy moments."""
 
-    parts: tuple[AbstractPart, AbstractPart, AbstractPart]
+    measurements: tuple[AbstractMeasurement, AbstractMeasurement, AbstractMeasurement]
     grid: Lattice
     made: Values
     bars: BarsOf
@@ -133,16 +138,19 @@ class MomentsForm(AbstractForm):
         return up((self.grid.top - self.grid.bottom) ** 2 / 8)
 
     def _noises(
-        self, mechanisms: Sequence[AbstractMechanism]
+        self, mechanisms: Sequence[AbstractNoiseMechanism]
     ) -> tuple[AnyNoise, AnyNoise, AnyNoise]:
         """Return the noise of the count, of deviations, and of uncentred squares."""
         count, first, centred = (
-            part.noise(one) for part, one in zip(self.parts, mechanisms, strict=True)
+            part.noise(one)
+            for part, one in zip(self.measurements, mechanisms, strict=True)
         )
         return count, first, Combined(((centred, 1.0), (count, self._eighth)))
 
 
-def square_part(setting: Setting, values: Measured, grid: Lattice) -> AbstractPart:
+def square_measurement(
+    setting: Setting, values: ColumnValues, grid: Lattice
+) -> AbstractMeasurement:
     """Return the sums of centred squares: a row adds at most R**2 / 8.
 
     With w = high - low steps and d = 2 k - low - high, the integer 2 d**2 - w**2 is of
@@ -152,7 +160,7 @@ def square_part(setting: Setting, values: Measured, grid: Lattice) -> AbstractPa
     exponent = 2 * grid.exponent - 3
     size = (grid.high - grid.low) ** 2 * Fraction(2) ** exponent
     key = ("squares", values.key, grid)
-    return LatticePart(key, scaled(setting.rows(), size), exponent, total)
+    return LatticeMeasurement(key, scaled(setting.rows(), size), exponent, total)
 
 
 def variance(column: Any, low: Any, high: Any, *, nulls: Nulls = None) -> Variance:

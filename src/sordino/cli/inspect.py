@@ -6,16 +6,15 @@ from collections.abc import Iterator
 from itertools import starmap
 from typing import Any, Final
 
-from rich.console import Console
-
+from sordino.cli.terminal import write
 from sordino.constraints import (
     AbstractConstraint,
     MaxGroupsPerID,
     MaxRowsPerGroupPerID,
     MaxRowsPerID,
 )
-from sordino.engines.dialects import Csv
 from sordino.session.inspection import inspect
+from sordino.sources.csv_format import Csv
 from sordino.units import AddRowsWithID
 
 EXAMPLE: Final = "sordino inspect visits.csv --column patient=i64 --id patient"
@@ -74,7 +73,7 @@ def fill(made: argparse.ArgumentParser) -> None:
     made.add_argument("--json", action="store_true", help="print JSON")
 
 
-def run(asked: argparse.Namespace, console: Console) -> None:
+def run(asked: argparse.Namespace) -> None:
     """Print what a table holds."""
     found = inspect(
         _source(asked),
@@ -83,8 +82,7 @@ def run(asked: argparse.Namespace, console: Console) -> None:
         limits=list(_limits(asked)),
     )
     told = json.dumps(found.to_dict(), indent=2) if asked.json else str(found)
-    for line in told.splitlines():
-        console.out(line, highlight=False)
+    write(told)
 
 
 def _source(asked: argparse.Namespace) -> Any:

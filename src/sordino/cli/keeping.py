@@ -9,19 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
-from rich.console import Console
-from rich.text import Text
 
-from sordino.accounting.ledger import Ledger
 from sordino.cli.ledger import opened
+from sordino.cli.terminal import say, write
 from sordino.errors import InvalidParameter
+from sordino.ledger.ledger import Ledger
 from sordino.schema import unknown
 
 if TYPE_CHECKING:
     from sordino.release.release import Release
 
 
-def answer(asked: argparse.Namespace, console: Console) -> None:
+def answer(asked: argparse.Namespace) -> None:
     """Show the paid answer of a key, or write it as CSV."""
     with opened(asked) as ledger:
         found = ledger.answer(asked.key)
@@ -30,39 +29,37 @@ def answer(asked: argparse.Namespace, console: Console) -> None:
         several = {"": _named(several, asked.name)}
     if asked.csv is not None:
         _one(several).to_csv(asked.csv)
-        console.print(Text(f"{asked.csv} has the answer and its errors."))
+        say(f"{asked.csv} has the answer and its errors.")
         return
     for name, release in several.items():
         title = name if name.isprintable() else repr(name)
         shown = f"{title}:\n{release}\n" if name else str(release)
-        console.out(shown, highlight=False)
+        write(shown)
 
 
-def backup(asked: argparse.Namespace, console: Console) -> None:
+def backup(asked: argparse.Namespace) -> None:
     """Write a whole copy to a new file."""
     with opened(asked) as ledger:
         ledger.backup(asked.copy)
-    console.print(Text(f"{asked.copy} holds all of {asked.path}, answers included."))
-    console.print(
-        "What is charged after this stands in the ledger and its witness only."
-    )
+    say(f"{asked.copy} holds all of {asked.path}, answers included.")
+    say("What is charged after this stands in the ledger and its witness only.")
 
 
-def restore(asked: argparse.Namespace, console: Console) -> None:
+def restore(asked: argparse.Namespace) -> None:
     """Make a ledger of a copy, and of what the witness saw after it."""
     with Ledger.restore(
         asked.copy, asked.path, witness=asked.witness, signer=_signer(asked.signer)
     ) as ledger:
         left = ledger.remaining()
-    console.print(Text(f"{asked.path} is restored, and every charge counts."))
-    console.print(Text(f"left: {left!r}"))
+    say(f"{asked.path} is restored, and every charge counts.")
+    say(f"left: {left!r}")
 
 
-def close(asked: argparse.Namespace, console: Console) -> None:
+def close(asked: argparse.Namespace) -> None:
     """Let nothing more be charged to a budget."""
     with opened(asked, _signer(asked.signer)) as ledger:
         ledger.close_budget(asked.budget, who=asked.who, why=asked.why)
-    console.print(Text(f"{asked.budget} is closed: nothing more is charged to it."))
+    say(f"{asked.budget} is closed: nothing more is charged to it.")
 
 
 def _named(several: "dict[str, Release]", name: str) -> "Release":

@@ -2,19 +2,15 @@
 
 import argparse
 import tomllib
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-
-from sordino.accounting.entries import DATASET, Entry
-from sordino.accounting.exporting import json_lines
-from sordino.accounting.ledger import Ledger
-from sordino.accounting.registry import registry_yaml
+from sordino.cli.terminal import say, table, write
 from sordino.errors import InvalidParameter
+from sordino.ledger.entries import DATASET, Entry
+from sordino.ledger.export import json_lines
+from sordino.ledger.ledger import Ledger
+from sordino.ledger.registry import registry_yaml
 
 _CHECKED: Final = """\
 Checked: every record's hash and what it follows; every sum of charges, added
@@ -22,31 +18,31 @@ up anew, against its limit; that keys and answers are used once; every answer
 that is kept against its hash."""
 
 
-def show(asked: argparse.Namespace, console: Console) -> None:
+def show(asked: argparse.Namespace) -> None:
     """Show the budgets of a ledger and its last releases."""
     with opened(asked) as ledger:
-        console.print(_table([("ledger", str(asked.path)), ("for", ledger.about)]))
+        table([("ledger", str(asked.path)), ("for", ledger.about)])
         for name, limit in ledger.limits().items():
-            console.print()
+            write()
             rows = [
                 (name, "limit", limit.stated),
                 ("", "spent", repr(ledger.spent(name))),
                 ("", "left", repr(ledger.remaining(name))),
             ]
-            console.print(_table(rows))
+            table(rows)
         entries, aside = ledger.entries(), ledger.earmarks()
     if aside:
-        console.print()
+        write()
         rows = [(one.name, one.budget, f"{one.left!r} of {one.asked}") for one in aside]
-        console.print(_table([("set aside", "of", "left"), *rows]))
+        table([("set aside", "of", "left"), *rows])
     last = entries[max(len(entries) - asked.last, 0) :]
-    console.print()
-    console.print(f"{_counted(len(entries), 'release')}, {len(last)} shown")
+    write()
+    write(f"{_counted(len(entries), 'release')}, {len(last)} shown")
     for entry in last:
-        console.print(_table(_release(entry)))
+        table(_release(entry))
 
 
-def verify(asked: argparse.Namespace, console: Console) -> None:
+def verify(asked: argparse.Namespace) -> None:
     """Hold every record and every answer of a ledger against what it follows from."""
     with opened(asked) as ledger:
         found = ledger.verify()
@@ -55,13 +51,13 @@ def verify(asked: argparse.Namespace, console: Console) -> None:
         _counted(found.releases, "release"),
         _counted(found.answers, "answer"),
     ])
-    console.print(Text(f"{asked.path} is what was written: {counts}."))
-    console.print(_CHECKED)
-    console.print("Newest record, to be written down elsewhere:")
-    console.print(found.head)
+    say(f"{asked.path} is what was written: {counts}.")
+    write(_CHECKED)
+    write("Newest record, to be written down elsewhere:")
+    write(found.head)
 
 
-def export(asked: argparse.Namespace, console: Console) -> None:
+def export(asked: argparse.Namespace) -> None:
     """Write a ledger as lines of JSON, or as an entry of the public registry."""
     answers = {} if asked.answers is None else _answers(asked.answers)
     with opened(asked) as ledger:
@@ -70,7 +66,7 @@ def export(asked: argparse.Namespace, console: Console) -> None:
         else:
             lines = registry_yaml(ledger, answers, draft=asked.draft).splitlines()
     for line in lines:
-        console.out(line, highlight=False)
+        write(line)
 
 
 def _answers(path: Path) -> dict[str, Any]:
@@ -106,16 +102,6 @@ def _release(entry: Entry) -> list[tuple[str, ...]]:
         ("", "loss", entry.loss),
     ]
     return lines + ([("", "why", entry.why)] if entry.why else [])
-
-
-def _table(rows: Iterable[tuple[str, ...]]) -> Table:
-    """Return a table of texts, in which nothing commands the terminal."""
-    table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
-    for row in rows:
-        table.add_row(*(Text(one if one.isprintable() else repr(one)) for one in row))
-    for column in table.columns:
-        column.overflow = "fold"
-    return table
 
 
 def opened(asked: argparse.Namespace, signer: Any = None) -> Ledger:

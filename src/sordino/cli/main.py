@@ -13,8 +13,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Final, final
 
-from rich.console import Console
-
 from sordino.cli import inspect, keeping, ledger
 from sordino.errors import SordinoError
 
@@ -25,7 +23,7 @@ def main(words: Sequence[str] | None = None) -> int:
     """Run a command; 0 if all is well, 1 if it was refused, 2 if not understood."""
     asked = parser().parse_args(words)
     try:
-        asked.run(asked, Console(highlight=False))
+        asked.run(asked)
         sys.stdout.flush()
     except SordinoError as error:
         sys.stderr.write(f"sordino: {error}\n")
@@ -80,7 +78,7 @@ class Command:
     """A command on the ledger at a path."""
 
     name: str
-    run: Callable[[argparse.Namespace, Console], None]
+    run: Callable[[argparse.Namespace], None]
     what: str
     example: str
     options: Callable[[argparse.ArgumentParser], None]

@@ -1,5 +1,5 @@
 """The demonstration: `python -m sordino.demo` shows Sordino on invented data."""
 
-from sordino.demo.show import main
+from sordino.demo.start import main
 
 __all__ = ["main"]

@@ -1,5 +1,11 @@
 """Runs the demonstration: `python -m sordino.demo`."""
 
-from sordino.demo.show import main
+import sys
 
-main()
+from sordino.demo import main
+from sordino.errors import MissingDependency
+
+try:
+    main()
+except MissingDependency as error:
+    sys.exit(f"sordino: {error}")

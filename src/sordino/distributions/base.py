@@ -11,8 +11,9 @@ from fractions import Fraction
 
 from flint import arb
 
+from sordino.distributions.blends import AbstractBlend, Floats
 from sordino.numbers import Exact, ball
-from sordino.precision import precision
+from sordino.numbers.precision import precision
 
 PRECISION = 128
 _HALF = Fraction(1, 2)
@@ -25,6 +26,28 @@ class AbstractLaw(ABC):
     @abstractmethod
     def deviation(self) -> float:
         """Return the standard deviation, rounded up."""
+
+    @property
+    @abstractmethod
+    def blend(self) -> AbstractBlend:
+        """Return the law of sums of such noises, on the reals."""
+
+    @property
+    @abstractmethod
+    def spread(self) -> float:
+        """Return the factor of the standard noise, rounded up."""
+
+    @property
+    @abstractmethod
+    def slip(self) -> float:
+        """Return how far Z lies at most from spread times the standard noise.
+
+        That is, for the pair of both that has equal quantiles; 0 on the reals.
+        """
+
+    @abstractmethod
+    def log_at_least(self, x: Floats) -> Floats:
+        """Return ln P[Z >= x] for many x, to about twelve digits."""
 
     @abstractmethod
     def at_least(self, x: Exact) -> arb:
@@ -45,10 +68,8 @@ class AbstractLaw(ABC):
         """Return P[Z <= x] = P[Z >= -x]; a Radical has no negative."""
         return self.at_least(-x) if isinstance(x, Fraction) else 1 - self.above(x)
 
-    def quantile(self, p: Fraction) -> "Exact | float":
-        """Return the least x with P[Z <= x] >= p; infinite at 0 and 1."""
-        if p in {0, 1}:
-            return math.inf if p else -math.inf
+    def quantile(self, p: Fraction) -> Exact:
+        """Return the least x with P[Z <= x] >= p, for 0 < p < 1."""
         with precision(PRECISION):
             if p >= _HALF:
                 return self.upper_quantile(1 - p)

@@ -6,11 +6,13 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Final, final
 
+import numpy as np
 from flint import arb, ctx, fmpq
 
 from sordino.distributions.base import PRECISION, AbstractLatticeLaw, AbstractLaw
+from sordino.distributions.blends import AbstractBlend, Floats, GaussianBlend
 from sordino.numbers import Exact, ball, fraction, sqrt, up
-from sordino.precision import precision
+from sordino.numbers.precision import precision
 
 _WIDE: Final = 64**2
 """From this variance on the lattice sum is an integral with Euler-Maclaurin terms."""
@@ -32,6 +34,25 @@ class ContinuousGaussian(AbstractLaw):
     def deviation(self) -> float:
         """Return the square root of the variance."""
         return up(sqrt(self.variance))
+
+    @property
+    def blend(self) -> AbstractBlend:
+        """Return sums of Gaussian noises."""
+        return GaussianBlend()
+
+    @property
+    def spread(self) -> float:
+        """Return the deviation."""
+        return self.deviation
+
+    @property
+    def slip(self) -> float:
+        """Return zero."""
+        return 0.0
+
+    def log_at_least(self, x: Floats) -> Floats:
+        """Return the logarithm of the tail."""
+        return self.blend.log_tail(x, np.array([[self.spread]]))
 
     def at_least(self, x: Exact) -> arb:
         """Return erfc(x / sqrt(2 variance)) / 2."""
@@ -85,6 +106,28 @@ class DiscreteGaussian(AbstractLatticeLaw):
             rest = 64**2 * self._height(64) * 2
             total = 2 * (squares + rest) / _total(self._spread, ctx.prec)
             return up(ball(self.unit) * total.sqrt())
+
+    @property
+    def blend(self) -> AbstractBlend:
+        """Return sums of Gaussian noises."""
+        return GaussianBlend()
+
+    @property
+    def spread(self) -> float:
+        """Return the root of the variance parameter."""
+        return up(sqrt(self.variance))
+
+    @property
+    def slip(self) -> float:
+        """Return one unit (docs/proofs/intervals.md, lemma 2)."""
+        return up(self.unit)
+
+    def log_at_least(self, x: Floats) -> Floats:
+        """Return the logarithm of each of the different tails, as balls."""
+        places, back = np.unique(x, return_inverse=True)
+        with precision(PRECISION):
+            found = [float(self.at_least(Fraction(one)).log().mid()) for one in places]
+        return np.array(found)[back].reshape(np.shape(x))
 
     def mass(self, k: int) -> arb:
         """Return P[K = k]."""

@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import final
 
+import numpy as np
 from flint import arb
 
 from sordino.distributions.base import PRECISION, AbstractLatticeLaw, AbstractLaw
+from sordino.distributions.blends import AbstractBlend, Floats, LaplaceBlend
 from sordino.numbers import Exact, ball, fraction, sqrt, up
-from sordino.precision import precision
+from sordino.numbers.precision import precision
 
 
 @final
@@ -23,6 +25,25 @@ class ContinuousLaplace(AbstractLaw):
     def deviation(self) -> float:
         """Return sqrt(2) scale."""
         return up(self.scale * sqrt(Fraction(2)))
+
+    @property
+    def blend(self) -> AbstractBlend:
+        """Return sums of Laplace noises."""
+        return LaplaceBlend()
+
+    @property
+    def spread(self) -> float:
+        """Return the scale."""
+        return up(self.scale)
+
+    @property
+    def slip(self) -> float:
+        """Return zero."""
+        return 0.0
+
+    def log_at_least(self, x: Floats) -> Floats:
+        """Return the logarithm of the tail."""
+        return self.blend.log_tail(x, np.array([[self.spread]]))
 
     def at_least(self, x: Exact) -> arb:
         """Return exp(-x / scale) / 2, or one minus its mirror image."""
@@ -62,6 +83,35 @@ class DiscreteLaplace(AbstractLatticeLaw):
         with precision(PRECISION):
             half = ball(self.unit / self.scale) / 2
             return up(ball(self.unit) / (arb(2).sqrt() * half.sinh()))
+
+    @property
+    def blend(self) -> AbstractBlend:
+        """Return sums of Laplace noises."""
+        return LaplaceBlend()
+
+    @property
+    def spread(self) -> float:
+        """Return the scale."""
+        return up(self.scale)
+
+    @property
+    def slip(self) -> float:
+        """Return unit - scale ln(2 / (1 + q)), between a half and a whole unit.
+
+        P[K >= k] = q**k / (1 + q) is the Laplace tail at k - d, where d in steps is
+        ln(2 / (1 + q)) scale / unit, at most 1/2: K = k where the real noise lies from
+        k - d to k + 1 - d (docs/proofs/intervals.md, lemma 2).
+        """
+        with precision(PRECISION):
+            rest = (1 + (-ball(self.unit / self.scale)).exp()) / 2
+            return up(ball(self.unit) + ball(self.scale) * rest.log())
+
+    def log_at_least(self, x: Floats) -> Floats:
+        """Return ln q**k / (1 + q) from k = 0 on, else that of its complement."""
+        steps = np.ceil(x / float(self.unit))
+        rate = up(self.unit / self.scale)
+        beyond = -rate * np.where(steps > 0, steps, 1 - steps) - np.log1p(np.exp(-rate))
+        return np.asarray(np.where(steps > 0, beyond, np.log1p(-np.exp(beyond))))
 
     def tail(self, k: int) -> arb:
         """Return q**k / (1 + q) with q = exp(-unit / scale)."""

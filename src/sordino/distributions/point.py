@@ -4,9 +4,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import final
 
+import numpy as np
 from flint import arb
 
 from sordino.distributions.base import AbstractLaw
+from sordino.distributions.blends import AbstractBlend, Floats, LaplaceBlend
 from sordino.numbers import Exact
 
 
@@ -19,6 +21,25 @@ class PointMass(AbstractLaw):
     def deviation(self) -> float:
         """Return zero."""
         return 0.0
+
+    @property
+    def blend(self) -> AbstractBlend:
+        """Return any: times 0 it adds nothing."""
+        return LaplaceBlend()
+
+    @property
+    def spread(self) -> float:
+        """Return zero."""
+        return 0.0
+
+    @property
+    def slip(self) -> float:
+        """Return zero."""
+        return 0.0
+
+    def log_at_least(self, x: Floats) -> Floats:
+        """Return 0 up to zero, and no chance beyond."""
+        return np.where(x <= 0, 0.0, -np.inf)
 
     def at_least(self, x: Exact) -> arb:
         """Return 1 up to zero."""

@@ -1,1 +1,1 @@
-"""Exact relational work, never noise: one file for each engine."""
+"""Exact relational work, never noise: one room for each engine."""

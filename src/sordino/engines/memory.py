@@ -14,12 +14,8 @@ import pyarrow as pa
 
 from sordino.engines.base import AbstractEngine
 from sordino.engines.failures import guarded, uncharged
-from sordino.engines.freezing import frozen, held
-from sordino.engines.functions import flat_mapped, mapped
 from sordino.engines.readers import opened
-from sordino.engines.sources import Opened, Stored, known, refuse_changed
-from sordino.engines.sources_arrow import emptied
-from sordino.engines.values import canonical, values_of
+from sordino.engines.row_functions import flat_mapped, mapped
 from sordino.query.nodes import (
     AbstractNode,
     Crowded,
@@ -40,6 +36,10 @@ from sordino.query.pruning import pruned_rows
 from sordino.query.question import MOST, AbstractTotal, Distinct, Question, Total
 from sordino.sampling.bits import Bits
 from sordino.schema import Column, Schema, arrow_type
+from sordino.sources.arrow import emptied
+from sordino.sources.base import Opened, Stored, known, refuse_changed
+from sordino.sources.freezing import frozen, held
+from sordino.sources.plain_values import canonical, values_of
 
 Row: TypeAlias = dict[str, Any]
 Order: TypeAlias = Callable[[list[tuple[Any, ...]], tuple[str, ...]], Sequence[Any]]

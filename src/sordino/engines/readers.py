@@ -4,17 +4,17 @@ from collections.abc import Callable, Mapping
 from pathlib import PurePath
 from typing import Any, Final, TypeAlias
 
+from sordino.engines.duckdb.relations import of_pair, of_relation
 from sordino.engines.failures import guarded
-from sordino.engines.files import ending, found
-from sordino.engines.sources import AbstractSource, Opened
-from sordino.engines.sources_arrow import FROM_ARROW
-from sordino.engines.sources_csv import COMMAS, TABS, of_commas, of_csv, of_tabs
-from sordino.engines.sources_duckdb import of_pair, of_relation
-from sordino.engines.sources_objects import FROM_OBJECTS
-from sordino.engines.sources_parquet import ENDINGS as PARQUET
-from sordino.engines.sources_parquet import ParquetSource
 from sordino.errors import EngineFailure, InvalidParameter
 from sordino.schema import Column
+from sordino.sources.arrow import FROM_ARROW
+from sordino.sources.base import AbstractSource, Opened
+from sordino.sources.csv import COMMAS, TABS, of_commas, of_csv, of_tabs
+from sordino.sources.parquet import ENDINGS as PARQUET
+from sordino.sources.parquet import ParquetSource
+from sordino.sources.paths import ending, found
+from sordino.sources.python_objects import FROM_OBJECTS
 
 Reader: TypeAlias = Callable[[Any, Mapping[str, Column]], AbstractSource]
 

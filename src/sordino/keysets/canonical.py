@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sordino.errors import InvalidParameter
-from sordino.precision import decimals
+from sordino.numbers.precision import decimals
 from sordino.schema import arrow_type
 
 MOST_KEYS: Final = 10_000_000

@@ -22,7 +22,7 @@ from flint import arb
 from sordino.losses.normal import FEW, each
 from sordino.losses.points import ELEMENTARY, Floats
 from sordino.numbers import Exact, ball, up
-from sordino.precision import precision
+from sordino.numbers.precision import precision
 
 _BITS = 128
 _LEAST = 5e-324

@@ -11,7 +11,7 @@ from flint import arb
 
 from sordino.losses.normal import quantile
 from sordino.numbers import Exact, ball, up
-from sordino.precision import precision
+from sordino.numbers.precision import precision
 
 _BITS = 192
 

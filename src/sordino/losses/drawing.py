@@ -26,8 +26,7 @@ def draw(curve: "TradeoffCurve", path: "str | Path | None", title: str) -> "Axes
             Picture,
         )
     except ImportError as error:
-        message = "plot() needs matplotlib. Install it: pip install matplotlib."
-        raise MissingDependency(message) from error
+        raise MissingDependency("plot()", "matplotlib", "plots") from error
     figure = Picture(figsize=(5.6, 5.2), layout="constrained")
     axes = figure.add_subplot(axes_class=Panel)
     _lines(axes, curve)

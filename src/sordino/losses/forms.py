@@ -15,7 +15,7 @@ from sordino.losses.points import ELEMENTARY, Floats, raised
 from sordino.losses.profile import Profile, symmetric
 from sordino.losses.root import crossing, least
 from sordino.numbers import Exact, ball, up
-from sordino.precision import precision
+from sordino.numbers.precision import precision
 
 _FLOOR = 5e-324
 _FARTHEST = 1e300

@@ -14,7 +14,7 @@ from fractions import Fraction
 from sordino.losses.base import Budget, Loss
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP
 from sordino.numbers import Exact, up
-from sordino.precision import decimals
+from sordino.numbers.precision import decimals
 
 _DIGITS = 4
 _NOTED_DELTA = Fraction(1, 10**6)

@@ -99,6 +99,5 @@ def _peer() -> Any:
             privacy_loss_distribution,
         )
     except ImportError as error:
-        message = "This needs dp_accounting. Install it: pip install dp-accounting."
-        raise MissingDependency(message) from error
+        raise MissingDependency("This", "dp-accounting", "interop") from error
     return privacy_loss_distribution

@@ -16,7 +16,7 @@ from flint import arb
 
 from sordino.losses.points import ELEMENTARY, Floats
 from sordino.numbers import Exact, ball, down, up
-from sordino.precision import enclosed
+from sordino.numbers.precision import enclosed
 
 FEW = 64
 """Up to this many points are answered by ball arithmetic."""

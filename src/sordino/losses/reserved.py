@@ -19,7 +19,7 @@ from sordino.losses.derived import Moved
 from sordino.losses.law import AbstractLossLaw
 from sordino.losses.points import ELEMENTARY, Floats
 from sordino.numbers import Exact, ball, up
-from sordino.precision import precision
+from sordino.numbers.precision import precision
 
 
 @final

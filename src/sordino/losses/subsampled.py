@@ -19,7 +19,7 @@ from sordino.losses.law import AbstractLossLaw
 from sordino.losses.pld import Convolution, both_ways
 from sordino.losses.tabled import AbstractTabledLoss
 from sordino.numbers import Exact, ball, probability, up
-from sordino.precision import precision
+from sordino.numbers.precision import precision
 
 
 @final

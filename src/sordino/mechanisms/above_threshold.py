@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 from sordino import _validate
 from sordino.losses.base import Budget
 from sordino.losses.closed import PureDP
-from sordino.mechanisms.bins import Bins, Whole
-from sordino.mechanisms.change import floored
-from sordino.mechanisms.domain import ChoiceDomain, Metric
-from sordino.mechanisms.fitting import guaranteed, least_noise, over
-from sordino.mechanisms.noise import LaplaceNoise
-from sordino.mechanisms.randomised import AbstractRandomised
-from sordino.numbers import Exact, distance, positive, up
+from sordino.mechanisms.kit.bin_counts import Bins, Whole
+from sordino.mechanisms.kit.change import floored
+from sordino.mechanisms.kit.domain import ChoiceDomain, Metric
+from sordino.mechanisms.kit.fitting import guaranteed, least_noise, over
+from sordino.mechanisms.kit.noise import LaplaceNoise
+from sordino.mechanisms.mechanism import AbstractMechanism
+from sordino.numbers import INFINITE, Exact, distance, positive, up
 from sordino.sampling.bits import Source
 from sordino.sampling.sampler import AbstractSampler
 
@@ -41,7 +41,7 @@ _FAR = 1 << 62
 
 @final
 @dataclass(frozen=True, init=False, repr=False)
-class AboveThreshold(AbstractRandomised):
+class AboveThreshold(AbstractMechanism):
     """Choose the first bin with about 2 scales rows / epsilon rows beyond it, or fewer.
 
     Bin k is the answer if #{rows beyond k} + Z_k <= left + Y for no earlier bin and for
@@ -121,7 +121,7 @@ class AboveThreshold(AbstractRandomised):
         For all groups together, whatever each answer is.
         """
         change = distance(d_in=d_in)
-        if change == 0 or isinstance(change, float):
+        if change == 0 or change is INFINITE:
             return PureDP(change)
         return PureDP(self.epsilon * (change / Fraction(self.rows)))
 

@@ -8,15 +8,15 @@ from sordino.losses.base import Budget
 from sordino.losses.closed import ZCDP
 from sordino.losses.noise import DiscreteGaussianLoss
 from sordino.losses.vectors import discrete_gaussian_vector
-from sordino.mechanisms.base import (
+from sordino.mechanisms.kit.distance import l2, ratio
+from sordino.mechanisms.kit.domain import Metric
+from sordino.mechanisms.kit.fitting import changed, guaranteed, least_noise, over
+from sordino.mechanisms.kit.noise import AbstractNoise, GaussianNoise, NoNoise
+from sordino.mechanisms.noise_mechanism import (
     AbstractIntegerMechanism,
     set_integer_fields,
     variance_of,
 )
-from sordino.mechanisms.distance import l2, ratio
-from sordino.mechanisms.domain import Metric
-from sordino.mechanisms.fitting import changed, guaranteed, least_noise, over
-from sordino.mechanisms.noise import AbstractNoise, GaussianNoise, NoNoise
 from sordino.numbers import Exact, sqrt
 from sordino.sensitivity import Sensitivity
 

@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 from sordino.errors import InvalidData
 from sordino.losses.base import Budget
 from sordino.losses.bounded_range import BoundedRangeLoss
-from sordino.mechanisms.distance import ratio
-from sordino.mechanisms.domain import ChoiceDomain, Metric
-from sordino.mechanisms.fitting import changed, guaranteed, least_noise, over
-from sordino.mechanisms.randomised import AbstractRandomised
-from sordino.numbers import Exact, distance, positive, sqrt
+from sordino.mechanisms.kit.domain import ChoiceDomain, Metric
+from sordino.mechanisms.kit.fitting import changed, guaranteed, least_noise, over
+from sordino.mechanisms.mechanism import AbstractMechanism
+from sordino.numbers import INFINITE, Exact, Extended, distance, positive, sqrt
 from sordino.sampling.bits import Bits
 from sordino.sampling.choice import LARGEST, Runs, choose
 
@@ -30,7 +29,7 @@ _NONE = np.zeros(0, np.int64)
 
 @final
 @dataclass(frozen=True, init=False, repr=False)
-class Exponential(AbstractRandomised):
+class Exponential(AbstractMechanism):
     """Choose candidate i with P[i] proportional to exp(epsilon * score_i / span).
 
     The chances are exact: scores are integers or fractions, and no double decides
@@ -53,7 +52,7 @@ class Exponential(AbstractRandomised):
     (Fraction(1, 1), Fraction(1, 8))
     """
 
-    epsilon: Exact | float
+    epsilon: Extended
     span: Exact
 
     def __init__(self, epsilon: Any, span: Any = 1) -> None:
@@ -68,7 +67,7 @@ class Exponential(AbstractRandomised):
         1
         """
         silent = cls(1)
-        vars(silent).update(epsilon=math.inf)
+        vars(silent).update(epsilon=INFINITE)
         return silent
 
     @property
@@ -89,7 +88,7 @@ class Exponential(AbstractRandomised):
     @property
     def adds_no_noise(self) -> bool:
         """Tell whether this chooses among the best alone."""
-        return isinstance(self.epsilon, float)
+        return self.epsilon is INFINITE
 
     def __call__(self, scores: Any, multiplicities: Any = None) -> int:
         """Return the index of a candidate.
@@ -125,10 +124,10 @@ class Exponential(AbstractRandomised):
         answer: Whole = before[chosen.run] - before[starts] + chosen.place
         return answer
 
-    def _rate(self, denominator: int) -> Exact | float:
+    def _rate(self, denominator: int) -> Extended:
         """Return the exponent of one unit of the scores."""
-        if isinstance(self.epsilon, float):
-            return math.inf
+        if self.epsilon is INFINITE:
+            return INFINITE
         return self.epsilon / (self.span * Fraction(denominator))
 
     def map(self, d_in: Any) -> BoundedRangeLoss:
@@ -140,9 +139,9 @@ class Exponential(AbstractRandomised):
         change = distance(d_in=d_in)
         if change == 0:
             return BoundedRangeLoss(0)
-        if isinstance(change, float) or isinstance(self.epsilon, float):
-            return BoundedRangeLoss(math.inf)
-        return BoundedRangeLoss(self.epsilon * ratio(change, self.span))
+        if change is INFINITE or self.epsilon is INFINITE:
+            return BoundedRangeLoss(INFINITE)
+        return BoundedRangeLoss(self.epsilon * (change / self.span))
 
     @classmethod
     def for_loss(cls, loss: Budget, d_in: Any) -> Self:

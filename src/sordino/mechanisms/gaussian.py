@@ -6,15 +6,15 @@ from typing import Any, Self, final
 
 from sordino.losses.base import Budget
 from sordino.losses.closed import ZCDP, GaussianDP
-from sordino.mechanisms.base import (
+from sordino.mechanisms.kit.distance import l2, ratio
+from sordino.mechanisms.kit.domain import Metric
+from sordino.mechanisms.kit.fitting import changed, guaranteed, least_noise, over
+from sordino.mechanisms.kit.noise import AbstractNoise, GaussianNoise, NoNoise
+from sordino.mechanisms.noise_mechanism import (
     AbstractFloatMechanism,
     set_float_fields,
     variance_of,
 )
-from sordino.mechanisms.distance import l2, ratio
-from sordino.mechanisms.domain import Metric
-from sordino.mechanisms.fitting import changed, guaranteed, least_noise, over
-from sordino.mechanisms.noise import AbstractNoise, GaussianNoise, NoNoise
 from sordino.numbers import Exact, sqrt
 
 

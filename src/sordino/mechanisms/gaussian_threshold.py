@@ -11,26 +11,35 @@ from sordino.losses.base import Loss
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP
 from sordino.losses.noise import DiscreteGaussianLoss
 from sordino.losses.root import least
-from sordino.mechanisms.base import variance_of
-from sordino.mechanisms.change import Change, Norm, floored
-from sordino.mechanisms.distance import ratio
-from sordino.mechanisms.domain import Metric
-from sordino.mechanisms.fitting import guaranteed
-from sordino.mechanisms.noise import AbstractNoise, GaussianNoise, NoNoise
-from sordino.mechanisms.solving import (
+from sordino.mechanisms.kit.change import Change, Norm, floored
+from sordino.mechanisms.kit.distance import ratio
+from sordino.mechanisms.kit.domain import Metric
+from sordino.mechanisms.kit.fitting import guaranteed
+from sordino.mechanisms.kit.noise import AbstractNoise, GaussianNoise, NoNoise
+from sordino.mechanisms.kit.threshold_fitting import (
     SPARE,
     changed,
     gaussian_ratio,
     positive_delta,
 )
-from sordino.mechanisms.thresholded import (
+from sordino.mechanisms.noise_mechanism import variance_of
+from sordino.mechanisms.threshold_mechanism import (
     AbstractThresholdMechanism,
     Mechanism,
     replaced,
     set_threshold_fields,
     with_threshold,
 )
-from sordino.numbers import Exact, down, rounded_up, shortest, sqrt
+from sordino.numbers import (
+    INFINITE,
+    Exact,
+    down,
+    finite,
+    product,
+    rounded_up,
+    shortest,
+    sqrt,
+)
 
 _MOST_STEPS = 1 << 20
 """A change of more steps of the grid than this is priced by its rho alone."""
@@ -156,7 +165,7 @@ class GaussianThreshold(AbstractThresholdMechanism):
 
     def headline(self, apart: Change) -> ApproxZCDP:
         """Return rho = l2**2 / (2 variance) and delta, the chance of a new key."""
-        rho = ratio(apart.whole**2, 2 * self.variance)
+        rho = ratio(product(apart.whole, apart.whole), 2 * self.variance)
         return ApproxZCDP(rho, self.delta(apart))
 
     def noise_loss(self, apart: Change) -> Loss:
@@ -167,14 +176,14 @@ class GaussianThreshold(AbstractThresholdMechanism):
         change is bounded by its rho.
         """
         mu = ratio(apart.whole, self.scale)
-        if self.unit is None or isinstance(mu, float):
+        if self.unit is None or mu is INFINITE:
             return GaussianDP(mu)
         steps, spread = self._steps(apart), self.variance / self.unit**2
         if apart.l0 == 1 and steps <= _MOST_STEPS:
             return DiscreteGaussianLoss(steps, spread)
         if steps == 1:
             # each key that changes takes one step of the square, no less
-            taken = int(floored(apart.whole**2 / self.unit**2, Fraction(1)))
+            taken = int(floored(finite(apart.whole) ** 2, self.unit**2) / self.unit**2)
             return DiscreteGaussianLoss(1, spread) * int(min(apart.l0, taken))
         return ZCDP(mu**2 / 2)
 
@@ -195,9 +204,8 @@ def _by_curve(
     apart: Change, epsilon: Exact, delta: Fraction, *, on_lattice: bool
 ) -> Fraction:
     """Return the least variance by epsilon and delta, a short decimal."""
-    assert not isinstance(apart.whole, float)  # noqa: S101 checked by `changed`
     ratio = gaussian_ratio(apart, down(epsilon), delta, on_lattice=on_lattice)
-    return rounded_up(apart.whole**2 / Fraction(ratio) ** 2)
+    return rounded_up(finite(apart.whole) ** 2 / Fraction(ratio) ** 2)
 
 
 def _admitted(
@@ -219,8 +227,7 @@ def _admitted(
 
 def _by_rho(loss: Loss, apart: Change) -> Exact:
     """Return the least variance by rho."""
-    assert not isinstance(apart.whole, float)  # noqa: S101 checked by `changed`
-    square, rho = apart.whole**2, loss.guarantees.rho
+    square, rho = finite(apart.whole) ** 2, loss.guarantees.rho
     if not isinstance(rho, float) and rho > 0:
         return square / (2 * rho)
     raise InvalidParameter(

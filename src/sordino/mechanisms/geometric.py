@@ -8,11 +8,14 @@ from sordino.losses.base import Budget
 from sordino.losses.closed import PureDP
 from sordino.losses.noise import GeometricLoss
 from sordino.losses.vectors import geometric_vector
-from sordino.mechanisms.base import AbstractIntegerMechanism, set_integer_fields
-from sordino.mechanisms.distance import l1, ratio
-from sordino.mechanisms.domain import Metric
-from sordino.mechanisms.fitting import changed, guaranteed, least_noise, over
-from sordino.mechanisms.noise import AbstractNoise, LaplaceNoise, NoNoise
+from sordino.mechanisms.kit.distance import l1, ratio
+from sordino.mechanisms.kit.domain import Metric
+from sordino.mechanisms.kit.fitting import changed, guaranteed, least_noise, over
+from sordino.mechanisms.kit.noise import AbstractNoise, LaplaceNoise, NoNoise
+from sordino.mechanisms.noise_mechanism import (
+    AbstractIntegerMechanism,
+    set_integer_fields,
+)
 from sordino.numbers import Exact, positive
 from sordino.sensitivity import Sensitivity
 

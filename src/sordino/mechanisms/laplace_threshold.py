@@ -9,20 +9,19 @@ from sordino.errors import InvalidParameter
 from sordino.losses.base import Loss, compose
 from sordino.losses.closed import ApproxDP, PureDP
 from sordino.losses.noise import GeometricLoss, LaplaceLoss
-from sordino.mechanisms.appearance import rational
-from sordino.mechanisms.change import Change, Norm
-from sordino.mechanisms.distance import ratio
-from sordino.mechanisms.domain import Metric
-from sordino.mechanisms.fitting import guaranteed
-from sordino.mechanisms.noise import AbstractNoise, LaplaceNoise, NoNoise
-from sordino.mechanisms.solving import changed, positive_delta
-from sordino.mechanisms.thresholded import (
+from sordino.mechanisms.kit.change import Change, Norm
+from sordino.mechanisms.kit.distance import ratio
+from sordino.mechanisms.kit.domain import Metric
+from sordino.mechanisms.kit.fitting import guaranteed
+from sordino.mechanisms.kit.noise import AbstractNoise, LaplaceNoise, NoNoise
+from sordino.mechanisms.kit.threshold_fitting import changed, positive_delta
+from sordino.mechanisms.threshold_mechanism import (
     AbstractThresholdMechanism,
     replaced,
     set_threshold_fields,
     with_threshold,
 )
-from sordino.numbers import Exact, positive
+from sordino.numbers import INFINITE, Exact, finite, positive, rational_above
 
 _MOST_STEPS = 1 << 20
 """A change of more steps of the grid than this is priced by its epsilon alone."""
@@ -103,7 +102,7 @@ class LaplaceThreshold(AbstractThresholdMechanism):
             raise InvalidParameter(
                 "loss", loss, "needs a positive epsilon", 'Use sd.ApproxDP(1, "1e-6").'
             )
-        fitted = replaced(probe, scale=rational(apart.whole) / epsilon)
+        fitted = replaced(probe, scale=rational_above(finite(apart.whole)) / epsilon)
         return with_threshold(fitted, apart, delta, negative=negative)
 
     @property
@@ -136,9 +135,9 @@ class LaplaceThreshold(AbstractThresholdMechanism):
         For any change the one with the same l1 on the fewest keys is no better hidden
         (docs/proofs/noise.md); its keys are independent, so their losses compose.
         """
-        if self.scale == 0 or math.inf in {apart.whole, apart.linf}:
+        if self.scale == 0 or apart.whole is INFINITE or apart.linf is INFINITE:
             return PureDP(ratio(apart.whole, self.scale))
-        whole, each = rational(apart.whole), rational(apart.linf)
+        whole, each = rational_above(apart.whole), rational_above(apart.linf)
         copies = min(int(apart.l0), math.floor(whole / each))
         rest = whole - copies * each if copies < apart.l0 else Fraction(0)
         return compose([self._one(each) * copies, self._one(rest)])

@@ -19,14 +19,14 @@ from sordino.errors import InvalidParameter
 from sordino.losses.base import Budget, Loss
 from sordino.losses.bounded_range import BoundedRangeLoss
 from sordino.losses.closed import PureDP
-from sordino.mechanisms.bins import MOST_BINS, Bins, Whole
-from sordino.mechanisms.domain import ChoiceDomain, Metric
 from sordino.mechanisms.exponential import widest
-from sordino.mechanisms.fitting import guaranteed, least_noise, over
-from sordino.mechanisms.randomised import AbstractRandomised
-from sordino.mechanisms.slices import Cut, Layout, Pieces
-from sordino.mechanisms.weights import AbstractWeights, EvenWeights
-from sordino.numbers import Exact, distance, positive, probability, up
+from sordino.mechanisms.kit.bin_counts import MOST_BINS, Bins, Whole
+from sordino.mechanisms.kit.domain import ChoiceDomain, Metric
+from sordino.mechanisms.kit.fitting import guaranteed, least_noise, over
+from sordino.mechanisms.kit.slices import Cut, Layout, Pieces
+from sordino.mechanisms.kit.weights import AbstractWeights, EvenWeights
+from sordino.mechanisms.mechanism import AbstractMechanism
+from sordino.numbers import INFINITE, Exact, distance, positive, probability, up
 from sordino.sampling.bits import Source
 from sordino.sampling.choice import choose
 
@@ -44,7 +44,7 @@ _ONE = Fraction(1)
 
 @final
 @dataclass(frozen=True, init=False, repr=False)
-class Quantiles(AbstractRandomised):
+class Quantiles(AbstractMechanism):
     """Choose bins of a public grid near given quantiles, ascending, epsilon for all.
 
     For probability q a bin c is good when at most a share q of the rows lies before it
@@ -126,7 +126,7 @@ class Quantiles(AbstractRandomised):
         """
         change = distance(d_in=d_in)
         share = self.epsilon / (self.levels * Fraction(self.rows))
-        level = change if isinstance(change, float) or not change else share * change
+        level = change if change is INFINITE or change == 0 else share * change
         return BoundedRangeLoss(level) * self.levels
 
     @classmethod

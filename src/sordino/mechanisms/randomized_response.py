@@ -1,6 +1,5 @@
 """Randomized response: each answer is the truth, or a lie that is as good as any."""
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -15,12 +14,12 @@ from sordino.errors import InvalidData, InvalidParameter
 from sordino.losses.base import Budget, Loss
 from sordino.losses.closed import PureDP
 from sordino.losses.noise import RandomizedResponseLoss
-from sordino.mechanisms.containers import is_number, opened
-from sordino.mechanisms.domain import ChoiceDomain, Metric
-from sordino.mechanisms.fitting import guaranteed, least_noise, over
-from sordino.mechanisms.randomised import AbstractRandomised
-from sordino.numbers import Exact, ball, fraction, positive
-from sordino.precision import precision
+from sordino.mechanisms.kit.containers import is_number, opened
+from sordino.mechanisms.kit.domain import ChoiceDomain, Metric
+from sordino.mechanisms.kit.fitting import guaranteed, least_noise, over
+from sordino.mechanisms.mechanism import AbstractMechanism
+from sordino.numbers import INFINITE, Extended, ball, finite, fraction, positive
+from sordino.numbers.precision import precision
 from sordino.sampling.bits import Bits, Source
 from sordino.sampling.certified import Uniform, settle, surely_less
 from sordino.sampling.uniform import uniform_below
@@ -31,7 +30,7 @@ _MOST_CATEGORIES = 1 << 62
 
 @final
 @dataclass(frozen=True, init=False, repr=False)
-class RandomizedResponse(AbstractRandomised):
+class RandomizedResponse(AbstractMechanism):
     """Tell the truth with odds of exp(epsilon) to 1 against each other category.
 
     P[truth] = exp(epsilon) / (exp(epsilon) + categories - 1), exactly; a lie is each of
@@ -51,7 +50,7 @@ class RandomizedResponse(AbstractRandomised):
     RandomizedResponseLoss(epsilon=0.5, categories=2)
     """
 
-    epsilon: Exact | float
+    epsilon: Extended
     categories: int
 
     def __init__(self, epsilon: Any, categories: Any = 2) -> None:
@@ -63,7 +62,7 @@ class RandomizedResponse(AbstractRandomised):
     def no_noise(cls, categories: Any = 2) -> Self:
         """Return the mechanism that always tells the truth; its loss is infinite."""
         silent = cls(1, categories)
-        vars(silent).update(epsilon=math.inf)
+        vars(silent).update(epsilon=INFINITE)
         return silent
 
     @property
@@ -84,7 +83,7 @@ class RandomizedResponse(AbstractRandomised):
     @property
     def adds_no_noise(self) -> bool:
         """Tell whether this always tells the truth."""
-        return isinstance(self.epsilon, float)
+        return self.epsilon is INFINITE
 
     def __call__(self, value: Any) -> Any:
         """Return an answer for each value: it has the type of the question."""
@@ -144,13 +143,13 @@ class RandomizedResponse(AbstractRandomised):
     @property
     def _truth(self) -> arb:
         """Return P[truth] at the working precision."""
-        assert not isinstance(self.epsilon, float)  # noqa: S101 asked where it is finite
-        return 1 / (1 + (self.categories - 1) * (-ball(self.epsilon)).exp())
+        odds = ball(finite(self.epsilon))
+        return 1 / (1 + (self.categories - 1) * (-odds).exp())
 
     @cached_property
     def _level(self) -> int | None:
         """Return the first 64 digits of P[truth], which is irrational; None for 1."""
-        if isinstance(self.epsilon, float):
+        if self.epsilon is INFINITE:
             return None
         digits = 2 * _WORD
         while True:

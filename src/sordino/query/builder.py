@@ -26,7 +26,6 @@ from sordino.query.relation import AbstractCatalog, Relation
 from sordino.query.request import Request, requested
 from sordino.query.steps import AbstractStep
 from sordino.schema import Column
-from sordino.units import column_name
 from sordino.words import Words
 
 Names = str | tuple[str, ...] | list[str]
@@ -79,7 +78,7 @@ class Query:
                 'Try rename({"old": "new"}).',
             )
         pairs = tuple(
-            (column_name(columns=old), column_name(columns=new))
+            (_validate.text(columns=old), _validate.text(columns=new))
             for old, new in columns.items()
         )
         return self._then(steps.Rename(pairs), "rename", (dict(columns),))
@@ -136,8 +135,8 @@ class Query:
 
     def bin(self, column: str, bins: Any, name: str | None = None) -> "Query":
         """Put a column into bins, as a new column or under its own name."""
-        made = col(column_name(column=column)).bin(bins).tree
-        target = column if name is None else column_name(name=name)
+        made = col(_validate.text(column=column)).bin(bins).tree
+        target = column if name is None else _validate.text(name=name)
         step = steps.WithColumns(((target, made),))
         return self._then(step, "bin", (column, bins))
 
@@ -177,8 +176,8 @@ class Query:
     ) -> "Query":
         """Bring in the columns of a public table, matched by the columns `on`."""
         outer = _validate.choice(("inner", "left"), how=how) == "left"
-        name, keys = column_name(table=table), names(on=on, some=True)
-        step = joins.JoinPublic(name, keys, outer, column_name(suffix=suffix))
+        name, keys = _validate.text(table=table), names(on=on, some=True)
+        step = joins.JoinPublic(name, keys, outer, _validate.text(suffix=suffix))
         return self._then(step, "join_public", (name,), {"on": on, "how": how})
 
     def join_private(
@@ -198,8 +197,8 @@ class Query:
                 raise InvalidParameter(
                     side, given, "is no truncation", f"Try {side}=sd.DropExcess(2)."
                 )
-        name, keys = column_name(table=table), names(on=on, some=True)
-        step = joins.JoinPrivate(name, keys, left, right, column_name(suffix=suffix))
+        name, keys = _validate.text(table=table), names(on=on, some=True)
+        step = joins.JoinPrivate(name, keys, left, right, _validate.text(suffix=suffix))
         shown = {"on": on, "left": left, "right": right}
         return self._then(step, "join_private", (name,), shown)
 
@@ -249,10 +248,10 @@ class Query:
     def histogram(self, column: str, bins: Any, name: str = "count") -> Request:
         """Ask for the number of rows in each bin of a column."""
         ranges = bins if isinstance(bins, Bins) else Bins(bins)
-        made = col(column_name(column=column)).bin(ranges).tree
+        made = col(_validate.text(column=column)).bin(ranges).tree
         query = self._then(steps.WithColumns(((column, made),)), "bin", (column, bins))
         keys = KeySet.from_dict({column: list(ranges.labels)})
-        asked: dict[str, Any] = {column_name(name=name): count()}
+        asked: dict[str, Any] = {_validate.text(name=name): count()}
         return query.group_by(keys).agg(**asked)
 
     def _then(
@@ -318,7 +317,7 @@ def table(name: str) -> Query:
     >>> table("visits")
     table('visits')
     """
-    checked = column_name(table=name)
+    checked = _validate.text(table=name)
     return Query(checked, (), f"table({checked!r})")
 
 
@@ -330,7 +329,7 @@ def names(*, some: bool = False, **argument: Any) -> tuple[str, ...]:
         raise InvalidParameter(
             name, given, "must be a name or names", f'Try {name}="ward".'
         )
-    found = tuple(column_name(**{name: one}) for one in listed)
+    found = tuple(_validate.text(**{name: one}) for one in listed)
     if len(set(found)) < len(found):
         raise InvalidParameter(name, given, "names one twice", "Name it once.")
     return found

@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, final
 
+from sordino import _validate
 from sordino.errors import InvalidParameter
 from sordino.query.held import function_words
 from sordino.schema import PLAIN, Column
-from sordino.units import column_name
 from sordino.words import Words, call, pairs
 
 
@@ -73,7 +73,7 @@ def udf(
         )
     for given, said in (("name", name), ("version", version)):
         if said is not None:
-            column_name(**{given: said})
+            _validate.text(**{given: said})
     return Udf(function, returned(function, returns), name, version)
 
 
@@ -101,7 +101,8 @@ def returned(
             "returns", returns, "must name columns", 'Try returns={"half": "f64"}.'
         )
     return tuple(
-        (column_name(returns=name), _declared(kind)) for name, kind in returns.items()
+        (_validate.text(returns=name), _declared(kind))
+        for name, kind in returns.items()
     )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, final
 
-from sordino.aggregations.parts import IntegerPart
+from sordino.aggregations.measurements import IntegerMeasurement
 from sordino.aggregations.totals import AbstractTotal, Distinct, Total
 from sordino.expressions.literals import literal
 from sordino.query.nodes import AbstractNode, Crowded, Unreadable
@@ -30,16 +30,18 @@ class Counted:
     unit: str
     """"rows", "ids" or "keys"."""
     rows: AbstractNode
-    part: IntegerPart
+    part: IntegerMeasurement
 
     def __str__(self) -> str:
         """Return what is counted, in words."""
         return f"{self.what} {self.kind} ({self.unit})"
 
 
-def tally(key: Hashable, total: AbstractTotal, change: Sensitivity) -> IntegerPart:
+def tally(
+    key: Hashable, total: AbstractTotal, change: Sensitivity
+) -> IntegerMeasurement:
     """Return the part of a count that one unit moves by at most a change."""
-    return IntegerPart(("coverage", key), change, (total,))
+    return IntegerMeasurement(("coverage", key), change, (total,))
 
 
 class AbstractPassage(ABC):

@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, final
 
+from sordino import _validate
 from sordino.errors import InvalidParameter
 from sordino.schema import Column
-from sordino.units import AbstractUnit, column_name
+from sordino.units import AbstractUnit
 
 
 @final
@@ -82,6 +83,8 @@ def declared(columns: Any) -> dict[str, Column]:
             "columns", columns, "must map names to types", 'Try {"age": "i64"}.'
         )
     return {
-        column_name(columns=name): given if isinstance(given, Column) else Column(given)
+        _validate.text(columns=name): given
+        if isinstance(given, Column)
+        else Column(given)
         for name, given in columns.items()
     }

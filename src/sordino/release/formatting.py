@@ -24,7 +24,7 @@ from fractions import Fraction
 from itertools import accumulate, takewhile
 from typing import Any, Final, TypeGuard
 
-from sordino.precision import decimals
+from sordino.numbers.precision import decimals
 
 MISSING: Final = "missing"
 _LARGE = 15

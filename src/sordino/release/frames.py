@@ -13,8 +13,7 @@ def to_pandas(table: "pa.Table") -> Any:
     try:
         import pandas as pd  # noqa: PLC0415 an optional extra
     except ImportError as error:
-        message = "to_pandas() needs pandas. Install it: pip install pandas."
-        raise MissingDependency(message) from error
+        raise MissingDependency("to_pandas()", "pandas", "pandas") from error
     import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
     exact = {pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}
@@ -31,6 +30,5 @@ def to_polars(table: "pa.Table") -> Any:
     try:
         import polars as pl  # noqa: PLC0415 an optional extra
     except ImportError as error:
-        message = "to_polars() needs polars. Install it: pip install polars."
-        raise MissingDependency(message) from error
+        raise MissingDependency("to_polars()", "polars", "polars") from error
     return pl.from_arrow(table)

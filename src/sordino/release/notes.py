@@ -2,16 +2,16 @@
 
 from collections.abc import Iterator
 
-from sordino.query.price import CONFIDENCE, Price
+from sordino.planning.price import CONFIDENCE, Price
 from sordino.release.formatting import key, percent
 
 
 def notes(price: Price) -> tuple[str, ...]:
     """Return what the table does not say: who is protected, which groups show."""
     said = [_protected(price)]
-    if price.outlay.selection is not None:
+    if price.purchase.selection is not None:
         counted = "rows" if price.relation.ids is None else "people"
-        level = float(price.outlay.selection.threshold)
+        level = float(price.purchase.selection.threshold)
         said.append(
             f"Groups of fewer than about {level:.3g} {counted} are not shown, and "
             "intervals hold over all groups, shown or not."
@@ -23,13 +23,13 @@ def notes(price: Price) -> tuple[str, ...]:
 
 def _chosen(price: Price) -> Iterator[str]:
     """Yield how far off the columns are that have no error bars."""
-    columns = zip(price.request.columns, price.outlay.layout.forms, strict=True)
+    columns = zip(price.request.columns, price.purchase.plan.estimators, strict=True)
     for (name, _), form in columns:
         if form.chooses:
             yield (
                 f"{key(name)} is chosen among public candidates: {price.errors[name]}."
             )
-    if any(form.chooses for form in price.outlay.layout.forms):
+    if any(form.chooses for form in price.purchase.plan.estimators):
         yield (
             "Ranks count rows between an answer and the exact one, equal values aside; "
             f"± holds with a chance of at least {percent(CONFIDENCE)}."

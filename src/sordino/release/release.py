@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, final
 
 from sordino.losses.base import Budget, Loss
 from sordino.losses.headline import headline
-from sordino.release import columns, files, frames, wording
-from sordino.release.page import page
+from sordino.release import columns, explanation, files, frames
+from sordino.release.release_page import page
 from sordino.release.text import text
 from sordino.schema import unknown
 
@@ -100,7 +100,7 @@ class Release:
 
         The attacker's odds are those of `loss.explain()`.
         """
-        return wording.explain(self)
+        return explanation.explain(self)
 
     def to_pandas(self, *, errors: bool = False) -> Any:
         """Return a pandas frame, with the error columns beside the values if asked.
@@ -137,7 +137,7 @@ class Release:
         sort="key". `ax` takes one Axes or, for several aggregates, a list. Save with
         `release.plot("n").savefig("n.png")`.
         """
-        from sordino.release.drawing import draw  # noqa: PLC0415 matplotlib is slow
+        from sordino.release.plotting import draw  # noqa: PLC0415 matplotlib is slow
 
         return draw(self, names, ax, sort, top)
 

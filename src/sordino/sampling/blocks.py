@@ -21,7 +21,7 @@ from flint import arb, fmpq
 from numpy.typing import NDArray
 
 from sordino.numbers import down, fraction, up
-from sordino.precision import precision
+from sordino.numbers.precision import precision
 from sordino.sampling.bits import Source
 from sordino.sampling.certified import Uniform, settle, surely_less
 from sordino.sampling.shape import AbstractShape

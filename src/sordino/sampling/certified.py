@@ -11,7 +11,7 @@ from typing import TypeVar, final
 
 from flint import arb, fmpq
 
-from sordino.precision import precision
+from sordino.numbers.precision import precision
 from sordino.sampling.bits import Source
 
 Answer = TypeVar("Answer")

@@ -16,8 +16,8 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from sordino.numbers import Exact, ball, up
-from sordino.precision import enclosed
+from sordino.numbers import INFINITE, Exact, Extended, ball, up
+from sordino.numbers.precision import enclosed
 from sordino.sampling.bits import Source
 from sordino.sampling.blocks import SLICE
 from sordino.sampling.certified import Uniform, settle, surely_less
@@ -98,7 +98,7 @@ class _Weights(NamedTuple):
     unit: NDArray[np.float64]
 
 
-def choose(runs: Runs, rate: "Exact | float", bits: Source) -> Chosen:
+def choose(runs: Runs, rate: Extended, bits: Source) -> Chosen:
     """Return for each group a candidate of chance proportional to exp(-rate * gap).
 
     An infinite rate chooses among the best alone.
@@ -125,7 +125,7 @@ def choose(runs: Runs, rate: "Exact | float", bits: Source) -> Chosen:
     return chosen
 
 
-def _weighed(runs: Runs, rate: "Exact | float") -> _Weights:
+def _weighed(runs: Runs, rate: Extended) -> _Weights:
     """Return weights whose sum over all groups fits, in units that suit each group."""
     scaled = _falls(runs.gaps, rate)
     scaled *= runs.numbers
@@ -139,13 +139,13 @@ def _weighed(runs: Runs, rate: "Exact | float") -> _Weights:
     return _Weights(whole, unit)
 
 
-def _falls(gaps: NDArray[np.int64], rate: "Exact | float") -> NDArray[np.float64]:
+def _falls(gaps: NDArray[np.int64], rate: Extended) -> NDArray[np.float64]:
     """Return exp(-rate * gap) near enough, or exp(-64) where it is less.
 
     A table of exp(-n / 64) times the Taylor sum of the rest: no library's exp.
     """
     falls = np.empty(gaps.size)
-    if isinstance(rate, float):
+    if rate is INFINITE:
         np.equal(gaps, 0, out=falls)
         return falls
     steepness, powers = min(up(rate), _STEEPEST), _powers()
@@ -180,7 +180,7 @@ class _Trial:
     Its true weight is number * exp(-rate * gap) * unit, and its run had the whole one.
     """
 
-    rate: "Exact | float"
+    rate: Extended
     gaps: NDArray[np.int64]
     numbers: NDArray[np.int64]
     whole: NDArray[np.int64]
@@ -205,7 +205,7 @@ class _Trial:
         gap, number = int(self.gaps[index]), int(self.numbers[index])
         exponent: Exact = Fraction(0)
         if gap:
-            if isinstance(self.rate, float):
+            if self.rate is INFINITE:
                 return False
             exponent = self.rate * Fraction(gap)
         weight = int(self.whole[index]) / Fraction(float(self.unit[index]))

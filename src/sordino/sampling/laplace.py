@@ -9,7 +9,7 @@ from flint import arb
 from numpy.typing import NDArray
 
 from sordino.numbers import Exact, ball, up
-from sordino.precision import enclosed
+from sordino.numbers.precision import enclosed
 from sordino.sampling.shape import AbstractFamily, AbstractShape
 
 

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
 
-from sordino.accounting.entries import DATASET, Claim
-from sordino.accounting.ledger import Ledger
-from sordino.accounting.limits import Limit
+from sordino.budgets.limits import Limit
 from sordino.engines.failures import guarded
 from sordino.errors import EngineUnavailable, InvalidParameter
+from sordino.ledger.entries import DATASET, Claim
+from sordino.ledger.ledger import Ledger
 from sordino.losses.base import Budget, Loss
-from sordino.session.asking import TABLES, Asked
+from sordino.session.identity import TABLES, Asked
 
 _LOG = logging.getLogger("sordino")
 

@@ -6,7 +6,7 @@ from typing import Final, final
 
 from sordino.release.formatting import cut, key, width
 from sordino.schema import Column, Schema
-from sordino.session.page import page
+from sordino.session.description_page import page
 
 MOST: Final = 60
 """Columns of a table that are shown."""

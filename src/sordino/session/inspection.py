@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from sordino.constraints import AbstractConstraint
-from sordino.engines.duckdb import DuckDBEngine
+from sordino.engines.duckdb.engine import DuckDBEngine
 from sordino.engines.failures import guarded
-from sordino.engines.shapes import lost, seen
-from sordino.engines.sources import Opened
 from sordino.errors import InvalidParameter
 from sordino.expressions.literals import literal
 from sordino.query.nodes import AbstractNode, Source, Unreadable
@@ -20,12 +18,14 @@ from sordino.query.steps import Enforce
 from sordino.query.tables import PrivateTable
 from sordino.schema import Schema
 from sordino.session.catalog import Catalog, catalog_of
-from sordino.session.inspected import (
+from sordino.session.inspection_report import (
     InspectedColumn,
     InspectedIds,
     InspectedLimit,
     Inspection,
 )
+from sordino.sources.base import Opened
+from sordino.sources.cell_shapes import lost, seen
 from sordino.units import AbstractUnit, AddOneRow
 
 if TYPE_CHECKING:

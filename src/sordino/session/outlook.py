@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import final
 
 from sordino.losses.base import Loss
-from sordino.query.price import Price
+from sordino.planning.price import Price
 
 
 @final

@@ -9,32 +9,31 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, Self, final
 
 from sordino import _validate
-from sordino.accounting.entries import DATASET, Entry
-from sordino.accounting.ledger import Ledger
-from sordino.accounting.limits import Limit
+from sordino.budgets.limits import Limit
 from sordino.engines.base import AbstractEngine
 from sordino.errors import InvalidParameter, SessionMoved
+from sordino.ledger.entries import DATASET, Entry
+from sordino.ledger.ledger import Ledger
 from sordino.losses.base import Budget, Loss
-from sordino.query.batch import Batch, price_all
+from sordino.planning.batch import Batch, price_all
+from sordino.planning.price import Price, price
 from sordino.query.builder import Query
-from sordino.query.price import Price, price
 from sordino.query.request import Request
-from sordino.release.answering import answered
-from sordino.release.stored import from_bytes, joined, split, to_bytes
-from sordino.session import parts
-from sordino.session.asking import (
+from sordino.release.answer import answered
+from sordino.release.storage import from_bytes, joined, split, to_bytes
+from sordino.session import partition
+from sordino.session.book import Book, book_of
+from sordino.session.catalog import Catalog, catalog_of
+from sordino.session.description import Description
+from sordino.session.guarded_calls import door
+from sordino.session.identity import (
     asked,
     asked_parts,
     asked_together,
     part_words,
     whose,
 )
-from sordino.session.book import Book, book_of
-from sordino.session.catalog import Catalog, catalog_of
-from sordino.session.description import Description
-from sordino.session.door import door
 from sordino.session.outlook import Outlook
-from sordino.units import column_name
 
 if TYPE_CHECKING:
     from sordino.release.release import Release
@@ -193,15 +192,15 @@ class Session:
         lie in several of them.
         """
         self._refuse_strangers()
-        name, column = column_name(table=table), column_name(by=by)
+        name, column = _validate.text(table=table), _validate.text(by=by)
         whole = self._catalog.relation(name)
         with self._catalog.explaining():
-            found = parts.parted(whole, column, values)
+            found = partition.parted(whole, column, values)
         Limit.of(budget)  # refuses a budget that no part could have
-        cost = parts.times(budget, parts.most_parts(whole, column, len(found)))
+        cost = partition.times(budget, partition.most_parts(whole, column, len(found)))
         shown = ", ".join(map(repr, found))
         told = {"plan": f"parts of {name} by {column}: {shown}", "why": why}
-        marks = {value: parts.value_words(whole, column, value) for value in found}
+        marks = {value: partition.value_words(whole, column, value) for value in found}
         said = asked_parts(self._catalog.words(name), column, [*marks.values()], budget)
         self._book.answer(said, (cost, cost), told, lambda: bytes)
         return {
@@ -221,7 +220,7 @@ class Session:
                 "query", query, "is no query of rows", 'Try sd.table("visits").'
             )
         with self._catalog.explaining():
-            self._catalog.view(column_name(name=name), query)
+            self._catalog.view(_validate.text(name=name), query)
 
     @door
     def statement(self, query: Request, budget: Budget) -> str:
@@ -338,7 +337,7 @@ def _engine(
         from sordino.engines.memory import MemoryEngine  # noqa: PLC0415 on demand
 
         return MemoryEngine()
-    from sordino.engines.duckdb import DuckDBEngine  # noqa: PLC0415 on demand
+    from sordino.engines.duckdb.engine import DuckDBEngine  # noqa: PLC0415 on demand
 
     if threads is not None:
         threads = _validate.integer(threads=threads, least=1, most=_MOST_THREADS)

@@ -11,10 +11,10 @@ import pytest
 from sqlglot import exp
 
 import sordino as sd
-from sordino.engines import canary, duckdb_connection
-from sordino.engines import duckdb as engine
-from sordino.engines.duckdb_forms import DuckDBForms, called
-from sordino.engines.duckdb_optimisers import HARMLESS
+from sordino.engines import canary
+from sordino.engines.duckdb import connection, engine
+from sordino.engines.duckdb.dialect import DuckDBForms, called
+from sordino.engines.duckdb.optimisers import HARMLESS
 from sordino.errors import EngineUnavailable
 from tests.liars import write_canary
 
@@ -46,7 +46,7 @@ def let(patch: pytest.MonkeyPatch, *names: str) -> None:
     rows = duckdb.execute("FROM duckdb_optimizers()").fetchall()
     every = {one for (one,) in rows}
     allowed = HARMLESS | (set(names) or every)
-    patch.setattr(duckdb_connection, "HARMLESS", allowed)
+    patch.setattr(connection, "HARMLESS", allowed)
 
 
 def test_the_canary_lies(tmp_path: Path) -> None:

@@ -16,8 +16,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from sordino.engines.base import AbstractEngine
-from sordino.engines.duckdb import DuckDBEngine
-from sordino.engines.duckdb_optimisers import HARMLESS
+from sordino.engines.duckdb.engine import DuckDBEngine
+from sordino.engines.duckdb.optimisers import HARMLESS
 from sordino.engines.memory import MemoryEngine
 from sordino.errors import EngineFailure, InvalidParameter, UnknownName
 from sordino.expressions.language import col, lit

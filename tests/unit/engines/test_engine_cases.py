@@ -3,7 +3,7 @@
 import pytest
 
 from sordino.engines.base import AbstractEngine
-from sordino.engines.duckdb import DuckDBEngine
+from sordino.engines.duckdb.engine import DuckDBEngine
 from sordino.engines.memory import MemoryEngine
 from sordino.errors import EngineFailure
 from tests.engine_cases import ADDING_CASES, BOUNDED_CASES, CASES, PLAIN_CASES, Case

@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from sordino.engines.base import AbstractEngine
-from sordino.engines.duckdb import DuckDBEngine
+from sordino.engines.duckdb.engine import DuckDBEngine
 from sordino.engines.memory import MemoryEngine, keyed_order
 from sordino.query.nodes import AbstractNode, Source
 from tests import plans

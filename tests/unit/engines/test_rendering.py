@@ -7,8 +7,8 @@ import duckdb
 import pytest
 from sqlglot import exp
 
-from sordino.engines.rendering import Parameters, rendered, typed, typed_columns
-from sordino.engines.rendering_duckdb import DUCKDB
+from sordino.engines.duckdb.sql_operations import DUCKDB
+from sordino.engines.sql.rendering import Parameters, rendered, typed, typed_columns
 from sordino.errors import InvalidParameter, InvalidQuery, UnknownName
 from sordino.expressions.base import AbstractExpression, Value
 from sordino.expressions.language import col, lit

@@ -10,9 +10,8 @@ from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 from sqlglot import exp
 
-from sordino.engines.rendering import Parameters, rendered, typed_columns
-from sordino.engines.rendering_duckdb import DUCKDB
-from sordino.engines.rendering_parts import (
+from sordino.engines.duckdb.sql_operations import DUCKDB
+from sordino.engines.sql.pieces import (
     Dialect,
     Entry,
     Sql,
@@ -21,6 +20,7 @@ from sordino.engines.rendering_parts import (
     infix,
     tried,
 )
+from sordino.engines.sql.rendering import Parameters, rendered, typed_columns
 from sordino.errors import InvalidQuery
 from sordino.expressions import arithmetic, casts, comparison, dates, numeric, text
 from sordino.expressions.base import AbstractExpression

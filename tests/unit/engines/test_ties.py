@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 from sqlglot import exp
 
-from sordino.engines.duckdb import DuckDBEngine
-from sordino.engines.duckdb_forms import DuckDBForms
+from sordino.engines.duckdb.dialect import DuckDBForms
+from sordino.engines.duckdb.engine import DuckDBEngine
 from sordino.engines.memory import MemoryEngine
 from sordino.query.nodes import Source
 from tests import plans

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sordino.errors import InvalidData, InvalidParameter
 from sordino.mechanisms import above_threshold
 from sordino.mechanisms.above_threshold import AboveThreshold
-from sordino.mechanisms.bins import Bins
+from sordino.mechanisms.kit.bin_counts import Bins
 from sordino.sampling.bits import Bits
 from tests.statistics import choices_follow
 

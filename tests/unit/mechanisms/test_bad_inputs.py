@@ -1,5 +1,6 @@
 """Refusals: typed, naming the argument and the remedy, decided at the door."""
 
+import math
 from collections import namedtuple
 from decimal import Decimal
 from typing import Any
@@ -197,6 +198,26 @@ def test_probabilities_outside_the_unit_interval_are_refused(p: Any) -> None:
         sd.Laplace(1).inverse_cdf(p)
     with pytest.raises(InvalidParameter, match=r"^confidence "):
         sd.Geometric(1).error(p)
+
+
+def test_quantiles_of_noise_end_at_infinity() -> None:
+    """No number bounds a draw with certainty."""
+    for mechanism in (sd.Laplace(1), sd.Geometric(1)):
+        assert mechanism.inverse_cdf(0) == -math.inf
+        assert mechanism.inverse_cdf(1) == mechanism.error(1) == math.inf
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "loss"),
+    [
+        (sd.LaplaceThreshold, sd.ApproxDP(1, 1)),
+        (sd.GaussianThreshold, sd.ApproxZCDP(1, 1)),
+    ],
+)
+def test_a_delta_of_one_is_refused(mechanism: Any, loss: sd.Loss) -> None:
+    """Every threshold meets it, so none is the least."""
+    with pytest.raises(InvalidParameter, match="loss has delta 1, which protects"):
+        mechanism.for_loss(loss, (1, 1, 1))
 
 
 def test_losses_that_no_scale_can_meet_are_refused() -> None:

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from sordino.mechanisms.bins import Bins
+from sordino.mechanisms.kit.bin_counts import Bins
+from sordino.mechanisms.kit.weights import AbstractWeights, EvenWeights, RoundWeights
 from sordino.mechanisms.quantiles import PARTS, Quantiles
-from sordino.mechanisms.weights import AbstractWeights, EvenWeights, RoundWeights
 from sordino.sampling.bits import Bits
 
 F = Fraction

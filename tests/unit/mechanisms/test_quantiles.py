@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from sordino.mechanisms import quantiles
-from sordino.mechanisms.bins import Bins
+from sordino.mechanisms.kit.bin_counts import Bins
+from sordino.mechanisms.kit.slices import Layout
+from sordino.mechanisms.kit.weights import AbstractWeights
 from sordino.mechanisms.quantiles import PARTS, Quantiles
-from sordino.mechanisms.slices import Layout
-from sordino.mechanisms.weights import AbstractWeights
 from sordino.sampling.bits import Bits
 from sordino.sampling.choice import Chosen, Runs
 from tests.statistics import choices_follow

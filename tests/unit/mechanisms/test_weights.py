@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sordino.mechanisms.weights import (
+from sordino.mechanisms.kit.weights import (
     AbstractWeights,
     EvenWeights,
     RoundWeights,

@@ -8,7 +8,7 @@ import pytest
 import sordino as sd
 from sordino.constraints import AbstractTruncation
 from sordino.engines.memory import MemoryEngine, keyed_order
-from sordino.query.price import Price, price
+from sordino.planning.price import Price, price
 from sordino.session.catalog import Catalog, catalog_of
 
 Side = dict[str, list[Any]]

@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import pyarrow as pa
 import pytest
 
-from sordino.accounting.risk import Advantage
+from sordino.budgets.risk import Advantage
 from sordino.errors import InvalidParameter, UnknownName
 from sordino.losses.base import Budget, Loss
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from sordino.numbers import Exact, ball, sqrt
+from sordino.numbers import INFINITE, Exact, ball, sqrt
 from sordino.sampling import choice
 from sordino.sampling.bits import Bits
 from sordino.sampling.choice import Runs, choose
@@ -208,7 +208,7 @@ def test_sloping_runs_follow_the_law(
 def test_an_infinite_rate_chooses_the_best() -> None:
     """Without noise only candidates of the best score are chosen, each of them."""
     runs = runs_of([[(5, 3), (0, 2), (1, 9), (0, 1)]] * 200)
-    chosen = choose(runs, float("inf"), Bits())
+    chosen = choose(runs, INFINITE, Bits())
     assert set((chosen.run % 4).tolist()) == {1, 3}
     assert set(chosen.place.tolist()) == {0, 1}
 

@@ -11,12 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import sordino as sd
-from sordino.engines import duckdb as duckdb_engine
-from sordino.engines.duckdb import DuckDBEngine
+from sordino.engines.duckdb import engine as duckdb_engine
+from sordino.engines.duckdb.engine import DuckDBEngine
 from sordino.engines.memory import MemoryEngine
-from sordino.engines.sources import AbstractSource
-from sordino.engines.sources_arrow import TableSource
-from sordino.engines.sources_parquet import ParquetSource
 from sordino.errors import (
     BudgetExceeded,
     EngineUnavailable,
@@ -25,6 +22,9 @@ from sordino.errors import (
 )
 from sordino.query.nodes import MOST_NODES
 from sordino.session.session import EngineName
+from sordino.sources.arrow import TableSource
+from sordino.sources.base import AbstractSource
+from sordino.sources.parquet import ParquetSource
 
 ROWS = pa.table({"id": [1, 1, 2], "ward": ["A", "B", "A"], "days": [3, 1, 8]})
 VISITS = sd.table("visits")

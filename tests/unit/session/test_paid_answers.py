@@ -8,13 +8,13 @@ from typing import Any, Final
 import pytest
 
 import sordino as sd
-from sordino.accounting import writing
 from sordino.errors import (
     AnswerLost,
     InvalidParameter,
     InvalidQuery,
     UnknownName,
 )
+from sordino.ledger import charge_records
 from sordino.release.release import Release
 from sordino.words import digest
 from tests.ledgers import claim
@@ -134,7 +134,7 @@ def test_very_many_words_are_kept_as_their_hash(
     ledger: sd.Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The key gives its answer all the same, and to no other request."""
-    monkeypatch.setattr(writing, "_MOST_WORDS", 100)
+    monkeypatch.setattr(charge_records, "_MOST_WORDS", 100)
     opened = session(ledger)
     given = opened.release(BY_WARD, QUARTER, key="long")
     assert ledger.records()[-2].fields["words"] is None

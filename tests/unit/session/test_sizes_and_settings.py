@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import sordino as sd
-from sordino.engines.duckdb import DuckDBEngine
+from sordino.engines.duckdb.engine import DuckDBEngine
 from sordino.errors import EngineFailure, InvalidParameter, InvalidQuery
 from sordino.session.session import EngineName
 

@@ -1,1 +1,0 @@
-"""What may be spent, what was spent, and how much noise a target needs."""

@@ -1,0 +1,148 @@
+"""The noisy numbers that a release is made of: exact totals and how far they can move.
+
+Two aggregations that need the same number share one part, and it is paid for once.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Final, TypeAlias, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sordino.aggregations.intervals import Noise
+from sordino.aggregations.shares import AbstractShare, bounded
+from sordino.aggregations.totals import AbstractTotal
+from sordino.mechanisms.noise_mechanism import (
+    AbstractAdditiveMechanism,
+    AbstractNoiseMechanism,
+)
+from sordino.sensitivity import Sensitivity
+
+Integers: TypeAlias = NDArray[np.int64]
+Numbers: TypeAlias = NDArray[Any]
+
+_MOST: Final = 2.0**62
+_HALF: Final = 0.5
+
+
+class AbstractMeasurement(ABC):
+    """Exact totals that get noise together.
+
+    Proof obligation: for any two tables that differ by the protected change, the vector
+    of all its totals in all groups, in units of what is released, differs by at most
+    `change`.
+    """
+
+    key: Hashable
+    """Parts with equal keys are the same numbers."""
+    change: Sensitivity
+    totals: tuple[AbstractTotal, ...]
+    """What the engine is to add up."""
+
+    @abstractmethod
+    def mechanism(self, share: AbstractShare) -> AbstractAdditiveMechanism:
+        """Return the least noise that a share buys."""
+
+    @abstractmethod
+    def given(self, exact: Integers) -> Numbers:
+        """Return exact totals in the units of what is released."""
+
+    @abstractmethod
+    def taken(self, noisy: Numbers) -> Numbers:
+        """Return what is released of noisy totals."""
+
+    @abstractmethod
+    def noise(self, mechanism: AbstractNoiseMechanism) -> Noise:
+        """Return the noise in what is released, for error bars."""
+
+
+@final
+@dataclass(frozen=True)
+class IntegerMeasurement(AbstractMeasurement):
+    """Integers that are released as integers: counts, and sums of integers."""
+
+    key: Hashable
+    change: Sensitivity
+    totals: tuple[AbstractTotal, ...] = field(compare=False)
+
+    def mechanism(self, share: AbstractShare) -> AbstractAdditiveMechanism:
+        """Return noise for integers."""
+        return share.integers(self.change)
+
+    def given(self, exact: Integers) -> Numbers:
+        """Return the totals as they are."""
+        return exact
+
+    def taken(self, noisy: Numbers) -> Integers:
+        """Return integers: what is not one is rounded, which depends on it alone."""
+        return rounded(noisy)
+
+    def noise(self, mechanism: AbstractNoiseMechanism) -> Noise:
+        """Return the noise, and up to a half where sums are rounded to integers."""
+        moved = 0 if mechanism.input_domain.is_integer else _HALF
+        return Noise(mechanism, rounding=Fraction(moved))
+
+
+@final
+@dataclass(frozen=True)
+class LatticeMeasurement(AbstractMeasurement):
+    """Multiples of 2**exponent that are released as doubles."""
+
+    key: Hashable
+    change: Sensitivity
+    exponent: int
+    totals: tuple[AbstractTotal, ...] = field(compare=False)
+
+    def mechanism(self, share: AbstractShare) -> AbstractAdditiveMechanism:
+        """Return noise for real numbers."""
+        return share.reals(self.change)
+
+    def given(self, exact: Integers) -> Numbers:
+        """Return multiples of the step: totals of at most 2**53 steps are doubles."""
+        return np.ldexp(exact.astype(np.float64), self.exponent)
+
+    def taken(self, noisy: Numbers) -> Numbers:
+        """Return the doubles."""
+        return noisy
+
+    def noise(self, mechanism: AbstractNoiseMechanism) -> Noise:
+        """Return the noise."""
+        return Noise(mechanism)
+
+
+def draw(
+    part: AbstractMeasurement,
+    mechanism: AbstractAdditiveMechanism,
+    exact: Sequence[Integers],
+) -> tuple[Numbers, ...]:
+    """Return the noisy values of each total of a part, fresh noise on every number."""
+    kind = mechanism.input_domain.numpy
+    return tuple(
+        part.taken(mechanism(part.given(total).astype(kind, copy=False)))
+        for total in exact
+    )
+
+
+def rounded(noisy: Numbers) -> Integers:
+    """Return the nearest integers, halves upwards, within 64 bits."""
+    if noisy.dtype.kind == "i":
+        return noisy.astype(np.int64, copy=False)
+    whole = np.floor(noisy.astype(np.float64) + _HALF)
+    return np.clip(whole, -_MOST, _MOST).astype(np.int64)
+
+
+def scaled(change: Sensitivity, factor: Any, copies: int = 1) -> Sensitivity:
+    """Return a change of row counts as one of sums of numbers of at most a size.
+
+    With `copies` the numbers of a row are several, of that size together.
+    """
+    size = Fraction(factor)
+    return Sensitivity(
+        l0=change.l0 * copies,
+        l1=bounded(change.l1) * size,
+        l2=bounded(change.l2) * size,
+        linf=bounded(change.linf) * size,
+    )

@@ -1,0 +1,100 @@
+"""What releases are charged: exact amounts by coordinate, and their sums.
+
+>>> third = Charge(("epsilon",), (Fraction(1, 3),))
+>>> third.plus(third).plus(third).texts()
+{'epsilon': '1/1'}
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final, Self, TypeAlias, final
+
+from sordino.numbers import INFINITE, Infinity
+
+Amount: TypeAlias = Fraction | Infinity
+"""A rational, or infinity where nothing is known."""
+
+LONGEST: Final = 2048
+"""Binary digits that the denominator of a sum may have before charges are rounded."""
+GRID: Final = 2**256
+"""Charges that would make a sum too long are rounded up to a multiple of 1/GRID."""
+
+
+@final
+@dataclass(frozen=True)
+class Charge:
+    """An amount for each coordinate that a filter counts."""
+
+    coordinates: tuple[str, ...]
+    amounts: tuple[Amount, ...]
+
+    def plus(self, other: "Charge") -> "Charge":
+        """Return the exact sum."""
+        return Charge(self.coordinates, tuple(map(_sum, self.amounts, other.amounts)))
+
+    def fitted(self, spent: "Charge") -> "Charge":
+        """Return this charge, rounded up where its sum with `spent` would grow long.
+
+        No sum then has a denominator of more than LONGEST and 256 binary digits, so a
+        charge takes constant time however many came before. Tenths, thirds, powers of
+        ten and doubles are never rounded.
+        """
+        return Charge(
+            self.coordinates, tuple(map(_fitted, self.amounts, spent.amounts))
+        )
+
+    def texts(self) -> dict[str, str]:
+        """Return each amount as "numerator/denominator", or "inf"."""
+        return {
+            name: written(amount)
+            for name, amount in zip(self.coordinates, self.amounts, strict=True)
+        }
+
+    @classmethod
+    def read(cls, texts: Mapping[str, str]) -> Self:
+        """Return what `texts` wrote.
+
+        >>> Charge.read({"rho": "1/8", "delta": "0/1"}).amounts
+        (Fraction(1, 8), Fraction(0, 1))
+        """
+        return cls(tuple(texts), tuple(map(amount_of, texts.values())))
+
+    @classmethod
+    def nothing(cls, coordinates: tuple[str, ...]) -> Self:
+        """Return a charge of zero."""
+        return cls(coordinates, (Fraction(0),) * len(coordinates))
+
+
+def written(amount: Amount) -> str:
+    """Return "numerator/denominator", or "inf".
+
+    >>> written(Fraction(1, 10)), written(INFINITE)
+    ('1/10', 'inf')
+    """
+    if amount is INFINITE:
+        return "inf"
+    return f"{amount.numerator}/{amount.denominator}"
+
+
+def amount_of(text: str) -> Amount:
+    """Return the amount that was written."""
+    return INFINITE if text == "inf" else Fraction(text)
+
+
+def _sum(first: Amount, second: Amount) -> Amount:
+    """Return the sum, infinite where either is."""
+    if first is INFINITE or second is INFINITE:
+        return INFINITE
+    return first + second
+
+
+def _fitted(amount: Amount, spent: Amount) -> Amount:
+    """Return an amount whose sum with `spent` is not long."""
+    exact = _sum(amount, spent)
+    if amount is INFINITE or exact is INFINITE:
+        return amount
+    if exact.denominator.bit_length() <= LONGEST:
+        return amount
+    return Fraction(math.ceil(amount * GRID), GRID)

@@ -1,0 +1,170 @@
+"""Which filter serves a budget: fixed by the budget alone, before the first release.
+
+>>> filter_for(ApproxDP(1, "1e-6"))
+ApproxSum(epsilon=Fraction(1, 1), delta=Fraction(1, 1000000))
+>>> float(concentrated(ApproxDP(1, "1e-6"), reserve="5e-7").rho)  # doctest: +ELLIPSIS
+0.022937...
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any, Final
+
+from sordino.budgets.charge import Charge
+from sordino.budgets.filter_either import PureOrConcentrated
+from sordino.budgets.filter_sums import (
+    ApproxConcentratedSum,
+    ApproxGaussianSum,
+    ApproxSum,
+    ConcentratedSum,
+    GaussianSum,
+    PureSum,
+    beside,
+)
+from sordino.budgets.filters import AbstractFilter
+from sordino.budgets.parameter import largest_parameter
+from sordino.errors import InvalidParameter
+from sordino.losses.base import Budget, Loss
+from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
+from sordino.losses.reserved import ReservedLoss
+from sordino.numbers import probability
+
+FILTERS: Final[dict[str, Any]] = {
+    kind.rule: kind
+    for kind in (
+        PureSum,
+        ApproxSum,
+        ConcentratedSum,
+        ApproxConcentratedSum,
+        GaussianSum,
+        ApproxGaussianSum,
+        PureOrConcentrated,
+    )
+}
+"""Every rule that a ledger may name."""
+
+
+def filter_for(budget: Any) -> AbstractFilter:
+    """Return the filter of a budget: the sums of what its kind of loss counts.
+
+    An (epsilon, delta) budget adds up what was asked for, so that two releases of half
+    of it fit; `concentrated` fits more small releases into it. A budget stated as a
+    risk becomes the square of the largest mu that it admits.
+    """
+    summed = _SUMS.get(type(budget))
+    if summed is not None:
+        return summed(budget)
+    if isinstance(budget, Budget) and not isinstance(budget, Loss):
+        return gaussian(budget)
+    raise InvalidParameter(
+        "budget",
+        budget,
+        "is no loss that can be added up",
+        "Use sd.PureDP, sd.ApproxDP, sd.ZCDP, sd.GaussianDP or a risk.",
+    )
+
+
+def concentrated(budget: Budget, reserve: Any = 0) -> PureOrConcentrated:
+    """Return the filter that counts epsilons, or else rhos, for (epsilon, delta).
+
+    `reserve` is the part of delta for releases that need one, such as those over keys
+    that are not known; the rest pays for turning rho into epsilon.
+    """
+    if not isinstance(budget, ApproxDP):
+        raise InvalidParameter(
+            "budget", budget, "is no (epsilon, delta)", 'Try sd.ApproxDP(1, "1e-6").'
+        )
+    kept = probability(reserve=reserve)
+    if kept >= budget.delta:
+        raise InvalidParameter(
+            "reserve",
+            reserve,
+            "leaves no delta to turn rho into epsilon",
+            "Reserve less than delta, such as half of it.",
+        )
+    epsilon, delta = _limit(budget, budget.epsilon), budget.delta
+    rest = ApproxDP(epsilon, (delta - kept) / (1 - kept))
+    return PureOrConcentrated(epsilon, largest_parameter(rest, ZCDP), kept, delta)
+
+
+def gaussian(budget: Budget, reserve: Any = 0) -> AbstractFilter:
+    """Return the filter that counts squares of mu, up to the largest mu admitted.
+
+    `reserve` is the sum of the deltas that releases may have: it is part of what the
+    budget has to admit.
+
+    >>> from sordino.budgets.risk import Advantage
+    >>> gaussian(Advantage("0.1"), reserve="1e-6").promise.advantage() <= 0.1
+    True
+    """
+    kept = probability(reserve=reserve)
+    if kept == 0:
+        return GaussianSum(largest_parameter(budget, GaussianDP) ** 2)
+    largest_mu = largest_parameter(budget, lambda mu: beside(mu, kept))
+    return ApproxGaussianSum(largest_mu**2, kept)
+
+
+def read_filter(rule: str, limits: Mapping[str, str]) -> AbstractFilter:
+    """Return the filter that a ledger names.
+
+    >>> read_filter("rho", {"rho": "1/8"})
+    ConcentratedSum(rho=Fraction(1, 8))
+    """
+    numbers = {name: Fraction(text) for name, text in limits.items()}
+    made: AbstractFilter = FILTERS[rule](**numbers)
+    return made
+
+
+def written_limits(limit: AbstractFilter) -> dict[str, str]:
+    """Return the limits of a filter as a ledger writes them."""
+    names, numbers = zip(*limit.limits.items(), strict=True)
+    return Charge(names, numbers).texts()
+
+
+def _limit(budget: Budget, value: Any) -> Fraction:
+    """Return a limit, which must be rational: sums are compared with it exactly."""
+    if budget.admits(_EVERYTHING) or value == math.inf:
+        raise InvalidParameter(
+            "budget", budget, "protects nothing", 'Try budget=sd.ApproxDP(1, "1e-6").'
+        )
+    if value == 0:
+        raise InvalidParameter(
+            "budget", budget, "allows nothing", 'Try budget=sd.ApproxDP(1, "1e-6").'
+        )
+    if not isinstance(value, Fraction):
+        raise InvalidParameter(
+            "budget", budget, "must be rational", "Write it as a decimal."
+        )
+    return value
+
+
+def _summed_gaussian(budget: GaussianDP) -> AbstractFilter:
+    """Return the filter of mu, whose square is rational."""
+    square = budget.mu if isinstance(budget.mu, float) else budget.mu**2
+    return GaussianSum(_limit(budget, square))
+
+
+def _summed_reserved(budget: ReservedLoss) -> AbstractFilter:
+    """Return the filter of mu beside a delta."""
+    if not isinstance(budget.base, GaussianDP):
+        raise InvalidParameter(
+            "budget", budget, "cannot be added up", "Use sd.GaussianDP beside a delta."
+        )
+    square = _summed_gaussian(budget.base).limits["square"]
+    return ApproxGaussianSum(_limit(budget, square), budget.delta)
+
+
+_EVERYTHING: Final = ApproxDP(0, 1)
+"""The loss of telling everything."""
+
+_SUMS: Final[dict[type, Callable[[Any], AbstractFilter]]] = {
+    PureDP: lambda budget: PureSum(_limit(budget, budget.epsilon)),
+    ApproxDP: lambda budget: ApproxSum(_limit(budget, budget.epsilon), budget.delta),
+    ZCDP: lambda budget: ConcentratedSum(_limit(budget, budget.rho)),
+    ApproxZCDP: lambda budget: ApproxConcentratedSum(
+        _limit(budget, budget.rho), budget.delta
+    ),
+    GaussianDP: _summed_gaussian,
+    ReservedLoss: _summed_reserved,
+}

@@ -1,0 +1,116 @@
+"""Limits that hold although every question and price follows earlier answers.
+
+A filter is a limit on sums of charges. It is fixed before the first question, decides
+from public numbers alone, and takes constant time. Theorems in docs/proofs/filters.md.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import fields
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from sordino.budgets.charge import Amount, Charge
+from sordino.errors import BudgetExceeded, InvalidParameter
+from sordino.losses.base import Budget, Guarantees, Loss
+from sordino.numbers import INFINITE
+
+
+class AbstractFilter(ABC):
+    """A limit on sums of charges. The fields of a filter are its limits.
+
+    Proof obligation: for any two neighbouring databases and any analyst, who chooses
+    each release and what it may cost after all earlier answers, as long as `holds` is
+    true of the sum of the charges that `price` states, the loss of everything together
+    is within `promise`. What is false of a sum is false of every larger sum.
+    """
+
+    rule: ClassVar[str]
+    """The name of the rule in a ledger; never reused for another rule."""
+    coordinates: ClassVar[tuple[str, ...]]
+    own: ClassVar[tuple[type[Loss], ...]]
+    """Kinds of loss that are charged as they were asked for."""
+
+    @property
+    @abstractmethod
+    def promise(self) -> Loss:
+        """Return what holds of all accepted releases together."""
+
+    @abstractmethod
+    def holds(self, spent: Charge) -> bool:
+        """Say whether a sum of charges is within the limit."""
+
+    @abstractmethod
+    def stated(self, spent: Charge) -> Loss:
+        """Return a sum of charges as a loss: bookkeeping, the promise is `promise`."""
+
+    @abstractmethod
+    def left(self, spent: Charge) -> Loss:
+        """Return a loss that would still be accepted."""
+
+    @abstractmethod
+    def _amounts(self, known: Guarantees) -> tuple[Amount, ...]:
+        """Return what a loss with such guarantees is charged, infinite if unknown."""
+
+    def price(self, asked: Budget, loss: Loss) -> Charge:
+        """Return what a release is charged.
+
+        `loss` is what the release costs and `asked` admits it: that is what the caller
+        vouches for. What was asked in the terms of the filter is charged as asked; else
+        the loss is charged, or what was asked if nothing fit is known of the loss.
+        """
+        known = [one.guarantees for one in (loss, asked) if isinstance(one, Loss)]
+        if isinstance(asked, self.own):
+            known.reverse()
+        for guarantees in known:
+            charge = Charge(self.coordinates, self._amounts(guarantees))
+            if self.holds(_finite_part(charge)):
+                return charge
+        raise InvalidParameter(
+            "budget",
+            asked,
+            f"buys a release that {self.promise!r} cannot count",
+            "State it in the terms of the limit.",
+        )
+
+    def charged(self, spent: Charge, charge: Charge) -> tuple[Charge, Charge]:
+        """Return what is charged in fact, and the sum after it; or refuse.
+
+        >>> from sordino.budgets.filter_sums import PureSum
+        >>> from sordino.losses.closed import PureDP
+        >>> limit, tenth = PureSum(Fraction(1)), PureDP("0.1")
+        >>> spent = limit.nothing
+        >>> for _ in range(10):
+        ...     _, spent = limit.charged(spent, limit.price(tenth, tenth))
+        >>> limit.left(spent)
+        PureDP(epsilon=0)
+        """
+        fitted = charge.fitted(spent)
+        after = spent.plus(fitted)
+        if not self.holds(after):
+            raise BudgetExceeded(
+                f"this costs {self.stated(charge)!r}, and {self.left(spent)!r} is "
+                "left. Ask for less, or for a smaller budget; nothing was charged."
+            )
+        return fitted, after
+
+    @property
+    def nothing(self) -> Charge:
+        """Return the sum before the first release."""
+        return Charge.nothing(self.coordinates)
+
+    @property
+    def limits(self) -> dict[str, Fraction]:
+        """Return the numbers that make an equal filter."""
+        return {one.name: _field(self, one.name) for one in fields(self)}  # type: ignore[arg-type]
+
+
+def _field(instance: Any, name: str) -> Fraction:
+    """Return one field of a dataclass."""
+    value: Fraction = getattr(instance, name)
+    return value
+
+
+def _finite_part(charge: Charge) -> Charge:
+    """Return the charge with zero for what is finite: does it hold of that?"""
+    amounts = (a if a is INFINITE else Fraction(0) for a in charge.amounts)
+    return Charge(charge.coordinates, tuple(amounts))

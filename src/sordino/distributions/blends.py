@@ -1,0 +1,140 @@
+"""Sums of independent noises of one kind, each times a factor, in doubles.
+
+The noises have the scales `sizes`: an array whose first axis runs over the noises, the
+others over cases. For Laplace noise with different scales u_j the tail of the sum is
+twice the sum of w_j exp(-x / u_j) / 2, w_j the product of u_j**2 / (u_j**2 - u_i**2)
+over the others; scales that are nearly equal are moved apart upwards, which makes the
+tail larger, never smaller (docs/proofs/intervals.md, lemma 1).
+
+>>> blend = LaplaceBlend()
+>>> one, two = np.array([[1.0]]), np.array([[1.0], [1.0]])
+>>> blend.reach(one, 0.05).round(3), blend.reach(two, 0.05).round(3)
+(array([2.996]), array([4.113]))
+"""
+
+import math
+from abc import ABC, abstractmethod
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, Final, TypeAlias, final
+
+import numpy as np
+from flint import arb
+from numpy.typing import NDArray
+
+from sordino.numbers import ball, up
+from sordino.numbers.precision import precision
+
+Floats: TypeAlias = NDArray[np.float64]
+
+_APART: Final = 1e-4
+"""Scales nearer than this, relatively, are moved apart: differences keep 8 digits."""
+_FAINT: Final = 1e-3
+"""A scale that is less than this share of the greatest is taken for it."""
+_STEPS: Final = 60
+"""Bisections of a reach: as many as a double has digits."""
+_OUTWARD: Final = 1 + 2.0**-30
+_DIGITS: Final = 64
+_LEAST: Final = 2.0**-1000
+
+
+class AbstractBlend(ABC):
+    """The law of sum e_j X_j for independent standard noises X_j of one kind.
+
+    Obligation: for any factors, reach is not less than the true quantile of the size of
+    the sum, and as a function of the factors it is a norm up to rounding.
+    """
+
+    @abstractmethod
+    def reach(self, sizes: Floats, alpha: float) -> Floats:
+        """Return a t with P[|sum| > t] <= alpha for each case."""
+
+    @abstractmethod
+    def within(self, x: Floats, sizes: Floats, alpha: float) -> NDArray[np.bool_]:
+        """Tell where |sum| = x is no farther out than the reach."""
+
+    @abstractmethod
+    def log_tail(self, x: Floats, sizes: Floats) -> Floats:
+        """Return ln P[sum >= x]; the last axis of x runs over cases."""
+
+
+@final
+class LaplaceBlend(AbstractBlend):
+    """Laplace noises: standard ones have density exp(-|x|) / 2."""
+
+    def reach(self, sizes: Floats, alpha: float) -> Floats:
+        """Bisect the tail, and take the outer end."""
+        greatest = np.abs(sizes).max(axis=0)
+        if alpha <= 0:
+            return np.where(greatest > 0, np.inf, 0.0)
+        # each of the J noises stays within its own reach at alpha / J
+        low = np.zeros_like(greatest)
+        high = np.abs(sizes).sum(axis=0) * math.log(len(sizes) / alpha)
+        for _ in range(_STEPS):
+            middle = (low + high) / 2
+            inside = self.within(middle, sizes, alpha)
+            low, high = np.where(inside, middle, low), np.where(inside, high, middle)
+        return np.asarray(high * _OUTWARD)
+
+    def within(self, x: Floats, sizes: Floats, alpha: float) -> NDArray[np.bool_]:
+        """Compare the tail with alpha."""
+        return 2 * self._half(np.abs(x), sizes) >= alpha
+
+    def log_tail(self, x: Floats, sizes: Floats) -> Floats:
+        """Return the logarithm of the half tail, or of what it leaves."""
+        half = np.minimum(self._half(np.abs(x), sizes), 0.5)
+        with np.errstate(divide="ignore"):
+            return np.where(x > 0, np.log(half), np.log1p(-half))
+
+    def _half(self, x: Floats, sizes: Floats) -> Floats:
+        """Return P[sum > x] for x >= 0, slightly too large."""
+        scales = _distinct(np.abs(sizes))
+        squares = scales**2
+        total = np.zeros(np.broadcast(x, scales[0]).shape)
+        for place, scale in enumerate(scales):
+            weight = np.full_like(scale, 0.5)
+            for other, square in enumerate(squares):
+                if other != place:
+                    weight = weight * squares[place] / (squares[place] - square)
+            total += weight * np.exp(-x / scale)
+        return np.maximum(total, 0.0)
+
+
+@final
+class GaussianBlend(AbstractBlend):
+    """Gaussian noises: their sum is one, of the root of the sum of squares."""
+
+    def reach(self, sizes: Floats, alpha: float) -> Floats:
+        """Return the normal quantile times the spread."""
+        spread = np.sqrt((np.asarray(sizes) ** 2).sum(axis=0))
+        if alpha <= 0:
+            return np.where(spread > 0, np.inf, 0.0)
+        return np.asarray(spread * _normal_reach(alpha) * _OUTWARD)
+
+    def within(self, x: Floats, sizes: Floats, alpha: float) -> NDArray[np.bool_]:
+        """Compare with the reach."""
+        return np.asarray(np.abs(x) <= self.reach(sizes, alpha))
+
+    def log_tail(self, x: Floats, sizes: Floats) -> Floats:
+        """Return the logarithm of the normal tail."""
+        from scipy.special import log_ndtr  # noqa: PLC0415 loaded when needed
+
+        spread = np.sqrt((np.asarray(sizes) ** 2).sum(axis=0))
+        return np.asarray(log_ndtr(-x / np.maximum(spread, _LEAST)))
+
+
+def _distinct(sizes: Floats) -> Floats:
+    """Return the scales of each case in order, equal ones moved apart upwards."""
+    scales: Any = np.sort(sizes, axis=0)
+    least = np.maximum(_FAINT * scales[-1], _LEAST)
+    scales[0] = np.maximum(scales[0], least)
+    for place in range(1, len(scales)):
+        scales[place] = np.maximum(scales[place], scales[place - 1] * (1 + _APART))
+    return np.asarray(scales)
+
+
+@lru_cache(maxsize=256)
+def _normal_reach(alpha: float) -> float:
+    """Return the quantile of the size of a standard normal number, rounded up."""
+    with precision(_DIGITS):
+        return up(arb(2).sqrt() * ball(Fraction(alpha)).erfcinv()) if alpha < 1 else 0.0

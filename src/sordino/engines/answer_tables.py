@@ -1,0 +1,44 @@
+"""Answers in their one form: canonical types, and zeros for keys without rows."""
+
+import numpy as np
+import pyarrow as pa
+
+from sordino.engines.sql.group_totals import PLACE
+from sordino.query.question import Question
+from sordino.schema import Schema, arrow_type
+
+
+def answered(question: Question, found: pa.Table) -> pa.Table:
+    """Return the answer, from groups and totals or from places of keys and totals."""
+    keys = question.keys
+    width = len(question.by) if keys is None else 1
+    told = found.columns[width : width + len(question.totals)]
+    totals = [one.combine_chunks() for one in told]
+    if keys is None:
+        groups = found.columns[:width]
+    else:
+        groups = keys.columns
+        totals = [_spread(found.column(0), one, keys.num_rows) for one in totals]
+    return pa.Table.from_arrays([*groups, *totals], schema=answer_schema(question))
+
+
+def numbered(keys: pa.Table) -> pa.Table:
+    """Return keys as c0, c1, ... with their places."""
+    names = [f"c{place}" for place in range(keys.num_columns)]
+    places = pa.array(np.arange(keys.num_rows))
+    return keys.rename_columns(names).append_column(PLACE, places)
+
+
+def _spread(places: pa.ChunkedArray, totals: pa.Array, count: int) -> pa.Array:
+    """Return totals at their places, zeros elsewhere."""
+    spread = np.zeros(count, np.int64)
+    spread[places.to_numpy()] = totals.to_numpy()
+    return pa.array(spread)
+
+
+def answer_schema(question: Question) -> pa.Schema:
+    """Return the columns that every answer to a question has."""
+    rows: Schema = question.rows.schema
+    by = [pa.field(name, arrow_type(rows[name].type)) for name in question.by]
+    places = range(len(question.totals))
+    return pa.schema([*by, *(pa.field(f"total {n}", pa.int64()) for n in places)])

@@ -1,0 +1,1 @@
+"""DuckDB, the embedded engine: how it is reached, and how it writes and reads."""

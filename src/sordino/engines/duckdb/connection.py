@@ -1,0 +1,71 @@
+"""A database of our own: its settings, which nobody changes once they are made."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any, Final
+
+import duckdb
+from sqlglot import exp
+
+from sordino.engines.duckdb.optimisers import HARMLESS
+from sordino.errors import EngineFailure
+
+_SETTINGS: Final = {
+    "preserve_insertion_order": "false",
+    "python_enable_replacements": "false",
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+}
+_LAST: Final = (
+    ("TimeZone", exp.Literal.string("UTC")),
+    ("enable_external_access", exp.false()),
+    ("lock_configuration", exp.true()),
+)
+"""Settings that are made once the database is there, in this order."""
+
+
+def locked(
+    limits: Mapping[str, Any], room: str, paths: list[str], *, progress: bool
+) -> duckdb.DuckDBPyConnection:
+    """Return a database of its own that reads these files, and can be set no more."""
+    given = {name: value for name, value in limits.items() if value is not None}
+    connection = duckdb.connect(config={**_SETTINGS, "temp_directory": room, **given})
+    _set_progress(connection, progress)
+    allowed = exp.Array(expressions=[exp.Literal.string(path) for path in paths])
+    disabled = exp.Literal.string(_disabled(connection))
+    first = (("allowed_paths", allowed), ("disabled_optimizers", disabled))
+    for name, value in (*first, *_LAST):
+        _set(connection, name, value)
+    setting = "SELECT current_setting('disabled_optimizers')"
+    ((held,),) = connection.sql(setting).fetchall()
+    if set(held.split(",")) != set(disabled.this.split(",")):
+        raise EngineFailure
+    return connection
+
+
+def _set(
+    connection: duckdb.DuckDBPyConnection, name: str, value: exp.Expression
+) -> None:
+    """Make a setting."""
+    item = exp.SetItem(this=exp.EQ(this=exp.column(name), expression=value.copy()))
+    connection.execute(exp.Set(expressions=[item]).sql("duckdb"))
+
+
+def _set_progress(connection: duckdb.DuckDBPyConnection, wanted: bool) -> None:  # noqa: FBT001 passed on
+    """Have the database count percents if they are wanted, and draw no bar itself.
+
+    A notebook's kernel without widgets refuses any word about bars, and has none.
+    """
+    asked = "SELECT current_setting('enable_progress_bar')"
+    ((shown,),) = connection.sql(asked).fetchall()
+    if not (wanted or shown):
+        return
+    with suppress(duckdb.InvalidInputException):
+        _set(connection, "enable_progress_bar_print", exp.false())
+        _set(connection, "enable_progress_bar", exp.Boolean(this=wanted))
+
+
+def _disabled(connection: duckdb.DuckDBPyConnection) -> str:
+    """Return the optimisers of this version that are not known to be harmless."""
+    named = {name for (name,) in connection.sql("FROM duckdb_optimizers()").fetchall()}
+    return ",".join(sorted(named - HARMLESS))

@@ -1,0 +1,116 @@
+"""How DuckDB writes operations on dates and times.
+
+Its dates reach far beyond the years 1 to 9999: nothing overflows before it is held to
+them.
+"""
+
+from collections.abc import Mapping
+from datetime import date, datetime
+from typing import Final
+
+from sqlglot import exp
+
+from sordino.engines.sql import pieces as sql
+from sordino.engines.sql.pieces import Entry, Sql, Written
+from sordino.expressions import dates
+from sordino.expressions.tree import Operation
+
+_SECOND: Final = 10**6
+_DAY: Final = 86_400 * _SECOND
+_SHIFT: Final = 4 * 10**17  # microseconds, whole seconds, more than 9999 years
+_TIMES: Final = (datetime.min, datetime.max)  # noqa: DTZ901 UTC without a zone
+_DAYS: Final = _DAY * 4 * 10**6  # whole days, more than 9999 years
+
+
+def _part(name: str) -> Entry:
+    """Return the entry of a part of a date."""
+
+    def entry(to: Written) -> Sql:
+        return sql.called(name, to[0])
+
+    return entry
+
+
+def _weekday(to: Written) -> Sql:
+    """Return the day of the week, Monday as 0."""
+    return sql.minus(sql.called("isodow", to[0]), sql.bigint(1))
+
+
+def _truncate(to: Written) -> Sql:
+    """Return the start of a period, of the type it was."""
+    start = sql.called("date_trunc", sql.letters(to.options["unit"]), to[0])
+    return sql.cast(start, "DATE" if to.types[0] == "date" else "TIMESTAMP")
+
+
+def _elapsed(to: Written) -> Sql:
+    """Return the microseconds between two times."""
+    return sql.minus(sql.called("epoch_us", to[1]), sql.called("epoch_us", to[0]))
+
+
+def _floored(number: Sql, size: int, shift: int) -> Sql:
+    """Return number // size rounded down, shifted to where nothing is negative."""
+    shifted = sql.plus(number, sql.bigint(shift))
+    quotient = sql.infix(exp.IntDiv, shifted, sql.bigint(size))
+    return sql.minus(quotient, sql.bigint(shift // size))
+
+
+def _days_between(to: Written) -> Sql:
+    """Return days, or whole days of a duration."""
+    if to.types[0] == "date":
+        return sql.minus(to[1], to[0])
+    return _floored(_elapsed(to), _DAY, _DAYS)
+
+
+def _seconds_between(to: Written) -> Sql:
+    """Return whole seconds of a duration."""
+    return _floored(_elapsed(to), _SECOND, _SHIFT)
+
+
+def _add_days(to: Written) -> Sql:
+    """Return another day, of the years 1 to 9999."""
+    kind = to.types[0]
+    ends = (date.min, date.max) if kind == "date" else _TIMES
+    first, last = (to.bind(end, kind) for end in ends)
+    later = _moved(to)
+    inside = exp.Between(this=sql.enclosed(later.copy()), low=first, high=last)
+    return sql.case([(inside, later)])
+
+
+def _moved(to: Written) -> Sql:
+    """Return another day, if it is near enough to count."""
+    near = exp.Between(
+        this=to[1], low=sql.bigint(-dates.WHOLE), high=sql.bigint(dates.WHOLE)
+    )
+    days = sql.case([(near, sql.tried(to[1], "INTEGER"))])
+    if to.types[0] == "time":
+        days = sql.called("to_days", days)
+    return sql.plus(to[0], days)
+
+
+def _add_seconds(to: Written) -> Sql:
+    """Return another moment, of the years 1 to 9999."""
+    most = dates.WHOLE_SECONDS
+    near = exp.Between(this=to[1], low=sql.bigint(-most), high=sql.bigint(most))
+    seconds = sql.case([(near, to[1])])
+    later = sql.plus(
+        to[0], sql.called("to_microseconds", sql.times(seconds, sql.bigint(_SECOND)))
+    )
+    first, last = (to.bind(end, "time") for end in _TIMES)
+    inside = exp.Between(this=sql.enclosed(later.copy()), low=first, high=last)
+    return sql.case([(inside, later)])
+
+
+ENTRIES: Final[Mapping[Operation, Entry]] = {
+    dates.YEAR: _part("year"),
+    dates.MONTH: _part("month"),
+    dates.DAY: _part("day"),
+    dates.WEEKDAY: _weekday,
+    dates.HOUR: _part("hour"),
+    dates.MINUTE: _part("minute"),
+    dates.SECOND: _part("second"),
+    dates.TRUNCATE: _truncate,
+    dates.DAYS_BETWEEN: _days_between,
+    dates.SECONDS_BETWEEN: _seconds_between,
+    dates.ADD_DAYS: _add_days,
+    dates.ADD_SECONDS: _add_seconds,
+}

@@ -1,0 +1,272 @@
+"""How DuckDB writes operations on numbers.
+
+Integers are added and multiplied as HUGEINT, where no two of them can overflow, and
+come back by TRY_CAST; `+ 0.0` turns -0.0 into 0.0. Nothing here can raise.
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Final
+
+from sqlglot import exp
+
+from sordino.engines.sql import pieces as sql
+from sordino.engines.sql.pieces import Entry, Sql, Written
+from sordino.expressions import arithmetic, lattice, numeric
+from sordino.expressions.lattice import thresholds
+from sordino.expressions.literals import LEAST, MOST
+from sordino.expressions.numeric import LARGEST_STEP, least_multiple
+from sordino.expressions.tree import Operation
+
+_LAST_BIT: Final = 63
+_LONGEST_SHIFT: Final = 41
+
+
+def _huge(one: Sql) -> Sql:
+    """Return an integer of 128 bits."""
+    return sql.cast(one, "HUGEINT")
+
+
+def _narrow(one: Sql) -> Sql:
+    """Return an integer of 64 bits, or NULL."""
+    return sql.tried(one, "BIGINT")
+
+
+def _zero_is_zero(one: Sql) -> Sql:
+    """Return a double, -0.0 as 0.0."""
+    return sql.plus(one, sql.double(0))
+
+
+def _infix(kind: type[exp.Expression]) -> Entry:
+    """Return the entry of an operator between two numbers."""
+
+    def entry(to: Written) -> Sql:
+        if to.real:
+            return _zero_is_zero(sql.infix(kind, to.joint(0), to.joint(1)))
+        return _narrow(sql.infix(kind, _huge(to[0]), _huge(to[1])))
+
+    return entry
+
+
+def _nonzero(one: Sql) -> Sql:
+    """Return a number, 0 as NULL: what is divided by NULL is NULL."""
+    return sql.called("nullif", one, sql.whole(0))
+
+
+def _divide(to: Written) -> Sql:
+    """Return a quotient of doubles."""
+    one, other = sql.cast(to[0], "DOUBLE"), sql.cast(to[1], "DOUBLE")
+    return _zero_is_zero(sql.infix(exp.Div, one, _nonzero(other)))
+
+
+def _rest(to: Written) -> Sql:
+    """Return the remainder with the sign of the dividend."""
+    return sql.infix(exp.Mod, to.joint(0), _nonzero(to.joint(1)))
+
+
+def _signs_differ(to: Written) -> Sql:
+    """Return whether there is a remainder that has not the sign of the divisor."""
+    zero = sql.whole(0)
+    negative = sql.less(_rest(to), zero), sql.less(to[1], zero.copy())
+    return sql.both(
+        sql.infix(exp.NEQ, _rest(to), zero.copy()), sql.infix(exp.NEQ, *negative)
+    )
+
+
+def _by_small(to: Written) -> bool:
+    """Tell whether an integer is divided by a literal by which nothing overflows."""
+    divisor = to.known[1].constant
+    return not to.real and divisor is not None and 0 < divisor <= LARGEST_STEP
+
+
+def _bare_rest(to: Written) -> Sql:
+    """Return the remainder of a division by a positive literal, with its own sign."""
+    return sql.infix(exp.Mod, to[0], to[1])
+
+
+def _whole_parts(to: Written) -> tuple[Sql, Sql, Sql]:
+    """Return dividend, divisor (0 as NULL) and Python's remainder as HUGEINT."""
+    one, other = _huge(to[0]), _nonzero(_huge(to[1]))
+    shifted = sql.plus(sql.infix(exp.Mod, one, other), other.copy())
+    return one.copy(), other.copy(), sql.infix(exp.Mod, shifted, other.copy())
+
+
+def _floor_divide(to: Written) -> Sql:
+    """Return a quotient rounded down."""
+    if _by_small(to):
+        negative = sql.less(_bare_rest(to), sql.bigint(0))
+        down = sql.case([(negative, sql.bigint(1))], sql.bigint(0))
+        return sql.minus(sql.infix(exp.IntDiv, to[0], to[1]), down)
+    if not to.real:
+        one, other, rest = _whole_parts(to)
+        return _narrow(sql.infix(exp.IntDiv, sql.minus(one, rest), other))
+    exact = sql.minus(to.joint(0), _rest(to))
+    quotient = sql.infix(exp.Div, exact, _nonzero(to.joint(1)))
+    down = sql.case([(_signs_differ(to), sql.double(1))], sql.double(0))
+    return _zero_is_zero(sql.called("round", sql.minus(quotient, down)))
+
+
+def _modulo(to: Written) -> Sql:
+    """Return a remainder with the sign of the divisor."""
+    if _by_small(to):
+        positive = sql.plus(_bare_rest(to), to[1])
+        return sql.infix(exp.Mod, positive, to[1])
+    if not to.real:
+        return _narrow(_whole_parts(to)[2])
+    up = sql.case([(_signs_differ(to), to.joint(1))], sql.double(0))
+    return _zero_is_zero(sql.plus(_rest(to), up))
+
+
+def _cut(kind: type[exp.Expression]) -> Entry:
+    """Return the entry of a division of integers that is cut towards zero."""
+
+    def entry(to: Written) -> Sql:
+        return _narrow(sql.infix(kind, _huge(to[0]), _nonzero(_huge(to[1]))))
+
+    return entry
+
+
+def _negate(to: Written) -> Sql:
+    """Return 0 - x."""
+    if to.real:
+        return sql.minus(sql.double(0), to[0])
+    return _narrow(sql.minus(_huge(sql.whole(0)), _huge(to[0])))
+
+
+def _clip(to: Written) -> Sql:
+    """Return a number within bounds; NaN is greater than all, and stays."""
+    branches = [(sql.less(to.joint(0), to.joint(1)), to.joint(1))]
+    if to.types[0] == "f64":
+        branches.append((sql.called("isnan", to[0]), to[0]))
+    branches.append((sql.less(to.joint(2), to.joint(0)), to.joint(2)))
+    return sql.case(branches, to.joint(0))
+
+
+def _abs(to: Written) -> Sql:
+    """Return the size of a number."""
+    if to.real:
+        return sql.called("abs", to[0])
+    return _narrow(sql.called("abs", _huge(to[0])))
+
+
+def _round_down(to: Written) -> Sql:
+    """Return a multiple of a step; the least i64 have none below."""
+    step = to.options["step"]
+    if isinstance(step, float) or to.real:
+        size = to.bind(float(step), "f64")
+        steps = sql.infix(exp.Div, sql.cast(to[0], "DOUBLE"), size)
+        return _zero_is_zero(sql.times(sql.called("floor", steps), size.copy()))
+    size, least = to.bind(step, "i64"), to.bind(least_multiple(step), "i64")
+    rest = sql.plus(sql.infix(exp.Mod, to[0], size), size.copy())
+    rest = sql.infix(exp.Mod, rest, size.copy())
+    below = _narrow(sql.minus(_huge(to[0]), _huge(rest)))
+    return sql.case([(sql.less(to[0], least), least.copy())], below)
+
+
+def _round(to: Written) -> Sql:
+    """Return a number with so many digits, if it can be moved so far."""
+    if not to.real:
+        return to[0]
+    size = to.bind(10.0 ** to.options["digits"], "f64")
+    shifted = sql.times(to[0], size)
+    moved = sql.infix(exp.Div, sql.called("round", shifted), size.copy())
+    stays = sql.infix(
+        exp.Or, sql.called("isinf", shifted.copy()), sql.called("isnan", to[0])
+    )
+    return sql.case([(stays, to[0])], _zero_is_zero(moved))
+
+
+def _sqrt(to: Written) -> Sql:
+    """Return a root of what is not negative: NaN is above all, and stays."""
+    number = sql.cast(to[0], "DOUBLE")
+    held = sql.case([(sql.at_most(sql.double(0), number), number.copy())])
+    return sql.called("sqrt", held)
+
+
+def _integer(rounding: str) -> Entry:
+    """Return the entry of a rounding to an integer."""
+
+    def entry(to: Written) -> Sql:
+        return _narrow(sql.called(rounding, to[0])) if to.real else to[0]
+
+    return entry
+
+
+def _steps(to: Written) -> Sql:
+    """Return the steps of a lattice: the bounds make the cast safe."""
+    low, high = to.options["low"], to.options["high"]
+    return (_real_steps if to.real else _whole_steps)(to, low, high)
+
+
+def _real_steps(to: Written, low: int, high: int) -> Sql:
+    """Return the steps of a double; NaN is above all, and has none."""
+    exponent = to.options["exponent"]
+    first = to.bind(math.ldexp(low, exponent), "f64")
+    last = to.bind(math.ldexp(high, exponent), "f64")
+    scale = to.bind(math.ldexp(1, -exponent), "f64")
+    origin = to.options.get("origin", 0)
+    found = sql.called("floor", sql.plus(sql.times(to[0], scale), sql.half()))
+    if origin:  # neither has more than 41 bits, so the difference is exact
+        found = sql.minus(found, to.bind(float(origin), "f64"))
+    cast = sql.cast if to.reads else sql.tried
+    return sql.case([
+        (sql.less(to[0], first), to.bind(low - origin, "i64")),
+        (sql.at_most(to[0], last), cast(found, "BIGINT")),
+        (sql.negated(sql.called("isnan", to[0])), to.bind(high - origin, "i64")),
+    ])
+
+
+def _whole_steps(to: Written, low: int, high: int) -> Sql:
+    """Return the steps of an integer, exactly; thresholds beyond 64 bits never bind."""
+    first, last = thresholds(low, high, to.options["exponent"])
+    origin = to.options.get("origin", 0)
+    branches = []
+    if first >= LEAST:
+        branches.append((
+            sql.at_most(to[0], to.bind(first, "i64")),
+            to.bind(low - origin, "i64"),
+        ))
+    if last <= MOST:
+        branches.append((
+            sql.at_most(to.bind(last, "i64"), to[0]),
+            to.bind(high - origin, "i64"),
+        ))
+    between = _between(to, to.options["exponent"])
+    if origin:
+        between = _narrow(sql.minus(_huge(between), _huge(to.bind(origin, "i64"))))
+    return sql.case(branches, between) if branches else between
+
+
+def _between(to: Written, exponent: int) -> Sql:
+    """Return the nearest number of steps: x >> e, plus the bit that is shifted out."""
+    if exponent <= 0:  # between the thresholds x * 2**-e has at most 41 bits
+        size = sql.bigint(1 << min(-exponent, _LONGEST_SHIFT))
+        if to.reads:
+            return sql.times(to[0], size)
+        return _narrow(sql.times(_huge(to[0]), _huge(size)))
+    if exponent > _LAST_BIT:  # every i64 is less than half a step away from 0
+        return sql.times(to[0], sql.bigint(0))
+    shifted = sql.infix(exp.BitwiseRightShift, to[0], sql.whole(exponent))
+    rest = sql.infix(exp.BitwiseRightShift, to[0], sql.whole(exponent - 1))
+    return sql.plus(shifted, sql.infix(exp.BitwiseAnd, rest, sql.bigint(1)))
+
+
+ENTRIES: Final[Mapping[Operation, Entry]] = {
+    arithmetic.ADD: _infix(exp.Add),
+    arithmetic.SUBTRACT: _infix(exp.Sub),
+    arithmetic.MULTIPLY: _infix(exp.Mul),
+    arithmetic.DIVIDE: _divide,
+    arithmetic.FLOOR_DIVIDE: _floor_divide,
+    arithmetic.MODULO: _modulo,
+    arithmetic.QUOTIENT: _cut(exp.IntDiv),
+    arithmetic.REMAINDER: _cut(exp.Mod),
+    arithmetic.NEGATE: _negate,
+    numeric.CLIP: _clip,
+    numeric.ABS: _abs,
+    numeric.ROUND_DOWN: _round_down,
+    numeric.ROUND: _round,
+    numeric.SQRT: _sqrt,
+    numeric.FLOOR: _integer("floor"),
+    numeric.CEIL: _integer("ceil"),
+    lattice.STEPS: _steps,
+}

@@ -1,0 +1,109 @@
+"""Python functions of rows, held to what was declared of them.
+
+| what the function does | what becomes of it |
+|---|---|
+| leaves a column out, or gives it another type | the value is missing |
+| returns further columns | they are not looked at |
+| raises, or returns something else than a dict | map: all its columns are missing |
+| | flat map: no further row |
+| yields more rows than the limit | they are not even made |
+"""
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final, TypeAlias
+
+import pyarrow as pa
+
+from sordino.query.nodes import AbstractNode, FlatMap, MapRows
+from sordino.sources.python_cells import coerced
+
+Row: TypeAlias = dict[str, Any]
+
+
+def mapped(node: MapRows, row: Row) -> Row:
+    """Return a row with what the function of a node makes of it."""
+    try:
+        made = node.function(dict(row))
+    except Exception:  # noqa: BLE001 whatever it raises, the row goes on without
+        made = None
+    return _joined(node, row, _mapping(made))
+
+
+def flat_mapped(node: FlatMap, row: Row) -> Iterator[Row]:
+    """Yield the rows that the function of a node makes of one, up to its limit."""
+    try:
+        made = iter(node.function(dict(row)))
+    except Exception:  # noqa: BLE001 whatever it raises, there are no rows
+        return
+    for one in itertools.islice(_until_failure(made), node.limit):
+        yield _joined(node, row, _mapping(one))
+
+
+def _mapping(made: Any) -> Mapping[str, Any]:
+    """Return what a function made, if it is a mapping: it may lie about its class."""
+    try:
+        return made if isinstance(made, Mapping) else {}
+    except Exception:  # noqa: BLE001 an object of the user's own may fail
+        return {}
+
+
+def _until_failure(made: Iterator[Any]) -> Iterator[Any]:
+    while True:
+        try:
+            one = next(made)
+        except Exception:  # noqa: BLE001 StopIteration, or a failure half-way
+            return
+        yield one
+
+
+def _joined(node: MapRows | FlatMap, row: Row, made: Mapping[str, Any]) -> Row:
+    """Return the columns of a node: its own from the function, others from the row."""
+    return {
+        name: coerced(_found(made, name), column.type)
+        if name in node.returns
+        else row[name]
+        for name, column in node.schema.columns
+    }
+
+
+def _found(made: Mapping[str, Any], name: str) -> Any:
+    try:
+        return made.get(name)
+    except Exception:  # noqa: BLE001 a mapping of the user's own may fail
+        return None
+
+
+def made_rows(
+    node: MapRows | FlatMap, batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """Yield the rows that a node makes of batches, its columns called c0, c1, ..."""
+    names = node.child.schema.names
+    work = _RUNS[type(node)]
+    for batch in batches:
+        lists = [batch.column(place).to_pylist() for place in range(len(names))]
+        across = zip(*lists, strict=True) if lists else [()] * batch.num_rows
+        rows = (dict(zip(names, values, strict=True)) for values in across)
+        yield _batch(node, [one for row in rows for one in work(node, row)])
+
+
+def made_schema(node: MapRows | FlatMap) -> pa.Schema:
+    """Return the form of the rows that a node makes; rows of no columns have one."""
+    columns = [column.arrow for _, column in node.schema.columns] or [pa.bool_()]
+    return pa.schema([(f"c{place}", one) for place, one in enumerate(columns)])
+
+
+def _batch(node: MapRows | FlatMap, rows: list[Row]) -> pa.RecordBatch:
+    names = node.schema.names or ("",)
+    form = made_schema(node)
+    arrays = [
+        pa.array([row.get(name) for row in rows], field.type)
+        for name, field in zip(names, form, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=form)
+
+
+_RUNS: Final[dict[type[AbstractNode], Callable[[Any, Row], Iterable[Row]]]] = {
+    MapRows: lambda node, row: (mapped(node, row),),
+    FlatMap: flat_mapped,
+}

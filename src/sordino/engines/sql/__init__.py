@@ -1,0 +1,1 @@
+"""What every SQL engine shares: plans as SQL, statements and totals, in a dialect."""

@@ -1,0 +1,101 @@
+"""Answers in several runs, each for some of the ids: for when memory is short.
+
+A bound keeps rows by those of its own id. So the rows of a plan can be answered for one
+part of the ids after the other and the totals added, exactly. That holds when
+
+- all bounds of the plan stand above each other, and all are for some same columns,
+- what counts different values counts those columns among them.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TypeAlias, final
+
+from sordino.engines.sql.stages import with_inputs
+from sordino.query.nodes import AbstractNode, Crowded, KeepGroups, KeepRows, KeepUnique
+from sordino.query.question import AbstractTotal, Distinct, Question
+from sordino.schema import Schema, Version
+
+Bound: TypeAlias = KeepRows | KeepGroups | KeepUnique | Crowded
+
+
+@final
+@dataclass(frozen=True)
+class Bucket(AbstractNode):
+    """The rows of every `count`-th id in the order of a hash, from the `number`-th."""
+
+    child: AbstractNode
+    per: tuple[str, ...]
+    number: int
+    count: int
+    schema: Schema
+
+    @property
+    def inputs(self) -> tuple[AbstractNode, ...]:
+        """Return the child."""
+        return (self.child,)
+
+    def describe(self) -> str:
+        """Show which part it is."""
+        return f"part {self.number} of {self.count} of {', '.join(self.per)}"
+
+
+def bucketed(
+    question: Question, rows: AbstractNode, count: int
+) -> tuple[AbstractNode, ...]:
+    """Return the rows of a question in parts, or none where that is not sound."""
+    chain = list(_chain(rows))
+    if not chain or len(chain) < _bounds(rows):
+        return ()
+    lowest = chain[-1]
+    ids = frozenset.intersection(
+        *(_versions(one.child.schema, one.per) for one in chain)
+    )
+    if not ids or not all(_adds(one, rows.schema, ids) for one in question.totals):
+        return ()
+    child = lowest.child
+    per = tuple(name for name in lowest.per if child.schema[name].version in ids)
+    parts = (Bucket(child, per, n, count, child.schema) for n in range(count))
+    return tuple(_replaced(rows, lowest, with_inputs(lowest, (one,))) for one in parts)
+
+
+def _chain(node: AbstractNode) -> Iterator[Bound]:
+    """Yield the bounds from the top down to the first source on the left."""
+    match node:
+        case KeepRows() | KeepGroups() | KeepUnique() | Crowded():
+            yield node
+        case _:
+            pass
+    for one in node.inputs[:1]:
+        yield from _chain(one)
+
+
+def _bounds(node: AbstractNode) -> int:
+    """Return how many bounds a plan has."""
+    below = sum(_bounds(one) for one in node.inputs)
+    match node:
+        case KeepRows() | KeepGroups() | KeepUnique() | Crowded():
+            return below + 1
+        case _:
+            return below
+
+
+def _versions(schema: Schema, names: Iterable[str]) -> frozenset[Version]:
+    """Return what columns hold, whatever they are called."""
+    return frozenset(schema[name].version for name in names)
+
+
+def _adds(total: AbstractTotal, schema: Schema, ids: frozenset[Version]) -> bool:
+    """Tell whether a total is the sum of those of the parts."""
+    match total:
+        case Distinct():
+            return ids <= _versions(schema, total.columns)
+        case _:
+            return True
+
+
+def _replaced(node: AbstractNode, old: AbstractNode, new: AbstractNode) -> AbstractNode:
+    """Return a plan with one of its nodes replaced."""
+    if node is old:
+        return new
+    return with_inputs(node, tuple(_replaced(one, old, new) for one in node.inputs))

@@ -1,0 +1,154 @@
+"""Expressions as SQL trees, by the table of a dialect.
+
+A literal never becomes SQL text, but for small integers, truths and NULL: it is bound
+as a parameter. Every column that an expression may read says its type, see `typed`.
+
+>>> from sordino.expressions.language import col
+>>> parameters = Parameters()
+>>> columns = {"age": typed(exp.column("age", quoted=True), "i64")}
+>>> rendered(col("age") < 17.5, columns, parameters).sql("duckdb")
+'CAST("age" AS DOUBLE) < CAST($1 AS DOUBLE)'
+>>> parameters.values
+[17.5]
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final, final
+
+from sqlglot import exp
+
+from sordino.engines.duckdb.sql_operations import DUCKDB
+from sordino.engines.sql.pieces import Dialect, Written, sql_type
+from sordino.errors import InvalidParameter
+from sordino.expressions.base import AbstractExpression, Value
+from sordino.expressions.fluent import AbstractFluent
+from sordino.expressions.tree import Argument, Call, Col, Literal
+from sordino.schema import Column, Schema, unknown
+
+_SMALL: Final = 2**31
+_TYPE: Final = "sordino type"
+
+
+@final
+class Parameters:
+    """The values bound so far, in the order of their placeholders $1, $2, ...
+
+    Equal values share a placeholder, so that equal expressions are equal statements and
+    an engine computes them once.
+    """
+
+    def __init__(self, dialect: Dialect = DUCKDB) -> None:
+        """Begin with none."""
+        self.dialect = dialect
+        self.values: list[Any] = []
+        self._places: dict[tuple[type, str], int] = {}
+
+    def bind(self, value: Value, type: str) -> exp.Expression:  # noqa: A002 it is one
+        """Return a placeholder of a type for a value.
+
+        >>> parameters = Parameters()
+        >>> parameters.bind("o'neill", "text").sql("duckdb")
+        'CAST($1 AS TEXT)'
+        >>> parameters.bind(7, "i64").sql("duckdb")
+        'CAST(7 AS BIGINT)'
+        """
+        return exp.Cast(this=self._placed(value), to=sql_type(self.dialect.types[type]))
+
+    def _placed(self, value: Value) -> exp.Expression:
+        """Return the bare text of a small value, or the next placeholder."""
+        match value:
+            case None:
+                return exp.null()
+            case bool():
+                return exp.true() if value else exp.false()
+            case int() if abs(value) < _SMALL:
+                return exp.Literal.number(value)
+            case _:
+                # by their text: 0.0 equals -0.0, and NaN nothing
+                known = self._places.setdefault(
+                    (type(value), repr(value)), len(self.values) + 1
+                )
+                if known > len(self.values):
+                    self.values.append(value)
+                return exp.Parameter(this=exp.Literal.number(known))
+
+
+def typed(column: exp.Expression, type: str) -> exp.Expression:  # noqa: A002 it is one
+    """Return a SQL tree that says which type of ours its values have."""
+    column.meta[_TYPE] = type
+    return column
+
+
+def typed_columns(
+    schema: Schema, table: str | None = None
+) -> dict[str, exp.Expression]:
+    """Return the columns of a schema as SQL trees for `rendered`.
+
+    >>> schema = Schema.of([('a"b', Column("text"))])
+    >>> typed_columns(schema, "t")['a"b'].sql("duckdb")
+    '"t"."a""b"'
+    """
+    return {
+        name: typed(exp.column(name, table=table, quoted=True), schema[name].type)
+        for name in schema
+    }
+
+
+def rendered(
+    expression: AbstractExpression,
+    columns: Mapping[str, exp.Expression],
+    parameters: Parameters,
+) -> exp.Expression:
+    """Return the SQL tree of an expression; its columns are typed by `typed`."""
+    return _rendered(expression, columns, parameters)[0]
+
+
+def _rendered(
+    expression: AbstractExpression,
+    columns: Mapping[str, exp.Expression],
+    parameters: Parameters,
+) -> tuple[exp.Expression, Argument]:
+    """Return the SQL tree of an expression, and what is known of its value."""
+    match expression:
+        case AbstractFluent():
+            return _rendered(expression.tree, columns, parameters)
+        case Col():
+            return _read(expression.name, columns)
+        case Literal():
+            node = parameters.bind(expression.constant, expression.type)
+            return node, Argument(expression.column(Schema(())), expression.constant)
+        case Call():
+            return _rendered_call(expression, columns, parameters)
+        case _:
+            raise InvalidParameter(
+                "expression", expression, "must be built from col and lit", "Use these."
+            )
+
+
+def _read(
+    name: str, columns: Mapping[str, exp.Expression]
+) -> tuple[exp.Expression, Argument]:
+    """Return where a column is, and its type."""
+    if name not in columns:
+        raise unknown("column", name, columns)
+    node = columns[name].copy()
+    kind = node.meta.pop(_TYPE, None)
+    if kind is None:
+        raise InvalidParameter("columns", name, "must say a type", "Use typed(...).")
+    return node, Argument(Column(kind))
+
+
+def _rendered_call(
+    call: Call, columns: Mapping[str, exp.Expression], parameters: Parameters
+) -> tuple[exp.Expression, Argument]:
+    """Return the SQL tree of a call, and what is known of its value."""
+    pairs = [_rendered(one, columns, parameters) for one in call.arguments]
+    known = tuple(argument for _, argument in pairs)
+    facts = call.operation.facts(*known, **call.options)
+    written = Written(
+        tuple(node for node, _ in pairs),
+        known,
+        call.options,
+        parameters.bind,
+    )
+    return parameters.dialect.entries[call.operation](written), Argument(facts)

@@ -1,0 +1,99 @@
+"""All that will run for a question, written before anything runs.
+
+A script is run twice: on empty tables before the charge, then on the rows. The first
+run reads nothing of anybody, so what goes wrong in it is public.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import final
+
+import pyarrow as pa
+
+from sordino.engines.sql.dialect import AbstractForms
+from sordino.engines.sql.stages import staged
+from sordino.engines.sql.statements import Statement, question_statement, rows_statement
+from sordino.query.nodes import AbstractNode, FlatMap, MapRows
+from sordino.query.pruning import pruned_rows
+from sordino.query.question import Question
+from sordino.sources.base import Opened, refuse_changed
+
+
+@final
+@dataclass(frozen=True)
+class Script:
+    """The functions of a question with the rows for each, then its totals."""
+
+    question: Question
+    tables: Mapping[str, Opened]
+    functions: tuple[tuple[MapRows | FlatMap, Statement], ...]
+    rows: AbstractNode
+    """What the totals are of, after the last function."""
+    totals: Statement
+
+    @classmethod
+    def of(
+        cls, forms: AbstractForms, tables: Mapping[str, Opened], question: Question
+    ) -> "Script":
+        """Return the script of a question."""
+        steps = staged(pruned_rows(question))
+        functions = tuple(
+            (node, rows_statement(forms, tables, node.child))
+            for node in steps.functions
+        )
+        totals = question_statement(forms, tables, question, steps.rows)
+        return cls(question, dict(tables), functions, steps.rows, totals)
+
+    @property
+    def statements(self) -> Iterator[Statement]:
+        """Return all statements, in the order in which they run."""
+        yield from (below for _, below in self.functions)
+        yield self.totals
+
+    @property
+    def mark(self) -> int:
+        """Return a number that scripts share which run alike on empty tables."""
+        return hash(
+            tuple(
+                (one.text, repr(one.values), repr(_columns(one)))
+                for one in self.statements
+            )
+        )
+
+    def emptied(self) -> "Script":
+        """Return the same script over tables without rows, asked for no key."""
+        keys = self.question.keys
+        question = replace(
+            self.question, keys=None if keys is None else keys.slice(0, 0)
+        )
+        functions = tuple((node, below.emptied()) for node, below in self.functions)
+        return replace(
+            self,
+            question=question,
+            functions=functions,
+            totals=self.totals.emptied(),
+        )
+
+    def refuse_changed(self) -> None:
+        """Refuse sources that are not what they were when they were opened."""
+        for statement in self.statements:
+            for one in statement.handed:
+                refuse_changed(one.table, one.source)
+
+    def shown(self) -> str:
+        """Return the steps as people read them."""
+        texts = []
+        for number, (node, below) in enumerate(self.functions):
+            texts += [
+                below.shown(),
+                f"-- m{number}: {node.describe()}, over the rows above",
+            ]
+        return "\n\n".join([*texts, self.totals.shown()])
+
+
+def _columns(statement: Statement) -> list[list[tuple[int, pa.DataType]]]:
+    """Return which columns a statement reads, and their types."""
+    return [
+        [(place, one.source.fields[place][1]) for place in one.places]
+        for one in statement.handed
+    ]

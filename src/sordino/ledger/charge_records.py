@@ -1,0 +1,104 @@
+"""The bodies of records: what a charge says, and how it is read again."""
+
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final
+
+from sordino.budgets.budget_text import budget_text
+from sordino.budgets.charge import Charge
+from sordino.budgets.limits import Limit
+from sordino.errors import BudgetExceeded
+from sordino.ledger import earmarks
+from sordino.ledger.entries import DATASET, Claim, Entry
+from sordino.ledger.log import Log
+from sordino.ledger.records import Record
+from sordino.losses.base import Loss
+
+_MOST_WORDS: Final = 2**20
+"""Letters of a request that a record holds; of a longer one it has the hash alone."""
+
+
+def charge_fields(log: Log, claim: Claim, when: str) -> dict[str, Any]:
+    """Return the body of a charge, or refuse it: each budget as it stands now."""
+    charges: dict[str, dict[str, str]] = {}
+    sums: dict[str, dict[str, str]] = {}
+    for name in dict.fromkeys((DATASET, claim.budget)):
+        charge, after = _charged(log, name, claim)
+        charges[name], sums[name] = charge.texts(), after.texts()
+    fields = {
+        "asked": budget_text(claim.asked),
+        "budget": claim.budget,
+        "charges": charges,
+        "key": claim.key,
+        "known": claim.known,
+        "loss": repr(claim.loss),
+        "plan": claim.plan,
+        "request": claim.request,
+        "spent": sums,
+        "when": when,
+        "who": claim.who,
+        "why": claim.why,
+        "words": _words(claim.words),
+    }
+    if claim.earmark is None:
+        return fields
+    left = earmarks.left_after(log, claim.earmark, claim.budget, charges)
+    return fields | {"earmark": claim.earmark, "rest": left}
+
+
+def left_after(log: Log, claim: Claim) -> Loss:
+    """Return what would be left of a budget beside what is set aside, or refuse."""
+    fields, limit = charge_fields(log, claim, ""), log.chargeable(claim.budget)
+    aside = earmarks.held(log, claim.budget, limit, without=claim.earmark)
+    own = fields.get("rest")
+    if own is not None:
+        aside = aside.plus(log.ordered(limit, own[claim.budget]))
+    spent = log.ordered(limit, fields["spent"][claim.budget])
+    return limit.rule.left(spent.plus(aside))
+
+
+def _words(text: str) -> Any:
+    """Return what is kept of a request: all its words, unless they are very many."""
+    return json.loads(text) if 0 < len(text) <= _MOST_WORDS else None
+
+
+def entry_of(log: Log, record: Record, limits: Mapping[str, Limit]) -> Entry:
+    """Return a charge as it is shown."""
+    fields = record.fields
+    if not set(fields["charges"]) <= set(limits):
+        raise log.damaged(f"record {record.number} cannot be")
+    return Entry(
+        number=record.number,
+        when=datetime.fromisoformat(fields["when"]),
+        who=fields["who"],
+        why=fields["why"],
+        key=fields["key"],
+        budget=fields["budget"],
+        asked=fields["asked"],
+        loss=fields["loss"],
+        plan=fields["plan"],
+        charges={
+            name: log.ordered(limits[name], texts)
+            for name, texts in fields["charges"].items()
+        },
+        answered=log.store.newest(f"answer {record.number}") > 0,
+    )
+
+
+def _charged(log: Log, name: str, claim: Claim) -> tuple[Charge, Charge]:
+    """Return what one budget is charged, and its sum after that.
+
+    What is set aside for others is not there to be spent.
+    """
+    limit = log.chargeable(name)
+    spent = log.spent(name, limit)
+    charge = limit.rule.price(claim.asked, claim.loss).fitted(spent)
+    aside = earmarks.held(log, name, limit, without=claim.earmark)
+    try:
+        limit.rule.charged(spent.plus(aside), charge)
+    except BudgetExceeded as error:
+        if name == DATASET:
+            raise
+        raise BudgetExceeded(f"of the budget {name!r}: {error}") from None
+    return charge, spent.plus(charge)

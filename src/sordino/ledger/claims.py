@@ -1,0 +1,121 @@
+"""What a ledger does with a claim: charge it once, answer it once.
+
+Each function is one transaction, and adds one record at most.
+"""
+
+import json
+from typing import Any
+
+from sordino.budgets.limits import Limit
+from sordino.errors import AnswerLost, InvalidParameter, InvalidQuery
+from sordino.ledger.charge_records import charge_fields
+from sordino.ledger.entries import Claim, Ticket
+from sordino.ledger.log import Log
+from sordino.ledger.records import Record, digest
+from sordino.words import FORM
+
+
+def allot(log: Log, name: str, given: Limit, when: str) -> None:
+    """Give a name a limit, unless it has this one."""
+    known = log.limit(name)
+    if known is None:
+        log.add("budget", {"budget": name, "limit": given.written, "when": when})
+    elif log.agreed(name).stated != given.stated:
+        raise InvalidParameter(
+            "limit",
+            given.stated,
+            f"differs from that of {name!r}, {log.agreed(name).stated}",
+            "Use the recorded one, or another name.",
+        )
+
+
+def reserve(log: Log, identity: str, claim: Claim, when: str) -> Ticket:
+    """Charge a claim, or return what its key has."""
+    known = None if claim.key is None else log.about(f"key {claim.key}")
+    if known is not None:
+        return _again(log, identity, (known, claim), when)
+    charged = log.add("charged", charge_fields(log, claim, when))
+    return Ticket(identity, charged.number, 1, claim.key is not None)
+
+
+def store(log: Log, identity: str, told: tuple[Ticket, bytes], when: str) -> bytes:
+    """Store the answer of a ticket, or return the one that is there."""
+    ticket, answer = told
+    _refuse_foreign(log, identity, ticket)
+    given = log.about(f"answer {ticket.number}")
+    if given is not None and not ticket.keyed:
+        return _once(given, ticket, answer)
+    committed = log.answer(ticket.number)
+    if committed is not None:
+        return committed
+    fields = {
+        "charge": ticket.number,
+        "fence": ticket.fence,
+        "sha256": digest(answer),
+        "size": len(answer),
+        "when": when,
+    }
+    # nobody can ask for an answer without a key: what is kept of it is its hash
+    log.add("answered", fields, answer if ticket.keyed else b"", lasting=ticket.keyed)
+    return answer
+
+
+def _once(given: Record, ticket: Ticket, answer: bytes) -> bytes:
+    """Return an answer without a key that is stored again; another is refused."""
+    if digest(answer) != given.fields["sha256"]:
+        raise InvalidParameter(
+            "ticket", ticket, "was answered before", "Reserve a release for each."
+        )
+    return answer
+
+
+def _form(known: Record) -> Any:
+    """Return in which form a charge says what was asked; None in version 0.1."""
+    if "words" not in known.fields:
+        return None
+    words = known.fields["words"]
+    return FORM if words is None else words[1]["form"]
+
+
+def _form_of(claim: Claim) -> Any:
+    """Return in which form a claim says what is asked."""
+    return json.loads(claim.words)[1]["form"] if claim.words else FORM
+
+
+def _again(log: Log, identity: str, asked: tuple[Record, Claim], when: str) -> Ticket:
+    """Return the answer that a key has, or the right to compute it once more."""
+    known, claim = asked
+    same = known.fields["request"] == claim.request
+    if not same and _form(known) != _form_of(claim):
+        raise InvalidQuery(
+            f"the key {claim.key!r} was used by another version, which wrote requests "
+            "down in another form: whether it is of this one cannot be told",
+            f"Read its answer by ledger.answer({claim.key!r}), or choose another key",
+        )
+    if not same or known.fields["budget"] != claim.budget:
+        raise InvalidQuery(
+            f"the key {claim.key!r} belongs to another request",
+            "Choose another key",
+        )
+    answer = log.answer(known.number)
+    if answer is not None:
+        return Ticket(identity, known.number, 1, True, answer)
+    if log.about(f"lease {known.number}") is not None:
+        raise AnswerLost(str(claim.key))
+    leased = {"charge": known.number, "fence": 2, "who": claim.who, "when": when}
+    log.add("leased", leased)
+    return Ticket(identity, known.number, 2, True)
+
+
+def _refuse_foreign(log: Log, identity: str, ticket: Ticket) -> None:
+    """Refuse a ticket that this ledger did not give."""
+    there = ticket.ledger == identity and 1 <= ticket.number <= log.head.number
+    charged = log.record(ticket.number) if there else None
+    if (
+        charged is None
+        or charged.kind != "charged"
+        or ticket.keyed != (charged.fields["key"] is not None)
+    ):
+        raise InvalidParameter(
+            "ticket", ticket, "is of another ledger", "Reserve it here first."
+        )

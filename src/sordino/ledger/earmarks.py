@@ -1,0 +1,175 @@
+"""Parts of a budget that are set aside for planned reports.
+
+What is set aside counts as if it were spent, except for the releases that it is for. So
+for any history, what was charged and what is set aside are together within the limit,
+and what was charged is (docs/proofs/filters.md, section 8).
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import starmap
+from typing import Any, Final, final
+
+from sordino.budgets.budget_text import budget_text
+from sordino.budgets.charge import GRID, LONGEST, Amount, Charge
+from sordino.budgets.limits import Limit
+from sordino.errors import BudgetExceeded, InvalidParameter, UnknownName
+from sordino.ledger.entries import DATASET, Told, name_of
+from sordino.ledger.log import Log
+from sordino.ledger.records import Record
+from sordino.losses.base import Loss
+from sordino.numbers import INFINITE
+
+_MOST: Final = 100
+"""How many may be open at a time: a charge looks at each of them."""
+
+
+@final
+@dataclass(frozen=True)
+class Earmark:
+    """A part of a budget that is set aside, and what is left of it."""
+
+    name: str
+    budget: str
+    asked: str
+    """What was set aside, in words."""
+    left: Loss
+    """In the terms of the dataset's limit."""
+
+
+def earmark(log: Log, name: str, part: tuple[Any, str], told: Told, when: str) -> None:
+    """Set so much of a budget aside; the same once more changes nothing."""
+    amount, budget = part
+    if not isinstance(amount, Loss):
+        raise InvalidParameter(
+            "amount", amount, "must be a loss", "Try sd.PureDP('0.1')."
+        )
+    asked = budget_text(amount)
+    if _known(log, name_of(name=name), (asked, budget)):
+        return
+    names = _open(log)
+    if len(names) >= _MOST:
+        raise InvalidParameter(
+            "name", name, f"is one too many: {_MOST} are open", "Free another first."
+        )
+    rests = {}
+    for one in dict.fromkeys((DATASET, budget)):
+        limit = log.chargeable(one)
+        charge = limit.rule.price(amount, amount).fitted(limit.rule.nothing)
+        total = log.spent(one, limit).plus(held(log, one, limit))
+        limit.rule.charged(total, charge)  # refuses what does not fit
+        rests[one] = charge.texts()
+    fields = {"asked": asked, "budget": budget, "earmark": name, "rest": rests}
+    log.add("earmarked", fields | told.fields(when) | {"open": [*names, name]})
+
+
+def free(log: Log, name: str, told: Told, when: str) -> None:
+    """Give back what is left of an earmark."""
+    names = _open(log)
+    if name not in names:
+        raise UnknownName("earmark", name, names)
+    left = [one for one in names if one != name]
+    log.add("freed", {"earmark": name, "open": left} | told.fields(when))
+
+
+def held(log: Log, budget: str, limit: Limit, without: str | None = None) -> Charge:
+    """Return what is set aside of a budget, but for one earmark."""
+    total = limit.rule.nothing
+    for record in _newest(log):
+        fields = record.fields
+        counted = fields["earmark"] != without and budget in fields["rest"]
+        if counted and not log.closed(fields["budget"]):
+            total = total.plus(log.ordered(limit, fields["rest"][budget]))
+    return total
+
+
+def left_after(
+    log: Log, name: str, budget: str, charges: Mapping[str, Mapping[str, str]]
+) -> dict[str, dict[str, str]]:
+    """Return what is left of an earmark after a charge to its budget, or refuse it."""
+    record = log.about(f"earmark {name}")
+    if record is None or name not in _open(log):
+        raise UnknownName("earmark", name, _open(log))
+    fields = record.fields
+    if fields["budget"] != budget:
+        raise InvalidParameter(
+            "earmark",
+            name,
+            f"is of the budget {fields['budget']!r}, not of {budget!r}",
+            "Ask in a session of that budget.",
+        )
+    left = {}
+    for one, texts in charges.items():
+        limit = log.required(one)
+        rest = log.ordered(limit, fields["rest"][one])
+        left[one] = _after(limit, rest, log.ordered(limit, texts)).texts()
+    return left
+
+
+def listed(log: Log) -> tuple[Earmark, ...]:
+    """Return what is set aside, in the order in which it was."""
+    limit = log.required(DATASET)
+    asked = {
+        one.fields["earmark"]: one.fields["asked"] for one in log.every("earmarked")
+    }
+    found = []
+    for record in _newest(log):
+        fields = record.fields
+        if not log.closed(fields["budget"]):
+            left = limit.rule.stated(log.ordered(limit, fields["rest"][DATASET]))
+            name = fields["earmark"]
+            found.append(Earmark(name, fields["budget"], asked.get(name, ""), left))
+    return tuple(found)
+
+
+def _after(limit: Limit, rest: Charge, charge: Charge) -> Charge:
+    """Return what is left of a rest, or refuse a charge that is more."""
+    pairs = list(zip(rest.amounts, charge.amounts, strict=True))
+    if any(amount > left for left, amount in pairs):
+        stated = limit.rule.stated
+        raise BudgetExceeded(
+            f"this costs {stated(charge)!r}, and {stated(rest)!r} is left of what was "
+            "set aside. Ask for less, or without the earmark; nothing was charged."
+        )
+    return Charge(rest.coordinates, tuple(starmap(_less, pairs)))
+
+
+def _known(log: Log, name: str, wanted: tuple[str, str]) -> bool:
+    """Say whether this is set aside already; a name that was used is refused."""
+    for record in log.every("earmarked"):
+        fields = record.fields
+        if fields["earmark"] != name:
+            continue
+        if name in _open(log) and (fields["asked"], fields["budget"]) == wanted:
+            return True
+        raise InvalidParameter(
+            "name", name, "was used for another part", "Choose another name."
+        )
+    return False
+
+
+def _open(log: Log) -> list[str]:
+    """Return the names of what is set aside and was not given back."""
+    record = log.about("earmarks")
+    names: list[str] = [] if record is None else record.fields["open"]
+    return names
+
+
+def _newest(log: Log) -> Iterator[Record]:
+    """Yield the newest record about each of them: it says what is left."""
+    for name in _open(log):
+        record = log.about(f"earmark {name}")
+        if record is not None:
+            yield record
+
+
+def _less(left: Amount, amount: Amount) -> Amount:
+    """Return a difference, rounded down where it would grow long."""
+    if left is INFINITE:
+        return INFINITE
+    found = left - Fraction(amount)
+    if found.denominator.bit_length() <= LONGEST:
+        return found
+    return Fraction(math.floor(found * GRID), GRID)

@@ -1,0 +1,188 @@
+"""What goes into a ledger and what comes out: claims, tickets and entries."""
+
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
+from typing import Any, Final, final
+
+from sordino.budgets.budget_text import budget_text, exact_text
+from sordino.budgets.charge import Charge
+from sordino.errors import InvalidParameter
+from sordino.losses.base import Budget, Loss
+from sordino.words import says
+
+DATASET: Final = "dataset"
+"""The name of the budget that every release counts against."""
+LONGEST_KEY: Final = 1024
+"""Bytes of UTF-8 that a key, or the name of a budget, may have."""
+
+
+@final
+@dataclass(frozen=True)
+class Told:
+    """Who does something to a ledger, and why."""
+
+    who: str = ""
+    why: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse what is no text."""
+        text_of("who", self.who)
+        text_of("why", self.why)
+
+    def fields(self, when: str) -> dict[str, Any]:
+        """Return what is recorded of it."""
+        return {"when": when, "who": self.who, "why": self.why}
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class Claim:
+    """A release that somebody wants to make: all of it is public.
+
+    >>> from sordino.losses.closed import PureDP
+    >>> claim = Claim(request="3f5a", asked=PureDP(1), loss=PureDP(1), key="monday")
+    """
+
+    request: str
+    """What makes two requests the same, such as the SHA-256 of query and prices."""
+    asked: Budget
+    """The budget that was asked for; it admits the loss."""
+    loss: Loss
+    key: str | None = None
+    """The name under which the answer can be asked for again."""
+    budget: str = DATASET
+    """The named budget that is charged, besides the dataset's."""
+    who: str = ""
+    why: str = ""
+    plan: str = ""
+    earmark: str | None = None
+    """What was set aside for it, if anything."""
+    words: str = ""
+    """The request in words that last, as canonical JSON (docs/ledger-format.md)."""
+
+    def __post_init__(self) -> None:
+        """Refuse what a ledger cannot hold, before anything is charged."""
+        if self.key is not None:
+            name_of(key=self.key)
+        name_of(budget=self.budget)
+        if self.earmark is not None:
+            name_of(earmark=self.earmark)
+        if self.words and not says(self.words, self.request):
+            raise InvalidParameter(
+                "words", self.words, "must be those of the request", "Leave them out."
+            )
+        for name in ("request", "who", "why", "plan", "words"):
+            text_of(name, getattr(self, name))
+        for name, kind in (("asked", Budget), ("loss", Loss)):
+            if not isinstance(getattr(self, name), kind):
+                raise InvalidParameter(
+                    name, getattr(self, name), "is none", "Try sd.PureDP(1)."
+                )
+        try:
+            budget_text(self.asked), self.known
+        except ValueError as error:  # Python writes no more than 4300 digits
+            raise InvalidParameter(
+                "loss", self.loss, "has numbers too long to be written", "Round them."
+            ) from error
+
+    @property
+    def known(self) -> dict[str, str]:
+        """Return the exact headline of the loss, by name."""
+        known = asdict(self.loss.guarantees)
+        return {name: exact_text(value) for name, value in known.items()}
+
+
+@final
+@dataclass(frozen=True)
+class Ticket:
+    """A charge, and the right to store one answer for it.
+
+    Where `answer` is there, it is the answer that the key has, and nothing was charged.
+    """
+
+    ledger: str
+    """The identity of the ledger."""
+    number: int
+    """The number of the charge."""
+    fence: int
+    """1 for who was charged, 2 for who computes a lost answer again."""
+    keyed: bool
+    """Whether the answer can be asked for again."""
+    answer: bytes | None = field(default=None, repr=False)
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class Entry:
+    """One charged release, as the ledger recorded it."""
+
+    number: int
+    when: datetime
+    """By the clock of whoever charged it; the order is that of the numbers."""
+    who: str
+    why: str
+    key: str | None
+    budget: str
+    asked: str
+    loss: str
+    plan: str
+    charges: dict[str, Charge]
+    """What was charged, by budget."""
+    answered: bool
+    """Whether an answer was stored; True of what somebody else asked (`seen_by`)."""
+
+    def __repr__(self) -> str:
+        """Show it on one line: the rest are its fields."""
+        facts = [
+            f"{self.when:%Y-%m-%d %H:%M %Z}",
+            f"who {self.who!r}" if self.who else "",
+            "" if self.key is None else f"key {self.key!r}",
+            f"asked {self.asked}" if self.asked else "of another budget",
+            "" if not self.asked else "answered" if self.answered else "not answered",
+        ]
+        return f"Entry({self.number}: {', '.join(one for one in facts if one)})"
+
+
+def seen_by(analyst: str, entry: Entry) -> Entry:
+    """Return an entry as an analyst may see it.
+
+    What is charged to the dataset shows in what is left of it, whoever looks.
+    """
+    if entry.budget == analyst:
+        return entry
+    nothing: dict[str, Any] = dict.fromkeys(("who", "why", "asked", "loss", "plan"), "")
+    charges = {DATASET: entry.charges[DATASET]}
+    return replace(
+        entry, **nothing, key=None, budget="", charges=charges, answered=True
+    )
+
+
+def name_of(**argument: Any) -> str:
+    """Return a key or a name: text of 1 to 1024 bytes.
+
+    >>> name_of(key="monday")
+    'monday'
+    """
+    ((name, value),) = argument.items()
+    text = text_of(name, value)
+    if not 1 <= len(text.encode()) <= LONGEST_KEY:
+        raise InvalidParameter(
+            name, value, f"must have 1 to {LONGEST_KEY} bytes", f'Try {name}="monday".'
+        )
+    if not text.isprintable():
+        raise InvalidParameter(
+            name, value, "must be printable", f'Try {name}="monday".'
+        )
+    return text
+
+
+def text_of(name: str, value: Any) -> str:
+    """Return text that can be written as UTF-8."""
+    try:
+        value.encode()
+    except (AttributeError, UnicodeEncodeError) as error:
+        raise InvalidParameter(
+            name, value, "must be text", f'Try {name}="monthly report".'
+        ) from error
+    text: str = value
+    return text

@@ -1,0 +1,128 @@
+"""Making the file of a ledger: it appears under its name whole and durable, or not.
+
+A new file is filled under another name and then given its own, so that a file of that
+name is always whole; a name that is taken is never taken over.
+"""
+
+import os
+import sys
+import tempfile
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from sordino.errors import InvalidParameter, LedgerUnavailable
+from sordino.ledger import file_format
+from sordino.ledger.file_format import BLOCK, EMPTY, FORMAT, Header, Mark, Role
+from sordino.ledger.records import Record
+from sordino.ledger.world import World
+
+Contents: TypeAlias = Iterable[tuple[Record, bytes]]
+"""Records in order, each with the bytes of its answer, or b""."""
+
+
+def create(path: Path, world: World, role: Role, contents: Contents) -> bool:
+    """Make a file with records; False if the name was taken meanwhile."""
+    with _refusing(path):
+        handle, name = tempfile.mkstemp(".new", f".{path.name}.", path.parent)
+        try:
+            _fill(handle, world, role, contents)
+            world.reached(f"create {role}: filled")
+            return _named(Path(name), path, world, role)
+        except FileExistsError:
+            return False
+        finally:
+            os.close(handle)
+            with suppress(FileNotFoundError):
+                Path(name).unlink()
+
+
+def located(path: Any, name: str = "ledger") -> Path:
+    """Return where a file is or shall be, refusing what can hold none."""
+    if sys.platform == "win32":
+        raise LedgerUnavailable(path, "needs the locks of POSIX", "Use Linux or macOS.")
+    try:
+        place = Path(os.path.realpath(os.fspath(path)))
+        found = place.exists()
+        folder = place.parent.is_dir()
+    except (TypeError, ValueError, OSError) as error:
+        raise _refused(
+            name, path, "is no path", f'Try {name}="clinic.{name}".'
+        ) from error
+    if not folder:
+        raise _refused(
+            name, path, "lies in a folder that does not exist", "Make the folder."
+        )
+    if found and not place.is_file():
+        raise _refused(name, path, "is no file", f'Try {name}="clinic.{name}".')
+    if not os.access(place if found else place.parent, os.R_OK | os.W_OK):
+        raise _refused(name, path, "cannot be written", "Look after its permissions.")
+    return place
+
+
+def refuse_missing(path: Path, name: str, remedy: str) -> None:
+    """Refuse a path at which there is nothing."""
+    if not path.exists():
+        raise _refused(name, path, "does not exist", remedy)
+
+
+def refuse_same(path: Path, witness: Path) -> None:
+    """Refuse a witness that is the ledger itself, by whatever name."""
+    if path.samefile(witness):
+        raise _refused(
+            "witness", witness, "is the ledger itself", "Keep it on another disk."
+        )
+
+
+def _fill(handle: int, world: World, role: Role, contents: Contents) -> None:
+    """Write header, lines and mark, and wait for the disk."""
+    header = Header(role, FORMAT, BLOCK)
+    size, head = header.first_line, None
+    _write(handle, world, header.block + EMPTY * file_format.MARKS, 0)
+    for record, answer in contents:
+        for line in file_format.lines(record, answer):
+            _write(handle, world, line, size)
+            size += len(line)
+        head = record.head
+    if head is not None:
+        _write(handle, world, Mark(size, *head).block, header.begins)
+    world.disk.sync(handle)
+
+
+def _write(handle: int, world: World, data: bytes, at: int) -> None:
+    """Write all of some bytes."""
+    while data:
+        written = world.disk.write(handle, data, at)
+        data, at = data[written:], at + written
+
+
+def _named(hidden: Path, path: Path, world: World, role: Role) -> bool:
+    """Give a file its name, which must be free; then make the name durable."""
+    os.link(hidden, path)
+    world.reached(f"create {role}: named")
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+    world.reached(f"create {role}: durable")
+    return True
+
+
+@contextmanager
+def _refusing(path: Path) -> Generator[None]:
+    """Turn failures to make a file into refusals."""
+    try:
+        yield
+    except OSError:
+        raise LedgerUnavailable(
+            path,
+            "could not be made",
+            "It needs a local disk with room, hard links, and the right to write.",
+        ) from None
+
+
+def _refused(name: str, path: object, problem: str, remedy: str) -> InvalidParameter:
+    """Return a refusal of a path."""
+    return InvalidParameter(name, str(path), problem, remedy)

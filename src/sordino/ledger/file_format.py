@@ -1,0 +1,153 @@
+"""The file of a ledger, format 2: where its lines lie, and what they look like.
+
+header, one block ── marks, two blocks, written in turn ── lines: pieces of an answer,
+then the record that they belong to, and so on. See docs/ledger-format.md.
+"""
+
+import base64
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any, Final, Literal, Self, TypeAlias, final
+
+from sordino.ledger.records import Head, Record, digest
+
+FORMAT: Final = 2
+BLOCK: Final = 4096
+"""Bytes that a disk writes wholly or not at all."""
+SECTOR: Final = 512
+"""Bytes that every disk writes wholly or not at all."""
+MARKS: Final = 2
+PIECE: Final = 1 << 20
+"""Bytes of an answer in one line, before they are written as base64."""
+LARGEST: Final = 1 << 30
+"""Bytes that an answer may have."""
+LONGEST: Final = 1 << 26
+"""Bytes that a line may have."""
+Role: TypeAlias = Literal["ledger", "witness"]
+_PIECE_START: Final = b'{"piece":'
+_SQLITE: Final = b"SQLite format 3\0"
+
+
+@final
+@dataclass(frozen=True)
+class Header:
+    """What a file says of itself in its first block."""
+
+    role: str
+    format: int
+    begins: int
+    """Where the marks begin; the lines come after them."""
+
+    @property
+    def block(self) -> bytes:
+        """Return the first block of a file: one line, and one of spaces."""
+        told = {"application": "sordino", **asdict(self)}
+        return _padded(json.dumps(told, separators=(",", ":")) + "\n")
+
+    @property
+    def sector(self) -> bytes:
+        """Return the part of the block that has the line."""
+        return self.block[:SECTOR]
+
+    @property
+    def first_line(self) -> int:
+        """Return where the lines begin."""
+        return self.begins + MARKS * BLOCK
+
+    @classmethod
+    def read(cls, block: bytes) -> "Self | None":
+        """Return what a first block says, None if it is no ledger's."""
+        line, ended, _ = block[:SECTOR].partition(b"\n")
+        told = _object(line) if ended else {}
+        if told.pop("application", None) != "sordino" or set(told) != set(_HEADER):
+            return None
+        known = cls(**told)
+        right = type(known.begins) is int and known.begins >= BLOCK
+        return known if right and type(known.format) is int else None
+
+
+@final
+@dataclass(frozen=True)
+class Mark:
+    """How far a file was durable when this was written, and by which record."""
+
+    end: int
+    number: int
+    hash: str
+
+    @property
+    def block(self) -> bytes:
+        """Return the block of a mark, with a sum over it."""
+        return _padded(json.dumps({**asdict(self), "sum": self._sum}))
+
+    @property
+    def head(self) -> Head:
+        """Return the record that was the newest."""
+        return Head(self.number, self.hash)
+
+    @classmethod
+    def read(cls, block: bytes) -> "Self | None":
+        """Return the mark of a block, None where it is empty or was cut short."""
+        told = _object(block)
+        claimed = told.pop("sum", None)
+        if set(told) != set(_MARK):
+            return None
+        known = cls(**told)
+        right = type(known.end) is int and type(known.number) is int
+        return known if right and claimed == known._sum else None
+
+    @property
+    def _sum(self) -> str:
+        """Return the hash of what it says."""
+        return digest(f"{self.end}\n{self.number}\n{self.hash}".encode())
+
+
+_HEADER: Final = ("role", "format", "begins")
+_MARK: Final = ("end", "number", "hash")
+EMPTY: Final = b" " * (BLOCK - 1) + b"\n"
+"""A block without a mark."""
+
+
+def of_format_1(block: bytes) -> bool:
+    """Say whether a first block is that of an SQLite file."""
+    return block.startswith(_SQLITE)
+
+
+def lines(record: Record, answer: bytes) -> Iterator[bytes]:
+    """Yield the lines of a record, its answer in pieces before it."""
+    view = memoryview(answer)
+    for start in range(0, len(answer), PIECE):
+        piece = base64.b64encode(view[start : start + PIECE]).decode()
+        yield f'{{"piece":{record.number},"bytes":"{piece}"}}\n'.encode()
+    yield record.line + b"\n"
+
+
+def is_piece(line: bytes) -> bool:
+    """Say whether a line is a piece of an answer."""
+    return line.startswith(_PIECE_START)
+
+
+def piece(line: bytes, number: int) -> bytes:
+    """Return the bytes of a piece that belongs to a record; b"" if it does not."""
+    told = _object(line)
+    if told.get("piece") != number or not isinstance(told.get("bytes"), str):
+        return b""
+    try:
+        return base64.b64decode(told["bytes"], validate=True)
+    except ValueError:
+        return b""
+
+
+def _padded(text: str) -> bytes:
+    """Return text as a block that ends a line."""
+    return text.encode().ljust(BLOCK - 1) + b"\n"
+
+
+def _object(text: bytes) -> dict[str, Any]:
+    """Return the JSON object of a line, an empty one where there is none."""
+    try:
+        told = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return told if isinstance(told, dict) else {}

@@ -1,0 +1,253 @@
+"""A store in one file, to which lines are appended under a lock on its inode.
+
+lock ── read to the end ── write a line ── fsync ── read it back by the path ── mark
+"""
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import final
+
+from sordino.errors import InvalidParameter, LedgerDamaged
+from sordino.ledger import file_format
+from sordino.ledger.file_format import BLOCK, MARKS, Header, Mark, Role
+from sordino.ledger.file_lines import Lines
+from sordino.ledger.locked_file import LockedFile
+from sordino.ledger.migration import migrate
+from sordino.ledger.records import Head, Record
+from sordino.ledger.store import AbstractStore, Result
+from sordino.ledger.world import World
+
+if sys.platform != "win32":
+    import fcntl
+
+
+@final
+class FileStore(AbstractStore):
+    """The file of a ledger, or of a witness, which keeps no bytes of answers."""
+
+    def __init__(self, path: Path, world: World, role: Role = "ledger") -> None:
+        """Open a file that exists; it is read by the first transaction."""
+        self._file = LockedFile(path, world)
+        self._world = world
+        self._role: Role = role
+        self._header: Header | None = None
+        self._lines: Lines | None = None
+        self._mark: Mark | None = None
+        self._slot = 0
+        self._told = True
+
+    @property
+    def shown(self) -> str:
+        """Return the name of the store for messages."""
+        return str(self._file.path)
+
+    @property
+    def durable(self) -> bool:
+        """Say that it outlives the process."""
+        return True
+
+    @property
+    def head(self) -> Head:
+        """Return the head of what is known."""
+        return self._known.index.head
+
+    def transact(self, act: Callable[[], Result]) -> Result:
+        """Run an act under the lock, on everything that was appended.
+
+        Whatever happens, the lock is let go in this frame, by one call.
+        """
+        file = self._file
+        try:
+            file.wait()
+            self._told = True
+            self._catch_up()
+            result = act()
+            self._settle()
+            return result
+        finally:
+            if file.handle >= 0:
+                fcntl.flock(file.handle, fcntl.LOCK_UN)
+
+    def append(
+        self, record: Record, answer: bytes = b"", *, lasting: bool = True
+    ) -> None:
+        """Write a record behind the last durable line, and all lines since once more.
+
+        Lines that are whole but not known to be durable may be lost to the disk though
+        they can be read, if an fsync failed: so they are written again.
+        """
+        known, reached = self._known, self._world.reached
+        known.index.refuse_strays(record)
+        at = self._marked.end
+        point = record.kind if self._role == "ledger" else f"witness {record.kind}"
+        reached(f"{point}: begun")
+        self._file.write([self._file.read(known.end - at, at)], at)
+        self._file.write(file_format.lines(record, answer), known.end)
+        reached(f"{point}: written")
+        if lasting:
+            self._file.disk.sync(self._file.handle)
+            reached(f"{point}: durable")
+        self._read_back(record)
+        if lasting:
+            self._advance()
+        self._told = lasting
+        reached(f"{point}: told")
+
+    def read(self, first: int) -> Iterator[Record]:
+        """Yield the records from a number on, in order."""
+        for number in range(first, self.head.number + 1):
+            yield self._known.record(self._file.read, number)
+
+    def newest(self, subject: str) -> int:
+        """Return the number of the newest record about a subject, or 0."""
+        return self._known.index.newest(subject)
+
+    def numbers(self, kind: str) -> Sequence[int]:
+        """Return the numbers of all records of a kind, in order."""
+        return self._known.index.numbers(kind)
+
+    def answer(self, number: int) -> bytes:
+        """Return the bytes that were appended with a record."""
+        return self._known.answer(self._file.read, number)
+
+    def verify(self) -> None:
+        """Read all lines anew, and hold them against what is known."""
+        known = self._known
+        fresh = self._before_lines()
+        fresh.read_on(self._file.read, known.end)
+        if (fresh.end, fresh.index.head) != (known.end, known.index.head):
+            raise known.damaged("it is no longer what was read before")
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._file.close()
+
+    @property
+    def _known(self) -> Lines:
+        """Return the lines, as the newest transaction saw them."""
+        if self._lines is None:
+            raise LedgerDamaged(self.shown, "its lines were not read to their end")
+        return self._lines
+
+    @property
+    def _marked(self) -> Mark:
+        """Return the newest mark."""
+        if self._mark is None:
+            raise LedgerDamaged(self.shown, "it has no mark")
+        return self._mark
+
+    def _catch_up(self) -> None:
+        """Read what others wrote; refuse a file that is not what was written.
+
+        While lines are read on, they are kept by nobody: if that is interrupted, they
+        are read from the first on the next time.
+        """
+        self._file.refuse_replaced()
+        lines, self._lines = self._lines or self._before_lines(), None
+        mark, size = self._newest_mark(), self._file.size()
+        if size < max(lines.end, mark.end):
+            raise lines.damaged("its end is missing")
+        lines.read_on(self._file.read, size)
+        if lines.end < mark.end:
+            following = lines.index.head.number + 1
+            raise lines.damaged(f"record {following} is not what was written")
+        if mark != self._mark and self._hash_of(lines, mark.number) != mark.hash:
+            raise lines.damaged(f"record {mark.number} is not the one that was written")
+        if lines.end < size:  # cut short by a crash: nobody was told of it
+            self._file.disk.cut(self._file.handle, lines.end)
+        self._mark = mark
+        self._lines = lines
+
+    def _hash_of(self, lines: Lines, number: int) -> str | None:
+        """Return the hash of a record that a mark names."""
+        head = lines.index.head
+        if number == head.number:
+            return head.hash
+        if not 1 <= number < head.number:
+            return None
+        return lines.record(self._file.read, number).hash
+
+    def _settle(self) -> None:
+        """Make durable what can be read, before anything that was read is told."""
+        known = self._known
+        at = self._marked.end
+        if self._told and known.end > at:
+            self._file.write([self._file.read(known.end - at, at)], at)
+            self._file.disk.sync(self._file.handle)
+            self._advance()
+
+    def _advance(self) -> None:
+        """Mark the end as durable, in the block that the newest mark is not in."""
+        known = self._known
+        mark = Mark(known.end, *known.index.head)
+        slot = (self._slot + 1) % MARKS
+        begins = known.first - MARKS * BLOCK
+        self._file.write([mark.block], begins + slot * BLOCK)
+        self._mark, self._slot = mark, slot
+
+    def _newest_mark(self) -> Mark:
+        """Return the newer of the marks; one that was cut short is passed over."""
+        begins = self._found_header().begins
+        blocks = [
+            self._file.read(BLOCK, begins + slot * BLOCK) for slot in range(MARKS)
+        ]
+        found = {
+            (mark.end, slot): mark
+            for slot, mark in enumerate(map(Mark.read, blocks))
+            if mark is not None
+        }
+        if not found:
+            raise LedgerDamaged(self.shown, "its marks are not what was written")
+        newest = max(found)
+        self._slot = newest[1]
+        return found[newest]
+
+    def _read_back(self, record: Record) -> None:
+        """Read the new lines through the path; refuse what is not the record's."""
+        lines, self._lines = self._known, None
+        handle = os.open(self._file.path, os.O_RDONLY)
+        try:
+            self._file.refuse_replaced(handle)
+            lines.read_on(
+                lambda size, at: self._file.disk.read(handle, size, at),
+                os.fstat(handle).st_size,
+            )
+        finally:
+            os.close(handle)
+        if lines.index.head != record.head:
+            raise lines.damaged(f"record {record.number} is not what was written")
+        self._lines = lines
+
+    def _before_lines(self) -> Lines:
+        """Return lines of which none was read yet."""
+        return Lines(self._found_header().first_line, self.shown)
+
+    def _found_header(self) -> Header:
+        """Return the header of the file; one of format 1 is migrated first."""
+        if self._header is None:
+            block = self._file.read(BLOCK, 0)
+            if file_format.of_format_1(block) and self._role == "ledger":
+                migrate(self._file, self._world)
+                block = self._file.read(BLOCK, 0)
+            self._header = _recognised(self._file.path, Header.read(block), self._role)
+        return self._header
+
+
+def _recognised(path: Path, header: Header | None, role: Role) -> Header:
+    """Refuse the file of another program, of a later format, or of another role."""
+    wrong = remedy = ""
+    if header is None:
+        wrong, remedy = (
+            "is no ledger of Sordino, or a broken one",
+            "Choose another file.",
+        )
+    elif header.format != file_format.FORMAT:
+        wrong = f"has format {header.format}, and this is format {file_format.FORMAT}"
+        remedy = "Update."
+    elif header.role != role:
+        wrong, remedy = f"is a {header.role}, no {role}", "Name the other file."
+    if header is None or wrong:
+        raise InvalidParameter(role, str(path), wrong, remedy)
+    return header

@@ -1,0 +1,118 @@
+"""The first format of a ledger, an SQLite file: how it is recognised and read.
+
+A statement here never changes: a file holds these texts word for word, and one that
+does not is refused. Nothing is written in this format any more.
+"""
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+from sordino.errors import InvalidParameter, LedgerDamaged
+from sordino.ledger.records import Record
+
+Connection: TypeAlias = sqlite3.Connection
+APPLICATION: Final = 0x536F7264
+"""The bytes "Sord" at offset 68 of the file."""
+VERSION: Final = 1
+
+SCHEMA: Final[dict[str, str]] = {
+    "records": """CREATE TABLE records (
+    number INTEGER PRIMARY KEY CHECK (number >= 1),
+    kind TEXT NOT NULL
+        CHECK (kind IN ('opened', 'budget', 'charged', 'leased', 'answered')),
+    budget TEXT,
+    key TEXT,
+    charge INTEGER REFERENCES records (number),
+    body TEXT NOT NULL,
+    previous TEXT NOT NULL,
+    hash TEXT NOT NULL
+) STRICT""",
+    "answers": """CREATE TABLE answers (
+    number INTEGER PRIMARY KEY REFERENCES records (number),
+    bytes BLOB NOT NULL
+) STRICT""",
+    "head": """CREATE TABLE head (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    number INTEGER NOT NULL,
+    hash TEXT NOT NULL
+) STRICT""",
+    "one_charge_per_key": """CREATE UNIQUE INDEX one_charge_per_key
+    ON records (key) WHERE kind = 'charged'""",
+    "one_lease_per_charge": """CREATE UNIQUE INDEX one_lease_per_charge
+    ON records (charge) WHERE kind = 'leased'""",
+    "one_answer_per_charge": """CREATE UNIQUE INDEX one_answer_per_charge
+    ON records (charge) WHERE kind = 'answered'""",
+    "one_limit_per_budget": """CREATE UNIQUE INDEX one_limit_per_budget
+    ON records (budget) WHERE kind = 'budget'""",
+    "charges_by_budget": """CREATE INDEX charges_by_budget
+    ON records (budget, number) WHERE kind = 'charged'""",
+    "records_follow": """CREATE TRIGGER records_follow BEFORE INSERT ON records
+    WHEN NOT EXISTS (
+        SELECT 1 FROM head WHERE number = NEW.number - 1 AND hash = NEW.previous
+    )
+    BEGIN SELECT RAISE (ABORT, 'a record follows the head'); END""",
+    "records_lead": """CREATE TRIGGER records_lead AFTER INSERT ON records
+    BEGIN UPDATE head SET number = NEW.number, hash = NEW.hash; END""",
+    "records_stay": """CREATE TRIGGER records_stay BEFORE DELETE ON records
+    BEGIN SELECT RAISE (ABORT, 'records are for ever'); END""",
+    "records_hold": """CREATE TRIGGER records_hold BEFORE UPDATE ON records
+    BEGIN SELECT RAISE (ABORT, 'records are for ever'); END""",
+    "answers_stay": """CREATE TRIGGER answers_stay BEFORE DELETE ON answers
+    BEGIN SELECT RAISE (ABORT, 'answers are for ever'); END""",
+    "answers_hold": """CREATE TRIGGER answers_hold BEFORE UPDATE ON answers
+    BEGIN SELECT RAISE (ABORT, 'answers are for ever'); END""",
+    "head_stays": """CREATE TRIGGER head_stays BEFORE DELETE ON head
+    BEGIN SELECT RAISE (ABORT, 'the head stays'); END""",
+    "head_advances": """CREATE TRIGGER head_advances BEFORE UPDATE ON head
+    WHEN NEW.number <> OLD.number + 1
+    BEGIN SELECT RAISE (ABORT, 'the head advances'); END""",
+}
+"""Every table, index and trigger, by name."""
+
+
+def connected(path: Path, patience: float) -> Connection:
+    """Return a connection to an SQLite file that exists."""
+    return sqlite3.connect(
+        f"{path.as_uri()}?mode=rw", timeout=patience, isolation_level=None, uri=True
+    )
+
+
+def refuse_others(path: Path, connection: Connection) -> None:
+    """Refuse the file of another program, and one whose tables are not the format's."""
+    (program,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if (program, version) != (APPLICATION, VERSION):
+        raise InvalidParameter(
+            "ledger",
+            str(path),
+            "is no ledger of Sordino, or a broken one",
+            "Choose another file.",
+        )
+    rows = connection.execute(
+        "SELECT name, sql FROM sqlite_schema WHERE substr(name, 1, 7) <> 'sqlite_'"
+    ).fetchall()
+    verdict = connection.execute("PRAGMA integrity_check").fetchone()
+    if dict(rows) != SCHEMA or verdict != ("ok",):
+        raise LedgerDamaged(path, "its tables are not those of the format")
+
+
+def contents(path: Path, connection: Connection) -> Iterator[tuple[Record, bytes]]:
+    """Yield the records, each with the bytes of its answer; the head must be the last.
+
+    A record must also be what a line of the next format can say.
+    """
+    rows: Iterator[tuple[Any, ...]] = connection.execute(
+        "SELECT number, kind, body, previous, hash, bytes "
+        "FROM records LEFT JOIN answers USING (number) ORDER BY number"
+    )
+    head: tuple[Any, ...] | None = None
+    for *told, answer in rows:
+        record = Record(*told)
+        if Record.read(record.line) != record:
+            raise LedgerDamaged(path, f"record {told[0]} is not what was written")
+        head = record.head
+        yield record, answer or b""
+    if connection.execute("SELECT number, hash FROM head").fetchone() != head:
+        raise LedgerDamaged(path, "its newest record is not the one that was written")

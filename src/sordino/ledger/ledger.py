@@ -1,0 +1,338 @@
+"""A budget that survives crashes, forks, races and restarts.
+
+    reserve (priced, charged, durable) ── compute ── store (durable) ── give back
+
+What is promised: no answer leaves without a charge that was durable before it was
+computed; the charges never exceed the limit, for any number of threads and processes on
+one machine; at most one answer belongs to a charge; a file that is not what was written
+is refused. The format and what it cannot promise are in docs/ledger-format.md.
+
+>>> from sordino.losses.closed import PureDP
+>>> ledger = Ledger.in_memory(PureDP(1))
+>>> half = PureDP("0.5")
+>>> ticket = ledger.reserve(Claim(request="1f", asked=half, loss=half, key="monday"))
+>>> ledger.store(ticket, b"42"), ledger.remaining()
+(b'42', PureDP(epsilon=0.5))
+>>> ledger.reserve(Claim(request="1f", asked=half, loss=half, key="monday")).answer
+b'42'
+"""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, NoReturn, Self, final
+
+from sordino.budgets.limits import Limit
+from sordino.errors import InvalidParameter, SessionMoved
+from sordino.ledger import backup, claims, closure, earmarks, paid_answers
+from sordino.ledger.charge_records import entry_of, left_after
+from sordino.ledger.earmarks import Earmark
+from sordino.ledger.entries import (
+    DATASET,
+    Claim,
+    Entry,
+    Ticket,
+    Told,
+    name_of,
+    seen_by,
+)
+from sordino.ledger.file_format import LARGEST
+from sordino.ledger.handle import Guarded
+from sordino.ledger.log import Log
+from sordino.ledger.opening import Wanted, found, made_in_memory, make
+from sordino.ledger.records import Record
+from sordino.ledger.verification import Verified, walked
+from sordino.ledger.world import World
+from sordino.losses.base import Budget, Loss
+
+if TYPE_CHECKING:
+    from sordino.release.release import Release
+
+__all__ = ["Claim", "Entry", "Ledger", "Limit", "Ticket", "World"]
+
+
+@final  # noqa: PLR0904 one handle, asked many things
+class Ledger:
+    """Charges against a limit, and the answers that were paid for.
+
+    A handle belongs to the process that opened it: a fork, a pickle or a copy of it
+    refuses. Threads may share one, and processes may open one file each.
+    """
+
+    def __init__(self, guarded: Guarded, clock: Callable[[], datetime]) -> None:
+        """Take over a checked store; make ledgers by `at` and `in_memory`."""
+        self._guarded = guarded
+        self._clock = clock
+        opened = guarded.use(lambda log: log.opened().fields)
+        self.identity: str = opened["identity"]
+        self.about: str = opened["about"]
+
+    @classmethod
+    def at(  # noqa: PLR0913 by keyword, and most are left out
+        cls,
+        path: Any,
+        limit: "Limit | Budget | None" = None,
+        *,
+        create: bool = False,
+        about: str = "",
+        witness: Any = None,
+        signer: Any = None,
+        world: World | None = None,
+    ) -> Self:
+        """Open the ledger in a file.
+
+        `limit` and `about`, which says whose data it is for, are recorded when the
+        ledger is made and must be the same ever after; without a limit the recorded one
+        counts. With `create` a file that is missing is made. `witness` is a second
+        file, kept elsewhere, by which a ledger that was put back is found out: given
+        when it is made, it is needed ever after. So is `signer`, an Ed25519 private key
+        that signs every record, to whoever charges.
+        """
+        wanted = Wanted.of(limit, about, witness, signer, world)
+        if create:
+            make(path, wanted)
+        return cls(found(path, wanted), wanted.world.clock)
+
+    @classmethod
+    def in_memory(
+        cls, limit: "Limit | Budget", *, about: str = "", world: World | None = None
+    ) -> Self:
+        """Return a ledger that ends with the process: for trying out."""
+        wanted = Wanted.of(limit, about, None, None, world)
+        return cls(made_in_memory(wanted), wanted.world.clock)
+
+    @classmethod
+    def restore(
+        cls,
+        copy: Any,
+        path: Any,
+        *,
+        witness: Any,
+        signer: Any = None,
+        world: World | None = None,
+    ) -> Self:
+        """Make a ledger of a backup and of what its witness saw after it; open it.
+
+        All that was charged counts, also what was charged after the backup. Answers
+        that were stored after it are lost, and their keys are refused.
+        """
+        wanted = Wanted.of(None, "", witness, signer, world)
+        backup.restore(copy, path, wanted)
+        return cls(found(path, wanted), wanted.world.clock)
+
+    def backup(self, path: Any) -> None:
+        """Write a whole copy to a new file; others may charge meanwhile.
+
+        What is charged after it is known to the witness only: see `restore`.
+        """
+        place = backup.free(path)
+        self._guarded.look(lambda log: backup.write(log, place))
+
+    @property
+    def durable(self) -> bool:
+        """Say whether this outlives the process."""
+        return self._guarded.durable
+
+    def allot(self, name: str, limit: "Limit | Budget") -> None:
+        """Give somebody a budget of their own, under that of the dataset.
+
+        A release that is claimed under a name counts against both. A name keeps the
+        limit that it was first given.
+        """
+        name_of(name=name)
+        given = limit if isinstance(limit, Limit) else Limit.of(limit)
+        self._guarded.use(lambda log: claims.allot(log, name, given, self._when()))
+
+    def holds(self, claim: Claim) -> bool:
+        """Say whether the key of a claim has an answer, which then costs nothing."""
+        if claim.key is None:
+            return False
+        return self._guarded.use(lambda log: log.answered(f"key {claim.key}"))
+
+    def lower(
+        self, name: str, limit: "Limit | Budget", *, who: str = "", why: str = ""
+    ) -> None:
+        """Lower the limit of a budget; no limit is ever raised again.
+
+        It is counted as before, and nothing that was charged or set aside is beyond it.
+        """
+        given = limit if isinstance(limit, Limit) else Limit.of(limit)
+        told = Told(who, why)
+        self._guarded.use(
+            lambda log: closure.lower(log, name, given, told, self._when())
+        )
+
+    def close_budget(self, name: str, *, who: str = "", why: str = "") -> None:
+        """Let nothing more be charged to a budget, for ever; answers stay."""
+        told = Told(who, why)
+        self._guarded.use(lambda log: closure.close(log, name, told, self._when()))
+
+    def earmark(
+        self,
+        name: str,
+        amount: Loss,
+        *,
+        budget: str = DATASET,
+        who: str = "",
+        why: str = "",
+    ) -> None:
+        """Set a part of a budget aside for what is planned.
+
+        Only releases that name the earmark can spend it, until it is freed. The same
+        once more changes nothing.
+        """
+        told = Told(who, why)
+        self._guarded.use(
+            lambda log: earmarks.earmark(
+                log, name, (amount, budget), told, self._when()
+            )
+        )
+
+    def free(self, name: str, *, who: str = "", why: str = "") -> None:
+        """Give back what is left of what was set aside."""
+        told = Told(who, why)
+        self._guarded.use(lambda log: earmarks.free(log, name, told, self._when()))
+
+    def earmarks(self) -> tuple[Earmark, ...]:
+        """Return what is set aside, in the order in which it was."""
+        return self._guarded.look(earmarks.listed)
+
+    def reserve(self, claim: Claim) -> Ticket:
+        """Charge a release, durably; or return the answer that its key has.
+
+        The same key and the same request cost nothing: the stored answer comes back,
+        or, where it was lost, the right to compute it once more. The same key with
+        another request is refused. Whatever is refused is not charged.
+        """
+        return self._guarded.use(
+            lambda log: claims.reserve(log, self.identity, claim, self._when())
+        )
+
+    def store(self, ticket: Ticket, answer: bytes) -> bytes:
+        """Store an answer, durably, and return the one that may leave.
+
+        Only the first answer of a charge counts: whoever comes later gets that one.
+        An answer without a key cannot be asked for again: only its hash is kept, and
+        the disk is not waited for.
+        """
+        wrong: Any = answer
+        if not isinstance(wrong, bytes) or len(wrong) > LARGEST:
+            raise InvalidParameter(
+                "answer",
+                type(answer),
+                f"must be at most {LARGEST} bytes",
+                "Ask for fewer groups at once; what was charged stays charged.",
+            )
+        return self._guarded.use(
+            lambda log: claims.store(log, self.identity, (ticket, answer), self._when())
+        )
+
+    def answer(self, key: str, budget: str = DATASET) -> "Release | dict[str, Release]":
+        """Return a paid answer by its key alone, also one of an earlier version.
+
+        It comes as it was given: a release, or several by name that were asked for
+        together. Its price is a bound without a curve. Nothing is charged. With the
+        name of a budget only what was charged to it is found.
+        """
+        charged, found = self._guarded.use(
+            lambda log: paid_answers.kept(log, key, budget)
+        )
+        return paid_answers.released(charged, found)
+
+    def what_if(self, claim: Claim) -> Loss:
+        """Return what would be left of a budget; nothing is charged.
+
+        A release that does not fit is refused as `reserve` would refuse it.
+        """
+        return self._guarded.use(lambda log: left_after(log, claim))
+
+    def limit(self, budget: str = DATASET) -> Limit:
+        """Return the limit of the dataset, or of a name."""
+        return self._guarded.use(lambda log: log.required(budget))
+
+    def agreed(self, budget: str = DATASET) -> Limit:
+        """Return the limit that a budget was first given: its promise is what holds.
+
+        A lower one refuses more. It was chosen after answers, so it promises no more.
+        """
+        return self._guarded.use(lambda log: log.agreed(budget))
+
+    def limits(self) -> Mapping[str, Limit]:
+        """Return all limits by name, the dataset's first."""
+        return self._guarded.look(lambda log: log.limits())
+
+    def spent(self, budget: str = DATASET) -> Loss:
+        """Return the sum of what was charged: bookkeeping, what holds is the limit."""
+
+        def spent(log: Log) -> Loss:
+            limit = log.required(budget)
+            return limit.rule.stated(log.spent(budget, limit))
+
+        return self._guarded.use(spent)
+
+    def remaining(self, budget: str = DATASET) -> Loss:
+        """Return a loss that still fits, beside what is set aside."""
+
+        def left(log: Log) -> Loss:
+            limit = log.required(budget)
+            if log.closed(budget):
+                return limit.rule.stated(limit.rule.nothing)
+            aside = earmarks.held(log, budget, limit)
+            return limit.rule.left(log.spent(budget, limit).plus(aside))
+
+        return self._guarded.use(left)
+
+    def entries(self) -> tuple[Entry, ...]:
+        """Return the charged releases, the first one first."""
+
+        def shown(log: Log) -> tuple[Entry, ...]:
+            limits = log.limits()
+            return tuple(entry_of(log, one, limits) for one in log.every("charged"))
+
+        return self._guarded.look(shown)
+
+    def history(self, analyst: str | None = None) -> tuple[Entry, ...]:
+        """Return the charged releases, or as much as an analyst may see of them.
+
+        An analyst sees the own ones in full, and of others what cannot be hidden from
+        who sees how much is left for all: that, when, and what was charged.
+        """
+        if analyst is None:
+            return self.entries()
+        self.limit(analyst)  # refuses a name that is not there
+        return tuple(seen_by(analyst, one) for one in self.entries())
+
+    def records(self) -> tuple[Record, ...]:
+        """Return everything that was recorded, in order."""
+        return self._guarded.look(lambda log: tuple(log.records()))
+
+    def verify(self) -> Verified:
+        """Walk through all records and answers, or refuse the ledger.
+
+        Every hash, every sum, every answer, every signature is checked; opening checks
+        no answers and no sums but the newest (docs/ledger-format.md says exactly what).
+        """
+        return self._guarded.look(walked)
+
+    def close(self) -> None:
+        """Let go of the file; what was charged stays charged."""
+        self._guarded.close()
+
+    def __enter__(self) -> Self:
+        """Return itself."""
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        """Close it."""
+        self.close()
+
+    def __repr__(self) -> str:
+        """Show where it is; nothing is read."""
+        return f"Ledger({self._guarded.shown})"
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse to be pickled or copied."""
+        raise SessionMoved("copied or pickled", "ledger")
+
+    def _when(self) -> str:
+        """Return the time as it is recorded."""
+        return self._clock().isoformat()

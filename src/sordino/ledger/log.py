@@ -1,0 +1,165 @@
+"""What a ledger says, and how something is added to it: one transaction of a store."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, final
+
+from sordino.budgets.charge import Charge
+from sordino.budgets.limits import Limit
+from sordino.errors import (
+    AnswerLost,
+    BudgetExceeded,
+    InvalidParameter,
+    LedgerDamaged,
+    UnknownName,
+)
+from sordino.ledger.records import Head, Record, digest
+from sordino.ledger.signatures import Seals
+from sordino.ledger.store import AbstractStore
+
+LONGEST: Final = 1 << 24
+"""Letters of a body: a line of a file is a good deal longer at most."""
+
+
+@final
+@dataclass(frozen=True)
+class Log:
+    """The records of a ledger, as one transaction sees them."""
+
+    store: AbstractStore
+    seals: Seals
+
+    @property
+    def head(self) -> Head:
+        """Return the number and the hash of the newest record."""
+        return self.store.head
+
+    def record(self, number: int) -> Record:
+        """Return a record that is there."""
+        found = next(self.store.read(number), None)
+        if found is None:
+            raise self.damaged("it has no records")
+        return found
+
+    def records(self, first: int = 1) -> Iterator[Record]:
+        """Yield the records from a number on."""
+        return self.store.read(first)
+
+    def about(self, subject: str) -> Record | None:
+        """Return the newest record about a subject (kinds.py says which there are)."""
+        number = self.store.newest(subject)
+        return self.record(number) if number else None
+
+    def every(self, kind: str) -> Iterator[Record]:
+        """Yield the records of a kind."""
+        return map(self.record, tuple(self.store.numbers(kind)))
+
+    def opened(self) -> Record:
+        """Return the first record, which names the ledger."""
+        record = self.record(1)
+        if record.kind != "opened":
+            raise self.damaged("its first record is missing")
+        return record
+
+    def limits(self) -> dict[str, Limit]:
+        """Return the budgets by name, the dataset's first."""
+        names = dict.fromkeys(one.fields["budget"] for one in self.every("budget"))
+        return {name: limit for name in names if (limit := self.limit(name))}
+
+    def limit(self, budget: str) -> Limit | None:
+        """Return the limit of one budget."""
+        record = self.about(f"budget {budget}")
+        return None if record is None else Limit.read(record.fields["limit"])
+
+    def required(self, budget: str) -> Limit:
+        """Return the limit of a budget that must be there."""
+        limit = self.limit(budget)
+        if limit is None:
+            raise UnknownName("budget", budget, list(self.limits()))
+        return limit
+
+    def closed(self, budget: str) -> bool:
+        """Say whether a budget was closed."""
+        return self.about(f"closed {budget}") is not None
+
+    def chargeable(self, budget: str) -> Limit:
+        """Return the limit of a budget, which must be there and not be closed."""
+        if self.closed(budget):
+            raise BudgetExceeded(
+                f"the budget {budget!r} is closed: nothing more can be charged to it. "
+                "Ask under another budget; nothing was charged."
+            )
+        return self.required(budget)
+
+    def agreed(self, budget: str) -> Limit:
+        """Return the limit that a budget had first: what it promises holds."""
+        for record in self.every("budget"):
+            if record.fields["budget"] == budget:
+                return Limit.read(record.fields["limit"])
+        raise UnknownName("budget", budget, list(self.limits()))
+
+    def spent(self, budget: str, limit: Limit) -> Charge:
+        """Return what was charged to a budget so far."""
+        last = self.about(f"spent {budget}")
+        if last is None:
+            return limit.rule.nothing
+        return self.ordered(limit, last.fields["spent"][budget])
+
+    def ordered(self, limit: Limit, texts: Mapping[str, str]) -> Charge:
+        """Return amounts in the order of the filter: JSON sorts its names."""
+        names = limit.rule.coordinates
+        if set(names) != set(texts):
+            raise self.damaged("a sum is not one of its limit")
+        return Charge.read({name: texts[name] for name in names})
+
+    def add(
+        self,
+        kind: str,
+        fields: Mapping[str, Any],
+        answer: bytes = b"",
+        *,
+        lasting: bool = True,
+    ) -> Record:
+        """Add a record behind the head, with the answer that belongs to it."""
+        record = self.seals.signed(Record.following(self.head, kind, fields))
+        if len(record.body) > LONGEST:
+            raise InvalidParameter(
+                "claim",
+                f"{len(record.body)} letters",
+                f"must be told in {LONGEST} letters",
+                "Ask for less at once, in shorter words.",
+            )
+        self.store.append(record, answer, lasting=lasting)
+        return record
+
+    def answer(self, charge: int) -> bytes | None:
+        """Return the answer that was stored for a charge, None if there is none yet."""
+        record = self.about(f"answer {charge}")
+        if record is None:
+            return None
+        found = self.store.answer(record.number)
+        if digest(found) == record.fields["sha256"]:
+            return found
+        if not found and self.left_behind(record.number):
+            raise AnswerLost(str(self.record(charge).fields["key"]))
+        raise self.damaged(f"the answer {record.number} is not what was stored")
+
+    def answered(self, subject: str) -> bool:
+        """Say whether the newest charge of a subject has an answer."""
+        charge = self.store.newest(subject)
+        return charge > 0 and self.store.newest(f"answer {charge}") > 0
+
+    def left_behind(self, number: int) -> bool:
+        """Say whether an answer was given after a backup that was restored later."""
+        return any(
+            one.fields["after"] < number < one.number for one in self.every("restored")
+        )
+
+    def refuse_unsigned(self, record: Record) -> None:
+        """Refuse a record that is not signed as this ledger is."""
+        if not self.seals.hold(record):
+            raise self.damaged(f"record {record.number} has no right signature")
+
+    def damaged(self, problem: str) -> LedgerDamaged:
+        """Return the refusal of this ledger."""
+        return LedgerDamaged(self.store.shown, problem)

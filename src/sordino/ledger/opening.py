@@ -1,0 +1,231 @@
+"""Opening a ledger: the one that is meant, unspent only where it is made."""
+
+import logging
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, final
+
+from sordino.budgets.limits import Limit
+from sordino.errors import InvalidParameter, LedgerDamaged, LedgerUnavailable
+from sordino.ledger import file_creation
+from sordino.ledger.entries import DATASET, text_of
+from sordino.ledger.file_format import FORMAT
+from sordino.ledger.file_store import FileStore
+from sordino.ledger.handle import Guarded
+from sordino.ledger.log import Log
+from sordino.ledger.memory_store import MemoryStore
+from sordino.ledger.records import NOTHING, Record
+from sordino.ledger.signatures import Seals, public_of, signer_of
+from sordino.ledger.store import AbstractStore
+from sordino.ledger.verification import refuse_overspent
+from sordino.ledger.witnessed_store import WitnessedStore
+from sordino.ledger.world import World
+from sordino.sampling.bits import Bits
+
+if TYPE_CHECKING:
+    from sordino.losses.base import Budget
+
+_IDENTITY_BYTES = 16
+
+
+@final
+@dataclass(frozen=True)
+class Wanted:
+    """What somebody says of a ledger that they make or open."""
+
+    limit: Limit | None
+    about: str
+    witness: Path | None
+    seals: Seals
+    world: World
+
+    @classmethod
+    def of(
+        cls,
+        limit: "Limit | Budget | None",
+        about: Any,
+        witness: Any,
+        signer: Any,
+        world: World | None,
+    ) -> Self:
+        """Return what was given, refusing what cannot be meant."""
+        key = signer_of(signer)
+        return cls(
+            limit=limit
+            if limit is None or isinstance(limit, Limit)
+            else Limit.of(limit),
+            about=text_of("about", about),
+            witness=None
+            if witness is None
+            else file_creation.located(witness, "witness"),
+            seals=Seals("" if key is None else public_of(key), key),
+            world=world or World(),
+        )
+
+
+def make(path: Any, wanted: Wanted) -> None:
+    """Make a ledger, unless there is one; its witness is made before it."""
+    place = file_creation.located(path)
+    witness = wanted.witness
+    if place.exists():
+        if witness is not None and not witness.exists():
+            _add_witness(place, witness, wanted.world)
+        return
+    if witness is not None and witness.exists():
+        raise LedgerDamaged(path, f"it is gone, and its witness {witness} is there")
+    contents = [(record, b"") for record in _first_records(wanted)]
+    if witness is not None:
+        file_creation.create(witness, wanted.world, "witness", contents)
+    file_creation.create(place, wanted.world, "ledger", contents)
+
+
+def made_in_memory(wanted: Wanted) -> Guarded:
+    """Make a ledger in memory, and say once that it ends with the process."""
+    _say_once()
+    store = MemoryStore(wanted.world.reached)
+    for record in _first_records(wanted):
+        store.append(record)
+    return Guarded(store, wanted.seals)
+
+
+def found(path: Any, wanted: Wanted) -> Guarded:
+    """Open a ledger and check it."""
+    place = file_creation.located(path)
+    file_creation.refuse_missing(
+        place,
+        "ledger",
+        "To begin with an unspent budget, say create=True; if there was a ledger, look "
+        "for it.",
+    )
+    with _refusing(place):
+        store = _stored(place, wanted)
+    try:
+        with _refusing(place):
+            seals = store.transact(lambda: seals_of(store, wanted))
+        opened = Guarded(store, seals, witnessed=wanted.witness is not None)
+        opened.use(lambda log: _check(log, wanted))
+    except BaseException:
+        store.close()
+        raise
+    return opened
+
+
+def _stored(place: Path, wanted: Wanted) -> AbstractStore:
+    """Return the store of a ledger, with its witness if one was named."""
+    store = FileStore(place, wanted.world)
+    if wanted.witness is None:
+        return store
+    try:
+        file_creation.refuse_missing(wanted.witness, "witness", "Look for it.")
+        file_creation.refuse_same(place, wanted.witness)
+        witness = FileStore(wanted.witness, wanted.world, "witness")
+    except BaseException:
+        store.close()
+        raise
+    return WitnessedStore(store, witness)
+
+
+def _add_witness(place: Path, witness: Path, world: World) -> None:
+    """Make the witness of a ledger that has none so far."""
+    with _refusing(place):
+        store = FileStore(place, world)
+        try:
+            store.transact(lambda: None)
+            if store.newest("witness"):
+                file_creation.refuse_missing(witness, "witness", "Look for it.")
+            contents = [(record, b"") for record in store.read(1)]
+        finally:
+            store.close()
+    file_creation.create(witness, world, "witness", contents)
+
+
+def seals_of(store: AbstractStore, wanted: Wanted) -> Seals:
+    """Return who signs a ledger, refusing the key of another one."""
+    public = Log(store, Seals()).opened().fields.get("signed_by") or ""
+    if wanted.seals.public and wanted.seals.public != public:
+        raise InvalidParameter(
+            "signer",
+            wanted.seals.public,
+            f"is not the key of this ledger, {public or 'which has none'}",
+            "Compare the public keys.",
+        )
+    return Seals(public, wanted.seals.signer)
+
+
+def _check(log: Log, wanted: Wanted) -> None:
+    """Refuse a ledger that is not whole, or not the one that is meant."""
+    refuse_overspent(log)
+    _refuse_other(log, wanted)
+    if wanted.witness is not None and log.about("witness") is None:
+        log.add("witnessed", {"when": wanted.world.clock().isoformat()})
+
+
+def _first_records(wanted: Wanted) -> list[Record]:
+    """Return the records that a ledger begins with."""
+    if wanted.limit is None:
+        raise InvalidParameter(
+            "limit", None, "is what a new ledger is made of", "Try sd.PureDP(1)."
+        )
+    when = wanted.world.clock().isoformat()
+    opened = {
+        "about": wanted.about,
+        "format": FORMAT,
+        "identity": f"{Bits().word(_IDENTITY_BYTES):032x}",
+        "library": f"sordino {version('sordino')}",
+        "signed_by": wanted.seals.public or None,
+        "when": when,
+    }
+    budget = {"budget": DATASET, "limit": wanted.limit.written, "when": when}
+    told: list[tuple[str, dict[str, Any]]] = [("opened", opened), ("budget", budget)]
+    if wanted.witness is not None:
+        told.append(("witnessed", {"when": when}))
+    records, head = [], NOTHING
+    for kind, fields in told:
+        record = wanted.seals.signed(Record.following(head, kind, fields))
+        records.append(record)
+        head = record.head
+    return records
+
+
+def _refuse_other(log: Log, wanted: Wanted) -> None:
+    """Refuse a ledger that was made with another limit, or for other data."""
+    recorded = log.agreed(DATASET)
+    if wanted.limit is not None and wanted.limit.stated != recorded.stated:
+        raise InvalidParameter(
+            "limit",
+            wanted.limit.stated,
+            f"differs from that of the ledger, {recorded.stated}",
+            "A limit is for ever: give the recorded one, or make another ledger.",
+        )
+    about = log.opened().fields["about"]
+    if wanted.about and wanted.about != about:
+        raise InvalidParameter(
+            "about",
+            wanted.about,
+            f"differs from that of the ledger, {about!r}",
+            "A ledger is for one set of tables: make another one.",
+        )
+
+
+@contextmanager
+def _refusing(path: Path) -> Generator[None]:
+    """Turn failures to open a file into refusals."""
+    try:
+        yield
+    except OSError:
+        raise LedgerUnavailable(
+            path, "could not be opened", "Look after disk and permissions."
+        ) from None
+
+
+@cache
+def _say_once() -> None:
+    """Say that a budget in memory ends with the process."""
+    logging.getLogger("sordino").info(
+        "This budget is kept in memory and ends with the process. Give the session a "
+        "ledger file to keep it."
+    )

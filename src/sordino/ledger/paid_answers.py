@@ -1,0 +1,107 @@
+"""Paid answers, read from the ledger alone: no table, no request, in any version.
+
+What a charge says of its answer is public; the bytes are those that were given back.
+"""
+
+import struct
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Final
+
+from sordino.budgets.filter_sums import beside
+from sordino.errors import AnswerLost, InvalidParameter, InvalidQuery, UnknownName
+from sordino.ledger.entries import DATASET, name_of
+from sordino.ledger.log import Log
+from sordino.ledger.records import Record
+from sordino.losses.base import Loss
+from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
+from sordino.numbers import INFINITE, Extended, distance
+
+if TYPE_CHECKING:
+    from sordino.release.release import Release
+
+_BEFORE: Final = Fraction(95, 100)
+"""The confidence of answers whose charge says none: of version 0.1."""
+
+
+def kept(log: Log, key: str, budget: str) -> tuple[Record, bytes]:
+    """Return the charge of a key, made to a budget, and the bytes of its answer."""
+    charged = log.about(f"key {name_of(key=key)}")
+    if charged is None or budget not in {DATASET, charged.fields["budget"]}:
+        raise UnknownName("key", key, [])
+    found = log.answer(charged.number)
+    if found is not None:
+        return charged, found
+    if log.about(f"lease {charged.number}") is not None:
+        raise AnswerLost(key)
+    if "words" not in charged.fields:
+        raise InvalidQuery(
+            f"the key {key!r} was charged by version 0.1 and never answered",
+            "Ask with another key, which is charged anew.",
+        )
+    raise InvalidQuery(
+        f"the key {key!r} was charged, and its answer was not stored so far",
+        "Ask the same request with it once more: that costs nothing.",
+    )
+
+
+def released(charged: Record, found: bytes) -> "Release | dict[str, Release]":
+    """Return an answer as it was given."""
+    from sordino.release.recall import Kept, recalled  # noqa: PLC0415 brings Arrow
+
+    fields = charged.fields
+    try:
+        known = Kept(loss(fields["known"]), fields["plan"], *_asked(fields))
+        return recalled(found, known)
+    except (ArithmeticError, LookupError, OSError, TypeError, ValueError, struct.error):
+        raise InvalidQuery(
+            f"what was stored for the key {fields['key']!r} is no answer of a session",
+            "Reserve it again with its claim: the ticket has the bytes.",
+        ) from None
+
+
+def loss(known: Mapping[str, str]) -> Loss:
+    """Return a bound on a loss, of what a ledger recorded of it.
+
+    For any two neighbouring databases, with probability at least 1 - delta the release
+    is epsilon-DP, mu-GDP and rho-zCDP: the first that is finite is taken.
+
+    >>> loss({"epsilon": "inf", "delta": "0/1", "rho": "1/8", "mu": "1/2"})
+    GaussianDP(mu=0.5)
+    """
+    epsilon, mu, rho = (_number(known.get(name)) for name in ("epsilon", "mu", "rho"))
+    delta = _number(known.get("delta"))
+    failure = delta if isinstance(delta, Fraction) else Fraction(1)
+    if epsilon is not INFINITE:
+        return ApproxDP(epsilon, failure) if failure else PureDP(epsilon)
+    if mu is not INFINITE:
+        return beside(mu, failure) if failure else GaussianDP(mu)
+    if rho is not INFINITE:
+        return ApproxZCDP(rho, failure) if failure else ZCDP(rho)
+    return ApproxDP(INFINITE, failure)
+
+
+def _number(said: Any) -> Extended:
+    """Return a number as it was recorded, infinite where it cannot be read."""
+    try:
+        return distance(known=said)
+    except InvalidParameter:
+        return INFINITE
+
+
+def _asked(fields: Mapping[str, Any]) -> tuple[Fraction, dict[str, str]]:
+    """Return the confidence of the intervals, and the plans of several requests.
+
+    A plan of several is each name, a colon, its plan, and an empty line between; in
+    version 0.1 the names stand nowhere else.
+    """
+    pieces = [piece.partition(":\n") for piece in fields["plan"].split("\n\n")]
+    plans = {name: plan for name, _, plan in pieces}
+    words = fields.get("words")
+    if words is None:
+        return _BEFORE, plans
+    _, said = words
+    names = [name for name, _ in said.get("requests", ())]
+    return Fraction(said["confidence"]), {
+        name: plans.get(name, fields["plan"]) for name in names
+    }

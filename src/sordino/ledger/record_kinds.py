@@ -1,0 +1,233 @@
+"""The kinds of records: what must be in them, and what they are looked up by.
+
+What a file says is believed no further than this. To add a kind: one entry in `KINDS`,
+and one in `verifying.py` that says what must have happened before it.
+
+>>> KINDS["leased"].subjects({"charge": 3})
+('lease 3',)
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, TypeAlias, final
+
+from sordino.budgets.limits import Limit
+from sordino.ledger.entries import DATASET
+from sordino.ledger.records import Record
+
+Check: TypeAlias = Callable[[Any], bool]
+Fields: TypeAlias = Mapping[str, Any]
+
+_LONGEST: Final = 2**14
+"""Letters of an amount: Python refuses integers of more digits than about 4300."""
+_AMOUNT: Final = re.compile(r"inf|(0|[1-9][0-9]{0,4299})/[1-9][0-9]{0,4299}")
+_HEXADECIMAL: Final = re.compile(r"[0-9a-f]+")
+
+
+@final
+@dataclass(frozen=True)
+class Kind:
+    """What a record of one kind holds, and the names under which it is looked up.
+
+    A lookup finds the newest record of a subject.
+    """
+
+    shape: Mapping[str, Check]
+    """What each field must be; a field that is not there is None. More are allowed."""
+    subjects: Callable[[Fields], tuple[str, ...]] = lambda _: ()
+    sound: Check = lambda _: True
+    """Whether the fields fit each other, once each has its shape."""
+
+
+def sound(record: Record) -> bool:
+    """Say whether a record of a known kind says what such a record must say."""
+    kind = KINDS[record.kind]
+    try:
+        fields: Any = record.fields
+        return (
+            isinstance(fields, dict)
+            and all(check(fields.get(name)) for name, check in kind.shape.items())
+            and kind.sound(fields)
+        )
+    except (ValueError, RecursionError):
+        return False
+
+
+def subjects(record: Record) -> tuple[str, ...]:
+    """Return what a sound record is looked up by."""
+    return KINDS[record.kind].subjects(record.fields)
+
+
+def text(value: Any) -> bool:
+    """Say whether this is text."""
+    return isinstance(value, str)
+
+
+def count(value: Any) -> bool:
+    """Say whether this is a number of a record, a size, or zero."""
+    return type(value) is int and value >= 0
+
+
+def amounts(value: Any) -> bool:
+    """Say whether these are amounts by coordinate: rationals, or "inf"."""
+    return isinstance(value, dict) and all(map(_amount, value.values()))
+
+
+def texts(value: Any) -> bool:
+    """Say whether these are texts by name."""
+    return isinstance(value, dict) and all(map(text, value.values()))
+
+
+def names(value: Any) -> bool:
+    """Say whether these are different texts in a list."""
+    return (
+        isinstance(value, list)
+        and all(map(text, value))
+        and len(set(value)) == len(value)
+    )
+
+
+def by_budget(value: Any) -> bool:
+    """Say whether these are amounts for each of some budgets, the dataset's too."""
+    return (
+        isinstance(value, dict)
+        and DATASET in value
+        and all(map(amounts, value.values()))
+    )
+
+
+def time(value: Any) -> bool:
+    """Say whether this is a time of a known zone."""
+    return text(value) and datetime.fromisoformat(value).tzinfo is not None
+
+
+def limit(value: Any) -> bool:
+    """Say whether this is a limit that can be kept."""
+    known = isinstance(value, dict) and text(value.get("stated"))
+    if not known or not amounts(value.get("limits")) or not value["limits"]:
+        return False
+    try:
+        Limit.read(value)
+    except (ArithmeticError, LookupError, TypeError, ValueError):
+        return False
+    return True
+
+
+def verb(value: Any) -> bool:
+    """Say whether this is a verb with its arguments (words.py)."""
+    named = isinstance(value, list) and len(value) == 2 and text(value[0])
+    return named and isinstance(value[1], dict) and type(value[1].get("form")) is int
+
+
+def hexadecimal(value: Any) -> bool:
+    """Say whether these are hexadecimal digits, as of a hash."""
+    return text(value) and _HEXADECIMAL.fullmatch(value) is not None
+
+
+def optional(check: Check) -> Check:
+    """Return a check that passes nothing at all as well."""
+    return lambda value: value is None or check(value)
+
+
+def _amount(value: Any) -> bool:
+    """Say whether this is an amount."""
+    return (
+        text(value) and len(value) < _LONGEST and _AMOUNT.fullmatch(value) is not None
+    )
+
+
+def _of_charge(fields: Fields) -> tuple[str, ...]:
+    """Return the subjects of a charge: its key, its earmark, the sums it makes."""
+    key, earmark = fields["key"], fields.get("earmark")
+    found = [f"spent {name}" for name in fields["spent"]]
+    found += [] if key is None else [f"key {key}"]
+    found += [] if earmark is None else [f"earmark {earmark}"]
+    return tuple(found)
+
+
+KINDS: Final[Mapping[str, Kind]] = {
+    "opened": Kind({
+        "about": text,
+        "format": count,
+        "identity": hexadecimal,
+        "library": text,
+        "signed_by": optional(hexadecimal),
+        "when": time,
+    }),
+    "budget": Kind(
+        {"budget": text, "limit": limit, "when": time},
+        lambda fields: (f"budget {fields['budget']}",),
+    ),
+    "charged": Kind(
+        {
+            "asked": text,
+            "budget": text,
+            "charges": by_budget,
+            "key": optional(text),
+            "known": texts,
+            "loss": text,
+            "plan": text,
+            "request": text,
+            "spent": by_budget,
+            "when": time,
+            "who": text,
+            "why": text,
+            "words": optional(verb),
+            "earmark": optional(text),
+            "rest": optional(by_budget),
+        },
+        _of_charge,
+        lambda fields: (
+            set(fields["spent"])
+            == set(fields["charges"])
+            == set(fields.get("rest") or fields["charges"])
+            == {DATASET, fields["budget"]}
+            and (fields.get("earmark") is None) == (fields.get("rest") is None)
+        ),
+    ),
+    "lowered": Kind(
+        {"budget": text, "limit": limit, "when": time, "who": text, "why": text},
+        lambda fields: (f"budget {fields['budget']}",),
+    ),
+    "closed": Kind(
+        {"budget": text, "when": time, "who": text, "why": text},
+        lambda fields: (f"closed {fields['budget']}",),
+    ),
+    "earmarked": Kind(
+        {
+            "asked": text,
+            "budget": text,
+            "earmark": text,
+            "open": names,
+            "rest": by_budget,
+            "when": time,
+            "who": text,
+            "why": text,
+        },
+        lambda fields: (f"earmark {fields['earmark']}", "earmarks"),
+        lambda fields: set(fields["rest"]) == {DATASET, fields["budget"]},
+    ),
+    "freed": Kind(
+        {"earmark": text, "open": names, "when": time, "who": text, "why": text},
+        lambda _: ("earmarks",),
+    ),
+    "leased": Kind(
+        {"charge": count, "fence": count, "who": text, "when": time},
+        lambda fields: (f"lease {fields['charge']}",),
+    ),
+    "answered": Kind(
+        {
+            "charge": count,
+            "fence": count,
+            "sha256": hexadecimal,
+            "size": count,
+            "when": time,
+        },
+        lambda fields: (f"answer {fields['charge']}",),
+    ),
+    "witnessed": Kind({"when": time}, lambda _: ("witness",)),
+    "restored": Kind({"after": count, "when": time}),
+}
+"""Every kind, by name."""

@@ -1,0 +1,243 @@
+"""Whether a ledger is what was written: all of it, followed from the beginning."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, final
+
+from sordino.budgets.limits import Limit
+from sordino.ledger.closure import below
+from sordino.ledger.entries import DATASET
+from sordino.ledger.log import Log
+from sordino.ledger.records import Record, digest
+from sordino.words import says
+
+if TYPE_CHECKING:
+    from sordino.budgets.charge import Charge
+
+FORMATS: Final = (1, 2)
+"""Of the first record: a ledger that was migrated keeps it."""
+
+
+@final
+@dataclass(frozen=True)
+class Verified:
+    """What was found to be whole."""
+
+    records: int
+    releases: int
+    answers: int
+    head: str
+    """The hash of the newest record: written down elsewhere, it proves them all."""
+    signed_by: str
+    """The public key in hexadecimal digits, to be compared with one that is known."""
+
+
+def refuse_overspent(log: Log) -> None:
+    """Refuse a ledger without a limit, and one of which more than it was charged."""
+    if log.opened().fields["format"] not in FORMATS:
+        raise log.damaged("its first record is of another format")
+    if log.limit(DATASET) is None:
+        raise log.damaged("it has no limit")
+    for name, limit in log.limits().items():
+        if not limit.rule.holds(log.spent(name, limit)):
+            raise log.damaged(f"more than the limit of {name!r} was charged")
+
+
+def walked(log: Log) -> Verified:
+    """Hold every record and every answer against what it follows from."""
+    refuse_overspent(log)
+    log.store.verify()
+    walk = _Walk(log)
+    for record in log.records():
+        log.refuse_unsigned(record)
+        walk.check(record)
+    return Verified(
+        records=log.head.number,
+        releases=len(walk.charged),
+        answers=len(walk.answered),
+        head=log.head.hash,
+        signed_by=log.seals.public,
+    )
+
+
+@final
+class _Walk:
+    """What was seen so far on the way through the records."""
+
+    def __init__(self, log: Log) -> None:
+        self.log = log
+        self.limits: dict[str, Limit] = {}
+        self.sums: dict[str, Charge] = {}
+        self.charged: set[int] = set()
+        self.keys: set[str] = set()
+        self.keyed: set[int] = set()
+        self.leased: set[int] = set()
+        self.answered: set[int] = set()
+        self.witnessed = 0
+        self.closed: set[str] = set()
+        self.marks: dict[str, tuple[str, dict[str, Charge]]] = {}
+        """What is set aside: of which budget, and what is left for each."""
+        self.marked: set[str] = set()
+
+    def check(self, record: Record) -> None:
+        """Check one record by its kind."""
+        if not _CHECKS[record.kind](self, record, record.fields):
+            raise self.log.damaged(f"record {record.number} cannot be")
+
+    def opened(self, record: Record, fields: dict[str, Any]) -> bool:
+        """Say whether this is the first."""
+        return record.number == 1 and fields["format"] in FORMATS
+
+    def budget(self, record: Record, fields: dict[str, Any]) -> bool:
+        """Say whether the name is new; the dataset's is the first one."""
+        del record
+        name = fields["budget"]
+        fresh = name not in self.limits and (name == DATASET) == (not self.limits)
+        self.limits[name] = Limit.read(fields["limit"])
+        self.sums[name] = self.limits[name].rule.nothing
+        return fresh
+
+    def charge(self, record: Record, fields: dict[str, Any]) -> bool:
+        """Say whether the sums are those of the charges, and within the limits."""
+        key = fields["key"]
+        sound = key not in self.keys and set(fields["charges"]) <= set(self.limits)
+        sound = sound and _says_what_it_was(fields)
+        for name in fields["charges"] if sound else ():
+            limit = self.limits[name]
+            after = self.sums[name].plus(
+                self.log.ordered(limit, fields["charges"][name])
+            )
+            told = self.log.ordered(limit, fields["spent"][name])
+            sound = sound and told == after and limit.rule.holds(after)
+            self.sums[name] = after
+        sound = sound and self.closed.isdisjoint(fields["charges"])
+        sound = sound and self._spends(fields) and self.fits()
+        self.charged.add(record.number)
+        self.keys |= {key} if key is not None else set()
+        self.keyed |= {record.number} if key is not None else set()
+        return sound
+
+    def lowered(self, record: Record, fields: dict[str, Any]) -> bool:
+        """Say whether a limit became lower, and no lower than what it has to hold."""
+        del record
+        name, lower = fields["budget"], Limit.read(fields["limit"])
+        sound = name in self.limits and name not in self.closed
+        sound = sound and below(lower, self.limits[name])
+        if sound:
+            self.limits[name] = lower
+        return sound and self.fits()
+
+    def closing(self, record: Record, fields: dict[str, Any]) -> bool:
+        """Say whether a budget was closed for the first time."""
+        del record
+        name = fields["budget"]
+        fresh = name in self.limits and name not in self.closed
+        self.closed.add(name)
+        return fresh
+
+    def earmark(self, record: Record, fields: dict[str, Any]) -> bool:
+        """Say whether a new part of open budgets was set aside, and fits."""
+        del record
+        name, rests = fields["earmark"], fields["rest"]
+        known = set(rests) <= set(self.limits) and self.closed.isdisjoint(rests)
+        if not known or name in self.marked or fields["open"] != [*self.marks, name]:
+            return False
+        left = {one: self._ordered(one, rests) for one in rests}
+        self.marks[name] = (fields["budget"], left)
+        self.marked.add(name)
+        return self.fits()
+
+    def freed(self, record: Record, fields: dict[str, Any]) -> bool:
+        """Say whether something that was set aside was given back."""
+        del record
+        known = self.marks.pop(fields["earmark"], None) is not None
+        return known and fields["open"] == list(self.marks)
+
+    def fits(self) -> bool:
+        """Say whether each limit holds what was charged and what is set aside."""
+        return all(
+            limit.rule.holds(self._total(name)) for name, limit in self.limits.items()
+        )
+
+    def _total(self, name: str) -> "Charge":
+        """Return what was charged to a budget, and what is set aside of it."""
+        total = self.sums[name]
+        for budget, left in self.marks.values():
+            if budget not in self.closed and name in left:
+                total = total.plus(left[name])
+        return total
+
+    def _spends(self, fields: dict[str, Any]) -> bool:
+        """Say whether a charge spends no more than what was set aside for it."""
+        name = fields.get("earmark")
+        if name is None:
+            return True
+        budget, left = self.marks.get(name, ("", {}))
+        if budget != fields["budget"]:
+            return False
+        for one, texts in fields["charges"].items():
+            rest = self._ordered(one, fields["rest"])
+            spent = rest.plus(self.log.ordered(self.limits[one], texts))
+            pairs = zip(spent.amounts, left[one].amounts, strict=True)
+            if any(after > before for after, before in pairs):
+                return False
+            left[one] = rest
+        return True
+
+    def _ordered(self, name: str, texts: dict[str, Any]) -> "Charge":
+        """Return the amounts of a budget."""
+        return self.log.ordered(self.limits[name], texts[name])
+
+    def lease(self, record: Record, fields: dict[str, Any]) -> bool:
+        """Say whether a charge without an answer is leased for the first time."""
+        del record
+        charge = fields["charge"]
+        waiting = charge in self.charged and charge not in self.answered
+        fresh = charge not in self.leased
+        self.leased.add(charge)
+        return waiting and fresh
+
+    def answer(self, record: Record, fields: dict[str, Any]) -> bool:
+        """Say whether a charge is answered for the first time, with these bytes."""
+        charge = fields["charge"]
+        fresh = charge in self.charged and charge not in self.answered
+        self.answered.add(charge)
+        stored = self.log.store.answer(record.number)
+        keyed = charge in self.keyed
+        if not stored and (not keyed or self.log.left_behind(record.number)):
+            return fresh
+        whole = (len(stored), digest(stored)) == (fields["size"], fields["sha256"])
+        return fresh and whole
+
+    def witness(self, record: Record, fields: dict[str, Any]) -> bool:
+        """Say whether the ledger has a witness for the first time."""
+        del record, fields
+        self.witnessed += 1
+        return self.witnessed == 1
+
+    def restored(self, record: Record, fields: dict[str, Any]) -> bool:
+        """Say whether a backup that was there before was restored, by a witness."""
+        return fields["after"] < record.number and self.witnessed == 1
+
+
+def _says_what_it_was(fields: dict[str, Any]) -> bool:
+    """Say whether the words of a charge are those of its fingerprint, if it has any."""
+    words = fields.get("words")
+    told = json.dumps(words, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return words is None or says(told, fields["request"])
+
+
+_CHECKS: Final[dict[str, Callable[[_Walk, Record, dict[str, Any]], bool]]] = {
+    "opened": _Walk.opened,
+    "budget": _Walk.budget,
+    "charged": _Walk.charge,
+    "lowered": _Walk.lowered,
+    "closed": _Walk.closing,
+    "earmarked": _Walk.earmark,
+    "freed": _Walk.freed,
+    "leased": _Walk.lease,
+    "answered": _Walk.answer,
+    "witnessed": _Walk.witness,
+    "restored": _Walk.restored,
+}

@@ -1,0 +1,227 @@
+"""Opening a map from keys to numbers, and closing the answer in the same kind.
+
+A dict is answered by a dict, an Arrow table by an Arrow table, a pair of arrays by a
+pair of arrays, a pandas series by a series with the same kind of index, a Polars frame
+by a frame: the keys that passed, in their canonical order.
+
+Nothing of an answer may tell of keys that did not pass. Containers remember more than
+they show: the width of the longest text, the categories of a column, the levels of an
+index, the dictionary of an encoded array. Each is made anew from what passed.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias, final
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sordino.errors import InvalidData
+from sordino.mechanisms.kit.containers import opened
+from sordino.mechanisms.kit.map_keys import AbstractKeys, ObjectKeys, column_keys
+
+Rows: TypeAlias = NDArray[np.intp]
+
+Take: TypeAlias = Callable[[Rows, Rows], Any]
+"""Takes ascending rows of a column of keys, and puts them in an order."""
+
+_KINDS = (
+    "a dict, an Arrow table, a pair (keys, values) of arrays, "
+    "a pandas series or a Polars frame"
+)
+
+
+@final
+class OpenedMap(NamedTuple):
+    """Keys and values of a map, and how to close an answer of some of its rows."""
+
+    keys: AbstractKeys
+    values: NDArray[Any]
+    close: Callable[[Rows, Rows, NDArray[Any]], Any]
+    """Takes ascending rows, the order to put them in, and the answers in that order."""
+
+
+def opened_map(given: Any) -> OpenedMap:
+    """Return the keys and values of a map, checked."""
+    found = _opened(given)
+    if found.keys.count != found.values.size:
+        raise InvalidData("there must be one value for each key.")
+    found.keys.check()
+    return found
+
+
+def _opened(given: Any) -> OpenedMap:
+    """Open a map of any kind."""
+    if isinstance(given, dict):
+        return _opened_dict(given)
+    if isinstance(given, tuple):
+        return _opened_pair(given)
+    if isinstance(given, pa.RecordBatch):
+        return _opened_table(pa.Table.from_batches([given]))
+    if isinstance(given, pa.Table):
+        return _opened_table(given)
+    match type(given).__module__.partition(".")[0], type(given).__name__:
+        case "pandas", "Series":
+            return _opened_series(given)
+        case "polars", "DataFrame":
+            return _opened_frame(given)
+    raise InvalidData(f"a {type(given).__name__} is no map. Give {_KINDS}.")
+
+
+def _opened_dict(given: dict[Any, Any]) -> OpenedMap:
+    """Open a dict."""
+    keys = list(given)
+
+    def close(rows: Rows, order: Rows, answers: NDArray[Any]) -> dict[Any, Any]:
+        kept = (keys[row] for row in rows[order].tolist())
+        return dict(zip(kept, answers.tolist(), strict=True))
+
+    return OpenedMap(
+        ObjectKeys(keys, unique=True), _numbers(list(given.values())), close
+    )
+
+
+def _opened_pair(given: tuple[Any, ...]) -> OpenedMap:
+    """Open a pair of keys and values; keys may be a list, a NumPy or an Arrow array."""
+    if len(given) != 2:
+        raise InvalidData(
+            f"a tuple of {len(given)} is no map: give a pair (keys, values)."
+        )
+    keys, values = given
+    if isinstance(keys, (pa.Array, pa.ChunkedArray)):
+        found: AbstractKeys = column_keys([keys])
+        take = _arrow_take(keys)
+    elif isinstance(keys, np.ndarray) and keys.dtype.kind in "iuM":
+        found, take = column_keys([_flat(keys)]), _array_take(keys)
+    elif isinstance(keys, np.ndarray):
+        found, take = ObjectKeys(_flat(keys).tolist(), unique=False), _array_take(keys)
+    elif isinstance(keys, (list, tuple)):
+        found, take = ObjectKeys(keys, unique=False), _list_take(keys)
+    else:
+        raise InvalidData(
+            f"keys may not stand in a {type(keys).__name__}: "
+            "give a list, a NumPy array or an Arrow array."
+        )
+    finish = _finisher(values)
+
+    def close(rows: Rows, order: Rows, answers: NDArray[Any]) -> tuple[Any, Any]:
+        return take(rows, order), finish(answers)
+
+    return OpenedMap(found, _numbers(values), close)
+
+
+def _finisher(values: Any) -> Callable[[NDArray[Any]], Any]:
+    """Return how to close answers in the kind of the values of a pair."""
+    if isinstance(values, (list, tuple)):
+        return lambda answers: type(values)(answers.tolist())
+    if isinstance(values, (pa.Array, pa.ChunkedArray)):
+        return opened(values).close
+    if isinstance(values, np.ndarray) and values.ndim == 1:
+        return lambda answers: answers
+    raise InvalidData(
+        f"values may not stand in a {type(values).__name__}: "
+        "give a list, a flat NumPy array or an Arrow array."
+    )
+
+
+def _opened_table(given: pa.Table) -> OpenedMap:
+    """Open a table whose last column holds the values and the others the keys."""
+    names = _names(given.column_names)
+    keys = column_keys(given.columns[:-1])
+
+    def close(rows: Rows, order: Rows, answers: NDArray[Any]) -> pa.Table:
+        kept = [_arrow_take(column)(rows, order) for column in given.columns[:-1]]
+        whole = [column.combine_chunks() for column in kept]
+        return pa.table([*whole, pa.array(answers)], names=names)
+
+    return OpenedMap(keys, _numbers(given.columns[-1]), close)
+
+
+def _opened_series(given: Any) -> OpenedMap:
+    """Open a pandas series whose index holds the keys."""
+    index = given.index
+    keys = ObjectKeys(index.tolist(), unique=index.is_unique)
+
+    def close(rows: Rows, order: Rows, answers: NDArray[Any]) -> Any:
+        kept = _index_take(index, rows[order])
+        return type(given)(answers, index=kept, name=given.name)
+
+    return OpenedMap(keys, _numbers(given), close)
+
+
+def _opened_frame(given: Any) -> OpenedMap:
+    """Open a Polars frame whose last column holds the values, the others the keys."""
+    names = _names(given.columns)
+    keys = column_keys(given.select(names[:-1]).to_arrow().columns)
+
+    def close(rows: Rows, order: Rows, answers: NDArray[Any]) -> Any:
+        values = type(given)({names[-1]: answers}).get_column(names[-1])
+        kept = given.select(names[:-1])[rows[order]]
+        texts = {
+            name: str for name in names[:-1] if "Categorical" in str(kept[name].dtype)
+        }
+        return kept.cast(texts).with_columns(values)
+
+    return OpenedMap(keys, _numbers(given.get_column(names[-1])), close)
+
+
+def _names(names: list[str]) -> list[str]:
+    """Return the names of the columns of a table of keys and values."""
+    if len(names) < 2:
+        raise InvalidData(
+            "a table needs a column of keys and, last, the column of values."
+        )
+    return list(names)
+
+
+def _numbers(values: Any) -> NDArray[Any]:
+    """Return the values of a container as a flat array."""
+    known = opened(values).values
+    # Objects may be anything: let the reader of lists look at each.
+    return opened(known.tolist()).values if known.dtype.kind == "O" else known
+
+
+def _flat(keys: NDArray[Any]) -> NDArray[Any]:
+    """Refuse keys in more than one dimension, and masked ones."""
+    if keys.ndim != 1 or isinstance(keys, np.ma.MaskedArray):
+        raise InvalidData("keys must stand in a plain array of one dimension.")
+    return keys
+
+
+def _arrow_take(column: "pa.Array | pa.ChunkedArray") -> Take:
+    """Return how to take rows of an Arrow column: in two steps that are both short."""
+    if not pa.types.is_dictionary(column.type):
+        return lambda rows, order: column.take(pa.array(rows)).take(pa.array(order))
+
+    def take(rows: Rows, order: Rows) -> Any:
+        kept = column.take(pa.array(rows)).take(pa.array(order))
+        return kept.cast(column.type.value_type).dictionary_encode().cast(column.type)
+
+    return take
+
+
+def _array_take(keys: NDArray[Any]) -> Take:
+    """Return how to take items of an array; text gets the width that its items need."""
+    if keys.dtype.kind not in "US":
+        return lambda rows, order: keys[rows[order]]
+    kind = keys.dtype.kind
+    return lambda rows, order: np.array(keys[rows[order]].tolist(), kind)
+
+
+def _index_take(index: Any, rows: Rows) -> Any:
+    """Return rows of a pandas index, without levels or categories left unused."""
+    kept = index.take(rows)
+    match type(index).__name__:
+        case "MultiIndex" if rows.size:
+            return type(index).from_tuples(kept.tolist(), names=index.names)
+        case "MultiIndex":
+            return kept.remove_unused_levels()
+        case "CategoricalIndex":
+            return kept.remove_unused_categories()
+        case _:
+            return kept
+
+
+def _list_take(keys: "list[Any] | tuple[Any, ...]") -> Take:
+    """Return how to take items of a list."""
+    return lambda rows, order: type(keys)(keys[row] for row in rows[order].tolist())

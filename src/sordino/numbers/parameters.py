@@ -1,0 +1,163 @@
+"""Numbers as they were written: each reader takes one parameter by name, or refuses it.
+
+Text and decimals say what they are, and a float stands for its shortest decimal, the
+one that Python prints.
+
+>>> exact(scale="0.1"), exact(scale=0.1), exact(scale="sqrt(2)/3")
+(Fraction(1, 10), Fraction(1, 10), sqrt(2/9))
+"""
+
+import math
+import re
+from decimal import Decimal
+from fractions import Fraction
+from numbers import Rational
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from sordino import _validate
+from sordino.errors import InvalidParameter
+from sordino.numbers.infinity import INFINITE, Extended, Infinity
+from sordino.numbers.radical import FORMS, Exact, Radical, as_fraction, sqrt
+
+_LONGEST = 4000
+_LARGEST_BITS = 13_000
+"""By default Python prints no integer of more than 4300 digits."""
+_DECIMAL = (
+    r"[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]{1,4})?|\.[0-9]+(?:[eE][+-]?[0-9]{1,4})?"
+)
+_FACTOR = rf"(?:{_DECIMAL}|sqrt\((?:{_DECIMAL})(?:/(?:{_DECIMAL}))?\))"
+_TEXT = re.compile(rf"[+-]?{_FACTOR}(?:[*/]{_FACTOR})*", re.ASCII)
+_SPLIT = re.compile(rf"([*/]?)(?:({_DECIMAL})|sqrt\(([^)]*)\))", re.ASCII)
+Number: TypeAlias = int | float | str | Fraction | Decimal | Radical
+"""What a user may write for a privacy parameter."""
+
+
+def exact(**argument: Any) -> Exact:
+    """Return the exact finite value of one named parameter, or refuse it by name."""
+    name, given = _validate.one(**argument)
+    value = _read(name, given)
+    if value is INFINITE:
+        raise InvalidParameter(name, given, "must be finite", FORMS)
+    return value
+
+
+def outcome(**argument: Any) -> Exact:
+    """Return a value that data or noise may take: a float is the very double it is."""
+    _, given = _validate.one(**argument)
+    if isinstance(given, float) and math.isfinite(given):
+        return Fraction(given)
+    return exact(**argument)
+
+
+def positive(**argument: Any) -> Exact:
+    """Return the exact value of a parameter that must be positive and finite."""
+    name, given = _validate.one(**argument)
+    value = exact(**argument)
+    if value <= 0:
+        raise InvalidParameter(name, given, "must be positive", f"Try {name}=1.")
+    return value
+
+
+def distance(**argument: Any) -> Extended:
+    """Return a distance or a loss: exact and at least zero, or infinity."""
+    name, given = _validate.one(**argument)
+    value = _read(name, given)
+    if value < 0:
+        raise InvalidParameter(name, given, "must not be negative", f"Try {name}=1.")
+    return value
+
+
+def probability(**argument: Any) -> Fraction:
+    """Return an exact rational in [0, 1]."""
+    name, given = _validate.one(**argument)
+    value = exact(**argument)
+    if not 0 <= value <= 1:
+        raise InvalidParameter(
+            name, given, "must lie between 0 and 1", f'Try {name}="1e-6".'
+        )
+    if isinstance(value, Radical):
+        raise InvalidParameter(name, given, "must be rational", f'Try {name}="1e-6".')
+    return value
+
+
+def _read(name: str, given: Any) -> Extended:
+    """Return the exact value of what was given, or infinity."""
+    match given:
+        case bool() | np.bool_() | np.timedelta64():
+            kind = type(given).__name__
+            problem = f"must be a number, not a {kind}"
+            raise InvalidParameter(name, given, problem, FORMS)
+        case float() | np.floating():
+            return _shortest(name, given)
+        case np.number():
+            return _read(name, given.item())
+        case Radical():
+            return given
+        case str():
+            return _parsed(name, given)
+        case Decimal():
+            return _unrounded(name, given, given)
+        case Rational():
+            value = as_fraction(given)
+            _printable(name, given, value)
+            return value
+    raise InvalidParameter(name, given, "must be a number", FORMS)
+
+
+def _shortest(name: str, given: "float | np.floating[Any]") -> "Fraction | Infinity":
+    """Read a float as the shortest decimal that its own precision tells apart."""
+    if isinstance(given, float):
+        return _unrounded(name, given, Decimal(float.__repr__(given)))
+    return _unrounded(name, given, Decimal(np.format_float_scientific(given)))
+
+
+def _unrounded(name: str, given: object, decimal: Decimal) -> "Fraction | Infinity":
+    """Return a decimal exactly; one beyond the doubles stays finite."""
+    if decimal.is_nan():
+        raise InvalidParameter(name, given, "must not be NaN", FORMS)
+    if decimal.is_infinite():
+        if decimal < 0:
+            raise InvalidParameter(name, given, "must not be negative infinity", FORMS)
+        return INFINITE
+    if abs(decimal.adjusted()) > _LONGEST:
+        raise InvalidParameter(name, given, "is out of every useful range", FORMS)
+    value = Fraction(decimal)
+    _printable(name, given, value)
+    return value
+
+
+def _printable(name: str, given: object, value: Exact) -> None:
+    """Refuse a number of more digits than Python prints."""
+    shown = value.radicand if isinstance(value, Radical) else value
+    if max(abs(shown.numerator), shown.denominator).bit_length() > _LARGEST_BITS:
+        raise InvalidParameter(name, given, "is out of every useful range", FORMS)
+
+
+def _parsed(name: str, text: str) -> Exact:
+    """Read a product of decimals and square roots such as "2*sqrt(3)/7"."""
+    body = text.strip(" ")
+    if len(body) > _LONGEST or not _TEXT.fullmatch(body):
+        raise InvalidParameter(name, text, "is not a number I can read", FORMS)
+    size: Exact = Fraction(1)
+    for operator, decimal, radicand in _SPLIT.findall(body.lstrip("+-")):
+        factor = Fraction(decimal) if decimal else _root_of(name, text, radicand)
+        if operator == "/" and factor == 0:
+            raise InvalidParameter(name, text, "divides by zero", FORMS)
+        size = size / factor if operator == "/" else size * factor
+        _printable(name, text, size)
+    if not body.startswith("-"):
+        return size
+    if isinstance(size, Radical):
+        raise InvalidParameter(name, text, "must not be negative", FORMS)
+    return -size
+
+
+def _root_of(name: str, given: str, ratio: str) -> Exact:
+    """Read the "2" of "sqrt(2)", or the "2/3"."""
+    above, _, below = ratio.partition("/")
+    denominator = Fraction(below or 1)
+    if denominator == 0:
+        raise InvalidParameter(name, given, "divides by zero", FORMS)
+    return sqrt(Fraction(above) / denominator)

@@ -1,0 +1,112 @@
+"""How much of the data a release covers: noisy counts of what it left out.
+
+| kind | what is counted | in |
+|---|---|---|
+| unreadable | cells of a column that is read, there and no value of its type | ids with one, or rows |
+| cut off | what lies above a limit | ids, or keys of a join |
+| clamped | values outside of the bounds of an aggregation | rows, after all steps |
+
+Each is a number for the whole table, never for a group.
+"""  # noqa: E501 a table
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeAlias
+
+from sordino.aggregations.base import Setting
+from sordino.aggregations.choices import AbstractChoice
+from sordino.aggregations.measurements import AbstractMeasurement
+from sordino.aggregations.totals import Total
+from sordino.query.nodes import AbstractNode, Source, below
+from sordino.query.passage import Counted, tally
+from sordino.query.pruning import pruned
+from sordino.query.question import Question
+from sordino.query.relation import Relation
+from sordino.query.request import Request
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Read: TypeAlias = dict[str, frozenset[str]]
+
+
+def counted(
+    request: Request, relation: Relation, setting: Setting
+) -> tuple[Counted, ...]:
+    """Return what is counted beside the answers of a request, each once."""
+    if request.coverage is None:
+        return ()
+    read = _read(request, relation, setting)
+    found = [one for place in relation.passed for one in place.counts(read)]
+    found += _clamped(request, relation, setting)
+    return tuple({one.part.key: one for one in found}.values())
+
+
+def questions(counts: Sequence[Counted]) -> tuple[Question, ...]:
+    """Return what the engine is asked: a question for counts of the same rows."""
+    return tuple(
+        Question(node, (), tuple(one.part.totals[0] for one in held))
+        for node, held in _together(counts)
+    )
+
+
+def in_order(counts: Sequence[Counted], answers: Sequence["pa.Table"]) -> list[int]:
+    """Return the exact counts, from the answers to their questions."""
+    exact = {
+        one.part.key: column[0].as_py()
+        for (_, held), answer in zip(_together(counts), answers, strict=True)
+        for one, column in zip(held, answer.columns, strict=True)
+    }
+    return [exact[one.part.key] for one in counts]
+
+
+def _together(
+    counts: Sequence[Counted],
+) -> list[tuple[AbstractNode, list[Counted]]]:
+    """Return rows, each once, and what is counted of them."""
+    rows = {id(one.rows): one.rows for one in counts}
+    return [
+        (node, [one for one in counts if one.rows is node]) for node in rows.values()
+    ]
+
+
+def _read(request: Request, relation: Relation, setting: Setting) -> Read:
+    """Return the columns of each table that the answers are made of."""
+    needed = frozenset(request.by)
+    for _, asked in request.columns:
+        for form in asked.estimators(setting):
+            needed |= frozenset[str]().union(*map(_names, form.measurements))
+    found: Read = {}
+    for node in below(pruned(relation.node, needed)):
+        match node:
+            case Source():
+                before = found.get(node.table, frozenset())
+                found[node.table] = before | frozenset(node.schema.names)
+            case _:
+                pass
+    return found
+
+
+def _clamped(
+    request: Request, relation: Relation, setting: Setting
+) -> Iterator[Counted]:
+    """Yield the numbers of rows with a value outside of bounds.
+
+    For any two databases they differ by at most as many rows as one unit holds.
+    """
+    whole = replace(setting, by=())
+    for _, asked in request.columns:
+        if asked.clamped is not None:
+            key = ("clamped", asked.clamped.key(whole))
+            total = Total(asked.clamped.outside(whole))
+            part = tally(key, total, whole.rows())
+            yield Counted("clamped", str(asked.clamped), "rows", relation.node, part)
+
+
+def _names(part: AbstractMeasurement | AbstractChoice) -> frozenset[str]:
+    """Return the columns that a part reads."""
+    match part:
+        case AbstractMeasurement():
+            return frozenset[str]().union(*(one.names() for one in part.totals))
+        case _:
+            return part.position.names()

@@ -1,0 +1,78 @@
+"""The joint price of unknown keys and Gaussian noise (docs/proofs/queries.md, lemma 8).
+
+A key that is new to the release costs the chance that it appears; a key that both
+databases have costs the noise on all its numbers. One unit touches at most l0 keys, so
+when j of them are new only l0 - j are left to tell the databases apart by their noise.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import starmap
+from typing import final
+
+from sordino.aggregations.shares import bounded
+from sordino.losses.base import Loss
+from sordino.losses.closed import ApproxDP, ApproxZCDP, GaussianDP, PureDP
+from sordino.losses.joint import JointLoss
+from sordino.mechanisms.gaussian import Gaussian
+from sordino.mechanisms.gaussian_threshold import GaussianThreshold
+from sordino.mechanisms.kit.appearance import any_passes
+from sordino.mechanisms.kit.change import Change
+from sordino.mechanisms.kit.threshold_fitting import gaussian_ratio
+from sordino.numbers import Exact, down, rational_above, sqrt
+from sordino.planning.plan import Plan
+from sordino.sensitivity import Sensitivity
+
+
+@final
+@dataclass(frozen=True)
+class KeptMeasurements:
+    """The loss of Gaussian noise on several parts, by how many keys are kept."""
+
+    measurements: tuple[tuple[Fraction, Fraction], ...]
+    """(mu squared, most share of it that one key can hold)"""
+
+    def __call__(self, keys: int) -> Loss:
+        """Return the loss when so many of the changed keys are in both databases."""
+        if keys == 0:
+            return PureDP(0)
+        held = (mu * min(Fraction(1), one * keys) for mu, one in self.measurements)
+        return GaussianDP(sqrt(sum(held, Fraction(0))))
+
+
+def joint_loss(
+    selection: GaussianThreshold,
+    presence: Sensitivity,
+    noise: Sequence[tuple[Gaussian, Sensitivity]],
+) -> JointLoss:
+    """Return the loss of a selection of keys and of noise on what is told of them."""
+    apart = selection.change(presence)
+    spent = [(selection.variance, presence)]
+    spent += [(one.variance, change) for one, change in noise]
+    kept = KeptMeasurements(tuple(starmap(_held, spent)))
+    rho = sum((mu for mu, _ in kept.measurements), Fraction(0)) / 2
+    headline = ApproxZCDP(rho, selection.delta(apart))
+    largest = rational_above(bounded(presence.linf))
+    chance = any_passes(selection.law, selection.threshold - largest, 1)
+    return JointLoss(headline, chance, int(apart.l0), kept)
+
+
+def largest_mu(layout: Plan, budget: ApproxDP) -> Fraction:
+    """Return nearly the largest mu of all noise together within (epsilon, delta)."""
+    assert layout.presence is not None  # noqa: S101 keys are selected
+    keys = layout.presence.change.l0
+    shares = [_one_key(part.change) for part, _ in layout.additive.values()]
+    apart = Change(keys, Fraction(1), sqrt(max(shares)))
+    ratio = gaussian_ratio(apart, down(budget.epsilon), budget.delta, on_lattice=False)
+    return Fraction(ratio)
+
+
+def _held(variance: Exact, change: Sensitivity) -> tuple[Fraction, Fraction]:
+    """Return mu squared of some noise, and the share that one key can hold."""
+    return rational_above(bounded(change.l2) ** 2 / variance), _one_key(change)
+
+
+def _one_key(change: Sensitivity) -> Fraction:
+    """Return how much of the squared change one key can hold."""
+    return rational_above(bounded(change.linf) ** 2 / bounded(change.l2) ** 2)

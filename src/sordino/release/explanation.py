@@ -1,0 +1,89 @@
+"""A release in plain sentences."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from sordino.release.columns import error_names
+from sordino.release.coverage_table import lines
+from sordino.release.formatting import key, percent
+
+if TYPE_CHECKING:
+    from sordino.release.release import Release
+
+
+def explain(release: "Release") -> str:
+    """Return what was released, at which price, how exact, and by which plan."""
+    steps = (_released, _priced, _odds, _bars, _unknown, _covered, _notes, _plan)
+    return "\n".join(text for step in steps if (text := step(release)))
+
+
+def subject(release: "Release") -> str:
+    """Return which rows there are."""
+    if not release.keys:
+        return "one row"
+    by = _listed(release.keys)
+    count = len(release)
+    return f"{count:,} group{'' if count == 1 else 's'} by {by}"
+
+
+def _released(release: "Release") -> str:
+    """Say what the columns and the rows are."""
+    return f"Released: {_listed(release.names) or 'keys alone'}; {subject(release)}."
+
+
+def _priced(release: "Release") -> str:
+    """Say the price."""
+    return f"Price: {release.price}."
+
+
+def _odds(release: "Release") -> str:
+    """Say what the price means."""
+    return release.loss.explain()
+
+
+def _bars(release: "Release") -> str:
+    """Say what the error bars mean."""
+    if not release.names:
+        return ""
+    share = percent(release.confidence)
+    return (
+        "Error bars: sd is the standard deviation of the noise. The exact answer lies "
+        f"from low to high with a chance of at least {share}, for each number by "
+        "itself. Exact means after clamping and truncation, whose effect no error bar "
+        "shows."
+    )
+
+
+def _unknown(release: "Release") -> str:
+    """Name the columns without any error bar."""
+    silent = [
+        name
+        for name in release.names
+        if all(
+            release.errors[part].null_count == len(release)
+            for part in error_names(name)
+        )
+    ]
+    return f"No error bars are known for: {_listed(silent)}." if silent else ""
+
+
+def _covered(release: "Release") -> str:
+    """Say what was left out, as far as that was asked for."""
+    said = list(lines(release.coverage))
+    before = ["Left out or changed, of all rows together:"] if said else []
+    return "\n".join([*before, *(f"  {line}" for line in said)])
+
+
+def _notes(release: "Release") -> str:
+    """Return the notes, one on each line."""
+    return "\n".join(f"Note: {note}" for note in release.notes)
+
+
+def _plan(release: "Release") -> str:
+    """Return the plan, indented."""
+    return "\n".join(["Plan:", *(f"  {line}" for line in release.plan.splitlines())])
+
+
+def _listed(names: Iterable[str]) -> str:
+    """Return names of columns, each on one line."""
+    return ", ".join(map(key, names))

@@ -1,0 +1,65 @@
+"""Releases made of what a ledger kept alone: numbers, errors, and what they cost.
+
+Nothing is asked anew, so nothing of the request is needed, in whatever version it was.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final, final
+
+from sordino.losses.base import Loss
+from sordino.release.release import Release
+from sordino.release.storage import split, table_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_STREAM: Final = b"\xff\xff\xff\xff"
+"""How every Arrow stream begins; a length of eight bytes never does."""
+_NOTES: Final = (
+    "Read from a ledger: the price is a bound on what this cost, without its curve.",
+)
+
+
+@final
+@dataclass(frozen=True)
+class Kept:
+    """What is known of a stored answer beside its bytes."""
+
+    loss: Loss
+    plan: str
+    confidence: Fraction
+    plans: Mapping[str, str]
+    """Of several requests that were answered together: their names in order."""
+
+
+def recalled(kept: bytes, known: Kept) -> "Release | dict[str, Release]":
+    """Return the release of stored bytes, or several by name, as they were given.
+
+    Bytes that are none raise a `ValueError`.
+    """
+    pieces = split(kept)
+    if pieces and pieces[0].startswith(_STREAM):
+        return _release(pieces, known, known.plan)
+    named = zip(known.plans.items(), pieces, strict=True)
+    return {name: _release(split(piece), known, plan) for (name, plan), piece in named}
+
+
+def _release(pieces: list[bytes], known: Kept, plan: str) -> Release:
+    """Return one release from the streams of its values and errors."""
+    table, errors = map(table_of, pieces)
+    return Release(
+        table,
+        errors,
+        _keys(table, errors),
+        known.confidence,
+        known.loss,
+        plan,
+        _NOTES,
+    )
+
+
+def _keys(table: "pa.Table", errors: "pa.Table") -> tuple[str, ...]:
+    """Return the key columns: those that stand among values and errors."""
+    return tuple(name for name in table.column_names if name in errors.column_names)

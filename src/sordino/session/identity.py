@@ -1,0 +1,135 @@
+"""What makes two requests the same, and two sessions of one ledger the same."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, final
+
+from sordino.errors import InvalidParameter
+from sordino.losses.base import Budget
+from sordino.planning.price import CONFIDENCE
+from sordino.query.relation import AbstractCatalog
+from sordino.query.request import Request
+from sordino.query.tables import PrivateTable
+from sordino.units import AbstractUnit
+from sordino.words import (
+    FORM,
+    Worded,
+    Words,
+    call,
+    digest,
+    number,
+    pairs,
+    passed,
+    refused,
+    text,
+)
+
+TABLES: Final = "tables "
+"""How a ledger that a session made begins to say what it is for."""
+
+
+@final
+@dataclass(frozen=True)
+class Asked:
+    """A request in words that last, and their SHA-256 (docs/ledger-format.md)."""
+
+    words: str
+    fingerprint: str
+
+
+def asked(
+    request: Request, catalog: AbstractCatalog, budget: Budget, key: str | None
+) -> Asked:
+    """Return what a release asks: of which rows, with which noise, within what.
+
+    The same request of the same tables has the same words, in every process and every
+    version. Private rows are not of it, the rows of public tables and key sets are.
+    """
+    words = call(
+        "release",
+        form=FORM,
+        request=request.words(catalog),
+        budget=_budget_words(budget),
+        confidence=number(CONFIDENCE),
+    )
+    return _said(words, key)
+
+
+def asked_together(
+    requests: Mapping[str, Request],
+    catalog: AbstractCatalog,
+    budget: Budget,
+    key: str | None,
+) -> Asked:
+    """Return what requests ask that are planned together, by their names in order."""
+    words = call(
+        "release_all",
+        form=FORM,
+        requests=pairs((name, one.words(catalog)) for name, one in requests.items()),
+        budget=_budget_words(budget),
+        confidence=number(CONFIDENCE),
+    )
+    return _said(words, key)
+
+
+def asked_parts(
+    rows: list[Words], by: str, values: list[Words], budget: Budget
+) -> Asked:
+    """Return what is charged for parts of some rows: by what, and which of them."""
+    words = call(
+        "partition",
+        form=FORM,
+        rows=rows,
+        by=by,
+        values=values,
+        budget=_budget_words(budget),
+    )
+    return _said(words, None)
+
+
+def part_words(by: str, value: Words) -> Words:
+    """Return the step from a table to the part of it that a value marks."""
+    return call("part", by=by, value=value)
+
+
+def whose(tables: Mapping[str, Any]) -> str:
+    """Return whom the private tables of a session protect, as a ledger records it."""
+    named = sorted(
+        f"{name!r}: {_written(table.protects)}"
+        for name, table in tables.items()
+        if isinstance(table, PrivateTable)
+    )
+    return TABLES + "; ".join(named)
+
+
+def _written(unit: AbstractUnit) -> str:
+    """Return a unit as it was written: a name and its arguments.
+
+    >>> from sordino.units import AddMaxRows
+    >>> _written(AddMaxRows(3))
+    'AddMaxRows(max_rows=3)'
+    """
+    verb, arguments = unit.words
+    given = ", ".join(f"{name}={one!r}" for name, one in arguments.items())
+    return f"{verb}({given})"
+
+
+def _said(words: Words, key: str | None) -> Asked:
+    """Return words and their hash; what has none is refused only where a key is given.
+
+    Without a key an answer cannot be asked for again, so nothing need be told apart.
+    """
+    written = text(words, passed if key is None else refused)
+    return Asked(written, digest(written))
+
+
+def _budget_words(budget: Budget) -> Words:
+    """Return the words of a budget, or the refusal to tell it from another."""
+    if isinstance(budget, Worded):
+        return budget.words
+    return InvalidParameter(
+        "budget",
+        budget,
+        "has no words that last, which a key needs",
+        "State it as sd.ApproxDP or sd.GaussianDP.",
+    )

@@ -1,0 +1,136 @@
+"""Rows in memory: Arrow tables and data sets, and Polars frames.
+
+A database is handed columns of our types, read value by value (`columns`).
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from sqlglot import exp
+
+from sordino.schema import Column
+from sordino.sources.arrow_values import ROWS, handed_over
+from sordino.sources.base import (
+    NOTHING,
+    AbstractSource,
+    internal,
+    or_nothing,
+    registered,
+)
+from sordino.sources.paths import Fields
+
+
+@final
+class TableSource(AbstractSource):
+    """An Arrow table."""
+
+    ours = True
+
+    def __init__(
+        self, table: pa.Table, unsaid: Mapping[str, str] | None = None
+    ) -> None:
+        """Keep a reference to the table, no copy."""
+        self._table = table
+        self.fields = fields_of(table.schema)
+        self.unsaid = unsaid or {}
+
+    def item(self, name: str) -> exp.Expression:
+        """Return the name under which the table is known."""
+        return registered(name)
+
+    def handed(self, places: Sequence[int]) -> Any:
+        """Return the columns."""
+        batches = self.read(places).to_batches(max_chunksize=ROWS)
+        return handed_columns(batches, self.fields, places)
+
+    def read(self, places: Sequence[int]) -> pa.Table:
+        """Return the columns."""
+        return or_nothing(self._table, places)
+
+
+def emptied(source: AbstractSource) -> TableSource:
+    """Return a source of the same columns that holds no rows."""
+    return TableSource(pa.schema(source.fields).empty_table())
+
+
+@final
+class DatasetSource(AbstractSource):
+    """An Arrow data set: files that Arrow finds and reads."""
+
+    ours = True
+
+    def __init__(self, dataset: Any) -> None:
+        """Keep the data set."""
+        self._dataset = dataset
+        self.fields = fields_of(dataset.schema)
+
+    def item(self, name: str) -> exp.Expression:
+        """Return the name under which the data set is known."""
+        return registered(name)
+
+    def handed(self, places: Sequence[int]) -> Any:
+        """Return the columns."""
+        batches = self._scanner(places).to_batches()
+        return handed_columns(batches, self.fields, places)
+
+    def read(self, places: Sequence[int]) -> pa.Table:
+        """Return the columns."""
+        return self._scanner(places).to_table()
+
+    def _scanner(self, places: Sequence[int]) -> Any:
+        """Return what reads the columns; no filter, so no statistics are looked at."""
+        names = internal(places)
+        fields = [pc.field(self.fields[place][0]) for place in places]
+        nothing = {NOTHING: pc.scalar(pa.scalar(None, pa.bool_()))}
+        columns = dict(zip(names, fields, strict=True)) or nothing
+        return self._dataset.scanner(columns=columns, batch_size=ROWS)
+
+
+def handed_columns(
+    batches: Iterable[pa.RecordBatch], fields: Fields, places: Sequence[int]
+) -> Any:
+    """Return columns for a database, called c0, c1, ... by their places."""
+    named = [(f"c{place}", fields[place][1]) for place in places]
+    return handed_over(batches, named or [(NOTHING, pa.bool_())])
+
+
+def fields_of(schema: pa.Schema) -> Fields:
+    """Return the names and types of columns."""
+    return tuple((field.name, field.type) for field in schema)
+
+
+def of_polars(frame: Any, declared: Mapping[str, Column]) -> AbstractSource:
+    """Return a source of a Polars frame; a lazy one is collected."""
+    del declared
+    eager = frame.lazy().collect()
+    columns = [_tried(one.to_arrow, len(one)) for one in eager.get_columns()]
+    return TableSource(pa.Table.from_arrays(columns, names=eager.columns))
+
+
+def _tried(convert: Callable[[], Any], length: int) -> Any:
+    """Return a converted column, or one of no type where Arrow has none for it."""
+    try:
+        return convert()
+    except (pa.ArrowException, TypeError, ValueError, NotImplementedError):
+        return pa.nulls(length)
+
+
+def of_batches(reader: Any, declared: Mapping[str, Column]) -> AbstractSource:
+    """Return a source of a stream of batches, which is read to its end."""
+    del declared
+    return TableSource(reader.read_all())
+
+
+FROM_ARROW: Final[dict[str, Callable[..., AbstractSource]]] = {
+    "pyarrow.Table": lambda table, declared: TableSource(table),  # noqa: ARG005 door
+    "pyarrow.Dataset": lambda found, declared: DatasetSource(found),  # noqa: ARG005 door
+    "pyarrow.RecordBatch": lambda batch, declared: TableSource(  # noqa: ARG005 door
+        pa.Table.from_batches([batch])
+    ),
+    "pyarrow.RecordBatchReader": of_batches,
+    "polars.DataFrame": of_polars,
+    "polars.LazyFrame": of_polars,
+}
+"""How the objects of each class become a source, by package and class."""

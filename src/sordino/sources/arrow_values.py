@@ -1,0 +1,205 @@
+"""Columns of Arrow as our types: what a database is handed.
+
+Each value is read by itself, by one rule for its type (`sordino.schema`): no other
+value of its column, and no statement about the column, can change what it becomes. Fast
+ways are taken by looking whether the rule changes nothing; where it does, each value
+goes its slow way.
+
+| in Arrow | what becomes of it |
+|---|---|
+| an integer beyond 64 bits, a moment or a day beyond the years 1 to 9999 | missing |
+| a text that is not UTF-8, or longer than 1 MiB | missing |
+| a decimal of any width and scale | the nearest double |
+| a moment of any unit and zone | microseconds in UTC, halves away from 1970 |
+| a dictionary | the values that it stands for |
+| an extension | its storage; a UUID is text |
+
+`values_of` says the same in plain Python, for tests and for the memory engine.
+"""
+
+import uuid
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+
+from sordino.schema import arrow_type
+from sordino.sources.arrow_kinds import is_list, is_uuid, kind_of
+from sordino.sources.plain_values import LONGEST, text_of
+
+ROWS: Final = 1 << 16
+"""Rows of a batch that is handed over."""
+
+_FIRST: Final = -62_135_596_800_000_000  # microseconds from 1970 to the year 1
+_LAST: Final = 253_402_300_799_999_999
+_DAYS: Final = (-719_162, 2_932_896)  # the years 1 to 9999
+_DAY_MILLISECONDS: Final = 86_400_000
+_MICROSECONDS: Final = {"s": 10**6, "ms": 10**3, "us": 1}
+_EXACT: Final = 1 << 53
+_EXACT_POWER: Final = 22
+"""10**22 is a double, and 10**23 is none: so a quotient is rounded once."""
+
+
+def column_type(kind: str) -> pa.DataType:
+    """Return the Arrow type in which values of ours are handed over.
+
+    Texts may be more than 2 GiB together.
+    """
+    if kind.startswith("list["):
+        return pa.large_list(column_type(kind[5:-1]))
+    return pa.large_string() if kind == "text" else arrow_type(kind)
+
+
+def handed_over(
+    batches: Iterable[pa.RecordBatch], fields: Sequence[tuple[str, pa.DataType]]
+) -> Any:
+    """Return batches of some names and types for a database, read value by value.
+
+    A scanner states nothing of its columns, and takes no filter from the database.
+    """
+    form = pa.schema([
+        (name, column_type(kind_of(arrow) or "bool")) for name, arrow in fields
+    ])
+    made = (_batch(one, form) for one in batches)
+    return ds.Scanner.from_batches(made, schema=form)
+
+
+def _batch(batch: pa.RecordBatch, form: pa.Schema) -> pa.RecordBatch:
+    columns = [column_of(one) for one in batch.columns]
+    return pa.RecordBatch.from_arrays(columns, schema=form)
+
+
+def column_of(array: pa.Array) -> pa.Array:
+    """Return the values of an array as one of our types.
+
+    >>> column_of(pa.array([2**64 - 1, 7], pa.uint64())).to_pylist()
+    [None, 7]
+    """
+    arrow = array.type
+    if is_uuid(arrow):
+        held = array.storage.to_pylist()
+        texts = [None if one is None else str(uuid.UUID(bytes=one)) for one in held]
+        return pa.array(texts, pa.large_string())
+    if isinstance(arrow, pa.BaseExtensionType):
+        return column_of(array.storage)
+    if pa.types.is_dictionary(arrow):
+        return column_of(array.dictionary).take(array.indices)
+    if is_list(arrow):
+        return _lists(array)
+    if pa.types.is_decimal(arrow):
+        return _decimals(array)
+    return _RULES.get(kind_of(arrow) or "", _same)(array)
+
+
+def _same(array: pa.Array) -> pa.Array:
+    return array
+
+
+def _lists(array: pa.Array) -> pa.Array:
+    """Return lists of any form, their entries read one by one."""
+    sizes = pc.fill_null(pc.list_value_length(array), 0)
+    ends = np.concatenate([[0], np.cumsum(np.asarray(sizes, np.int64))])
+    entries = column_of(array.flatten())
+    return pa.LargeListArray.from_arrays(pa.array(ends), entries, mask=array.is_null())
+
+
+def _integers(array: pa.Array) -> pa.Array:
+    if pa.types.is_uint64(array.type):
+        wide = pc.greater(array, pa.scalar(2**63 - 1, pa.uint64()))
+        array = pc.if_else(wide, pa.scalar(None, pa.uint64()), array)
+    return array.cast(pa.int64())
+
+
+def _doubles(array: pa.Array) -> pa.Array:
+    """Return doubles; adding 0.0 takes the sign of a zero, and nothing else."""
+    return pc.add(array.cast(pa.float64()), 0.0)
+
+
+def _decimals(array: pa.Array) -> pa.Array:
+    """Return the doubles nearest to n / 10**scale.
+
+    Where both are doubles their quotient is rounded once; elsewhere Python's division
+    of integers does the same.
+    """
+    scale = array.type.scale
+    words = _words(array)
+    low = words[:, 0]
+    plain = np.all(words[:, 1:] == (low >> 63)[:, None], axis=1)
+    plain &= (low >= -_EXACT) & (low <= _EXACT) & (0 <= scale <= _EXACT_POWER)
+    made = low / 10.0 ** min(max(scale, 0), _EXACT_POWER)
+    for place in np.flatnonzero(~plain & np.asarray(array.is_valid())):
+        whole = int.from_bytes(words[place].tobytes(), "little", signed=True)
+        made[place] = whole * 10 ** max(-scale, 0) / 10 ** max(scale, 0)
+    return pa.array(made + 0.0, pa.float64(), mask=np.asarray(array.is_null()))
+
+
+def _words(array: pa.Array) -> Any:
+    """Return the integers of decimals as rows of 64 bits, the lowest first."""
+    if array.type.bit_width < 128:
+        array = array.cast(pa.decimal128(array.type.precision, array.type.scale))
+    width = array.type.bit_width // 64
+    size = (array.offset + len(array)) * width
+    held = np.frombuffer(array.buffers()[1] or b"", "<i8", count=size)
+    return held.reshape(-1, width)[array.offset :]
+
+
+def _texts(array: pa.Array) -> pa.Array:
+    """Return texts in UTF-8 that are not too long."""
+    wide = array.cast(pa.large_string())
+    longest = pc.max(pc.binary_length(wide)).as_py() or 0
+    if longest <= LONGEST and _is_valid(wide):
+        return wide
+    held = wide.cast(pa.large_binary()).to_pylist()
+    return pa.array([None if one is None else text_of(one) for one in held], wide.type)
+
+
+def _is_valid(array: pa.Array) -> bool:
+    try:
+        array.validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _dates(array: pa.Array) -> pa.Array:
+    """Return days, of a count of days or of milliseconds."""
+    if pa.types.is_date64(array.type):
+        ticks = _ticks(array.view(pa.int64()))
+        days = ticks // _DAY_MILLISECONDS
+    else:
+        days = _ticks(array.view(pa.int32()))
+    outside = (days < _DAYS[0]) | (days > _DAYS[1]) | np.asarray(array.is_null())
+    kept = np.where(outside, 0, days).astype(np.int32)
+    return pa.array(kept, pa.int32(), mask=outside).view(pa.date32())
+
+
+def _times(array: pa.Array) -> pa.Array:
+    """Return microseconds, of a count of seconds or of parts of them."""
+    ticks = _ticks(array.view(pa.int64()))
+    outside = np.asarray(array.is_null())
+    if array.type.unit == "ns":
+        moments = ticks // 1000
+        moments += (ticks - moments * 1000 + (ticks >= 0)) > 500
+    else:
+        up = _MICROSECONDS[array.type.unit]
+        outside |= (ticks < _FIRST // up) | (ticks > _LAST // up)
+        moments = np.where(outside, 0, ticks) * up
+    outside |= (moments < _FIRST) | (moments > _LAST)
+    kept = np.where(outside, 0, moments)
+    return pa.array(kept, pa.int64(), mask=outside).view(pa.timestamp("us"))
+
+
+def _ticks(array: pa.Array) -> Any:
+    return np.asarray(array.fill_null(0))
+
+
+_RULES: Final[dict[str, Callable[[pa.Array], pa.Array]]] = {
+    "i64": _integers,
+    "f64": _doubles,
+    "text": _texts,
+    "date": _dates,
+    "time": _times,
+}

@@ -1,0 +1,135 @@
+"""What cells look like, without saying what they are: 99.99.9999, a@a.a, Decimal.
+
+>>> shape("01.06.2025"), shape("Köln 5"), shape("")
+('99.99.9999', 'a 9', '(empty)')
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sordino.sources.arrow_values import column_of
+from sordino.sources.base import Opened, Stored
+from sordino.sources.python_cells import column_of_cells
+
+_LONGEST: Final = 40
+_DIGITS: Final = re.compile(r"\d+")
+_LETTERS: Final = re.compile(r"[^\W\d_]+")
+
+
+def shape(text: str) -> str:
+    """Return a text with 9 for digits, at most four together, and a for letters."""
+    told = _LETTERS.sub("a", text[:_LONGEST])
+    told = _DIGITS.sub(lambda found: "9" * min(4, len(found[0])), told)
+    told = told if told.isprintable() else repr(told)[1:-1]
+    return told + "..." * (len(text) > _LONGEST) or "(empty)"
+
+
+def lost(
+    source: Any, opened: Opened, name: str, *, unread: bool
+) -> tuple[int, Counter[str]]:
+    """Return how many cells of a column are missing, and what could not be read.
+
+    Of the latter the shapes, which are looked for where there are `unread` cells, and
+    for what has no place in our types its type.
+    """
+    objects = _objects(source, name)
+    stored = opened.stored[name]
+    if objects is not None:
+        return _lost_objects(objects, stored)
+    missing, found = 0, Counter[str]()
+    for chunk in _chunks(opened, stored.place):
+        natural = column_of(chunk)
+        missing += chunk.null_count
+        beyond = natural.null_count - chunk.null_count
+        found += Counter({f"beyond our {stored.arrow}": beyond} if beyond else {})
+        found += _unread(natural, stored) if unread else Counter()
+    return missing, found
+
+
+def seen(opened: Opened, place: int) -> Counter[str]:
+    """Return the shapes of all texts of a column."""
+    found = Counter[str]()
+    for chunk in _chunks(opened, place):
+        for text, times in _counted(column_of(chunk)):
+            found["(missing)" if text is None else shape(text)] += times
+    return found
+
+
+def _chunks(opened: Opened, place: int) -> list[pa.Array]:
+    """Return a column as its source holds it."""
+    held = opened.source.by_value().read([place])
+    chunks: list[pa.Array] = held.column(0).chunks
+    return chunks
+
+
+def _unread(natural: pa.Array, stored: Stored) -> Counter[str]:
+    """Return the shapes of the values that do not become of a declared type."""
+    found, reading = Counter[str](), stored.reading
+    for value, times in _counted(natural):
+        if (
+            reading is not None
+            and value is not None
+            and reading.value({"x": value}) is None
+        ):
+            found[shape(str(value))] += times
+    return found
+
+
+def _counted(values: pa.Array) -> Iterator[tuple[Any, int]]:
+    """Yield each value once, and how often it stands there."""
+    for one in pc.value_counts(values):
+        yield one["values"].as_py(), one["counts"].as_py()
+
+
+def _lost_objects(cells: list[Any], stored: Stored) -> tuple[int, Counter[str]]:
+    """Return what is missing among objects, and the types of those without a value."""
+    made = column_of_cells(cells, stored.kind)
+    there = made.is_valid().to_pylist()
+    sorts = [
+        "" if cell is None or type(cell).__name__ in _NOTHING else type(cell).__name__
+        for cell in cells
+    ]
+    missing = sum(not sort for sort in sorts)
+    unread = (
+        shape(cell) if type(cell) is str else sort
+        for cell, sort, kept in zip(cells, sorts, there, strict=True)
+        if sort and not kept
+    )
+    return missing, Counter(unread)
+
+
+_NOTHING: Final = ("NAType", "NaTType", "NoneType")
+
+
+def _objects(source: Any, name: str) -> list[Any] | None:
+    """Return the cells of a column of Python objects, None for other columns."""
+    sort = f"{type(source).__module__.split('.')[0]}.{type(source).__name__}"
+    known = _CELLS.get(sort)
+    return None if known is None else known(source, name)
+
+
+def _pandas_cells(frame: Any, name: str) -> list[Any] | None:
+    places = [place for place, one in enumerate(frame.columns) if str(one) == name]
+    series = frame.iloc[:, places[0]]
+    if type(series.dtype).__name__ not in {"ObjectDType", "CategoricalDtype"}:
+        return None
+    cells = series.astype(object)
+    gone = cells.isna()
+    return [None if no else cell for cell, no in zip(cells, gone, strict=True)]
+
+
+def _listed_cells(columns: Mapping[str, Any], name: str) -> list[Any] | None:
+    values = columns[name]
+    return list(values) if isinstance(values, (list, tuple)) else None
+
+
+_CELLS: Final[Mapping[str, Callable[[Any, str], list[Any] | None]]] = {
+    "pandas.DataFrame": _pandas_cells,
+    "builtins.dict": _listed_cells,
+}
+"""Where the cells of sources of objects are, by package and class."""

@@ -1,0 +1,275 @@
+"""Cells of Python, as our types: what an object is decides alone what it becomes.
+
+A cell is known by its own type, never by what it says of itself: of a built-in type
+and of what inherits from it only the built-in part is read; other types are known
+themselves, and not what inherits from them. So no method of a cell runs, but the zone
+of a clock.
+
+| the type of a cell | is read as |
+|---|---|
+| bool, int, float, and those of NumPy | bool, i64, f64 |
+| Decimal, Fraction | f64, the nearest double |
+| str; bytes in UTF-8; UUID | text |
+| date | date |
+| datetime, Timestamp, datetime64 | time in UTC, to the nearest microsecond |
+| list, tuple, array of one dimension | a list of what its entries are |
+| all others | missing |
+
+In a column that is declared as another type a cell becomes what `cast` makes of it, as
+it would in a whole column of its type.
+"""
+
+import datetime as dt
+import decimal
+import fractions
+import uuid
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache, partial
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sordino.expressions.casts import CAST, CASTS
+from sordino.schema import PLAIN
+from sordino.sources.arrow_values import column_type
+from sordino.sources.plain_values import LONGEST, day_of, moment_of, text_of, within
+
+Read: TypeAlias = tuple[str, Any]
+"""One of our types, or "list", and the value; integers may be wider than 64 bits."""
+
+_NANOSECONDS: Final = 10**9
+_LEAST: Final = -(2**63)
+
+
+def cell_of(cell: Any, kind: str) -> Any:
+    """Return what a cell is in a column of a type, or None.
+
+    >>> cell_of(7.0, "i64"), cell_of("7", "i64"), cell_of(b"a", "text")
+    (7, 7, 'a')
+    """
+    return _in_column(cell, kind, _cast)
+
+
+def coerced(value: Any, kind: str) -> Any:
+    """Return a value of a function as its declared type, or None if it is of another.
+
+    >>> coerced(3, "f64"), coerced(3.0, "i64"), coerced([True, "x"], "list[bool]")
+    (3.0, None, [True, None])
+    """
+    return _in_column(value, kind, _nothing)
+
+
+def _in_column(cell: Any, kind: str, other: Callable[[Any, str, str], Any]) -> Any:
+    found = read(cell)
+    if found is None:
+        return None
+    known, value = found
+    if known == "list":
+        inner = kind[5:-1] if kind.startswith("list[") else ""
+        return [_in_column(one, inner, other) for one in value] if inner else None
+    try:
+        if (known, kind) == ("i64", "f64"):
+            return float(value)
+        value = within(value) if known == "i64" else value
+        return value if known == kind or value is None else other(value, known, kind)
+    except OverflowError:
+        return None
+
+
+def _cast(value: Any, known: str, kind: str) -> Any:
+    """Return a value as another type, as a cast of its column would."""
+    return CAST.meaning(value, to=kind) if (known, kind) in CASTS else None
+
+
+def _nothing(value: Any, known: str, kind: str) -> None:
+    del value, known, kind
+
+
+def read(cell: Any) -> Read | None:
+    """Return the type of ours that a cell has and its value, or None for missing."""
+    try:
+        kind: Any = type(cell)
+        reading = _reading(kind)
+        return None if reading is None else reading(cell)
+    except Exception:  # noqa: BLE001 a zone of a clock may fail as it likes
+        return None
+
+
+@cache
+def _reading(kind: Any) -> Callable[[Any], Read | None] | None:
+    """Return how cells of a type are read: as the first known type it inherits from."""
+    if kind in _EXACT:
+        return _EXACT[kind]
+    for base in type.__dict__["__mro__"].__get__(kind):
+        room = base.__module__.partition(".")[0]
+        if room == "pandas" and base.__name__ in _OF_PANDAS:
+            return partial(_OF_PANDAS[base.__name__], base)
+        if base in _READINGS:
+            return _READINGS[base]
+    return None
+
+
+def _pandas_missing(base: Any, value: Any) -> None:
+    del base, value
+
+
+def _pandas_moment(base: Any, value: Any) -> Read | None:
+    """Return a moment of pandas, which may have nanoseconds or any year."""
+    return _numpy_moment(base.to_datetime64(value))
+
+
+_OF_PANDAS: Final[Mapping[str, Callable[[Any, Any], Read | None]]] = {
+    "NaTType": _pandas_missing,  # it claims to be a datetime
+    "NAType": _pandas_missing,
+    "Timestamp": _pandas_moment,
+}
+
+
+def _text(value: str) -> Read | None:
+    made = str.__str__(value)
+    return ("text", made) if len(made.encode()) <= LONGEST else None
+
+
+def _decoded(held: bytes) -> Read | None:
+    made = text_of(bytes.__add__(held, b""))
+    return None if made is None else ("text", made)
+
+
+def _double(value: Any) -> Read:
+    return "f64", float(value) + 0.0
+
+
+def _day(value: dt.date) -> Read:
+    return "date", dt.date.fromordinal(dt.date.toordinal(value))
+
+
+def _moment(value: dt.datetime) -> Read:
+    """Return a time in UTC; what has no zone is in UTC already."""
+    made = dt.datetime.combine(dt.datetime.date(value), dt.datetime.time(value))
+    offset = dt.datetime.utcoffset(value)
+    return "time", made if offset is None else made - offset
+
+
+def _numpy_moment(value: np.datetime64) -> Read | None:
+    """Return a time, or a date where the unit is a day or longer."""
+    unit, many = np.datetime_data(value.dtype)
+    ticks = int(value.view("i8")) * many
+    if ticks == _LEAST:
+        return None
+    if unit in _MONTHS:
+        months = ticks * _MONTHS[unit]
+        return "date", dt.date(1970 + months // 12, months % 12 + 1, 1)
+    if unit in _DAYS:
+        day = day_of(ticks * _DAYS[unit])
+        return None if day is None else ("date", day)
+    moment = moment_of(ticks * _PARTS[unit], _NANOSECONDS)
+    return None if moment is None else ("time", moment)
+
+
+_MONTHS: Final = {"Y": 12, "M": 1}
+_DAYS: Final = {"W": 7, "D": 1}
+_PARTS: Final = {
+    "h": 3600 * 10**9,
+    "m": 60 * 10**9,
+    "s": 10**9,
+    "ms": 10**6,
+    "us": 10**3,
+    "ns": 1,
+}
+"""Nanoseconds of the units of NumPy that are shorter than a day."""
+
+
+def _entries(values: Any) -> Read | None:
+    if isinstance(values, np.ndarray):
+        return ("list", list(values)) if values.ndim == 1 else None
+    base = list if issubclass(type(values), list) else tuple
+    return "list", [*base.__iter__(values)]
+
+
+_READINGS: Final[Mapping[type, Callable[[Any], Read | None]]] = {
+    bool: lambda truth: ("bool", truth),
+    int: lambda number: ("i64", int.__add__(number, 0)),
+    float: lambda number: ("f64", float.__add__(number, 0.0)),
+    str: _text,
+    bytes: _decoded,
+    dt.date: _day,
+    dt.datetime: _moment,
+    decimal.Decimal: lambda number: _double(decimal.Decimal.__float__(number)),
+    list: _entries,
+    tuple: _entries,
+}
+
+_EXACT: Final[Mapping[type, Callable[[Any], Read | None]]] = {
+    fractions.Fraction: _double,
+    uuid.UUID: lambda one: ("text", str(one)),
+    np.ndarray: _entries,
+    np.datetime64: _numpy_moment,
+    np.bool_: lambda truth: ("bool", bool(truth)),
+    **dict.fromkeys(
+        (np.dtype(one).type for one in np.typecodes["AllInteger"]),
+        lambda number: ("i64", int(number)),
+    ),
+    **dict.fromkeys((np.dtype(one).type for one in np.typecodes["Float"]), _double),
+}
+"""How cells of other types are read, but not of what inherits from them."""
+
+_OWN: Final[Mapping[str, type]] = {
+    "i64": int,
+    "f64": float,
+    "text": str,
+    "bool": bool,
+    "date": dt.date,
+}
+"""Types whose cells Arrow reads as we do."""
+
+
+def column_of_cells(cells: Iterable[Any], kind: str) -> pa.Array:
+    """Return the cells of a column as its type.
+
+    Where all cells are of the one type that Arrow reads as we do, it may; that is told
+    from their types, and no cell is asked.
+    """
+    listed = list(cells)
+    made = _at_once(listed, kind)
+    if made is None:
+        values = [cell_of(one, kind) for one in listed]
+        made = pa.array(values, column_type(kind), from_pandas=False)
+    return made
+
+
+def _at_once(cells: list[Any], kind: str) -> pa.Array | None:
+    """Return cells of one plain type, unless some of them need a look."""
+    if kind not in _OWN or not set(map(type, cells)) <= {type(None), _OWN[kind]}:
+        return None
+    try:
+        made = pa.array(cells, column_type(kind), from_pandas=False)
+    except (pa.ArrowException, OverflowError, UnicodeError):
+        return None
+    if kind == "f64":
+        return pc.add(made, 0.0)
+    if kind == "text" and (pc.max(pc.binary_length(made)).as_py() or 0) > LONGEST:
+        return None
+    return made
+
+
+def kinds_of_cells(cells: Iterable[Any]) -> set[str]:
+    """Return which types of ours the cells of a column have; "" is for none of them.
+
+    >>> sorted(kinds_of_cells([1, None, 2.5])), kinds_of_cells([[1], []])
+    (['f64', 'i64'], {'list[i64]'})
+    """
+    found: set[str] = set()
+    for cell in cells:
+        known, value = _known(cell)
+        if known == "list":
+            inner = {_known(one)[0] for one in value if one is not None}
+            found |= {f"list[{one}]" if one in PLAIN else "" for one in inner}
+        elif cell is not None:
+            found.add(known)
+    return found
+
+
+def _known(cell: Any) -> Read:
+    return read(cell) or ("", None)

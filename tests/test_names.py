@@ -1,0 +1,157 @@
+"""One word, one meaning: public names stand once, and functions are verbs or nouns.
+
+A module is known by its last name, a public class or function of a module by its own.
+The lists below hold what may differ, each with its reason.
+"""
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, NamedTuple, final
+
+import pytest
+
+from tests.unfinished_names import UNFINISHED
+
+SOURCE: Final = Path(__file__).parent.parent / "src" / "sordino"
+
+SHARED: Final = {
+    ("module", "base"): "the contract of a room, which each of its other files keeps",
+    ("module", "laplace"): "one law: the mechanism, its sampler, its distribution",
+    ("module", "gaussian"): "one law: the mechanism, its sampler, its distribution",
+    ("module", "ledger"): "the ledger, and the commands about it",
+    ("module", "dialect"): "what each engine of SQL keeps, and the contract of it",
+    ("function", "main"): "where a program begins",
+}
+"""Names that stand more than once, and mean one thing."""
+
+VERBS_ALL_THE_SAME: Final = {
+    "up": "the direction of a rounding is all that its name has to say",
+    "down": "the same",
+    "like": "the operator of SQL, by its name there",
+}
+"""Functions that are named by a preposition, and why."""
+
+PREPOSITIONS: Final = frozenset(
+    re.findall(
+        r"\w+",
+        "about above across after against along among around as at before behind below "
+        "beneath beside besides between beyond by down during for from in inside into "
+        "like near of off on onto out over past per since than through till to toward "
+        "towards under until up upon upwards via with within without apart together",
+    )
+)
+IRREGULAR: Final = frozenset(
+    re.findall(
+        r"\w+",
+        "begun born bought bound built caught chosen cut done drawn driven fallen fed "
+        "felt found frozen given gone grown heard held hidden kept known laid led left "
+        "lost made meant met paid put said seen sent set shown sold split spoken spent "
+        "spread stood taken taught thought thrown told torn understood won written",
+    )
+)
+NOT_PARTICIPLES: Final = frozenset({"need", "seed", "feed", "string", "embed", "speed"})
+
+
+@final
+class Definition(NamedTuple):
+    """A public name: what it is the name of, and where that stands."""
+
+    kind: str
+    name: str
+    file: str
+
+    @property
+    def line(self) -> str:
+        """Return how `tests/unfinished_names.py` lists it."""
+        return f"{self.file} {self.name}"
+
+
+def definitions() -> Iterator[Definition]:
+    """Yield every module, and every public class and function of a module."""
+    for path in sorted(SOURCE.rglob("*.py")):
+        file = path.relative_to(SOURCE).as_posix()
+        yield Definition("module", path.stem, file)
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef):
+                yield Definition("class", node.name, file)
+            if isinstance(node, ast.FunctionDef):
+                yield Definition("function", node.name, file)
+
+
+ALL: Final = tuple(one for one in definitions() if not one.name.startswith("_"))
+
+
+def repeated() -> set[Definition]:
+    """Return the definitions whose name stands elsewhere, too."""
+    by_name = defaultdict(list)
+    for one in ALL:
+        by_name[one.kind, one.name].append(one)
+    return {
+        one
+        for name, many in by_name.items()
+        if len(many) > 1 and name not in SHARED
+        for one in many
+    }
+
+
+def is_bare(name: str) -> bool:
+    """Tell whether a name is one participle or one preposition, and nothing else."""
+    participle = re.fullmatch(r"[a-z]{2,}(ed|ing)", name) is not None
+    return name in PREPOSITIONS | IRREGULAR or (
+        participle and name not in NOT_PARTICIPLES
+    )
+
+
+def bare() -> set[Definition]:
+    """Return the functions whose name is neither a verb nor a noun."""
+    return {
+        one
+        for one in ALL
+        if one.kind == "function"
+        and is_bare(one.name)
+        and one.name not in VERBS_ALL_THE_SAME
+    }
+
+
+def test_a_public_name_means_one_thing() -> None:
+    """No module, class or function is called like another of its kind.
+
+    Give it the name of what it is about: `price_page`, not `page`.
+    """
+    assert sorted(one for one in repeated() if one.line not in UNFINISHED) == []
+
+
+def test_a_function_is_named_by_a_verb_or_a_noun() -> None:
+    """What a function does, or what it returns: `opened` says neither.
+
+    Write `open_table` or `table`, `scale_change` or `change_by`.
+    """
+    assert sorted(one for one in bare() if one.line not in UNFINISHED) == []
+
+
+def test_the_list_of_unfinished_names_shrinks() -> None:
+    """A name that was mended, or is gone, is taken off the list."""
+    wrong = {one.line for one in repeated() | bare()}
+    assert sorted(set(UNFINISHED) - wrong) == []
+
+
+def test_every_exception_is_one() -> None:
+    """What is listed as shared, or as a verb all the same, is still there."""
+    names = {(one.kind, one.name) for one in ALL}
+    assert set(SHARED) <= names
+    assert {("function", name) for name in VERBS_ALL_THE_SAME} <= names
+
+
+@pytest.mark.parametrize("name", ["opened", "made", "beside", "watching", "told"])
+def test_a_bare_participle_is_caught(name: str) -> None:
+    """The rule sees those that the first version was full of."""
+    assert is_bare(name)
+
+
+@pytest.mark.parametrize("name", ["open_table", "price", "seed", "is_bounded", "read"])
+def test_verbs_and_nouns_are_let_through(name: str) -> None:
+    """What a reader expects is not refused."""
+    assert not is_bare(name)

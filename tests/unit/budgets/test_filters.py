@@ -1,0 +1,376 @@
+"""Filters hold against the worst analyst, add exactly, and charge enough."""
+
+import time
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sordino.budgets.charge import GRID, LONGEST, Charge
+from sordino.budgets.filter_choice import (
+    FILTERS,
+    concentrated,
+    filter_for,
+    gaussian,
+    read_filter,
+    written_limits,
+)
+from sordino.budgets.filter_either import PureOrConcentrated
+from sordino.budgets.filter_sums import ApproxSum, PureSum
+from sordino.budgets.filters import AbstractFilter
+from sordino.budgets.risk import Advantage, ErrorRates
+from sordino.errors import BudgetExceeded, InvalidParameter
+from sordino.losses.base import Loss
+from sordino.losses.bounded_range import BoundedRangeLoss
+from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
+from sordino.mechanisms.gaussian import Gaussian
+from sordino.mechanisms.laplace import Laplace
+from tests.adversary import natural, response, reveal, stepping, worst
+
+LIMITS: list[AbstractFilter] = [
+    filter_for(PureDP(1)),
+    filter_for(ApproxDP(1, "0.01")),
+    filter_for(ZCDP("0.06")),
+    filter_for(ApproxZCDP("0.06", "0.01")),
+    filter_for(GaussianDP("0.35")),
+    filter_for(GaussianDP("0.35") + ApproxDP(0, "0.01")),
+    concentrated(ApproxDP(1, "0.01"), reserve="0.005"),
+    concentrated(ApproxDP(1, "0.01")),
+    gaussian(ApproxDP(1, "0.01"), reserve="0.005"),
+    gaussian(Advantage("0.1")),
+    gaussian(ErrorRates(fpr="0.01", tpr="0.05"), reserve="0.001"),
+]
+RELEASES = [*map(response, ("0.1", "0.3", "0.8", "1")), reveal("0.005")]
+LOSSES: list[Loss] = [
+    PureDP("0.1"),
+    PureDP("0.03"),
+    Laplace(20).map(1),
+    Gaussian(scale=50).map(1),
+    BoundedRangeLoss(Fraction("0.1")),
+    GaussianDP("0.05"),
+    PureDP(0),
+]
+each_limit = pytest.mark.parametrize("limit", LIMITS, ids=lambda one: one.rule)
+
+
+def accepted(limit: AbstractFilter, losses: list[Loss]) -> tuple[int, Charge]:
+    """Return how many of some releases a filter takes, and their sum."""
+    spent, count = limit.nothing, 0
+    for loss in losses:
+        try:
+            _, spent = limit.charged(spent, limit.price(loss, loss))
+        except (BudgetExceeded, InvalidParameter):
+            continue
+        count += 1
+    return count, spent
+
+
+def test_every_filter_is_a_case() -> None:
+    """A new filter meets the adversary and the laws."""
+    assert {limit.rule for limit in LIMITS} == set(FILTERS)
+
+
+@each_limit
+@pytest.mark.parametrize("epsilon", [0.0, 0.3, 0.8, 1.0])
+def test_the_worst_analyst_stays_within_the_promise(
+    limit: AbstractFilter, epsilon: float
+) -> None:
+    """What adaptive choices can reach is at most the promised delta, at any epsilon."""
+    reached = worst(RELEASES, limit.nothing, stepping(limit), epsilon)
+    assert reached <= limit.promise.delta_at(epsilon) + 1e-12
+    assert reached > 0 or epsilon > 0.3
+
+
+@pytest.mark.parametrize(
+    ("wider", "promised"),
+    [
+        (PureSum(Fraction("1.1")), PureDP(1)),
+        (ApproxSum(Fraction(1), Fraction("0.015")), ApproxDP(1, "0.01")),
+        (ApproxSum(Fraction("1.1"), Fraction("0.01")), ApproxDP(1, "0.01")),
+    ],
+)
+def test_a_wider_filter_is_caught(wider: AbstractFilter, promised: Loss) -> None:
+    """The adversary reaches the promise exactly where it can, so a mutant fails."""
+    releases = [response("0.1"), response("1"), response("1.1"), reveal("0.005")]
+    reached = worst(releases, wider.nothing, stepping(wider), 0.9)
+    assert reached > promised.delta_at(0.9) * 1.01
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "ratio"),
+    [(1, 0.01, 1.898), (1, 0.001, 0.894), (2, 1e-3, 2.584)],
+)
+def test_composing_curves_so_far_is_no_filter(
+    epsilon: float, delta: float, ratio: float
+) -> None:
+    """Negative control: the natural filter gives away up to 2.6 times its delta.
+
+    The ratios are those of an independent computation.
+    """
+    reached = worst(RELEASES[:3], (), natural(epsilon, delta), epsilon)
+    assert reached / delta == pytest.approx(ratio, abs=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "ratio"), [(1, "0.01", 0.265), (1, "1e-3", 0.079)]
+)
+def test_the_either_filter_is_as_loose_as_known(
+    epsilon: int, delta: str, ratio: float
+) -> None:
+    """The adversary reaches what an independent computation found for this filter."""
+    limit = concentrated(ApproxDP(epsilon, delta))
+    reached = worst(RELEASES[:3], limit.nothing, stepping(limit), epsilon)
+    assert reached / float(Fraction(delta)) == pytest.approx(ratio, abs=2e-3)
+
+
+TWO_ROUNDS = [response("0.1"), response("0.9000026793"), reveal("1e-6")]
+
+
+def test_two_rounds_refute_the_natural_filter() -> None:
+    """Each plan costs 1e-6, and choosing between them by the first answer 1.475e-6."""
+    step = natural(1, 1.00001e-6)
+    first = step((), TWO_ROUNDS[0])
+    assert first is not None
+    assert all(step(first, second) is not None for second in TWO_ROUNDS[1:])
+    reached = worst(TWO_ROUNDS, (), step, 1.0)
+    assert reached >= 1.475e-6 * 0.999
+
+
+@pytest.mark.parametrize(
+    "limit",
+    [
+        filter_for(ApproxDP(1, "1e-6")),
+        concentrated(ApproxDP(1, "1e-6"), reserve="5e-7"),
+        concentrated(ApproxDP(1, "1e-6"), reserve="9e-7"),
+        gaussian(ApproxDP(1, "1e-6"), reserve="5e-7"),
+    ],
+)
+def test_two_rounds_do_not_refute_ours(limit: AbstractFilter) -> None:
+    """Every filter that promises (1, 1e-6) keeps it against that analyst."""
+    assert worst(TWO_ROUNDS, limit.nothing, stepping(limit), 1.0) <= 1e-6
+
+
+@each_limit
+@given(order=st.permutations(LOSSES * 2))
+def test_sums_do_not_depend_on_the_order(
+    limit: AbstractFilter, order: list[Loss]
+) -> None:
+    """Charges of any order add up to the same, as long as all are accepted."""
+    prices = []
+    for loss in order:
+        try:
+            prices.append(limit.price(loss, loss))
+        except InvalidParameter:
+            continue
+    spent = limit.nothing
+    for price in prices:
+        spent = spent.plus(price)
+    backwards = limit.nothing
+    for price in reversed(prices):
+        backwards = backwards.plus(price)
+    assert spent == backwards
+
+
+@each_limit
+@given(picks=st.lists(st.sampled_from(LOSSES), max_size=30), more=st.data())
+def test_what_is_refused_stays_refused(
+    limit: AbstractFilter, picks: list[Loss], more: st.DataObject
+) -> None:
+    """After any further charges a refused release is refused, and free ones are not."""
+    _, spent = accepted(limit, picks)
+    assert limit.holds(spent)
+    loss = more.draw(st.sampled_from(LOSSES))
+    try:
+        price = limit.price(loss, loss)
+    except InvalidParameter:
+        return
+    if limit.holds(spent.plus(price)):
+        assert limit.holds(spent.plus(limit.price(PureDP(0), PureDP(0))))
+    else:
+        assert not limit.holds(spent.plus(price).plus(price))
+
+
+@each_limit
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+def test_a_price_is_at_least_the_loss(limit: AbstractFilter, loss: Loss) -> None:
+    """What a release is charged, read as a loss, bounds its curve everywhere."""
+    try:
+        price = limit.price(loss, loss)
+    except InvalidParameter:
+        return
+    epsilons = np.linspace(0, 2, 201)
+    assert np.all(
+        limit.stated(price).delta_at(epsilons) >= loss.delta_at(epsilons) - 1e-12
+    )
+
+
+@each_limit
+def test_a_filter_is_written_and_read(limit: AbstractFilter) -> None:
+    """Its rule and its limits, as text, make an equal filter."""
+    assert read_filter(limit.rule, written_limits(limit)) == limit
+
+
+@each_limit
+def test_what_is_left_can_be_spent(limit: AbstractFilter) -> None:
+    """What is left after a release is accepted, and then no more than nothing is."""
+    small = PureDP("0.05")
+    _, spent = limit.charged(limit.nothing, limit.price(small, small))
+    left = limit.left(spent)
+    price = limit.price(left, left)
+    assert limit.holds(spent.plus(price))
+    if not isinstance(limit, PureOrConcentrated):
+        with pytest.raises(BudgetExceeded, match="nothing was charged"):
+            limit.charged(spent.plus(price), limit.price(small, small))
+
+
+def test_ten_tenths_are_one() -> None:
+    """Ten times "0.1" of 1 is exactly spent, and 1e-30 more is refused."""
+    limit = filter_for(PureDP(1))
+    count, spent = accepted(limit, [PureDP("0.1")] * 11)
+    assert (count, limit.left(spent)) == (10, PureDP(0))
+    least = PureDP("1e-30")
+    with pytest.raises(BudgetExceeded):
+        limit.charged(spent, limit.price(least, least))
+
+
+def test_two_halves_of_gaussian_noise_fit() -> None:
+    """Gaussian releases are charged what was asked, and two halves are a whole."""
+    limit = filter_for(ApproxDP(1, "1e-6"))
+    half = ApproxDP("0.5", "5e-7")
+    loss = Gaussian.for_loss(half, 1).map(1)
+    assert half.admits(loss)
+    spent = limit.nothing
+    for _ in range(2):
+        _, spent = limit.charged(spent, limit.price(half, loss))
+    assert limit.left(spent) == ApproxDP(0, 0)
+
+
+def test_many_small_gaussian_releases_fit_where_rho_is_counted() -> None:
+    """The concentrated filter takes 121 releases of mu 0.02 in (1, 1e-6)."""
+    limit = concentrated(ApproxDP(1, "1e-6"))
+    assert accepted(limit, [GaussianDP("0.02")] * 200)[0] == 121
+    assert accepted(gaussian(ApproxDP(1, "1e-6")), [GaussianDP("0.02")] * 200)[0] == 140
+
+
+def test_few_large_pure_releases_fit_where_either_is_counted() -> None:
+    """The sum of epsilons is never worse: ten tenths fit, where rhos take five."""
+    assert accepted(concentrated(ApproxDP(1, "1e-6")), [PureDP("0.1")] * 20)[0] == 10
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "part", "rho", "mu"),
+    [
+        ("0.5", "1e-6", "0.1", 0.006575, 0.12342),
+        (1, "1e-6", "0.5", 0.022937, 0.22909),
+        (1, "1e-9", "0.9", 0.013243, 0.17042),
+        (3, "1e-8", "0", 0.136565, 0.54986),
+        (10, "1e-10", "0.5", 0.967978, 1.44376),
+    ],
+)
+def test_splits_match_the_table(
+    epsilon: Any, delta: str, part: str, rho: float, mu: float
+) -> None:
+    """The rho and the mu of a split agree with an independent computation."""
+    budget = ApproxDP(epsilon, delta)
+    reserve = Fraction(delta) * Fraction(part)
+    split = concentrated(budget, reserve)
+    assert float(split.rho) == pytest.approx(rho, rel=1e-4)
+    kept = ApproxDP(epsilon, (budget.delta - reserve) / (1 - reserve))
+    assert Fraction(ZCDP(split.rho).delta_at(epsilon)) <= kept.delta
+    found = gaussian(budget, reserve).limits["square"]
+    assert float(found) ** 0.5 == pytest.approx(mu, rel=1e-4)
+
+
+def test_time_and_size_stay_constant() -> None:
+    """The last of ten thousand charges takes no longer than the first ones."""
+    limit = filter_for(PureDP(10))
+    odd = [Fraction(1, 10**6 + 2 * n + 1) for n in range(10_000)]
+    spent, marks = limit.nothing, [time.process_time()]
+    for start in range(0, len(odd), 2500):
+        for epsilon in odd[start : start + 2500]:
+            _, spent = limit.charged(spent, Charge(limit.coordinates, (epsilon,)))
+        marks.append(time.process_time())
+    assert isinstance(spent.amounts[0], Fraction)
+    assert spent.amounts[0].denominator.bit_length() <= LONGEST + GRID.bit_length()
+    assert 0 <= spent.amounts[0] - sum(odd[:50]) < 10
+    quarters = [b - a for a, b in pairwise(marks)]
+    assert quarters[-1] < 5 * quarters[1] + 0.05
+
+
+def test_a_rounded_charge_is_not_less() -> None:
+    """A charge that would make the sum too long is rounded up by less than 2**-256."""
+    spent = Charge(("epsilon",), (Fraction(1, 3**1300),))
+    charge = Charge(("epsilon",), (Fraction(1, 7),))
+    (fitted,) = charge.fitted(spent).amounts
+    assert 0 < fitted - Fraction(1, 7) < Fraction(1, GRID)
+    assert charge.fitted(Charge(("epsilon",), (Fraction(1, 3),))) == charge
+
+
+@pytest.mark.parametrize(
+    "budget",
+    [
+        PureDP(0),
+        PureDP(float("inf")),
+        PureDP("sqrt(2)"),
+        ApproxDP(1, 1),
+        ApproxDP(0, 0),
+        ApproxDP(float("inf"), "1e-6"),
+        ZCDP(0),
+        ApproxZCDP(float("inf"), "1e-6"),
+        GaussianDP(0),
+        GaussianDP(float("inf")),
+        GaussianDP(0) + ApproxDP(0, "1e-6"),
+        PureDP(1) + GaussianDP(1),
+        ZCDP(1) + ApproxDP(0, "1e-6") + PureDP(1),
+        Advantage(0),
+        1,
+        None,
+    ],
+    ids=repr,
+)
+def test_a_budget_that_limits_nothing_or_everything_is_refused(budget: Any) -> None:
+    """No filter is made of it, and the argument is named."""
+    with pytest.raises(InvalidParameter, match="budget"):
+        filter_for(budget)
+
+
+@pytest.mark.parametrize("reserve", ["1e-6", "1e-5", "2", "-1e-7"])
+def test_a_reserve_leaves_room(reserve: str) -> None:
+    """A reserve of all of delta, or more, or less than nothing is refused."""
+    with pytest.raises(InvalidParameter, match="reserve"):
+        concentrated(ApproxDP(1, "1e-6"), reserve=reserve)
+
+
+@pytest.mark.parametrize(
+    ("limit", "asked", "loss"),
+    [
+        (filter_for(PureDP(1)), ApproxDP(1, "1e-6"), GaussianDP("0.1")),
+        (filter_for(ZCDP(1)), ApproxDP(1, "1e-6"), ApproxDP(1, "1e-6")),
+        (filter_for(GaussianDP(1)), ZCDP("0.1"), ZCDP("0.1")),
+        (filter_for(ApproxDP(1, "1e-6")), GaussianDP("0.1"), GaussianDP("0.1")),
+    ],
+)
+def test_what_cannot_be_counted_is_refused(
+    limit: AbstractFilter, asked: Loss, loss: Loss
+) -> None:
+    """A release of another kind than the limit is refused, and nothing charged."""
+    with pytest.raises(InvalidParameter, match="in the terms of the limit"):
+        limit.price(asked, loss)
+
+
+@pytest.mark.parametrize(
+    "limit", [one for one in LIMITS if one.own], ids=lambda one: one.rule
+)
+def test_what_is_asked_in_the_terms_of_a_limit_is_charged_as_asked(
+    limit: AbstractFilter,
+) -> None:
+    """A release that costs less than was asked for it does not make room for more."""
+    kind: Any = limit.own[0]
+    asked = kind("1/1000")
+    charged = limit.price(asked, PureDP(0))
+    assert charged == limit.price(asked, asked)
+    assert charged != limit.price(PureDP(0), PureDP(0))

@@ -1,0 +1,153 @@
+"""A chain whose hashes were all made anew: what cannot have happened is still found."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+
+from sordino.errors import LedgerDamaged
+from sordino.ledger import file_creation
+from sordino.ledger.ledger import Ledger, World
+from sordino.ledger.records import Head, Record
+from tests.ledgers import LIMIT, claim
+
+History: TypeAlias = list[tuple[str, dict[str, Any]]]
+"""Kinds and bodies, in order."""
+
+
+def forged(path: Path, change: Callable[[History], object], start: str = "") -> None:
+    """Rewrite a ledger with a changed history and hashes that fit it."""
+    with Ledger.at(path) as ledger:
+        history = [(one.kind, one.fields) for one in ledger.records()]
+        answers = {2: b"", 4: b"a" * 9, 6: b"b" * 9}
+    change(history)
+    contents, head = [], Head(0, start)
+    for kind, fields in history:
+        record = Record.following(head, kind, fields)
+        answer = answers.get(record.number, b"") if kind == "answered" else b""
+        contents.append((record, answer))
+        head = record.head
+    path.unlink()
+    assert file_creation.create(path, World(), "ledger", contents)
+
+
+def charge_less(history: History) -> None:
+    """Let the first release have cost a hundredth."""
+    history[2][1]["charges"]["dataset"]["epsilon"] = "1/100"
+
+
+def say_otherwise(history: History) -> None:
+    """Let the first release have asked something else than its fingerprint says."""
+    history[2][1]["words"] = ["release", {"form": 1}]
+
+
+def say_nonsense(history: History) -> None:
+    """Let the words of a release be no text that can be hashed."""
+    history[2][1]["words"] = ["release", {"form": 1, "x": float("nan"), "y": "\ud800"}]
+
+
+def sum_less(history: History) -> None:
+    """Let the sum after the second release be that of one."""
+    history[4][1]["spent"]["dataset"]["epsilon"] = "1/10"
+
+
+def forget_release(history: History) -> None:
+    """Take the first release and its answer out."""
+    del history[2:4]
+
+
+def raise_limit(history: History) -> None:
+    """State the limit a second time."""
+    history.insert(2, history[1])
+
+
+def lower_limit(history: History) -> None:
+    """Let the limit be less than what was spent."""
+    history[1][1]["limit"]["limits"]["epsilon"] = "1/10"
+
+
+def charge_nobody(history: History) -> None:
+    """Let a release have counted against no budget."""
+    history[2][1]["charges"] = {}
+
+
+def answer_nothing(history: History) -> None:
+    """Let an answer belong to the limit."""
+    history[3][1]["charge"] = 2
+
+
+def answer_longer(history: History) -> None:
+    """Let an answer have had another size."""
+    history[3][1]["size"] = 1
+
+
+def lease_answered(history: History) -> None:
+    """Lease a charge that was answered."""
+    history.append((
+        "leased",
+        {"charge": 3, "fence": 2, "when": history[0][1]["when"], "who": ""},
+    ))
+
+
+def begin_again(history: History) -> None:
+    """Open the ledger a second time."""
+    history.append(history[0])
+
+
+FORGERIES = [
+    charge_less,
+    say_otherwise,
+    say_nonsense,
+    sum_less,
+    forget_release,
+    raise_limit,
+    lower_limit,
+    charge_nobody,
+    answer_nothing,
+    answer_longer,
+    lease_answered,
+    begin_again,
+]
+
+
+def test_a_chain_without_its_beginning_is_refused(path: Path) -> None:
+    """The first record follows nothing."""
+    forged(path, lambda _: None, start="0" * 64)
+    with pytest.raises(LedgerDamaged, match="follow"):
+        Ledger.at(path)
+
+
+def forge_and_verify(path: Path, forgery: Callable[[History], object]) -> None:
+    """Rewrite a ledger, which opening may refuse, and walk through it."""
+    forged(path, forgery)
+    with Ledger.at(path) as ledger:
+        ledger.verify()
+
+
+@pytest.fixture(name="path")
+def path_of_a_ledger(tmp_path: Path) -> Path:
+    """Return a closed ledger with two answers."""
+    path = tmp_path / "a.ledger"
+    with Ledger.at(path, LIMIT, create=True) as ledger:
+        for key in "ab":
+            ledger.store(ledger.reserve(claim(key)), key.encode() * 9)
+    return path
+
+
+def test_a_forgery_that_changes_nothing_passes(path: Path) -> None:
+    """The forger of these tests makes a ledger that is whole."""
+    with Ledger.at(path) as ledger:
+        before = ledger.verify()
+    forged(path, lambda _: None)
+    with Ledger.at(path) as ledger:
+        assert ledger.verify() == before
+
+
+@pytest.mark.parametrize("forgery", FORGERIES, ids=lambda one: one.__name__)
+def test_a_history_that_cannot_be_is_refused(
+    path: Path, forgery: Callable[[History], object]
+) -> None:
+    """Sums, limits, leases and answers are followed from the beginning."""
+    with pytest.raises(LedgerDamaged):
+        forge_and_verify(path, forgery)

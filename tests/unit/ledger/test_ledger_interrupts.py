@@ -1,0 +1,187 @@
+"""Ctrl-C at any instant: no transaction stays open, and no whole ledger is damaged.
+
+Python looks for signals after calls, when a function begins and when a loop goes round.
+The tests raise there, one place after another.
+"""
+
+import dis
+import os
+import signal
+import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from sordino.errors import AnswerLost, SordinoError
+from sordino.ledger.ledger import Ledger, World
+from sordino.ledger.world import Disk
+from sordino.losses.closed import PureDP
+from tests.ledgers import claim
+
+LOOKS = {
+    "CALL",
+    "CALL_FUNCTION_EX",
+    "CALL_KW",
+    "JUMP_BACKWARD",
+    "RESUME",
+}
+"""Instructions after which Python looks for signals."""
+IMPATIENT = World(patience=0.2, disk=Disk(sync=lambda _: None))
+MANY = PureDP(10**6)
+
+
+class Interruption:
+    """A KeyboardInterrupt at the k-th place where Python looks for signals."""
+
+    def __init__(self, at: int) -> None:
+        """Choose the place."""
+        self.at = at
+        self.count = 0
+        self._last: dict[FrameType, str] = {}
+
+    def trace(self, frame: FrameType, event: str, _: Any) -> Any:
+        """Raise where the instruction before this one was such a place."""
+        frame.f_trace_opcodes = True
+        if event == "opcode":
+            name = dis.opname[frame.f_code.co_code[frame.f_lasti]]
+            if self._last.get(frame) in LOOKS:
+                self.count += 1
+                if self.count == self.at:
+                    sys.settrace(None)
+                    raise KeyboardInterrupt
+            self._last[frame] = name
+        if event == "return":
+            self._last.pop(frame, None)
+        return self.trace
+
+    @contextmanager
+    def armed(self) -> Generator[None]:
+        """Interrupt what is done meanwhile."""
+        before = sys.gettrace()
+        sys.settrace(self.trace)
+        try:
+            yield
+        finally:
+            sys.settrace(before)
+
+
+def everything(ledger: Ledger, key: str | None) -> None:
+    """Charge, answer, and look."""
+    ledger.store(ledger.reserve(claim(key)), b"42")
+    ledger.spent()
+
+
+def places(path: Path, witness: Path | None) -> int:
+    """Return at how many places a charge and its answer may be interrupted."""
+    counting = Interruption(0)
+    with Ledger.at(path, witness=witness, world=IMPATIENT) as ledger, counting.armed():
+        everything(ledger, "model")
+    return counting.count
+
+
+@pytest.mark.parametrize(
+    ("witnessed", "step"),
+    [
+        (False, 23),
+        (True, 67),
+        pytest.param(False, 3, marks=pytest.mark.slow),
+        pytest.param(True, 11, marks=pytest.mark.slow),
+    ],
+)
+def test_an_interruption_at_any_place(
+    tmp_path: Path,
+    witnessed: bool,  # noqa: FBT001 a parameter of the test
+    step: int,
+) -> None:
+    """The handle goes on, so does every other one at once, and nothing is lost."""
+    path = tmp_path / "a"
+    witness = tmp_path / "w" if witnessed else None
+    Ledger.at(path, MANY, create=True, witness=witness, world=IMPATIENT).close()
+    most = places(path, witness)
+    assert most > 200
+    handle = Ledger.at(path, witness=witness, world=IMPATIENT)
+    other = Ledger.at(path, witness=witness, world=IMPATIENT)
+    interrupted = 0
+    for at in range(1 + os.getpid() % step, most, step):
+        try:
+            with Interruption(at).armed():
+                everything(handle, f"k{at}")
+        except KeyboardInterrupt:
+            interrupted += 1
+        other.reserve(claim(None))
+        again = handle.reserve(claim(f"k{at}"))
+        if again.answer is None:
+            handle.store(again, b"42")
+        assert other.reserve(claim(f"k{at}")).answer == b"42"
+    assert interrupted > 0.5 * most / step
+    assert handle.verify().records == other.verify().records
+    assert handle.spent() == other.spent()
+
+
+def test_the_interrupter_interrupts(tmp_path: Path) -> None:
+    """A lock that is let go in another frame than it is taken in would be found."""
+    path = tmp_path / "a"
+    Ledger.at(path, MANY, create=True, world=IMPATIENT).close()
+    handle = Ledger.at(path, world=IMPATIENT)
+    store = handle._guarded._store
+    careful = store.transact
+
+    def transact(act: Callable[[], Any]) -> Any:
+        """Take the lock in a frame that does not let it go: version 0.1 did."""
+        store._file.wait()  # type: ignore[attr-defined]
+        return careful(act)
+
+    store.transact = transact  # type: ignore[method-assign]
+    stuck = 0
+    for at in range(1, 300):
+        with suppress(KeyboardInterrupt), Interruption(at).armed():
+            everything(handle, f"k{at}")
+        try:
+            with Ledger.at(path, world=World(patience=0.0)):
+                pass
+        except SordinoError:
+            stuck += 1
+            careful(lambda: None)
+    assert stuck > 0
+
+
+@pytest.mark.parametrize("tries", [150, pytest.param(3000, marks=pytest.mark.slow)])
+def test_alarms_at_random(tmp_path: Path, tries: int) -> None:
+    """Signals that come from outside, at instants that nobody chose."""
+    path = tmp_path / "a"
+    ledger = Ledger.at(path, MANY, create=True, world=IMPATIENT)
+    noise = int.from_bytes(os.urandom(4), "big")
+
+    before = signal.signal(signal.SIGALRM, _stop)
+    caught = 0
+    try:
+        for turn in range(tries):
+            noise = (noise * 1103515245 + 12345) % 2**31
+            caught += _alarmed(ledger, turn, 1e-5 + noise / 2**31 * 0.003)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert caught > tries / 50
+    with Ledger.at(path, world=IMPATIENT) as other:
+        assert other.verify().records == ledger.verify().records
+
+
+def _stop(*_: object) -> None:
+    """Do as Ctrl-C does."""
+    raise KeyboardInterrupt
+
+
+def _alarmed(ledger: Ledger, turn: int, seconds: float) -> bool:
+    """Charge and answer under an alarm, and say whether it came in time."""
+    with suppress(KeyboardInterrupt):
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+        with suppress(AnswerLost):
+            everything(ledger, f"k{turn // 4}")
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        return False
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    return True

@@ -1,0 +1,98 @@
+"""Any history of a ledger agrees with a model of a few lines."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import final
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sordino.errors import AnswerLost, BudgetExceeded, InvalidParameter
+from sordino.ledger.ledger import Ledger, Ticket
+from sordino.losses.closed import PureDP
+from tests.ledgers import LIMIT, claim
+
+OPERATIONS = st.lists(
+    st.tuples(
+        st.sampled_from(["ask", "ask", "store", "reopen"]),
+        st.sampled_from(["a", "b", "c", None]),
+        st.binary(min_size=1, max_size=3),
+    ),
+    max_size=25,
+)
+
+
+@final
+@dataclass
+class Model:
+    """A ledger in a file, and what it ought to say."""
+
+    path: Path
+    ledger: Ledger
+    charged: int = 0
+    starts: Counter[str] = field(default_factory=Counter)
+    tickets: list[Ticket] = field(default_factory=list)
+    answers: dict[int, bytes] = field(default_factory=dict)
+
+    def ask(self, key: str | None, data: bytes) -> None:
+        """Reserve: charged once, given twice, and refused beyond the limit."""
+        del data
+        paid = key is not None and self.starts[key] > 0
+        try:
+            ticket = self.ledger.reserve(claim(key))
+        except BudgetExceeded:
+            assert not paid
+            assert self.charged == 10
+            return
+        except AnswerLost:
+            assert key is not None
+            assert self.starts[key] == 2
+            return
+        self.charged += not paid
+        assert ticket.answer == self.answers.get(ticket.number)
+        if ticket.answer is None:
+            self.tickets.append(ticket)
+            self.starts.update([key] if key else [])
+
+    def store(self, key: str | None, data: bytes) -> None:
+        """Store under any ticket so far: the first answer counts.
+
+        Of an answer without a key only its hash is kept: another one is refused.
+        """
+        del key
+        if self.tickets:
+            ticket = self.tickets[len(data) % len(self.tickets)]
+            first = self.answers.setdefault(ticket.number, data)
+            if ticket.keyed or data == first:
+                assert self.ledger.store(ticket, data) == first
+                return
+            with pytest.raises(InvalidParameter, match="was answered before"):
+                self.ledger.store(ticket, data)
+
+    def reopen(self, key: str | None, data: bytes) -> None:
+        """Open the file anew."""
+        del key, data
+        self.ledger.close()
+        self.ledger = Ledger.at(self.path, LIMIT)
+
+
+ACTS = {"ask": Model.ask, "store": Model.store, "reopen": Model.reopen}
+
+
+@given(operations=OPERATIONS)
+def test_any_history_agrees_with_a_simple_model(
+    tmp_path_factory: pytest.TempPathFactory,
+    operations: list[tuple[str, str | None, bytes]],
+) -> None:
+    """Charges, first answers and refusals are those of a count and a dictionary."""
+    path = tmp_path_factory.mktemp("model") / "a"
+    model = Model(path, Ledger.at(path, LIMIT, create=True))
+    for act, key, data in operations:
+        ACTS[act](model, key, data)
+    with model.ledger as ledger:
+        assert ledger.spent() == PureDP(Fraction(model.charged, 10))
+        checked = ledger.verify()
+    assert (checked.releases, checked.answers) == (model.charged, len(model.answers))
