@@ -102,8 +102,9 @@ class InvalidQuery(SordinoError, ValueError):
 class InvalidSQL(SordinoError, ValueError):
     """A text of SQL that is not understood in full, or means something else here.
 
+    >>> remedy = "Write AVG(CLAMP(age, 0, 99))."
     >>> text = "SELECT AVG(age) FROM members"
-    >>> raise InvalidSQL("AVG needs bounds", "Write AVG(CLAMP(age, 0, 99)).", text, 7, 15)
+    >>> raise InvalidSQL("AVG needs bounds", remedy, text, 7, 15)
     Traceback (most recent call last):
     sordino.errors.InvalidSQL: AVG needs bounds.
       line 1, column 8:

@@ -18,7 +18,6 @@ from sordino.expressions.fluent import lifted
 from sordino.expressions.language import checked
 from sordino.query.slopes import slope
 from sordino.schema import Column, Schema, arrow_type, unknown
-from sordino.units import column_name
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -56,14 +55,14 @@ class Answer:
     def schema(self) -> Schema:
         """Return the columns as expressions see them: anything may be missing."""
         return Schema(
-            tuple((one.name, Column(_TYPES[str(one.type)])) for one in self.table.schema)
+            tuple(
+                (one.name, Column(_TYPES[str(one.type)])) for one in self.table.schema
+            )
         )
 
     def taken(self, rows: Sequence[int]) -> "Answer":
         """Return some rows, in an order."""
-        return replace(
-            self, table=self.table.take(rows), errors=self.errors.take(rows)
-        )
+        return replace(self, table=self.table.take(rows), errors=self.errors.take(rows))
 
     def noted(self, note: str) -> "Answer":
         """Return the same with a sentence for the reader."""
@@ -246,7 +245,10 @@ class Rename(AbstractProcess):
         }
         names = [renamed.get(one, one) for one in answer.table.column_names]
         errors = [(renamed | bars).get(one, one) for one in answer.errors.column_names]
-        if len({*names, *errors}) < len({*answer.table.column_names, *answer.errors.column_names}):
+        if len({*names, *errors}) < len({
+            *answer.table.column_names,
+            *answer.errors.column_names,
+        }):
             raise InvalidParameter(
                 "columns", renamed, "names two columns alike", "Choose other names."
             )
@@ -265,7 +267,7 @@ def compute(columns: Mapping[str, Any]) -> Compute:
         raise InvalidParameter(
             "with_columns", columns, "names no column", "Try share=sd.col('n') / 10."
         )
-    made = {column_name(columns=name): lifted(one) for name, one in columns.items()}
+    made = {_validate.text(columns=name): lifted(one) for name, one in columns.items()}
     return Compute(tuple(made.items()))
 
 
@@ -276,7 +278,7 @@ def keep(condition: Any) -> Keep:
 
 def sort(names: tuple[Any, ...], descending: Any, nulls_first: Any) -> Sort:
     """Return the step of an order, refusing one by nothing."""
-    found = tuple(column_name(names=one) for one in names)
+    found = tuple(_validate.text(names=one) for one in names)
     if not found:
         raise InvalidParameter("names", names, "names no column", 'Try sort("n").')
     sides = []
@@ -294,7 +296,7 @@ def _several(word: str, given: Any, names: tuple[str, ...]) -> tuple[str, ...]:
     if isinstance(given, bool):
         return names if given else ()
     listed = (given,) if isinstance(given, str) else tuple(given)
-    return tuple(column_name(**{word: one}) for one in listed)
+    return tuple(_validate.text(**{word: one}) for one in listed)
 
 
 def limit(rows: Any, offset: Any) -> Limit:
@@ -306,7 +308,7 @@ def limit(rows: Any, offset: Any) -> Limit:
 
 def show(names: tuple[Any, ...]) -> Show:
     """Return the step of some answers."""
-    return Show(tuple(column_name(names=one) for one in names))
+    return Show(tuple(_validate.text(names=one) for one in names))
 
 
 def rename(columns: Any) -> Rename:
@@ -315,7 +317,9 @@ def rename(columns: Any) -> Rename:
         raise InvalidParameter(
             "columns", columns, "must map names to names", 'Try {"n": "visits"}.'
         )
-    pairs = ((column_name(columns=a), column_name(columns=b)) for a, b in columns.items())
+    pairs = (
+        (_validate.text(columns=a), _validate.text(columns=b)) for a, b in columns.items()
+    )
     return Rename(tuple(pairs))
 
 
@@ -355,7 +359,10 @@ def _bars(answer: Answer, made: AbstractExpression) -> list[list[Any]]:
     if found is None or name not in answer.names:
         return [nothing, nothing, nothing]
     sd, low, high = (answer.errors[one].to_pylist() for one in error_names(found[0]))
-    ends = [(_at(made, found[0], a), _at(made, found[0], b)) for a, b in zip(low, high, strict=True)]
+    ends = [
+        (_at(made, found[0], a), _at(made, found[0], b))
+        for a, b in zip(low, high, strict=True)
+    ]
     scaled = [None if one is None else abs(found[1]) * one for one in sd]
     known = [None not in pair for pair in ends]
     return [

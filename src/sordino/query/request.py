@@ -1,7 +1,7 @@
 """A question ready to be priced: a query, its groups, and what is asked of each."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Final, Literal, Protocol, final
 
@@ -9,8 +9,11 @@ from sordino import _validate
 from sordino.aggregations.base import AbstractAggregation
 from sordino.aggregations.intervals import error_names
 from sordino.errors import InvalidParameter, InvalidQuery, shown
+from sordino.expressions.base import AbstractExpression
 from sordino.keysets import KeySet
 from sordino.numbers import positive
+from sordino.query import processing
+from sordino.query.processing import AbstractProcess
 from sordino.query.relation import AbstractCatalog, Relation
 from sordino.schema import unknown
 from sordino.words import Words, call, number
@@ -48,13 +51,16 @@ class Request:
     """How the columns share the budget, relative to each other."""
     coverage: Fraction | None = None
     """The weight of counts of what was left out, None without them."""
+    processing: tuple[AbstractProcess, ...] = ()
+    """What is done to the noisy answer: not of its words, for it costs nothing."""
 
     def __repr__(self) -> str:
         """Show the question as it was written."""
         told = [f"{name}={asked!r}" for name, asked in self.columns]
         told += [] if self.noise is None else [f"noise={self.noise!r}"]
         told += [] if self.coverage is None else ["coverage=True"]
-        return f"{self.grouped}.agg({', '.join(told)})"
+        verb = f"agg({', '.join(told)})" if self.columns else "keys()"
+        return ".".join([self.grouped, verb, *map(repr, self.processing)])
 
     def words(self, catalog: AbstractCatalog) -> Words:
         """Return all that is asked of which rows, in a form that lasts."""
@@ -74,6 +80,39 @@ class Request:
             columns=columns,
             noise=self.noise,
         )
+
+    def with_columns(self, **columns: Any) -> "Request":
+        """Add answers that are computed of noisy ones."""
+        return self._then(processing.compute(columns))
+
+    def filter(self, condition: AbstractExpression) -> "Request":
+        """Keep the groups whose noisy answers fulfil a condition."""
+        return self._then(processing.keep(condition))
+
+    def sort(
+        self,
+        *names: str,
+        descending: "bool | str | Sequence[str]" = False,
+        nulls_first: "bool | str | Sequence[str]" = False,
+    ) -> "Request":
+        """Put the noisy rows into an order: by all names or by some downwards."""
+        return self._then(processing.sort(names, descending, nulls_first))
+
+    def limit(self, rows: int, offset: int = 0) -> "Request":
+        """Keep so many noisy rows, after leaving some out."""
+        return self._then(processing.limit(rows, offset))
+
+    def select(self, *names: str) -> "Request":
+        """Show some of the answers; keys always stay."""
+        return self._then(processing.show(names))
+
+    def rename(self, columns: Mapping[str, str]) -> "Request":
+        """Give columns of the answer other names: `{"old": "new"}`."""
+        return self._then(processing.rename(columns))
+
+    def _then(self, process: AbstractProcess) -> "Request":
+        """Return the request with one more thing done to its answer."""
+        return replace(self, processing=(*self.processing, process))
 
     @property
     def grouped(self) -> str:

@@ -30,6 +30,24 @@ def answered(
     `chosen` holds, for each part that chooses, the exact counts of its candidates;
     `counts` the answers to the questions of coverage.
     """
+    table, errors = noisy_columns(price, exact, chosen)
+    return Release(
+        table,
+        errors,
+        price.request.by,
+        CONFIDENCE,
+        price.loss,
+        price.plan,
+        notes(price),
+        price.budget,
+        coverage(price, counts),
+    )
+
+
+def noisy_columns(
+    price: Price, exact: "pa.Table", chosen: dict[Any, Any]
+) -> "tuple[pa.Table, pa.Table]":
+    """Return the noisy answers beside their keys, and their errors."""
     by = len(price.request.by)
     keys = exact.select(range(by))
     totals = _totals(price, exact, by)
@@ -53,7 +71,7 @@ def answered(
     for key, (part, _) in price.purchase.plan.choices.items():
         choice = price.purchase.choices[key]
         noisy[key] = Noisy(part.draw(choice, keys, chosen[key]), choice)
-    return _release(price, keys, noisy, coverage(price, counts))
+    return _columns(price, keys, noisy)
 
 
 def _totals(price: Price, exact: "pa.Table", by: int) -> dict[Any, list[Numbers]]:
@@ -66,13 +84,10 @@ def _totals(price: Price, exact: "pa.Table", by: int) -> dict[Any, list[Numbers]
     return found
 
 
-def _release(
-    price: Price,
-    keys: "pa.Table",
-    noisy: dict[Any, Noisy],
-    covered: "pa.Table | None",
-) -> Release:
-    """Return the columns of the answers beside their keys."""
+def _columns(
+    price: Price, keys: "pa.Table", noisy: dict[Any, Noisy]
+) -> "tuple[pa.Table, pa.Table]":
+    """Return the columns of the answers beside their keys, and their errors."""
     import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
     schema = price.relation.schema
@@ -88,14 +103,4 @@ def _release(
         for column, finished in zip(asked.columns(name), made, strict=True):
             table[column] = finished.values
             errors |= finished.bars.columns(column)
-    return Release(
-        pa.table(table),
-        pa.table(errors),
-        price.request.by,
-        CONFIDENCE,
-        price.loss,
-        price.plan,
-        notes(price),
-        price.budget,
-        covered,
-    )
+    return pa.table(table), pa.table(errors)

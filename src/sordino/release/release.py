@@ -1,12 +1,16 @@
 """What the user gets back."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
+from sordino.expressions.base import AbstractExpression
 from sordino.losses.base import Budget, Loss
 from sordino.losses.headline import headline
+from sordino.query import processing
+from sordino.query.processing import AbstractProcess, Answer
 from sordino.release import columns, explanation, files, frames
 from sordino.release.release_page import page
 from sordino.release.text import text
@@ -94,6 +98,48 @@ class Release:
     def _repr_html_(self) -> str:  # noqa: PLW3201 the name notebooks look for
         """Show the first rows and the price in a notebook."""
         return page(self)
+
+    def with_columns(self, **columns: Any) -> "Release":
+        """Return the release with answers that are computed of its own, at no cost."""
+        return self.processed([processing.compute(columns)])
+
+    def filter(self, condition: AbstractExpression) -> "Release":
+        """Return the groups whose noisy answers fulfil a condition."""
+        return self.processed([processing.keep(condition)])
+
+    def sort(
+        self,
+        *names: str,
+        descending: "bool | str | Sequence[str]" = False,
+        nulls_first: "bool | str | Sequence[str]" = False,
+    ) -> "Release":
+        """Return the rows in an order: by all names or by some downwards."""
+        return self.processed([processing.sort(names, descending, nulls_first)])
+
+    def limit(self, rows: int, offset: int = 0) -> "Release":
+        """Return so many rows, after leaving some out."""
+        return self.processed([processing.limit(rows, offset)])
+
+    def select(self, *names: str) -> "Release":
+        """Return some of the answers, with all keys."""
+        return self.processed([processing.show(names)])
+
+    def rename(self, columns: Mapping[str, str]) -> "Release":
+        """Return the same numbers under other names: `{"old": "new"}`."""
+        return self.processed([processing.rename(columns)])
+
+    def processed(self, steps: "Iterable[AbstractProcess]") -> "Release":
+        """Return what becomes of the noisy numbers, at the same price."""
+        answer = Answer(self.table, self.errors, self.keys, self.notes)
+        for step in steps:
+            answer = step.apply(answer)
+        return replace(
+            self,
+            table=answer.table,
+            errors=answer.errors,
+            keys=answer.keys,
+            notes=answer.notes,
+        )
 
     def explain(self) -> str:
         """Return what was released, its price, its error bars and its plan, in words.

@@ -5,7 +5,8 @@ price (public facts) ── rehearse (no rows) ── charge ── exact totals
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, Self, final
 
 from sordino import _validate
@@ -20,6 +21,7 @@ from sordino.planning.price import Price, price
 from sordino.query.builder import Query
 from sordino.query.request import Request
 from sordino.release.answer import answered
+from sordino.release.rehearsal import rehearse
 from sordino.release.storage import from_bytes, joined, split, to_bytes
 from sordino.session import partition
 from sordino.session.book import Book, book_of
@@ -36,9 +38,12 @@ from sordino.session.identity import (
 from sordino.session.outlook import Outlook
 
 if TYPE_CHECKING:
+    from sordino.constraints import AbstractConstraint
+    from sordino.keysets import KeySet
     from sordino.release.release import Release
 
 EngineName = Literal["duckdb", "memory"]
+SqlName = Literal["duckdb", "postgres", "spark", "bigquery"]
 
 _MOST_THREADS: Final = 4096
 _SIZE: Final = re.compile(r"[1-9][0-9]{0,5}(\.[0-9]{1,3})? ?[KMGT]i?B")
@@ -99,14 +104,19 @@ class Session:
         """
         self._refuse_strangers()
         with self._catalog.explaining():
-            return price(_request(query), self._catalog, budget)
+            found = price(_request(query), self._catalog, budget)
+        rehearse(found)
+        return found
 
     @door
     def price_all(self, queries: Mapping[str, Request], budget: Budget) -> Batch:
         """Return what requests cost that are planned together: more fits a budget."""
         self._refuse_strangers()
         with self._catalog.explaining():
-            return price_all(queries, self._catalog, budget)
+            batch = price_all(queries, self._catalog, budget)
+        for found in batch.prices.values():
+            rehearse(found)
+        return batch
 
     @door
     def what_if(
@@ -151,7 +161,7 @@ class Session:
             told,
             prepared,
         )
-        return from_bytes(kept, found)
+        return from_bytes(kept, found).processed(query.processing)
 
     @door
     def release_all(
@@ -179,7 +189,58 @@ class Session:
             prepared,
         )
         answers = zip(batch.prices.items(), split(kept), strict=True)
-        return {name: from_bytes(one, asked) for (name, asked), one in answers}
+        return {
+            name: from_bytes(one, found).processed(found.request.processing)
+            for (name, found), one in answers
+        }
+
+    @door
+    def sql(
+        self,
+        text: str,
+        budget: Budget | None = None,
+        *,
+        limits: "AbstractConstraint | Iterable[AbstractConstraint]" = (),
+        bounds: Mapping[str, tuple[Any, Any]] = MappingProxyType({}),
+        keys: "KeySet | Mapping[str, Any]" = MappingProxyType({}),
+        dialect: SqlName = "duckdb",
+    ) -> "Request | Release":
+        """Return the request that a text of SQL is, or its release with a budget.
+
+        `limits` bound what each id contributes, `bounds` the values of columns that are
+        aggregated, `keys` name the groups beforehand. The request prints as Python.
+
+        >>> import sordino as sd
+        >>> visits = {"ward": ["A", "A", "B"], "days": [2, 5, 1]}
+        >>> session = sd.Session(
+        ...     tables={"visits": sd.PrivateTable(visits, protects=sd.AddOneRow())},
+        ...     budget=sd.PureDP(2),
+        ... )
+        >>> session.sql("SELECT AVG(CLAMP(days, 0, 30)) AS days FROM visits")
+        table('visits').agg(days=mean('days', 0, 30))
+        """
+        from sordino.query.sql.door import ask_sql  # noqa: PLC0415 a parser is slow
+
+        self._refuse_strangers()
+        catalog = self._catalog
+        with catalog.explaining():
+            asked = ask_sql(
+                text,
+                (catalog, tuple(catalog.relations), tuple(catalog.publics)),
+                dialect,
+                (limits, bounds, keys),
+            )
+        if budget is not None and asked.budget is not None:
+            raise InvalidParameter(
+                "budget",
+                budget,
+                "stands in the text as well",
+                "State it once: in the text, or as an argument.",
+            )
+        allowed = asked.budget if budget is None else budget
+        if allowed is None:
+            return asked.request
+        return self.release(asked.request, allowed)
 
     @door
     def partition(

@@ -6,7 +6,7 @@ took is refused in the end, so nothing of a text can be forgotten.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, NoReturn, final
+from typing import Any, Final, final
 
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect as Grammar
@@ -15,7 +15,7 @@ from sqlglot.parser import Parser
 from sqlglot.tokens import Token, TokenType
 
 from sordino.errors import InvalidSQL
-from sordino.query.sql.dialects import Dialect
+from sordino.query.sql.input_dialects import InputDialect
 
 _START: Final = "sordino start"
 _END: Final = "sordino end"
@@ -31,7 +31,7 @@ class Reading:
     """A statement: its text, its tree, and what of the tree was understood."""
 
     text: str
-    dialect: Dialect
+    dialect: InputDialect
     root: exp.Expression
     looked: set[int] = field(default_factory=set)
     """The nodes that a rule looked at."""
@@ -48,11 +48,13 @@ class Reading:
         for node in self.root.walk():
             clause = Clause(self, node)
             if id(node) not in self.looked:
-                clause.refuse(f"{clause.written} is not understood here", _LEAVE)
+                raise clause.refusal(f"{clause.written} is not understood here", _LEAVE)
             for name, value in node.args.items():
                 if value and (id(node), name) not in self.taken:
                     said = name.strip("_").replace("_", " ").upper()
-                    clause.part(value).refuse(f"{said} is not understood here", _LEAVE)
+                    raise clause.part(value).refusal(
+                        f"{said} is not understood here", _LEAVE
+                    )
 
 
 _LEAVE: Final = "Leave it out, or ask in Python by sd.table(...)."
@@ -73,7 +75,7 @@ class Clause:
         return type(self.node)
 
     @property
-    def dialect(self) -> Dialect:
+    def dialect(self) -> InputDialect:
         """Return the dialect of the text."""
         return self.reading.dialect
 
@@ -85,7 +87,7 @@ class Clause:
         """Return an argument that is a node, which the caller understands."""
         found = self.scalar(name)
         if not isinstance(found, exp.Expression):
-            self.refuse(f"{self.written} is not complete", "Write it in full.")
+            raise self.refusal(f"{self.written} is not complete", "Write it in full.")
         return Clause(self.reading, found)
 
     def some(self, name: str) -> "Clause | None":
@@ -138,15 +140,27 @@ class Clause:
         words = " ".join(self.reading.text[start:end].split())
         return words if len(words) <= _SHORT else f"{words[: _SHORT - 3]}..."
 
-    def refuse(self, problem: str, remedy: str) -> NoReturn:
-        """Refuse this part of the text."""
-        raise InvalidSQL(problem, remedy, self.reading.text, *self.span)
+    def look(self) -> "Clause":
+        """Return it as a part that says no more than its arguments do."""
+        self.reading.looked.add(id(self.node))
+        return self
+
+    def wrap(self, error: Exception) -> InvalidSQL:
+        """Return the refusal of this part for the reason of another refusal."""
+        problem, _, remedy = str(error).partition(". ")
+        return self.refusal(problem.rstrip("."), remedy or "Ask for something else.")
+
+    def refusal(self, problem: str, remedy: str) -> InvalidSQL:
+        """Return the refusal of this part of the text."""
+        return InvalidSQL(problem, remedy, self.reading.text, *self.span)
 
 
 _SHORT: Final = 40
 
 
-def read(text: str, listed: Sequence[Token], dialect: Dialect) -> Reading:
+def read_statement(
+    text: str, listed: Sequence[Token], dialect: InputDialect
+) -> Reading:
     """Return the tree of the words of a statement, refusing all but a SELECT."""
     grammar = Grammar.get_or_raise(dialect.name)
     try:
@@ -173,7 +187,7 @@ def read(text: str, listed: Sequence[Token], dialect: Dialect) -> Reading:
     return reading
 
 
-def _unread(text: str, error: ParseError, dialect: Dialect) -> InvalidSQL:
+def _unread(text: str, error: ParseError, dialect: InputDialect) -> InvalidSQL:
     """Return the refusal of what the parser does not read, where it stopped."""
     told = error.errors[0] if error.errors else {}
     line, column = int(told.get("line") or 1), int(told.get("col") or 1)

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, final
 from sordino.errors import InvalidSQL, SordinoError
 from sordino.expressions.language import Expression
 from sordino.query.sql.reading import Clause
-from sordino.query.sql.unknown import refuse_unknown
+from sordino.query.sql.unknown import unknown_part
 from sordino.schema import Schema
 
 
@@ -38,9 +38,8 @@ class AbstractScope(ABC):
 
     rules: "Mapping[type[Any], Rule]"
 
-    @property
     @abstractmethod
-    def schema(self) -> Schema:
+    def facts(self) -> Schema:
         """Return the columns that expressions read."""
 
     @abstractmethod
@@ -53,7 +52,7 @@ class AbstractScope(ABC):
 
     @abstractmethod
     def counts(self, clause: Clause) -> bool:
-        """Tell whether an expression counts rows of a group, of which there are some."""
+        """Tell whether an expression counts the rows of a group, which has some."""
 
     def value(self, clause: Clause) -> Value:
         """Return the value of an expression, or refuse what is not understood."""
@@ -62,18 +61,17 @@ class AbstractScope(ABC):
             return known
         rule = self.rules.get(clause.kind)
         if rule is None:
-            refuse_unknown(clause)
+            raise unknown_part(clause)
         try:
             return rule(clause, self)
         except InvalidSQL:
             raise
         except SordinoError as error:
-            problem, _, remedy = str(error).partition(". ")
-            clause.refuse(problem.rstrip("."), remedy or "Ask for something else.")
+            raise clause.wrap(error) from None
 
     def made(self, expression: Expression, *, decimal: bool = False) -> Value:
         """Return an expression as a value, refusing types that make no sense."""
-        return Value(expression, expression.column(self.schema).type, decimal)
+        return Value(expression, expression.column(self.facts()).type, decimal)
 
 
 Rule: TypeAlias = Callable[[Clause, AbstractScope], Value]

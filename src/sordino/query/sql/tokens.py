@@ -4,6 +4,7 @@ The parser reads `SELECT a,, b` and `1_000` in ways that nobody means, and does 
 back from fifty open brackets.
 """
 
+import itertools
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -12,7 +13,7 @@ from sqlglot.errors import TokenError
 from sqlglot.tokens import Token, TokenType
 
 from sordino.errors import InvalidParameter, InvalidSQL
-from sordino.query.sql.dialects import Dialect
+from sordino.query.sql.input_dialects import InputDialect
 
 LONGEST: Final = 2**16
 """Characters of a statement."""
@@ -25,7 +26,7 @@ _CLOSED: Final = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.END)
 _SIGNS: Final = (TokenType.NOT, TokenType.DASH, TokenType.TILDE)
 
 
-def checked_text(text: Any) -> str:
+def check_text(text: Any) -> str:
     """Return a statement that can be read, refusing what is no text."""
     if not isinstance(text, str) or not text.strip():
         raise InvalidParameter(
@@ -41,7 +42,7 @@ def checked_text(text: Any) -> str:
     return text
 
 
-def tokens(text: str, dialect: Dialect) -> list[Token]:
+def split_words(text: str, dialect: InputDialect) -> list[Token]:
     """Return the words of one statement, refusing what the parser would misread."""
     try:
         found = list(Grammar.get_or_raise(dialect.name).tokenize(text))
@@ -57,7 +58,7 @@ def tokens(text: str, dialect: Dialect) -> list[Token]:
         found.pop()
     _refuse_several(text, found)
     _refuse_deep(text, found)
-    for one, other in zip(found, found[1:], strict=False):
+    for one, other in itertools.pairwise(found):
         _refuse_pair(text, one, other, dialect)
     return found
 
@@ -95,7 +96,7 @@ def _refuse_deep(text: str, found: Sequence[Token]) -> None:
             )
 
 
-def _refuse_pair(text: str, one: Token, other: Token, dialect: Dialect) -> None:
+def _refuse_pair(text: str, one: Token, other: Token, dialect: InputDialect) -> None:
     """Refuse two words that stand side by side by mistake."""
     if one.token_type is TokenType.COMMA and other.token_type in _AFTER_COMMA:
         problem, remedy = "nothing stands after this comma", "Leave the comma out."
@@ -110,4 +111,6 @@ def _refuse_pair(text: str, one: Token, other: Token, dialect: Dialect) -> None:
 def _torn(one: Token, other: Token) -> bool:
     """Tell whether a word stands directly behind a number."""
     close = other.start == one.end + 1
-    return one.token_type is TokenType.NUMBER and close and other.text[:1].isidentifier()
+    return (
+        one.token_type is TokenType.NUMBER and close and other.text[:1].isidentifier()
+    )

@@ -1,10 +1,11 @@
 """Why some of what SQL has is not asked of a session, and what to ask instead."""
 
 import difflib
-from typing import Final, NoReturn
+from typing import Final
 
 from sqlglot import exp
 
+from sordino.errors import InvalidSQL
 from sordino.query.sql.reading import Clause
 
 _CLOCK: Final = (
@@ -26,8 +27,7 @@ _ROUNDED: Final = (
 _WHY: Final[dict[type[exp.Expression], tuple[str, str]]] = {
     exp.Window: (
         "a window function gives each row an answer about other people's rows",
-        "Ask for groups with GROUP BY; to keep a few rows of each person, give "
-        "limits=.",
+        "Ask for groups: GROUP BY. To keep a few rows of each person, give limits=.",
     ),
     exp.Rand: (
         "this gives another answer each time, so no price covers it",
@@ -100,25 +100,25 @@ _KNOWN: Final = (
 )
 
 
-def refuse_unknown(clause: Clause) -> NoReturn:
-    """Refuse what no rule understands, with the reason where there is one."""
+def unknown_part(clause: Clause) -> InvalidSQL:
+    """Return the refusal of what no rule understands, with the reason if it has one."""
     if isinstance(clause.node, exp.Anonymous):
-        _refuse_function(clause, clause.node.name)
+        return _unknown_function(clause, clause.node.name)
     if isinstance(clause.node, exp.AggFunc) and clause.kind not in _WHY:
-        clause.refuse(
+        return clause.refusal(
             f"{clause.written} is not asked of people here",
             "There are COUNT, SUM, AVG, VARIANCE, STDDEV, MIN, MAX, MEDIAN and "
             "PERCENTILE_CONT.",
         )
     problem, remedy = _WHY.get(clause.kind, (f"{clause.written} is not known here", ""))
-    clause.refuse(problem, remedy or _nearest(clause.node.key))
+    return clause.refusal(problem, remedy or _nearest(clause.node.key))
 
 
-def _refuse_function(clause: Clause, name: str) -> NoReturn:
-    """Refuse a function that sqlglot does not know either."""
+def _unknown_function(clause: Clause, name: str) -> InvalidSQL:
+    """Return the refusal of a function that sqlglot does not know either."""
     if name.lower() in _CLOCKS:
-        clause.refuse(*_CLOCK)
-    clause.refuse(f"there is no function {name.upper()} here", _nearest(name))
+        return clause.refusal(*_CLOCK)
+    return clause.refusal(f"there is no function {name.upper()} here", _nearest(name))
 
 
 def _nearest(name: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any, Final, final
 
 from sqlglot import exp
 
-import sordino.aggregations.extremes  # noqa: F401 quantiles of a share of 0 and 1
+from sordino import _validate
 from sordino.aggregations import quantile
 from sordino.aggregations.base import AbstractAggregation
 from sordino.aggregations.count import count
@@ -16,18 +16,19 @@ from sordino.aggregations.count_ids import count_ids
 from sordino.aggregations.mean import mean
 from sordino.aggregations.sum import sum as sum_of
 from sordino.aggregations.variance import stdev, variance
+from sordino.errors import InvalidParameter
 from sordino.expressions import numeric
 from sordino.expressions.language import Expression, when
 from sordino.expressions.tree import Call, Col
-from sordino.query.sql.choices import condition
-from sordino.query.sql.leaves import is_null
-from sordino.query.sql.names import Rows
+from sordino.query.sql.choice_rules import condition
+from sordino.query.sql.function_rules import bound, ordered
+from sordino.query.sql.leaf_rules import is_null
 from sordino.query.sql.ranges import range_of
 from sordino.query.sql.reading import BOUNDS, Clause
+from sordino.query.sql.row_scope import Rows
 from sordino.query.sql.scope import Value
-from sordino.query.sql.unknown import refuse_unknown
+from sordino.query.sql.unknown import unknown_part
 from sordino.schema import NUMBERS
-from sordino.units import column_name
 
 Ends = tuple[Any, Any]
 
@@ -47,7 +48,7 @@ class Question:
 @final
 @dataclass(frozen=True, eq=False)
 class Asking:
-    """What questions are asked of: rows, bounds by column, and columns made for them."""
+    """What is asked: of which rows, within which bounds, with which more columns."""
 
     rows: Rows
     bounds: Mapping[str, Ends]
@@ -55,23 +56,25 @@ class Asking:
     """The columns whose bounds were needed."""
     made: dict[str, Expression] = field(default_factory=dict)
     """Columns that are counted by their values."""
+    per_group: set[int] = field(default_factory=set)
+    """How many rows of a person count in a group, where COUNT says so."""
 
     def question(self, clause: Clause) -> Question:
         """Return the question of an aggregate."""
         inner, kept = clause, None
         if clause.kind is exp.Filter:
             inner, where = clause.take("this"), clause.take("expression")
-            where.kind  # noqa: B018 looked at: its condition is all there is
+            where.look()
             kept = condition(where.take("this"), self.rows)
         ask = _QUESTIONS.get(inner.kind)
         if ask is None:
-            refuse_unknown(inner)
+            raise unknown_part(inner)
         return ask(self, inner, kept)
 
     def value(self, clause: Clause, kept: Expression | None) -> Value:
         """Return what is aggregated, missing in rows that do not count."""
         if clause.kind is exp.Distinct:
-            clause.refuse(
+            raise clause.refusal(
                 "of different values this has no bound: one row can add one that "
                 "many share, or none",
                 "Leave DISTINCT out, or ask COUNT(DISTINCT ...).",
@@ -94,7 +97,7 @@ class Asking:
             return (name, *self.bounds[str(name)])
         known = range_of(tree)
         if known is None:
-            clause.refuse(
+            raise clause.refusal(
                 f"{clause.node.key.upper()} needs bounds: one person could move it "
                 "without limit",
                 f"Write CLAMP({body.written}, low, high) in it, or give "
@@ -134,10 +137,11 @@ def _counted(asking: Asking, clause: Clause, kept: Expression | None) -> Questio
     """Return COUNT of rows, of values that are there, or of different values."""
     clause.scalar("big_int")
     this = clause.take("this")
+    _bound_rows(asking, clause, this)
     if this.kind is exp.Distinct:
         return _different(asking, this, kept)
     if is_null(this):
-        this.refuse("COUNT(NULL) is always 0", "Write COUNT(*).")
+        raise this.refusal("COUNT(NULL) is always 0", "Write COUNT(*).")
     if this.kind is not exp.Star:
         value = asking.rows.value(this)
         facts = value.expression.column(asking.rows.schema)
@@ -147,6 +151,34 @@ def _counted(asking: Asking, clause: Clause, kept: Expression | None) -> Questio
     if kept is None:
         return Question(count(), "i64", "count", counts=True)
     return Question(_ones(kept), "i64", "count")
+
+
+def _bound_rows(asking: Asking, clause: Clause, this: Clause) -> None:
+    """Note how many rows of a person count in a group: BigQuery's own meaning."""
+    if not clause.has(BOUNDS):
+        return
+    word, (low, high) = _named_bounds(asking, clause)
+    if word != "contribution_bounds_per_group" or this.kind is not exp.Star or low:
+        raise clause.refusal(
+            "these bounds clamp each person's count",
+            "Write COUNT(*, contribution_bounds_per_group => (0, 3)).",
+        )
+    if not isinstance(high, int) or high < 1:
+        raise clause.refusal("this keeps no row", "Write a whole number of 1 or more.")
+    asking.per_group.add(high)
+
+
+def _named_bounds(asking: Asking, clause: Clause) -> tuple[str, Ends]:
+    """Return the name and the ends of bounds in the style of BigQuery."""
+    named = clause.take(BOUNDS)
+    named.look()
+    word = named.take("this")
+    word.look()
+    pair = named.take("expression")
+    if pair.kind is not exp.Tuple or len(pair.node.expressions) != 2:
+        raise pair.refusal("bounds are a pair", "Write (0, 30).")
+    low, high = (bound(one, asking.rows) for one in pair.each("expressions"))
+    return str(word.scalar("this")).lower(), (low, high)
 
 
 def _ones(kept: Expression) -> AbstractAggregation:
@@ -159,12 +191,12 @@ def _different(asking: Asking, clause: Clause, kept: Expression | None) -> Quest
     parts = clause.each("expressions")
     for one in parts:
         if one.kind is exp.Tuple:
-            one.refuse(
+            raise one.refusal(
                 "a tuple with a missing part counts in SQL, and does not here",
                 "Write COUNT(DISTINCT a || '-' || b), or ask of one column.",
             )
     if len(parts) > 1 and clause.dialect.name != "spark":
-        clause.refuse("this takes one column", "Ask of one column at a time.")
+        raise clause.refusal("this takes one column", "Ask of one column at a time.")
     names = [asking.column(one, kept) for one in parts]
     ids = asking.rows.query.resolve(asking.rows.catalog).ids
     if names == [ids]:
@@ -189,13 +221,12 @@ def _numeric(
         body = clause.take("this")
         value = asking.value(body, kept)
         if value.type not in NUMBERS:
-            clause.refuse(
+            raise clause.refusal(
                 f"{clause.node.key.upper()} takes numbers, and this is of type "
                 f"{value.type}",
                 _REMEDIES.get(value.type, "Group by it, or ask COUNT(DISTINCT ...)."),
             )
-        column, low, high = asking.ends(clause, body, value)
-        low, high = _given(asking, clause, low, high)
+        column, low, high = _ends(asking, clause, body, value)
         asked = build(column, low, high, nulls=_nulls(asking, value))
         return Question(asked, kind or value.type, _called(word, column))
 
@@ -205,16 +236,20 @@ def _numeric(
 _REMEDIES: Final = {"bool": "Write COUNT_IF(...), or AVG(CASE WHEN ... THEN 1.0 ...)."}
 
 
-def _given(asking: Asking, clause: Clause, low: Any, high: Any) -> Ends:
-    """Return the bounds, refusing those that BigQuery means of a person."""
-    del asking
-    if clause.has(BOUNDS):
-        clause.refuse(
-            "contribution bounds clamp each person's total or mean, which cannot be "
-            "asked in SQL yet",
+def _ends(
+    asking: Asking, clause: Clause, body: Clause, value: Value
+) -> tuple[Any, Any, Any]:
+    """Return what is aggregated and its bounds, also in the style of BigQuery."""
+    if not clause.has(BOUNDS):
+        return asking.ends(clause, body, value)
+    word, ends = _named_bounds(asking, clause)
+    if word != "contribution_bounds_per_row":
+        raise clause.refusal(
+            "contribution bounds per group clamp each person's total or mean, which "
+            "cannot be asked in SQL yet",
             "Write CLAMP(x, low, high), which clamps each row.",
         )
-    return low, high
+    return (_column(value.expression.tree), *ordered(clause, *ends))
 
 
 def _nulls(asking: Asking, value: Value) -> str | None:
@@ -232,9 +267,9 @@ def _share(asking: Asking, clause: Clause, kept: Expression | None) -> Question:
     """Return PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY x)."""
     inner, order = clause.take("this"), clause.take("expression")
     if inner.kind not in _SHARES or order.kind is not exp.Order:
-        refuse_unknown(inner)
+        raise unknown_part(inner)
     (ordered,) = order.each("expressions")
-    ordered.kind  # noqa: B018 looked at: its parts are all there is
+    ordered.look()
     ordered.scalar("nulls_first")
     share = _written(inner.take("this"))
     share = 1 - share if ordered.scalar("desc") else share
@@ -258,7 +293,9 @@ def _quantile(
     """Return the question for a quantile."""
     value = asking.value(body, kept)
     if value.type not in NUMBERS:
-        clause.refuse(f"this is of type {value.type}, no number", "Ask in Python.")
+        raise clause.refusal(
+            f"this is of type {value.type}, no number", "Ask in Python."
+        )
     column, low, high = asking.ends(clause, body, value)
     asked = quantile.quantile(column, share, low, high, nulls=_nulls(asking, value))
     return Question(asked, value.type, _called("quantile", column))
@@ -269,7 +306,7 @@ def _written(clause: Clause) -> Fraction:
     inner = clause.bare()
     if inner.kind is exp.Literal and not inner.scalar("is_string"):
         return Fraction(str(inner.scalar("this")))
-    clause.refuse("a share must be a number written here", "Write 0.5.")
+    raise clause.refusal("a share must be a number written here", "Write 0.5.")
 
 
 def _sample(
@@ -315,8 +352,6 @@ def asks(node: exp.Expression) -> bool:
 
 def checked_bounds(bounds: Any) -> dict[str, Ends]:
     """Return bounds by column, refusing what is none."""
-    from sordino.errors import InvalidParameter  # noqa: PLC0415
-
     if not isinstance(bounds, Mapping):
         raise InvalidParameter(
             "bounds", bounds, "must map columns to pairs", 'Try {"days": (0, 30)}.'
@@ -327,5 +362,5 @@ def checked_bounds(bounds: Any) -> dict[str, Ends]:
             raise InvalidParameter(
                 f"bounds[{name!r}]", pair, "must be a pair", "Try (0, 30)."
             )
-        found[column_name(bounds=name)] = (pair[0], pair[1])
+        found[_validate.text(bounds=name)] = (pair[0], pair[1])
     return found

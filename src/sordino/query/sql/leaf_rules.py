@@ -32,7 +32,9 @@ def literal(clause: Clause, scope: AbstractScope) -> Value:
         decimal = clause.dialect.decimals and "e" not in text.lower()
         return scope.made(lit(float(text)), decimal=decimal)
     if int(text) > MOST:
-        clause.refuse("this number does not fit into 64 bits", "Write it as 1e20.")
+        raise clause.refusal(
+            "this number does not fit into 64 bits", "Write it as 1e20."
+        )
     return scope.made(lit(int(text)))
 
 
@@ -56,7 +58,9 @@ def number(clause: Clause, what: str) -> int:
         inner.scalar("is_string")
         if _WHOLE.fullmatch(text) is not None and int(text) <= MOST:
             return sign * int(text)
-    clause.refuse(f"{what} must be a whole number written here", "Write it as 3.")
+    raise clause.refusal(
+        f"{what} must be a whole number written here", "Write it as 3."
+    )
 
 
 RULES: Final[dict[type[exp.Expression], Rule]] = {

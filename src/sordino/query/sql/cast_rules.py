@@ -15,7 +15,7 @@ from typing import Final
 from sqlglot import exp
 
 from sordino.expressions.language import lit
-from sordino.query.sql.leaves import is_null
+from sordino.query.sql.leaf_rules import is_null
 from sordino.query.sql.reading import Clause
 from sordino.query.sql.scope import AbstractScope, Rule, Value
 
@@ -48,7 +48,7 @@ def _wanted(clause: Clause, *, fails: bool) -> str:
         named.scalar(name)
     found = _TYPES.get(known) or (_NARROW.get(known) if fails else None)
     if found is None or named.has("expressions"):
-        named.refuse(
+        raise named.refusal(
             f"there is no type {named.node.sql().upper()} here",
             "There are BIGINT, DOUBLE, VARCHAR, BOOLEAN, DATE and TIMESTAMP.",
         )
@@ -76,14 +76,14 @@ def _made(clause: Clause, scope: AbstractScope, kind: str) -> Value:
     if one.type == "text" and one.constant is not None and kind != "text":
         known = lit(one.constant).cast(kind).value({})
         if known is None:
-            clause.refuse(f"{one.constant!r} is no {kind}", "Write it in full.")
+            raise clause.refusal(f"{one.constant!r} is no {kind}", "Write it in full.")
         return scope.made(lit(known))
     if one.type == kind:
         return scope.made(one.expression)
     if (one.type, kind) == ("f64", "i64") and this.bare().kind in _ROUNDED:
         return scope.made(one.expression.cast("i64"))
     if (one.type, kind) not in _SURE:
-        clause.refuse(
+        raise clause.refusal(
             f"dialects cast values of type {one.type} to {kind} differently",
             _REMEDIES.get((one.type, kind), _DECLARE),
         )

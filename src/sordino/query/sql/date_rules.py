@@ -7,12 +7,18 @@ from sqlglot import exp
 
 from sordino.expressions.dates import DAYS, UNITS
 from sordino.expressions.language import Expression
-from sordino.query.sql.leaves import number
+from sordino.query.sql.leaf_rules import number
 from sordino.query.sql.reading import Clause
 from sordino.query.sql.scope import AbstractScope, Rule, Value
 
 _MOMENTS: Final = ("date", "time")
-_SECONDS: Final = {"second": 1, "minute": 60, "hour": 3600, "day": 86400, "week": 604800}
+_SECONDS: Final = {
+    "second": 1,
+    "minute": 60,
+    "hour": 3600,
+    "day": 86400,
+    "week": 604800,
+}
 _PARTS: Final[dict[str, Callable[[Expression], Expression]]] = {
     "year": lambda one: one.year(),
     "quarter": lambda one: (one.month() + 2) // 3,
@@ -32,7 +38,7 @@ def moment(clause: Clause, scope: AbstractScope) -> Value:
     """Return a date or a time, refusing all else."""
     found = scope.value(clause)
     if found.type not in _MOMENTS:
-        clause.refuse(
+        raise clause.refusal(
             f"{clause.written} is of type {found.type}, no date and no time",
             "Declare the column's type at its table.",
         )
@@ -48,14 +54,14 @@ def unit_of(clause: Clause) -> str:
 def _part(clause: Clause, scope: AbstractScope, name: str, of: Clause) -> Value:
     """Return a part of a date or a time."""
     if name not in _PARTS:
-        clause.refuse(
+        raise clause.refusal(
             f"{name.upper()} is counted from different days by different dialects",
             "There are YEAR, QUARTER, MONTH, DAY, ISODOW (Monday is 1), DOY, HOUR, "
             "MINUTE and SECOND.",
         )
     found = moment(of, scope)
     if name == "second" and not clause.dialect.whole_seconds:
-        clause.refuse(
+        raise clause.refusal(
             "seconds have a fraction in this dialect", "Ask for MINUTE, or in Python."
         )
     one = found.expression
@@ -76,7 +82,7 @@ def _named_part(name: str) -> Rule:
 def _extracted(clause: Clause, scope: AbstractScope) -> Value:
     """Return EXTRACT(part FROM x)."""
     named = clause.take("this")
-    named.kind  # noqa: B018 looked at: its name is all there is
+    named.look()
     name = str(named.scalar("this")).lower()
     return _part(clause, scope, name, clause.take("expression"))
 
@@ -84,16 +90,16 @@ def _extracted(clause: Clause, scope: AbstractScope) -> Value:
 def _start(clause: Clause, scope: AbstractScope) -> Value:
     """Return the start of a period; of a date it is a time where SQL has it so."""
     named = clause.take("unit")
-    named.kind  # noqa: B018 looked at: its name is all there is
+    named.look()
     clause.scalar("input_type_preserved")
     unit = unit_of(named)
     found = moment(clause.take("this"), scope)
     if unit not in UNITS:
-        clause.refuse(
+        raise clause.refusal(
             f"there is no start of a {unit} here", f"There are {', '.join(UNITS)}."
         )
     if unit == "week" and clause.dialect.name == "bigquery":
-        clause.refuse("weeks begin on Sunday in this dialect", "Write ISOWEEK.")
+        raise clause.refusal("weeks begin on Sunday in this dialect", "Write ISOWEEK.")
     one = found.expression
     if found.type == "date" and unit in DAYS and clause.dialect.dates_stay:
         return scope.made(one.truncate(unit))
@@ -104,9 +110,9 @@ def _between(clause: Clause, scope: AbstractScope) -> Value:
     """Return the days between two dates: of times, the midnights between them."""
     unit = clause.some("unit")
     if unit is not None:
-        unit.kind  # noqa: B018 looked at: its name is all there is
+        unit.look()
         if unit_of(unit) != "day":
-            clause.refuse("only days are counted between dates", "Write 'day'.")
+            raise clause.refusal("only days are counted between dates", "Write 'day'.")
     for name in ("date_part_boundary", "big_int"):
         clause.scalar(name)
     end = moment(clause.take("this"), scope).expression
@@ -138,7 +144,7 @@ def subtracted(clause: Clause, scope: AbstractScope) -> Value | None:
         return scope.made(second.expression.days_between(found.expression))
     if found.type == "date" and second.type == "i64":
         return scope.made(found.expression.add_days(-_days(other, scope)))
-    clause.refuse(
+    raise clause.refusal(
         "the difference of these is an interval, which has no type here",
         "Write DATE_DIFF('day', a, b), or EXTRACT parts of both.",
     )
@@ -148,7 +154,7 @@ def _days(clause: Clause, scope: AbstractScope) -> Expression:
     """Return a number of days."""
     found = scope.value(clause)
     if found.type != "i64":
-        clause.refuse("only whole days are added to a date", "Write date + 3.")
+        raise clause.refusal("only whole days are added to a date", "Write date + 3.")
     return found.expression
 
 
@@ -157,10 +163,10 @@ def _moved(
 ) -> Value:
     """Return a time so much later; of a date it is the time that SQL has."""
     unit = interval.take("unit")
-    unit.kind  # noqa: B018 looked at: its name is all there is
+    unit.look()
     name = unit_of(unit)
     if name not in _SECONDS:
-        clause.refuse(
+        raise clause.refusal(
             f"{name}s are not of one length", "Add days, or truncate to the month."
         )
     size = interval.take("this")
@@ -175,12 +181,12 @@ def _shifted(sign: int) -> Rule:
     def rule(clause: Clause, scope: AbstractScope) -> Value:
         found = moment(clause.take("this"), scope)
         unit = clause.take("unit")
-        unit.kind  # noqa: B018 looked at: its name is all there is
+        unit.look()
         days = sign * number(clause.take("expression"), "a number of days")
         if unit_of(unit) != "day" or found.type != "date":
-            clause.refuse("only whole days are added to a date", "Use DAY.")
+            raise clause.refusal("only whole days are added to a date", "Use DAY.")
         if not clause.dialect.dates_stay:
-            clause.refuse("this makes a time in this dialect", "Write date + 3.")
+            raise clause.refusal("this makes a time in this dialect", "Write date + 3.")
         return scope.made(found.expression.add_days(days))
 
     return rule

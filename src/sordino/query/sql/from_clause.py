@@ -9,15 +9,14 @@ from sqlglot import exp
 from sordino.expressions.language import col
 from sordino.query.builder import Query, table
 from sordino.query.relation import AbstractCatalog
-from sordino.query.sql.choices import condition
-from sordino.query.sql.names import Rows, Visible, alias, identifier
+from sordino.query.sql.all_rules import RULES
+from sordino.query.sql.choice_rules import condition
 from sordino.query.sql.reading import Clause
-from sordino.query.sql.rules import RULES
+from sordino.query.sql.row_scope import Rows, Visible, alias, identifier
 from sordino.schema import Schema, unknown
 
 _PER_PERSON: Final = (
-    "a grouping inside FROM would be one of each person, which cannot be asked in "
-    "SQL yet",
+    "a grouping inside FROM would be of each person, which cannot be asked in SQL yet",
     "Move the grouping outside, or bound each person by limits=.",
 )
 _INNER: Final[Mapping[str, tuple[str, str]]] = {
@@ -49,11 +48,11 @@ class Tables:
         """Return the tables with those of a WITH."""
         if clause is None:
             return self
-        clause.kind  # noqa: B018 looked at: its queries are all there is
+        clause.look()
         own = dict(self.own)
         for one in clause.each("expressions"):
             named = one.take("alias")
-            named.kind  # noqa: B018 looked at: its name is all there is
+            named.look()
             own[identifier(named.take("this"))[0].lower()] = one
         return replace(self, own=own)
 
@@ -77,15 +76,15 @@ def rows(clause: Clause, tables: Tables) -> Rows:
     tables = tables.with_own(clause.some("with_"))
     start = clause.some("from_")
     if start is None:
-        clause.refuse("nothing is asked FROM", "Name a table.")
-    start.kind  # noqa: B018 looked at: its table is all there is
+        raise clause.refusal("nothing is asked FROM", "Name a table.")
+    start.look()
     found = _source(start.take("this"), tables)
     for join in clause.each("joins"):
         found = _joined(join, found, tables)
     where = clause.some("where")
     if where is None:
         return found
-    where.kind  # noqa: B018 looked at: its condition is all there is
+    where.look()
     kept = found.query.filter(condition(where.take("this"), found))
     return found.with_query(kept)
 
@@ -94,10 +93,8 @@ def _source(clause: Clause, tables: Tables) -> Rows:
     """Return the rows of a table, or of a query."""
     if clause.kind is exp.Subquery:
         return _named(_selected(clause.take("this"), tables), alias(clause))
-    if clause.kind is not exp.Table or not isinstance(
-        clause.node.this, exp.Identifier
-    ):
-        clause.refuse(
+    if clause.kind is not exp.Table or not isinstance(clause.node.this, exp.Identifier):
+        raise clause.refusal(
             "this is no table of this session, and nobody said whom it protects",
             "Give it to sd.Session as PrivateTable or PublicTable, and name it.",
         )
@@ -106,7 +103,7 @@ def _source(clause: Clause, tables: Tables) -> Rows:
     known = alias(clause) or name
     if name.lower() in tables.own:
         inner = tables.own[name.lower()]
-        inner.kind  # noqa: B018 looked at: its query is all there is
+        inner.look()
         seen = tables.before(name.lower())
         return _named(_selected(inner.take("this"), seen), known)
     private = tables.find(named, tables.private)
@@ -119,36 +116,35 @@ def _source(clause: Clause, tables: Tables) -> Rows:
 def _refuse_table(clause: Clause, name: str, tables: Tables) -> None:
     """Refuse a name that no private table has."""
     if tables.find(clause, tables.public) is not None:
-        clause.refuse(
+        raise clause.refusal(
             f"{name} is public", "It needs no privacy: ask it directly, or join it."
         )
     refused = unknown("private table", name, (*tables.private, *tables.own))
-    problem, _, remedy = str(refused).partition(". ")
-    clause.refuse(problem, remedy)
+    raise clause.wrap(refused)
 
 
 def _visible(query: Query, catalog: AbstractCatalog) -> Rows:
     """Return the rows of a query with all their columns."""
     schema = query.resolve(catalog).schema
-    return Rows(query, catalog, schema, {name: name for name in schema}, {})
+    return Rows(query, catalog, schema, {name: name for name in schema}, {}, RULES)
 
 
 def _named(found: Rows, name: str | None) -> Rows:
     """Return rows whose columns can be asked for under the name of their table."""
     tables = {} if name is None else {name.lower(): found.columns}
-    return replace(found, tables=tables, rules=RULES)
+    return replace(found, tables=tables)
 
 
 def _selected(clause: Clause, tables: Tables) -> Rows:
     """Return the rows that a query in FROM makes, each of one row."""
     if clause.kind is not exp.Select:
-        clause.refuse(
+        raise clause.refusal(
             "queries are not put together here", "Pose each SELECT by itself."
         )
     for name, (problem, remedy) in _INNER.items():
         if clause.has(name):
             part = clause.part(clause.node.args[name])
-            part.refuse(problem, remedy)
+            raise part.refusal(problem, remedy)
     found = rows(clause, tables)
     listed = clause.each("expressions")
     if len(listed) == 1 and listed[0].kind is exp.Star:
@@ -168,14 +164,14 @@ def _projected(found: Rows, listed: list[Clause]) -> Rows:
         same = str(value.expression)
         name = name or (body.node.name if body.kind is exp.Column else None)
         if name is None:
-            one.refuse("this column has no name", "Name it: ... AS name.")
+            raise one.refusal("this column has no name", "Name it: ... AS name.")
         if name.lower() in map(str.lower, names):
-            one.refuse(f"{name} names two columns", "Give one another name.")
+            raise one.refusal(f"{name} names two columns", "Give one another name.")
         names[name] = name
         if same != str(col(name)):
             made[name] = value.expression
         if name == ids and name in made:
-            one.refuse("the ids cannot be written anew", "Give it another name.")
+            raise one.refusal("the ids cannot be written anew", "Give it another name.")
     query = found.query.with_columns(**made) if made else found.query
     query = query.select(*names)
     schema = query.resolve(found.catalog).schema
@@ -187,20 +183,20 @@ def _joined(clause: Clause, left: Rows, tables: Tables) -> Rows:
     sides = tuple(str(clause.scalar(one) or "").upper() for one in ("side", "kind"))
     named = clause.take("this")
     if sides not in _SIDES or named.kind is not exp.Table:
-        clause.refuse(
+        raise clause.refusal(
             f"{clause.written} has no bound on what one person can move",
             "Join tables of the session, by JOIN or LEFT JOIN.",
         )
     outer = sides[0] == "LEFT"
     name = tables.find(named.take("this"), (*tables.public, *tables.private))
     if name is None or named.node.name.lower() in tables.own:
-        named.refuse(
+        raise named.refusal(
             f"{named.written} is no table of this session",
             "Join a table of the session; a query of WITH can stand after FROM.",
         )
     public = name in tables.public
     if outer and not public:
-        clause.refuse(
+        raise clause.refusal(
             "an outer join of two private tables has no bound",
             "Write JOIN, or begin with the table whose rows must stay.",
         )
@@ -232,7 +228,7 @@ def _pairs(
         return found, True
     on = clause.some("on")
     if on is None:
-        clause.refuse(
+        raise clause.refusal(
             "this joins every row with every row",
             "Say by what: JOIN ... USING (column).",
         )
@@ -244,7 +240,9 @@ def _pairs(
             waiting[:0] = [one.take("this").bare(), one.take("expression").bare()]
             continue
         if one.kind is not exp.EQ:
-            one.refuse("tables are joined where columns agree", "Write ON a.x = b.x.")
+            raise one.refusal(
+                "tables are joined where columns agree", "Write ON a.x = b.x."
+            )
         found.append(_sides(one, left, right))
     return found, False
 
@@ -254,7 +252,7 @@ def _sides(clause: Clause, left: Rows, right: Rows) -> tuple[str, str]:
     one, other = clause.take("this").bare(), clause.take("expression").bare()
     for side in (one, other):
         if side.kind is not exp.Column or not side.has("table"):
-            side.refuse(
+            raise side.refusal(
                 "this must be a column of one of the tables", "Write ON a.x = b.x."
             )
     if right.has_table(one):
@@ -268,7 +266,7 @@ def _with_keys(clause: Clause, left: Rows, pairs: list[tuple[str, str]]) -> Quer
     for ours, theirs in pairs:
         if ours != theirs:
             if theirs in left.schema:
-                clause.refuse(
+                raise clause.refusal(
                     f"{theirs} is a column of both tables, and {ours} is joined to it",
                     "Rename one of them where the tables are made.",
                 )
@@ -292,5 +290,5 @@ def _both(
     for one, ours in names.items():
         if one in left.columns and ours not in (None, left.columns[one]):
             columns[one] = None
-    theirs = {known: names for known in right.tables}
+    theirs = dict.fromkeys(right.tables, names)
     return Rows(query, left.catalog, schema, columns, {**left.tables, **theirs}, RULES)

@@ -7,7 +7,7 @@ from sqlglot import exp
 
 from sordino.query.sql.reading import Clause
 from sordino.query.sql.scope import AbstractScope, Rule, Value
-from sordino.query.sql.unknown import refuse_unknown
+from sordino.query.sql.unknown import unknown_part
 from sordino.schema import NUMBERS
 
 
@@ -15,7 +15,7 @@ def bound(clause: Clause, scope: AbstractScope) -> int | float:
     """Return a number that is written in the text, refusing all else."""
     found = scope.value(clause)
     if found.type not in NUMBERS or found.constant is None:
-        clause.refuse(
+        raise clause.refusal(
             "a bound must be a number written here: from a column it would be private",
             "Write the number, or give bounds=.",
         )
@@ -23,12 +23,10 @@ def bound(clause: Clause, scope: AbstractScope) -> int | float:
     return number
 
 
-def ordered(
-    clause: Clause, low: int | float, high: int | float
-) -> tuple[int | float, int | float]:
+def ordered(clause: Clause, low: float, high: float) -> tuple[int | float, int | float]:
     """Return two bounds, refusing them the wrong way round."""
     if low >= high:
-        clause.refuse(
+        raise clause.refusal(
             f"the bounds are the wrong way round: {low!r} is not below {high!r}",
             "Exchange or widen them.",
         )
@@ -39,10 +37,14 @@ def _clamp(clause: Clause, scope: AbstractScope) -> Value:
     """Return CLAMP(x, low, high): missing stays missing."""
     parts = clause.each("expressions")
     if len(parts) != 3:
-        clause.refuse("CLAMP takes a value and two bounds", "Write CLAMP(x, 0, 9).")
+        raise clause.refusal(
+            "CLAMP takes a value and two bounds", "Write CLAMP(x, 0, 9)."
+        )
     one = scope.value(parts[0])
     if one.type not in NUMBERS:
-        parts[0].refuse(f"this is of type {one.type}, no number", "Cast it first.")
+        raise parts[0].refusal(
+            f"this is of type {one.type}, no number", "Cast it first."
+        )
     low, high = ordered(clause, *(bound(part, scope) for part in parts[1:]))
     return scope.made(one.expression.clip(low, high))
 
@@ -56,7 +58,7 @@ def _called(clause: Clause, scope: AbstractScope) -> Value:
     """Return a function by its name."""
     known = _NAMED.get(str(clause.scalar("this")).lower())
     if known is None:
-        refuse_unknown(clause)
+        raise unknown_part(clause)
     return known(clause, scope)
 
 

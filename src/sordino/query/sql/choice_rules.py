@@ -2,13 +2,14 @@
 
 import operator
 from collections.abc import Callable, Sequence
+from itertools import starmap
 from typing import Any, Final
 
 from sqlglot import exp
 
 from sordino.expressions.language import Expression, lit, when
-from sordino.query.sql.leaves import is_null
-from sordino.query.sql.numbers import exact
+from sordino.query.sql.leaf_rules import is_null
+from sordino.query.sql.number_rules import exact
 from sordino.query.sql.reading import Clause
 from sordino.query.sql.scope import AbstractScope, Rule, Value
 from sordino.schema import NUMBERS
@@ -20,7 +21,7 @@ def condition(clause: Clause, scope: AbstractScope) -> Expression:
     """Return a truth, refusing what is none."""
     found = scope.value(clause)
     if found.type != "bool":
-        clause.refuse(
+        raise clause.refusal(
             f"{clause.written} is of type {found.type}, no condition",
             "Compare it with something.",
         )
@@ -39,7 +40,7 @@ def meet(clause: Clause, values: Sequence[Value]) -> list[Value]:
         (kind,) = others
         return [_read(clause, one, kind) if one in written else one for one in values]
     if len(kinds) > 1:
-        clause.refuse(
+        raise clause.refusal(
             f"{clause.written} takes values of one type, and these are "
             f"{' and '.join(sorted(kinds))}",
             "Cast one of them, or declare the column's type at its table.",
@@ -51,14 +52,14 @@ def _real(value: Value) -> Expression:
     """Return a number as f64, a literal as a literal."""
     if isinstance(value.constant, int):
         return lit(float(value.constant))
-    return value.expression.cast("f64")
+    return value.expression if value.type == "f64" else value.expression.cast("f64")
 
 
 def _read(clause: Clause, value: Value, kind: str) -> Value:
     """Return a text that is written in the statement as a date or a time."""
     known = lit(value.constant).cast(kind).value({})
     if known is None:
-        clause.refuse(
+        raise clause.refusal(
             f"{value.constant!r} is no {kind}",
             "Write it as '2026-01-31' or '2026-01-31 23:59:59'.",
         )
@@ -69,7 +70,7 @@ def _pair(clause: Clause, scope: AbstractScope) -> tuple[Expression, Expression]
     """Return both sides of a comparison in one type."""
     one, other = clause.take("this"), clause.take("expression")
     if is_null(one) or is_null(other):
-        clause.refuse(
+        raise clause.refusal(
             "nothing equals NULL, so this keeps no row", "Write IS NULL or IS NOT NULL."
         )
     first, second = meet(clause, [scope.value(one), scope.value(other)])
@@ -104,7 +105,7 @@ def _connected(kind: type[exp.Expression], connect: Callable[..., Any]) -> Rule:
         while len(parts) > 1:
             pairs = zip(parts[::2], parts[1::2], strict=False)
             odd = parts[-1:] if len(parts) % 2 else []
-            parts = [connect(one, other) for one, other in pairs] + odd
+            parts = list(starmap(connect, pairs)) + odd
         return scope.made(parts[0])
 
     return rule
@@ -138,7 +139,7 @@ def _is(clause: Clause, scope: AbstractScope) -> Value:
         held = truth if wanted.scalar("this") else ~truth
         found = held.fill_null(False)
     else:
-        clause.refuse("only NULL, TRUE and FALSE stand behind IS", "Write =.")
+        raise clause.refusal("only NULL, TRUE and FALSE stand behind IS", "Write =.")
     return scope.made(~found if negated else found)
 
 
@@ -146,14 +147,14 @@ def _in(clause: Clause, scope: AbstractScope) -> Value:
     """Return whether a value is one of some that are written in the text."""
     for name in ("query", "unnest", "field"):
         if clause.has(name):
-            clause.refuse(
+            raise clause.refusal(
                 "IN asks another query",
                 "Join a public table, or list the values.",
             )
     listed = clause.each("expressions")
     for one in listed:
         if is_null(one):
-            one.refuse(
+            raise one.refusal(
                 "NULL in a list: NOT IN then keeps no row, and IN never it",
                 "Leave NULL out, or add OR ... IS NULL.",
             )
@@ -161,7 +162,7 @@ def _in(clause: Clause, scope: AbstractScope) -> Value:
     values = meet(clause, [scope.value(one) for one in (this, *listed)])
     literals = [one.constant for one in values[1:]]
     if None in literals:
-        clause.refuse("a list holds values that are written in it", "Write OR.")
+        raise clause.refusal("a list holds values that are written in it", "Write OR.")
     return scope.made(exact(this, values[0]).expression.is_in(literals))
 
 
@@ -169,7 +170,7 @@ def _between(clause: Clause, scope: AbstractScope) -> Value:
     """Return whether a value lies between two others, both included."""
     parts = [clause.take(name) for name in ("this", "low", "high")]
     if any(map(is_null, parts)):
-        clause.refuse("nothing lies between NULL", "Write numbers or dates.")
+        raise clause.refusal("nothing lies between NULL", "Write numbers or dates.")
     values = meet(clause, [scope.value(one) for one in parts])
     one, low, high = (exact(clause, value).expression for value in values)
     return scope.made((one >= low) & (one <= high))
@@ -182,7 +183,7 @@ def _first(clause: Clause, scope: AbstractScope) -> Value:
     parts = [clause.take("this"), *clause.each("expressions")]
     there = [scope.value(one) for one in parts if not is_null(one)]
     if not there:
-        clause.refuse("all of this is NULL", "Name a column.")
+        raise clause.refusal("all of this is NULL", "Name a column.")
     values = meet(clause, there)
     first, *others = (one.expression for one in values)
     decimal = any(one.decimal for one in values)
@@ -225,7 +226,9 @@ def _chosen(
     told = [one.take("true") for one in branches] + ([default] if default else [])
     there = [one for one in told if not is_null(one)]
     if not there:
-        clause.refuse("all of this is NULL", "Write a value for one of the cases.")
+        raise clause.refusal(
+            "all of this is NULL", "Write a value for one of the cases."
+        )
     values = iter(meet(clause, [scope.value(one) for one in there]))
     each = [None if is_null(one) else next(values) for one in told]
     results = [None if one is None else one.expression for one in each]
@@ -239,12 +242,12 @@ def _chosen(
 
 def _test(branch: Clause, scope: AbstractScope, of: Clause | None) -> Expression:
     """Return the condition of a case, or whether it is what is asked of."""
-    branch.kind  # noqa: B018 looked at: its parts are all there is
+    branch.look()
     this = branch.take("this")
     if of is None:
         return condition(this, scope)
     if is_null(this):
-        this.refuse("nothing equals NULL", "Write CASE WHEN ... IS NULL THEN.")
+        raise this.refusal("nothing equals NULL", "Write CASE WHEN ... IS NULL THEN.")
     one, other = meet(branch, [scope.value(of), scope.value(this)])
     equal: Any = exact(of, one).expression == other.expression
     return equal  # type: ignore[no-any-return]  # == builds an expression
@@ -256,13 +259,13 @@ def _extreme(name: str) -> Rule:
     def rule(clause: Clause, scope: AbstractScope) -> Value:
         clause.scalar("ignore_nulls")
         if not clause.dialect.extremes_skip:
-            clause.refuse(
+            raise clause.refusal(
                 "what is missing wins in this dialect", "Write CASE WHEN a > b THEN a."
             )
         parts = [clause.take("this"), *clause.each("expressions")]
         there = [scope.value(one) for one in parts if not is_null(one)]
         if not there:
-            clause.refuse("all of this is NULL", "Name a column.")
+            raise clause.refusal("all of this is NULL", "Name a column.")
         values = meet(clause, there)
         first, *others = (exact(clause, one).expression for one in values)
         build = first.greatest if name == "greatest" else first.least

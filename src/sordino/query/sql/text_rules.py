@@ -6,7 +6,7 @@ from typing import Any, Final
 from sqlglot import exp
 
 from sordino.expressions.language import Expression, lit
-from sordino.query.sql.leaves import is_null, number
+from sordino.query.sql.leaf_rules import is_null, number
 from sordino.query.sql.reading import Clause
 from sordino.query.sql.scope import AbstractScope, Rule, Value
 
@@ -18,7 +18,7 @@ def text(clause: Clause, scope: AbstractScope) -> Expression:
     """Return a text, refusing what is none."""
     found = scope.value(clause)
     if found.type != "text":
-        clause.refuse(
+        raise clause.refusal(
             f"{clause.written} is of type {found.type}, no text",
             "Cast it to VARCHAR, or declare the column's type at its table.",
         )
@@ -29,7 +29,9 @@ def literal_text(clause: Clause, scope: AbstractScope, what: str) -> str:
     """Return a text that is written in the statement, refusing all else."""
     found = scope.value(clause)
     if not isinstance(found.constant, str):
-        clause.refuse(f"{what} must be a text written here", "Write it in quotes.")
+        raise clause.refusal(
+            f"{what} must be a text written here", "Write it in quotes."
+        )
     return found.constant
 
 
@@ -58,7 +60,7 @@ def _said(clause: Clause, scope: AbstractScope) -> Expression:
     """Return a value as the text that every dialect writes of it."""
     found = scope.value(clause)
     if found.type not in _WRITTEN:
-        clause.refuse(
+        raise clause.refusal(
             f"dialects write values of type {found.type} differently",
             "Join texts, whole numbers, truths and dates.",
         )
@@ -92,7 +94,7 @@ def _sliced(clause: Clause, scope: AbstractScope) -> Value:
     one = text(clause.take("this"), scope)
     start = number(clause.take("start"), "the first place")
     if start < 1:
-        clause.refuse(
+        raise clause.refusal(
             "dialects count places before the first differently",
             "Write a start of 1 or more, or RIGHT(x, n).",
         )
@@ -121,7 +123,9 @@ def _end(
     size = number(clause.take("expression"), "a number of letters")
     clause.scalar("negative_length_returns_empty")
     if size < 0:
-        clause.refuse("dialects count from the end differently", "Write SUBSTRING.")
+        raise clause.refusal(
+            "dialects count from the end differently", "Write SUBSTRING."
+        )
     return build(one, size)
 
 
@@ -130,7 +134,9 @@ def _trimmed(clause: Clause, scope: AbstractScope) -> Value:
     one = text(clause.take("this"), scope)
     position = clause.scalar("position")
     if position not in (None, "", "BOTH"):
-        clause.refuse("one side is not trimmed by itself here", "Trim both sides.")
+        raise clause.refusal(
+            "one side is not trimmed by itself here", "Trim both sides."
+        )
     given = clause.some("expression")
     if given is None:
         return scope.made(one.strip(clause.dialect.trimmed))
@@ -143,7 +149,7 @@ def _replaced(clause: Clause, scope: AbstractScope) -> Value:
     old = literal_text(clause.take("expression"), scope, "what is replaced")
     new = literal_text(clause.take("replacement"), scope, "what stands for it")
     if not old:
-        clause.refuse("nothing is replaced", "Name what to replace.")
+        raise clause.refusal("nothing is replaced", "Name what to replace.")
     return scope.made(one.replace(old, new))
 
 
@@ -163,7 +169,7 @@ def _escaped(clause: Clause, scope: AbstractScope) -> Value:
     inner = clause.take("this")
     escape = literal_text(clause.take("expression"), scope, "an escape")
     if inner.kind is not exp.Like or len(escape) > 1:
-        clause.refuse("an escape is one letter behind LIKE", "Write ESCAPE '!'.")
+        raise clause.refusal("an escape is one letter behind LIKE", "Write ESCAPE '!'.")
     return _matched(inner, scope, escape or None)
 
 
@@ -174,7 +180,7 @@ def _matched(clause: Clause, scope: AbstractScope, escape: str | None) -> Value:
     held = clause.take("expression")
     pattern = literal_text(held, scope, "a pattern")
     if escape == "\\" and escape in pattern and held.dialect.escape == escape:
-        held.refuse(
+        raise held.refusal(
             "a backslash in LIKE escapes in some dialects and not in others",
             "Choose another letter: LIKE '100!%' ESCAPE '!'.",
         )

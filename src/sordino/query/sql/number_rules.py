@@ -11,8 +11,8 @@ from typing import Any, Final
 from sqlglot import exp
 
 from sordino.expressions.language import Expression, lit
-from sordino.query.sql.dates import added, subtracted
-from sordino.query.sql.leaves import number
+from sordino.query.sql.date_rules import added, subtracted
+from sordino.query.sql.leaf_rules import number
 from sordino.query.sql.reading import Clause
 from sordino.query.sql.scope import AbstractScope, Rule, Value
 from sordino.schema import NUMBERS
@@ -25,7 +25,7 @@ def numbers(clause: Clause, values: Sequence[Value]) -> tuple[bool, bool]:
     """Return whether numbers meet in f64, and whether they are decimals in SQL."""
     for one in values:
         if one.type not in NUMBERS:
-            clause.refuse(
+            raise clause.refusal(
                 f"{clause.written} takes numbers, and one is of type {one.type}",
                 "Cast it, or declare the column's type at its table.",
             )
@@ -37,7 +37,7 @@ def numbers(clause: Clause, values: Sequence[Value]) -> tuple[bool, bool]:
 def exact(clause: Clause, value: Value) -> Value:
     """Refuse a computed decimal where its last digit decides."""
     if value.decimal and value.constant is None:
-        clause.refuse(
+        raise clause.refusal(
             "this is an exact decimal in SQL, and a double here, so its last digit "
             "may differ",
             _DOUBLE,
@@ -53,10 +53,10 @@ def _arithmetic(operation: Callable[[Any, Any], Any]) -> Rule:
         other = scope.value(clause.take("expression"))
         real, decimal = numbers(clause, (one, other))
         if real and one.bare and other.bare:
-            clause.refuse("this is the same for every row", "Write what it comes to.")
-        return scope.made(
-            operation(one.expression, other.expression), decimal=decimal
-        )
+            raise clause.refusal(
+                "this is the same for every row", "Write what it comes to."
+            )
+        return scope.made(operation(one.expression, other.expression), decimal=decimal)
 
     return rule
 
@@ -80,7 +80,7 @@ def _divisor(clause: Clause, scope: AbstractScope) -> Value:
     numbers(clause, (found,))
     never = found.constant is not None and found.constant != 0
     if not never and inner.kind is not exp.Nullif and not scope.counts(inner):
-        clause.refuse(
+        raise clause.refusal(
             "dialects disagree on what a division by zero is, and this may be zero",
             f"Write NULLIF({clause.written}, 0), which makes it NULL.",
         )
@@ -106,7 +106,7 @@ def _whole(build: Callable[[Expression, Expression], Expression]) -> Rule:
         one = scope.value(clause.take("this"))
         other = _divisor(clause.take("expression"), scope)
         if numbers(clause, (one, other))[0]:
-            clause.refuse(
+            raise clause.refusal(
                 "of fractions this is division in one dialect and whole division in "
                 "another",
                 "Write FLOOR(a / b).",
@@ -169,13 +169,13 @@ def _power(clause: Clause, scope: AbstractScope) -> Value:
     times = number(clause.take("expression"), "a power")
     numbers(clause, (one,))
     if not 1 < times <= _HIGHEST:
-        clause.refuse(
+        raise clause.refusal(
             "engines round powers differently, so only 2, 3 and 4 are asked",
             "Write a product, or compute it with sd.udf.",
         )
     base = made = one.expression.cast("f64")
     for _ in range(times - 1):
-        made = made * base
+        made *= base
     return scope.made(made)
 
 

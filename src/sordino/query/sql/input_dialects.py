@@ -10,7 +10,7 @@ _SPACES: Final = "\u0020\u00a0\u1680" + "".join(map(chr, range(0x2000, 0x200B)))
 
 @final
 @dataclass(frozen=True)
-class Dialect:
+class InputDialect:
     """The habits of one database, as far as they decide what a text means."""
 
     name: str
@@ -35,8 +35,8 @@ class Dialect:
     """What LIKE escapes wildcards by, unasked."""
 
 
-DIALECTS: Final[dict[str, Dialect]] = {
-    "duckdb": Dialect(
+DIALECTS: Final[dict[str, InputDialect]] = {
+    "duckdb": InputDialect(
         "duckdb",
         decimals=True,
         whole_division=False,
@@ -48,7 +48,7 @@ DIALECTS: Final[dict[str, Dialect]] = {
         trimmed=_SPACES + "\u202f\u205f\u3000",
         escape=None,
     ),
-    "postgres": Dialect(
+    "postgres": InputDialect(
         "postgres",
         decimals=True,
         whole_division=True,
@@ -60,7 +60,7 @@ DIALECTS: Final[dict[str, Dialect]] = {
         trimmed=" ",
         escape="\\",
     ),
-    "spark": Dialect(
+    "spark": InputDialect(
         "spark",
         decimals=True,
         whole_division=False,
@@ -72,7 +72,7 @@ DIALECTS: Final[dict[str, Dialect]] = {
         trimmed=" ",
         escape="\\",
     ),
-    "bigquery": Dialect(
+    "bigquery": InputDialect(
         "bigquery",
         decimals=False,
         whole_division=False,
@@ -87,6 +87,6 @@ DIALECTS: Final[dict[str, Dialect]] = {
 }
 
 
-def dialect(name: Any) -> Dialect:
+def input_dialect(name: Any) -> InputDialect:
     """Return a dialect by its name, or refuse one that is not read."""
     return DIALECTS[_validate.choice(tuple(DIALECTS), dialect=name)]

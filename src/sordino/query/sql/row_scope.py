@@ -21,7 +21,7 @@ for one that is there and must not be asked for so."""
 def identifier(clause: Clause) -> tuple[str, bool]:
     """Return a name as it is written, and whether it is in quotes."""
     if clause.kind is not exp.Identifier:
-        clause.refuse("this is no name", "Write a name.")
+        raise clause.refusal("this is no name", "Write a name.")
     return str(clause.scalar("this")), bool(clause.scalar("quoted"))
 
 
@@ -42,11 +42,15 @@ class Rows(AbstractScope):
 
     query: Query
     catalog: AbstractCatalog
-    schema: Schema  # type: ignore[misc]  # a field is a property to who reads it
+    schema: Schema
     columns: Visible
     tables: Mapping[str, Visible]
     """The columns of each table, by its name in small letters."""
-    rules: Mapping[type[Any], Rule] = None  # type: ignore[assignment]  # given later
+    rules: Mapping[type[Any], Rule]
+
+    def facts(self) -> Schema:
+        """Return the columns of the query."""
+        return self.schema
 
     def with_query(self, query: Query) -> "Rows":
         """Return other rows with the same names."""
@@ -61,7 +65,7 @@ class Rows(AbstractScope):
         """Return what a column is called in the query."""
         name = clause.take("this")
         if name.kind is exp.Star:
-            clause.refuse(
+            raise clause.refusal(
                 "* would show rows of people",
                 "Ask something of them: COUNT(*), or AVG(...) of a column.",
             )
@@ -77,7 +81,7 @@ class Rows(AbstractScope):
         if of is not None:
             owner = identifier(of)[0]
             if owner.lower() not in self.tables:
-                of.refuse(
+                raise of.refusal(
                     f"there is no table {owner} in this FROM",
                     f"There are {', '.join(self.tables)}.",
                 )
@@ -106,16 +110,15 @@ def _found(clause: Clause, columns: Visible) -> str:
     if not close and not quoted:
         close = [one for one in columns if one.lower() == name.lower()]
     if len(close) > 1:
-        clause.refuse(
+        raise clause.refusal(
             f"{name} could be {' or '.join(close)}",
             "Write it as it is spelled, in quotes.",
         )
     if not close:
-        problem, _, remedy = str(unknown("column", name, columns)).partition(". ")
-        clause.refuse(problem, remedy)
+        raise clause.wrap(unknown("column", name, columns))
     found = columns[close[0]]
     if found is None:
-        clause.refuse(
+        raise clause.refusal(
             f"{name} is a column of both tables", "Write the table before it: a.x."
         )
     return found
