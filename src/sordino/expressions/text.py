@@ -1,6 +1,7 @@
 """Texts: sequences of Unicode code points, never of bytes, never of a language.
 
-`lower` and `upper` know ASCII letters; for those of all scripts see letters.py. A text that would grow beyond 1 MiB of UTF-8 is missing instead.
+`lower` and `upper` know ASCII letters; for those of all scripts see letters.py. A text
+that would grow beyond 1 MiB of UTF-8 is missing instead.
 """
 
 import re

@@ -4,7 +4,7 @@ For any two neighbours, a function of a private answer is as private as the answ
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cmp_to_key
 from typing import TYPE_CHECKING, Any, Final, final
@@ -62,7 +62,12 @@ class Answer:
 
     def taken(self, rows: Sequence[int]) -> "Answer":
         """Return some rows, in an order."""
-        return replace(self, table=self.table.take(rows), errors=self.errors.take(rows))
+        import pyarrow as pa  # noqa: PLC0415 loaded when needed
+
+        places = pa.array(rows, pa.int64())
+        return replace(
+            self, table=self.table.take(places), errors=self.errors.take(places)
+        )
 
     def noted(self, note: str) -> "Answer":
         """Return the same with a sentence for the reader."""
@@ -318,7 +323,8 @@ def rename(columns: Any) -> Rename:
             "columns", columns, "must map names to names", 'Try {"n": "visits"}.'
         )
     pairs = (
-        (_validate.text(columns=a), _validate.text(columns=b)) for a, b in columns.items()
+        (_validate.text(columns=a), _validate.text(columns=b))
+        for a, b in columns.items()
     )
     return Rename(tuple(pairs))
 
@@ -359,24 +365,16 @@ def _bars(answer: Answer, made: AbstractExpression) -> list[list[Any]]:
     if found is None or name not in answer.names:
         return [nothing, nothing, nothing]
     sd, low, high = (answer.errors[one].to_pylist() for one in error_names(found[0]))
-    ends = [
-        (_at(made, found[0], a), _at(made, found[0], b))
-        for a, b in zip(low, high, strict=True)
-    ]
     scaled = [None if one is None else abs(found[1]) * one for one in sd]
-    known = [None not in pair for pair in ends]
-    return [
-        scaled,
-        [min(pair) if ok else None for pair, ok in zip(ends, known, strict=True)],
-        [max(pair) if ok else None for pair, ok in zip(ends, known, strict=True)],
-    ]
+    pairs = [_ends(made, found[0], pair) for pair in zip(low, high, strict=True)]
+    return [scaled, [first for first, _ in pairs], [last for _, last in pairs]]
 
 
-def _at(made: AbstractExpression, name: str, value: Any) -> float | None:
-    """Return a function of one answer at a place."""
-    found = None if value is None else made.value({name: value})
-    return None if found is None else float(found)
-
-
-Steps = tuple[AbstractProcess, ...]
-Process = Callable[..., AbstractProcess]
+def _ends(
+    made: AbstractExpression, name: str, pair: tuple[Any, Any]
+) -> tuple[float | None, float | None]:
+    """Return between what a linear function lies where its answer is in an interval."""
+    if None in pair:
+        return None, None
+    found = [made.value({name: one}) for one in pair]
+    return (None, None) if None in found else (min(found), max(found))

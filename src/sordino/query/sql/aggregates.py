@@ -10,6 +10,7 @@ from sqlglot import exp
 from sordino import _validate
 from sordino.aggregations import quantile
 from sordino.aggregations.base import AbstractAggregation
+from sordino.aggregations.column_values import Nulls
 from sordino.aggregations.count import count
 from sordino.aggregations.count_distinct import count_distinct
 from sordino.aggregations.count_ids import count_ids
@@ -252,7 +253,7 @@ def _ends(
     return (_column(value.expression.tree), *ordered(clause, *ends))
 
 
-def _nulls(asking: Asking, value: Value) -> str | None:
+def _nulls(asking: Asking, value: Value) -> Nulls:
     """Return the rule for missing values: written only where one must be."""
     facts = value.expression.column(asking.rows.schema)
     return None if facts.unsettled is None else "drop"
@@ -309,22 +310,20 @@ def _written(clause: Clause) -> Fraction:
     raise clause.refusal("a share must be a number written here", "Write 0.5.")
 
 
-def _sample(
-    build: Callable[..., AbstractAggregation],
-) -> Callable[..., AbstractAggregation]:
-    """Return a variance or deviation of a sample: divided by n - 1."""
-
-    def asked(*given: Any, **named: Any) -> AbstractAggregation:
-        return build(*given, ddof=1, **named)
-
-    return asked
+def _sample(asking: Asking, clause: Clause, kept: Expression | None) -> Question:
+    """Refuse what divides by the number of values less one."""
+    del asking, kept
+    raise clause.refusal(
+        "the variance of a sample divides by n - 1, which is not asked yet",
+        "Write VAR_POP or STDDEV_POP.",
+    )
 
 
 _SHARES: Final = (exp.PercentileCont, exp.PercentileDisc)
 _VARIANCE: Final = _numeric("variance", variance)
 _STDEV: Final = _numeric("stdev", stdev)
 _QUESTIONS: Final[
-    Mapping[type[exp.Expression], Callable[[Asking, Clause, Any], Question]]
+    Mapping[type[exp.Expr], Callable[[Asking, Clause, Any], Question]]
 ] = {
     exp.Count: _counted,
     exp.CountIf: _count_if,
@@ -332,9 +331,9 @@ _QUESTIONS: Final[
     exp.Avg: _numeric("mean", mean),
     exp.VariancePop: _VARIANCE,
     exp.StddevPop: _STDEV,
-    exp.Variance: _numeric("variance", _sample(variance)),
-    exp.Stddev: _numeric("stdev", _sample(stdev)),
-    exp.StddevSamp: _numeric("stdev", _sample(stdev)),
+    exp.Variance: _sample,
+    exp.Stddev: _sample,
+    exp.StddevSamp: _sample,
     exp.Min: _numeric("min", quantile.min, None),
     exp.Max: _numeric("max", quantile.max, None),
     exp.Median: _numeric("median", quantile.median, None),
@@ -345,7 +344,7 @@ _QUESTIONS: Final[
 }
 
 
-def asks(node: exp.Expression) -> bool:
+def asks(node: exp.Expr) -> bool:
     """Tell whether a node is an aggregate, or one with a FILTER or an order."""
     return isinstance(node, (exp.Filter, exp.WithinGroup, exp.AggFunc))
 

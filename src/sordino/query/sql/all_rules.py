@@ -16,7 +16,7 @@ from sordino.query.sql import (
 )
 from sordino.query.sql.scope import Rule
 
-RULES: Final[Mapping[type[exp.Expression], Rule]] = {
+RULES: Final[Mapping[type[exp.Expr], Rule]] = {
     **leaf_rules.RULES,
     **number_rules.RULES,
     **text_rules.RULES,

@@ -7,7 +7,7 @@ from typing import Any, Final, final
 from sqlglot import exp
 
 from sordino.aggregations.intervals import error_names
-from sordino.errors import InvalidSQL
+from sordino.errors import InvalidSQL, SordinoError
 from sordino.expressions.language import Expression, col
 from sordino.query.sql.aggregates import Asking, Question, asks
 from sordino.query.sql.all_rules import RULES
@@ -91,13 +91,23 @@ class Answers(AbstractScope):
 
     def counts(self, clause: Clause) -> bool:
         """Tell whether an expression is the number of rows of a group."""
-        if not asks(clause.node):
+        if not self.keys or not asks(clause.node):
             return False
         return self.asked[self.ask(clause, None)].counts
 
     def ask(self, clause: Clause, name: str | None) -> str:
         """Return the name of the answer to an aggregate, which is asked for once."""
-        question = self.asking.question(clause)
+        if name in _WORDS:
+            raise clause.refusal(
+                f"{name} is a word of agg, and cannot name an answer",
+                "Give it another alias.",
+            )
+        try:
+            question = self.asking.question(clause)
+        except InvalidSQL:
+            raise
+        except SordinoError as error:
+            raise clause.wrap(error) from None
         for known, other in self.asked.items():
             if other.asked.words == question.asked.words and name in (None, known):
                 return known
@@ -140,6 +150,7 @@ class Answers(AbstractScope):
         return found
 
 
+_WORDS: Final = ("noise", "weights", "coverage")
 _NUMBERS: Final = ("i64", "f64")
 
 
@@ -153,6 +164,6 @@ def _reads(clause: Clause) -> bool:
     return clause.node.find(exp.Column) is not None
 
 
-def aggregates_of(clause: Clause) -> Iterator[exp.Expression]:
+def aggregates_of(clause: Clause) -> Iterator[exp.Expr]:
     """Yield the aggregates of an expression."""
     return filter(asks, clause.node.walk())

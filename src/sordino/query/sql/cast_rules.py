@@ -44,8 +44,7 @@ def _wanted(clause: Clause, *, fails: bool) -> str:
     """Return our type for a type of SQL, refusing what we have none for."""
     named = clause.take("to")
     known = named.scalar("this")
-    for name in ("nested", "kind"):
-        named.scalar(name)
+    named.scalar("nested")
     found = _TYPES.get(known) or (_NARROW.get(known) if fails else None)
     if found is None or named.has("expressions"):
         raise named.refusal(
@@ -96,7 +95,7 @@ _REMEDIES: Final = {
     ("f64", "text"): "Round it to a whole number first, and cast that.",
 }
 
-RULES: Final[dict[type[exp.Expression], Rule]] = {
+RULES: Final[dict[type[exp.Expr], Rule]] = {
     exp.Cast: _cast,
     exp.TryCast: _tried,
 }

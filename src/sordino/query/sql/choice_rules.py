@@ -34,6 +34,8 @@ def meet(clause: Clause, values: Sequence[Value]) -> list[Value]:
     if kinds == set(NUMBERS):
         decimal = all(one.decimal for one in values if one.type == "f64")
         return [Value(_real(one), "f64", decimal) for one in values]
+    if kinds == set(_MOMENTS):
+        return [Value(one.expression.cast("time"), "time") for one in values]
     written = [one for one in values if one.type == "text" and one.constant is not None]
     others = {one.type for one in values if one not in written}
     if written and len(others) == 1 and others <= set(_MOMENTS):
@@ -97,7 +99,7 @@ def _distinct(same: bool) -> Rule:  # noqa: FBT001 of two rules that are one
     return rule
 
 
-def _connected(kind: type[exp.Expression], connect: Callable[..., Any]) -> Rule:
+def _connected(kind: type[exp.Expr], connect: Callable[..., Any]) -> Rule:
     """Return the rule of AND or OR: a long chain becomes a low tree."""
 
     def rule(clause: Clause, scope: AbstractScope) -> Value:
@@ -111,7 +113,7 @@ def _connected(kind: type[exp.Expression], connect: Callable[..., Any]) -> Rule:
     return rule
 
 
-def _chain(clause: Clause, kind: type[exp.Expression]) -> list[Clause]:
+def _chain(clause: Clause, kind: type[exp.Expr]) -> list[Clause]:
     """Return what is connected, in order."""
     found, waiting = [], [clause]
     while waiting:
@@ -274,7 +276,7 @@ def _extreme(name: str) -> Rule:
     return rule
 
 
-RULES: Final[dict[type[exp.Expression], Rule]] = {
+RULES: Final[dict[type[exp.Expr], Rule]] = {
     exp.EQ: _comparison(operator.eq),
     exp.NEQ: _comparison(operator.ne),
     exp.LT: _comparison(operator.lt),

@@ -192,7 +192,7 @@ def _shifted(sign: int) -> Rule:
     return rule
 
 
-RULES: Final[dict[type[exp.Expression], Rule]] = {
+RULES: Final[dict[type[exp.Expr], Rule]] = {
     exp.Extract: _extracted,
     exp.Year: _named_part("year"),
     exp.Quarter: _named_part("quarter"),

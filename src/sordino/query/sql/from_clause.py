@@ -6,6 +6,7 @@ from typing import Any, Final, final
 
 from sqlglot import exp
 
+from sordino.errors import InvalidSQL
 from sordino.expressions.language import col
 from sordino.query.builder import Query, table
 from sordino.query.relation import AbstractCatalog
@@ -108,19 +109,18 @@ def _source(clause: Clause, tables: Tables) -> Rows:
         return _named(_selected(inner.take("this"), seen), known)
     private = tables.find(named, tables.private)
     if private is None:
-        _refuse_table(named, name, tables)
+        raise _unknown_table(named, name, tables)
     query = table(private)
     return _named(_visible(query, tables.catalog), known)
 
 
-def _refuse_table(clause: Clause, name: str, tables: Tables) -> None:
-    """Refuse a name that no private table has."""
+def _unknown_table(clause: Clause, name: str, tables: Tables) -> InvalidSQL:
+    """Return the refusal of a name that no private table has."""
     if tables.find(clause, tables.public) is not None:
-        raise clause.refusal(
+        return clause.refusal(
             f"{name} is public", "It needs no privacy: ask it directly, or join it."
         )
-    refused = unknown("private table", name, (*tables.private, *tables.own))
-    raise clause.wrap(refused)
+    return clause.wrap(unknown("private table", name, (*tables.private, *tables.own)))
 
 
 def _visible(query: Query, catalog: AbstractCatalog) -> Rows:

@@ -62,4 +62,4 @@ def _called(clause: Clause, scope: AbstractScope) -> Value:
     return known(clause, scope)
 
 
-RULES: Final[Mapping[type[exp.Expression], Rule]] = {exp.Anonymous: _called}
+RULES: Final[Mapping[type[exp.Expr], Rule]] = {exp.Anonymous: _called}

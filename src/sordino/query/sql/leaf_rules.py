@@ -63,7 +63,7 @@ def number(clause: Clause, what: str) -> int:
     )
 
 
-RULES: Final[dict[type[exp.Expression], Rule]] = {
+RULES: Final[dict[type[exp.Expr], Rule]] = {
     exp.Paren: within,
     exp.Column: column,
     exp.Literal: literal,

@@ -179,7 +179,7 @@ def _power(clause: Clause, scope: AbstractScope) -> Value:
     return scope.made(made)
 
 
-RULES: Final[dict[type[exp.Expression], Rule]] = {
+RULES: Final[dict[type[exp.Expr], Rule]] = {
     exp.Add: _plus,
     exp.Sub: _minus,
     exp.Mul: _arithmetic(operator.mul),

@@ -4,7 +4,7 @@ A rule looks at a node through a `Clause` and *takes* what it understands. What 
 took is refused in the end, so nothing of a text can be forgotten.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, final
 
@@ -12,7 +12,7 @@ from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect as Grammar
 from sqlglot.errors import ErrorLevel, ParseError, SqlglotError
 from sqlglot.parser import Parser
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from sordino.errors import InvalidSQL
 from sordino.query.sql.input_dialects import InputDialect
@@ -32,7 +32,7 @@ class Reading:
 
     text: str
     dialect: InputDialect
-    root: exp.Expression
+    root: exp.Expr
     looked: set[int] = field(default_factory=set)
     """The nodes that a rule looked at."""
     taken: set[tuple[int, str]] = field(default_factory=set)
@@ -51,12 +51,13 @@ class Reading:
                 raise clause.refusal(f"{clause.written} is not understood here", _LEAVE)
             for name, value in node.args.items():
                 if value and (id(node), name) not in self.taken:
+                    part = clause.part(value)
                     said = name.strip("_").replace("_", " ").upper()
-                    raise clause.part(value).refusal(
-                        f"{said} is not understood here", _LEAVE
-                    )
+                    said = part.written if name in _PLAIN else said
+                    raise part.refusal(f"{said} is not understood here", _LEAVE)
 
 
+_PLAIN: Final = ("this", "expression", "expressions")
 _LEAVE: Final = "Leave it out, or ask in Python by sd.table(...)."
 
 
@@ -66,10 +67,10 @@ class Clause:
     """A node of a tree, looked at by a rule."""
 
     reading: Reading
-    node: exp.Expression
+    node: exp.Expr
 
     @property
-    def kind(self) -> type[exp.Expression]:
+    def kind(self) -> type[exp.Expr]:
         """Return what it is; the node counts as looked at."""
         self.reading.looked.add(id(self.node))
         return type(self.node)
@@ -86,7 +87,7 @@ class Clause:
     def take(self, name: str) -> "Clause":
         """Return an argument that is a node, which the caller understands."""
         found = self.scalar(name)
-        if not isinstance(found, exp.Expression):
+        if not isinstance(found, exp.Expr):
             raise self.refusal(f"{self.written} is not complete", "Write it in full.")
         return Clause(self.reading, found)
 
@@ -108,7 +109,7 @@ class Clause:
     def part(self, value: Any) -> "Clause":
         """Return the place of an argument, this one itself if it has none."""
         first = value[0] if isinstance(value, list) and value else value
-        if isinstance(first, exp.Expression):
+        if isinstance(first, exp.Expr):
             return Clause(self.reading, first)
         return self
 
@@ -259,15 +260,10 @@ def _bounded(name: str) -> Any:
     return parse
 
 
-_AGGREGATES: Final[dict[str, type[exp.Expression]]] = {
+_AGGREGATES: Final[dict[str, type[exp.Expr]]] = {
     "SUM": exp.Sum,
     "AVG": exp.Avg,
     "COUNT": exp.Count,
     "VAR_POP": exp.VariancePop,
     "STDDEV_POP": exp.StddevPop,
 }
-
-
-def below(clause: Clause) -> Iterator[exp.Expression]:
-    """Yield all nodes of a part of a text, itself included, looking at none."""
-    yield from clause.node.walk()

@@ -345,7 +345,7 @@ def _asked(select: Clause, answers: Answers, given: Given) -> Request:
         query = query.with_columns(**made, **answers.asking.made)
     if given.limits:
         query = query.enforce(*given.limits)
-    questions = {name: one.asked for name, one in answers.asked.items()}
+    questions: dict[str, Any] = {name: one.asked for name, one in answers.asked.items()}
     if not keys:
         return query.agg(**questions)
     grouped = _with_keys(query, given, tuple(one.name for one in keys))
@@ -424,15 +424,15 @@ def _cut(select: Clause, asked: Request, answers: Answers) -> Request:
     if limit is None and offset is None:
         return asked
     _refuse_ungrouped(select, "limit" if limit is not None else "offset", answers)
-    sizes = []
-    for clause in (limit, offset):
-        if clause is None:
-            sizes.append(None)
-            continue
-        clause.look()
-        sizes.append(number(clause.take("expression"), "a number of rows"))
-    rows_, first = sizes
-    return asked.limit(_ALL if rows_ is None else rows_, first or 0)
+    most, first = (_size(clause) for clause in (limit, offset))
+    return asked.limit(_ALL if most is None else most, first or 0)
+
+
+def _size(clause: Clause | None) -> int | None:
+    """Return a number of rows."""
+    if clause is None:
+        return None
+    return number(clause.look().take("expression"), "a number of rows")
 
 
 _ALL: Final = 2**31

@@ -188,7 +188,7 @@ def _matched(clause: Clause, scope: AbstractScope, escape: str | None) -> Value:
     return scope.made(~made if negated else made)
 
 
-RULES: Final[dict[type[exp.Expression], Rule]] = {
+RULES: Final[dict[type[exp.Expr], Rule]] = {
     exp.Length: _of_text(lambda one: one.length()),
     exp.Lower: _of_text(lambda one: one.lowercase()),
     exp.Upper: _of_text(lambda one: one.uppercase()),

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from sqlglot.dialects.dialect import Dialect as Grammar
 from sqlglot.errors import TokenError
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from sordino.errors import InvalidParameter, InvalidSQL
 from sordino.query.sql.input_dialects import InputDialect

@@ -24,7 +24,7 @@ _ROUNDED: Final = (
     "engines round this function differently, so it has no one meaning",
     "Group or clamp the value itself, or compute it with sd.udf.",
 )
-_WHY: Final[dict[type[exp.Expression], tuple[str, str]]] = {
+_WHY: Final[dict[type[exp.Expr], tuple[str, str]]] = {
     exp.Window: (
         "a window function gives each row an answer about other people's rows",
         "Ask for groups: GROUP BY. To keep a few rows of each person, give limits=.",
