@@ -25,6 +25,7 @@ from sordino.losses.noise import (
 from sordino.losses.thresholded import mixture, thresholded
 from sordino.mechanisms.above_threshold import AboveThreshold
 from sordino.mechanisms.exponential import Exponential
+from sordino.mechanisms.kit.key_rounds import KeyRounds, ToldNumbers
 from sordino.mechanisms.noise_mechanism import AbstractAdditiveMechanism
 from sordino.mechanisms.quantiles import Quantiles
 from sordino.mechanisms.randomized_response import RandomizedResponse
@@ -139,6 +140,9 @@ LOSSES: Final[dict[str, Loss]] = {
     "thresholded laplace": thresholded(
         lambda kept: LaplaceLoss(Fraction(1, 10)) * kept, key_delta="1e-7", keys=12
     ),
+    "keys in rounds": KeyRounds(
+        3, (Fraction(180), Fraction(20)), (Fraction(70), Fraction(24))
+    ).loss((ToldNumbers(Fraction(1, 50), Fraction(1, 3)),)),
     "release above a threshold": sd.LaplaceThreshold(2, 30).map((3, 3, 1)),
     "table": TableLoss((
         Atoms(np.log([1 / 3, 3]), np.array([0.25, 0.75]), np.array([0.75, 0.25]), 0.0),

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino.losses.base import Budget
-from sordino.mechanisms.kit.bin_counts import Bins
+from sordino.mechanisms.kit.bin_counts import BinCounts
 from sordino.mechanisms.mechanism import AbstractMechanism
 from sordino.sampling.bits import Bits
 
@@ -220,9 +220,11 @@ def draw_quantiles(mechanism: Any, table: Numbers, count: int) -> NDArray[np.int
     return numbered(found, len(table))
 
 
-def _bins(table: Numbers, count: int) -> Bins:
+def _bins(table: Numbers, count: int) -> BinCounts:
     """Return so many groups that all hold one table."""
     held = np.flatnonzero(table)
     owner = np.repeat(np.arange(count), held.size)
     rows = np.tile(np.array(table)[held], count)
-    return Bins.of(owner, np.tile(held, count), rows, groups=count, size=len(table))
+    return BinCounts.of(
+        owner, np.tile(held, count), rows, groups=count, size=len(table)
+    )

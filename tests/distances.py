@@ -13,14 +13,11 @@ from typing import Any, TypeAlias, final
 
 import numpy as np
 
-from sordino.aggregations.base import Setting
 from sordino.aggregations.measurements import AbstractMeasurement
-from sordino.aggregations.shares import bounded
 from sordino.engines.base import AbstractEngine
-from sordino.numbers import rational_above
-from sordino.planning.coverage import counted, in_order, questions
-from sordino.planning.plan import plans
-from sordino.planning.price import binned
+from sordino.numbers import finite, rational_above
+from sordino.planning.coverage import coverage_questions, exact_counts
+from sordino.planning.plan import bin_question, plans
 from sordino.query.passage import Counted
 from sordino.query.question import Question
 from sordino.query.relation import AbstractCatalog, Relation
@@ -61,22 +58,24 @@ class Claim:
     def choice_questions(self) -> tuple[Question, ...]:
         """Return the rows in each bin of each choice."""
         by = self.request.by
-        return tuple(binned(self.relation, by, one.position) for one in self.choices)
+        return tuple(
+            bin_question(self.relation, by, one.position) for one in self.choices
+        )
 
 
 def claim(request: Request, catalog: AbstractCatalog) -> Claim:
     """Return what is claimed of a request, in every way to put it together."""
     relation = request.rows.resolve(catalog)
-    setting = Setting(relation.schema, relation.contribution, request.by, relation.ids)
     measurements: dict[Any, AbstractMeasurement] = {}
     choices: dict[Any, Any] = {}
     groups: int | float | None = None
-    counts = counted(request, relation, setting)
-    for layout in plans(request, setting, counts):
-        measurements |= {key: part for key, (part, _) in layout.additive.items()}
-        choices |= {key: part for key, (part, _) in layout.choices.items()}
-        if layout.presence is not None:
-            groups = layout.presence.change.l0
+    counts: tuple[Counted, ...] = ()
+    for plan in plans(request, catalog):
+        measurements |= plan.measurements
+        choices |= plan.choices
+        counts = tuple(plan.coverage.values())
+        if plan.presence is not None:
+            groups = plan.presence.change.l0
     listed = (tuple(measurements.values()), tuple(choices.values()))
     return Claim(request, relation, *listed, groups, counts)
 
@@ -97,8 +96,8 @@ def exact(asked: Claim, engine: AbstractEngine) -> Exact:
     """Return the exact answers of an engine to what a claim is about."""
     by = len(asked.request.by)
     bins = tuple(_totals(engine.answer(one), by + 1) for one in asked.choice_questions)
-    beside = [engine.answer(one) for one in questions(asked.counts)]
-    counts = tuple(in_order(asked.counts, beside))
+    beside = [engine.answer(one) for one in coverage_questions(asked.counts)]
+    counts = tuple(exact_counts(asked.counts, beside))
     return Exact(_totals(engine.answer(asked.question), by), bins, counts)
 
 
@@ -117,7 +116,9 @@ def broken(asked: Claim, one: Exact, other: Exact) -> list[str]:
         found += [f"{part.key}: {told}" for told in beyond(rows, part.change)]
     for count, was, is_now in zip(asked.counts, one.counts, other.counts, strict=True):
         apart = [[Fraction(was - is_now)]]
-        found += [f"{count}: {told}" for told in beyond(apart, count.part.change)]
+        found += [
+            f"{count}: {told}" for told in beyond(apart, count.measurement.change)
+        ]
     return found
 
 
@@ -138,12 +139,12 @@ def beyond(moved: Sequence[Sequence[Fraction]], change: Sensitivity) -> Iterator
     norms = (
         ("l0", len(flat), change.l0),
         ("l1", sum(flat), change.l1),
-        ("l2 squared", sum(squares), rational_above(bounded(change.l2) ** 2)),
+        ("l2 squared", sum(squares), rational_above(finite(change.l2) ** 2)),
         ("linf", max(flat, default=0), change.linf),
         (
             "one group",
             max(squares, default=0),
-            rational_above(bounded(change.linf) ** 2),
+            rational_above(finite(change.linf) ** 2),
         ),
     )
     return (f"{name} {size} > {most}" for name, size, most in norms if size > most)

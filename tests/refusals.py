@@ -8,7 +8,7 @@ from typing import Any, Final, final
 import pytest
 
 import sordino as sd
-from sordino.errors import SordinoError, shown
+from sordino.errors import SordinoError, show
 from sordino.query.builder import Query
 
 PRIVATE: Final = "Ursula-4711"
@@ -120,7 +120,7 @@ def assert_silent(error: BaseException) -> None:
     """Check that an error and what it carries tell nothing of private cells."""
     told = [repr(error), "".join(traceback.format_exception(error))]
     told += [repr(one) for one in (error.__cause__, error.__context__)]
-    told += [shown(one) for one in vars(error).values()]
+    told += [show(one) for one in vars(error).values()]
     assert not any(PRIVATE in one or str(_NUMBER) in one for one in told)
     for one in (error.__cause__, error.__context__):
         if one is not None:

@@ -12,6 +12,8 @@ from typing import Any, Final, Literal
 import sordino as sd
 from sordino.errors import AnswerLost, BudgetExceeded
 from sordino.ledger.ledger import Ledger, World
+from sordino.planning.purchase import Purchase
+from sordino.release.answer import Answer
 from sordino.release.release import Release
 from tests.ledgers import FRESH, Dying
 
@@ -65,10 +67,10 @@ def dying(path: Path, shown: Path, kind: str, key: str | None, point: str) -> No
     opened = session(ledger)
     prepare = opened._prepared
 
-    def prepared(found: Any) -> Callable[[], Release]:
-        compute = prepare(found)
+    def prepared(purchase: Purchase) -> Callable[[], Answer]:
+        compute = prepare(purchase)
 
-        def computed() -> Release:
+        def computed() -> Answer:
             made = compute()
             end.reached("computed")
             return made

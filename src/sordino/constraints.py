@@ -7,9 +7,10 @@ A constraint says whose rows are counted (`per`, beside the id), what is counted
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias, final
+from typing import ClassVar, TypeAlias, final
 
 from sordino import _validate
+from sordino._fields import fill
 from sordino.contribution import Contribution, Versions, limit
 from sordino.errors import InvalidParameter
 from sordino.words import Words, call
@@ -58,20 +59,12 @@ class MaxRowsPerID(AbstractConstraint):
     """
 
     limit: int
+    per: ClassVar[tuple[str, ...]] = ()
+    counted: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         """Refuse a limit that keeps nothing."""
-        object.__setattr__(self, "limit", limit(limit=self.limit))
-
-    @property
-    def per(self) -> tuple[str, ...]:
-        """Return no columns beside the id."""
-        return ()
-
-    @property
-    def counted(self) -> tuple[str, ...]:
-        """Return no columns: rows are counted."""
-        return ()
+        fill(self, limit=limit(limit=self.limit))
 
     @property
     def words(self) -> Words:
@@ -97,16 +90,11 @@ class MaxGroupsPerID(AbstractConstraint):
 
     columns: Columns
     limit: int
+    per: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         """Refuse names that are none and a limit that keeps nothing."""
-        object.__setattr__(self, "columns", _columns(self.columns))
-        object.__setattr__(self, "limit", limit(limit=self.limit))
-
-    @property
-    def per(self) -> tuple[str, ...]:
-        """Return no columns beside the id."""
-        return ()
+        fill(self, columns=_columns(self.columns), limit=limit(limit=self.limit))
 
     @property
     def counted(self) -> tuple[str, ...]:
@@ -136,21 +124,16 @@ class MaxRowsPerGroupPerID(AbstractConstraint):
 
     columns: Columns
     limit: int
+    counted: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         """Refuse names that are none and a limit that keeps nothing."""
-        object.__setattr__(self, "columns", _columns(self.columns))
-        object.__setattr__(self, "limit", limit(limit=self.limit))
+        fill(self, columns=_columns(self.columns), limit=limit(limit=self.limit))
 
     @property
     def per(self) -> tuple[str, ...]:
         """Return the columns of the groups."""
         return tuple(self.columns)
-
-    @property
-    def counted(self) -> tuple[str, ...]:
-        """Return no columns: rows are counted."""
-        return ()
 
     @property
     def words(self) -> Words:
@@ -200,7 +183,7 @@ class DropExcess(AbstractTruncation):
 
     def __post_init__(self) -> None:
         """Refuse a limit that keeps nothing."""
-        object.__setattr__(self, "limit", limit(limit=self.limit))
+        fill(self, limit=limit(limit=self.limit))
 
     @property
     def moved(self) -> int:

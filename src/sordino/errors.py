@@ -45,7 +45,7 @@ class InvalidParameter(SordinoError, ValueError):
 
     def __init__(self, name: str, value: object, problem: str, remedy: str) -> None:
         """Name the argument, show what was given, say what to do next."""
-        told = f"{_cut(name)} {_cut(problem)}, got {shown(value)}. {_cut(remedy)}"
+        told = f"{_cut(name)} {_cut(problem)}, got {show(value)}. {_cut(remedy)}"
         super().__init__(told)
         self.name = name
         self.value = value
@@ -73,10 +73,10 @@ class UnknownName(SordinoError, ValueError):
         self, kind: str, name: object, near: Sequence[str], why: str = ""
     ) -> None:
         """Say what is missing, and why or what there is instead."""
-        listed = " or ".join(shown(one) for one in near[:_NAMED])
+        listed = " or ".join(show(one) for one in near[:_NAMED])
         more = ", among others" if len(near) > _NAMED else ""
         hint = f" Did you mean {listed}{more}?" if near else " There are none."
-        super().__init__(f"there is no {kind} {shown(name)}{why or '.' + hint}")
+        super().__init__(f"there is no {kind} {show(name)}{why or '.' + hint}")
         self.kind = kind
         self.name = name
 
@@ -201,7 +201,7 @@ class AnswerLost(SordinoError, RuntimeError):
     def __init__(self, key: str) -> None:
         """Say which key, and what to do next."""
         super().__init__(
-            f"the answer of key {shown(key)} was started twice and is not there: it "
+            f"the answer of key {show(key)} was started twice and is not there: it "
             "was lost, or is being computed. Ask again later with the same key, or "
             "with another key, which is charged anew."
         )
@@ -271,10 +271,10 @@ def _cut(sentence: str) -> str:
     return "".join(one if one.isprintable() else repr(one)[1:-1] for one in sentence)
 
 
-def shown(value: object) -> str:
+def show(value: object) -> str:
     """Return what the user gave, cut to a readable length.
 
-    >>> shown(10**300)
+    >>> show(10**300)
     '10000000000000000000...(301 digits)'
     """
     if isinstance(value, int) and abs(value) >= 10**_SHOWN:

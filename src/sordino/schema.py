@@ -22,6 +22,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, final
 
 from sordino import _validate
+from sordino._fields import fill
 from sordino.errors import InvalidParameter, UnknownName
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ class Column:
             if not isinstance(given, bool):
                 raise InvalidParameter(name, given, "must be a bool", "Say True.")
         if self.type != "f64":
-            object.__setattr__(self, "nan", False)
+            fill(self, nan=False)
 
     @property
     def arrow(self) -> "pa.DataType":

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any, final
 
 from sordino import _validate
+from sordino._fields import fill
 from sordino.errors import InvalidParameter
 from sordino.numbers import INFINITE, Extended, Infinity, distance, product, root
 
@@ -52,7 +53,4 @@ class Sensitivity:
             length, whole, product(root(many), largest), root(product(whole, largest))
         )
         largest = min(largest, whole, length)
-        for name, value in zip(
-            ("l0", "l1", "l2", "linf"), (count, whole, length, largest), strict=True
-        ):
-            object.__setattr__(self, name, value)
+        fill(self, l0=count, l1=whole, l2=length, linf=largest)

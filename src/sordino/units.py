@@ -6,9 +6,10 @@ each by its own change; tables that share an id space change by the same id.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import final
+from typing import ClassVar, final
 
 from sordino import _validate
+from sordino._fields import fill
 from sordino.contribution import Contribution, limit
 from sordino.errors import InvalidQuery
 from sordino.schema import Schema
@@ -50,18 +51,9 @@ class AbstractUnit(ABC):
 class AddOneRow(AbstractUnit):
     """Protects the presence of any one row."""
 
-    @property
-    def whom(self) -> str:
-        """Return it in words."""
-        return "any one row"
-
-    @property
-    def id_column(self) -> None:
-        """Return None: rows are not marked."""
-
-    @property
-    def id_space(self) -> None:
-        """Return None."""
+    whom: ClassVar[str] = "any one row"
+    id_column: ClassVar[None] = None
+    id_space: ClassVar[None] = None
 
     @property
     def words(self) -> Verb:
@@ -84,23 +76,17 @@ class AddMaxRows(AbstractUnit):
     """
 
     max_rows: int
+    id_column: ClassVar[None] = None
+    id_space: ClassVar[None] = None
 
     def __post_init__(self) -> None:
         """Refuse a number of rows that protects nothing."""
-        _set(self, max_rows=limit(max_rows=self.max_rows))
+        fill(self, max_rows=limit(max_rows=self.max_rows))
 
     @property
     def whom(self) -> str:
         """Return it in words."""
         return f"any {self.max_rows} rows"
-
-    @property
-    def id_column(self) -> None:
-        """Return None: rows are not marked."""
-
-    @property
-    def id_space(self) -> None:
-        """Return None."""
 
     @property
     def words(self) -> Verb:
@@ -121,10 +107,12 @@ class AddMaxRowsInMaxGroups(AbstractUnit):
     column: str
     max_groups: int
     max_rows_per_group: int
+    id_column: ClassVar[None] = None
+    id_space: ClassVar[None] = None
 
     def __post_init__(self) -> None:
         """Refuse numbers that protect nothing."""
-        _set(
+        fill(
             self,
             column=_validate.text(column=self.column),
             max_groups=limit(max_groups=self.max_groups),
@@ -138,14 +126,6 @@ class AddMaxRowsInMaxGroups(AbstractUnit):
             f"any {self.max_rows_per_group} rows in each of any {self.max_groups} "
             f"values of {self.column!r}"
         )
-
-    @property
-    def id_column(self) -> None:
-        """Return None: rows are not marked."""
-
-    @property
-    def id_space(self) -> None:
-        """Return None."""
 
     @property
     def words(self) -> Verb:
@@ -179,7 +159,7 @@ class AddRowsWithID(AbstractUnit):
 
     def __post_init__(self) -> None:
         """Refuse names that are none."""
-        _set(
+        fill(
             self,
             column=_validate.text(column=self.column),
             id_space=_validate.text(id_space=self.id_space),
@@ -210,9 +190,3 @@ class AddRowsWithID(AbstractUnit):
                 'Name another column: sd.AddRowsWithID("person").',
             )
         return Contribution()
-
-
-def _set(unit: AbstractUnit, **fields: object) -> None:
-    """Set the fields of a frozen unit to what the door made of them."""
-    for name, value in fields.items():
-        object.__setattr__(unit, name, value)

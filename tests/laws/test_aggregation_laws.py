@@ -13,8 +13,8 @@ import sordino as sd
 from sordino import aggregations
 from sordino.aggregations.base import AbstractAggregation
 from sordino.engines.base import AbstractEngine
-from sordino.planning.price import price
-from sordino.release.answer import answered
+from sordino.planning.purchase import best_purchase
+from sordino.release.answer import noisy_answer
 from sordino.release.release import Release
 from sordino.session.catalog import catalog_of
 from tests.cases import AGGREGATIONS, ENGINES
@@ -71,9 +71,11 @@ def released(name: str, engine: AbstractEngine) -> Release:
     query = sd.table("rows").enforce(sd.MaxRowsPerID(1))
     keys = sd.KeySet.from_dict({"g": list(VALUES)})
     request = query.group_by(keys).agg(a=AGGREGATIONS[name]("y", ENDS))
-    found = price(request, catalog, QUIET)
-    chosen = {key: engine.answer(one) for key, one in found.choice_questions.items()}
-    return answered(found, engine.answer(found.question), chosen)
+    purchase = best_purchase(request, catalog, QUIET)
+    plan = purchase.plan
+    bins = {key: engine.answer(one) for key, one in plan.choice_questions.items()}
+    answer = noisy_answer(purchase, engine.answer(plan.question), bins)
+    return Release.of(purchase, answer)
 
 
 @pytest.mark.parametrize("engine", ENGINES)

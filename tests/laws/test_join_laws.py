@@ -72,7 +72,8 @@ def counts(bounds: Any, by: Any, *, present: bool) -> Counter[Any]:
     tables = [table if present else without(table, 1) for table in (LEFT, RIGHT)]
     found, catalog = joined(tables[0], tables[1], bounds, by)
     *keys, numbers = (
-        column.to_pylist() for column in catalog.engine.answer(found.question).columns
+        column.to_pylist()
+        for column in catalog.engine.answer(found._purchase.plan.question).columns
     )
     return Counter(dict(zip(zip(*keys, strict=True), numbers, strict=True)))
 
@@ -86,7 +87,7 @@ def moves(bounds: Any, by: Any) -> Counter[Any]:
 
 def priced(bounds: Any, by: Any) -> sd.Sensitivity:
     """Return how far the price says that a person can move the groups."""
-    relation = joined(LEFT, RIGHT, bounds, by)[0].relation
+    relation = joined(LEFT, RIGHT, bounds, by)[0]._purchase.plan.relation
     versions = frozenset(relation.schema[name].version for name in by)
     known = relation.contribution.sensitivity(versions)
     assert known is not None

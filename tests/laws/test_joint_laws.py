@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import pytest
 
 import sordino as sd
+from sordino.aggregations.keys_and_noise import KeptMeasurements, joint_loss
 from sordino.losses.thresholded import ThresholdedLoss, thresholded
-from sordino.planning.joint import KeptMeasurements, joint_loss
 from tests.oracles import Worlds, breach, gaussian, mp, mpf, real, response, worst
 
 SEED = 7

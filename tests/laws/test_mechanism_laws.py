@@ -217,8 +217,8 @@ def test_bounds_on_each_value_never_cost_more(
     known = mechanism.map(apart)
     plain = mechanism.map(apart.l1 if pure else apart.l2)
     if pure:
-        assert known.epsilon == plain.epsilon
+        assert known.guarantees.epsilon == plain.guarantees.epsilon
     else:
-        assert known.rho == plain.rho
+        assert known.guarantees.rho == plain.guarantees.rho
     for epsilon in (0.0, float(l0) / scale / 2):
         assert known.delta_at(epsilon) <= plain.delta_at(epsilon) * (1 + 1e-6)

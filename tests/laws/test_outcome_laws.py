@@ -12,10 +12,10 @@ import sordino as sd
 from sordino.engines.base import AbstractEngine
 from sordino.engines.duckdb.engine import DuckDBEngine
 from sordino.engines.memory import MemoryEngine
-from sordino.planning.price import Price, price
+from sordino.planning.purchase import Purchase, best_purchase
 from sordino.query.builder import Grouped, Query
 from sordino.query.request import Request
-from sordino.release.answer import answered
+from sordino.release.answer import noisy_answer
 from sordino.release.release import Release
 from sordino.session.catalog import Catalog, catalog_of
 from tests.cases import AGGREGATIONS
@@ -71,23 +71,26 @@ def agg(rows: Query | Grouped, asked: Mapping[str, Any]) -> Request:
     return rows.agg(**asked)
 
 
-def released(found: Price, engine: AbstractEngine) -> Release:
+def released(purchase: Purchase, engine: AbstractEngine) -> Release:
     """Return a release from the data of an engine."""
-    chosen = {
-        part: engine.answer(asked) for part, asked in found.choice_questions.items()
-    }
-    return answered(found, engine.answer(found.question), chosen)
+    plan = purchase.plan
+    bins = {key: engine.answer(asked) for key, asked in plan.choice_questions.items()}
+    answer = noisy_answer(purchase, engine.answer(plan.question), bins)
+    return Release.of(purchase, answer)
 
 
 @pytest.fixture(scope="module")
-def prices() -> dict[str, Price]:
+def prices() -> dict[str, Purchase]:
     """Return prices, which do not depend on data."""
     known = opened(MemoryEngine(), table(*BASE))
-    return {name: price(one, known, BUDGETS[name]) for name, one in requests().items()}
+    return {
+        name: best_purchase(one, known, BUDGETS[name])
+        for name, one in requests().items()
+    }
 
 
 @pytest.fixture(scope="module")
-def expected(prices: dict[str, Price]) -> dict[str, Release]:
+def expected(prices: dict[str, Purchase]) -> dict[str, Release]:
     """Return releases without the extreme row."""
     engine = MemoryEngine()
     opened(engine, table(*BASE))
@@ -99,7 +102,7 @@ def expected(prices: dict[str, Price]) -> dict[str, Release]:
     "engine", ["memory", pytest.param("duckdb", marks=pytest.mark.slow)]
 )
 def test_a_release_looks_the_same(
-    engine: str, name: str, prices: dict[str, Price], expected: dict[str, Release]
+    engine: str, name: str, prices: dict[str, Purchase], expected: dict[str, Release]
 ) -> None:
     """With an extreme row nothing fails; columns, types, and known keys are the same.
 
@@ -114,7 +117,7 @@ def test_a_release_looks_the_same(
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "door"), across(list(EXTREMES)))
 def test_a_release_looks_the_same_by_every_door(
-    name: str, door: str, prices: dict[str, Price], expected: dict[str, Release]
+    name: str, door: str, prices: dict[str, Purchase], expected: dict[str, Release]
 ) -> None:
     """The same, whatever holds the rows."""
     row = {**STRANGER, **EXTREMES[name]}
@@ -126,7 +129,7 @@ def test_a_release_looks_the_same_by_every_door(
 def _looks_the_same(
     held: AbstractEngine,
     row: Row,
-    prices: dict[str, Price],
+    prices: dict[str, Purchase],
     expected: dict[str, Release],
 ) -> None:
     """Ask for all releases, and compare what can be seen of them."""
@@ -147,7 +150,7 @@ def _looks_the_same(
 @pytest.mark.parametrize("engine", ["memory", "duckdb"])
 @pytest.mark.parametrize("rows", [(), ({**STRANGER, **EXTREMES["nothing"]},)], ids=len)
 def test_empty_tables_have_answers(
-    engine: str, rows: Any, prices: dict[str, Price], expected: dict[str, Release]
+    engine: str, rows: Any, prices: dict[str, Purchase], expected: dict[str, Release]
 ) -> None:
     """A table of no rows, or of nothing but missing values, is answered like any."""
     held = engines()[engine]

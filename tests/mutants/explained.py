@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from tests.mutants.changes import Change
 
-_BATCH = "src/sordino/planning/batch.py"
-_ALLOWANCE = "src/sordino/planning/families.py"
+_BUNDLE = "src/sordino/planning/bundle.py"
+_SHARES = "src/sordino/aggregations/shares.py"
 _CONTRIBUTION = "src/sordino/contribution.py"
 
 EXPLAINED: Final[dict[tuple[str, str, str], str]] = {
     (
-        _ALLOWANCE,
+        _SHARES,
         "if selection is None or presence is None:",
         "if selection is None and presence is None:",
     ): "a selection and what it selects by are given together or not at all",
@@ -23,7 +23,7 @@ EXPLAINED: Final[dict[tuple[str, str, str], str]] = {
         "squares += [coarse * most**2] if columns < by and coarse else []",
     ): "for the same columns the squares of at most so many numbers are no more anyway",
     (
-        _BATCH,
+        _BUNDLE,
         "return min(beyond, 0.0)",
         "return max(beyond, 0.0)",
     ): "the search asks on which side of its budget a batch is, which stays the same",

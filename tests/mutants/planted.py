@@ -256,7 +256,7 @@ PLANTED: Final[tuple[Planted, ...]] = (
     ),
     Planted(
         "prices",
-        "src/sordino/planning/joint.py",
+        "src/sordino/aggregations/keys_and_noise.py",
         "held = (mu * min(Fraction(1), one * keys) for mu, one in self.measurements)",
         "held = (mu * min(Fraction(1), one) for mu, one in self.measurements)",
         "kept keys not counted",
@@ -264,15 +264,15 @@ PLANTED: Final[tuple[Planted, ...]] = (
     Planted(
         "prices",
         "src/sordino/planning/plan.py",
-        "whole = sum(weights, beside + int(extra))",
-        "whole = sum(weights, beside)",
+        "whole = sum((*request.weights, *alone.values()), Fraction(0))",
+        "whole = sum(request.weights, Fraction(0))",
         "presence part spends extra",
     ),
     Planted(
         "prices",
-        "src/sordino/planning/families.py",
-        "del choices\n        return LaplaceShare(self.epsilon * weight)",
-        "return LaplaceShare(self.epsilon * weight * Fraction(101, 100))",
+        "src/sordino/aggregations/shares.py",
+        "return LaplaceShare(self.epsilon * factor)",
+        "return LaplaceShare(self.epsilon * factor * Fraction(101, 100))",
         "1% more epsilon than allowed",
     ),
     Planted(

@@ -84,7 +84,8 @@ ROOMS: Final[dict[str, Room]] = {
         (
             "planning/*.py",
             "session/partition.py",
-            *("aggregations/shares.py", "aggregations/measurements.py"),
+            *("aggregations/shares.py", "aggregations/keys_and_noise.py"),
+            "aggregations/measurements.py",
         ),
         (
             "tests/unit/aggregations/test_measurements.py",

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sordino import errors
-from sordino.errors import InvalidParameter, SordinoError, shown
+from sordino.errors import InvalidParameter, SordinoError, show
 
 TREE = [
     kind
@@ -50,7 +50,7 @@ def test_a_long_integer_is_shown_by_head_and_length(
     """Twenty digits and their number, also beyond what Python prints."""
     size = data.draw(st.integers(10 ** (digits - 1), 10**digits - 1))
     head = str(size // 10 ** (digits - 20))
-    assert shown(-size if sign else size) == f"{sign}{head}...({digits} digits)"
+    assert show(-size if sign else size) == f"{sign}{head}...({digits} digits)"
 
 
 def test_what_is_shown_is_short_and_never_fails() -> None:
@@ -60,7 +60,7 @@ def test_what_is_shown_is_short_and_never_fails() -> None:
         def __repr__(self) -> str:
             raise RuntimeError
 
-    assert shown(Broken(3)) == "a Broken"
-    assert shown("a" * 1000) == "'" + "a" * 56 + "..."
-    assert shown(1) == "1"
-    assert shown(True) == "True"
+    assert show(Broken(3)) == "a Broken"
+    assert show("a" * 1000) == "'" + "a" * 56 + "..."
+    assert show(1) == "1"
+    assert show(True) == "True"

@@ -23,11 +23,6 @@ class SingleEstimator(AbstractEstimator):
     least: float = -np.inf
     shares: tuple[Fraction, ...] = _WHOLE
 
-    @property
-    def chooses(self) -> bool:
-        """Return False."""
-        return False
-
     def expected(self, mechanisms: Sequence[Any], confidence: Fraction) -> Expected:
         """Return the spread of the noise."""
         noise = self.measurements[0].noise(mechanisms[0])

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 from sordino.aggregations.intervals import Bars
 from sordino.aggregations.measurements import Numbers
@@ -116,17 +116,13 @@ class Expected:
 
 
 class AbstractEstimator(ABC):
-    """One way to put an answer together of noisy parts."""
+    """One way to put an answer together of measurements, or of choices."""
 
+    chooses: ClassVar[bool] = False
+    """Whether it is made of choices among candidates instead of noisy numbers."""
     measurements: "tuple[Any, ...]"
-    """Additive parts or a choice."""
     shares: tuple[Fraction, ...]
-    """What each part gets of what the answer may spend; they add up to 1."""
-
-    @property
-    @abstractmethod
-    def chooses(self) -> bool:
-        """Tell whether the parts choose among candidates instead of adding noise."""
+    """What each measurement gets of what the answer may spend; they add up to 1."""
 
     @abstractmethod
     def expected(self, mechanisms: Sequence[Any], confidence: Fraction) -> Expected:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Final, final
+from typing import Any, ClassVar, Final, final
 
 import numpy as np
 
@@ -122,16 +122,12 @@ _NOWHERE: Final = lit(None, "i64")
 class BoundEstimator(AbstractEstimator):
     """The size at which the walk stopped, as a bound on either side."""
 
+    chooses: ClassVar[bool] = True
     measurements: tuple[BoundChoice]
     sizes: tuple[float, ...]
     whole: bool
     """Whether bounds are integers."""
     shares: tuple[Fraction, ...] = (Fraction(1),)
-
-    @property
-    def chooses(self) -> bool:
-        """Return True."""
-        return True
 
     def expected(self, mechanisms: Sequence[Any], confidence: Fraction) -> Expected:
         """Return how many rows may lie beyond the bound, and how much too wide it is.

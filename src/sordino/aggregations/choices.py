@@ -17,16 +17,14 @@ import numpy as np
 from sordino.aggregations.base import Expected
 from sordino.aggregations.matching import matched
 from sordino.aggregations.measurements import Integers
-from sordino.aggregations.shares import bounded
+from sordino.aggregations.shares import AbstractShare
 from sordino.expressions.base import AbstractExpression
-from sordino.losses.base import Loss
-from sordino.losses.closed import ZCDP, PureDP
 from sordino.mechanisms.above_threshold import AboveThreshold
-from sordino.mechanisms.kit.bin_counts import Bins
+from sordino.mechanisms.kit.bin_counts import BinCounts
 from sordino.mechanisms.kit.weights import AbstractWeights
 from sordino.mechanisms.mechanism import AbstractMechanism
 from sordino.mechanisms.quantiles import Quantiles
-from sordino.numbers import Exact, sqrt, up
+from sordino.numbers import up
 from sordino.sampling.bits import Bits
 from sordino.sensitivity import Sensitivity
 
@@ -35,54 +33,6 @@ if TYPE_CHECKING:
 
 EXTREME_SCALES: Final = 4
 """Rows beyond an extreme, in scales of the noise: 1 answer in 40 passes all rows."""
-
-
-class AbstractChoiceShare(ABC):
-    """What a part that chooses may spend."""
-
-    @abstractmethod
-    def rate(self, change: Sensitivity, curvature: Fraction) -> Exact:
-        """Return the greatest rate for each row of a change."""
-
-    @property
-    @abstractmethod
-    def loss(self) -> Loss:
-        """Return what is spent."""
-
-
-@final
-@dataclass(frozen=True)
-class PureChoice(AbstractChoiceShare):
-    """An epsilon: rates of all rows add up."""
-
-    epsilon: Exact
-
-    def rate(self, change: Sensitivity, curvature: Fraction) -> Exact:
-        """Return epsilon over the rows of a unit."""
-        del curvature
-        return self.epsilon / bounded(change.l1)
-
-    @property
-    def loss(self) -> Loss:
-        """Return epsilon."""
-        return PureDP(self.epsilon)
-
-
-@final
-@dataclass(frozen=True)
-class ConcentratedChoice(AbstractChoiceShare):
-    """A rho: squares of the rates of groups add up."""
-
-    rho: Exact
-
-    def rate(self, change: Sensitivity, curvature: Fraction) -> Exact:
-        """Return the root of rho over the squared rows of a unit."""
-        return sqrt(self.rho / curvature) / bounded(change.l2)
-
-    @property
-    def loss(self) -> Loss:
-        """Return rho."""
-        return ZCDP(self.rho)
 
 
 class AbstractChoice(ABC):
@@ -100,11 +50,11 @@ class AbstractChoice(ABC):
         """Return how many bins there are."""
 
     @abstractmethod
-    def mechanism(self, share: AbstractChoiceShare) -> AbstractMechanism:
+    def mechanism(self, share: AbstractShare) -> AbstractMechanism:
         """Return the sharpest choice that a share buys."""
 
     @abstractmethod
-    def chosen(self, mechanism: Any, bins: Bins) -> tuple[Integers, ...]:
+    def chosen(self, mechanism: Any, bins: BinCounts) -> tuple[Integers, ...]:
         """Return bins for each group, one array for each answer."""
 
     def range(self, chosen: Integers) -> tuple[Integers, Integers]:
@@ -125,7 +75,7 @@ class AbstractChoice(ABC):
         *by, place, count = counts.columns
         owner = matched(keys, counts.select(range(len(by))))
         held = place.is_valid().to_numpy() & (owner >= 0)
-        bins = Bins.of(
+        bins = BinCounts.of(
             owner[held],
             place.fill_null(0).to_numpy()[held],
             count.to_numpy()[held],
@@ -151,13 +101,13 @@ class QuantileChoice(AbstractChoice):
         """Return how many candidates there are."""
         return self.weights.size
 
-    def mechanism(self, share: AbstractChoiceShare) -> Quantiles:
+    def mechanism(self, share: AbstractShare) -> Quantiles:
         """Return the choice of quantiles: a level has an 8th of its square in rho."""
         levels = len(self.probabilities).bit_length()
         rate = share.rate(self.change, Fraction(1, 8 * levels))
         return Quantiles(self.probabilities, rate)
 
-    def chosen(self, mechanism: Any, bins: Bins) -> tuple[Integers, ...]:
+    def chosen(self, mechanism: Any, bins: BinCounts) -> tuple[Integers, ...]:
         """Return the bin of each quantile."""
         return tuple(mechanism.release_groups(bins, Bits(), self.weights).T)
 
@@ -195,12 +145,12 @@ class ExtremeChoice(AbstractChoice):
         """Return how many candidates there are."""
         return int(self.lasts[-1]) + 1
 
-    def mechanism(self, share: AbstractChoiceShare) -> AboveThreshold:
+    def mechanism(self, share: AbstractShare) -> AboveThreshold:
         """Return the walk, with twice the rows beyond that a bound has."""
         rate = share.rate(self.change, Fraction(1, 2))
         return AboveThreshold(rate, scales=EXTREME_SCALES)
 
-    def chosen(self, mechanism: Any, bins: Bins) -> tuple[Integers, ...]:
+    def chosen(self, mechanism: Any, bins: BinCounts) -> tuple[Integers, ...]:
         """Return the stretch at which a walk towards the extreme ends."""
         joined = bins.joined(self.lasts)
         if self.greatest:
@@ -233,11 +183,11 @@ class BoundChoice(AbstractChoice):
         """Return how many sizes there are."""
         return self.bins
 
-    def mechanism(self, share: AbstractChoiceShare) -> AboveThreshold:
+    def mechanism(self, share: AbstractShare) -> AboveThreshold:
         """Return the walk: what is epsilon-DP has at most half its square in rho."""
         return AboveThreshold(share.rate(self.change, Fraction(1, 2)))
 
-    def chosen(self, mechanism: Any, bins: Bins) -> tuple[Integers, ...]:
+    def chosen(self, mechanism: Any, bins: BinCounts) -> tuple[Integers, ...]:
         """Return the bound."""
         return (mechanism.find_groups(bins, Bits()),)
 

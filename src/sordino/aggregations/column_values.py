@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, final
 
 from sordino.aggregations.base import AbstractClamped, Setting
 from sordino.aggregations.lattice import Lattice
-from sordino.errors import InvalidParameter, InvalidQuery, shown
+from sordino.errors import InvalidParameter, InvalidQuery, show
 from sordino.expressions.base import AbstractExpression
 from sordino.expressions.language import Expression, checked, col, when
 from sordino.numbers import down, exact, floor_log2, up
@@ -128,7 +128,7 @@ class Clamped(AbstractClamped):
     def __str__(self) -> str:
         """Show the values and their bounds."""
         filled = "" if self.nulls in {None, "drop"} else f", missing as {self.nulls}"
-        return f"{self.column} to [{shown(self.low)}, {shown(self.high)}]{filled}"
+        return f"{self.column} to [{show(self.low)}, {show(self.high)}]{filled}"
 
     def key(self, setting: Setting) -> Hashable:
         """Return the values and the bounds, exactly."""

@@ -104,11 +104,6 @@ class DeviationEstimator(AbstractEstimator):
     grid: Lattice
     shares: tuple[Fraction, ...] = (_HALF, _HALF)
 
-    @property
-    def chooses(self) -> bool:
-        """Return False."""
-        return False
-
     def expected(self, mechanisms: Sequence[Any], confidence: Fraction) -> Expected:
         """Return the spread of the mean times the number of values."""
         top, bottom = _noises(self.measurements, mechanisms)
@@ -144,11 +139,6 @@ class PairEstimator(AbstractEstimator):
     measurements: tuple[AbstractMeasurement]
     grid: Lattice
     shares: tuple[Fraction, ...] = (Fraction(1),)
-
-    @property
-    def chooses(self) -> bool:
-        """Return False."""
-        return False
 
     def expected(self, mechanisms: Sequence[Any], confidence: Fraction) -> Expected:
         """Return the spread of the mean times the number of values."""

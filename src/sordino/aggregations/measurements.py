@@ -13,12 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino.aggregations.intervals import Noise
-from sordino.aggregations.shares import AbstractShare, bounded
+from sordino.aggregations.shares import AbstractShare
 from sordino.aggregations.totals import AbstractTotal
 from sordino.mechanisms.noise_mechanism import (
     AbstractAdditiveMechanism,
     AbstractNoiseMechanism,
 )
+from sordino.mechanisms.threshold_mechanism import AbstractThresholdMechanism
+from sordino.numbers import finite
 from sordino.sensitivity import Sensitivity
 
 Integers: TypeAlias = NDArray[np.int64]
@@ -29,7 +31,7 @@ _HALF: Final = 0.5
 
 
 class AbstractMeasurement(ABC):
-    """Exact totals that get noise together.
+    """Exact totals that get noise together: the numbers a release is made of.
 
     Proof obligation: for any two tables that differ by the protected change, the vector
     of all its totals in all groups, in units of what is released, differs by at most
@@ -57,6 +59,19 @@ class AbstractMeasurement(ABC):
     @abstractmethod
     def noise(self, mechanism: AbstractNoiseMechanism) -> Noise:
         """Return the noise in what is released, for error bars."""
+
+    def selection(
+        self, share: AbstractShare, delta: Fraction
+    ) -> AbstractThresholdMechanism:
+        """Return what shows the groups that reach a threshold, with noisy numbers."""
+        return share.thresholded(self.change, delta)
+
+    def shown(
+        self, selection: AbstractThresholdMechanism, exact: Sequence[Integers]
+    ) -> tuple[Integers, tuple[Numbers, ...]]:
+        """Return the places of the groups that are shown, and their noisy numbers."""
+        passing = selection.passing(exact[0])
+        return passing.rows, (self.taken(passing.answers),)
 
 
 @final
@@ -142,7 +157,7 @@ def scaled(change: Sensitivity, factor: Any, copies: int = 1) -> Sensitivity:
     size = Fraction(factor)
     return Sensitivity(
         l0=change.l0 * copies,
-        l1=bounded(change.l1) * size,
-        l2=bounded(change.l2) * size,
-        linf=bounded(change.linf) * size,
+        l1=finite(change.l1) * size,
+        l2=finite(change.l2) * size,
+        linf=finite(change.linf) * size,
     )

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from operator import attrgetter
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
@@ -135,15 +135,11 @@ class QuantileEstimator(AbstractEstimator):
     interval is given, but how many rows may lie between.
     """
 
+    chooses: ClassVar[bool] = True
     measurements: tuple[AbstractChoice, ...]
     shares: tuple[Fraction, ...]
     grid: AbstractCandidates
     probabilities: tuple[Fraction, ...]
-
-    @property
-    def chooses(self) -> bool:
-        """Return True."""
-        return True
 
     def expected(self, mechanisms: Sequence[Any], confidence: Fraction) -> Expected:
         """Return how far off the answer is that is furthest off."""

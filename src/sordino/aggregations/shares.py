@@ -1,31 +1,48 @@
-"""The two families of noise, as shares of a budget: what a part may spend, and buys.
+"""Shares of a budget: what one measurement may spend, and the least noise that it buys.
 
-Shares of one family add up: epsilons in the Laplace family, squares of mu in the
-Gaussian one (docs/proofs/queries.md, lemma 6).
+Shares of one kind add up: epsilons with Laplace noise, squares of mu or rhos with
+Gaussian noise (docs/proofs/queries.md, lemmas 6 and 9).
+
+>>> half = LaplaceShare(Fraction(1)).scaled(Fraction(1, 2))
+>>> half.integers(Sensitivity(l0=3, linf=1))
+Geometric(scale=6, dtype='i64')
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final
+from functools import cached_property
+from typing import Any, TypeAlias, final
 
+from sordino.aggregations.keys_and_noise import joint_loss
+from sordino.losses.base import Loss, compose
+from sordino.losses.closed import ZCDP, GaussianDP, PureDP
+from sordino.losses.spending import largest
 from sordino.mechanisms.gaussian import Gaussian
 from sordino.mechanisms.gaussian_threshold import GaussianThreshold
 from sordino.mechanisms.geometric import Geometric
-from sordino.mechanisms.kit.threshold_fitting import changed
+from sordino.mechanisms.kit.threshold_fitting import positive_change
 from sordino.mechanisms.laplace import Laplace
 from sordino.mechanisms.laplace_threshold import LaplaceThreshold
 from sordino.mechanisms.noise_mechanism import AbstractAdditiveMechanism
 from sordino.mechanisms.threshold_mechanism import (
     AbstractThresholdMechanism,
-    with_threshold,
+    fit_threshold,
 )
-from sordino.numbers import Exact
+from sordino.numbers import Exact, finite, sqrt
 from sordino.sensitivity import Sensitivity
+
+Noise: TypeAlias = Sequence[tuple[Any, Sensitivity]]
+"""Mechanisms, and how far the numbers can move that they add noise to."""
 
 
 class AbstractShare(ABC):
-    """What one part of a release may spend on additive noise."""
+    """What a measurement, or a choice among candidates, may spend."""
+
+    @abstractmethod
+    def scaled(self, factor: Fraction) -> "AbstractShare":
+        """Return so much of it: parts whose factors add up to 1 add up to it."""
 
     @abstractmethod
     def integers(self, change: Sensitivity) -> AbstractAdditiveMechanism:
@@ -41,37 +58,72 @@ class AbstractShare(ABC):
     ) -> AbstractThresholdMechanism:
         """Return the least noise and threshold for counts of unknown keys."""
 
+    @abstractmethod
+    def together(
+        self, selection: Any, presence: Sensitivity | None, noise: Noise
+    ) -> Loss:
+        """Return the loss of some noise, beside a selection of keys if there is one."""
+
+    @abstractmethod
+    def rate(self, change: Sensitivity, curvature: Fraction) -> Exact:
+        """Return the greatest rate of a choice for each row of a change."""
+
+    @property
+    @abstractmethod
+    def loss(self) -> Loss:
+        """Return what a choice of that rate costs."""
+
 
 @final
 @dataclass(frozen=True)
 class LaplaceShare(AbstractShare):
-    """A share of Laplace noise: its epsilon."""
+    """An epsilon, for Laplace noise and for choices."""
 
     epsilon: Exact
 
+    def scaled(self, factor: Fraction) -> "LaplaceShare":
+        """Return so much of epsilon."""
+        return LaplaceShare(self.epsilon * factor)
+
     def integers(self, change: Sensitivity) -> Geometric:
         """Return two-sided geometric noise: l1 / scale is epsilon."""
-        return Geometric(bounded(change.l1) / self.epsilon)
+        return Geometric(finite(change.l1) / self.epsilon)
 
     def reals(self, change: Sensitivity) -> Laplace:
         """Return Laplace noise: l1 / scale is epsilon."""
-        return Laplace(bounded(change.l1) / self.epsilon)
+        return Laplace(finite(change.l1) / self.epsilon)
 
     def thresholded(self, change: Sensitivity, delta: Fraction) -> LaplaceThreshold:
         """Return geometric noise, and the least threshold whose delta is within."""
-        scale = bounded(change.l1) / self.epsilon
+        scale = finite(change.l1) / self.epsilon
         probe = LaplaceThreshold(scale, 1, dtype="i64")
-        apart = changed(probe.change(change), change)
-        return with_threshold(probe, apart, delta, negative=False)
+        apart = positive_change(probe.change(change), change)
+        return fit_threshold(probe, apart, delta, negative=False)
+
+    def together(
+        self, selection: Any, presence: Sensitivity | None, noise: Noise
+    ) -> Loss:
+        """Return the composition of all of them."""
+        keys = [] if selection is None else [selection.map(presence)]
+        return compose([*keys, *(one.map(change) for one, change in noise)])
+
+    def rate(self, change: Sensitivity, curvature: Fraction) -> Exact:
+        """Return epsilon over the rows of a unit: the rates of all rows add up."""
+        del curvature
+        return self.epsilon / finite(change.l1)
+
+    @property
+    def loss(self) -> PureDP:
+        """Return epsilon."""
+        return PureDP(self.epsilon)
 
 
-@final
-@dataclass(frozen=True)
-class GaussianShare(AbstractShare):
-    """A share of Gaussian noise: the square of its mu.
+class AbstractGaussianShare(AbstractShare):
+    """A square of mu, for Gaussian noise.
 
     Noise for integers is continuous and the sum is rounded afterwards, so that its loss
-    is exactly that of the Gaussian (lemma 6).
+    is exactly that of the Gaussian (lemma 6). A selection of keys and the noise beside
+    it have a joint loss (lemma 8).
     """
 
     mu_squared: Exact
@@ -82,17 +134,65 @@ class GaussianShare(AbstractShare):
 
     def reals(self, change: Sensitivity) -> Gaussian:
         """Return continuous Gaussian noise: (l2 / sigma)**2 is the share."""
-        return Gaussian(variance=bounded(change.l2) ** 2 / self.mu_squared)
+        return Gaussian(variance=finite(change.l2) ** 2 / self.mu_squared)
 
     def thresholded(self, change: Sensitivity, delta: Fraction) -> GaussianThreshold:
         """Return Gaussian noise, and the least threshold whose delta is within."""
-        variance = bounded(change.l2) ** 2 / self.mu_squared
+        variance = finite(change.l2) ** 2 / self.mu_squared
         probe = GaussianThreshold(variance=variance, threshold=1)
-        apart = changed(probe.change(change), change)
-        return with_threshold(probe, apart, delta, negative=False)
+        apart = positive_change(probe.change(change), change)
+        return fit_threshold(probe, apart, delta, negative=False)
+
+    def together(
+        self, selection: Any, presence: Sensitivity | None, noise: Noise
+    ) -> Loss:
+        """Return the loss of Gaussian noise, jointly with a selection if any."""
+        if selection is None or presence is None:
+            return compose([one.map(change) for one, change in noise])
+        return joint_loss(selection, presence, noise)
 
 
-def bounded(norm: "Exact | float") -> Exact:
-    """Return a norm of a change that is known to be finite."""
-    assert not isinstance(norm, float)  # noqa: S101 every part bounds its change
-    return norm
+@final
+@dataclass(frozen=True)
+class GaussianShare(AbstractGaussianShare):
+    """A square of mu; a choice spends the largest epsilon that it stands for."""
+
+    mu_squared: Exact
+
+    def scaled(self, factor: Fraction) -> "GaussianShare":
+        """Return so much of the square."""
+        return GaussianShare(self.mu_squared * factor)
+
+    @property
+    def loss(self) -> PureDP:
+        """Return the largest epsilon within mu."""
+        return PureDP(self._epsilon)
+
+    @cached_property
+    def _epsilon(self) -> Fraction:
+        return largest(GaussianDP(sqrt(self.mu_squared)), PureDP)
+
+    def rate(self, change: Sensitivity, curvature: Fraction) -> Exact:
+        """Return the rate that this epsilon buys."""
+        return LaplaceShare(self._epsilon).rate(change, curvature)
+
+
+@final
+@dataclass(frozen=True)
+class ConcentratedShare(AbstractGaussianShare):
+    """A square of mu that stands for rho, half of it, which choices spend as well."""
+
+    mu_squared: Exact
+
+    def scaled(self, factor: Fraction) -> "ConcentratedShare":
+        """Return so much of it."""
+        return ConcentratedShare(self.mu_squared * factor)
+
+    def rate(self, change: Sensitivity, curvature: Fraction) -> Exact:
+        """Return the root of rho over the squared rows: squares of rates add up."""
+        return sqrt(self.mu_squared / 2 / curvature) / finite(change.l2)
+
+    @property
+    def loss(self) -> ZCDP:
+        """Return rho."""
+        return ZCDP(self.mu_squared / 2)

@@ -106,11 +106,6 @@ class MomentsEstimator(AbstractEstimator):
     bars: BarsOf
     shares: tuple[Fraction, ...] = _THIRDS
 
-    @property
-    def chooses(self) -> bool:
-        """Return False."""
-        return False
-
     def expected(self, mechanisms: Sequence[Any], confidence: Fraction) -> Expected:
         """Return the spread of the mean square times the number of values."""
         square = self._noises(mechanisms)[2]

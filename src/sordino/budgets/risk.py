@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NoReturn, final
 
+from sordino._fields import fill
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Budget, Loss
 from sordino.losses.closed import GaussianDP, PureDP
@@ -28,7 +29,7 @@ class Advantage:
 
     def __init__(self, most: Any) -> None:
         """Read the advantage exactly."""
-        object.__setattr__(self, "most", probability(most=most))
+        fill(self, most=probability(most=most))
 
     @property
     def words(self) -> Words:
@@ -62,8 +63,7 @@ class ErrorRates:
 
     def __init__(self, *, fpr: Any, tpr: Any) -> None:
         """Read the rates exactly; a tpr below the fpr is met by no release at all."""
-        object.__setattr__(self, "fpr", probability(fpr=fpr))
-        object.__setattr__(self, "tpr", probability(tpr=tpr))
+        fill(self, fpr=probability(fpr=fpr), tpr=probability(tpr=tpr))
         if self.tpr < self.fpr:
             raise InvalidParameter(
                 "tpr", tpr, "is below fpr, which blind guessing attains", "Raise tpr."
@@ -103,10 +103,11 @@ def _spending(risk: Budget, family: Family) -> Spending:
 
 def _unshared(risk: Budget, factor: Fraction) -> NoReturn:
     """Refuse to share or multiply what does not add up."""
+    del factor
     raise InvalidParameter(
         "budget",
         risk,
-        f"is a risk, which cannot be shared or multiplied (by {factor})",
+        "is a risk, which cannot be shared or multiplied",
         "State it as sd.GaussianDP or sd.ApproxDP.",
     )
 

@@ -38,7 +38,7 @@ _SIGNS: Final[dict[str, str | None]] = {"\\t": "\t", "none": None}
 """Words for what is hard to write on a command line."""
 
 
-def fill(made: argparse.ArgumentParser) -> None:
+def add_arguments(made: argparse.ArgumentParser) -> None:
     """Add the arguments, and what runs."""
     made.set_defaults(run=run)
     made.add_argument("paths", nargs="+", metavar="FILE", help="Parquet or text files")

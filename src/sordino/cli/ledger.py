@@ -18,7 +18,7 @@ up anew, against its limit; that keys and answers are used once; every answer
 that is kept against its hash."""
 
 
-def show(asked: argparse.Namespace) -> None:
+def show_ledger(asked: argparse.Namespace) -> None:
     """Show the budgets of a ledger and its last releases."""
     with opened(asked) as ledger:
         table([("ledger", str(asked.path)), ("for", ledger.about)])

@@ -61,7 +61,7 @@ def parser() -> argparse.ArgumentParser:
                 epilog=f"example: {command.example}",
             )
         )
-    inspect.fill(
+    inspect.add_arguments(
         rooms.add_parser(
             "inspect",
             help="look at a private table, for its curator",
@@ -194,7 +194,7 @@ def _count(text: str) -> int:
 COMMANDS: Final = (
     Command(
         "show",
-        ledger.show,
+        ledger.show_ledger,
         "Show the limits of a ledger, what is spent and left, and its last releases.",
         "sordino ledger show clinic.ledger --last 50",
         _last,

@@ -88,8 +88,8 @@ class LaplaceBlend(AbstractBlend):
 
     def _half(self, x: Floats, sizes: Floats) -> Floats:
         """Return P[sum > x] for x >= 0, slightly too large."""
-        scales = _distinct(np.abs(sizes))
-        squares = scales**2
+        scales = _distinct(np.abs(np.asarray(sizes, np.float64)))
+        squares = (scales / scales[-1]) ** 2
         total = np.zeros(np.broadcast(x, scales[0]).shape)
         for place, scale in enumerate(scales):
             weight = np.full_like(scale, 0.5)

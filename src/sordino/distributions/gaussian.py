@@ -25,7 +25,7 @@ _CRAMER = Fraction("1.0865")
 
 @final
 @dataclass(frozen=True)
-class ContinuousGaussian(AbstractLaw):
+class ContinuousGaussianLaw(AbstractLaw):
     """Density exp(-x**2 / (2 variance)) / sqrt(2 pi variance)."""
 
     variance: Exact
@@ -79,7 +79,7 @@ class ContinuousGaussian(AbstractLaw):
 
 @final
 @dataclass(frozen=True)
-class DiscreteGaussian(AbstractLatticeLaw):
+class DiscreteGaussianLaw(AbstractLatticeLaw):
     """P[K = k] proportional to exp(-(k unit)**2 / (2 variance))."""
 
     variance: Exact

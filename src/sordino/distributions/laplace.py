@@ -16,7 +16,7 @@ from sordino.numbers.precision import precision
 
 @final
 @dataclass(frozen=True)
-class ContinuousLaplace(AbstractLaw):
+class ContinuousLaplaceLaw(AbstractLaw):
     """Density exp(-|x| / scale) / (2 scale)."""
 
     scale: Exact
@@ -68,7 +68,7 @@ class ContinuousLaplace(AbstractLaw):
 
 @final
 @dataclass(frozen=True)
-class DiscreteLaplace(AbstractLatticeLaw):
+class DiscreteLaplaceLaw(AbstractLatticeLaw):
     """P[K = k] proportional to exp(-|k| unit / scale): the two-sided geometric."""
 
     scale: Exact

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, Final, final
 
-from sordino.errors import InvalidQuery, shown
+from sordino.errors import InvalidQuery, show
 from sordino.expressions.base import AbstractExpression, Value
 from sordino.expressions.kinds import kind
 from sordino.schema import Column, Schema
@@ -162,7 +162,7 @@ class Literal(AbstractTree):
     def __str__(self) -> str:
         if self.constant is None:
             return f"lit(None, {self.type!r})"
-        return shown(self.constant)
+        return show(self.constant)
 
     __repr__ = __str__
 

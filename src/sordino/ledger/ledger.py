@@ -38,7 +38,7 @@ from sordino.ledger.entries import (
 from sordino.ledger.file_format import LARGEST
 from sordino.ledger.handle import Guarded
 from sordino.ledger.log import Log
-from sordino.ledger.opening import Wanted, found, made_in_memory, make
+from sordino.ledger.opening import Wanted, make_file, make_in_memory, open_file
 from sordino.ledger.records import Record
 from sordino.ledger.verification import Verified, walked
 from sordino.ledger.world import World
@@ -89,8 +89,8 @@ class Ledger:
         """
         wanted = Wanted.of(limit, about, witness, signer, world)
         if create:
-            make(path, wanted)
-        return cls(found(path, wanted), wanted.world.clock)
+            make_file(path, wanted)
+        return cls(open_file(path, wanted), wanted.world.clock)
 
     @classmethod
     def in_memory(
@@ -98,7 +98,7 @@ class Ledger:
     ) -> Self:
         """Return a ledger that ends with the process: for trying out."""
         wanted = Wanted.of(limit, about, None, None, world)
-        return cls(made_in_memory(wanted), wanted.world.clock)
+        return cls(make_in_memory(wanted), wanted.world.clock)
 
     @classmethod
     def restore(
@@ -117,7 +117,7 @@ class Ledger:
         """
         wanted = Wanted.of(None, "", witness, signer, world)
         backup.restore(copy, path, wanted)
-        return cls(found(path, wanted), wanted.world.clock)
+        return cls(open_file(path, wanted), wanted.world.clock)
 
     def backup(self, path: Any) -> None:
         """Write a whole copy to a new file; others may charge meanwhile.

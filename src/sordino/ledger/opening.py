@@ -67,7 +67,7 @@ class Wanted:
         )
 
 
-def make(path: Any, wanted: Wanted) -> None:
+def make_file(path: Any, wanted: Wanted) -> None:
     """Make a ledger, unless there is one; its witness is made before it."""
     place = file_creation.located(path)
     witness = wanted.witness
@@ -83,7 +83,7 @@ def make(path: Any, wanted: Wanted) -> None:
     file_creation.create(place, wanted.world, "ledger", contents)
 
 
-def made_in_memory(wanted: Wanted) -> Guarded:
+def make_in_memory(wanted: Wanted) -> Guarded:
     """Make a ledger in memory, and say once that it ends with the process."""
     _say_once()
     store = MemoryStore(wanted.world.reached)
@@ -92,7 +92,7 @@ def made_in_memory(wanted: Wanted) -> Guarded:
     return Guarded(store, wanted.seals)
 
 
-def found(path: Any, wanted: Wanted) -> Guarded:
+def open_file(path: Any, wanted: Wanted) -> Guarded:
     """Open a ledger and check it."""
     place = file_creation.located(path)
     file_creation.refuse_missing(

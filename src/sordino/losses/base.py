@@ -27,7 +27,7 @@ from sordino.errors import InvalidParameter
 from sordino.losses import points
 from sordino.losses.points import Answer, Floats
 from sordino.losses.spending import Family, Spending
-from sordino.numbers import Exact, down, up, written
+from sordino.numbers import Exact, down, number_text, up
 
 if TYPE_CHECKING:
     from sordino.losses.law import AbstractLossLaw
@@ -240,7 +240,7 @@ class Loss(ABC):
     def __repr__(self) -> str:
         """Show the call that makes an equal loss, with numbers that can be read."""
         named = (
-            f"{field.name}={written(getattr(self, field.name))}"
+            f"{field.name}={number_text(getattr(self, field.name))}"
             for field in fields(self)  # type: ignore[arg-type]
         )
         return f"{type(self).__name__}({', '.join(named)})"

@@ -16,7 +16,7 @@ from flint import arb
 
 from sordino.losses.points import ELEMENTARY, Floats
 from sordino.numbers import Exact, ball, down, up
-from sordino.numbers.precision import enclosed
+from sordino.numbers.precision import enclose
 
 FEW = 64
 """Up to this many points are answered by ball arithmetic."""
@@ -30,21 +30,21 @@ _UNDERFLOW = 1e-320
 def delta(mu: Exact, epsilon: Floats) -> Floats:
     """Return upper bounds on delta for epsilon >= 0."""
     if len(epsilon) <= FEW:
-        return each(lambda e: up(enclosed(lambda: _delta_ball(mu, e))), epsilon)
+        return each(lambda e: up(enclose(lambda: _delta_ball(mu, e))), epsilon)
     return _delta_doubles(up(mu), epsilon)
 
 
 def tpr(mu: Exact, alpha: Floats) -> Floats:
     """Return upper bounds on the true positive rate."""
     if len(alpha) <= FEW:
-        return each(lambda a: up(enclosed(lambda: _rate_ball(mu, a, 1))), alpha)
+        return each(lambda a: up(enclose(lambda: _rate_ball(mu, a, 1))), alpha)
     return _by_tangents(up(mu), alpha)[0]
 
 
 def beta(mu: Exact, alpha: Floats) -> Floats:
     """Return lower bounds on the false negative rate."""
     if len(alpha) <= FEW:
-        return each(lambda a: down(enclosed(lambda: _rate_ball(mu, a, -1))), alpha)
+        return each(lambda a: down(enclose(lambda: _rate_ball(mu, a, -1))), alpha)
     return _by_tangents(up(mu), alpha)[1]
 
 

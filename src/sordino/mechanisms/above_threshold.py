@@ -9,22 +9,23 @@ Su and Li 2017; docs/proofs/selection.md, section 5).
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Final, Self, final
+from typing import Any, ClassVar, Final, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sordino import _validate
+from sordino._fields import fill
 from sordino.losses.base import Budget
 from sordino.losses.closed import PureDP
-from sordino.mechanisms.kit.bin_counts import Bins, Whole
-from sordino.mechanisms.kit.change import floored
+from sordino.mechanisms.kit.bin_counts import BinCounts, Whole
+from sordino.mechanisms.kit.change import floor_to
 from sordino.mechanisms.kit.domain import ChoiceDomain, Metric
-from sordino.mechanisms.kit.fitting import guaranteed, least_noise, over
+from sordino.mechanisms.kit.fitting import guarantees_of, least_noise, scale_guess
 from sordino.mechanisms.kit.noise import LaplaceNoise
 from sordino.mechanisms.mechanism import AbstractMechanism
 from sordino.numbers import INFINITE, Exact, distance, positive, up
-from sordino.sampling.bits import Source
+from sordino.sampling.bits import BitSource
 from sordino.sampling.sampler import AbstractSampler
 
 MOST_STEPS: Final = 1 << 20
@@ -60,10 +61,14 @@ class AboveThreshold(AbstractMechanism):
     epsilon: Exact
     rows: int
     scales: int
+    input_metric: ClassVar[Metric] = "rows"
+    output_measure: ClassVar[type[PureDP]] = PureDP
+    adds_no_noise: ClassVar[bool] = False
 
     def __init__(self, epsilon: Any, rows: Any = 1, scales: Any = 2) -> None:
         """Read the price exactly."""
-        vars(self).update(
+        fill(
+            self,
             epsilon=positive(epsilon=epsilon),
             rows=_validate.integer(rows=rows, least=1),
             scales=_validate.integer(scales=scales, least=0, most=MOST_SCALES),
@@ -74,21 +79,6 @@ class AboveThreshold(AbstractMechanism):
         """Return rows in the bins of a public grid."""
         return ChoiceDomain("bins")
 
-    @property
-    def input_metric(self) -> Metric:
-        """Return the number of rows added or removed."""
-        return "rows"
-
-    @property
-    def output_measure(self) -> type[PureDP]:
-        """Return pure differential privacy."""
-        return PureDP
-
-    @property
-    def adds_no_noise(self) -> bool:
-        """Return False."""
-        return False
-
     @cached_property
     def scale(self) -> Exact:
         """Return the scale of every draw: half of epsilon for each side."""
@@ -97,7 +87,7 @@ class AboveThreshold(AbstractMechanism):
     @cached_property
     def left(self) -> int:
         """Return how many rows may lie beyond the bound: the scales, rounded down."""
-        return int(floored(self.scales * self.scale, Fraction(1)))
+        return int(floor_to(self.scales * self.scale, Fraction(1)))
 
     def passing(self, bins: int) -> float:
         """Return the chance that so many bins with no row beyond them are passed.
@@ -133,19 +123,19 @@ class AboveThreshold(AbstractMechanism):
         AboveThreshold(epsilon=0.5, rows=2, scales=2)
         """
         rows = _validate.integer(d_in=d_in, least=1)
-        guess = over(Fraction(1), guaranteed(loss).epsilon)
+        guess = scale_guess(Fraction(1), guarantees_of(loss).epsilon)
         return least_noise(lambda s: cls(Fraction(1) / s, rows), loss, d_in, [guess])
 
-    def find(self, positions: Any, counts: Any, size: int, bits: Source) -> int:
+    def find(self, positions: Any, counts: Any, size: int, bits: BitSource) -> int:
         """Return the bound of one group: its rows by position.
 
         Only positions that hold rows need to be listed.
         """
         alone = np.zeros(len(positions), np.int64)
-        bins = Bins.of(alone, positions, counts, groups=1, size=size)
+        bins = BinCounts.of(alone, positions, counts, groups=1, size=size)
         return int(self.find_groups(bins, bits)[0])
 
-    def find_groups(self, bins: Bins, bits: Source) -> Whole:
+    def find_groups(self, bins: BinCounts, bits: BitSource) -> Whole:
         """Return the bound of each group, found by a walk of its own.
 
         For any groups that were fixed without the data.
@@ -156,7 +146,7 @@ class AboveThreshold(AbstractMechanism):
         parts = (bins.part(f, min(f + at_once, bins.groups)) for f in firsts)
         return np.concatenate([_NONE, *(self._walked(part, bits) for part in parts)])
 
-    def _walked(self, bins: Bins, bits: Source) -> Whole:
+    def _walked(self, bins: BinCounts, bits: BitSource) -> Whole:
         """Return the first bin of each group whose noisy test holds."""
         sampler = self._sampler
         level = [sampler.add_to_one(self.left, bits) for _ in range(bins.groups)]
@@ -170,7 +160,7 @@ class AboveThreshold(AbstractMechanism):
         first: Whole = tested.argmax(axis=1)
         return first
 
-    def _walked_far(self, beyond: list[int], level: int, bits: Source) -> int:
+    def _walked_far(self, beyond: list[int], level: int, bits: BitSource) -> int:
         """Walk in integers of any length: a level beyond int64, once in an age."""
         for step, count in enumerate(beyond[:-1]):
             if self._sampler.add_to_one(count - level, bits) <= 0:
@@ -186,7 +176,7 @@ class AboveThreshold(AbstractMechanism):
 _NONE = np.zeros(0, np.int64)
 
 
-def _beyond(bins: Bins) -> NDArray[np.int64]:
+def _beyond(bins: BinCounts) -> NDArray[np.int64]:
     """Return for each group and each bin how many rows lie beyond it."""
     cells = np.zeros((bins.groups, bins.size), np.int64)
     owner = np.repeat(np.arange(bins.groups), np.diff(bins.starts))

@@ -2,22 +2,28 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Self, final
+from typing import ClassVar, Self, Unpack, final, overload
 
-from sordino.losses.base import Budget
+from sordino._fields import fill, make
+from sordino.losses.base import Budget, Loss
 from sordino.losses.closed import ZCDP
 from sordino.losses.noise import DiscreteGaussianLoss
 from sordino.losses.vectors import discrete_gaussian_vector
-from sordino.mechanisms.kit.distance import l2, ratio
-from sordino.mechanisms.kit.domain import Metric
-from sordino.mechanisms.kit.fitting import changed, guaranteed, least_noise, over
+from sordino.mechanisms.kit.distance import Distance, change_ratio, l2
+from sordino.mechanisms.kit.domain import Metric, integer_domain
+from sordino.mechanisms.kit.fitting import (
+    guarantees_of,
+    least_noise,
+    positive_distance,
+    scale_guess,
+)
 from sordino.mechanisms.kit.noise import AbstractNoise, GaussianNoise, NoNoise
 from sordino.mechanisms.noise_mechanism import (
     AbstractIntegerMechanism,
-    set_integer_fields,
+    IntegerOptions,
     variance_of,
 )
-from sordino.numbers import Exact, sqrt
+from sordino.numbers import Exact, Infinity, Number, sqrt
 from sordino.sensitivity import Sensitivity
 
 _TWO_STEPS = sqrt(Fraction(2))
@@ -38,19 +44,27 @@ class DiscreteGaussian(AbstractIntegerMechanism):
 
     variance: Exact
     dtype: str
+    input_metric: ClassVar[Metric] = "l2"
+    output_measure: ClassVar[type[ZCDP]] = ZCDP
 
     def __init__(
-        self, *, variance: Any = None, scale: Any = None, dtype: str = "i64"
+        self,
+        *,
+        variance: Number | None = None,
+        scale: Number | None = None,
+        dtype: str = "i64",
     ) -> None:
         """Read the variance exactly."""
-        set_integer_fields(self, dtype, variance=variance_of(variance, scale))
+        fill(
+            self,
+            variance=variance_of(variance, scale),
+            dtype=integer_domain(dtype).dtype,
+        )
 
     @classmethod
     def no_noise(cls, *, dtype: str = "i64") -> Self:
         """Return the mechanism that adds nothing and whose loss is infinite."""
-        silent = cls.__new__(cls)
-        set_integer_fields(silent, dtype, variance=Fraction(0))
-        return silent
+        return make(cls, variance=Fraction(0), dtype=integer_domain(dtype).dtype)
 
     @property
     def scale(self) -> Exact:
@@ -58,21 +72,16 @@ class DiscreteGaussian(AbstractIntegerMechanism):
         return sqrt(self.variance)
 
     @property
-    def input_metric(self) -> Metric:
-        """Return the l2 distance."""
-        return "l2"
-
-    @property
-    def output_measure(self) -> type[ZCDP]:
-        """Return zero-concentrated differential privacy."""
-        return ZCDP
-
-    @property
     def noise(self) -> AbstractNoise:
         """Return Gaussian noise, or none."""
         return GaussianNoise(self.variance) if self.variance else NoNoise()
 
-    def map(self, d_in: Any) -> Any:
+    @overload
+    def map(self, d_in: Sensitivity) -> Loss: ...
+    @overload
+    def map(self, d_in: Number | Infinity) -> DiscreteGaussianLoss | ZCDP: ...
+
+    def map(self, d_in: Distance) -> Loss:
         """Return the loss of rho = l2**2 / (2 variance): for any order a, D_a <= a rho.
 
         Where a `Sensitivity` says that one value changes, or each by at most 1, the
@@ -87,18 +96,23 @@ class DiscreteGaussian(AbstractIntegerMechanism):
         change = l2(d_in)
         if 1 <= change < _TWO_STEPS and self.variance:
             return DiscreteGaussianLoss(1, self.variance)
-        return ZCDP(ratio(change, self.scale) ** 2 / 2)
+        return ZCDP(change_ratio(change, self.scale) ** 2 / 2)
 
     @classmethod
-    def for_loss(cls, loss: Budget, d_in: Any, **options: Any) -> Self:
+    def for_loss(
+        cls, loss: Budget, d_in: Distance, **options: Unpack[IntegerOptions]
+    ) -> Self:
         """Return the least noise whose loss at distance d_in is within a loss or risk.
 
         >>> DiscreteGaussian.for_loss(ZCDP("1/8"), 1).variance
         Fraction(4, 1)
         """
-        change = changed(l2(d_in), d_in)
-        given = guaranteed(loss)
-        guesses = [over(change**2, 2 * given.rho), over(change, given.mu) ** 2]
+        change = positive_distance(l2(d_in), d_in)
+        given = guarantees_of(loss)
+        guesses = [
+            scale_guess(change**2, 2 * given.rho),
+            scale_guess(change, given.mu) ** 2,
+        ]
         return least_noise(
             lambda variance: cls(variance=variance, **options), loss, d_in, guesses
         )

@@ -5,22 +5,34 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Rational
-from typing import Any, NamedTuple, Self, TypeAlias, final
+from typing import Any, ClassVar, NamedTuple, Self, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sordino._fields import fill, make
 from sordino.errors import InvalidData
 from sordino.losses.base import Budget
 from sordino.losses.bounded_range import BoundedRangeLoss
 from sordino.mechanisms.kit.domain import ChoiceDomain, Metric
-from sordino.mechanisms.kit.fitting import changed, guaranteed, least_noise, over
+from sordino.mechanisms.kit.fitting import (
+    guarantees_of,
+    least_noise,
+    positive_distance,
+    scale_guess,
+)
 from sordino.mechanisms.mechanism import AbstractMechanism
-from sordino.numbers import INFINITE, Exact, Extended, distance, positive, sqrt
+from sordino.numbers import INFINITE, Exact, Extended, Number, distance, positive, sqrt
 from sordino.sampling.bits import Bits
 from sordino.sampling.choice import LARGEST, Runs, choose
 
 Whole: TypeAlias = NDArray[np.int64]
+
+Counts: TypeAlias = Sequence[int] | NDArray[np.integer[Any]]
+"""How many candidates each score stands for."""
+
+Scores: TypeAlias = Sequence[int] | Sequence[int | Fraction] | NDArray[np.integer[Any]]
+"""Exact scores of candidates."""
 
 _ONE = Fraction(1)
 _MOST = LARGEST // 2
@@ -54,10 +66,12 @@ class Exponential(AbstractMechanism):
 
     epsilon: Extended
     span: Exact
+    input_metric: ClassVar[Metric] = "range"
+    output_measure: ClassVar[type[BoundedRangeLoss]] = BoundedRangeLoss
 
-    def __init__(self, epsilon: Any, span: Any = 1) -> None:
+    def __init__(self, epsilon: Number, span: Number = 1) -> None:
         """Read the parameters exactly."""
-        vars(self).update(epsilon=positive(epsilon=epsilon), span=positive(span=span))
+        fill(self, epsilon=positive(epsilon=epsilon), span=positive(span=span))
 
     @classmethod
     def no_noise(cls) -> Self:
@@ -66,9 +80,7 @@ class Exponential(AbstractMechanism):
         >>> Exponential.no_noise()([1, 3, 2])
         1
         """
-        silent = cls(1)
-        vars(silent).update(epsilon=INFINITE)
-        return silent
+        return make(cls, epsilon=INFINITE, span=_ONE)
 
     @property
     def input_domain(self) -> ChoiceDomain:
@@ -76,21 +88,11 @@ class Exponential(AbstractMechanism):
         return ChoiceDomain("scores")
 
     @property
-    def input_metric(self) -> Metric:
-        """Return the range of the changes of all scores."""
-        return "range"
-
-    @property
-    def output_measure(self) -> type[BoundedRangeLoss]:
-        """Return the bounded range of losses."""
-        return BoundedRangeLoss
-
-    @property
     def adds_no_noise(self) -> bool:
         """Tell whether this chooses among the best alone."""
         return self.epsilon is INFINITE
 
-    def __call__(self, scores: Any, multiplicities: Any = None) -> int:
+    def __call__(self, scores: Scores, multiplicities: Counts | None = None) -> int:
         """Return the index of a candidate.
 
         With `multiplicities` each score stands for a run of so many candidates, and
@@ -130,7 +132,7 @@ class Exponential(AbstractMechanism):
             return INFINITE
         return self.epsilon / (self.span * Fraction(denominator))
 
-    def map(self, d_in: Any) -> BoundedRangeLoss:
+    def map(self, d_in: Number) -> BoundedRangeLoss:
         """Return the loss of epsilon * d_in / span, a bounded range of losses.
 
         For any two lists of scores of the same candidates whose differences lie
@@ -144,15 +146,17 @@ class Exponential(AbstractMechanism):
         return BoundedRangeLoss(self.epsilon * (change / self.span))
 
     @classmethod
-    def for_loss(cls, loss: Budget, d_in: Any) -> Self:
+    def for_loss(cls, loss: Budget, d_in: Number) -> Self:
         """Return the sharpest choice whose loss at distance d_in is within a loss.
 
         >>> from sordino.losses.closed import ZCDP
         >>> Exponential.for_loss(ZCDP("1/8"), 3)
         Exponential(epsilon=1, span=3)
         """
-        span, known = changed(distance(d_in=d_in), d_in), guaranteed(loss)
-        guesses = [over(_ONE, limit) for limit in (known.epsilon, widest(known.rho))]
+        span, known = positive_distance(distance(d_in=d_in), d_in), guarantees_of(loss)
+        guesses = [
+            scale_guess(_ONE, limit) for limit in (known.epsilon, widest(known.rho))
+        ]
         return least_noise(lambda s: cls(_ONE / s, span), loss, d_in, guesses)
 
 

@@ -2,20 +2,27 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Self, final
+from typing import ClassVar, Self, Unpack, final
 
+from sordino._fields import fill, make
 from sordino.losses.base import Budget
 from sordino.losses.closed import ZCDP, GaussianDP
-from sordino.mechanisms.kit.distance import l2, ratio
+from sordino.mechanisms.kit.distance import Distance, change_ratio, l2
 from sordino.mechanisms.kit.domain import Metric
-from sordino.mechanisms.kit.fitting import changed, guaranteed, least_noise, over
+from sordino.mechanisms.kit.fitting import (
+    guarantees_of,
+    least_noise,
+    positive_distance,
+    scale_guess,
+)
 from sordino.mechanisms.kit.noise import AbstractNoise, GaussianNoise, NoNoise
 from sordino.mechanisms.noise_mechanism import (
     AbstractFloatMechanism,
-    set_float_fields,
+    FloatOptions,
+    read_float_options,
     variance_of,
 )
-from sordino.numbers import Exact, sqrt
+from sordino.numbers import Exact, Number, sqrt
 
 
 @final
@@ -40,19 +47,23 @@ class Gaussian(AbstractFloatMechanism):
     dtype: str
     granularity: int | None
     values: int | None
+    input_metric: ClassVar[Metric] = "l2"
 
     def __init__(
         self,
         *,
-        variance: Any = None,
-        scale: Any = None,
+        variance: Number | None = None,
+        scale: Number | None = None,
         dtype: str = "f64",
         granularity: int | None = None,
         values: int | None = None,
     ) -> None:
         """Read the variance exactly."""
-        spread = variance_of(variance, scale)
-        set_float_fields(self, dtype, granularity, values, variance=spread)
+        fill(
+            self,
+            variance=variance_of(variance, scale),
+            **read_float_options(dtype, granularity, values),
+        )
 
     @classmethod
     def no_noise(
@@ -63,19 +74,13 @@ class Gaussian(AbstractFloatMechanism):
         values: int | None = None,
     ) -> Self:
         """Return the mechanism that adds nothing and whose loss is infinite."""
-        silent = cls.__new__(cls)
-        set_float_fields(silent, dtype, granularity, values, variance=Fraction(0))
-        return silent
+        options = read_float_options(dtype, granularity, values)
+        return make(cls, variance=Fraction(0), **options)
 
     @property
     def scale(self) -> Exact:
         """Return the standard deviation."""
         return sqrt(self.variance)
-
-    @property
-    def input_metric(self) -> Metric:
-        """Return the l2 distance."""
-        return "l2"
 
     @property
     def output_measure(self) -> "type[GaussianDP | ZCDP]":
@@ -87,25 +92,30 @@ class Gaussian(AbstractFloatMechanism):
         """Return Gaussian noise, or none."""
         return GaussianNoise(self.variance) if self.variance else NoNoise()
 
-    def map(self, d_in: Any) -> "GaussianDP | ZCDP":
+    def map(self, d_in: Distance) -> "GaussianDP | ZCDP":
         """Return mu = l2 / sigma: any shift d is N(0, 1) against N(|d| / sigma, 1).
 
         On a grid, rho = l2**2 / (2 variance), rounding included (docs/proofs/noise.md);
         a plain number is then the change of `values` values, or of one.
         """
-        mu = ratio(l2(d_in, self.rounding), self.scale)
+        mu = change_ratio(l2(d_in, self.rounding), self.scale)
         return GaussianDP(mu) if self.granularity is None else ZCDP(mu**2 / 2)
 
     @classmethod
-    def for_loss(cls, loss: Budget, d_in: Any, **options: Any) -> Self:
+    def for_loss(
+        cls, loss: Budget, d_in: Distance, **options: Unpack[FloatOptions]
+    ) -> Self:
         """Return the least noise whose loss at distance d_in is within a loss or risk.
 
         >>> Gaussian.for_loss(ZCDP("1/8"), 1).variance
         Fraction(4, 1)
         """
-        change = changed(l2(d_in, cls.no_noise(**options).rounding), d_in)
-        given = guaranteed(loss)
-        guesses = [over(change**2, 2 * given.rho), over(change, given.mu) ** 2]
+        change = positive_distance(l2(d_in, cls.no_noise(**options).rounding), d_in)
+        given = guarantees_of(loss)
+        guesses = [
+            scale_guess(change**2, 2 * given.rho),
+            scale_guess(change, given.mu) ** 2,
+        ]
         return least_noise(
             lambda variance: cls(variance=variance, **options), loss, d_in, guesses
         )

@@ -4,35 +4,37 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Self, final
+from typing import ClassVar, Self, Unpack, final
 
+from sordino import _fields
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Loss
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP
 from sordino.losses.noise import DiscreteGaussianLoss
 from sordino.losses.root import least
-from sordino.mechanisms.kit.change import Change, Norm, floored
-from sordino.mechanisms.kit.distance import ratio
+from sordino.mechanisms.kit.change import Change, MapDistance, Norm, floor_to
+from sordino.mechanisms.kit.distance import change_ratio
 from sordino.mechanisms.kit.domain import Metric
-from sordino.mechanisms.kit.fitting import guaranteed
+from sordino.mechanisms.kit.fitting import guarantees_of
 from sordino.mechanisms.kit.noise import AbstractNoise, GaussianNoise, NoNoise
 from sordino.mechanisms.kit.threshold_fitting import (
     SPARE,
-    changed,
     gaussian_ratio,
+    positive_change,
     positive_delta,
 )
 from sordino.mechanisms.noise_mechanism import variance_of
 from sordino.mechanisms.threshold_mechanism import (
     AbstractThresholdMechanism,
     Mechanism,
-    replaced,
-    set_threshold_fields,
-    with_threshold,
+    ThresholdOptions,
+    fit_threshold,
+    read_threshold_options,
 )
 from sordino.numbers import (
     INFINITE,
     Exact,
+    Number,
     down,
     finite,
     product,
@@ -69,38 +71,42 @@ class GaussianThreshold(AbstractThresholdMechanism):
     threshold: Fraction
     dtype: str
     granularity: int | None
+    norm: ClassVar[Norm] = "l2"
+    input_metric: ClassVar[Metric] = "l0, l2, linf"
+    output_measure: ClassVar[type[ApproxZCDP]] = ApproxZCDP
 
     def __init__(
         self,
         *,
-        variance: Any = None,
-        scale: Any = None,
-        threshold: Any,
+        variance: Number | None = None,
+        scale: Number | None = None,
+        threshold: Number,
         dtype: str = "f64",
         granularity: int | None = None,
     ) -> None:
         """Read the variance and the threshold exactly."""
-        spread = variance_of(variance, scale)
-        set_threshold_fields(self, threshold, dtype, granularity, variance=spread)
+        _fields.fill(
+            self,
+            variance=variance_of(variance, scale),
+            **read_threshold_options(threshold, dtype, granularity),
+        )
 
     @classmethod
     def no_noise(
-        cls, threshold: Any, *, dtype: str = "f64", granularity: int | None = None
+        cls, threshold: Number, *, dtype: str = "f64", granularity: int | None = None
     ) -> Self:
         """Return the mechanism that adds nothing and whose loss is infinite."""
-        silent = cls.__new__(cls)
-        none = Fraction(0)
-        set_threshold_fields(silent, threshold, dtype, granularity, variance=none)
-        return silent
+        options = read_threshold_options(threshold, dtype, granularity)
+        return _fields.make(cls, variance=Fraction(0), **options)
 
     @classmethod
     def for_loss(
         cls,
         loss: ApproxDP | ApproxZCDP,
-        d_in: Any,
+        d_in: MapDistance,
         *,
         negative: bool = False,
-        **options: Any,
+        **options: Unpack[ThresholdOptions],
     ) -> Self:
         """Return the least variance, and for it the least threshold, within a loss.
 
@@ -112,16 +118,16 @@ class GaussianThreshold(AbstractThresholdMechanism):
         (Fraction(1, 1), 5.7534)
         """
         probe = cls(variance=1, threshold=1, **options)
-        apart = changed(probe.change(d_in), d_in)
-        known = guaranteed(loss)
+        apart = positive_change(probe.change(d_in), d_in)
+        known = guarantees_of(loss)
         delta = positive_delta(loss, known.delta)
         if not isinstance(known.epsilon, float):
             delta *= SPARE
 
         def fitted(variance: Exact) -> Self:
             """Return the mechanism with the least threshold for a variance."""
-            spread = replaced(probe, variance=variance)
-            return with_threshold(spread, apart, delta, negative=negative)
+            spread = _fields.change(probe, variance=variance)
+            return fit_threshold(spread, apart, delta, negative=negative)
 
         if isinstance(known.epsilon, float):
             return fitted(_by_rho(loss, apart))
@@ -144,28 +150,13 @@ class GaussianThreshold(AbstractThresholdMechanism):
         return sqrt(self.variance)
 
     @property
-    def norm(self) -> Norm:
-        """Return l2."""
-        return "l2"
-
-    @property
-    def input_metric(self) -> Metric:
-        """Return how many keys, how far in all, and how much each."""
-        return "l0, l2, linf"
-
-    @property
-    def output_measure(self) -> type[ApproxZCDP]:
-        """Return approximate zero-concentrated differential privacy."""
-        return ApproxZCDP
-
-    @property
     def noise(self) -> AbstractNoise:
         """Return Gaussian noise, or none."""
         return GaussianNoise(self.variance) if self.variance else NoNoise()
 
     def headline(self, apart: Change) -> ApproxZCDP:
         """Return rho = l2**2 / (2 variance) and delta, the chance of a new key."""
-        rho = ratio(product(apart.whole, apart.whole), 2 * self.variance)
+        rho = change_ratio(product(apart.whole, apart.whole), 2 * self.variance)
         return ApproxZCDP(rho, self.delta(apart))
 
     def noise_loss(self, apart: Change) -> Loss:
@@ -175,7 +166,7 @@ class GaussianThreshold(AbstractThresholdMechanism):
         key changes, or each by one step, which is the worst of such changes; any other
         change is bounded by its rho.
         """
-        mu = ratio(apart.whole, self.scale)
+        mu = change_ratio(apart.whole, self.scale)
         if self.unit is None or mu is INFINITE:
             return GaussianDP(mu)
         steps, spread = self._steps(apart), self.variance / self.unit**2
@@ -183,7 +174,7 @@ class GaussianThreshold(AbstractThresholdMechanism):
             return DiscreteGaussianLoss(steps, spread)
         if steps == 1:
             # each key that changes takes one step of the square, no less
-            taken = int(floored(finite(apart.whole) ** 2, self.unit**2) / self.unit**2)
+            taken = int(floor_to(finite(apart.whole) ** 2, self.unit**2) / self.unit**2)
             return DiscreteGaussianLoss(1, spread) * int(min(apart.l0, taken))
         return ZCDP(mu**2 / 2)
 
@@ -197,7 +188,7 @@ class GaussianThreshold(AbstractThresholdMechanism):
     def _steps(self, apart: Change) -> int:
         """Return how many steps of the lattice one key can change."""
         assert self.unit is not None  # noqa: S101 asked of lattices
-        return int(floored(apart.linf, self.unit) / self.unit)
+        return int(floor_to(apart.linf, self.unit) / self.unit)
 
 
 def _by_curve(
@@ -211,7 +202,7 @@ def _by_curve(
 def _admitted(
     fitted: Callable[[Exact], Mechanism],
     loss: Loss,
-    d_in: Any,
+    d_in: MapDistance,
     variance: Fraction,
 ) -> Mechanism:
     """Return the mechanism whose very loss is admitted, at a variance or just above."""

@@ -2,21 +2,27 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Self, final
+from typing import ClassVar, Self, Unpack, final, overload
 
-from sordino.losses.base import Budget
+from sordino._fields import fill, make
+from sordino.losses.base import Budget, Loss
 from sordino.losses.closed import PureDP
 from sordino.losses.noise import GeometricLoss
 from sordino.losses.vectors import geometric_vector
-from sordino.mechanisms.kit.distance import l1, ratio
-from sordino.mechanisms.kit.domain import Metric
-from sordino.mechanisms.kit.fitting import changed, guaranteed, least_noise, over
+from sordino.mechanisms.kit.distance import Distance, change_ratio, l1
+from sordino.mechanisms.kit.domain import Metric, integer_domain
+from sordino.mechanisms.kit.fitting import (
+    guarantees_of,
+    least_noise,
+    positive_distance,
+    scale_guess,
+)
 from sordino.mechanisms.kit.noise import AbstractNoise, LaplaceNoise, NoNoise
 from sordino.mechanisms.noise_mechanism import (
     AbstractIntegerMechanism,
-    set_integer_fields,
+    IntegerOptions,
 )
-from sordino.numbers import Exact, positive
+from sordino.numbers import Exact, Infinity, Number, positive
 from sordino.sensitivity import Sensitivity
 
 
@@ -40,34 +46,29 @@ class Geometric(AbstractIntegerMechanism):
 
     scale: Exact
     dtype: str
+    input_metric: ClassVar[Metric] = "l1"
+    output_measure: ClassVar[type[PureDP]] = PureDP
 
-    def __init__(self, scale: Any, *, dtype: str = "i64") -> None:
+    def __init__(self, scale: Number, *, dtype: str = "i64") -> None:
         """Read the scale exactly."""
-        set_integer_fields(self, dtype, scale=positive(scale=scale))
+        fill(self, scale=positive(scale=scale), dtype=integer_domain(dtype).dtype)
 
     @classmethod
     def no_noise(cls, *, dtype: str = "i64") -> Self:
         """Return the mechanism that adds nothing and whose loss is infinite."""
-        silent = cls.__new__(cls)
-        set_integer_fields(silent, dtype, scale=Fraction(0))
-        return silent
-
-    @property
-    def input_metric(self) -> Metric:
-        """Return the l1 distance."""
-        return "l1"
-
-    @property
-    def output_measure(self) -> type[PureDP]:
-        """Return pure differential privacy."""
-        return PureDP
+        return make(cls, scale=Fraction(0), dtype=integer_domain(dtype).dtype)
 
     @property
     def noise(self) -> AbstractNoise:
         """Return Laplace noise, or none."""
         return LaplaceNoise(self.scale) if self.scale else NoNoise()
 
-    def map(self, d_in: Any) -> Any:
+    @overload
+    def map(self, d_in: Sensitivity) -> Loss: ...
+    @overload
+    def map(self, d_in: Number | Infinity) -> GeometricLoss | PureDP: ...
+
+    def map(self, d_in: Distance) -> Loss:
         """Return the loss of epsilon = l1 / scale, for any vectors l1 apart.
 
         A shift of one value by l1 is the worst such change (docs/proofs/noise.md,
@@ -78,17 +79,21 @@ class Geometric(AbstractIntegerMechanism):
         if isinstance(d_in, Sensitivity) and self.scale:
             return geometric_vector(d_in, self.scale)
         change = l1(d_in)
-        epsilon = ratio(change, self.scale)
+        epsilon = change_ratio(change, self.scale)
         if isinstance(change, Fraction) and change.denominator == 1 and self.scale:
             return GeometricLoss(change.numerator, self.scale)
         return PureDP(epsilon)
 
     @classmethod
-    def for_loss(cls, loss: Budget, d_in: Any, **options: Any) -> Self:
+    def for_loss(
+        cls, loss: Budget, d_in: Distance, **options: Unpack[IntegerOptions]
+    ) -> Self:
         """Return the least noise whose loss at distance d_in is within a loss or risk.
 
         >>> Geometric.for_loss(PureDP("0.1"), 1).scale
         Fraction(10, 1)
         """
-        guess = over(changed(l1(d_in), d_in), guaranteed(loss).epsilon)
+        guess = scale_guess(
+            positive_distance(l1(d_in), d_in), guarantees_of(loss).epsilon
+        )
         return least_noise(lambda scale: cls(scale, **options), loss, d_in, [guess])

@@ -2,18 +2,28 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Self, final
+from typing import ClassVar, Self, Unpack, final, overload
 
-from sordino.losses.base import Budget
+from sordino._fields import fill, make
+from sordino.losses.base import Budget, Loss
 from sordino.losses.closed import PureDP
 from sordino.losses.noise import LaplaceLoss
 from sordino.losses.vectors import laplace_vector
-from sordino.mechanisms.kit.distance import l1, ratio
+from sordino.mechanisms.kit.distance import Distance, change_ratio, l1
 from sordino.mechanisms.kit.domain import Metric
-from sordino.mechanisms.kit.fitting import changed, guaranteed, least_noise, over
+from sordino.mechanisms.kit.fitting import (
+    guarantees_of,
+    least_noise,
+    positive_distance,
+    scale_guess,
+)
 from sordino.mechanisms.kit.noise import AbstractNoise, LaplaceNoise, NoNoise
-from sordino.mechanisms.noise_mechanism import AbstractFloatMechanism, set_float_fields
-from sordino.numbers import Exact, positive
+from sordino.mechanisms.noise_mechanism import (
+    AbstractFloatMechanism,
+    FloatOptions,
+    read_float_options,
+)
+from sordino.numbers import Exact, Infinity, Number, positive
 from sordino.sensitivity import Sensitivity
 
 
@@ -45,18 +55,23 @@ class Laplace(AbstractFloatMechanism):
     dtype: str
     granularity: int | None
     values: int | None
+    input_metric: ClassVar[Metric] = "l1"
+    output_measure: ClassVar[type[PureDP]] = PureDP
 
     def __init__(
         self,
-        scale: Any,
+        scale: Number,
         *,
         dtype: str = "f64",
         granularity: int | None = None,
         values: int | None = None,
     ) -> None:
         """Read the scale exactly."""
-        size = positive(scale=scale)
-        set_float_fields(self, dtype, granularity, values, scale=size)
+        fill(
+            self,
+            scale=positive(scale=scale),
+            **read_float_options(dtype, granularity, values),
+        )
 
     @classmethod
     def no_noise(
@@ -67,26 +82,20 @@ class Laplace(AbstractFloatMechanism):
         values: int | None = None,
     ) -> Self:
         """Return the mechanism that adds nothing and whose loss is infinite."""
-        silent = cls.__new__(cls)
-        set_float_fields(silent, dtype, granularity, values, scale=Fraction(0))
-        return silent
-
-    @property
-    def input_metric(self) -> Metric:
-        """Return the l1 distance."""
-        return "l1"
-
-    @property
-    def output_measure(self) -> type[PureDP]:
-        """Return pure differential privacy."""
-        return PureDP
+        options = read_float_options(dtype, granularity, values)
+        return make(cls, scale=Fraction(0), **options)
 
     @property
     def noise(self) -> AbstractNoise:
         """Return Laplace noise, or none."""
         return LaplaceNoise(self.scale) if self.scale else NoNoise()
 
-    def map(self, d_in: Any) -> Any:
+    @overload
+    def map(self, d_in: Sensitivity) -> Loss: ...
+    @overload
+    def map(self, d_in: Number | Infinity) -> LaplaceLoss | PureDP: ...
+
+    def map(self, d_in: Distance) -> Loss:
         """Return the loss of epsilon = l1 / scale, for any two inputs l1 apart.
 
         A shift of one value by l1 is the worst such change (docs/proofs/noise.md,
@@ -97,16 +106,18 @@ class Laplace(AbstractFloatMechanism):
         """
         if isinstance(d_in, Sensitivity) and self.granularity is None and self.scale:
             return laplace_vector(d_in, self.scale)
-        epsilon = ratio(l1(d_in, self.rounding), self.scale)
+        epsilon = change_ratio(l1(d_in, self.rounding), self.scale)
         return LaplaceLoss(epsilon) if self.granularity is None else PureDP(epsilon)
 
     @classmethod
-    def for_loss(cls, loss: Budget, d_in: Any, **options: Any) -> Self:
+    def for_loss(
+        cls, loss: Budget, d_in: Distance, **options: Unpack[FloatOptions]
+    ) -> Self:
         """Return the least noise whose loss at distance d_in is within a loss or risk.
 
         >>> Laplace.for_loss(PureDP("0.1"), 1).scale
         Fraction(10, 1)
         """
-        change = changed(l1(d_in, cls.no_noise(**options).rounding), d_in)
-        guess = over(change, guaranteed(loss).epsilon)
+        change = positive_distance(l1(d_in, cls.no_noise(**options).rounding), d_in)
+        guess = scale_guess(change, guarantees_of(loss).epsilon)
         return least_noise(lambda scale: cls(scale, **options), loss, d_in, [guess])

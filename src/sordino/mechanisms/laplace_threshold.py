@@ -3,25 +3,26 @@
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Self, final
+from typing import ClassVar, Self, Unpack, final
 
+from sordino import _fields
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Loss, compose
 from sordino.losses.closed import ApproxDP, PureDP
 from sordino.losses.noise import GeometricLoss, LaplaceLoss
-from sordino.mechanisms.kit.change import Change, Norm
-from sordino.mechanisms.kit.distance import ratio
+from sordino.mechanisms.kit.change import Change, MapDistance, Norm
+from sordino.mechanisms.kit.distance import change_ratio
 from sordino.mechanisms.kit.domain import Metric
-from sordino.mechanisms.kit.fitting import guaranteed
+from sordino.mechanisms.kit.fitting import guarantees_of
 from sordino.mechanisms.kit.noise import AbstractNoise, LaplaceNoise, NoNoise
-from sordino.mechanisms.kit.threshold_fitting import changed, positive_delta
+from sordino.mechanisms.kit.threshold_fitting import positive_change, positive_delta
 from sordino.mechanisms.threshold_mechanism import (
     AbstractThresholdMechanism,
-    replaced,
-    set_threshold_fields,
-    with_threshold,
+    ThresholdOptions,
+    fit_threshold,
+    read_threshold_options,
 )
-from sordino.numbers import INFINITE, Exact, finite, positive, rational_above
+from sordino.numbers import INFINITE, Exact, Number, finite, positive, rational_above
 
 _MOST_STEPS = 1 << 20
 """A change of more steps of the grid than this is priced by its epsilon alone."""
@@ -60,31 +61,40 @@ class LaplaceThreshold(AbstractThresholdMechanism):
     threshold: Fraction
     dtype: str
     granularity: int | None
+    norm: ClassVar[Norm] = "l1"
+    input_metric: ClassVar[Metric] = "l0, l1, linf"
+    output_measure: ClassVar[type[ApproxDP]] = ApproxDP
 
     def __init__(
         self,
-        scale: Any,
-        threshold: Any,
+        scale: Number,
+        threshold: Number,
         *,
         dtype: str = "f64",
         granularity: int | None = None,
     ) -> None:
         """Read the scale and the threshold exactly."""
         scale = positive(scale=scale)
-        set_threshold_fields(self, threshold, dtype, granularity, scale=scale)
+        _fields.fill(
+            self, scale=scale, **read_threshold_options(threshold, dtype, granularity)
+        )
 
     @classmethod
     def no_noise(
-        cls, threshold: Any, *, dtype: str = "f64", granularity: int | None = None
+        cls, threshold: Number, *, dtype: str = "f64", granularity: int | None = None
     ) -> Self:
         """Return the mechanism that adds nothing and whose loss is infinite."""
-        silent = cls.__new__(cls)
-        set_threshold_fields(silent, threshold, dtype, granularity, scale=Fraction(0))
-        return silent
+        options = read_threshold_options(threshold, dtype, granularity)
+        return _fields.make(cls, scale=Fraction(0), **options)
 
     @classmethod
     def for_loss(
-        cls, loss: ApproxDP, d_in: Any, *, negative: bool = False, **options: Any
+        cls,
+        loss: ApproxDP,
+        d_in: MapDistance,
+        *,
+        negative: bool = False,
+        **options: Unpack[ThresholdOptions],
     ) -> Self:
         """Return the least scale, and for it the least threshold, within a loss.
 
@@ -95,30 +105,17 @@ class LaplaceThreshold(AbstractThresholdMechanism):
         (Fraction(1, 1), 14.1224)
         """
         probe = cls(1, 1, **options)
-        apart = changed(probe.change(d_in), d_in)
-        known = guaranteed(loss)
+        apart = positive_change(probe.change(d_in), d_in)
+        known = guarantees_of(loss)
         epsilon, delta = known.epsilon, positive_delta(loss, known.delta)
         if isinstance(epsilon, float) or epsilon == 0:
             raise InvalidParameter(
                 "loss", loss, "needs a positive epsilon", 'Use sd.ApproxDP(1, "1e-6").'
             )
-        fitted = replaced(probe, scale=rational_above(finite(apart.whole)) / epsilon)
-        return with_threshold(fitted, apart, delta, negative=negative)
-
-    @property
-    def norm(self) -> Norm:
-        """Return l1."""
-        return "l1"
-
-    @property
-    def input_metric(self) -> Metric:
-        """Return how many keys, how much in all, and how much each."""
-        return "l0, l1, linf"
-
-    @property
-    def output_measure(self) -> type[ApproxDP]:
-        """Return approximate differential privacy."""
-        return ApproxDP
+        fitted = _fields.change(
+            probe, scale=rational_above(finite(apart.whole)) / epsilon
+        )
+        return fit_threshold(fitted, apart, delta, negative=negative)
 
     @property
     def noise(self) -> AbstractNoise:
@@ -127,7 +124,7 @@ class LaplaceThreshold(AbstractThresholdMechanism):
 
     def headline(self, apart: Change) -> ApproxDP:
         """Return epsilon = l1 / scale and delta, the chance that a new key appears."""
-        return ApproxDP(ratio(apart.whole, self.scale), self.delta(apart))
+        return ApproxDP(change_ratio(apart.whole, self.scale), self.delta(apart))
 
     def noise_loss(self, apart: Change) -> Loss:
         """Return the loss of the worst change: as many keys as can change by linf.
@@ -136,7 +133,7 @@ class LaplaceThreshold(AbstractThresholdMechanism):
         (docs/proofs/noise.md); its keys are independent, so their losses compose.
         """
         if self.scale == 0 or apart.whole is INFINITE or apart.linf is INFINITE:
-            return PureDP(ratio(apart.whole, self.scale))
+            return PureDP(change_ratio(apart.whole, self.scale))
         whole, each = rational_above(apart.whole), rational_above(apart.linf)
         copies = min(int(apart.l0), math.floor(whole / each))
         rest = whole - copies * each if copies < apart.l0 else Fraction(0)

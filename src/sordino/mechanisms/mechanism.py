@@ -3,11 +3,11 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from sordino.losses.base import Budget, Loss
 from sordino.mechanisms.kit.domain import Domain, Metric
-from sordino.numbers import written
+from sordino.numbers import number_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -19,6 +19,8 @@ class AbstractMechanism(ABC):
     Proof obligation of `map`: for any two inputs at distance at most d_in, the
     trade-off curve between the two outputs lies on or above the curve of `map(d_in)`.
     """
+
+    is_interactive: ClassVar[bool] = False
 
     @property
     @abstractmethod
@@ -41,13 +43,8 @@ class AbstractMechanism(ABC):
         """Tell whether this is the explicit no-noise mode."""
 
     @abstractmethod
-    def map(self, d_in: Any) -> Any:
+    def map(self, d_in: Any) -> Loss:
         """Return the loss between inputs at distance d_in."""
-
-    @property
-    def is_interactive(self) -> bool:
-        """Return False: a call answers once."""
-        return False
 
     @property
     def output_type(self) -> "pa.DataType":
@@ -57,7 +54,7 @@ class AbstractMechanism(ABC):
     def __repr__(self) -> str:
         """Show the call that makes an equal mechanism."""
         shown = (
-            f"{field.name}={written(getattr(self, field.name))}"
+            f"{field.name}={number_text(getattr(self, field.name))}"
             for field in fields(self)  # type: ignore[arg-type]
             if getattr(self, field.name) is not None
         )

@@ -4,28 +4,46 @@ import math
 from abc import abstractmethod
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, TypedDict, final, overload
+
+import numpy as np
+from numpy.typing import NDArray
 
 from sordino import _validate
 from sordino.distributions.base import AbstractLaw
 from sordino.errors import InvalidParameter
 from sordino.mechanisms.kit.carrier import AbstractCarrier, FloatCarrier, IntegerCarrier
-from sordino.mechanisms.kit.containers import is_number, opened
+from sordino.mechanisms.kit.containers import Kind, is_number, open_numbers
 from sordino.mechanisms.kit.distance import Rounding, rounding_of
 from sordino.mechanisms.kit.domain import (
     NumberDomain,
     float_domain,
     float_format,
-    integer_domain,
 )
 from sordino.mechanisms.kit.noise import AbstractNoise
 from sordino.mechanisms.mechanism import AbstractMechanism
-from sordino.numbers import Exact, outcome, positive, probability
-from sordino.numbers.precision import enclosed
+from sordino.numbers import Exact, Number, outcome, positive, probability
+from sordino.numbers.precision import enclose
 from sordino.sampling.bits import Bits
 
 COARSEST_GRID = 970
 FINEST_GRID = -1074
+
+
+@final
+class IntegerOptions(TypedDict, total=False):
+    """What `for_loss` passes on to a mechanism for integers."""
+
+    dtype: str
+
+
+@final
+class FloatOptions(TypedDict, total=False):
+    """What `for_loss` passes on to a mechanism for floats."""
+
+    dtype: str
+    granularity: int | None
+    values: int | None
 
 
 class AbstractNoiseMechanism(AbstractMechanism):
@@ -50,16 +68,16 @@ class AbstractNoiseMechanism(AbstractMechanism):
     def __call__(self, value: Any) -> Any:
         """Return a noisy answer of the type of the question."""
 
-    def cdf(self, x: Any) -> float:
+    def cdf(self, x: Number) -> float:
         """Return P[Z <= x] of the noise Z."""
         point = outcome(x=x)
-        return float(enclosed(lambda: self.law.at_most(point)).mid())
+        return float(enclose(lambda: self.law.at_most(point)).mid())
 
-    def inverse_cdf(self, p: Any) -> float | int:
+    def inverse_cdf(self, p: Number) -> float | int:
         """Return the least x with P[Z <= x] >= p of the noise Z."""
         return self._quantile(probability(p=p))
 
-    def error(self, confidence: Any) -> float | int:
+    def error(self, confidence: Number) -> float | int:
         """Return the least t with P[|Z| <= t] >= confidence."""
         share = probability(confidence=confidence)
         return self._quantile((1 + share) / 2)
@@ -85,11 +103,11 @@ class AbstractAdditiveMechanism(AbstractNoiseMechanism):
     def carrier(self) -> AbstractCarrier:
         """Return what adds the noise to values."""
 
-    def __call__(self, value: Any) -> Any:
+    def _noised(self, value: Any) -> Any:
         """Return the value with noise: the answer has the type of the question."""
         if is_number(value):
             return self.carrier.one(value, Bits())
-        values, close = opened(value)
+        values, close = open_numbers(value)
         return close(self.carrier.many(values, Bits()))
 
 
@@ -125,6 +143,19 @@ class AbstractFloatMechanism(AbstractAdditiveMechanism):
         """Return the step of the grid and how many values of a call can change."""
         return rounding_of(self.granularity, self.values)
 
+    @overload
+    def __call__(self, value: float) -> float: ...
+    @overload
+    def __call__(self, value: np.number[Any]) -> np.floating[Any]: ...
+    @overload
+    def __call__(self, value: list[int] | list[float]) -> list[float]: ...
+    @overload
+    def __call__(self, value: tuple[float, ...]) -> tuple[float, ...]: ...
+    @overload
+    def __call__(self, value: NDArray[Any]) -> NDArray[np.floating[Any]]: ...
+    @overload
+    def __call__(self, value: Kind) -> Kind: ...
+
     def __call__(self, value: Any) -> Any:
         """Return the value with noise: the answer has the type of the question."""
         if self.granularity is not None and self.values is None:
@@ -137,13 +168,30 @@ class AbstractFloatMechanism(AbstractAdditiveMechanism):
                 f"Write granularity={self.granularity}, values=10, or leave out "
                 "granularity: then rounding costs nothing.",
             )
-        return super().__call__(value)
+        return self._noised(value)
 
 
 class AbstractIntegerMechanism(AbstractAdditiveMechanism):
     """A mechanism for integers; sums saturate at the ends of the dtype."""
 
     dtype: str
+
+    @overload
+    def __call__(self, value: int) -> int: ...
+    @overload
+    def __call__(self, value: np.integer[Any]) -> np.integer[Any]: ...
+    @overload
+    def __call__(self, value: list[int]) -> list[int]: ...
+    @overload
+    def __call__(self, value: tuple[int, ...]) -> tuple[int, ...]: ...
+    @overload
+    def __call__(self, value: NDArray[Any]) -> NDArray[np.integer[Any]]: ...
+    @overload
+    def __call__(self, value: Kind) -> Kind: ...
+
+    def __call__(self, value: Any) -> Any:
+        """Return the value with noise: the answer has the type of the question."""
+        return self._noised(value)
 
     @property
     def input_domain(self) -> NumberDomain:
@@ -161,14 +209,10 @@ class AbstractIntegerMechanism(AbstractAdditiveMechanism):
         return self.noise.law(0)
 
 
-def set_float_fields(
-    mechanism: AbstractFloatMechanism,
-    dtype: str,
-    granularity: int | None,
-    values: int | None,
-    **parameter: Exact,
-) -> None:
-    """Check and set the fields of a frozen mechanism for floats."""
+def read_float_options(
+    dtype: str, granularity: int | None, values: int | None
+) -> dict[str, Any]:
+    """Return the options of a mechanism for floats by name, checked."""
     if granularity is not None:
         granularity = _validate.integer(
             granularity=granularity, least=FINEST_GRID, most=COARSEST_GRID
@@ -176,15 +220,7 @@ def set_float_fields(
     if values is not None:
         values = _validate.integer(values=values, least=1)
     kind = float_domain(dtype).dtype
-    fields = {"dtype": kind, "granularity": granularity, "values": values}
-    vars(mechanism).update(parameter, **fields)
-
-
-def set_integer_fields(
-    mechanism: AbstractIntegerMechanism, dtype: str, **parameter: Exact
-) -> None:
-    """Check and set the fields of a frozen mechanism for integers."""
-    vars(mechanism).update(parameter, dtype=integer_domain(dtype).dtype)
+    return {"dtype": kind, "granularity": granularity, "values": values}
 
 
 def variance_of(variance: Any, scale: Any) -> Exact:

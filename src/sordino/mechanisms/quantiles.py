@@ -10,24 +10,25 @@ sides of a cut (docs/proofs/selection.md, section 4).
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any, Final, Self, final
+from typing import Any, ClassVar, Final, Self, final
 
 import numpy as np
 
 from sordino import _validate
+from sordino._fields import fill
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Budget, Loss
 from sordino.losses.bounded_range import BoundedRangeLoss
 from sordino.losses.closed import PureDP
 from sordino.mechanisms.exponential import widest
-from sordino.mechanisms.kit.bin_counts import MOST_BINS, Bins, Whole
+from sordino.mechanisms.kit.bin_counts import MOST_BINS, BinCounts, Whole
 from sordino.mechanisms.kit.domain import ChoiceDomain, Metric
-from sordino.mechanisms.kit.fitting import guaranteed, least_noise, over
-from sordino.mechanisms.kit.slices import Cut, Layout, Pieces
+from sordino.mechanisms.kit.fitting import guarantees_of, least_noise, scale_guess
+from sordino.mechanisms.kit.slices import CandidateRuns, Pieces, QuantileCut
 from sordino.mechanisms.kit.weights import AbstractWeights, EvenWeights
 from sordino.mechanisms.mechanism import AbstractMechanism
 from sordino.numbers import INFINITE, Exact, distance, positive, probability, up
-from sordino.sampling.bits import Source
+from sordino.sampling.bits import BitSource
 from sordino.sampling.choice import choose
 
 FINEST: Final = 1 << 20
@@ -67,6 +68,9 @@ class Quantiles(AbstractMechanism):
     epsilon: Exact
     rows: int
     parts: int
+    input_metric: ClassVar[Metric] = "rows"
+    output_measure: ClassVar[type[PureDP]] = PureDP
+    adds_no_noise: ClassVar[bool] = False
 
     def __init__(
         self, probabilities: Any, epsilon: Any, rows: Any = 1, parts: Any = PARTS
@@ -77,7 +81,8 @@ class Quantiles(AbstractMechanism):
         """
         asked = _ascending(probabilities)
         most = FINE // _finest(asked)
-        vars(self).update(
+        fill(
+            self,
             probabilities=asked,
             epsilon=positive(epsilon=epsilon),
             rows=_validate.integer(rows=rows, least=1),
@@ -88,21 +93,6 @@ class Quantiles(AbstractMechanism):
     def input_domain(self) -> ChoiceDomain:
         """Return rows in the bins of a public grid."""
         return ChoiceDomain("bins")
-
-    @property
-    def input_metric(self) -> Metric:
-        """Return the number of rows added or removed."""
-        return "rows"
-
-    @property
-    def output_measure(self) -> type[PureDP]:
-        """Return pure differential privacy."""
-        return PureDP
-
-    @property
-    def adds_no_noise(self) -> bool:
-        """Return False."""
-        return False
 
     @property
     def levels(self) -> int:
@@ -136,26 +126,26 @@ class Quantiles(AbstractMechanism):
         >>> Quantiles.for_loss(BoundedRangeLoss(1), 3, ["0.5"]).epsilon
         Fraction(1, 1)
         """
-        rows, known = _validate.integer(d_in=d_in, least=1), guaranteed(loss)
+        rows, known = _validate.integer(d_in=d_in, least=1), guarantees_of(loss)
         asked = _ascending(probabilities)
         height = len(asked).bit_length()
         level = known.rho if isinstance(known.rho, float) else known.rho * height
-        guesses = [over(_ONE, limit) for limit in (known.epsilon, widest(level))]
+        guesses = [scale_guess(_ONE, limit) for limit in (known.epsilon, widest(level))]
         return least_noise(lambda s: cls(asked, _ONE / s, rows), loss, d_in, guesses)
 
     def release(
-        self, positions: Any, counts: Any, size: int, bits: Source
+        self, positions: Any, counts: Any, size: int, bits: BitSource
     ) -> tuple[int, ...]:
         """Return the quantiles of one group: its rows by position, ascending.
 
         Only positions that hold rows need to be listed.
         """
         alone = np.zeros(len(positions), np.int64)
-        bins = Bins.of(alone, positions, counts, groups=1, size=size)
+        bins = BinCounts.of(alone, positions, counts, groups=1, size=size)
         return tuple(self.release_groups(bins, bits)[0].tolist())
 
     def release_groups(
-        self, bins: Bins, bits: Source, weights: AbstractWeights | None = None
+        self, bins: BinCounts, bits: BitSource, weights: AbstractWeights | None = None
     ) -> Whole:
         """Return the quantiles of each group as a row of an array.
 
@@ -169,7 +159,7 @@ class Quantiles(AbstractMechanism):
         while first < bins.groups:
             reached = np.searchsorted(bins.starts, bins.starts[first] + _CHUNK, "right")
             last = min(max(int(reached) - 1, first + 1), first + _CHUNK, bins.groups)
-            layout = Layout.of(bins.part(first, last), parts, known)
+            layout = CandidateRuns.of(bins.part(first, last), parts, known)
             _Recursion(self, layout, answers[first:last], bits).run()
             first = last
         return known.holding(answers.ravel() // parts).reshape(answers.shape)
@@ -181,15 +171,17 @@ class _Recursion:
     """All groups at once."""
 
     asked: Quantiles
-    layout: Layout
+    layout: CandidateRuns
     answers: Whole
-    bits: Source
+    bits: BitSource
 
     def run(self) -> None:
         """Choose every quantile."""
         self._choose(0, len(self.asked.probabilities), *self.layout.outer())
 
-    def _choose(self, first: int, last: int, low: Cut, high: Cut) -> None:
+    def _choose(
+        self, first: int, last: int, low: QuantileCut, high: QuantileCut
+    ) -> None:
         """Choose the quantiles from `first` up to `last`, which lie between two."""
         if first == last:
             return
@@ -199,7 +191,9 @@ class _Recursion:
         self._choose(first, middle, low, cut)
         self._choose(middle + 1, last, cut, high)
 
-    def _cut(self, probability: Fraction, low: Cut, high: Cut) -> Cut:
+    def _cut(
+        self, probability: Fraction, low: QuantileCut, high: QuantileCut
+    ) -> QuantileCut:
         """Choose the candidates of one quantile, in the slice between two cuts."""
         share = (probability - low.probability) / (high.probability - low.probability)
         rate = self._rate(share)

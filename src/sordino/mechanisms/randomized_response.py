@@ -3,24 +3,25 @@
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Self, final
+from typing import Any, ClassVar, Self, final, overload
 
 import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
 from sordino import _validate
+from sordino._fields import change, fill
 from sordino.errors import InvalidData, InvalidParameter
 from sordino.losses.base import Budget, Loss
 from sordino.losses.closed import PureDP
 from sordino.losses.noise import RandomizedResponseLoss
-from sordino.mechanisms.kit.containers import is_number, opened
+from sordino.mechanisms.kit.containers import Kind, is_number, open_numbers
 from sordino.mechanisms.kit.domain import ChoiceDomain, Metric
-from sordino.mechanisms.kit.fitting import guaranteed, least_noise, over
+from sordino.mechanisms.kit.fitting import guarantees_of, least_noise, scale_guess
 from sordino.mechanisms.mechanism import AbstractMechanism
-from sordino.numbers import INFINITE, Extended, ball, finite, fraction, positive
+from sordino.numbers import INFINITE, Extended, Number, ball, finite, fraction, positive
 from sordino.numbers.precision import precision
-from sordino.sampling.bits import Bits, Source
+from sordino.sampling.bits import Bits, BitSource
 from sordino.sampling.certified import Uniform, settle, surely_less
 from sordino.sampling.uniform import uniform_below
 
@@ -52,18 +53,18 @@ class RandomizedResponse(AbstractMechanism):
 
     epsilon: Extended
     categories: int
+    input_metric: ClassVar[Metric] = "l0"
+    output_measure: ClassVar[type[PureDP]] = PureDP
 
-    def __init__(self, epsilon: Any, categories: Any = 2) -> None:
+    def __init__(self, epsilon: Number, categories: int = 2) -> None:
         """Read the parameters exactly."""
         count = _validate.integer(categories=categories, least=2, most=_MOST_CATEGORIES)
-        vars(self).update(epsilon=positive(epsilon=epsilon), categories=count)
+        fill(self, epsilon=positive(epsilon=epsilon), categories=count)
 
     @classmethod
-    def no_noise(cls, categories: Any = 2) -> Self:
+    def no_noise(cls, categories: int = 2) -> Self:
         """Return the mechanism that always tells the truth; its loss is infinite."""
-        silent = cls(1, categories)
-        vars(silent).update(epsilon=INFINITE)
-        return silent
+        return change(cls(1, categories), epsilon=INFINITE)
 
     @property
     def input_domain(self) -> ChoiceDomain:
@@ -71,29 +72,32 @@ class RandomizedResponse(AbstractMechanism):
         return ChoiceDomain("categories", self.categories)
 
     @property
-    def input_metric(self) -> Metric:
-        """Return the number of answers that change."""
-        return "l0"
-
-    @property
-    def output_measure(self) -> type[PureDP]:
-        """Return pure differential privacy."""
-        return PureDP
-
-    @property
     def adds_no_noise(self) -> bool:
         """Tell whether this always tells the truth."""
         return self.epsilon is INFINITE
+
+    @overload
+    def __call__(self, value: int) -> int: ...
+    @overload
+    def __call__(self, value: np.integer[Any]) -> np.integer[Any]: ...
+    @overload
+    def __call__(self, value: list[int]) -> list[int]: ...
+    @overload
+    def __call__(self, value: tuple[int, ...]) -> tuple[int, ...]: ...
+    @overload
+    def __call__(self, value: NDArray[Any]) -> NDArray[np.integer[Any]]: ...
+    @overload
+    def __call__(self, value: Kind) -> Kind: ...
 
     def __call__(self, value: Any) -> Any:
         """Return an answer for each value: it has the type of the question."""
         if is_number(value):
             answer = self._answered(np.array([value]), Bits())[0]
             return int(answer) if isinstance(value, int) else answer
-        values, close = opened(value)
+        values, close = open_numbers(value)
         return close(self._answered(values, Bits()))
 
-    def _answered(self, values: NDArray[Any], bits: Source) -> NDArray[Any]:
+    def _answered(self, values: NDArray[Any], bits: BitSource) -> NDArray[Any]:
         """Return answers, each true or a lie that is uniform among the rest.
 
         They keep their dtype if it holds every category.
@@ -122,7 +126,7 @@ class RandomizedResponse(AbstractMechanism):
             )
         return values.astype(np.int64)
 
-    def _truthful(self, count: int, bits: Source) -> NDArray[np.bool_]:
+    def _truthful(self, count: int, bits: BitSource) -> NDArray[np.bool_]:
         """Return which answers are true: a uniform number is below P[truth].
 
         The first 64 digits decide unless they are those of P[truth] itself.
@@ -160,13 +164,13 @@ class RandomizedResponse(AbstractMechanism):
                 return low
             digits += _WORD
 
-    def map(self, d_in: Any) -> Loss:
+    def map(self, d_in: int) -> Loss:
         """Return the loss when at most d_in answers change, each its own release."""
         changed = _validate.integer(d_in=d_in, least=0)
         return RandomizedResponseLoss(self.epsilon, self.categories) * changed
 
     @classmethod
-    def for_loss(cls, loss: Budget, d_in: Any, categories: Any = 2) -> Self:
+    def for_loss(cls, loss: Budget, d_in: int, categories: int = 2) -> Self:
         """Return the most truthful mechanism whose loss at d_in is within a loss.
 
         >>> RandomizedResponse.for_loss(PureDP(1), 2)
@@ -177,7 +181,7 @@ class RandomizedResponse(AbstractMechanism):
             raise InvalidParameter(
                 "d_in", d_in, "must be at least 1", "Say how many answers change."
             )
-        guess = over(Fraction(count), guaranteed(loss).epsilon)
+        guess = scale_guess(Fraction(count), guarantees_of(loss).epsilon)
         return least_noise(
             lambda s: cls(Fraction(1) / s, categories), loss, d_in, [guess]
         )

@@ -10,11 +10,11 @@ from abc import abstractmethod
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, TypeVar, final
+from typing import Any, TypeAlias, TypedDict, TypeVar, final, overload
 
 from numpy.typing import NDArray
 
-from sordino import _validate
+from sordino import _fields, _validate
 from sordino.distributions.base import AbstractLaw
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Loss
@@ -29,7 +29,8 @@ from sordino.mechanisms.kit.carrier import (
     IntegerCarrier,
     Passing,
 )
-from sordino.mechanisms.kit.change import Change, Norm, floored
+from sordino.mechanisms.kit.change import Change, MapDistance, Norm, floor_to
+from sordino.mechanisms.kit.containers import Kind
 from sordino.mechanisms.kit.domain import (
     FLOATS,
     INTEGERS,
@@ -37,7 +38,7 @@ from sordino.mechanisms.kit.domain import (
     NumberDomain,
     float_format,
 )
-from sordino.mechanisms.kit.maps import opened_map
+from sordino.mechanisms.kit.maps import open_map
 from sordino.mechanisms.kit.threshold_fitting import least_threshold
 from sordino.mechanisms.noise_mechanism import (
     COARSEST_GRID,
@@ -49,6 +50,20 @@ from sordino.sampling.bits import Bits
 from sordino.sampling.sampler import Threshold
 
 _HALF = Fraction(1, 2)
+
+
+Key = TypeVar("Key")
+Counts: TypeAlias = dict[Key, int] | dict[Key, float]
+Keys = TypeVar("Keys")
+Values = TypeVar("Values")
+
+
+@final
+class ThresholdOptions(TypedDict, total=False):
+    """What `for_loss` passes on to a mechanism for maps."""
+
+    dtype: str
+    granularity: int | None
 
 
 class AbstractThresholdMechanism(AbstractNoiseMechanism):
@@ -100,13 +115,20 @@ class AbstractThresholdMechanism(AbstractNoiseMechanism):
         sampler = self.noise.floats(self.granularity, float_format(self.dtype))
         return FloatCarrier(self.values, sampler, self.granularity)
 
+    @overload
+    def __call__(self, value: Counts[Key]) -> dict[Key, float]: ...
+    @overload
+    def __call__(self, value: tuple[Keys, Values]) -> tuple[Keys, Values]: ...
+    @overload
+    def __call__(self, value: Kind) -> Kind: ...
+
     def __call__(self, value: Any) -> Any:
         """Return the keys that pass, with their noisy values, in the kind of map given.
 
         For any order of the same keys and values the answer has the same law, and its
         order is that of the keys alone.
         """
-        given = opened_map(value)
+        given = open_map(value)
         rows, answers = self.carrier.passing(given.values, self._rule, Bits())
         order = given.keys.order(rows)
         return given.close(rows, order, answers[order])
@@ -119,7 +141,7 @@ class AbstractThresholdMechanism(AbstractNoiseMechanism):
         """
         return self.carrier.passing(values, self._rule, Bits())
 
-    def map(self, d_in: Any) -> JointLoss:
+    def map(self, d_in: MapDistance) -> JointLoss:
         """Return the loss between maps at distance d_in: headline and joint curve.
 
         For any two maps at distance d_in, keys in both differ by additive noise alone,
@@ -155,10 +177,10 @@ class AbstractThresholdMechanism(AbstractNoiseMechanism):
         absent = AbsentKeys(self.noise, self.threshold, self._grid, self.values)
         return absent.release(n_absent_keys, draw_keys)
 
-    def change(self, d_in: Any) -> Change:
+    def change(self, d_in: MapDistance) -> Change:
         """Return a distance tightened, the rounding to the grid included."""
         integer = self.values.is_integer
-        return change.read(d_in, self.norm, self.unit, integer=integer)
+        return change.read_change(d_in, self.norm, self.unit, integer=integer)
 
     def delta(self, apart: Change) -> Fraction:
         """Return the chance that any key of a change appears that one map lacks.
@@ -179,7 +201,7 @@ class AbstractThresholdMechanism(AbstractNoiseMechanism):
     def _most_keys(self, apart: Change) -> int:
         """Return how many integers can change: each changes by 1 or more."""
         power = 1 if self.norm == "l1" else 2
-        most = floored(finite(apart.whole) ** power, Fraction(1))
+        most = floor_to(finite(apart.whole) ** power, Fraction(1))
         return int(min(apart.l0, most))
 
     @cached_property
@@ -228,7 +250,7 @@ class KeptKeys:
 Mechanism = TypeVar("Mechanism", bound=AbstractThresholdMechanism)
 
 
-def with_threshold(
+def fit_threshold(
     mechanism: Mechanism, apart: Change, delta: Fraction, *, negative: bool
 ) -> Mechanism:
     """Return the mechanism with the least threshold whose delta is within a given one.
@@ -237,7 +259,7 @@ def with_threshold(
     """
     level = least_threshold(mechanism, apart, delta)
     signed = -level if negative else level
-    least, most = ends(mechanism.values)
+    least, most = dtype_ends(mechanism.values)
     if not least <= signed <= most:
         raise InvalidParameter(
             "dtype",
@@ -245,32 +267,18 @@ def with_threshold(
             f"holds no threshold strict enough: it would be {up(signed):g}",
             "Use a wider dtype or a larger loss.",
         )
-    return replaced(mechanism, threshold=signed)
+    return _fields.change(mechanism, threshold=signed)
 
 
-def replaced(mechanism: Mechanism, **fields: Exact) -> Mechanism:
-    """Return a mechanism with some fields changed."""
-    copy = object.__new__(type(mechanism))
-    names = ("scale", "variance", "threshold", "dtype", "granularity")
-    kept = {name: value for name, value in vars(mechanism).items() if name in names}
-    vars(copy).update(kept | fields)
-    return copy
-
-
-def set_threshold_fields(
-    mechanism: AbstractThresholdMechanism,
-    threshold: Any,
-    dtype: str,
-    granularity: int | None,
-    **parameter: Exact,
-) -> None:
-    """Check and set the fields of a frozen thresholded mechanism."""
+def read_threshold_options(
+    threshold: Any, dtype: str, granularity: int | None
+) -> dict[str, Any]:
+    """Return the threshold of a mechanism and its options by name, checked."""
     values = NumberDomain(_validate.choice((*FLOATS, *INTEGERS), dtype=dtype))
     if granularity is not None:
         granularity = _grid_of(granularity, values)
     level = threshold_of(threshold, values)
-    fields = {"threshold": level, "dtype": dtype, "granularity": granularity}
-    vars(mechanism).update(parameter, **fields)
+    return {"threshold": level, "dtype": dtype, "granularity": granularity}
 
 
 def threshold_of(threshold: Any, values: NumberDomain) -> Fraction:
@@ -296,7 +304,7 @@ def threshold_of(threshold: Any, values: NumberDomain) -> Fraction:
             f"must be an integer for {values.dtype}",
             f"Try threshold={math.ceil(level)}.",
         )
-    least, most = ends(values)
+    least, most = dtype_ends(values)
     if not least <= level <= most:
         raise InvalidParameter(
             "threshold",
@@ -307,7 +315,7 @@ def threshold_of(threshold: Any, values: NumberDomain) -> Fraction:
     return level
 
 
-def ends(values: NumberDomain) -> tuple[float, float]:
+def dtype_ends(values: NumberDomain) -> tuple[float, float]:
     """Return the least and the greatest number of a dtype."""
     if values.is_integer:
         return values.bounds

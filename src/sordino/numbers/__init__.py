@@ -22,7 +22,7 @@ from sordino.numbers.infinity import (
     root,
     total,
 )
-from sordino.numbers.numerals import written
+from sordino.numbers.numerals import number_text
 from sordino.numbers.parameters import (
     Number,
     distance,
@@ -57,6 +57,7 @@ __all__ = [
     "finite",
     "floor_log2",
     "fraction",
+    "number_text",
     "outcome",
     "positive",
     "probability",
@@ -68,5 +69,4 @@ __all__ = [
     "sqrt",
     "total",
     "up",
-    "written",
 ]

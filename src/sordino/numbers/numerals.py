@@ -11,12 +11,12 @@ from sordino.numbers.rounding import down, shortest, up
 _WRITTEN = 24
 
 
-def written(value: object) -> str:
+def number_text(value: object) -> str:
     """Return what a user may write for the value; "~" marks one that is too long.
 
-    >>> written(Fraction(1, 10)), written(Fraction(1, 10**6)), written(Fraction(1, 3))
-    ('0.1', '1e-06', "'1/3'")
-    >>> written(Fraction(3, 10) + Fraction(1, 2**70))
+    >>> [number_text(Fraction(1, below)) for below in (10, 10**6, 3)]
+    ['0.1', '1e-06', "'1/3'"]
+    >>> number_text(Fraction(3, 10) + Fraction(1, 2**70))
     "'~0.3000000000'"
     """
     if not isinstance(value, (Fraction, Radical)):

@@ -54,10 +54,10 @@ def decimals(
     )
 
 
-def enclosed(compute: Callable[[], arb]) -> arb:
+def enclose(compute: Callable[[], arb]) -> arb:
     """Return an enclosure good to the last bit of a double, if precision allows.
 
-    >>> float(enclosed(lambda: arb(2).sqrt()).mid())
+    >>> float(enclose(lambda: arb(2).sqrt()).mid())
     1.4142135623730951
     """
     for bits in _BITS:

@@ -6,6 +6,7 @@ from functools import total_ordering
 from numbers import Rational
 from typing import TypeAlias, final
 
+from sordino._fields import fill
 from sordino.errors import InvalidParameter
 
 FORMS = 'Write a number such as 2, 0.5, "0.1", "1/3", "1e-6" or "sqrt(2)".'
@@ -30,8 +31,7 @@ class Radical:
 
     def __init__(self, radicand: Fraction, index: int) -> None:
         """Trust the caller that the root is irrational and `index` least."""
-        object.__setattr__(self, "radicand", radicand)
-        object.__setattr__(self, "index", index)
+        fill(self, radicand=radicand, index=index)
 
     def __setattr__(self, name: str, value: object) -> None:
         """Refuse to change."""

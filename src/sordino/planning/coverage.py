@@ -30,34 +30,34 @@ if TYPE_CHECKING:
 Read: TypeAlias = dict[str, frozenset[str]]
 
 
-def counted(
+def coverage_counts(
     request: Request, relation: Relation, setting: Setting
 ) -> tuple[Counted, ...]:
     """Return what is counted beside the answers of a request, each once."""
     if request.coverage is None:
         return ()
     read = _read(request, relation, setting)
-    found = [one for place in relation.passed for one in place.counts(read)]
-    found += _clamped(request, relation, setting)
-    return tuple({one.part.key: one for one in found}.values())
+    counts = [count for place in relation.passed for count in place.counts(read)]
+    counts += _clamped(request, relation, setting)
+    return tuple({count.measurement.key: count for count in counts}.values())
 
 
-def questions(counts: Sequence[Counted]) -> tuple[Question, ...]:
+def coverage_questions(counts: Sequence[Counted]) -> tuple[Question, ...]:
     """Return what the engine is asked: a question for counts of the same rows."""
     return tuple(
-        Question(node, (), tuple(one.part.totals[0] for one in held))
+        Question(node, (), tuple(one.measurement.totals[0] for one in held))
         for node, held in _together(counts)
     )
 
 
-def in_order(counts: Sequence[Counted], answers: Sequence["pa.Table"]) -> list[int]:
+def exact_counts(counts: Sequence[Counted], answers: Sequence["pa.Table"]) -> list[int]:
     """Return the exact counts, from the answers to their questions."""
     exact = {
-        one.part.key: column[0].as_py()
+        one.measurement.key: column[0].as_py()
         for (_, held), answer in zip(_together(counts), answers, strict=True)
         for one, column in zip(held, answer.columns, strict=True)
     }
-    return [exact[one.part.key] for one in counts]
+    return [exact[one.measurement.key] for one in counts]
 
 
 def _together(
@@ -74,17 +74,17 @@ def _read(request: Request, relation: Relation, setting: Setting) -> Read:
     """Return the columns of each table that the answers are made of."""
     needed = frozenset(request.by)
     for _, asked in request.columns:
-        for form in asked.estimators(setting):
-            needed |= frozenset[str]().union(*map(_names, form.measurements))
-    found: Read = {}
+        for estimator in asked.estimators(setting):
+            needed |= frozenset[str]().union(*map(_names, estimator.measurements))
+    read: Read = {}
     for node in below(pruned(relation.node, needed)):
         match node:
             case Source():
-                before = found.get(node.table, frozenset())
-                found[node.table] = before | frozenset(node.schema.names)
+                before = read.get(node.table, frozenset())
+                read[node.table] = before | frozenset(node.schema.names)
             case _:
                 pass
-    return found
+    return read
 
 
 def _clamped(
@@ -99,14 +99,14 @@ def _clamped(
         if asked.clamped is not None:
             key = ("clamped", asked.clamped.key(whole))
             total = Total(asked.clamped.outside(whole))
-            part = tally(key, total, whole.rows())
-            yield Counted("clamped", str(asked.clamped), "rows", relation.node, part)
+            count = tally(key, total, whole.rows())
+            yield Counted("clamped", str(asked.clamped), "rows", relation.node, count)
 
 
-def _names(part: AbstractMeasurement | AbstractChoice) -> frozenset[str]:
-    """Return the columns that a part reads."""
-    match part:
+def _names(source: AbstractMeasurement | AbstractChoice) -> frozenset[str]:
+    """Return the columns that a measurement or a choice reads."""
+    match source:
         case AbstractMeasurement():
-            return frozenset[str]().union(*(one.names() for one in part.totals))
+            return frozenset[str]().union(*(total.names() for total in source.totals))
         case _:
-            return part.position.names()
+            return source.position.names()

@@ -1,89 +1,205 @@
-"""How a release is put together: its forms, the parts they share, and their weights.
+"""The ways to answer a request: estimators of its columns, and what they measure.
 
-Columns share the budget by their weights. Parts that several columns need add up their
-shares and are drawn once; where the groups are not known, one more part counts whoever
-is there to show that they exist, unless a column counts it already.
+Columns share the budget by their weights, and an estimator says what each of its
+measurements gets of that. A measurement that several columns need is made once, with
+all their shares. Where the groups are not known, whoever is there is counted to show
+that they exist, by a measurement of its own unless a column needs it already.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, final
+from functools import cached_property
+from typing import Any, Final, final
 
 from sordino.aggregations.base import AbstractEstimator, Setting
+from sordino.aggregations.choices import AbstractChoice
 from sordino.aggregations.count import rows_measurement
 from sordino.aggregations.count_ids import ids_measurement
 from sordino.aggregations.measurements import AbstractMeasurement
+from sordino.errors import InvalidQuery
+from sordino.expressions.base import AbstractExpression
+from sordino.expressions.literals import literal
+from sordino.expressions.tree import Col
+from sordino.planning.coverage import coverage_counts, coverage_questions
+from sordino.query.nodes import Project
 from sordino.query.passage import Counted
-from sordino.query.request import Request
+from sordino.query.question import Question, Total
+from sordino.query.relation import AbstractCatalog, Relation
+from sordino.query.request import Request, refuse_large
+from sordino.query.steps import groupable
+from sordino.schema import Schema
+
+MOST_TOTALS: Final = 500
+"""What an engine takes to plan its work grows with the square of their number."""
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Plan:
-    """Forms of the columns, and each part once with its weight."""
+    """One way to answer a request: what is measured, and the share of each."""
 
+    request: Request
+    relation: Relation
     estimators: tuple[AbstractEstimator, ...]
+    """Of the columns, in order."""
     weights: tuple[Fraction, ...]
-    """Of the columns, adding up to at most 1."""
-    additive: dict[Any, tuple[AbstractMeasurement, Fraction]]
-    choices: dict[Any, tuple[Any, Fraction]]
+    """Of the columns; with those of what no column needs they add up to 1."""
+    measurements: Mapping[Hashable, AbstractMeasurement]
+    choices: Mapping[Hashable, AbstractChoice]
+    coverage: Mapping[Hashable, Counted]
+    """What is counted of all rows together, beside the answers."""
     presence: AbstractMeasurement | None
     """What shows that a group exists, where groups are not known."""
-    coverage: dict[Any, tuple[Counted, Fraction]]
-    """What is counted of all rows together, beside the answers."""
+    shares: Mapping[Hashable, Fraction]
+    """Of the budget, for each measurement, choice and count; they add up to 1."""
 
     @property
     def width(self) -> int:
         """Return how many exact totals of each group are needed."""
-        return sum(len(part.totals) for part, _ in self.additive.values())
+        return sum(len(one.totals) for one in self.measurements.values())
 
     @property
     def apart(self) -> Fraction:
-        """Return the weight of what is paid apart: choices and coverage."""
-        held = (*self.choices.values(), *self.coverage.values())
-        return sum((weight for _, weight in held), Fraction(0))
+        """Return the share of what is paid apart: choices and coverage."""
+        keys = (*self.choices, *self.coverage)
+        return sum((self.shares[key] for key in keys), Fraction(0))
+
+    @cached_property
+    def question(self) -> Question:
+        """Return the exact totals that the engine is asked for."""
+        measurements, keyset = self.measurements.values(), self.request.keyset
+        return Question(
+            self.relation.node,
+            self.request.by,
+            tuple(total for one in measurements for total in one.totals),
+            None if keyset is None else keyset.table(),
+        )
+
+    @property
+    def choice_questions(self) -> dict[Hashable, Question]:
+        """Return the counts of candidates that choices are drawn from."""
+        return {
+            key: bin_question(self.relation, self.request.by, choice.position)
+            for key, choice in self.choices.items()
+        }
+
+    @property
+    def coverage_questions(self) -> tuple[Question, ...]:
+        """Return the questions that tell the exact counts of what is left out."""
+        return coverage_questions(tuple(self.coverage.values()))
 
 
-def plans(
-    request: Request, setting: Setting, counts: Sequence[Counted] = ()
-) -> Iterator[Plan]:
-    """Return the ways to put the answers together, the forms of all columns alike."""
+def plans(request: Request, catalog: AbstractCatalog) -> list[Plan]:
+    """Return the ways to answer a request, the estimators of all columns alike."""
+    relation = request.rows.resolve(catalog)
+    setting = _setting(request, relation)
     options = [asked.estimators(setting) for _, asked in request.columns]
     presence = _presence(setting) if request.selects_keys else None
-    for variant in range(max((len(forms) for forms in options), default=1)):
-        forms = tuple(forms[min(variant, len(forms) - 1)] for forms in options)
-        beside = request.coverage if counts else None
-        yield _layout(forms, request.weights, presence, counts, beside or Fraction(0))
+    counts = coverage_counts(request, relation, setting)
+    coverage = {count.measurement.key: count for count in counts}
+    variants = max(map(len, options), default=1)
+    ways = [
+        _plan(
+            request,
+            relation,
+            tuple(ways[min(variant, len(ways) - 1)] for ways in options),
+            presence,
+            coverage,
+        )
+        for variant in range(variants)
+    ]
+    return _narrow(ways)
+
+
+def _setting(request: Request, relation: Relation) -> Setting:
+    """Return what the public knows of the rows, the groups checked."""
+    for name in request.by:
+        groupable(relation.schema, name)
+    if request.keyset is not None:
+        request.keyset.checked(relation.schema, request.by)
+    refuse_large([request])
+    return Setting(relation.schema, relation.contribution, request.by, relation.ids)
 
 
 def _presence(setting: Setting) -> AbstractMeasurement:
-    """Return the part that shows that a group exists: people, or else rows."""
-    return (
-        rows_measurement(setting) if setting.ids is None else ids_measurement(setting)
+    """Return what shows that a group exists: people, or else rows."""
+    if setting.ids is None:
+        return rows_measurement(setting)
+    return ids_measurement(setting)
+
+
+def _plan(
+    request: Request,
+    relation: Relation,
+    estimators: tuple[AbstractEstimator, ...],
+    presence: AbstractMeasurement | None,
+    coverage: dict[Hashable, Counted],
+) -> Plan:
+    """Return the measurements of some estimators, each once, with their shares."""
+    measurements: dict[Hashable, AbstractMeasurement] = {}
+    choices: dict[Hashable, AbstractChoice] = {}
+    for estimator in estimators:
+        held: dict[Hashable, Any] = choices if estimator.chooses else measurements
+        held |= {one.key: one for one in estimator.measurements}
+    alone = dict.fromkeys(coverage, _each(request.coverage, len(coverage)))
+    if presence is not None and presence.key not in measurements:
+        measurements[presence.key] = presence
+        alone[presence.key] = Fraction(1)
+    whole = sum((*request.weights, *alone.values()), Fraction(0))
+    weights = tuple(weight / whole for weight in request.weights)
+    shares = {key: weight / whole for key, weight in alone.items()}
+    _add_shares(shares, estimators, weights)
+    return Plan(
+        request,
+        relation,
+        estimators,
+        weights,
+        measurements,
+        choices,
+        coverage,
+        presence,
+        shares,
     )
 
 
-def _layout(
+def _each(weight: Fraction | None, count: int) -> Fraction:
+    """Return the weight of each count of what was left out."""
+    return Fraction(0) if weight is None or not count else weight / count
+
+
+def _add_shares(
+    shares: dict[Hashable, Fraction],
     estimators: Sequence[AbstractEstimator],
     weights: Sequence[Fraction],
-    presence: AbstractMeasurement | None,
-    counts: Sequence[Counted],
-    beside: Fraction,
-) -> Plan:
-    """Return the parts of some forms with their weights."""
-    counted = {part.key for form in estimators for part in form.measurements}
-    extra = presence is not None and presence.key not in counted
-    whole = sum(weights, beside + int(extra))
-    additive: dict[Any, tuple[AbstractMeasurement, Fraction]] = {}
-    choices: dict[Any, tuple[Any, Fraction]] = {}
-    for form, weight in zip(estimators, weights, strict=True):
-        for part, share in zip(form.measurements, form.shares, strict=True):
-            held = choices if form.chooses else additive
-            _, before = held.get(part.key, (part, Fraction(0)))
-            held[part.key] = (part, before + share * weight / whole)
-    if presence is not None and extra:
-        additive[presence.key] = (presence, 1 / whole)
-    shares = tuple(weight / whole for weight in weights)
-    coverage = {one.part.key: (one, beside / whole / len(counts)) for one in counts}
-    return Plan(tuple(estimators), shares, additive, choices, presence, coverage)
+) -> None:
+    """Add the share of each measurement: what all its estimators have for it."""
+    for estimator, weight in zip(estimators, weights, strict=True):
+        for one, share in zip(estimator.measurements, estimator.shares, strict=True):
+            shares[one.key] = shares.get(one.key, Fraction(0)) + share * weight
+
+
+def _narrow(ways: list[Plan]) -> list[Plan]:
+    """Return the plans whose totals an engine adds up at once, or refuse them all."""
+    narrow = [plan for plan in ways if plan.width <= MOST_TOTALS]
+    if not narrow:
+        least = min(plan.width for plan in ways)
+        raise InvalidQuery(
+            f"this needs {least} exact totals of each group, and {MOST_TOTALS} is the "
+            "most",
+            "Ask for fewer at a time: session.release_all plans requests together.",
+        )
+    return narrow
+
+
+def bin_question(
+    relation: Relation, by: tuple[str, ...], position: AbstractExpression
+) -> Question:
+    """Return the question for the rows of each group in each bin."""
+    place = "bin"
+    while place in by:
+        place += "_"
+    columns = (*((name, Col(name)) for name in by), (place, position))
+    facts = ((name, one.column(relation.schema)) for name, one in columns)
+    rows = Project(relation.node, columns, Schema.of(facts))
+    return Question(rows, (*by, place), (Total(literal(1)),))

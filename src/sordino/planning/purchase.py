@@ -1,64 +1,137 @@
-"""What a layout buys: the noise of every part within a budget, and its exact loss."""
+"""What a budget buys for a plan: mechanisms of one family of noise, and their loss.
+
+Laplace noise and choices spend epsilon; Gaussian noise spends the square of mu. Under
+(epsilon, delta) choices spend epsilon, and Gaussian noise the rest of it and delta
+(docs/proofs/queries.md, section 6).
+"""
 
 import math
-from collections.abc import Callable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property, lru_cache
 from typing import Any, Final, final
 
 from sordino.aggregations.base import Expected
-from sordino.errors import InvalidParameter
+from sordino.aggregations.keys_and_noise import largest_mu
+from sordino.aggregations.shares import (
+    AbstractShare,
+    ConcentratedShare,
+    GaussianShare,
+    LaplaceShare,
+)
+from sordino.errors import InvalidParameter, InvalidQuery
 from sordino.losses.base import Budget, Loss, compose
 from sordino.losses.closed import ApproxDP
+from sordino.losses.spending import Family, Spending
+from sordino.mechanisms.gaussian import Gaussian
 from sordino.mechanisms.kit.threshold_fitting import SPARE
-from sordino.mechanisms.mechanism import AbstractMechanism
-from sordino.mechanisms.noise_mechanism import AbstractAdditiveMechanism
-from sordino.mechanisms.threshold_mechanism import AbstractThresholdMechanism
-from sordino.planning import families
-from sordino.planning.families import AbstractAllowance
-from sordino.planning.joint import largest_mu
-from sordino.planning.plan import Plan
+from sordino.numbers import Exact
+from sordino.planning.plan import Plan, plans
+from sordino.query.relation import AbstractCatalog
+from sordino.query.request import FAMILIES, Request
 
+CONFIDENCE: Final = Fraction(95, 100)
+"""Of all intervals."""
 _EVEN: Final = Fraction(1, 2)
 _LESS: Final = 1 - Fraction(1, 2**16)
 _TRIES: Final = 200
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Purchase:
-    """The mechanisms of a layout, by the keys of its parts, and what they cost."""
+    """The mechanisms of a plan, and what they cost together."""
 
     plan: Plan
-    noise: dict[Any, AbstractAdditiveMechanism]
-    """Of the parts that are not selected by."""
-    choices: dict[Any, AbstractMechanism]
-    selection: AbstractThresholdMechanism | None
-    """Noise and threshold of the part that shows which groups exist."""
-    coverage: dict[Any, AbstractAdditiveMechanism]
-    additive_loss: Loss
-    losses_apart: tuple[Loss, ...]
-    """Of choices and of coverage: whatever the others are, these compose with them."""
+    budget: Budget
+    family: Family
+    joint: AbstractShare
+    """What measurements of groups may spend together, for a share of 1."""
+    apart: AbstractShare
+    """What choices and coverage may spend, each by itself."""
+    delta: Fraction
+    """The chance that a group shows which is new, where groups are not known."""
 
-    def mechanisms(self, place: int) -> tuple[AbstractMechanism, ...]:
-        """Return the mechanisms behind a column, in the order of its parts."""
-        return tuple(
-            self.behind[part.key] for part in self.plan.estimators[place].measurements
-        )
+    @cached_property
+    def selection(self) -> Any:
+        """Return noise and threshold of what shows which groups exist, or None."""
+        presence = self.plan.presence
+        if presence is None:
+            return None
+        share = self.joint.scaled(self.plan.shares[presence.key])
+        return presence.selection(share, self.delta)
 
-    @property
-    def behind(self) -> dict[Any, AbstractMechanism]:
-        """Return the mechanism of every part."""
-        known: dict[Any, AbstractMechanism] = {**self.noise, **self.choices}
-        if self.selection is not None and self.plan.presence is not None:
-            known[self.plan.presence.key] = self.selection
-        return known
+    @cached_property
+    def noise(self) -> Mapping[Hashable, Any]:
+        """Return the noise of the measurements that are not selected by."""
+        plan = self.plan
+        return {
+            key: one.mechanism(self.joint.scaled(plan.shares[key]))
+            for key, one in plan.measurements.items()
+            if plan.presence is None or key != plan.presence.key
+        }
+
+    @cached_property
+    def choices(self) -> Mapping[Hashable, Any]:
+        """Return the mechanisms of choices."""
+        return {
+            key: one.mechanism(self._share_apart(key))
+            for key, one in self.plan.choices.items()
+        }
+
+    @cached_property
+    def coverage(self) -> Mapping[Hashable, Any]:
+        """Return the noise of the counts of what was left out."""
+        return {
+            key: one.measurement.mechanism(self._share_apart(key))
+            for key, one in self.plan.coverage.items()
+        }
+
+    @cached_property
+    def additive_loss(self) -> Loss:
+        """Return the loss of all measurements of groups, jointly with the selection."""
+        plan = self.plan
+        noise = [
+            (one, plan.measurements[key].change) for key, one in self.noise.items()
+        ]
+        presence = None if plan.presence is None else plan.presence.change
+        return self.joint.together(self.selection, presence, noise)
+
+    @cached_property
+    def losses_apart(self) -> tuple[Loss, ...]:
+        """Return the losses of choices and coverage: they compose with any others."""
+        choices = [self._share_apart(key).loss for key in self.plan.choices]
+        coverage = [
+            one.map(self.plan.coverage[key].measurement.change)
+            for key, one in self.coverage.items()
+        ]
+        return (*choices, *coverage)
+
+    @cached_property
+    def loss(self) -> Loss:
+        """Return the loss of everything that is released."""
+        return compose([self.additive_loss, *self.losses_apart])
+
+    def mechanisms(self, place: int) -> tuple[Any, ...]:
+        """Return the mechanisms behind a column, in the order of its measurements."""
+        measurements = self.plan.estimators[place].measurements
+        return tuple(self._behind[one.key] for one in measurements)
 
     def expected(self, place: int, confidence: Fraction) -> Expected:
         """Return how far a column will be off."""
-        return self.plan.estimators[place].expected(self.mechanisms(place), confidence)
+        estimator = self.plan.estimators[place]
+        return estimator.expected(self.mechanisms(place), confidence)
 
-    @property
+    @cached_property
+    def errors(self) -> dict[str, Expected]:
+        """Return how far each column will be off, as far as that is known."""
+        return {
+            name: self.expected(place, CONFIDENCE)
+            for place, (name, _) in enumerate(self.plan.request.columns)
+        }
+
+    @cached_property
     def score(self) -> float:
         """Return the mean logarithm of the errors of the columns; less is better.
 
@@ -72,91 +145,119 @@ class Purchase:
             for place, weight in enumerate(self.plan.weights)
         )
 
-    @property
-    def loss(self) -> Loss:
-        """Return the loss of everything that is released."""
-        return compose([self.additive_loss, *self.losses_apart])
+    @cached_property
+    def _behind(self) -> dict[Hashable, Any]:
+        """Return the mechanism of every measurement and choice."""
+        presence = self.plan.presence
+        shown = {} if presence is None else {presence.key: self.selection}
+        return {**self.noise, **self.choices, **shown}
+
+    def _share_apart(self, key: Hashable) -> AbstractShare:
+        """Return the share of a choice, or of a count of what was left out."""
+        return self.apart.scaled(self.plan.shares[key])
 
 
-def purchases(
-    plan: Plan, budget: Budget, family: str | None = None
-) -> dict[str, Purchase]:
-    """Return what each family of noise, or one, buys; none that cannot serve."""
-    found = {
-        name: allowed(plan, budget)
-        for name, allowed in _ALLOWANCES.items()
-        if family in {None, name}
-    }
-    return {
-        name: _bought(plan, spent)
-        for name, spent in found.items()
-        if spent is not None and (plan.presence is None or spent.delta > 0)
-    }
+def best_purchase(
+    request: Request, catalog: AbstractCatalog, budget: Budget
+) -> Purchase:
+    """Return the least noise that a budget buys for a request.
 
-
-def _gaussian(layout: Plan, budget: Budget) -> AbstractAllowance | None:
-    """Return what a budget allows Gaussian noise, also beside a threshold."""
-    mu_of = None if layout.presence is None else _mu_of(layout)
-    return families.gaussian(budget, layout.apart, mu_of)
-
-
-_ALLOWANCES: Final[dict[str, Callable[[Plan, Budget], AbstractAllowance | None]]] = {
-    "laplace": lambda _, budget: families.laplace(budget),
-    "gaussian": _gaussian,
-}
-
-
-def _mu_of(layout: Plan) -> Callable[[ApproxDP], Fraction]:
-    """Return the search for the largest mu beside a threshold.
-
-    The closed form is followed by a check of the very loss that will be charged.
+    Of the plans, and of the families of noise, the one with the least expected error is
+    taken; the choice depends on public facts alone.
     """
-
-    def mu_of(rest: ApproxDP) -> Fraction:
-        mu = largest_mu(layout, rest)
-        for _ in range(_TRIES):
-            probe = families.MixedAllowance(Fraction(1), mu, rest.delta * SPARE)
-            if rest.admits(_bought(layout, probe).additive_loss):
-                return mu
-            mu *= _LESS
+    if not isinstance(budget, Budget):
         raise InvalidParameter(
-            "budget", rest, "is too small for unknown keys", "Ask for a larger one."
+            "budget", budget, "is no budget", 'Try sd.ApproxDP(1, "1e-6").'
         )
-
-    return mu_of
-
-
-def _bought(layout: Plan, allowed: AbstractAllowance) -> Purchase:
-    """Return the mechanisms that an allowance buys."""
-    apart = layout.apart
-    presence = layout.presence
-    noise = {
-        key: part.mechanism(allowed.share(weight, apart))
-        for key, (part, weight) in layout.additive.items()
-        if presence is None or key != presence.key
-    }
-    shares = {
-        key: allowed.choice(weight) for key, (_, weight) in layout.choices.items()
-    }
-    choices = {
-        key: part.mechanism(shares[key]) for key, (part, _) in layout.choices.items()
-    }
-    selection = None
-    if presence is not None:
-        share = allowed.share(layout.additive[presence.key][1], apart)
-        selection = share.thresholded(presence.change, allowed.delta)
-    changes = {key: layout.additive[key][0].change for key in noise}
-    loss = allowed.together(
-        [(one, changes[key]) for key, one in noise.items()],
-        selection,
-        None if presence is None else presence.change,
-    )
-    coverage = {
-        key: one.part.mechanism(allowed.apart(weight))
-        for key, (one, weight) in layout.coverage.items()
-    }
-    spent = [share.loss for share in shares.values()]
-    spent += [
-        one.map(layout.coverage[key][0].part.change) for key, one in coverage.items()
+    options = [
+        purchase
+        for plan in plans(request, catalog)
+        for purchase in purchases(plan, budget)
     ]
-    return Purchase(layout, noise, choices, selection, coverage, loss, tuple(spent))
+    if not options:
+        raise _unaffordable(request, budget)
+    return min(options, key=lambda purchase: purchase.score)
+
+
+def purchases(plan: Plan, budget: Budget) -> list[Purchase]:
+    """Return what each family that was asked for buys; none that cannot serve."""
+    asked = plan.request.noise
+    families = FAMILIES if asked is None else (asked,)
+    spendings = {family: budget.spending(family) for family in families}
+    bought = [
+        _BUY[family](plan, budget, spending)
+        for family, spending in spendings.items()
+        if spending is not None and (plan.presence is None or spending.delta > 0)
+    ]
+    return [purchase for purchase in bought if purchase is not None]
+
+
+def _laplace(plan: Plan, budget: Budget, spending: Spending) -> Purchase:
+    """Return what an epsilon buys."""
+    share = LaplaceShare(spending.amount)
+    return Purchase(plan, budget, "laplace", share, share, spending.delta)
+
+
+def _gaussian(plan: Plan, budget: Budget, spending: Spending) -> Purchase | None:
+    """Return what rho or mu buys, or what Gaussian noise may have of an epsilon."""
+    share: AbstractShare
+    match spending.parameter:
+        case "rho":
+            share = ConcentratedShare(2 * spending.amount)
+        case "mu":
+            share = GaussianShare(spending.amount**2)
+        case _:
+            return _mixed(plan, budget, spending)
+    return Purchase(plan, budget, "gaussian", share, share, spending.delta)
+
+
+def _mixed(plan: Plan, budget: Budget, spending: Spending) -> Purchase | None:
+    """Return what (epsilon, delta) buys: choices have their shares of epsilon.
+
+    Gaussian noise has delta and the rest of epsilon, if anything is to have noise.
+    """
+    left = 1 - plan.apart
+    if left == 0:
+        return None
+    rest = ApproxDP(spending.amount * left, spending.delta)
+
+    def bought(mu: Exact) -> Purchase:
+        joint = GaussianShare(mu**2 / left)
+        apart = LaplaceShare(spending.amount)
+        return Purchase(plan, budget, "gaussian", joint, apart, rest.delta * SPARE)
+
+    if plan.presence is None:
+        return bought(_mu_alone(rest))
+    changes = [one.change for one in plan.measurements.values()]
+    mu = largest_mu(plan.presence.change, changes, rest)
+    for _ in range(_TRIES):
+        # a closed form, followed by a check of the very loss that will be charged
+        purchase = bought(mu)
+        if rest.admits(purchase.additive_loss):
+            return purchase
+        mu *= _LESS
+    raise InvalidParameter(
+        "budget", rest, "is too small for unknown keys", "Ask for a larger one."
+    )
+
+
+@lru_cache(maxsize=64)
+def _mu_alone(budget: ApproxDP) -> Exact:
+    """Return the largest mu within (epsilon, delta); requests of a batch share it."""
+    return 1 / Gaussian.for_loss(budget, 1).scale
+
+
+_BUY: Final = {"laplace": _laplace, "gaussian": _gaussian}
+
+
+def _unaffordable(request: Request, budget: Budget) -> InvalidQuery:
+    """Return the refusal of a request that no family of noise can serve."""
+    if request.selects_keys:
+        return InvalidQuery(
+            f"groups with unknown keys need a delta, and {budget!r} has none",
+            'Use sd.ApproxDP(1, "1e-6"), or group by a sd.KeySet.',
+        )
+    return InvalidQuery(
+        f"{budget!r} cannot pay for {request.noise} noise",
+        'Use noise="laplace", or a budget with a delta.',
+    )

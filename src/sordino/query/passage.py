@@ -30,7 +30,7 @@ class Counted:
     unit: str
     """"rows", "ids" or "keys"."""
     rows: AbstractNode
-    part: IntegerMeasurement
+    measurement: IntegerMeasurement
 
     def __str__(self) -> str:
         """Return what is counted, in words."""
@@ -40,7 +40,7 @@ class Counted:
 def tally(
     key: Hashable, total: AbstractTotal, change: Sensitivity
 ) -> IntegerMeasurement:
-    """Return the part of a count that one unit moves by at most a change."""
+    """Return the measurement of a count that one unit moves by at most a change."""
     return IntegerMeasurement(("coverage", key), change, (total,))
 
 
@@ -48,7 +48,7 @@ class AbstractPassage(ABC):
     """A place where something may be left out.
 
     Proof obligation: for any two databases that differ by the protected change, each
-    count of `counts` differs by at most the change of its part.
+    count of `counts` differs by at most the change of its measurement.
     """
 
     @abstractmethod
@@ -82,9 +82,10 @@ class Origin(AbstractPassage):
             if name in read.get(self.table, frozenset()):
                 rows = Unreadable(self.table, name, self.carried)
                 total = Distinct(ids) if ids else _EACH
-                part = tally(("unreadable", self.table, name), total, change)
+                key = ("unreadable", self.table, name)
+                count = tally(key, total, change)
                 what, unit = f"{self.table}.{name}", "ids" if ids else "rows"
-                yield Counted("unreadable", what, unit, rows, part)
+                yield Counted("unreadable", what, unit, rows, count)
 
 
 @final
@@ -109,7 +110,7 @@ class Cut(AbstractPassage):
         key = ("cut off", id(self.crowded))
         change = Sensitivity(l0=1, l1=self.most, linf=self.most)
         if self.ids is None:
-            unit, part = "keys", tally(key, _EACH, change)
+            unit, count = "keys", tally(key, _EACH, change)
         else:
-            unit, part = "ids", tally(key, Distinct((self.ids,)), change)
-        yield Counted("cut off", self.told, unit, self.crowded, part)
+            unit, count = "ids", tally(key, Distinct((self.ids,)), change)
+        yield Counted("cut off", self.told, unit, self.crowded, count)

@@ -38,7 +38,7 @@ SELECTED: Final = (
 
 @final
 @dataclass(frozen=True, eq=False)
-class Answer:
+class NoisyRows:
     """Noisy numbers beside their keys, and their errors."""
 
     table: "pa.Table"
@@ -60,7 +60,7 @@ class Answer:
             )
         )
 
-    def taken(self, rows: Sequence[int]) -> "Answer":
+    def taken(self, rows: Sequence[int]) -> "NoisyRows":
         """Return some rows, in an order."""
         import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
@@ -69,7 +69,7 @@ class Answer:
             self, table=self.table.take(places), errors=self.errors.take(places)
         )
 
-    def noted(self, note: str) -> "Answer":
+    def noted(self, note: str) -> "NoisyRows":
         """Return the same with a sentence for the reader."""
         known = (*self.notes, note)
         return replace(self, notes=tuple(dict.fromkeys(known)))
@@ -90,7 +90,7 @@ class AbstractProcess(ABC):
     """
 
     @abstractmethod
-    def apply(self, answer: Answer) -> Answer:
+    def apply(self, answer: NoisyRows) -> NoisyRows:
         """Return what becomes of an answer, or refuse columns that make no sense."""
 
 
@@ -106,7 +106,7 @@ class Compute(AbstractProcess):
         told = ", ".join(f"{name}={made}" for name, made in self.columns)
         return f"with_columns({told})"
 
-    def apply(self, answer: Answer) -> Answer:
+    def apply(self, answer: NoisyRows) -> NoisyRows:
         """Return the answers with more of them; an old name is written anew."""
         import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
@@ -136,7 +136,7 @@ class Keep(AbstractProcess):
         """Show the call."""
         return f"filter({self.condition})"
 
-    def apply(self, answer: Answer) -> Answer:
+    def apply(self, answer: NoisyRows) -> NoisyRows:
         """Return some of the rows, with a note that they were chosen."""
         answer.refuse_ungrouped("filter")
         found = self.condition.column(answer.schema)
@@ -169,7 +169,7 @@ class Sort(AbstractProcess):
             told += [f"{word}={given!r}"] if given else []
         return f"sort({', '.join(told)})"
 
-    def apply(self, answer: Answer) -> Answer:
+    def apply(self, answer: NoisyRows) -> NoisyRows:
         """Return the rows in their order, the first column counting most."""
         answer.refuse_ungrouped("sort")
         for name in self.names:
@@ -199,7 +199,7 @@ class Limit(AbstractProcess):
         """Show the call."""
         return f"limit({self.rows}{f', offset={self.offset}' if self.offset else ''})"
 
-    def apply(self, answer: Answer) -> Answer:
+    def apply(self, answer: NoisyRows) -> NoisyRows:
         """Return the first rows, with a note that they were chosen."""
         answer.refuse_ungrouped("limit")
         last = min(self.offset + self.rows, answer.table.num_rows)
@@ -217,7 +217,7 @@ class Show(AbstractProcess):
         """Show the call."""
         return f"select({', '.join(map(repr, self.names))})"
 
-    def apply(self, answer: Answer) -> Answer:
+    def apply(self, answer: NoisyRows) -> NoisyRows:
         """Return the keys and some of the answers."""
         for name in self.names:
             _known(answer, name)
@@ -238,7 +238,7 @@ class Rename(AbstractProcess):
         """Show the call."""
         return f"rename({dict(self.names)!r})"
 
-    def apply(self, answer: Answer) -> Answer:
+    def apply(self, answer: NoisyRows) -> NoisyRows:
         """Return the same numbers under other names."""
         renamed = dict(self.names)
         for old in renamed:
@@ -329,7 +329,7 @@ def rename(columns: Any) -> Rename:
     return Rename(tuple(pairs))
 
 
-def _known(answer: Answer, name: str) -> None:
+def _known(answer: NoisyRows, name: str) -> None:
     """Refuse a name that no column has."""
     if name not in answer.table.column_names:
         raise unknown("column of the answer", name, answer.table.column_names)
@@ -342,7 +342,7 @@ def _with(table: "pa.Table", name: str, values: Any) -> "pa.Table":
     return table.append_column(name, values)
 
 
-def _ordered(answer: Answer, names: Sequence[str] | None = None) -> Answer:
+def _ordered(answer: NoisyRows, names: Sequence[str] | None = None) -> NoisyRows:
     """Return an answer whose errors stand in the order of its numbers."""
     shown = list(answer.names if names is None else names)
     bars = [bar for name in shown for bar in error_names(name)]
@@ -353,7 +353,7 @@ def _ordered(answer: Answer, names: Sequence[str] | None = None) -> Answer:
     )
 
 
-def _bars(answer: Answer, made: AbstractExpression) -> list[list[Any]]:
+def _bars(answer: NoisyRows, made: AbstractExpression) -> list[list[Any]]:
     """Return the error and the interval of a linear function of one answer.
 
     Of any other function nothing is said: intervals that each hold do not hold

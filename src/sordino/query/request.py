@@ -3,14 +3,15 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Final, Literal, Protocol, final
+from typing import Any, Final, Protocol, final
 
 from sordino import _validate
 from sordino.aggregations.base import AbstractAggregation
 from sordino.aggregations.intervals import error_names
-from sordino.errors import InvalidParameter, InvalidQuery, shown
+from sordino.errors import InvalidParameter, InvalidQuery, show
 from sordino.expressions.base import AbstractExpression
 from sordino.keysets import KeySet
+from sordino.losses.spending import Family
 from sordino.numbers import positive
 from sordino.query import processing
 from sordino.query.processing import AbstractProcess
@@ -18,7 +19,6 @@ from sordino.query.relation import AbstractCatalog, Relation
 from sordino.schema import unknown
 from sordino.words import Words, call, number
 
-Family = Literal["laplace", "gaussian"]
 COVERAGE: Final = "coverage"
 """The name under which counts of what was left out have a weight."""
 _USUAL: Final = Fraction(1, 10)
@@ -188,7 +188,7 @@ def refuse_large(requests: Iterable[Request]) -> None:
     found = sum(one.numbers for one in requests)
     if found > MOST_NUMBERS:
         raise InvalidQuery(
-            f"the answer would have {shown(found)} cells, its error bars included, and "
+            f"the answer would have {show(found)} cells, its error bars included, and "
             f"{MOST_NUMBERS} is the most",
             "Ask for fewer groups, or for fewer columns at a time.",
         )

@@ -1,106 +1,103 @@
-"""From exact totals to a release: noise, selection of groups, error bars, order.
+"""From exact totals to an answer: noise, selection of groups, error bars, order.
 
 totals of every group ── those that pass ── noise ── sorted by key ── columns
 """
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
 
 from sordino.aggregations.base import Noisy
 from sordino.aggregations.measurements import Numbers, draw
 from sordino.keysets.canonical import canonical_order
-from sordino.planning.price import CONFIDENCE, Price
-from sordino.release.coverage_table import coverage
-from sordino.release.notes import notes
-from sordino.release.release import Release
+from sordino.planning.plan import Plan
+from sordino.planning.purchase import CONFIDENCE, Purchase
+from sordino.release.coverage_table import coverage_table
 from sordino.schema import arrow_type
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def answered(
-    price: Price,
+@final
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """The noisy numbers of a release: all that a ledger keeps of it."""
+
+    table: "pa.Table"
+    errors: "pa.Table"
+    coverage: "pa.Table | None" = None
+
+
+def noisy_answer(
+    purchase: Purchase,
     exact: "pa.Table",
-    chosen: dict[Any, Any],
+    bins: "dict[Hashable, pa.Table]",
     counts: "Sequence[pa.Table]" = (),
-) -> Release:
-    """Return the release of exact totals under a price that has been charged.
+) -> Answer:
+    """Return exact totals with the noise of a purchase that has been charged.
 
-    `chosen` holds, for each part that chooses, the exact counts of its candidates;
-    `counts` the answers to the questions of coverage.
+    `bins` holds, for each choice, the exact counts of its candidates; `counts` the
+    answers to the questions of coverage.
     """
-    table, errors = noisy_columns(price, exact, chosen)
-    return Release(
-        table,
-        errors,
-        price.request.by,
-        CONFIDENCE,
-        price.loss,
-        price.plan,
-        notes(price),
-        price.budget,
-        coverage(price, counts),
-    )
+    table, errors = noisy_tables(purchase, exact, bins)
+    return Answer(table, errors, coverage_table(purchase, counts))
 
 
-def noisy_columns(
-    price: Price, exact: "pa.Table", chosen: dict[Any, Any]
+def noisy_tables(
+    purchase: Purchase, exact: "pa.Table", bins: "dict[Hashable, pa.Table]"
 ) -> "tuple[pa.Table, pa.Table]":
-    """Return the noisy answers beside their keys, and their errors."""
-    by = len(price.request.by)
-    keys = exact.select(range(by))
-    totals = _totals(price, exact, by)
-    noisy: dict[Any, Noisy] = {}
-    values: tuple[Numbers, ...]
-    if price.purchase.selection is not None:
-        presence = price.purchase.plan.presence
-        assert presence is not None  # noqa: S101 it is what is selected by
-        passed = price.purchase.selection.passing(totals[presence.key][0])
-        order = canonical_order(keys.take(passed.rows))
-        rows = passed.rows[order]
+    """Return noisy numbers beside their keys, and their errors."""
+    plan = purchase.plan
+    by = len(plan.request.by)
+    keys, totals = exact.select(range(by)), _totals(plan, exact, by)
+    noisy: dict[Hashable, Noisy] = {}
+    if plan.presence is not None:
+        key = plan.presence.key
+        rows, values = plan.presence.shown(purchase.selection, totals[key])
+        order = canonical_order(keys.take(rows))
+        rows = rows[order]
         keys = keys.take(rows)
-        totals = {key: [one[rows] for one in held] for key, held in totals.items()}
-        values = (presence.taken(passed.answers[order]),)
-        noisy[presence.key] = Noisy(values, price.purchase.selection)
-    for part in price.measurements:
-        if part.key not in noisy:
-            mechanism = price.purchase.noise[part.key]
-            values = draw(part, mechanism, totals[part.key])
-            noisy[part.key] = Noisy(values, mechanism)
-    for key, (part, _) in price.purchase.plan.choices.items():
-        choice = price.purchase.choices[key]
-        noisy[key] = Noisy(part.draw(choice, keys, chosen[key]), choice)
-    return _columns(price, keys, noisy)
+        totals = {name: [one[rows] for one in each] for name, each in totals.items()}
+        shown = tuple(one[order] for one in values)
+        noisy[key] = Noisy(shown, purchase.selection)
+    for key, mechanism in purchase.noise.items():
+        drawn = draw(plan.measurements[key], mechanism, totals[key])
+        noisy[key] = Noisy(drawn, mechanism)
+    for key, mechanism in purchase.choices.items():
+        places = plan.choices[key].draw(mechanism, keys, bins[key])
+        noisy[key] = Noisy(places, mechanism)
+    return _columns(plan, keys, noisy)
 
 
-def _totals(price: Price, exact: "pa.Table", by: int) -> dict[Any, list[Numbers]]:
-    """Return the exact totals of each part."""
-    place, found = by, {}
-    for part in price.measurements:
-        columns = range(place, place + len(part.totals))
-        found[part.key] = [exact.column(i).to_numpy() for i in columns]
-        place += len(part.totals)
-    return found
+def _totals(plan: Plan, exact: "pa.Table", first: int) -> dict[Hashable, list[Numbers]]:
+    """Return the exact totals of each measurement."""
+    totals: dict[Hashable, list[Numbers]] = {}
+    for key, measurement in plan.measurements.items():
+        places = range(first, first + len(measurement.totals))
+        totals[key] = [exact.column(place).to_numpy() for place in places]
+        first = places.stop
+    return totals
 
 
 def _columns(
-    price: Price, keys: "pa.Table", noisy: dict[Any, Noisy]
+    plan: Plan, keys: "pa.Table", noisy: dict[Hashable, Noisy]
 ) -> "tuple[pa.Table, pa.Table]":
     """Return the columns of the answers beside their keys, and their errors."""
     import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
-    schema = price.relation.schema
-    table = {
+    schema = plan.relation.schema
+    table: dict[str, Any] = {
         name: keys[name].combine_chunks().cast(arrow_type(schema[name].type))
-        for name in price.request.by
+        for name in plan.request.by
     }
     errors = dict(table)
-    columns = zip(price.request.columns, price.purchase.plan.estimators, strict=True)
-    for (name, asked), form in columns:
-        parts = [noisy[part.key] for part in form.measurements]
-        made = form.finish(parts, CONFIDENCE)
-        for column, finished in zip(asked.columns(name), made, strict=True):
-            table[column] = finished.values
-            errors |= finished.bars.columns(column)
+    for (name, asked), estimator in zip(
+        plan.request.columns, plan.estimators, strict=True
+    ):
+        numbers = [noisy[one.key] for one in estimator.measurements]
+        finished = estimator.finish(numbers, CONFIDENCE)
+        for column, answer in zip(asked.columns(name), finished, strict=True):
+            table[column] = answer.values
+            errors |= answer.bars.columns(column)
     return pa.table(table), pa.table(errors)

@@ -16,8 +16,8 @@ import numpy as np
 
 from sordino.aggregations.intervals import Bars, additive
 from sordino.aggregations.measurements import Numbers, draw
-from sordino.planning.coverage import in_order
-from sordino.planning.price import CONFIDENCE, Price
+from sordino.planning.coverage import exact_counts
+from sordino.planning.purchase import CONFIDENCE, Purchase
 from sordino.query.passage import Counted
 from sordino.release import formatting
 
@@ -25,23 +25,25 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def coverage(price: Price, answers: "Sequence[pa.Table]") -> "pa.Table | None":
+def coverage_table(
+    purchase: Purchase, answers: "Sequence[pa.Table]"
+) -> "pa.Table | None":
     """Return noisy counts of what was left out, None where they were not asked for."""
     import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
-    if price.request.coverage is None:
+    if purchase.plan.request.coverage is None:
         return None
-    counts = price.counts
-    made = [
-        _noisy(price, one, exact)
-        for one, exact in zip(counts, in_order(counts, answers), strict=True)
+    counts = tuple(purchase.plan.coverage.values())
+    noisy = [
+        _noisy(purchase, count, exact)
+        for count, exact in zip(counts, exact_counts(counts, answers), strict=True)
     ]
-    numbers = [values[0] for values, _ in made]
-    ends = [np.array([float(bars[part][0]) for _, bars in made]) for part in range(3)]
+    numbers = [values[0] for values, _ in noisy]
+    ends = [np.array([float(bars[end][0]) for _, bars in noisy]) for end in range(3)]
     return pa.table({
-        "kind": pa.array([one.kind for one in counts], pa.string()),
-        "what": pa.array([one.what for one in counts], pa.string()),
-        "counted": pa.array([one.unit for one in counts], pa.string()),
+        "kind": pa.array([count.kind for count in counts], pa.string()),
+        "what": pa.array([count.what for count in counts], pa.string()),
+        "counted": pa.array([count.unit for count in counts], pa.string()),
         "count": pa.array(numbers, pa.int64()),
         **{
             name: pa.array(values, pa.float64())
@@ -50,16 +52,17 @@ def coverage(price: Price, answers: "Sequence[pa.Table]") -> "pa.Table | None":
     })
 
 
-def _noisy(price: Price, one: Counted, exact: int) -> tuple[Numbers, Bars]:
+def _noisy(purchase: Purchase, count: Counted, exact: int) -> tuple[Numbers, Bars]:
     """Return a count with noise, and its error bars."""
-    mechanism = price.purchase.coverage[one.part.key]
-    (values,) = draw(one.part, mechanism, [np.array([exact])])
-    return values, additive(values, one.part.noise(mechanism), CONFIDENCE, 0)
+    measurement = count.measurement
+    mechanism = purchase.coverage[measurement.key]
+    (values,) = draw(measurement, mechanism, [np.array([exact])])
+    return values, additive(values, measurement.noise(mechanism), CONFIDENCE, 0)
 
 
-def lines(covered: "pa.Table | None") -> Iterator[str]:
+def coverage_lines(coverage: "pa.Table | None") -> Iterator[str]:
     """Yield a line for each count: what, about how many, and its interval."""
-    for row in [] if covered is None else covered.to_pylist():
+    for row in [] if coverage is None else coverage.to_pylist():
         low, high = (formatting.number(row[end]) for end in ("low", "high"))
         name = f"{formatting.key(row['what'])} {row['kind']} ({row['counted']})"
         yield f"{name}: about {row['count']:,} ({low} to {high})"

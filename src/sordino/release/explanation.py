@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from sordino.release.columns import error_names
-from sordino.release.coverage_table import lines
+from sordino.release.coverage_table import coverage_lines
 from sordino.release.formatting import key, percent
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def _unknown(release: "Release") -> str:
 
 def _covered(release: "Release") -> str:
     """Say what was left out, as far as that was asked for."""
-    said = list(lines(release.coverage))
+    said = list(coverage_lines(release.coverage))
     before = ["Left out or changed, of all rows together:"] if said else []
     return "\n".join([*before, *(f"  {line}" for line in said)])
 

@@ -2,43 +2,47 @@
 
 from collections.abc import Iterator
 
-from sordino.planning.price import CONFIDENCE, Price
+from sordino.planning.plan import Plan
+from sordino.planning.purchase import CONFIDENCE, Purchase
 from sordino.release.formatting import key, percent
 
 
-def notes(price: Price) -> tuple[str, ...]:
+def notes(purchase: Purchase) -> tuple[str, ...]:
     """Return what the table does not say: who is protected, which groups show."""
-    said = [_protected(price)]
-    if price.purchase.selection is not None:
-        counted = "rows" if price.relation.ids is None else "people"
-        level = float(price.purchase.selection.threshold)
-        said.append(
-            f"Groups of fewer than about {level:.3g} {counted} are not shown, and "
+    return (_protected(purchase.plan), *_groups(purchase), *_chosen(purchase))
+
+
+def _groups(purchase: Purchase) -> Iterator[str]:
+    """Yield which groups have a row."""
+    plan = purchase.plan
+    if purchase.selection is not None:
+        unit = "rows" if plan.relation.ids is None else "people"
+        level = float(purchase.selection.threshold)
+        yield (
+            f"Groups of fewer than about {level:.3g} {unit} are not shown, and "
             "intervals hold over all groups, shown or not."
         )
-    elif price.request.by:
-        said.append("Every public key has a row, whether anybody is in it or not.")
-    return (*said, *_chosen(price))
+    elif plan.request.by:
+        yield "Every public key has a row, whether anybody is in it or not."
 
 
-def _chosen(price: Price) -> Iterator[str]:
+def _chosen(purchase: Purchase) -> Iterator[str]:
     """Yield how far off the columns are that have no error bars."""
-    columns = zip(price.request.columns, price.purchase.plan.estimators, strict=True)
-    for (name, _), form in columns:
-        if form.chooses:
-            yield (
-                f"{key(name)} is chosen among public candidates: {price.errors[name]}."
-            )
-    if any(form.chooses for form in price.purchase.plan.estimators):
+    plan = purchase.plan
+    for (name, _), estimator in zip(plan.request.columns, plan.estimators, strict=True):
+        if estimator.chooses:
+            error = purchase.errors[name]
+            yield f"{key(name)} is chosen among public candidates: {error}."
+    if plan.choices:
         yield (
             "Ranks count rows between an answer and the exact one, equal values aside; "
             f"± holds with a chance of at least {percent(CONFIDENCE)}."
         )
 
 
-def _protected(price: Price) -> str:
+def _protected(plan: Plan) -> str:
     """Return whom the price protects."""
-    relation = price.relation
+    relation = plan.relation
     if relation.ids is not None:
         return f"Protected is every {relation.ids!r} with all its rows."
     rows = relation.contribution.most_rows()

@@ -5,35 +5,33 @@ What cannot be done to the columns of an answer is so refused before it is charg
 
 from typing import TYPE_CHECKING
 
-from sordino.planning.price import Price
-from sordino.query.processing import Answer
-from sordino.release.answer import noisy_columns
+from sordino.planning.purchase import Purchase
+from sordino.query.processing import NoisyRows
+from sordino.release.answer import noisy_tables
 from sordino.schema import arrow_type
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def rehearse(price: Price) -> None:
+def rehearse(purchase: Purchase) -> None:
     """Refuse what cannot be done to the answers of a request; no data is read."""
-    steps = price.request.processing
-    if not steps:
+    plan = purchase.plan
+    if not plan.request.processing:
         return
-    exact = _nothing(
-        price, len([one for part in price.measurements for one in part.totals])
-    )
-    chosen = {key: _nothing(price, 2).slice(0, 0) for key in price.choice_questions}
-    table, errors = noisy_columns(price, exact, chosen)
-    answer = Answer(table, errors, price.request.by)
-    for step in steps:
-        answer = step.apply(answer)
+    totals = sum(len(one.totals) for one in plan.measurements.values())
+    bins = {key: _nothing(purchase, 2).slice(0, 0) for key in plan.choices}
+    table, errors = noisy_tables(purchase, _nothing(purchase, totals), bins)
+    rows = NoisyRows(table, errors, plan.request.by)
+    for step in plan.request.processing:
+        rows = step.apply(rows)
 
 
-def _nothing(price: Price, totals: int) -> "pa.Table":
+def _nothing(purchase: Purchase, totals: int) -> "pa.Table":
     """Return the totals of no group, or of one that nobody is in."""
     import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
-    schema, by = price.relation.schema, price.request.by
+    schema, by = purchase.plan.relation.schema, purchase.plan.request.by
     keys = [pa.array([], arrow_type(schema[name].type)) for name in by]
     empty = pa.array([] if by else [0], pa.int64())
     names = [*by, *(f"total {place}" for place in range(totals))]

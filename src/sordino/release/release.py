@@ -9,9 +9,13 @@ from typing import TYPE_CHECKING, Any, final
 from sordino.expressions.base import AbstractExpression
 from sordino.losses.base import Budget, Loss
 from sordino.losses.headline import headline
+from sordino.planning.plan_text import plan_text
+from sordino.planning.purchase import CONFIDENCE, Purchase
 from sordino.query import processing
-from sordino.query.processing import AbstractProcess, Answer
+from sordino.query.processing import AbstractProcess, NoisyRows
 from sordino.release import columns, explanation, files, frames
+from sordino.release.answer import Answer
+from sordino.release.notes import notes
 from sordino.release.release_page import page
 from sordino.release.text import text
 from sordino.schema import unknown
@@ -62,6 +66,22 @@ class Release:
     notes: tuple[str, ...] = ()
     budget: Budget | None = None
     coverage: "pa.Table | None" = None
+
+    @classmethod
+    def of(cls, purchase: Purchase, answer: Answer) -> "Release":
+        """Return an answer with what it cost and how it was made."""
+        made = cls(
+            answer.table,
+            answer.errors,
+            purchase.plan.request.by,
+            CONFIDENCE,
+            purchase.loss,
+            plan_text(purchase),
+            notes(purchase),
+            purchase.budget,
+            answer.coverage,
+        )
+        return made.processed(purchase.plan.request.processing)
 
     def __post_init__(self) -> None:
         """Refuse tables that do not belong together."""
@@ -130,15 +150,15 @@ class Release:
 
     def processed(self, steps: "Iterable[AbstractProcess]") -> "Release":
         """Return what becomes of the noisy numbers, at the same price."""
-        answer = Answer(self.table, self.errors, self.keys, self.notes)
+        rows = NoisyRows(self.table, self.errors, self.keys, self.notes)
         for step in steps:
-            answer = step.apply(answer)
+            rows = step.apply(rows)
         return replace(
             self,
-            table=answer.table,
-            errors=answer.errors,
-            keys=answer.keys,
-            notes=answer.notes,
+            table=rows.table,
+            errors=rows.errors,
+            keys=rows.keys,
+            notes=rows.notes,
         )
 
     def explain(self) -> str:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 from sordino.release import formatting
 from sordino.release.cells import Figure, Row, rows
-from sordino.release.coverage_table import lines
+from sordino.release.coverage_table import coverage_lines
 from sordino.release.formatting import percent
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ def page(release: "Release") -> str:
     """Return the table as HTML."""
     shown = rows(release)
     rest = len(release) - len(shown)
+    counts = coverage_lines(release.coverage)
     parts = [
         '<div class="sordino-release">',
         f"<style>{_STYLE}</style>",
@@ -38,7 +39,7 @@ def page(release: "Release") -> str:
         f"<tbody>{''.join(map(_row, shown))}</tbody></table>",
         f'<p class="bar">... and {rest:,} more</p>' if rest else "",
         "" if shown else '<p class="bar">no rows</p>',
-        *(f'<p class="bar">{escape(line)}</p>' for line in lines(release.coverage)),
+        *(f'<p class="bar">{escape(line)}</p>' for line in counts),
         f"<p>price: {_text(release.price)}</p>",
         "</div>",
     ]

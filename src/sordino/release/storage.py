@@ -1,4 +1,4 @@
-"""A release as bytes: what a ledger keeps, so that a repeated request costs nothing.
+"""An answer as bytes: what a ledger keeps, so that a repeated request costs nothing.
 
 Kept are the numbers; price, plan and notes follow from the request, asked anew.
 The format is two Arrow streams, the answers and their errors, or three with coverage,
@@ -9,9 +9,7 @@ import struct
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from sordino.planning.price import CONFIDENCE, Price
-from sordino.release.notes import notes
-from sordino.release.release import Release
+from sordino.release.answer import Answer
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -19,26 +17,16 @@ if TYPE_CHECKING:
 _LENGTH: Final = struct.Struct(">Q")
 
 
-def to_bytes(release: Release) -> bytes:
-    """Return the numbers of a release."""
-    beside = [] if release.coverage is None else [release.coverage]
-    return joined([_stream(one) for one in (release.table, release.errors, *beside)])
+def to_bytes(answer: Answer) -> bytes:
+    """Return the numbers of an answer."""
+    tables = [answer.table, answer.errors]
+    tables += [] if answer.coverage is None else [answer.coverage]
+    return joined([_stream(table) for table in tables])
 
 
-def from_bytes(kept: bytes, price: Price) -> Release:
-    """Return the release of a request from its numbers."""
-    table, errors, *beside = map(table_of, split(kept))
-    return Release(
-        table,
-        errors,
-        price.request.by,
-        CONFIDENCE,
-        price.loss,
-        price.plan,
-        notes(price),
-        price.budget,
-        *beside,
-    )
+def from_bytes(stored: bytes) -> Answer:
+    """Return the answer that was stored."""
+    return Answer(*map(table_of, split(stored)))
 
 
 def joined(answers: Sequence[bytes]) -> bytes:
@@ -47,18 +35,18 @@ def joined(answers: Sequence[bytes]) -> bytes:
     >>> split(joined([b"one", b""]))
     [b'one', b'']
     """
-    return b"".join(_LENGTH.pack(len(one)) + one for one in answers)
+    return b"".join(_LENGTH.pack(len(answer)) + answer for answer in answers)
 
 
-def split(kept: bytes) -> list[bytes]:
+def split(stored: bytes) -> list[bytes]:
     """Return the answers that were joined."""
-    found, place = [], 0
-    while place < len(kept):
-        (length,) = _LENGTH.unpack_from(kept, place)
+    answers, place = [], 0
+    while place < len(stored):
+        (length,) = _LENGTH.unpack_from(stored, place)
         place += _LENGTH.size
-        found.append(kept[place : place + length])
+        answers.append(stored[place : place + length])
         place += length
-    return found
+    return answers
 
 
 def _stream(table: "pa.Table") -> bytes:

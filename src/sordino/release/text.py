@@ -4,8 +4,9 @@ from collections.abc import Iterable
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
-from sordino.release import coverage_table, formatting
+from sordino.release import formatting
 from sordino.release.cells import Row, rows
+from sordino.release.coverage_table import coverage_lines
 from sordino.release.formatting import cut, percent, width
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def text(release: "Release") -> str:
         *(line[len(_GAP) :].rstrip() for line in lines),
         *[below][: not shown or len(release) > len(shown)],
         *left_out,
-        *coverage_table.lines(release.coverage),
+        *coverage_lines(release.coverage),
         f"price: {release.price}",
     ]
     return "\n".join(cut(part, WIDEST) for part in parts)

@@ -22,7 +22,7 @@ _STRETCH = 1 << 18
 _ZEROS = bytes(_STRETCH)
 
 
-class Source(Protocol):
+class BitSource(Protocol):
     """Where random bits come from: `Bits`, or words planned by a test."""
 
     def words(self, count: int) -> NDArray[np.uint64]:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from sordino.numbers import down, fraction, up
 from sordino.numbers.precision import precision
-from sordino.sampling.bits import Source
+from sordino.sampling.bits import BitSource
 from sordino.sampling.certified import Uniform, settle, surely_less
 from sordino.sampling.shape import AbstractShape
 
@@ -90,7 +90,7 @@ class BlockTable:
     height: NDArray[np.float64]
     peak: NDArray[np.float64]
 
-    def draw(self, count: int, bits: Source) -> Draws:
+    def draw(self, count: int, bits: BitSource) -> Draws:
         """Return `count` independent draws."""
         entry = bits.words(-(-count // 4)).view(np.uint16)[:count]
         draws = Draws(self.core.take(entry), self._places(count, bits), {})
@@ -103,7 +103,7 @@ class BlockTable:
             open_ = redo[entry >= self.core_count]
         return draws
 
-    def draw_one(self, bits: Source) -> Point:
+    def draw_one(self, bits: BitSource) -> Point:
         """Return one draw; the same construction for a single value."""
         while True:
             word = bits.word(10)
@@ -117,7 +117,7 @@ class BlockTable:
             if point is not None:
                 return point
 
-    def _places(self, count: int, bits: Source) -> NDArray[np.uint64]:
+    def _places(self, count: int, bits: BitSource) -> NDArray[np.uint64]:
         """Return the first 64 digits of places, no more of them than the depth."""
         if self.depth == 0:
             return np.zeros(count, np.uint64)
@@ -127,7 +127,7 @@ class BlockTable:
         return words
 
     def _residual(
-        self, positions: NDArray[np.intp], draws: Draws, bits: Source
+        self, positions: NDArray[np.intp], draws: Draws, bits: BitSource
     ) -> NDArray[np.intp]:
         """Choose a block above the floor for each position; return the rejected."""
         unit = (bits.words(positions.size) >> np.uint64(2)).view(np.int64)
@@ -148,7 +148,7 @@ class BlockTable:
                 draws.exact[position] = point
         return positions[~accepted]
 
-    def _residual_one(self, place: Uniform, bits: Source) -> Point | None:
+    def _residual_one(self, place: Uniform, bits: BitSource) -> Point | None:
         """Choose and test a block above the floor for one draw; None is a rejection."""
         unit, v = bits.word(8) >> 2, Uniform(bits, bits.word(8), _WHOLE)
         outcome = int(np.searchsorted(self.edges, unit, side="right"))
@@ -178,7 +178,7 @@ class BlockTable:
         return surplus, (peak + height) * _DOUBT
 
     def _settled(
-        self, outcome: int, place: Uniform, v: Uniform, bits: Source
+        self, outcome: int, place: Uniform, v: Uniform, bits: BitSource
     ) -> Point | None:
         """Decide one residual draw exactly; None is a rejection."""
         if outcome > 2 * self.reach + 1:
@@ -198,7 +198,7 @@ class BlockTable:
         return Point(outcome - self.reach, place) if accepted else None
 
     def _tail(
-        self, outcome: int, weight: fmpq, place: Uniform, v: Uniform, bits: Source
+        self, outcome: int, weight: fmpq, place: Uniform, v: Uniform, bits: BitSource
     ) -> Point | None:
         """Propose a geometric number of blocks beyond the last one."""
         left = outcome == 2 * self.reach

@@ -12,7 +12,7 @@ from typing import TypeVar, final
 from flint import arb, fmpq
 
 from sordino.numbers.precision import precision
-from sordino.sampling.bits import Source
+from sordino.sampling.bits import BitSource
 
 Answer = TypeVar("Answer")
 
@@ -31,7 +31,7 @@ class Uniform:
     __slots__ = ("_source", "depth", "known", "prefix")
 
     def __init__(
-        self, source: Source, prefix: int, known: int, depth: int | None = None
+        self, source: BitSource, prefix: int, known: int, depth: int | None = None
     ) -> None:
         """Start from `known` digits; digits beyond the depth do not exist."""
         if depth is not None and known > depth:

@@ -17,8 +17,8 @@ from flint import arb
 from numpy.typing import NDArray
 
 from sordino.numbers import INFINITE, Exact, Extended, ball, up
-from sordino.numbers.precision import enclosed
-from sordino.sampling.bits import Source
+from sordino.numbers.precision import enclose
+from sordino.sampling.bits import BitSource
 from sordino.sampling.blocks import SLICE
 from sordino.sampling.certified import Uniform, settle, surely_less
 from sordino.sampling.uniform import uniform_below
@@ -98,7 +98,7 @@ class _Weights(NamedTuple):
     unit: NDArray[np.float64]
 
 
-def choose(runs: Runs, rate: Extended, bits: Source) -> Chosen:
+def choose(runs: Runs, rate: Extended, bits: BitSource) -> Chosen:
     """Return for each group a candidate of chance proportional to exp(-rate * gap).
 
     An infinite rate chooses among the best alone.
@@ -163,7 +163,7 @@ def _falls(gaps: NDArray[np.int64], rate: Extended) -> NDArray[np.float64]:
 def _powers() -> NDArray[np.float64]:
     """Return exp(-n / 64) up to n = 64 * 64, each within a unit in the last place."""
     count = int(_FARTHEST) * _STEPS + 1
-    powers = (enclosed(partial(_power, n)) for n in range(count))
+    powers = (enclose(partial(_power, n)) for n in range(count))
     return np.array([float(power.mid()) for power in powers])
 
 
@@ -186,7 +186,7 @@ class _Trial:
     whole: NDArray[np.int64]
     unit: NDArray[np.float64]
 
-    def accepted(self, bits: Source) -> NDArray[np.bool_]:
+    def accepted(self, bits: BitSource) -> NDArray[np.bool_]:
         """Return whether V times the whole weight is below the true one, V uniform."""
         words = bits.words(self.gaps.size)
         v = np.ldexp(words.astype(np.float64), -_WORD)

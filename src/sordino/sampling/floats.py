@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino.numbers import down, floor_log2, up
-from sordino.sampling.bits import Source
+from sordino.sampling.bits import BitSource
 from sordino.sampling.blocks import (
     BLOCKS_LOG2,
     SLICE,
@@ -132,7 +132,7 @@ class FloatSampler(AbstractSampler):
         """Return the table of the draws, built at the first one."""
         return block_table(self.shape, self.depth)
 
-    def add(self, values: NDArray[np.float64], bits: Source) -> NDArray[np.floating]:
+    def add(self, values: NDArray[np.float64], bits: BitSource) -> NDArray[np.floating]:
         """Return for each value the float nearest to value + noise."""
         sums = np.empty(values.shape, self.target.dtype)
         for begin in range(0, values.size, _CHUNK):
@@ -141,7 +141,7 @@ class FloatSampler(AbstractSampler):
         return sums
 
     def compare(
-        self, values: NDArray[np.float64], threshold: Threshold, bits: Source
+        self, values: NDArray[np.float64], threshold: Threshold, bits: BitSource
     ) -> Compared:
         """Return the nearest floats, and which exact sums reach the threshold.
 
@@ -162,7 +162,7 @@ class FloatSampler(AbstractSampler):
                 reached[begin + i] = self._reaches(float(known[i]), point, threshold)
         return Compared(sums, reached)
 
-    def add_to_one(self, value: float, bits: Source) -> float:
+    def add_to_one(self, value: float, bits: BitSource) -> float:
         """Return the float nearest to value + noise."""
         point = self.table.draw_one(bits)
         place = point.place
@@ -174,7 +174,7 @@ class FloatSampler(AbstractSampler):
         return self._rounded(value, point)
 
     def _add_chunk(
-        self, values: NDArray[np.float64], bits: Source, sums: NDArray[np.floating]
+        self, values: NDArray[np.float64], bits: BitSource, sums: NDArray[np.floating]
     ) -> Draws:
         """Round one chunk where doubles suffice, the rest exactly; return its draws."""
         draws = self.table.draw(values.size, bits)
@@ -191,7 +191,7 @@ class FloatSampler(AbstractSampler):
             draws.exact[i] = point
         return draws
 
-    def _point(self, draws: Draws, i: int, bits: Source) -> Point:
+    def _point(self, draws: Draws, i: int, bits: BitSource) -> Point:
         """Return a draw of a chunk as a point whose digits can be continued."""
         place = Uniform(bits, int(draws.place[i]), _WORD, self.table.depth)
         return Point(int(draws.block[i]), place)
@@ -277,14 +277,14 @@ class Nearest(AbstractSampler):
 
     target: FloatFormat
 
-    def add(self, values: NDArray[np.float64], bits: Source) -> NDArray[np.floating]:
+    def add(self, values: NDArray[np.float64], bits: BitSource) -> NDArray[np.floating]:
         """Return the nearest floats."""
         del bits
         bound = self.target.largest
         return np.clip(values, -bound, bound).astype(self.target.dtype)
 
     def compare(
-        self, values: NDArray[np.float64], threshold: Threshold, bits: Source
+        self, values: NDArray[np.float64], threshold: Threshold, bits: BitSource
     ) -> Compared:
         """Return the nearest floats, and which values themselves reach the level."""
         level = threshold.level
@@ -292,6 +292,6 @@ class Nearest(AbstractSampler):
             return Compared(self.add(values, bits), values >= up(level))
         return Compared(self.add(values, bits), values <= down(level))
 
-    def add_to_one(self, value: float, bits: Source) -> float:
+    def add_to_one(self, value: float, bits: BitSource) -> float:
         """Return the nearest float."""
         return float(self.add(np.array([value]), bits)[0])

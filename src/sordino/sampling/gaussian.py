@@ -9,7 +9,7 @@ from flint import arb
 from numpy.typing import NDArray
 
 from sordino.numbers import Exact, ball, sqrt, up
-from sordino.numbers.precision import enclosed
+from sordino.numbers.precision import enclose
 from sordino.sampling.shape import AbstractFamily, AbstractShape
 
 
@@ -30,8 +30,8 @@ class GaussianShape(AbstractShape):
         d**j errs by at most 2j roundings, so the product of k such factors errs by at
         most k**2 + 3k: below 2**-32 relative for the k <= 800 that are asked for.
         """
-        first = enclosed(lambda: (-1 / (2 * ball(self.variance))).exp())
-        step = enclosed(lambda: (-1 / ball(self.variance)).exp())
+        first = enclose(lambda: (-1 / (2 * ball(self.variance))).exp())
+        step = enclose(lambda: (-1 / ball(self.variance)).exp())
         ratios = np.full(count, float(step.mid()))
         ratios[:1] = 1.0
         ratios[1:2] = float(first.mid())

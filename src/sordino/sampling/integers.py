@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino.numbers import floor_log2
-from sordino.sampling.bits import Source
+from sordino.sampling.bits import BitSource
 from sordino.sampling.blocks import BLOCKS_LOG2, SLICE, BlockTable, Point, block_table
 from sordino.sampling.sampler import AbstractSampler, Compared, Threshold
 from sordino.sampling.shape import AbstractFamily, AbstractShape
@@ -40,7 +40,7 @@ class IntegerSampler(AbstractSampler):
         """Return the table of the draws, built at the first one."""
         return block_table(self.shape, self.depth)
 
-    def add(self, values: NDArray[np.int64], bits: Source) -> NDArray[np.int64]:
+    def add(self, values: NDArray[np.int64], bits: BitSource) -> NDArray[np.int64]:
         """Return values + noise, the exact sum clamped to int64."""
         if self.depth > _DEEPEST:
             exact_sums = (self.add_to_one(value, bits) for value in values.tolist())
@@ -52,17 +52,17 @@ class IntegerSampler(AbstractSampler):
         return sums
 
     def compare(
-        self, values: NDArray[np.int64], threshold: Threshold, bits: Source
+        self, values: NDArray[np.int64], threshold: Threshold, bits: BitSource
     ) -> Compared:
         """Return sums clamped to int64, which keeps their side of a level in int64."""
         return _compared(self.add(values, bits), threshold)
 
-    def add_to_one(self, value: int, bits: Source) -> int:
+    def add_to_one(self, value: int, bits: BitSource) -> int:
         """Return value + noise, the exact sum."""
         return value + _whole(self.table.draw_one(bits))
 
     def _add_chunk(
-        self, values: NDArray[np.int64], bits: Source, sums: NDArray[np.int64]
+        self, values: NDArray[np.int64], bits: BitSource, sums: NDArray[np.int64]
     ) -> None:
         """Fill sums with the clamped values + noise of one chunk."""
         draws = self.table.draw(values.size, bits)
@@ -119,18 +119,18 @@ def _whole(point: Point) -> int:
 class Unchanged(AbstractSampler):
     """No noise: values stay as they are."""
 
-    def add(self, values: NDArray[np.int64], bits: Source) -> NDArray[np.int64]:
+    def add(self, values: NDArray[np.int64], bits: BitSource) -> NDArray[np.int64]:
         """Return a copy of the values."""
         del bits
         return values.copy()
 
     def compare(
-        self, values: NDArray[np.int64], threshold: Threshold, bits: Source
+        self, values: NDArray[np.int64], threshold: Threshold, bits: BitSource
     ) -> Compared:
         """Return a copy of the values, and which reach the threshold."""
         return _compared(self.add(values, bits), threshold)
 
-    def add_to_one(self, value: int, bits: Source) -> int:
+    def add_to_one(self, value: int, bits: BitSource) -> int:
         """Return the value."""
         del bits
         return value

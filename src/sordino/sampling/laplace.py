@@ -9,7 +9,7 @@ from flint import arb
 from numpy.typing import NDArray
 
 from sordino.numbers import Exact, ball, up
-from sordino.numbers.precision import enclosed
+from sordino.numbers.precision import enclose
 from sordino.sampling.shape import AbstractFamily, AbstractShape
 
 
@@ -26,7 +26,7 @@ class LaplaceShape(AbstractShape):
 
     def profile(self, count: int) -> NDArray[np.float64]:
         """Return the powers of exp(-1 / scale): k roundings err below k * 2**-52."""
-        step = enclosed(lambda: (-1 / ball(self.scale)).exp())
+        step = enclose(lambda: (-1 / ball(self.scale)).exp())
         steps = np.full(count, float(step.mid()))
         steps[0] = 1.0
         return np.multiply.accumulate(steps)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sordino.sampling.bits import Source
+from sordino.sampling.bits import BitSource
 
 
 @final
@@ -39,12 +39,12 @@ class AbstractSampler(ABC):
     """
 
     @abstractmethod
-    def add(self, values: NDArray[Any], bits: Source) -> NDArray[Any]:
+    def add(self, values: NDArray[Any], bits: BitSource) -> NDArray[Any]:
         """Return a flat array of values with noise."""
 
     @abstractmethod
     def compare(
-        self, values: NDArray[Any], threshold: Threshold, bits: Source
+        self, values: NDArray[Any], threshold: Threshold, bits: BitSource
     ) -> Compared:
         """Return a flat array of values with noise, and which reach a threshold.
 
@@ -53,5 +53,5 @@ class AbstractSampler(ABC):
         """
 
     @abstractmethod
-    def add_to_one(self, value: Any, bits: Source) -> Any:
+    def add_to_one(self, value: Any, bits: BitSource) -> Any:
         """Return one value with noise."""

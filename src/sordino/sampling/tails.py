@@ -16,7 +16,7 @@ from typing import Final, final
 from flint import arb
 
 from sordino.numbers import Exact, ball, fraction
-from sordino.sampling.bits import Source
+from sordino.sampling.bits import BitSource
 from sordino.sampling.certified import Uniform, settle, surely_less
 from sordino.sampling.floats import FloatFormat
 
@@ -27,7 +27,7 @@ Ball = Callable[[], arb]
 """A number that can be enclosed at any working precision."""
 
 
-def passes(chance: Ball, count: int, bits: Source) -> list[int]:
+def passes(chance: Ball, count: int, bits: BitSource) -> list[int]:
     """Return which of `count` independent trials of one chance succeed, ascending.
 
     P[floor(log U / log(1 - p)) >= k] = (1 - p)**k is the law of the failures before the
@@ -60,7 +60,7 @@ class Tail:
     slope: Exact
     variance: Exact | None
 
-    def steps(self, unit: Fraction, bits: Source) -> int:
+    def steps(self, unit: Fraction, bits: BitSource) -> int:
         """Return the excess in steps of a lattice that holds the level."""
         while True:
             u = _uniform(bits)
@@ -73,7 +73,7 @@ class Tail:
             if self._accepts(partial(ball, far), bits):
                 return count
 
-    def nearest(self, level: Fraction, target: FloatFormat, bits: Source) -> float:
+    def nearest(self, level: Fraction, target: FloatFormat, bits: BitSource) -> float:
         """Return the float nearest to the level plus a real excess."""
         while True:
             u = _uniform(bits)
@@ -91,7 +91,7 @@ class Tail:
             if self._accepts(excess, bits, u):
                 return settle(rounded, u)
 
-    def _accepts(self, excess: Ball, bits: Source, *known: Uniform) -> bool:
+    def _accepts(self, excess: Ball, bits: BitSource, *known: Uniform) -> bool:
         """Accept a proposal with the chance exp(-excess**2 / (2 variance))."""
         variance = self.variance
         if variance is None:
@@ -105,7 +105,7 @@ class Tail:
         return settle(below, v, *known)
 
 
-def _uniform(bits: Source) -> Uniform:
+def _uniform(bits: BitSource) -> Uniform:
     """Return a fresh uniform number of which one word is known."""
     return Uniform(bits, bits.word(_BYTES), _WORD)
 

@@ -3,10 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from sordino.sampling.bits import Source
+from sordino.sampling.bits import BitSource
 
 
-def uniform_below(limits: NDArray[np.int64], bits: Source) -> NDArray[np.int64]:
+def uniform_below(limits: NDArray[np.int64], bits: BitSource) -> NDArray[np.int64]:
     """Return for each limit in [1, 2**62] an independent uniform integer below it.
 
     As many digits as the limit needs are drawn, and drawn anew while they reach it:

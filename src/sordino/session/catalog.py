@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any, final
 
 from sordino.engines.base import AbstractEngine
-from sordino.errors import InvalidParameter, UnknownName, shown
+from sordino.errors import InvalidParameter, UnknownName, show
 from sordino.expressions.language import col
 from sordino.query.builder import Query
 from sordino.query.nodes import Filter, Source
@@ -128,7 +128,7 @@ class Catalog(AbstractCatalog):
             return error
         for table, columns in self.unusable.items():
             if error.name in columns:
-                why = f" to be used in {shown(table)}: {columns[error.name]}."
+                why = f" to be used in {show(table)}: {columns[error.name]}."
                 return UnknownName("column", error.name, (), why)
         return error
 

@@ -6,7 +6,7 @@ from typing import Any, Final, final
 
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Budget
-from sordino.planning.price import CONFIDENCE
+from sordino.planning.purchase import CONFIDENCE
 from sordino.query.relation import AbstractCatalog
 from sordino.query.request import Request
 from sordino.query.tables import PrivateTable

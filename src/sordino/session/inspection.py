@@ -143,7 +143,7 @@ def _limited(
     ids = 0
     for place in bounded.passed:
         for one in place.counts({}):
-            question = Question(one.rows, (), one.part.totals)
+            question = Question(one.rows, (), one.measurement.totals)
             ids += catalog.engine.answer(question).column(0)[0].as_py()
     return InspectedLimit(repr(limit), rows, ids)
 

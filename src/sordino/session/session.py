@@ -16,12 +16,16 @@ from sordino.errors import InvalidParameter, SessionMoved
 from sordino.ledger.entries import DATASET, Entry
 from sordino.ledger.ledger import Ledger
 from sordino.losses.base import Budget, Loss
-from sordino.planning.batch import Batch, price_all
-from sordino.planning.price import Price, price
+from sordino.planning.batch import Batch
+from sordino.planning.bundle import Bundle, best_bundle
+from sordino.planning.plan_text import plan_text
+from sordino.planning.price import Price
+from sordino.planning.purchase import Purchase, best_purchase
 from sordino.query.builder import Query
 from sordino.query.request import Request
-from sordino.release.answer import answered
+from sordino.release.answer import Answer, noisy_answer
 from sordino.release.rehearsal import rehearse
+from sordino.release.release import Release
 from sordino.release.storage import from_bytes, joined, split, to_bytes
 from sordino.session import partition
 from sordino.session.book import Book, book_of
@@ -40,7 +44,6 @@ from sordino.session.outlook import Outlook
 if TYPE_CHECKING:
     from sordino.constraints import AbstractConstraint
     from sordino.keysets import KeySet
-    from sordino.release.release import Release
 
 EngineName = Literal["duckdb", "memory"]
 SqlName = Literal["duckdb", "postgres", "spark", "bigquery"]
@@ -102,21 +105,12 @@ class Session:
 
         No private data is read, and nothing is charged.
         """
-        self._refuse_strangers()
-        with self._catalog.explaining():
-            found = price(_request(query), self._catalog, budget)
-        rehearse(found)
-        return found
+        return Price(self._purchase(query, budget))
 
     @door
     def price_all(self, queries: Mapping[str, Request], budget: Budget) -> Batch:
         """Return what requests cost that are planned together: more fits a budget."""
-        self._refuse_strangers()
-        with self._catalog.explaining():
-            batch = price_all(queries, self._catalog, budget)
-        for found in batch.prices.values():
-            rehearse(found)
-        return batch
+        return Batch(self._bundle(queries, budget))
 
     @door
     def what_if(
@@ -126,11 +120,11 @@ class Session:
 
         A release that does not fit is refused, as `release` would refuse it.
         """
-        found = self.price(query, budget)
-        self._prepared(found)
-        said = asked(query, self._catalog, budget, None)
-        left = self._book.left_after(said, (budget, found.loss), earmark)
-        return Outlook(found, left)
+        purchase = self._purchase(query, budget)
+        self._prepared(purchase)
+        identity = asked(query, self._catalog, budget, None)
+        left = self._book.left_after(identity, (budget, purchase.loss), earmark)
+        return Outlook(Price(purchase), left)
 
     @door
     def release(
@@ -141,27 +135,27 @@ class Session:
         key: str | None = None,
         why: str = "",
         earmark: str | None = None,
-    ) -> "Release":
+    ) -> Release:
         """Charge the budget and return the noisy answer.
 
         With a `key` a repeated request returns the answer it had, at no cost, also
         after a crash or in another process of the same ledger. With an `earmark` it is
         paid from what was set aside (`session.ledger.earmark`).
         """
-        found = self.price(query, budget)
-        told = {"key": key, "why": why, "plan": found.plan, "earmark": earmark}
+        purchase = self._purchase(query, budget)
+        plan = plan_text(purchase)
 
-        def prepared() -> Callable[[], bytes]:
-            compute = self._prepared(found)
+        def prepare() -> Callable[[], bytes]:
+            compute = self._prepared(purchase)
             return lambda: to_bytes(compute())
 
-        kept = self._book.answer(
+        stored = self._book.answer(
             asked(query, self._catalog, budget, key),
-            (budget, found.loss),
-            told,
-            prepared,
+            (budget, purchase.loss),
+            {"key": key, "why": why, "plan": plan, "earmark": earmark},
+            prepare,
         )
-        return from_bytes(kept, found).processed(query.processing)
+        return Release.of(purchase, from_bytes(stored))
 
     @door
     def release_all(
@@ -172,26 +166,26 @@ class Session:
         key: str | None = None,
         why: str = "",
         earmark: str | None = None,
-    ) -> "dict[str, Release]":
+    ) -> dict[str, Release]:
         """Charge one budget and return the answers of requests planned together."""
-        batch = self.price_all(queries, budget)
-        found = batch.prices.values()
-        plan = "\n\n".join(f"{name}:\n{one.plan}" for name, one in batch.prices.items())
+        bundle = self._bundle(queries, budget)
+        purchases = bundle.purchases
+        texts = (f"{name}:\n{plan_text(one)}" for name, one in purchases.items())
 
-        def prepared() -> Callable[[], bytes]:
-            each = [self._prepared(one) for one in found]
+        def prepare() -> Callable[[], bytes]:
+            each = [self._prepared(purchase) for purchase in purchases.values()]
             return lambda: joined([to_bytes(compute()) for compute in each])
 
-        kept = self._book.answer(
+        stored = self._book.answer(
             asked_together(queries, self._catalog, budget, key),
-            (budget, batch.loss),
-            {"key": key, "why": why, "plan": plan, "earmark": earmark},
-            prepared,
+            (budget, bundle.loss),
+            {"key": key, "why": why, "plan": "\n\n".join(texts), "earmark": earmark},
+            prepare,
         )
-        answers = zip(batch.prices.items(), split(kept), strict=True)
+        answers = map(from_bytes, split(stored))
         return {
-            name: from_bytes(one, found).processed(found.request.processing)
-            for (name, found), one in answers
+            name: Release.of(purchase, answer)
+            for (name, purchase), answer in zip(purchases.items(), answers, strict=True)
         }
 
     @door
@@ -204,7 +198,7 @@ class Session:
         bounds: Mapping[str, tuple[Any, Any]] = MappingProxyType({}),
         keys: "KeySet | Mapping[str, Any]" = MappingProxyType({}),
         dialect: SqlName = "duckdb",
-    ) -> "Request | Release":
+    ) -> Request | Release:
         """Return the request that a text of SQL is, or its release with a budget.
 
         `limits` bound what each id contributes, `bounds` the values of columns that are
@@ -286,7 +280,7 @@ class Session:
     @door
     def statement(self, query: Request, budget: Budget) -> str:
         """Return the statement that the engine would run; nothing runs."""
-        return self._engine.statement(self.price(query, budget).question)
+        return self._engine.statement(self._purchase(query, budget).plan.question)
 
     @property
     def ledger(self) -> Ledger:
@@ -349,21 +343,36 @@ class Session:
         """Refuse to be pickled or copied."""
         raise SessionMoved("copied or pickled")
 
-    def _prepared(self, found: Price) -> "Callable[[], Release]":
-        """Rehearse what a price asks, and return what answers it after the charge."""
-        if found.request.keyset is not None:
-            self._keysets[repr(found.request.keyset)] = None
-        chosen = {
-            part: self._engine.prepared(asked)
-            for part, asked in found.choice_questions.items()
-        }
-        exact = self._engine.prepared(found.question)
-        beside = [self._engine.prepared(asked) for asked in found.coverage_questions]
-        return lambda: answered(
-            found,
+    def _purchase(self, query: Any, budget: Budget) -> Purchase:
+        """Return what a budget buys for a query, from public facts alone."""
+        self._refuse_strangers()
+        with self._catalog.explaining():
+            purchase = best_purchase(_request(query), self._catalog, budget)
+        rehearse(purchase)
+        return purchase
+
+    def _bundle(self, queries: Any, budget: Budget) -> Bundle:
+        """Return what a budget buys for several queries together."""
+        self._refuse_strangers()
+        with self._catalog.explaining():
+            bundle = best_bundle(queries, self._catalog, budget)
+        for purchase in bundle.purchases.values():
+            rehearse(purchase)
+        return bundle
+
+    def _prepared(self, purchase: Purchase) -> Callable[[], Answer]:
+        """Rehearse what a plan asks, and return what answers it after the charge."""
+        plan, prepared = purchase.plan, self._engine.prepared
+        if plan.request.keyset is not None:
+            self._keysets[repr(plan.request.keyset)] = None
+        bins = {key: prepared(one) for key, one in plan.choice_questions.items()}
+        exact = prepared(plan.question)
+        counts = [prepared(question) for question in plan.coverage_questions]
+        return lambda: noisy_answer(
+            purchase,
             exact(),
-            {part: compute() for part, compute in chosen.items()},
-            [compute() for compute in beside],
+            {key: compute() for key, compute in bins.items()},
+            [compute() for compute in counts],
         )
 
     def _part(self, catalog: Catalog, budget: Budget) -> Self:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Final, TypeVar, final
 import pyarrow as pa
 from sqlglot import exp
 
-from sordino.errors import EngineUnavailable, InvalidParameter, SordinoError, shown
+from sordino.errors import EngineUnavailable, InvalidParameter, SordinoError, show
 from sordino.expressions.base import AbstractExpression
 from sordino.expressions.language import col
 from sordino.schema import Column, Schema, unknown
@@ -159,7 +159,7 @@ def refuse_changed(table: str, source: AbstractSource) -> None:
     else:
         return
     raise EngineUnavailable(
-        f"the table {shown(table)} is not what it was when the session was made: it "
+        f"the table {show(table)} is not what it was when the session was made: it "
         "cannot be read, is another text file, or has other columns. Put it back, or "
         "make a new session"
     )

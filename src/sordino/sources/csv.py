@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 from sqlglot import exp
 
-from sordino.errors import EngineFailure, InvalidParameter, shown
+from sordino.errors import EngineFailure, InvalidParameter, show
 from sordino.schema import Column
 from sordino.sources.base import NOTHING, AbstractSource, internal, registered
 from sordino.sources.csv_format import Csv
@@ -87,7 +87,7 @@ class CSVSource(AbstractSource):
             raise InvalidParameter(
                 "source",
                 path,
-                f"must have the columns of {shown(next(iter(self._stamps)))}, in the "
+                f"must have the columns of {show(next(iter(self._stamps)))}, in the "
                 "same order",
                 "Open it as a table of its own.",
             )
@@ -225,8 +225,8 @@ def _refuse_delimiter(
     raise InvalidParameter(
         "delimiter",
         dialect.delimiter,
-        f"does not divide the header {shown(names[0])}",
-        f"Try sd.Csv({shown(Path(path).name)}, delimiter={other!r}).",
+        f"does not divide the header {show(names[0])}",
+        f"Try sd.Csv({show(Path(path).name)}, delimiter={other!r}).",
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias, final
 import pyarrow as pa
 from sqlglot import exp
 
-from sordino.errors import EngineFailure, InvalidParameter, shown
+from sordino.errors import EngineFailure, InvalidParameter, show
 
 Fields: TypeAlias = tuple[tuple[str, pa.DataType], ...]
 Stamp: TypeAlias = tuple[int, int, int]
@@ -63,7 +63,7 @@ class Files:
                 raise InvalidParameter(
                     "source",
                     path,
-                    f"must have the columns of {shown(paths[0])}, in the same order",
+                    f"must have the columns of {show(paths[0])}, in the same order",
                     "Open it as a table of its own.",
                 )
         self._stamps = {path: _stamp(path) for path in paths}

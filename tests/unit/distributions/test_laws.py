@@ -11,24 +11,24 @@ from hypothesis import strategies as st
 
 from sordino.distributions import gaussian
 from sordino.distributions.base import AbstractLatticeLaw, AbstractLaw
-from sordino.distributions.gaussian import ContinuousGaussian, DiscreteGaussian
-from sordino.distributions.laplace import ContinuousLaplace, DiscreteLaplace
+from sordino.distributions.gaussian import ContinuousGaussianLaw, DiscreteGaussianLaw
+from sordino.distributions.laplace import ContinuousLaplaceLaw, DiscreteLaplaceLaw
 from sordino.distributions.point import PointMass
 from sordino.numbers import ball, fraction, sqrt
 
 F = Fraction
 VARIANCES = [F(1, 100), F(1, 4), F(1), F(30), F(4095), F(4096), F(10**5)]
 LATTICE: list[AbstractLatticeLaw] = [
-    DiscreteLaplace(F(1, 3)),
-    DiscreteLaplace(F(40), F(1, 8)),
-    DiscreteGaussian(F(9)),
-    DiscreteGaussian(F(10**6)),
-    DiscreteGaussian(F(9), F(4)),
+    DiscreteLaplaceLaw(F(1, 3)),
+    DiscreteLaplaceLaw(F(40), F(1, 8)),
+    DiscreteGaussianLaw(F(9)),
+    DiscreteGaussianLaw(F(10**6)),
+    DiscreteGaussianLaw(F(9), F(4)),
 ]
 CONTINUOUS: list[AbstractLaw] = [
-    ContinuousLaplace(F(7, 2)),
-    ContinuousGaussian(F(9)),
-    ContinuousGaussian(sqrt(F(2))),
+    ContinuousLaplaceLaw(F(7, 2)),
+    ContinuousGaussianLaw(F(9)),
+    ContinuousGaussianLaw(sqrt(F(2))),
 ]
 probabilities = st.fractions(F(1, 10**12), 1 - F(1, 10**12))
 
@@ -47,7 +47,7 @@ def test_discrete_gaussian_tail_encloses_the_sum(variance: Fraction, z: str) -> 
     """The ball holds the directly summed tail and is narrow, down to 1e-300."""
     k = max(1, int(float(z) * float(variance) ** 0.5))
     with ctx.workprec(128), mp.workdps(50):
-        tail = DiscreteGaussian(variance).tail(k)
+        tail = DiscreteGaussianLaw(variance).tail(k)
         expected = discrete_gaussian_tail(variance, k)
         low, high = fraction(tail.lower()), fraction(tail.upper())
         slack = expected * mp.mpf(10) ** -42
@@ -59,14 +59,14 @@ def test_discrete_gaussian_tail_encloses_the_sum(variance: Fraction, z: str) -> 
 @pytest.mark.parametrize("k", [1, 64, 200, 640, 2400])
 def test_both_ways_to_sum_a_gaussian_tail_agree(k: int) -> None:
     """At the variance where the method changes, both enclosures overlap."""
-    law = DiscreteGaussian(F(64**2))
+    law = DiscreteGaussianLaw(F(64**2))
     with ctx.workprec(128):
         assert law._integral(k).overlaps(law._sum_from(k))
 
 
 def test_a_missing_term_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """With the correction terms off by 2 % the two enclosures no longer overlap."""
-    law = DiscreteGaussian(F(64**2))
+    law = DiscreteGaussianLaw(F(64**2))
     original = gaussian._bernoulli
     monkeypatch.setattr(gaussian, "_bernoulli", lambda n: original(n) * F(51, 50))
     with ctx.workprec(128):
@@ -134,13 +134,13 @@ def summed(law: AbstractLatticeLaw) -> Any:
 @pytest.mark.parametrize(
     "law",
     [
-        DiscreteLaplace(F(1, 3)),
-        DiscreteLaplace(F(40), F(1, 8)),
-        DiscreteLaplace(sqrt(F(2)), F(3)),
-        *(DiscreteGaussian(v) for v in VARIANCES if v < 4000),
-        DiscreteGaussian(F(899, 100)),
-        DiscreteGaussian(F(9)),
-        DiscreteGaussian(F(2), F(1, 4)),
+        DiscreteLaplaceLaw(F(1, 3)),
+        DiscreteLaplaceLaw(F(40), F(1, 8)),
+        DiscreteLaplaceLaw(sqrt(F(2)), F(3)),
+        *(DiscreteGaussianLaw(v) for v in VARIANCES if v < 4000),
+        DiscreteGaussianLaw(F(899, 100)),
+        DiscreteGaussianLaw(F(9)),
+        DiscreteGaussianLaw(F(2), F(1, 4)),
     ],
     ids=repr,
 )
@@ -167,22 +167,22 @@ def test_continuous_deviations_are_rounded_up(law: AbstractLaw) -> None:
 
 def test_known_deviations() -> None:
     """Closed forms round up; no noise has none; narrow noise has very little."""
-    laplace = F(ContinuousLaplace(F(1)).deviation)
+    laplace = F(ContinuousLaplaceLaw(F(1)).deviation)
     assert laplace**2 > 2 > (laplace - F(2) ** -52) ** 2
-    assert ContinuousGaussian(F(9)).deviation == 3.0
-    assert DiscreteGaussian(F(10**12)).deviation == 10.0**6
+    assert ContinuousGaussianLaw(F(9)).deviation == 3.0
+    assert DiscreteGaussianLaw(F(10**12)).deviation == 10.0**6
     assert PointMass().deviation == 0.0
-    assert 0 < DiscreteGaussian(F(1, 10**6)).deviation < 1e-300
-    assert 0 < DiscreteLaplace(F(1, 1000)).deviation < 1e-100
+    assert 0 < DiscreteGaussianLaw(F(1, 10**6)).deviation < 1e-300
+    assert 0 < DiscreteLaplaceLaw(F(1, 1000)).deviation < 1e-100
 
 
 def test_known_values() -> None:
     """Textbook figures: the normal's 97.5 % point, and the geometric's tail."""
-    assert float(ContinuousGaussian(F(1)).quantile(F("0.975"))) == pytest.approx(
+    assert float(ContinuousGaussianLaw(F(1)).quantile(F("0.975"))) == pytest.approx(
         1.959963984540054, rel=1e-15
     )
     q = mp.exp(-1)
-    assert float(DiscreteLaplace(F(1)).at_least(F(9)).mid()) == pytest.approx(
+    assert float(DiscreteLaplaceLaw(F(1)).at_least(F(9)).mid()) == pytest.approx(
         float(q**9 / (1 + q)), rel=1e-15
     )
 
@@ -190,7 +190,7 @@ def test_known_values() -> None:
 @pytest.mark.parametrize("p", ["0.25", "0.75", "0.999"])
 def test_quantiles_of_wide_noise_are_found_at_once(p: str) -> None:
     """Where doubles are 1e14 steps apart, the last step is still the least that is."""
-    law = DiscreteLaplace(F(10**30))
+    law = DiscreteLaplaceLaw(F(10**30))
     found = law.quantile(F(p))
     assert isinstance(found, Fraction)
     with ctx.workprec(256):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sordino.errors import InvalidData, InvalidParameter
 from sordino.mechanisms import above_threshold
 from sordino.mechanisms.above_threshold import AboveThreshold
-from sordino.mechanisms.kit.bin_counts import Bins
+from sordino.mechanisms.kit.bin_counts import BinCounts
 from sordino.sampling.bits import Bits
 from tests.statistics import choices_follow
 
@@ -151,7 +151,7 @@ def test_answers_follow_the_law() -> None:
     held = np.flatnonzero(table)
     owner = np.repeat(np.arange(many), held.size)
     counts = np.tile(np.array(table)[held], many)
-    bins = Bins.of(owner, np.tile(held, many), counts, groups=many, size=6)
+    bins = BinCounts.of(owner, np.tile(held, many), counts, groups=many, size=6)
     assert AboveThreshold(1).left == 4
     assert choices_follow(AboveThreshold(1).find_groups(bins, Bits()), law)
     assert not choices_follow(AboveThreshold("1.1").find_groups(bins, Bits()), law)
@@ -162,7 +162,7 @@ def test_far_levels_are_walked_by_the_same_law(monkeypatch: pytest.MonkeyPatch) 
     """Chi-square, false alarm 1e-9: the walk in long integers has the law as well."""
     monkeypatch.setattr(above_threshold, "_FAR", 0)
     many = 20_000
-    bins = Bins.of(
+    bins = BinCounts.of(
         np.arange(many), np.full(many, 3), np.full(many, 6), groups=many, size=5
     )
     found = AboveThreshold(1).find_groups(bins, Bits())
@@ -201,13 +201,13 @@ def test_bounds_are_found_for_every_group(monkeypatch: pytest.MonkeyPatch) -> No
     """Hardly any noise: the first bin with no row beyond, in any chunks."""
     owner = [0, 0, 1, 1, 3]
     where, counts = [3, 6, 0, 9, 5], [10, 10, 10, 1, 1]
-    bins = Bins.of(owner, where, counts, groups=4, size=10)
+    bins = BinCounts.of(owner, where, counts, groups=4, size=10)
     sharp = AboveThreshold(1000)
     assert sharp.left == 0
     for cells in (1 << 20, 10, 1):
         monkeypatch.setattr(above_threshold, "_CELLS", cells)
         assert sharp.find_groups(bins, Bits()).tolist() == [6, 9, 0, 5]
-    nothing = Bins.of([], [], [], groups=0, size=10)
+    nothing = BinCounts.of([], [], [], groups=0, size=10)
     assert sharp.find_groups(nothing, Bits()).tolist() == []
 
 

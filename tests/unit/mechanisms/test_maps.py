@@ -108,6 +108,8 @@ def test_table_of_several_key_columns() -> None:
 
 def test_pair() -> None:
     """A pair (keys, values) is answered by a pair, each in the kind it came in."""
+    keys: Any
+    values: Any
     keys, values = EXACT((["b", "a", "c"], [7, 9, 1]))
     assert (keys, values) == (["a", "b"], [9, 7])
     keys, values = EXACT((("b", "a"), (7, 9)))
@@ -184,7 +186,7 @@ def test_polars() -> None:
     ],
     ids=lambda bad: str(bad).replace("\n", " ")[:40],
 )
-def test_what_is_no_map(bad: object) -> None:
+def test_what_is_no_map(bad: Any) -> None:
     """What is no map of good keys is refused with a typed error and a remedy."""
     for mechanism in (EXACT, FLOATS):
         with pytest.raises(sd.errors.InvalidData, match=r"[.a-z]$|\. [A-Z]|: "):

@@ -27,7 +27,7 @@ def test_integers_near_each_other_are_priced_by_whole_steps(square: str) -> None
     steps = noise.map(sd.Sensitivity(l0=count, linf=1))
     known = noise.map(f"sqrt({square})")
     assert (known == steps) == (count == 1)
-    assert known.rho >= steps.rho == Fraction(count, 2)
+    assert known.rho >= steps.guarantees.rho == Fraction(count, 2)
     assert (known.delta_at([0, 0.5, 1, 2]) >= steps.delta_at([0, 0.5, 1, 2])).all()
     fitted = sd.DiscreteGaussian.for_loss(sd.Advantage("0.1"), 1)
     assert 3.98 < float(fitted.scale) < 3.995
@@ -43,15 +43,15 @@ def test_a_grid_adds_its_rounding_for_every_value_that_can_change() -> None:
     """Four changed values add four steps in l1 and two in l2; a number is one value."""
     laplace = sd.Laplace(1, granularity=-2)
     assert laplace.map(1).epsilon == Fraction(5, 4)
-    assert laplace.map(sd.Sensitivity(l0=8, l1=1)).epsilon == 3
+    assert laplace.map(sd.Sensitivity(l0=8, l1=1)).guarantees.epsilon == 3
     gaussian = sd.Gaussian(scale=1, granularity=-2)
     assert gaussian.map(1).rho == Fraction(25, 32)
     assert gaussian.map(sd.Sensitivity(l0=4, l2=1)).rho == Fraction(9, 8)
     unknown = laplace.map(sd.Sensitivity(l1=1))
-    assert unknown.epsilon == float("inf")
+    assert unknown.guarantees.epsilon == float("inf")
     told = sd.Laplace(1, granularity=-2, values=8)
     assert told.map(1).epsilon == 3
-    assert told.map(sd.Sensitivity(l0=4, l1=1)).epsilon == 2
+    assert told.map(sd.Sensitivity(l0=4, l1=1)).guarantees.epsilon == 2
     assert sd.Gaussian(scale=1, granularity=-2, values=4).map(1).rho == Fraction(9, 8)
     assert sd.Laplace.for_loss(sd.PureDP(1), 1, granularity=-2, values=8).scale == 3
 
@@ -91,5 +91,5 @@ def test_values_move_to_the_grid_alike_wherever_they_lie() -> None:
 def test_vectors_are_priced_by_their_worst_change() -> None:
     """A hundred counts that move by 1 cost far less than one that moves by 100."""
     together = sd.Laplace(100).map(sd.Sensitivity(l0=100, linf=1))
-    assert together.epsilon == 1
+    assert together.guarantees.epsilon == 1
     assert together.delta_at(0.5) < sd.Laplace(100).map(100).delta_at(0.5) / 50

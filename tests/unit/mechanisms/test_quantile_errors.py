@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from sordino.mechanisms.kit.bin_counts import Bins
+from sordino.mechanisms.kit.bin_counts import BinCounts
 from sordino.mechanisms.kit.weights import AbstractWeights, EvenWeights, RoundWeights
 from sordino.mechanisms.quantiles import PARTS, Quantiles
 from sordino.sampling.bits import Bits
@@ -28,7 +28,7 @@ def off(
     """Return the mean of the ranks between answers and what was asked, ties aside."""
     held, counts = np.unique(rows, return_counts=True)
     owner = np.repeat(np.arange(times), held.size)
-    bins = Bins.of(
+    bins = BinCounts.of(
         owner,
         np.tile(held, times),
         np.tile(counts, times),
@@ -114,6 +114,6 @@ def test_a_thousand_groups_are_fast() -> None:
     owner, counts = np.repeat(np.arange(1000), 100), rng.integers(1, 20, 100_000)
     for asked in (["1/2"], DECILES):
         start = time.perf_counter()
-        bins = Bins.of(owner, places, counts, groups=1000, size=1 << 16)
+        bins = BinCounts.of(owner, places, counts, groups=1000, size=1 << 16)
         Quantiles(asked, 1).release_groups(bins, Bits())
         assert time.perf_counter() - start < 1

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from sordino.mechanisms import quantiles
-from sordino.mechanisms.kit.bin_counts import Bins
-from sordino.mechanisms.kit.slices import Layout
+from sordino.mechanisms.kit.bin_counts import BinCounts
+from sordino.mechanisms.kit.slices import CandidateRuns
 from sordino.mechanisms.kit.weights import AbstractWeights
 from sordino.mechanisms.quantiles import PARTS, Quantiles
 from sordino.sampling.bits import Bits
@@ -84,7 +84,7 @@ def law_of(
     held = [(p, n) for p, n in enumerate(table) if n]
     positions, counts = (np.array([row[i] for row in held], np.int64) for i in (0, 1))
     draws, heavy = len(mechanism.probabilities), weights or (1,) * len(table)
-    bins = Bins.of(positions * 0, positions, counts, groups=1, size=len(table))
+    bins = BinCounts.of(positions * 0, positions, counts, groups=1, size=len(table))
     many = mechanism.parts * sum(heavy)
     for plan in itertools.product(range(many), repeat=draws):
         script = Script(list(plan))
@@ -168,14 +168,14 @@ def _no_span(patch: pytest.MonkeyPatch) -> None:
 
 def _whole_rows_in_each_part(patch: pytest.MonkeyPatch) -> None:
     """Count a row in each part as a whole one."""
-    made = Layout.of
+    made = CandidateRuns.of
 
-    def of(bins: Bins, parts: int, weights: AbstractWeights) -> Layout:
+    def of(bins: BinCounts, parts: int, weights: AbstractWeights) -> CandidateRuns:
         layout = made(bins, parts, weights)
         before, counts = layout.before * parts, layout.counts * parts
         return replace(layout, before=before, counts=counts)
 
-    patch.setattr(Layout, "of", of)
+    patch.setattr(CandidateRuns, "of", of)
 
 
 @pytest.mark.parametrize("mutant", [_half_the_span, _no_span, _whole_rows_in_each_part])
@@ -291,7 +291,7 @@ def test_releases_follow_the_law() -> None:
     held = np.flatnonzero(table)
     group = np.repeat(np.arange(many), held.size)
     counts = np.tile(np.array(table)[held], many)
-    bins = Bins.of(group, np.tile(held, many), counts, groups=many, size=7)
+    bins = BinCounts.of(group, np.tile(held, many), counts, groups=many, size=7)
     drawn = Quantiles(["1/4"], 1).release_groups(bins, Bits())[:, 0]
     assert choices_follow(drawn, law)
     wrong = Quantiles(["1/4"], "1.1").release_groups(bins, Bits())[:, 0]
@@ -311,7 +311,7 @@ def test_quantiles_ascend_and_stay_on_the_grid(
 ) -> None:
     """For any groups, also empty ones: answers ascend and are bins."""
     columns = [list(column) for column in zip(*rows, strict=True)] or [[], [], []]
-    bins = Bins.of(*columns, groups=5, size=31)
+    bins = BinCounts.of(*columns, groups=5, size=31)
     found = Quantiles(("0.1", "0.5", "0.8", "0.95"), epsilon).release_groups(
         bins, Bits()
     )
@@ -324,7 +324,7 @@ def test_quantiles_ascend_and_stay_on_the_grid(
 def test_groups_are_answered_as_if_alone(rows: list[tuple[int, int, int]]) -> None:
     """At a price without noise every group's answer is a best bin of its own rows."""
     columns = [list(column) for column in zip(*rows, strict=True)] or [[], [], []]
-    bins = Bins.of(*columns, groups=5, size=31)
+    bins = BinCounts.of(*columns, groups=5, size=31)
     found = Quantiles(["0.5"], 10**6).release_groups(bins, Bits())[:, 0]
     for group in range(5):
         table = np.zeros(31, np.int64)
@@ -339,7 +339,7 @@ def test_chunks_hold_every_group(monkeypatch: pytest.MonkeyPatch) -> None:
     """Groups in many chunks are answered as in one."""
     owner = np.repeat(np.arange(50), 3)
     places = np.tile([2, 5, 9], 50)
-    bins = Bins.of(owner, places, np.full(150, 1000), groups=50, size=12)
+    bins = BinCounts.of(owner, places, np.full(150, 1000), groups=50, size=12)
     whole = Quantiles(["2/3"], 100).release_groups(bins, Bits())
     monkeypatch.setattr(quantiles, "_CHUNK", 7)
     parts = Quantiles(["2/3"], 100).release_groups(bins, Bits())

@@ -35,9 +35,9 @@ def test_answers_follow_the_law(epsilon: Any, categories: int) -> None:
     for value in (0, categories - 1):
         asked = np.full(MANY * 10, value)
         told = law(float(epsilon), categories, value)
-        answers = RandomizedResponse(epsilon, categories)(asked)
+        answers: Any = RandomizedResponse(epsilon, categories)(asked)
         assert choices_follow(answers, told)
-        more = RandomizedResponse(F(epsilon) * F(11, 10), categories)(asked)
+        more: Any = RandomizedResponse(F(epsilon) * F(11, 10), categories)(asked)
         assert not choices_follow(more, told)
 
 
@@ -138,7 +138,7 @@ def test_map_counts_answers() -> None:
     assert RandomizedResponse(1, 4).map(3) == one * 3
     assert RandomizedResponse.no_noise(4).map(1).guarantees.epsilon == math.inf
     with pytest.raises(InvalidParameter, match="d_in"):
-        RandomizedResponse(1).map("1/2")
+        RandomizedResponse(1).map("1/2")  # type: ignore[arg-type]
 
 
 def test_no_noise_tells_the_truth() -> None:

@@ -93,8 +93,9 @@ def test_true_delta_and_loss(row: dict[str, Any]) -> None:
 )
 def test_what_others_refuse(row: dict[str, Any]) -> None:
     """What the reference refuses is refused, or is a large delta, or needs no bound."""
+    d_in: Any = tuple(float(x) if x == "nan" else x for x in row["d_in"])
     try:
-        loss = built(row).map(tuple(float(x) if x == "nan" else x for x in row["d_in"]))
+        loss = built(row).map(d_in)
     except (sd.errors.InvalidParameter, TypeError):
         return
     assert loss.delta > Fraction(1, 2) or "inf" in row["d_in"]
@@ -210,7 +211,7 @@ def test_threshold_within_reach() -> None:
         ((1, 1, "one"), "linf"),
     ],
 )
-def test_bad_distances(distance: object, named: str) -> None:
+def test_bad_distances(distance: Any, named: str) -> None:
     """A distance that is none is refused by name, and quotes what was given."""
     with pytest.raises(sd.errors.InvalidParameter, match=f"^{named} "):
         sd.LaplaceThreshold(1, 10).map(distance)

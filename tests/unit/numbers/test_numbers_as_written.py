@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import sordino as sd
 from sordino.budgets.filter_choice import filter_for
-from sordino.numbers import rounded_up, shortest, up, written
+from sordino.numbers import number_text, rounded_up, shortest, up
 
 DOORS: dict[str, Callable[[Any], Any]] = {
     "epsilon": sd.PureDP,
@@ -91,7 +91,7 @@ def test_a_float_is_written_as_it_is_read(value: float) -> None:
     """What is printed makes an equal number, at every double."""
     read = shortest(value)
     assert up(read) in {value, math.nextafter(value, math.inf)}
-    assert shortest(float(written(read))) == read
+    assert shortest(float(number_text(read))) == read
 
 
 @given(st.fractions(min_value=Fraction(1, 10**9), max_value=10**9))

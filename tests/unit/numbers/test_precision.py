@@ -24,7 +24,7 @@ import sordino as sd
 from sordino.keysets.canonical import counted
 from sordino.mechanisms.kit.appearance import any_passes
 from sordino.numbers import up
-from sordino.numbers.precision import enclosed, precision
+from sordino.numbers.precision import enclose, precision
 from sordino.release.formatting import number
 from sordino.sampling.blocks import block_table
 from sordino.sampling.choice import _powers
@@ -101,7 +101,7 @@ def test_heights_taken_at_whatever_precision_are_caught() -> None:
     """The law's table does change where the midpoint of a wide ball is taken."""
     flint.ctx.prec = 12
     rough = float((-1 / flint.arb(100)).exp().mid())
-    fine = float(enclosed(lambda: (-1 / flint.arb(100)).exp()).mid())
+    fine = float(enclose(lambda: (-1 / flint.arb(100)).exp()).mid())
     assert abs(rough / fine - 1) > 2**-30
 
 
@@ -114,7 +114,7 @@ def test_threads_do_not_mix_their_precisions() -> None:
     def work(bits: int) -> None:
         for _ in range(300):
             with precision(bits):
-                enclosed(lambda: flint.arb(2).sqrt())
+                enclose(lambda: flint.arb(2).sqrt())
                 if flint.ctx.prec != bits:
                     wrong.append(bits)
 

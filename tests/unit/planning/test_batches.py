@@ -61,7 +61,7 @@ def one_by_one(names: list[str]) -> float:
     part = sd.ApproxDP(WHOLE.epsilon / len(names), WHOLE.delta / len(names))
     opened = session()
     return math.fsum(
-        opened.price(REQUESTS[name], part).purchase.score for name in names
+        opened.price(REQUESTS[name], part)._purchase.score for name in names
     )
 
 
@@ -72,7 +72,7 @@ def test_any_mixture_is_within_the_budget_and_errs_no_more(names: list[str]) -> 
     batch = session().price_all(named(names), WHOLE)
     assert WHOLE.admits(batch.loss)
     assert batch.gain >= 1
-    assert batch.score <= one_by_one(names) + 1e-9
+    assert batch._bundle.score <= one_by_one(names) + 1e-9
 
 
 @pytest.mark.parametrize("budget", BUDGETS)
@@ -177,7 +177,7 @@ def test_what_is_no_batch_is_refused(wrong: Any) -> None:
     opened = session()
     with pytest.raises(InvalidParameter):
         opened.release_all(wrong, WHOLE)
-    with pytest.raises(InvalidParameter, match="shared between requests"):
+    with pytest.raises(InvalidParameter, match="cannot be shared"):
         opened.release_all({"n": REQUESTS["count"]}, sd.Advantage("0.1"))
     assert opened.spent == sd.ApproxDP(0, 0)
 

@@ -13,11 +13,12 @@ from sordino.engines.memory import MemoryEngine
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Budget
 from sordino.numbers import total
-from sordino.planning.coverage import in_order
+from sordino.planning.coverage import exact_counts
 from sordino.planning.price import Price, price
 from sordino.query.nodes import Source, Unreadable
 from sordino.query.pruning import narrowed
 from sordino.query.question import Question, Total
+from sordino.release.answer import Answer
 from sordino.release.storage import from_bytes, to_bytes
 from sordino.session.catalog import catalog_of
 from tests import plans
@@ -51,10 +52,10 @@ def told(engine: AbstractEngine, query: Any, unit: Any = PERSON) -> dict[str, in
     """Return the exact counts of a query, by what they count."""
     table = sd.PrivateTable(VISITS, protects=unit, columns=KINDS)
     found = price(query, catalog_of(engine, {"visits": table}), sd.PureDP(1))
-    answers = [engine.answer(one) for one in found.coverage_questions]
-    return dict(
-        zip(map(str, found.counts), in_order(found.counts, answers), strict=True)
-    )
+    plan = found._purchase.plan
+    answers = [engine.answer(one) for one in plan.coverage_questions]
+    counts = tuple(plan.coverage.values())
+    return dict(zip(map(str, counts), exact_counts(counts, answers), strict=True))
 
 
 @pytest.mark.parametrize("engine", ["duckdb", "memory"])
@@ -142,11 +143,11 @@ def test_coverage_is_within_the_budget(budget: Budget, noise: Any, keys: Any) ->
     if keys == "ward" and not isinstance(budget, (sd.ApproxDP, sd.ApproxZCDP)):
         return
     found = _priced(keys, budget, noise=noise)
-    assert len(found.counts) == 4
+    assert len(found.coverage) == 4
     if isinstance(budget, sd.ApproxDP):  # epsilons of the two add up
-        spent = total(*(one.guarantees.epsilon for one in found.purchase.losses_apart))
+        spent = total(*(one.guarantees.epsilon for one in found._purchase.losses_apart))
         rest = sd.ApproxDP(Fraction(1) - Fraction(str(spent)), budget.delta)
-        assert rest.admits(found.purchase.additive_loss)
+        assert rest.admits(found._purchase.additive_loss)
     else:
         assert budget.admits(found.loss)
     alone = _priced(keys, budget, noise=noise, coverage=False)
@@ -174,7 +175,7 @@ def test_both_sides_of_a_join_are_counted() -> None:
     found = session.price(query.agg(n=sd.count(), coverage=True), sd.PureDP(1))
     name = "MaxRowsPerID(limit=2) cut off (ids)"
     assert list(found.coverage) == [name, f"{name}, again"]
-    assert len(found.counts) == 2
+    assert len(found.coverage) == 2
 
 
 def test_weights_and_names() -> None:
@@ -211,8 +212,8 @@ def test_a_release_tells_its_coverage(engine: Any, tmp_path: Any) -> None:
     again = session.release(request, sd.PureDP(500), key="x")
     assert again.coverage is not None
     assert again.coverage.equals(release.coverage)
-    found = session.price(request, sd.PureDP(500))
-    back = from_bytes(to_bytes(release), found).coverage
+    answer = Answer(release.table, release.errors, release.coverage)
+    back = from_bytes(to_bytes(answer)).coverage
     assert back is not None
     assert back.equals(release.coverage)
     release.to_parquet(tmp_path / "t.parquet")

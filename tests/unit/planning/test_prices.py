@@ -54,10 +54,10 @@ def test_a_price_is_within_its_budget(budget: Budget, choices: dict[str, Any]) -
     """Whatever the budget, the loss of all parts together is within it."""
     found = priced(ADDITIVE | choices, budget)
     if choices and isinstance(budget, sd.ApproxDP):  # two budgets that add up to it
-        spent = total(*(one.guarantees.epsilon for one in found.purchase.losses_apart))
+        spent = total(*(one.guarantees.epsilon for one in found._purchase.losses_apart))
         left = Fraction(str(budget.epsilon)) - Fraction(str(spent))
         budget = sd.ApproxDP(left, budget.delta)
-        assert budget.admits(found.purchase.additive_loss)
+        assert budget.admits(found._purchase.additive_loss)
     else:
         assert budget.admits(found.loss)
 
@@ -89,8 +89,8 @@ def test_weights_share_the_budget() -> None:
     asked = {"n": sd.count(), "days": sd.sum("days", 0, 30)}
     found = priced(asked, sd.PureDP(1), weights={"days": 3})
     (few,), (many,) = found.noise["n"], found.noise["days"]
-    assert few.map(found.sensitivity["n"]).epsilon == Fraction(1, 4)
-    assert many.map(found.sensitivity["days"]).epsilon == Fraction(3, 4)
+    assert few.map(found.sensitivity["n"]).guarantees.epsilon == Fraction(1, 4)
+    assert many.map(found.sensitivity["days"]).guarantees.epsilon == Fraction(3, 4)
 
 
 def test_the_same_number_is_paid_once() -> None:
@@ -107,7 +107,7 @@ def test_where_an_id_has_one_row_in_a_group_rows_are_people() -> None:
     asked = query.agg(n=sd.count(), people=sd.count_ids())
     found = session().price(asked, sd.ApproxDP(1, "1e-6"))
     assert found.noise["n"] == found.noise["people"]
-    assert len(found.measurements) == 1
+    assert len(found._purchase.plan.measurements) == 1
 
 
 def test_the_family_with_the_lesser_error_is_taken() -> None:
@@ -144,9 +144,7 @@ def test_keys_alone_take_the_lower_threshold(groups: int) -> None:
     query = sd.table("visits").enforce(sd.MaxGroupsPerID("ward", groups))
     asked, budget = query.group_by("ward").keys(), sd.ApproxDP(1, "1e-6")
     found = session().price(asked, budget)
-    each = purchases(found.purchase.plan, budget)
-    levels = {
-        name: one.selection.threshold for name, one in each.items() if one.selection
-    }
+    each = purchases(found._purchase.plan, budget)
+    levels = {one.family: one.selection.threshold for one in each}
     assert len(levels) == 2
     assert levels[found.family] == min(levels.values())

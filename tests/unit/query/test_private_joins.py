@@ -42,7 +42,7 @@ def priced(
 def counted(left: Side, right: Side) -> Counter[tuple[Any, ...]]:
     """Return how often each pair stands in the join of two rows a key on each side."""
     found, catalog = priced(left, right, sd.DropExcess(2), sd.DropExcess(2))
-    answer = catalog.engine.answer(found.question)
+    answer = catalog.engine.answer(found._purchase.plan.question)
     *keys, counts = (column.to_pylist() for column in answer.columns)
     return Counter(dict(zip(zip(*keys, strict=True), counts, strict=True)))
 
@@ -67,7 +67,7 @@ def test_the_price_of_a_join(
 ) -> None:
     """A row on each side moves tau_l s_r + tau_r s_l pairs."""
     found, _ = priced(LEFT, RIGHT, first, second)
-    assert found.relation.contribution.most_rows() == most
+    assert found._purchase.plan.relation.contribution.most_rows() == most
 
 
 def test_two_rows_move_eight_pairs() -> None:

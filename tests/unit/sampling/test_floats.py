@@ -3,6 +3,7 @@
 import math
 import struct
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -134,7 +135,7 @@ def low_bits(outputs: NDArray[np.float64]) -> NDArray[np.int64]:
 @pytest.mark.parametrize(
     "mechanism", [sd.Laplace(1), sd.Gaussian(scale=1)], ids=["Laplace", "Gaussian"]
 )
-def test_low_bits_do_not_tell_zero_from_one(mechanism: sd.Laplace) -> None:
+def test_low_bits_do_not_tell_zero_from_one(mechanism: Any) -> None:
     """The last bits of outputs for 0 and 1 follow one law (false alarm 1e-9)."""
     zero, one = (mechanism(np.full(1_000_000, x)) for x in (0.0, 1.0))
     assert alike(low_bits(zero), low_bits(one))

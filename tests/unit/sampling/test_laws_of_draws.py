@@ -8,8 +8,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from sordino.distributions.gaussian import DiscreteGaussian
-from sordino.distributions.laplace import DiscreteLaplace
+from sordino.distributions.gaussian import DiscreteGaussianLaw
+from sordino.distributions.laplace import DiscreteLaplaceLaw
 from sordino.sampling import blocks
 from sordino.sampling.bits import Bits
 from sordino.sampling.floats import F64, float_sampler
@@ -170,7 +170,7 @@ def test_a_truncated_tail_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_tests_and_laws_speak_of_the_same_thing(scale: Fraction) -> None:
     """The masses used here equal differences of the rigorous tails."""
     for k in (1, 2, 5):
-        laplace, gaussian = DiscreteLaplace(scale), DiscreteGaussian(scale**2)
+        laplace, gaussian = DiscreteLaplaceLaw(scale), DiscreteGaussianLaw(scale**2)
         for law, mass in (
             (laplace, laplace_mass(float(scale))),
             (gaussian, gaussian_mass(float(scale))),

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import sordino as sd
-from sordino.errors import InvalidParameter, SordinoError, shown
+from sordino.errors import InvalidParameter, SordinoError, show
 from sordino.session.session import EngineName
 from tests.malformed import BUDGET, COUNT, ROWS, TABLE, Calls, Hostile
 
@@ -39,7 +39,7 @@ def _ours(error: BaseException) -> bool:
 def fault(name: str, call: Callable[[], object]) -> str | None:
     """Make a call, and return what is wrong with its refusal; None for an answer."""
     try:
-        shown(call())
+        show(call())
     except SordinoError as refusal:
         length = len(str(refusal))
         return f"{name}: {length} letters" if length > LONGEST else ""
@@ -103,7 +103,7 @@ def test_a_foreign_error_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object) -> None:
         raise KeyError
 
-    monkeypatch.setattr("sordino.session.session.price", broken)
+    monkeypatch.setattr("sordino.session.session.best_purchase", broken)
     told = " ".join(foreign(calls, 40))
     assert "price: " in told
     assert "KeyError" in told

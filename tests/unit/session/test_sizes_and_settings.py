@@ -36,7 +36,11 @@ def many(count: int) -> Any:
 def test_answers_that_are_too_large() -> None:
     """The number of groups is public: what cannot be kept is refused, not charged."""
     opened = session()
-    assert opened.price(many(10_000_000), BUDGET).question.by == ("a", "b", "c")
+    assert opened.price(many(10_000_000), BUDGET)._purchase.plan.question.by == (
+        "a",
+        "b",
+        "c",
+    )
     for groups in (10**8, 10**11):
         with pytest.raises(InvalidQuery, match=r"would have \d+ cells"):
             opened.release(many(groups), BUDGET)
@@ -66,7 +70,7 @@ def test_memory_that_ends_after_the_charge(monkeypatch: pytest.MonkeyPatch) -> N
     def full(*_: object) -> None:
         raise MemoryError(99)
 
-    monkeypatch.setattr("sordino.session.session.answered", full)
+    monkeypatch.setattr("sordino.session.session.noisy_answer", full)
     with pytest.raises(EngineFailure) as caught:
         opened.release(TABLE.agg(n=sd.count()), BUDGET)
     assert caught.value.__context__ is None
@@ -121,7 +125,9 @@ def test_bins_as_columns_are_bins_as_rows(
     opened = session(pa.table({"x": pa.array(values)}), engine=engine)
     columns = opened.price(TABLE.agg(h=sd.histogram("x", bins)), BUDGET)
     rows = opened.price(TABLE.histogram("x", bins), BUDGET)
-    told = [opened._engine.answer(one.question) for one in (columns, rows)]
+    told = [
+        opened._engine.answer(one._purchase.plan.question) for one in (columns, rows)
+    ]
     across = [one[0].as_py() for one in told[0].columns]
     named = dict(zip(bins.labels, across, strict=True))
     assert named == dict(
@@ -140,7 +146,8 @@ def test_many_bins() -> None:
     few = opened.price(TABLE.agg(h=sd.histogram("a", edges[:11])), BUDGET)
     assert isinstance(opened._engine, DuckDBEngine)
     long, short = (
-        len(opened._engine.statement(one.question)) for one in (histogram, few)
+        len(opened._engine.statement(one._purchase.plan.question))
+        for one in (histogram, few)
     )
     assert long < 12 * short
     release = opened.release(histogram.request, BUDGET)

@@ -70,6 +70,6 @@ def unknown_bars(size: int) -> Bars:
     return Bars(*(np.full(size, np.nan) for _ in range(3)))
 
 
-def silenced(bars: Bars, missing: Any) -> Bars:
+def blank_missing(bars: Bars, missing: Any) -> Bars:
     """Return the bars with nothing where the answer is missing."""
     return Bars(*(np.where(missing, np.nan, part) for part in bars))

@@ -5,9 +5,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sordino.aggregations.intervals.bars import Bars, silenced
+from sordino.aggregations.intervals.bars import Bars, blank_missing
 from sordino.aggregations.intervals.noise import Noise
-from sordino.aggregations.intervals.selected import given_shown
+from sordino.aggregations.intervals.selected import invert_cut_law
 from sordino.aggregations.intervals.sums import Form, Sums
 from sordino.losses.points import Floats
 from sordino.numbers import probability
@@ -65,7 +65,7 @@ def linear(
     alpha = float(chance)
     factor = _same(sums, form)
     if factor:
-        low, high = given_shown(sums, alpha, least / factor)
+        low, high = invert_cut_law(sums, alpha, least / factor)
         low, high = low * factor, high * factor
     else:
         reach = _reaches(sums, form, alpha)
@@ -74,7 +74,7 @@ def linear(
     if whole:
         low, high = _inward(low, high)
     bars = Bars(sd, np.clip(low, least, most), np.clip(high, least, most))
-    return silenced(bars, np.isnan(value))
+    return blank_missing(bars, np.isnan(value))
 
 
 def reach(noises: tuple[Noise, ...], form: Form, confidence: Any) -> float:

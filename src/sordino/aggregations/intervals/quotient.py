@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple, final
 
 import numpy as np
 
-from sordino.aggregations.intervals.bars import Bars, silenced
+from sordino.aggregations.intervals.bars import Bars, blank_missing
 from sordino.aggregations.intervals.sums import Form, Level, Sums
 from sordino.losses.points import Floats
 from sordino.numbers import probability
@@ -46,7 +46,7 @@ def quotient(
         forms = np.array([a - x * b for a, b in zip(top, bottom, strict=True)])
         sd = np.minimum(sums.sd(forms) / whole, (within[1] - within[0]) / 2)
     bars = Bars(np.where(sure, sd, np.nan), low, high)
-    return silenced(bars, np.isnan(whole + part))
+    return blank_missing(bars, np.isnan(whole + part))
 
 
 def ends(

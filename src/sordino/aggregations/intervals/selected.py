@@ -22,7 +22,7 @@ LogTail: TypeAlias = Callable[[Floats], Floats]
 """ln P[noise >= x]."""
 
 
-def given_shown(sums: "Sums", alpha: float, least: float) -> tuple[Floats, Floats]:
+def invert_cut_law(sums: "Sums", alpha: float, least: float) -> tuple[Floats, Floats]:
     """Return the ends of the intervals of the form that showed the groups."""
     assert sums.shown is not None  # noqa: S101 asked where groups show
     weights, cut = sums.shown.weights, sums.shown.cut

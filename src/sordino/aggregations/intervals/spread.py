@@ -11,7 +11,7 @@ from typing import Any, Final, final
 
 import numpy as np
 
-from sordino.aggregations.intervals.bars import Bars, silenced
+from sordino.aggregations.intervals.bars import Bars, blank_missing
 from sordino.aggregations.intervals.quotient import ends
 from sordino.aggregations.intervals.sums import Form, Level, Sums
 from sordino.losses.points import Floats
@@ -43,7 +43,7 @@ def spread(sums: Sums, count: Form, first: Form, second: Form, confidence: Any) 
         bars.high[rows] = np.where(found.sure, high, _GREATEST)
         bars.sd[rows] = np.where(found.sure, found.sd, np.nan)
     values = sum(sums.of(form) for form in (count, first, second))
-    return silenced(bars, np.isnan(values))
+    return blank_missing(bars, np.isnan(values))
 
 
 @final

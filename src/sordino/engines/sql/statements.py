@@ -20,7 +20,7 @@ from sordino.engines.sql.writer import (
     ordered,
     over,
 )
-from sordino.errors import shown
+from sordino.errors import show
 from sordino.query.nodes import AbstractNode, Source, Unreadable
 from sordino.query.question import Question
 from sordino.sources.arrow import emptied
@@ -76,7 +76,7 @@ class Statement:
 
     def shown(self) -> str:
         """Return the text for people to read, with the bound values: all public."""
-        bound = [f"-- ${n} = {shown(one)}" for n, one in enumerate(self.values, 1)]
+        bound = [f"-- ${n} = {show(one)}" for n, one in enumerate(self.values, 1)]
         return "\n".join([self.tree.sql(self.dialect, pretty=True), *bound])
 
     def bound(self, salt: int) -> list[Any]:

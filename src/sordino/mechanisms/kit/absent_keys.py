@@ -15,7 +15,7 @@ from sordino import _validate
 from sordino.errors import InvalidParameter
 from sordino.mechanisms.kit.domain import NumberDomain, float_format
 from sordino.mechanisms.kit.noise import AbstractNoise
-from sordino.sampling.bits import Bits, Source
+from sordino.sampling.bits import Bits, BitSource
 from sordino.sampling.tails import Tail, passes
 
 DrawKeys = Callable[[NDArray[np.int64]], Any]
@@ -71,7 +71,7 @@ class AbsentKeys:
         """Return the chance that a value of 0 passes, at the working precision."""
         return self.noise.law(self.grid).at_least(self.level)
 
-    def _answer(self, tail: Tail, bits: Source) -> Any:
+    def _answer(self, tail: Tail, bits: BitSource) -> Any:
         """Return one noisy value at or beyond the threshold, on its side of 0."""
         sign = 1 if self.threshold > 0 else -1
         if self.unit is None:

@@ -19,7 +19,7 @@ MOST_BINS = 1 << 61
 
 @final
 @dataclass(frozen=True, eq=False)
-class Bins:
+class BinCounts:
     """How many rows of each group lie in each bin, 0 where nothing is said.
 
     Group g holds `positions` and `counts` from starts[g] up to starts[g + 1], its
@@ -32,11 +32,14 @@ class Bins:
     size: int
 
     @staticmethod
-    def of(group: Any, position: Any, count: Any, *, groups: Any, size: Any) -> "Bins":
+    def of(
+        group: Any, position: Any, count: Any, *, groups: Any, size: Any
+    ) -> "BinCounts":
         """Return the bins of rows (group, position, count) in any order.
 
-        >>> Bins.of([1, 0, 1], [7, 2, 3], [1, 1, 5], groups=3, size=8).starts.tolist()
-        [0, 1, 3, 3]
+        >>> bins = BinCounts.of([1, 0, 1], [7, 2, 3], [1, 1, 5], groups=3, size=8)
+        >>> bins.starts.tolist(), bins.positions.tolist()
+        ([0, 1, 3, 3], [2, 3, 7])
         """
         number = _validate.integer(groups=groups, least=0)
         most = _validate.integer(size=size, least=1, most=MOST_BINS)
@@ -47,7 +50,7 @@ class Bins:
         owner, where, rows = (column[order] for column in columns)
         _check(owner, where, rows, (number, most))
         starts = np.searchsorted(owner, np.arange(number + 1))
-        found = Bins(starts.astype(np.int64), where, rows, most)
+        found = BinCounts(starts.astype(np.int64), where, rows, most)
         if rows.size and int(found.totals.max()) >= MOST_ROWS:
             raise InvalidData("a group has 2**38 rows or more.")
         return found
@@ -64,18 +67,18 @@ class Bins:
         totals: Whole = rows[self.starts[1:]] - rows[self.starts[:-1]]
         return totals
 
-    def part(self, first: int, last: int) -> "Bins":
+    def part(self, first: int, last: int) -> "BinCounts":
         """Return some of the groups."""
         begin, end = self.starts[first], self.starts[last]
         starts = self.starts[first : last + 1] - begin
-        return Bins(
+        return BinCounts(
             starts, self.positions[begin:end], self.counts[begin:end], self.size
         )
 
-    def joined(self, last: Whole) -> "Bins":
+    def joined(self, last: Whole) -> "BinCounts":
         """Return coarser bins: of neighbouring ones, each up to a last one, ascending.
 
-        >>> fine = Bins.of([0, 0, 0], [1, 2, 7], [5, 1, 3], groups=1, size=8)
+        >>> fine = BinCounts.of([0, 0, 0], [1, 2, 7], [5, 1, 3], groups=1, size=8)
         >>> fine.joined(np.array([2, 6, 7])).counts.tolist()
         [6, 3]
         """
@@ -84,17 +87,17 @@ class Bins:
         held, first = np.unique(cells, return_index=True)
         rows = np.append(0, np.cumsum(self.counts))
         starts = np.searchsorted(held, np.arange(self.groups + 1) * last.size)
-        return Bins(
+        return BinCounts(
             starts.astype(np.int64),
             held % last.size,
             np.diff(rows[np.append(first, cells.size)]),
             last.size,
         )
 
-    def mirrored(self) -> "Bins":
+    def mirrored(self) -> "BinCounts":
         """Return the bins counted from the other end.
 
-        >>> bins = Bins.of([0, 1, 1], [1, 2, 7], [5, 1, 3], groups=2, size=8)
+        >>> bins = BinCounts.of([0, 1, 1], [1, 2, 7], [5, 1, 3], groups=2, size=8)
         >>> bins.mirrored().positions.tolist(), bins.mirrored().counts.tolist()
         ([6, 0, 5], [5, 3, 1])
         """
@@ -102,7 +105,7 @@ class Bins:
         turned = self.starts[owner] + self.starts[owner + 1] - 1
         order = turned - np.arange(owner.size)
         positions = self.size - 1 - self.positions[order]
-        return Bins(self.starts, positions, self.counts[order], self.size)
+        return BinCounts(self.starts, positions, self.counts[order], self.size)
 
 
 def _column(values: Any) -> Whole:

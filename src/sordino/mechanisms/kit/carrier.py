@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sordino.errors import InvalidData
 from sordino.mechanisms.kit.containers import exact_float
 from sordino.mechanisms.kit.domain import NumberDomain
-from sordino.sampling.bits import Source
+from sordino.sampling.bits import BitSource
 from sordino.sampling.sampler import AbstractSampler, Threshold
 
 _SIGN = np.uint64(1 << 63)
@@ -27,16 +27,16 @@ class AbstractCarrier(ABC):
     """Brings values of a domain to a sampler and its sums back."""
 
     @abstractmethod
-    def one(self, value: Any, bits: Source) -> Any:
+    def one(self, value: Any, bits: BitSource) -> Any:
         """Return one number with noise, of the Python or NumPy type it came in."""
 
     @abstractmethod
-    def many(self, values: NDArray[Any], bits: Source) -> NDArray[Any]:
+    def many(self, values: NDArray[Any], bits: BitSource) -> NDArray[Any]:
         """Return a flat array with noise, in the dtype of the domain."""
 
     @abstractmethod
     def passing(
-        self, values: NDArray[Any], threshold: Threshold, bits: Source
+        self, values: NDArray[Any], threshold: Threshold, bits: BitSource
     ) -> "Passing":
         """Return the rows whose exact sums reach the threshold, with their answers.
 
@@ -60,7 +60,7 @@ class IntegerCarrier(AbstractCarrier):
     domain: NumberDomain
     sampler: AbstractSampler
 
-    def one(self, value: Any, bits: Source) -> Any:
+    def one(self, value: Any, bits: BitSource) -> Any:
         """Return one integer with noise."""
         if not isinstance(value, (int, np.integer)):
             raise InvalidData(
@@ -73,12 +73,12 @@ class IntegerCarrier(AbstractCarrier):
         answer = min(max(self.sampler.add_to_one(int(value), bits), least), most)
         return answer if type(value) is int else self.domain.numpy.type(answer)
 
-    def many(self, values: NDArray[Any], bits: Source) -> NDArray[Any]:
+    def many(self, values: NDArray[Any], bits: BitSource) -> NDArray[Any]:
         """Return integers with noise."""
         return self._saturated(self.sampler.add(self._signed(values), bits))
 
     def passing(
-        self, values: NDArray[Any], threshold: Threshold, bits: Source
+        self, values: NDArray[Any], threshold: Threshold, bits: BitSource
     ) -> Passing:
         """Return the integers that pass; sums saturate after the comparison."""
         signed = self._signed(values)
@@ -135,7 +135,7 @@ class FloatCarrier(AbstractCarrier):
     sampler: AbstractSampler
     grid: int | None
 
-    def one(self, value: Any, bits: Source) -> Any:
+    def one(self, value: Any, bits: BitSource) -> Any:
         """Return one number with noise."""
         known = value if type(value) is float else exact_float(value)
         if not math.isfinite(known):
@@ -147,7 +147,7 @@ class FloatCarrier(AbstractCarrier):
             return self.domain.numpy.type(answer)
         return answer
 
-    def many(self, values: NDArray[Any], bits: Source) -> NDArray[Any]:
+    def many(self, values: NDArray[Any], bits: BitSource) -> NDArray[Any]:
         """Return numbers with noise."""
         known = _finite(values)
         if self.grid is not None:
@@ -155,7 +155,7 @@ class FloatCarrier(AbstractCarrier):
         return self.sampler.add(known, bits)
 
     def passing(
-        self, values: NDArray[Any], threshold: Threshold, bits: Source
+        self, values: NDArray[Any], threshold: Threshold, bits: BitSource
     ) -> Passing:
         """Return the numbers that pass; sums are rounded after the comparison."""
         known = _finite(values)

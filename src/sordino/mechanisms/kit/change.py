@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Final, Literal, final
+from typing import Any, Final, Literal, TypeAlias, final
 
 from sordino import _validate
 from sordino.errors import InvalidParameter
@@ -17,6 +17,7 @@ from sordino.numbers import (
     INFINITE,
     Extended,
     Infinity,
+    Number,
     distance,
     product,
     rational_above,
@@ -27,6 +28,11 @@ from sordino.numbers import (
 from sordino.sensitivity import Sensitivity
 
 Norm = Literal["l1", "l2"]
+
+MapDistance: TypeAlias = (
+    tuple[Number | Infinity, Number | Infinity, Number | Infinity] | Sensitivity
+)
+"""The `d_in` of a thresholded release: (l0, l1, linf) or (l0, l2, linf)."""
 
 _FINEST: Final = Fraction(2) ** -1074
 """Every double is a multiple of this."""
@@ -62,7 +68,9 @@ class Change:
 NO_CHANGE: Final = Change(0, Fraction(0), Fraction(0))
 
 
-def read(d_in: Any, norm: Norm, unit: Fraction | None, *, integer: bool) -> Change:
+def read_change(
+    d_in: Any, norm: Norm, unit: Fraction | None, *, integer: bool
+) -> Change:
     """Return a stated distance, tightened; with a unit, after rounding to multiples.
 
     Integers change by integers, so what must be integral is floored. Rounding to a grid
@@ -102,23 +110,23 @@ def _tightened(
     """Replace each bound by what the others imply where that is less."""
     if integer:
         whole = _floored(whole, norm)
-        linf = floored(linf, Fraction(1))
+        linf = floor_to(linf, Fraction(1))
         l0 = _count(l0, whole, norm)
     if 0 in (l0, whole, linf):
         return NO_CHANGE
     linf = min(linf, whole)
     if integer:
-        linf = floored(linf, Fraction(1))
+        linf = floor_to(linf, Fraction(1))
     whole = min(whole, _most(l0, linf, norm))
     if integer or unit is None:
         return Change(l0, whole, linf)
     excess = unit - _FINEST
-    linf = floored(total(linf, excess), unit)
+    linf = floor_to(total(linf, excess), unit)
     whole = total(whole, _most(l0, excess, norm))
     if norm == "l1":
-        whole = floored(whole, unit)
+        whole = floor_to(whole, unit)
     whole = min(whole, _most(l0, linf, norm))
-    return Change(l0, whole, min(linf, floored(whole, unit)))
+    return Change(l0, whole, min(linf, floor_to(whole, unit)))
 
 
 def _count(l0: int | Infinity, whole: Extended, norm: Norm) -> int | Infinity:
@@ -137,15 +145,15 @@ def _most(l0: int | Infinity, each: Extended, norm: Norm) -> Extended:
 def _floored(whole: Extended, norm: Norm) -> Extended:
     """Return the greatest norm of a change in integers within a bound."""
     if norm == "l1" or whole is INFINITE:
-        return floored(whole, Fraction(1))
-    return root(floored(whole**2, Fraction(1)))
+        return floor_to(whole, Fraction(1))
+    return root(floor_to(whole**2, Fraction(1)))
 
 
-def floored(value: Extended, unit: Fraction) -> Fraction | Infinity:
+def floor_to(value: Extended, unit: Fraction) -> Fraction | Infinity:
     """Return the greatest multiple of the unit within a bound.
 
-    >>> floored(Fraction(7, 2), Fraction(1)), floored(sqrt(Fraction(2)), Fraction(1, 2))
-    (Fraction(3, 1), Fraction(1, 1))
+    >>> floor_to(Fraction(7, 2), Fraction(1)), floor_to(sqrt(Fraction(5)), Fraction(1))
+    (Fraction(3, 1), Fraction(2, 1))
     """
     if value is INFINITE:
         return INFINITE

@@ -6,7 +6,7 @@ pandas or Polars series by one of theirs: same shape, same index, same name.
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple, final
+from typing import Any, NamedTuple, Protocol, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,19 @@ _PLAIN = frozenset({int, float})
 _KINDS = "a number, a list, a NumPy array, an Arrow array or a pandas or Polars series"
 
 
+class Container(Protocol):
+    """What is answered by another of its kind: a column or a table of other tools."""
+
+    def equals(self, other: Any, /) -> bool:
+        """Tell whether two hold the same; NumPy and lists have no such method."""
+
+
+Kind = TypeVar("Kind", bound=Container)
+"""An Arrow array or table, a series or a frame of pandas or Polars."""
+
+
 @final
-class Opened(NamedTuple):
+class OpenedNumbers(NamedTuple):
     """A flat array of values, and how to close an array of answers."""
 
     values: NDArray[Any]
@@ -33,13 +44,13 @@ def is_number(value: Any) -> bool:
     )
 
 
-def opened(value: Any) -> Opened:
+def open_numbers(value: Any) -> OpenedNumbers:
     """Return the values of a container as a flat NumPy array."""
     if isinstance(value, np.ndarray):
         return _opened_numpy(value)
     if isinstance(value, (list, tuple)):
         kind = list if isinstance(value, list) else tuple
-        return Opened(_array_of(value), lambda answer: kind(answer.tolist()))
+        return OpenedNumbers(_array_of(value), lambda answer: kind(answer.tolist()))
     # Other libraries are known by name: none of them is imported to be asked.
     match type(value).__module__.partition(".")[0], type(value).__name__:
         case "pyarrow", name if name.endswith("Array"):
@@ -51,15 +62,15 @@ def opened(value: Any) -> Opened:
     raise InvalidData(f"cannot add noise to a {type(value).__name__}. Give {_KINDS}.")
 
 
-def _opened_numpy(value: NDArray[Any]) -> Opened:
+def _opened_numpy(value: NDArray[Any]) -> OpenedNumbers:
     """Open an array of any shape."""
     if isinstance(value, np.ma.MaskedArray):
         raise InvalidData("a masked array has missing values. Fill them first.")
     shape = value.shape
-    return Opened(value.reshape(-1), lambda answer: answer.reshape(shape))
+    return OpenedNumbers(value.reshape(-1), lambda answer: answer.reshape(shape))
 
 
-def _opened_arrow(value: Any) -> Opened:
+def _opened_arrow(value: Any) -> OpenedNumbers:
     """Open an Arrow array, chunked or not, that has no nulls."""
     import pyarrow as pa  # noqa: PLC0415 imported already, by whoever made the array
 
@@ -68,11 +79,13 @@ def _opened_arrow(value: Any) -> Opened:
     if not (pa.types.is_integer(value.type) or pa.types.is_floating(value.type)):
         raise InvalidData(f"an Arrow array of {value.type} holds no numbers.")
     if isinstance(value, pa.ChunkedArray):
-        return Opened(value.to_numpy(), lambda answer: pa.chunked_array([answer]))
-    return Opened(value.to_numpy(zero_copy_only=False), pa.array)
+        return OpenedNumbers(
+            value.to_numpy(), lambda answer: pa.chunked_array([answer])
+        )
+    return OpenedNumbers(value.to_numpy(zero_copy_only=False), pa.array)
 
 
-def _opened_pandas(value: Any) -> Opened:
+def _opened_pandas(value: Any) -> OpenedNumbers:
     """Open a pandas series, keeping its index and name."""
     if value.hasnans:
         raise InvalidData("the series has missing values. Fill or drop them first.")
@@ -80,14 +93,16 @@ def _opened_pandas(value: Any) -> Opened:
     def close(answer: NDArray[Any]) -> Any:
         return type(value)(answer, index=value.index, name=value.name)
 
-    return Opened(value.to_numpy(), close)
+    return OpenedNumbers(value.to_numpy(), close)
 
 
-def _opened_polars(value: Any) -> Opened:
+def _opened_polars(value: Any) -> OpenedNumbers:
     """Open a Polars series, keeping its name."""
     if value.null_count():
         raise InvalidData("the series has nulls. Fill or drop them first.")
-    return Opened(value.to_numpy(), lambda answer: type(value)(value.name, answer))
+    return OpenedNumbers(
+        value.to_numpy(), lambda answer: type(value)(value.name, answer)
+    )
 
 
 def _array_of(value: "list[Any] | tuple[Any, ...]") -> NDArray[Any]:

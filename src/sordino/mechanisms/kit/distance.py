@@ -1,10 +1,23 @@
 """Reading the `d_in` of a privacy map, and the rounding a grid adds to it."""
 
 from fractions import Fraction
-from typing import Any, NamedTuple, final
+from typing import Any, NamedTuple, TypeAlias, final
 
-from sordino.numbers import INFINITE, Exact, Extended, distance, product, root, total
+from sordino.numbers import (
+    INFINITE,
+    Exact,
+    Extended,
+    Infinity,
+    Number,
+    distance,
+    product,
+    root,
+    total,
+)
 from sordino.sensitivity import Sensitivity
+
+Distance: TypeAlias = Number | Infinity | Sensitivity
+"""The `d_in` of noise on numbers."""
 
 
 @final
@@ -42,7 +55,7 @@ def l2(d_in: Any, rounding: Rounding | None = None) -> Extended:
     return total(given, product(root(_count(d_in, rounding)), rounding.step))
 
 
-def ratio(change: Extended, spread: Exact) -> Extended:
+def change_ratio(change: Extended, spread: Exact) -> Extended:
     """Return change / spread; nothing changed costs nothing, no noise costs all."""
     if change == 0:
         return Fraction(0)

@@ -59,7 +59,7 @@ def _searched(within: Callable[[Exact], bool], high: float) -> Exact:
     return shortest(least(lambda x: within(shortest(x)), low, high, _CLOSE))
 
 
-def guaranteed(budget: Any) -> Guarantees:
+def guarantees_of(budget: Any) -> Guarantees:
     """Return the headline parameters of a budget, or refuse what is none.
 
     A risk has none: infinite parameters give no guess, and the scale is searched.
@@ -71,7 +71,7 @@ def guaranteed(budget: Any) -> Guarantees:
     raise InvalidParameter("loss", budget, "is not a loss", "Use sd.PureDP(1).")
 
 
-def changed(distance: "Exact | float", d_in: Any) -> Exact:
+def positive_distance(distance: "Exact | float", d_in: Any) -> Exact:
     """Return a distance that noise can answer for: positive and finite."""
     if isinstance(distance, float) or distance <= 0:
         raise InvalidParameter(
@@ -80,7 +80,7 @@ def changed(distance: "Exact | float", d_in: Any) -> Exact:
     return distance
 
 
-def over(change: Exact, parameter: "Exact | float") -> "Exact | float":
+def scale_guess(change: Exact, parameter: "Exact | float") -> "Exact | float":
     """Return change / parameter, infinite where the parameter gives no guess."""
     if isinstance(parameter, float) or parameter == 0:
         return math.inf

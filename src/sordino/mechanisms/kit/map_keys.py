@@ -31,7 +31,7 @@ _LONGEST: Final = 64
 _KINDS: Final = "text, integers, bytes, dates, or tuples of these"
 
 
-class AbstractKeys(ABC):
+class AbstractMapKeys(ABC):
     """The keys of a map, one for each value."""
 
     @property
@@ -50,7 +50,7 @@ class AbstractKeys(ABC):
 
 @final
 @dataclass(frozen=True)
-class ObjectKeys(AbstractKeys):
+class ObjectKeys(AbstractMapKeys):
     """Keys that are Python objects."""
 
     keys: Sequence[Any]
@@ -76,7 +76,7 @@ class ObjectKeys(AbstractKeys):
 
 @final
 @dataclass(frozen=True)
-class ColumnKeys(AbstractKeys):
+class ColumnKeys(AbstractMapKeys):
     """Keys held in columns: a key is a row of them."""
 
     columns: tuple[Words, ...]

@@ -17,8 +17,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sordino.errors import InvalidData
-from sordino.mechanisms.kit.containers import opened
-from sordino.mechanisms.kit.map_keys import AbstractKeys, ObjectKeys, column_keys
+from sordino.mechanisms.kit.containers import open_numbers
+from sordino.mechanisms.kit.map_keys import AbstractMapKeys, ObjectKeys, column_keys
 
 Rows: TypeAlias = NDArray[np.intp]
 
@@ -35,13 +35,13 @@ _KINDS = (
 class OpenedMap(NamedTuple):
     """Keys and values of a map, and how to close an answer of some of its rows."""
 
-    keys: AbstractKeys
+    keys: AbstractMapKeys
     values: NDArray[Any]
     close: Callable[[Rows, Rows, NDArray[Any]], Any]
     """Takes ascending rows, the order to put them in, and the answers in that order."""
 
 
-def opened_map(given: Any) -> OpenedMap:
+def open_map(given: Any) -> OpenedMap:
     """Return the keys and values of a map, checked."""
     found = _opened(given)
     if found.keys.count != found.values.size:
@@ -89,7 +89,7 @@ def _opened_pair(given: tuple[Any, ...]) -> OpenedMap:
         )
     keys, values = given
     if isinstance(keys, (pa.Array, pa.ChunkedArray)):
-        found: AbstractKeys = column_keys([keys])
+        found: AbstractMapKeys = column_keys([keys])
         take = _arrow_take(keys)
     elif isinstance(keys, np.ndarray) and keys.dtype.kind in "iuM":
         found, take = column_keys([_flat(keys)]), _array_take(keys)
@@ -115,7 +115,7 @@ def _finisher(values: Any) -> Callable[[NDArray[Any]], Any]:
     if isinstance(values, (list, tuple)):
         return lambda answers: type(values)(answers.tolist())
     if isinstance(values, (pa.Array, pa.ChunkedArray)):
-        return opened(values).close
+        return open_numbers(values).close
     if isinstance(values, np.ndarray) and values.ndim == 1:
         return lambda answers: answers
     raise InvalidData(
@@ -176,9 +176,9 @@ def _names(names: list[str]) -> list[str]:
 
 def _numbers(values: Any) -> NDArray[Any]:
     """Return the values of a container as a flat array."""
-    known = opened(values).values
+    known = open_numbers(values).values
     # Objects may be anything: let the reader of lists look at each.
-    return opened(known.tolist()).values if known.dtype.kind == "O" else known
+    return open_numbers(known.tolist()).values if known.dtype.kind == "O" else known
 
 
 def _flat(keys: NDArray[Any]) -> NDArray[Any]:

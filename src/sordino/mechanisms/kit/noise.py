@@ -6,8 +6,8 @@ from fractions import Fraction
 from typing import final
 
 from sordino.distributions.base import AbstractLaw
-from sordino.distributions.gaussian import ContinuousGaussian, DiscreteGaussian
-from sordino.distributions.laplace import ContinuousLaplace, DiscreteLaplace
+from sordino.distributions.gaussian import ContinuousGaussianLaw, DiscreteGaussianLaw
+from sordino.distributions.laplace import ContinuousLaplaceLaw, DiscreteLaplaceLaw
 from sordino.distributions.point import PointMass
 from sordino.numbers import Exact
 from sordino.sampling.floats import FloatFormat, Nearest, float_sampler
@@ -69,8 +69,8 @@ class LaplaceNoise(AbstractNoise):
     def law(self, grid: int | None) -> AbstractLaw:
         """Return the continuous law, or the two-sided geometric one."""
         if grid is None:
-            return ContinuousLaplace(self.scale)
-        return DiscreteLaplace(self.scale, Fraction(2) ** grid)
+            return ContinuousLaplaceLaw(self.scale)
+        return DiscreteLaplaceLaw(self.scale, Fraction(2) ** grid)
 
     def tail(self, level: Fraction) -> Tail | None:
         """Return an exponential tail, the same beyond every level."""
@@ -101,8 +101,8 @@ class GaussianNoise(AbstractNoise):
     def law(self, grid: int | None) -> AbstractLaw:
         """Return the continuous or the discrete Gaussian."""
         if grid is None:
-            return ContinuousGaussian(self.variance)
-        return DiscreteGaussian(self.variance, Fraction(2) ** grid)
+            return ContinuousGaussianLaw(self.variance)
+        return DiscreteGaussianLaw(self.variance, Fraction(2) ** grid)
 
     def tail(self, level: Fraction) -> Tail | None:
         """Return exp(-(level + x)**2 / (2 variance)) as a function of x."""

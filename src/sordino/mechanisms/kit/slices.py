@@ -14,7 +14,7 @@ from typing import Final, NamedTuple, Self, final
 
 import numpy as np
 
-from sordino.mechanisms.kit.bin_counts import Bins, Whole
+from sordino.mechanisms.kit.bin_counts import BinCounts, Whole
 from sordino.mechanisms.kit.weights import AbstractWeights
 from sordino.numbers import Exact, up
 from sordino.sampling.choice import Chosen, Runs
@@ -26,7 +26,7 @@ _LONGEST: Final = 2.0**50
 
 
 @final
-class Cut(NamedTuple):
+class QuantileCut(NamedTuple):
     """A quantile that is known: for each group its candidate, and what lies up to it.
 
     `rows` are the shares of rows up to the cut, `run` is the run of the group that
@@ -41,7 +41,7 @@ class Cut(NamedTuple):
 
 @final
 @dataclass(frozen=True, eq=False)
-class Layout:
+class CandidateRuns:
     """Runs of candidates: those of a bin with rows, or those between two such bins.
 
     The runs of group g are those from base[g] on; none is empty. A run begins and ends
@@ -59,7 +59,7 @@ class Layout:
     counts: Whole
 
     @classmethod
-    def of(cls, bins: Bins, parts: int, weights: AbstractWeights) -> Self:
+    def of(cls, bins: BinCounts, parts: int, weights: AbstractWeights) -> Self:
         """Lay out the runs of some groups, each bin divided into so many parts."""
         group = np.repeat(np.arange(bins.groups), np.diff(bins.starts))
         full = 2 * np.arange(group.size) + group + 1  # where each non-empty bin stands
@@ -87,14 +87,14 @@ class Layout:
             counts,
         )
 
-    def outer(self) -> tuple[Cut, Cut]:
+    def outer(self) -> tuple[QuantileCut, QuantileCut]:
         """Return the cuts before all candidates and after them."""
         nothing = np.zeros_like(self.base)
         last = np.append(self.base[1:], self.counts.size) - 1
         end = nothing + self.end - 1
         rows = (self.before[last] + self.counts[last]) * self.parts
-        low = Cut(Fraction(0), nothing, nothing, nothing)
-        return low, Cut(Fraction(1), end, rows, last - self.base)
+        low = QuantileCut(Fraction(0), nothing, nothing, nothing)
+        return low, QuantileCut(Fraction(1), end, rows, last - self.base)
 
 
 @final
@@ -115,7 +115,9 @@ class Pieces:
     slopes: Whole
 
     @classmethod
-    def of(cls, layout: Layout, low: Cut, high: Cut, share: Fraction) -> Self:
+    def of(
+        cls, layout: CandidateRuns, low: QuantileCut, high: QuantileCut, share: Fraction
+    ) -> Self:
         """Return the candidates between two cuts, by how far they are from a share.
 
         A candidate is right where that share of the slice's rows ends within it.
@@ -196,15 +198,17 @@ class Pieces:
             self.slopes[piece],
         )
 
-    def runs(self, layout: Layout) -> Runs:
+    def runs(self, layout: CandidateRuns) -> Runs:
         """Return the pieces to choose from, those of one slice after another."""
         ends, sizes = np.cumsum(np.bincount(self.owner)), self.lasts - self.firsts
         return Runs(self.gaps, sizes, ends, self.slopes, layout.repeats[self.run])
 
-    def cut(self, layout: Layout, probability: Fraction, chosen: Chosen) -> Cut:
+    def cut(
+        self, layout: CandidateRuns, probability: Fraction, chosen: Chosen
+    ) -> QuantileCut:
         """Return the cut at the chosen candidates."""
         run = self.run[chosen.run]
         reached = self.firsts[chosen.run] + chosen.place + 1
         position = layout.begins[run] + reached * layout.repeats[run] - 1
         rows = layout.before[run] * layout.parts + layout.counts[run] * reached
-        return Cut(probability, position, rows, run - layout.base)
+        return QuantileCut(probability, position, rows, run - layout.base)

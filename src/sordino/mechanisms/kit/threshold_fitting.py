@@ -44,7 +44,7 @@ NoiseDelta = Callable[[Floats, Floats], Floats]
 """delta at each epsilon, of noise with each ratio of change to scale."""
 
 
-def changed(apart: Change, d_in: Any) -> Change:
+def positive_change(apart: Change, d_in: Any) -> Change:
     """Return a change that noise can answer for: some, and bounded."""
     bounds = (apart.l0, apart.whole, apart.linf)
     if apart.l0 == 0 or INFINITE in bounds:

@@ -11,7 +11,6 @@ from fractions import Fraction
 from itertools import starmap
 from typing import final
 
-from sordino.aggregations.shares import bounded
 from sordino.losses.base import Loss
 from sordino.losses.closed import ApproxDP, ApproxZCDP, GaussianDP, PureDP
 from sordino.losses.joint import JointLoss
@@ -20,15 +19,14 @@ from sordino.mechanisms.gaussian_threshold import GaussianThreshold
 from sordino.mechanisms.kit.appearance import any_passes
 from sordino.mechanisms.kit.change import Change
 from sordino.mechanisms.kit.threshold_fitting import gaussian_ratio
-from sordino.numbers import Exact, down, rational_above, sqrt
-from sordino.planning.plan import Plan
+from sordino.numbers import Exact, down, finite, rational_above, sqrt
 from sordino.sensitivity import Sensitivity
 
 
 @final
 @dataclass(frozen=True)
 class KeptMeasurements:
-    """The loss of Gaussian noise on several parts, by how many keys are kept."""
+    """The loss of Gaussian noise on several numbers, by how many keys are kept."""
 
     measurements: tuple[tuple[Fraction, Fraction], ...]
     """(mu squared, most share of it that one key can hold)"""
@@ -53,26 +51,30 @@ def joint_loss(
     kept = KeptMeasurements(tuple(starmap(_held, spent)))
     rho = sum((mu for mu, _ in kept.measurements), Fraction(0)) / 2
     headline = ApproxZCDP(rho, selection.delta(apart))
-    largest = rational_above(bounded(presence.linf))
+    largest = rational_above(finite(presence.linf))
     chance = any_passes(selection.law, selection.threshold - largest, 1)
     return JointLoss(headline, chance, int(apart.l0), kept)
 
 
-def largest_mu(layout: Plan, budget: ApproxDP) -> Fraction:
-    """Return nearly the largest mu of all noise together within (epsilon, delta)."""
-    assert layout.presence is not None  # noqa: S101 keys are selected
-    keys = layout.presence.change.l0
-    shares = [_one_key(part.change) for part, _ in layout.additive.values()]
-    apart = Change(keys, Fraction(1), sqrt(max(shares)))
+def largest_mu(
+    presence: Sensitivity, noise: Sequence[Sensitivity], budget: ApproxDP
+) -> Fraction:
+    """Return nearly the largest mu of all noise together within (epsilon, delta).
+
+    `noise` are the changes of all numbers that are told, those of `presence` among
+    them.
+    """
+    shares = [_one_key(change) for change in noise]
+    apart = Change(presence.l0, Fraction(1), sqrt(max(shares)))
     ratio = gaussian_ratio(apart, down(budget.epsilon), budget.delta, on_lattice=False)
     return Fraction(ratio)
 
 
 def _held(variance: Exact, change: Sensitivity) -> tuple[Fraction, Fraction]:
     """Return mu squared of some noise, and the share that one key can hold."""
-    return rational_above(bounded(change.l2) ** 2 / variance), _one_key(change)
+    return rational_above(finite(change.l2) ** 2 / variance), _one_key(change)
 
 
 def _one_key(change: Sensitivity) -> Fraction:
     """Return how much of the squared change one key can hold."""
-    return rational_above(bounded(change.linf) ** 2 / bounded(change.l2) ** 2)
+    return rational_above(finite(change.linf) ** 2 / finite(change.l2) ** 2)

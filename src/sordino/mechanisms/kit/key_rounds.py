@@ -1,0 +1,263 @@
+"""Keys shown in rounds by noisy weights, and the least thresholds within a loss.
+
+An id adds about 1 / sqrt(s) to each of its s groups, of which it has at most `keys`:
+all together that moves the weights by 1, however many they are. What passed a round is
+taken away, and the ids share their whole weight among the groups that are left: small
+groups of ids with large ones get a second chance (docs/proofs/keys.md).
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from itertools import starmap
+from typing import Any, Final, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sordino.errors import InvalidParameter
+from sordino.losses.base import Loss
+from sordino.losses.closed import ApproxDP, GaussianDP, PureDP
+from sordino.losses.points import Floats
+from sordino.losses.rounds import RoundsLoss
+from sordino.mechanisms.gaussian_threshold import GaussianThreshold
+from sordino.mechanisms.kit.appearance import any_passes
+from sordino.mechanisms.kit.carrier import Passing
+from sordino.mechanisms.kit.threshold_fitting import SPARE
+from sordino.numbers import down, shortest, sqrt, up
+
+FRACTION_BITS: Final = 20
+"""Weights are multiples of 2**-20, rounded down: their sums are exact integers."""
+_LADDER: Final = 16
+"""Up to so many groups each number of them has its weight; beyond, steps that grow."""
+_SINGLE: Final = 8
+_SHARES: Final = (Fraction(1, 10), Fraction(9, 10))
+"""How two rounds share what noise may spend."""
+_FIRST: Final = 0.08
+"""The share of delta that the first round may take for itself."""
+_SPARED: Final = 1 - np.geomspace(1e-4, 0.1, 24)
+"""How much of mu is tried: the less, the more of delta is left to the thresholds."""
+_BISECTIONS: Final = 45
+_NUDGE: Final = 1 + Fraction(1, 10**7)
+_NUDGES: Final = 60
+
+
+@final
+@dataclass(frozen=True)
+class ToldNumbers:
+    """What else is told of the keys that are shown, by Gaussian noise."""
+
+    mu_squared: Fraction
+    """Of the whole change of one unit."""
+    one_key: Fraction
+    """The greatest share of it that one key can hold."""
+
+    def of(self, keys: int) -> Fraction:
+        """Return the square of mu when so many of the unit's keys are common."""
+        return self.mu_squared * min(Fraction(1), self.one_key * keys)
+
+
+@final
+@dataclass(frozen=True)
+class KeyRounds:
+    """The noise and the threshold of each round.
+
+    For any two databases that differ by an id with at most `keys` groups, what is shown
+    has at most the loss of `loss`.
+    """
+
+    keys: int
+    variances: tuple[Fraction, ...]
+    thresholds: tuple[Fraction, ...]
+
+    def __repr__(self) -> str:
+        """Show the deviation of the noise on weights, and the threshold, of each."""
+        rounds = (
+            f"{up(sqrt(variance)):.4g} and {float(threshold):.4g}"
+            for variance, threshold in zip(self.variances, self.thresholds, strict=True)
+        )
+        return f"weighted keys (scale and threshold {', then '.join(rounds)})"
+
+    @cached_property
+    def mechanisms(self) -> tuple[GaussianThreshold, ...]:
+        """Return the noise and the threshold of each round, on weights."""
+        return tuple(
+            GaussianThreshold(variance=variance, threshold=threshold)
+            for variance, threshold in zip(self.variances, self.thresholds, strict=True)
+        )
+
+    def passing(self, place: int, totals: NDArray[np.int64]) -> Passing:
+        """Return the places of exact sums of weights that pass a round."""
+        weights = np.ldexp(totals.astype(np.float64), -FRACTION_BITS)
+        return self.mechanisms[place].passing(weights)
+
+    def loss(self, told: tuple[ToldNumbers, ...] = ()) -> RoundsLoss:
+        """Return the loss of the keys that are shown, and of what is told of them."""
+        return RoundsLoss(
+            tuple(self._case(block, told) for block in _blocks(self.keys))
+        )
+
+    def _case(
+        self, block: "_Block", told: tuple[ToldNumbers, ...]
+    ) -> tuple[Fraction, Loss]:
+        """Return the chance that an own key is seen, and the loss of the others."""
+        hidden = Fraction(1)
+        if block.most:
+            weight = exact_weight(block.least)
+            for one in self.mechanisms:
+                gap = one.threshold - weight
+                hidden *= 1 - any_passes(one.law, gap, block.most)
+        common = self.keys - block.least
+        share = Fraction(common, self.keys)
+        shift = sum((share / variance for variance in self.variances), Fraction(0))
+        shift += sum((one.of(common) for one in told), Fraction(0))
+        breach = shortest(up(1 - hidden)) if hidden < 1 else Fraction(0)
+        loss = GaussianDP(sqrt(shift)) if shift else PureDP(0)
+        return min(breach, Fraction(1)), loss
+
+
+@final
+@dataclass(frozen=True)
+class _Block:
+    """So many keys of a unit are its own: from `least` to `most`."""
+
+    least: int
+    most: int
+
+
+def _blocks(keys: int) -> tuple[_Block, ...]:
+    """Return the cases: all for few keys, and blocks that grow; the last is alone."""
+    starts = list(range(min(keys, _SINGLE) + 1))
+    while starts[-1] < keys:
+        starts.append(min(keys, max(starts[-1] + 1, starts[-1] * 9 // 8)))
+    ends = [*(start - 1 for start in starts[1:]), keys]
+    return tuple(starmap(_Block, zip(starts, ends, strict=True)))
+
+
+def weight_steps(keys: int) -> list[tuple[int, int]]:
+    """Return pairs (most groups, weight in steps) for all numbers of groups.
+
+    For any number of groups the weight is at most 1 over its root.
+
+    >>> weight_steps(2)
+    [(1, 1048576), (2, 741455)]
+    """
+    ends = list(range(1, min(keys, _LADDER) + 1))
+    while ends[-1] < keys:
+        ends.append(min(keys, ends[-1] * 17 // 16 + 1))
+    return [(end, math.isqrt((1 << 2 * FRACTION_BITS) // end)) for end in ends]
+
+
+def exact_weight(groups: int) -> Fraction:
+    """Return the greatest weight of an id in at least so many groups."""
+    steps = math.isqrt((1 << 2 * FRACTION_BITS) // groups)
+    return Fraction(steps, 1 << FRACTION_BITS)
+
+
+@lru_cache(maxsize=64)
+def fit_key_rounds(
+    budget: ApproxDP, keys: int, told: Fraction = Fraction(0), rounds: int = 2
+) -> KeyRounds:
+    """Return the rounds with the least last threshold within (epsilon, delta).
+
+    `told` is the share of mu squared that is left to what else is told. What doubles
+    found is asked for its very loss, and thresholds grow until that is within.
+    """
+    target = float(budget.delta * SPARE)
+    search = _Search(down(budget.epsilon), target, keys, float(told), rounds)
+    best = min(filter(None, map(search.at, _SPARED)), default=None)
+    if best is None:
+        raise InvalidParameter(
+            "budget", budget, "is too small for unknown keys", "Ask for a larger one."
+        )
+    _, mu, levels = best
+    share = (1 - told) * shortest(mu) ** 2
+    variances = tuple(1 / (share * part) for part in _shares(rounds))
+    left = (ToldNumbers(told * shortest(mu) ** 2, Fraction(1)),) if told else ()
+    factor = Fraction(1)
+    for _ in range(_NUDGES):
+        thresholds = tuple(shortest(level) * factor for level in levels)
+        found = KeyRounds(keys, variances, thresholds)
+        if budget.admits(found.loss(left)):
+            return found
+        factor *= _NUDGE
+    raise InvalidParameter(
+        "budget", budget, "is too small for unknown keys", "Ask for a larger one."
+    )
+
+
+def _shares(rounds: int) -> tuple[Fraction, ...]:
+    """Return how the rounds share what noise may spend."""
+    return _SHARES if rounds == len(_SHARES) else (Fraction(1),)
+
+
+@final
+class _Search:
+    """The search for thresholds, in doubles: delta falls in each of them."""
+
+    def __init__(
+        self, epsilon: float, delta: float, keys: int, told: float, rounds: int
+    ) -> None:
+        """Lay out the cases."""
+        self.epsilon, self.delta = epsilon, delta
+        self.told, self.parts = told, [float(one) for one in _shares(rounds)]
+        blocks = _blocks(keys)
+        self.own = np.array([one.most for one in blocks], np.float64)
+        self.weight = np.array([float(exact_weight(max(b.least, 1))) for b in blocks])
+        self.common = np.array([1 - one.least / keys for one in blocks])
+        self.some = self.common > 0
+        self.mu = self._largest_mu()
+
+    def at(self, part: float) -> "tuple[float, float, tuple[float, ...]] | None":
+        """Return the last threshold, mu, and all thresholds, with a part of the mu."""
+        from scipy.special import ndtri  # noqa: PLC0415 loaded when needed
+
+        mu = self.mu * part
+        scales = [1 / (mu * math.sqrt((1 - self.told) * one)) for one in self.parts]
+        levels = []
+        if len(scales) > 1:
+            stays = np.log1p(-_FIRST * self.delta) / np.maximum(self.own[1:], 1)
+            tails = -ndtri(-np.expm1(stays))
+            levels = [float((self.weight[1:] + scales[0] * tails).max())]
+        low, high = 0.0, 1 + 40 * scales[-1]
+        if self._excess(mu, scales, [*levels, high]) > 0:
+            return None
+        for _ in range(_BISECTIONS):
+            middle = (low + high) / 2
+            outside = self._excess(mu, scales, [*levels, middle]) > 0
+            low, high = (middle, high) if outside else (low, middle)
+        return high, mu, (*levels, high)
+
+    def _excess(self, mu: float, scales: list[float], levels: list[float]) -> float:
+        """Return how far delta is beyond what it may be."""
+        from scipy.special import log_ndtr  # noqa: PLC0415 loaded when needed
+
+        hidden = np.zeros_like(self.own)
+        for scale, level in zip(scales, levels, strict=True):
+            hidden += self.own * log_ndtr((level - self.weight) / scale)
+        shift = mu * np.sqrt((1 - self.told) * self.common + self.told * self.some)
+        seen = -np.expm1(hidden)
+        added = seen + (1 - seen) * _normal(self.epsilon - hidden, shift)
+        return float(
+            np.maximum(added, _normal(self.epsilon + hidden, shift)).max() - self.delta
+        )
+
+    def _largest_mu(self) -> float:
+        """Return the mu at which noise alone has all of delta."""
+        low, high = 0.0, 40.0 + 2 * math.sqrt(2 * self.epsilon)
+        for _ in range(2 * _BISECTIONS):
+            middle = (low + high) / 2
+            one = _normal(np.array([self.epsilon]), np.array([middle]))
+            low, high = (middle, high) if one[0] <= self.delta else (low, middle)
+        return low
+
+
+def _normal(epsilon: Floats, mu: Floats) -> Any:
+    """Return delta of N(mu, 1) against N(0, 1) at any epsilon."""
+    from scipy.special import log_ndtr, ndtr  # noqa: PLC0415 loaded when needed
+
+    with np.errstate(all="ignore"):
+        x = epsilon / mu
+        found = ndtr(mu / 2 - x) - np.exp(epsilon + log_ndtr(-mu / 2 - x))
+    return np.where(mu > 0, found, np.maximum(-np.expm1(epsilon), 0.0))

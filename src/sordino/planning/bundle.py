@@ -1,0 +1,171 @@
+"""Several requests bought together: one budget, spent on all of their curves at once.
+
+Charged one by one, requests under (epsilon, delta) add up their epsilons and deltas.
+Planned together their losses are composed as curves, and what that saves is given back
+as less noise: each gets `gain` times its share of epsilon.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, final
+
+from sordino import _validate
+from sordino.errors import InvalidParameter
+from sordino.losses.base import Budget, Loss, compose
+from sordino.losses.closed import ApproxDP
+from sordino.losses.coarseness import COARSENESS
+from sordino.losses.root import crossing
+from sordino.numbers import down
+from sordino.planning.purchase import Purchase, best_purchase
+from sordino.query.relation import AbstractCatalog
+from sordino.query.request import FAMILIES, Request, refuse_large
+
+if TYPE_CHECKING:
+    from sordino.losses.spending import Family
+
+_HALF: Final = Fraction(1, 2)
+_CLOSE: Final = 2.0**-7
+_COARSE: Final = 4.0
+"""How much coarser the grids of the search are: their bounds are true, only looser."""
+_DEEPEST: Final = -60.0
+"""The logarithm that stands for those of all deltas too small to follow."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Bundle:
+    """What a budget buys for requests that are planned together, by name."""
+
+    purchases: Mapping[str, Purchase]
+    budget: Budget
+    gain: float
+    """How many times its share of epsilon each request gets."""
+
+    @cached_property
+    def loss(self) -> Loss:
+        """Return the loss of all of them, composed as curves."""
+        return compose([purchase.loss for purchase in self.purchases.values()])
+
+    @cached_property
+    def score(self) -> float:
+        """Return the sum of the mean logarithms of their errors; less is better."""
+        return math.fsum(purchase.score for purchase in self.purchases.values())
+
+
+def best_bundle(requests: Any, catalog: AbstractCatalog, budget: Budget) -> Bundle:
+    """Return the least noise for requests that share one budget equally."""
+    named = _checked(requests)
+    refuse_large(named.values())
+    if not isinstance(budget, Budget):
+        raise InvalidParameter(
+            "budget", budget, "is no budget", 'Try sd.ApproxDP(1, "1e-6").'
+        )
+    share = budget.scaled(Fraction(1, len(named)))
+    best = alone = Bundle(_each(named, catalog, share), budget, 1.0)
+    if not isinstance(budget, ApproxDP) or budget.delta == 0 or len(named) == 1:
+        return alone
+    for alike in _alike(named, alone):
+        best = _Search(alike, catalog, budget).better(best)
+    return best
+
+
+def _each(
+    named: Mapping[str, Request], catalog: AbstractCatalog, share: Budget
+) -> dict[str, Purchase]:
+    """Return what a share of the budget buys for each request."""
+    return {
+        name: best_purchase(request, catalog, share) for name, request in named.items()
+    }
+
+
+def _alike(named: dict[str, Request], alone: Bundle) -> list[dict[str, Request]]:
+    """Return the requests with one family of noise for all, and each with its own.
+
+    What errs least alone need not do so in company. Gaussian noise comes first: its
+    sums have a closed form, and what it reaches says whether others are worth a try.
+    """
+    ways: list[dict[str, Request]] = []
+    families: tuple[Family | None, ...] = (*reversed(FAMILIES), None)
+    for family in families:
+        alike = {
+            # a request that only chooses has no noise of either family
+            name: replace(request, noise=family)
+            if request.noise is None and alone.purchases[name].plan.measurements
+            else request
+            for name, request in named.items()
+        }
+        ways += [] if alike in ways else [alike]
+    return ways
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Search:
+    """Requests that are to be answered together within (epsilon, delta)."""
+
+    named: dict[str, Request]
+    catalog: AbstractCatalog
+    budget: ApproxDP
+    seen: dict[float, Bundle] = field(default_factory=dict)
+    """What was tried, by gain."""
+
+    def better(self, best: Bundle) -> Bundle:
+        """Return the bundle with the greatest gain, or the best so far if it errs less.
+
+        Errors fall as the gain grows, so the least gain that would do better is tried
+        first: often it is already too much, and no search is needed.
+        """
+        most = float(len(self.named))
+        behind = (self.at(1.0).score - best.score) / most
+        needed = math.exp(min(max(behind, 0.0), math.log(most)))
+        token = COARSENESS.set(_COARSE)
+        try:
+            if self._excess(1 / needed) > 0:
+                return best
+            shrink = crossing(self._excess, 1 / most, 1 / needed, _CLOSE)
+        finally:
+            COARSENESS.reset(token)
+        return min(best, self.at(1 / shrink), key=lambda bundle: bundle.score)
+
+    def at(self, gain: float) -> Bundle:
+        """Return the bundle in which each request has `gain` times its share."""
+        if gain not in self.seen:
+            share = Fraction(1, len(self.named))
+            keys = any(request.selects_keys for request in self.named.values())
+            each = ApproxDP(
+                self.budget.epsilon * share * Fraction(gain),
+                self.budget.delta * share * (_HALF if keys else 1),
+            )
+            purchases = _each(self.named, self.catalog, each)
+            self.seen[gain] = Bundle(purchases, self.budget, gain)
+        return self.seen[gain]
+
+    def _excess(self, shrink: float) -> float:
+        """Return how far the composed curve is beyond the budget, in logarithms."""
+        loss = self.at(1 / shrink).loss
+        delta = float(loss.delta_at(down(self.budget.epsilon)))
+        beyond = max(math.log(max(delta, 1e-300) / float(self.budget.delta)), _DEEPEST)
+        if self.budget.admits(loss):
+            return min(beyond, 0.0)
+        return max(beyond, math.ulp(1.0))
+
+
+def _checked(requests: Any) -> dict[str, Request]:
+    """Return named requests, refusing what is none."""
+    if not isinstance(requests, Mapping) or not requests:
+        raise InvalidParameter(
+            "requests", requests, "must name requests", 'Try {"by ward": query}.'
+        )
+    for name, request in requests.items():
+        _validate.text(requests=name)
+        if not isinstance(request, Request):
+            raise InvalidParameter(
+                f"requests[{name!r}]",
+                request,
+                "asks nothing yet",
+                "End it with .agg(n=sd.count()).",
+            )
+    return dict(requests)

@@ -1,0 +1,146 @@
+"""Sums of noises: their tails are those of draws, and their reach is a norm."""
+
+from fractions import Fraction
+from math import prod
+
+import numpy as np
+import pytest
+from flint import arb
+from numpy.typing import NDArray
+
+from sordino.distributions.base import AbstractLaw
+from sordino.distributions.blends import AbstractBlend, GaussianBlend, LaplaceBlend
+from sordino.distributions.gaussian import ContinuousGaussianLaw, DiscreteGaussianLaw
+from sordino.distributions.laplace import ContinuousLaplaceLaw, DiscreteLaplaceLaw
+from sordino.distributions.point import PointMass
+from sordino.numbers import ball
+from sordino.numbers.precision import precision
+
+SIZES = [
+    [1.0],
+    [1.0, 1.0],
+    [1.0, 0.3],
+    [2.0, 2.0, 2.0],
+    [1.0, 0.5, 0.1],
+    [1.0, 1.0 + 1e-9, 1e-9],
+    [0.0, 3.0, 0.0],
+]
+F = Fraction
+
+
+def column(*sizes: float) -> NDArray[np.float64]:
+    """Return one case of scales."""
+    return np.array(sizes)[:, None]
+
+
+def parts(sizes: list[float]) -> list[tuple[Fraction, arb]]:
+    """Return scales and weights of the tail; equal scales are 1e-40 apart."""
+    apart = [
+        F(one) * (1 + place * F(1, 10**40))
+        for place, one in enumerate(sorted(sizes))
+        if one > 0
+    ]
+    return [
+        (
+            one,
+            ball(
+                prod(
+                    (one**2 / (one**2 - two**2) for two in apart if two != one),
+                    start=F(1),
+                )
+            ),
+        )
+        for one in apart
+    ]
+
+
+@pytest.mark.parametrize("sizes", SIZES, ids=str)
+@pytest.mark.parametrize("alpha", [0.9, 0.5, 0.05, 1e-3, 1e-9])
+def test_laplace_reach_inverts_the_tail(sizes: list[float], alpha: float) -> None:
+    """The tail at the reach is alpha, by partial fractions with 300 digits of two."""
+    found = float(LaplaceBlend().reach(column(*sizes), alpha)[0])
+    with precision(600):
+        tail = sum(
+            (weight * (-arb(found) / ball(one)).exp() for one, weight in parts(sizes)),
+            arb(0),
+        )
+    assert float(tail) <= alpha * (1 + 1e-9)
+    # at most three parts in 10,000 too far out
+    assert float(tail) >= alpha * (1 - 4e-4 * (1 + np.log(3 / alpha)))
+
+
+def test_gaussian_reach_is_that_of_the_root_of_squares() -> None:
+    """Three, four and twelve have together the spread thirteen."""
+    blend = GaussianBlend()
+    assert blend.reach(column(3, 4, 12), 0.05) == pytest.approx(13 * 1.959963984540054)
+    assert blend.within(np.array([25.0, 26.0]), column(3, 4, 12), 0.05).tolist() == [
+        1,
+        0,
+    ]
+
+
+@pytest.mark.parametrize(
+    "blend", [LaplaceBlend(), GaussianBlend()], ids=lambda blend: type(blend).__name__
+)
+@pytest.mark.parametrize("alpha", [0.9, 0.5, 0.05, 1e-8])
+def test_reach_is_a_norm(blend: AbstractBlend, alpha: float) -> None:
+    """Along a line the reach bends upwards, and it grows with every factor."""
+    x = np.linspace(-1, 2, 301)
+    reach = blend.reach(np.array([1 - x, x, 0.3 + 0 * x]), alpha)
+    # scales that are moved apart add up to three parts in 10,000
+    assert (np.diff(reach, 2) >= -4e-4 * reach.max()).all()
+    more = blend.reach(np.array([1 - x, x, 0.5 + 0 * x]), alpha)
+    assert (more >= reach * (1 - 4e-4)).all()
+    assert blend.reach(column(0, 0), alpha).tolist() == [0]
+
+
+def test_certainty_is_endless_unless_there_is_no_noise() -> None:
+    """At alpha 0 any noise may go anywhere."""
+    for blend in (LaplaceBlend(), GaussianBlend()):
+        assert blend.reach(column(1, 0), 0.0).tolist() == [np.inf]
+        assert blend.reach(column(0, 0), 0.0).tolist() == [0]
+
+
+LAWS: list[AbstractLaw] = [
+    ContinuousLaplaceLaw(F(7, 2)),
+    DiscreteLaplaceLaw(F(1, 3)),
+    DiscreteLaplaceLaw(F(9, 2), F(1, 2)),
+    ContinuousGaussianLaw(F(5)),
+    DiscreteGaussianLaw(F(5)),
+    PointMass(),
+]
+
+
+@pytest.mark.parametrize("law", LAWS, ids=repr)
+def test_logarithms_of_tails_are_those_of_the_balls(law: AbstractLaw) -> None:
+    """In doubles ln P[Z >= x] agrees with the enclosure to twelve digits."""
+    points = [-12.0, -1.0, -0.5, 0.0, 0.25, 1.0, 6.5, 30.0]
+    found = np.exp(law.log_at_least(np.array(points)))
+    exact = [float(law.at_least(F(one))) for one in points]
+    assert found == pytest.approx(exact, rel=1e-11, abs=1e-300)
+
+
+@pytest.mark.parametrize(
+    "law",
+    [DiscreteLaplaceLaw(F(b, 10)) for b in (2, 7, 10, 35, 400)]
+    + [DiscreteGaussianLaw(F(v, 10)) for v in (1, 5, 20, 900)],
+    ids=repr,
+)
+def test_lattice_noise_slips_no_further_than_told(law: AbstractLaw) -> None:
+    """Drawn with equal quantiles, lattice and real noise are within the slip."""
+    real: AbstractLaw = (
+        ContinuousLaplaceLaw(law.scale)
+        if isinstance(law, DiscreteLaplaceLaw)
+        else ContinuousGaussianLaw(law.variance)  # type: ignore[attr-defined]
+    )
+    slip, worst = F(law.slip), 0.0
+    for k in range(1, 40):
+        tail = law.at_least(F(k))
+        # K = k from the real point with the tail P[K >= k] to that with P[K >= k + 1]
+        assert real.at_least(k - slip - F(1, 10**9)) >= tail or k == 1
+        assert real.at_least(k - 1 + slip + F(1, 10**9)) <= tail
+        if float(tail) < 1e-12:
+            break
+        point = float(-real.log_at_least(np.array([k - float(slip)]))[0])
+        worst = max(worst, point)
+    assert worst > 0
