@@ -16,6 +16,7 @@ import duckdb
 import pyarrow as pa
 
 MIDNIGHT: Final = dt.datetime(2025, 1, 1)  # noqa: DTZ001 UTC without a zone
+_ALL: Final = "id, i, j, f, s, b, d, t"
 _FIRST_DAY: Final = "'2025-01-01'"
 TIMES: Final = 3
 """How often each row stands in the table."""
@@ -239,8 +240,7 @@ class Grammar:
         """Return the rows of a statement."""
         return self.one(
             *("v", "v", "v", "v AS t1", "(SELECT * FROM v) q"),
-            f"(SELECT id, i, j, f, s, b, d, t, {self.number(1)} AS z FROM v"
-            f" WHERE {self.truth(1)}) q",
+            f"(SELECT {_ALL}, {self.number(1)} AS z FROM v WHERE {self.truth(1)}) q",
             "(SELECT id, i + 1 AS i, j, f, UPPER(s) AS s, b, d, t FROM v) q",
             "v JOIN places USING (s)",
             "v LEFT JOIN places USING (s)",

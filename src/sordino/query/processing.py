@@ -96,13 +96,13 @@ class AbstractProcess(ABC):
 
 @final
 @dataclass(frozen=True)
-class Compute(AbstractProcess):
+class ComputeAnswers(AbstractProcess):
     """Add answers that are computed of others, each from its row."""
 
     columns: tuple[tuple[str, AbstractExpression], ...]
 
     def __repr__(self) -> str:
-        """Show the call."""
+        """ShowAnswers the call."""
         told = ", ".join(f"{name}={made}" for name, made in self.columns)
         return f"with_columns({told})"
 
@@ -127,13 +127,13 @@ class Compute(AbstractProcess):
 
 @final
 @dataclass(frozen=True)
-class Keep(AbstractProcess):
-    """Keep the rows for which a condition on noisy answers is true."""
+class FilterGroups(AbstractProcess):
+    """FilterGroups the rows for which a condition on noisy answers is true."""
 
     condition: AbstractExpression
 
     def __repr__(self) -> str:
-        """Show the call."""
+        """ShowAnswers the call."""
         return f"filter({self.condition})"
 
     def apply(self, answer: NoisyRows) -> NoisyRows:
@@ -154,7 +154,7 @@ class Keep(AbstractProcess):
 
 @final
 @dataclass(frozen=True)
-class Sort(AbstractProcess):
+class SortGroups(AbstractProcess):
     """Put rows into an order; equal ones stay as they are."""
 
     names: tuple[str, ...]
@@ -162,7 +162,7 @@ class Sort(AbstractProcess):
     nulls_first: tuple[str, ...]
 
     def __repr__(self) -> str:
-        """Show the call."""
+        """ShowAnswers the call."""
         told = [repr(one) for one in self.names]
         for word in ("descending", "nulls_first"):
             given = getattr(self, word)
@@ -189,14 +189,14 @@ class Sort(AbstractProcess):
 
 @final
 @dataclass(frozen=True)
-class Limit(AbstractProcess):
-    """Keep so many rows, after leaving some out."""
+class CutGroups(AbstractProcess):
+    """FilterGroups so many rows, after leaving some out."""
 
     rows: int
     offset: int
 
     def __repr__(self) -> str:
-        """Show the call."""
+        """ShowAnswers the call."""
         return f"limit({self.rows}{f', offset={self.offset}' if self.offset else ''})"
 
     def apply(self, answer: NoisyRows) -> NoisyRows:
@@ -208,13 +208,13 @@ class Limit(AbstractProcess):
 
 @final
 @dataclass(frozen=True)
-class Show(AbstractProcess):
-    """Keep some answers, in an order; keys always stay."""
+class ShowAnswers(AbstractProcess):
+    """FilterGroups some answers, in an order; keys always stay."""
 
     names: tuple[str, ...]
 
     def __repr__(self) -> str:
-        """Show the call."""
+        """ShowAnswers the call."""
         return f"select({', '.join(map(repr, self.names))})"
 
     def apply(self, answer: NoisyRows) -> NoisyRows:
@@ -229,13 +229,13 @@ class Show(AbstractProcess):
 
 @final
 @dataclass(frozen=True)
-class Rename(AbstractProcess):
+class RenameAnswers(AbstractProcess):
     """Give columns other names."""
 
     names: tuple[tuple[str, str], ...]
 
     def __repr__(self) -> str:
-        """Show the call."""
+        """ShowAnswers the call."""
         return f"rename({dict(self.names)!r})"
 
     def apply(self, answer: NoisyRows) -> NoisyRows:
@@ -266,22 +266,24 @@ class Rename(AbstractProcess):
         )
 
 
-def compute(columns: Mapping[str, Any]) -> Compute:
+def compute_answers(columns: Mapping[str, Any]) -> ComputeAnswers:
     """Return the step of computed answers, refusing none at all."""
     if not columns:
         raise InvalidParameter(
             "with_columns", columns, "names no column", "Try share=sd.col('n') / 10."
         )
     made = {_validate.text(columns=name): lifted(one) for name, one in columns.items()}
-    return Compute(tuple(made.items()))
+    return ComputeAnswers(tuple(made.items()))
 
 
-def keep(condition: Any) -> Keep:
+def filter_groups(condition: Any) -> FilterGroups:
     """Return the step of a filter."""
-    return Keep(checked(condition=condition))
+    return FilterGroups(checked(condition=condition))
 
 
-def sort(names: tuple[Any, ...], descending: Any, nulls_first: Any) -> Sort:
+def sort_groups(
+    names: tuple[Any, ...], descending: Any, nulls_first: Any
+) -> SortGroups:
     """Return the step of an order, refusing one by nothing."""
     found = tuple(_validate.text(names=one) for one in names)
     if not found:
@@ -293,7 +295,7 @@ def sort(names: tuple[Any, ...], descending: Any, nulls_first: Any) -> Sort:
             if one not in found:
                 raise InvalidParameter(word, one, "is not sorted by", "Name it first.")
         sides.append(listed)
-    return Sort(found, *sides)
+    return SortGroups(found, *sides)
 
 
 def _several(word: str, given: Any, names: tuple[str, ...]) -> tuple[str, ...]:
@@ -304,19 +306,19 @@ def _several(word: str, given: Any, names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(_validate.text(**{word: one}) for one in listed)
 
 
-def limit(rows: Any, offset: Any) -> Limit:
+def cut_groups(rows: Any, offset: Any) -> CutGroups:
     """Return the step of a number of rows."""
     most = _validate.integer(rows=rows, least=0, most=_MOST_ROWS)
     first = _validate.integer(offset=offset, least=0, most=_MOST_ROWS)
-    return Limit(int(most), int(first))
+    return CutGroups(int(most), int(first))
 
 
-def show(names: tuple[Any, ...]) -> Show:
+def show_answers(names: tuple[Any, ...]) -> ShowAnswers:
     """Return the step of some answers."""
-    return Show(tuple(_validate.text(names=one) for one in names))
+    return ShowAnswers(tuple(_validate.text(names=one) for one in names))
 
 
-def rename(columns: Any) -> Rename:
+def rename_answers(columns: Any) -> RenameAnswers:
     """Return the step of other names."""
     if not isinstance(columns, Mapping) or not columns:
         raise InvalidParameter(
@@ -326,7 +328,7 @@ def rename(columns: Any) -> Rename:
         (_validate.text(columns=a), _validate.text(columns=b))
         for a, b in columns.items()
     )
-    return Rename(tuple(pairs))
+    return RenameAnswers(tuple(pairs))
 
 
 def _known(answer: NoisyRows, name: str) -> None:

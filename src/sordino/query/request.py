@@ -83,11 +83,11 @@ class Request:
 
     def with_columns(self, **columns: Any) -> "Request":
         """Add answers that are computed of noisy ones."""
-        return self._then(processing.compute(columns))
+        return self._then(processing.compute_answers(columns))
 
     def filter(self, condition: AbstractExpression) -> "Request":
         """Keep the groups whose noisy answers fulfil a condition."""
-        return self._then(processing.keep(condition))
+        return self._then(processing.filter_groups(condition))
 
     def sort(
         self,
@@ -96,19 +96,19 @@ class Request:
         nulls_first: "bool | str | Sequence[str]" = False,
     ) -> "Request":
         """Put the noisy rows into an order: by all names or by some downwards."""
-        return self._then(processing.sort(names, descending, nulls_first))
+        return self._then(processing.sort_groups(names, descending, nulls_first))
 
     def limit(self, rows: int, offset: int = 0) -> "Request":
         """Keep so many noisy rows, after leaving some out."""
-        return self._then(processing.limit(rows, offset))
+        return self._then(processing.cut_groups(rows, offset))
 
     def select(self, *names: str) -> "Request":
         """Show some of the answers; keys always stay."""
-        return self._then(processing.show(names))
+        return self._then(processing.show_answers(names))
 
     def rename(self, columns: Mapping[str, str]) -> "Request":
         """Give columns of the answer other names: `{"old": "new"}`."""
-        return self._then(processing.rename(columns))
+        return self._then(processing.rename_answers(columns))
 
     def _then(self, process: AbstractProcess) -> "Request":
         """Return the request with one more thing done to its answer."""

@@ -81,7 +81,7 @@ class Release:
             purchase.budget,
             answer.coverage,
         )
-        return made.processed(purchase.plan.request.processing)
+        return made._processed(purchase.plan.request.processing)
 
     def __post_init__(self) -> None:
         """Refuse tables that do not belong together."""
@@ -121,11 +121,11 @@ class Release:
 
     def with_columns(self, **columns: Any) -> "Release":
         """Return the release with answers that are computed of its own, at no cost."""
-        return self.processed([processing.compute(columns)])
+        return self._processed([processing.compute_answers(columns)])
 
     def filter(self, condition: AbstractExpression) -> "Release":
         """Return the groups whose noisy answers fulfil a condition."""
-        return self.processed([processing.keep(condition)])
+        return self._processed([processing.filter_groups(condition)])
 
     def sort(
         self,
@@ -134,21 +134,21 @@ class Release:
         nulls_first: "bool | str | Sequence[str]" = False,
     ) -> "Release":
         """Return the rows in an order: by all names or by some downwards."""
-        return self.processed([processing.sort(names, descending, nulls_first)])
+        return self._processed([processing.sort_groups(names, descending, nulls_first)])
 
     def limit(self, rows: int, offset: int = 0) -> "Release":
         """Return so many rows, after leaving some out."""
-        return self.processed([processing.limit(rows, offset)])
+        return self._processed([processing.cut_groups(rows, offset)])
 
     def select(self, *names: str) -> "Release":
         """Return some of the answers, with all keys."""
-        return self.processed([processing.show(names)])
+        return self._processed([processing.show_answers(names)])
 
     def rename(self, columns: Mapping[str, str]) -> "Release":
         """Return the same numbers under other names: `{"old": "new"}`."""
-        return self.processed([processing.rename(columns)])
+        return self._processed([processing.rename_answers(columns)])
 
-    def processed(self, steps: "Iterable[AbstractProcess]") -> "Release":
+    def _processed(self, steps: "Iterable[AbstractProcess]") -> "Release":
         """Return what becomes of the noisy numbers, at the same price."""
         rows = NoisyRows(self.table, self.errors, self.keys, self.notes)
         for step in steps:

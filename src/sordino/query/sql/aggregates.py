@@ -22,11 +22,11 @@ from sordino.expressions import numeric
 from sordino.expressions.language import Expression, when
 from sordino.expressions.tree import Call, Col
 from sordino.query.sql.choice_rules import condition
-from sordino.query.sql.function_rules import bound, ordered
-from sordino.query.sql.leaf_rules import is_null
+from sordino.query.sql.function_rules import check_order, written_number
+from sordino.query.sql.leaf_rules import is_null_word
 from sordino.query.sql.ranges import range_of
 from sordino.query.sql.reading import BOUNDS, Clause
-from sordino.query.sql.row_scope import Rows
+from sordino.query.sql.row_scope import RowScope
 from sordino.query.sql.scope import Value
 from sordino.query.sql.unknown import unknown_part
 from sordino.schema import NUMBERS
@@ -36,7 +36,7 @@ Ends = tuple[Any, Any]
 
 @final
 @dataclass(frozen=True, eq=False)
-class Question:
+class Aggregate:
     """A question, the type of its answer, and how it may be called."""
 
     asked: AbstractAggregation
@@ -51,7 +51,7 @@ class Question:
 class Asking:
     """What is asked: of which rows, within which bounds, with which more columns."""
 
-    rows: Rows
+    rows: RowScope
     bounds: Mapping[str, Ends]
     used: set[str] = field(default_factory=set)
     """The columns whose bounds were needed."""
@@ -60,7 +60,7 @@ class Asking:
     per_group: set[int] = field(default_factory=set)
     """How many rows of a person count in a group, where COUNT says so."""
 
-    def question(self, clause: Clause) -> Question:
+    def question(self, clause: Clause) -> Aggregate:
         """Return the question of an aggregate."""
         inner, kept = clause, None
         if clause.kind is exp.Filter:
@@ -134,14 +134,14 @@ def _fresh(name: str, taken: set[str]) -> str:
     return found
 
 
-def _counted(asking: Asking, clause: Clause, kept: Expression | None) -> Question:
+def _counted(asking: Asking, clause: Clause, kept: Expression | None) -> Aggregate:
     """Return COUNT of rows, of values that are there, or of different values."""
     clause.scalar("big_int")
     this = clause.take("this")
     _bound_rows(asking, clause, this)
     if this.kind is exp.Distinct:
         return _different(asking, this, kept)
-    if is_null(this):
+    if is_null_word(this):
         raise this.refusal("COUNT(NULL) is always 0", "Write COUNT(*).")
     if this.kind is not exp.Star:
         value = asking.rows.value(this)
@@ -150,8 +150,8 @@ def _counted(asking: Asking, clause: Clause, kept: Expression | None) -> Questio
             there = ~value.expression.is_null()
             kept = there if kept is None else kept & there
     if kept is None:
-        return Question(count(), "i64", "count", counts=True)
-    return Question(_ones(kept), "i64", "count")
+        return Aggregate(count(), "i64", "count", counts=True)
+    return Aggregate(_ones(kept), "i64", "count")
 
 
 def _bound_rows(asking: Asking, clause: Clause, this: Clause) -> None:
@@ -178,7 +178,7 @@ def _named_bounds(asking: Asking, clause: Clause) -> tuple[str, Ends]:
     pair = named.take("expression")
     if pair.kind is not exp.Tuple or len(pair.node.expressions) != 2:
         raise pair.refusal("bounds are a pair", "Write (0, 30).")
-    low, high = (bound(one, asking.rows) for one in pair.each("expressions"))
+    low, high = (written_number(one, asking.rows) for one in pair.each("expressions"))
     return str(word.scalar("this")).lower(), (low, high)
 
 
@@ -187,7 +187,7 @@ def _ones(kept: Expression) -> AbstractAggregation:
     return sum_of(when(kept).then(1).otherwise(0), 0, 1)
 
 
-def _different(asking: Asking, clause: Clause, kept: Expression | None) -> Question:
+def _different(asking: Asking, clause: Clause, kept: Expression | None) -> Aggregate:
     """Return the number of different values, rows with a missing one left out."""
     parts = clause.each("expressions")
     for one in parts:
@@ -201,24 +201,24 @@ def _different(asking: Asking, clause: Clause, kept: Expression | None) -> Quest
     names = [asking.column(one, kept) for one in parts]
     ids = asking.rows.query.resolve(asking.rows.catalog).ids
     if names == [ids]:
-        return Question(count_ids(), "i64", "people")
-    return Question(count_distinct(*names), "i64", f"distinct_{names[0]}")
+        return Aggregate(count_ids(), "i64", "people")
+    return Aggregate(count_distinct(*names), "i64", f"distinct_{names[0]}")
 
 
-def _count_if(asking: Asking, clause: Clause, kept: Expression | None) -> Question:
+def _count_if(asking: Asking, clause: Clause, kept: Expression | None) -> Aggregate:
     """Return the number of rows for which a condition is true."""
     clause.scalar("zero_on_all_null")
     true = condition(clause.take("this"), asking.rows)
     both = true if kept is None else kept & true
-    return Question(_ones(both), "i64", "count")
+    return Aggregate(_ones(both), "i64", "count")
 
 
 def _numeric(
     word: str, build: Callable[..., AbstractAggregation], kind: str | None = "f64"
-) -> Callable[[Asking, Clause, Expression | None], Question]:
+) -> Callable[[Asking, Clause, Expression | None], Aggregate]:
     """Return the rule of an aggregate of numbers; its answer may be of their type."""
 
-    def ask(asking: Asking, clause: Clause, kept: Expression | None) -> Question:
+    def ask(asking: Asking, clause: Clause, kept: Expression | None) -> Aggregate:
         body = clause.take("this")
         value = asking.value(body, kept)
         if value.type not in NUMBERS:
@@ -229,7 +229,7 @@ def _numeric(
             )
         column, low, high = _ends(asking, clause, body, value)
         asked = build(column, low, high, nulls=_nulls(asking, value))
-        return Question(asked, kind or value.type, _called(word, column))
+        return Aggregate(asked, kind or value.type, _called(word, column))
 
     return ask
 
@@ -250,7 +250,7 @@ def _ends(
             "cannot be asked in SQL yet",
             "Write CLAMP(x, low, high), which clamps each row.",
         )
-    return (_column(value.expression.tree), *ordered(clause, *ends))
+    return (_column(value.expression.tree), *check_order(clause, *ends))
 
 
 def _nulls(asking: Asking, value: Value) -> Nulls:
@@ -264,7 +264,7 @@ def _called(word: str, column: Any) -> str:
     return f"{word}_{column}" if isinstance(column, str) else word
 
 
-def _share(asking: Asking, clause: Clause, kept: Expression | None) -> Question:
+def _share(asking: Asking, clause: Clause, kept: Expression | None) -> Aggregate:
     """Return PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY x)."""
     inner, order = clause.take("this"), clause.take("expression")
     if inner.kind not in _SHARES or order.kind is not exp.Order:
@@ -277,7 +277,7 @@ def _share(asking: Asking, clause: Clause, kept: Expression | None) -> Question:
     return _quantile(asking, clause, ordered.take("this"), share, kept)
 
 
-def _direct_share(asking: Asking, clause: Clause, kept: Expression | None) -> Question:
+def _direct_share(asking: Asking, clause: Clause, kept: Expression | None) -> Aggregate:
     """Return QUANTILE_CONT(x, 0.9)."""
     other = "quantile" if clause.has("quantile") else "expression"
     share = _written(clause.take(other))
@@ -290,7 +290,7 @@ def _quantile(
     body: Clause,
     share: Fraction,
     kept: Expression | None,
-) -> Question:
+) -> Aggregate:
     """Return the question for a quantile."""
     value = asking.value(body, kept)
     if value.type not in NUMBERS:
@@ -299,7 +299,7 @@ def _quantile(
         )
     column, low, high = asking.ends(clause, body, value)
     asked = quantile.quantile(column, share, low, high, nulls=_nulls(asking, value))
-    return Question(asked, value.type, _called("quantile", column))
+    return Aggregate(asked, value.type, _called("quantile", column))
 
 
 def _written(clause: Clause) -> Fraction:
@@ -310,7 +310,7 @@ def _written(clause: Clause) -> Fraction:
     raise clause.refusal("a share must be a number written here", "Write 0.5.")
 
 
-def _sample(asking: Asking, clause: Clause, kept: Expression | None) -> Question:
+def _sample(asking: Asking, clause: Clause, kept: Expression | None) -> Aggregate:
     """Refuse what divides by the number of values less one."""
     del asking, kept
     raise clause.refusal(
@@ -323,7 +323,7 @@ _SHARES: Final = (exp.PercentileCont, exp.PercentileDisc)
 _VARIANCE: Final = _numeric("variance", variance)
 _STDEV: Final = _numeric("stdev", stdev)
 _QUESTIONS: Final[
-    Mapping[type[exp.Expr], Callable[[Asking, Clause, Any], Question]]
+    Mapping[type[exp.Expr], Callable[[Asking, Clause, Any], Aggregate]]
 ] = {
     exp.Count: _counted,
     exp.CountIf: _count_if,

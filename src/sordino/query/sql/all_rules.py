@@ -1,6 +1,5 @@
 """Every rule by which an expression of rows or of answers is understood."""
 
-from collections.abc import Mapping
 from typing import Final
 
 from sqlglot import exp
@@ -16,7 +15,7 @@ from sordino.query.sql import (
 )
 from sordino.query.sql.scope import Rule
 
-RULES: Final[Mapping[type[exp.Expr], Rule]] = {
+RULES: Final[dict[type[exp.Expr], Rule]] = {
     **leaf_rules.RULES,
     **number_rules.RULES,
     **text_rules.RULES,

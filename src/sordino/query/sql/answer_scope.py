@@ -9,10 +9,10 @@ from sqlglot import exp
 from sordino.aggregations.intervals import error_names
 from sordino.errors import InvalidSQL, SordinoError
 from sordino.expressions.language import Expression, col
-from sordino.query.sql.aggregates import Asking, Question, asks
+from sordino.query.sql.aggregates import Aggregate, Asking, asks
 from sordino.query.sql.all_rules import RULES
 from sordino.query.sql.reading import Clause
-from sordino.query.sql.row_scope import Rows, identifier
+from sordino.query.sql.row_scope import RowScope, identifier
 from sordino.query.sql.scope import AbstractScope, Rule, Value
 from sordino.schema import Column, Schema
 
@@ -28,13 +28,13 @@ class Key:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Answers(AbstractScope):
+class AnswerScope(AbstractScope):
     """The noisy answers about each group, by the aggregates that ask for them."""
 
-    rows: Rows
+    rows: RowScope
     keys: tuple[Key, ...]
     asking: Asking
-    asked: dict[str, Question] = field(default_factory=dict)
+    asked: dict[str, Aggregate] = field(default_factory=dict)
     """Questions by the name of their answer, in the order in which they are asked."""
     selected: dict[str, Clause] = field(default_factory=dict)
     """What is selected under an alias, by the alias."""

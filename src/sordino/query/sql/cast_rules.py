@@ -15,7 +15,7 @@ from typing import Final
 from sqlglot import exp
 
 from sordino.expressions.language import lit
-from sordino.query.sql.leaf_rules import is_null
+from sordino.query.sql.leaf_rules import is_null_word
 from sordino.query.sql.reading import Clause
 from sordino.query.sql.scope import AbstractScope, Rule, Value
 
@@ -69,7 +69,7 @@ def _tried(clause: Clause, scope: AbstractScope) -> Value:
 def _made(clause: Clause, scope: AbstractScope, kind: str) -> Value:
     """Return a value of another type, if all dialects agree on it."""
     this = clause.take("this")
-    if is_null(this):
+    if is_null_word(this):
         return scope.made(lit(None, kind))
     one = scope.value(this)
     if one.type == "text" and one.constant is not None and kind != "text":

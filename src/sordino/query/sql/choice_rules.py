@@ -8,8 +8,8 @@ from typing import Any, Final
 from sqlglot import exp
 
 from sordino.expressions.language import Expression, lit, when
-from sordino.query.sql.leaf_rules import is_null
-from sordino.query.sql.number_rules import exact
+from sordino.query.sql.leaf_rules import is_null_word
+from sordino.query.sql.number_rules import settled_value
 from sordino.query.sql.reading import Clause
 from sordino.query.sql.scope import AbstractScope, Rule, Value
 from sordino.schema import NUMBERS
@@ -71,12 +71,12 @@ def _read(clause: Clause, value: Value, kind: str) -> Value:
 def _pair(clause: Clause, scope: AbstractScope) -> tuple[Expression, Expression]:
     """Return both sides of a comparison in one type."""
     one, other = clause.take("this"), clause.take("expression")
-    if is_null(one) or is_null(other):
+    if is_null_word(one) or is_null_word(other):
         raise clause.refusal(
             "nothing equals NULL, so this keeps no row", "Write IS NULL or IS NOT NULL."
         )
     first, second = meet(clause, [scope.value(one), scope.value(other)])
-    return exact(one, first).expression, exact(other, second).expression
+    return settled_value(one, first).expression, settled_value(other, second).expression
 
 
 def _comparison(compare: Callable[[Any, Any], Any]) -> Rule:
@@ -155,7 +155,7 @@ def _in(clause: Clause, scope: AbstractScope) -> Value:
             )
     listed = clause.each("expressions")
     for one in listed:
-        if is_null(one):
+        if is_null_word(one):
             raise one.refusal(
                 "NULL in a list: NOT IN then keeps no row, and IN never it",
                 "Leave NULL out, or add OR ... IS NULL.",
@@ -165,16 +165,16 @@ def _in(clause: Clause, scope: AbstractScope) -> Value:
     literals = [one.constant for one in values[1:]]
     if None in literals:
         raise clause.refusal("a list holds values that are written in it", "Write OR.")
-    return scope.made(exact(this, values[0]).expression.is_in(literals))
+    return scope.made(settled_value(this, values[0]).expression.is_in(literals))
 
 
 def _between(clause: Clause, scope: AbstractScope) -> Value:
     """Return whether a value lies between two others, both included."""
     parts = [clause.take(name) for name in ("this", "low", "high")]
-    if any(map(is_null, parts)):
+    if any(map(is_null_word, parts)):
         raise clause.refusal("nothing lies between NULL", "Write numbers or dates.")
     values = meet(clause, [scope.value(one) for one in parts])
-    one, low, high = (exact(clause, value).expression for value in values)
+    one, low, high = (settled_value(clause, value).expression for value in values)
     return scope.made((one >= low) & (one <= high))
 
 
@@ -183,7 +183,7 @@ def _first(clause: Clause, scope: AbstractScope) -> Value:
     for name in ("is_nvl", "is_null"):
         clause.scalar(name)
     parts = [clause.take("this"), *clause.each("expressions")]
-    there = [scope.value(one) for one in parts if not is_null(one)]
+    there = [scope.value(one) for one in parts if not is_null_word(one)]
     if not there:
         raise clause.refusal("all of this is NULL", "Name a column.")
     values = meet(clause, there)
@@ -196,10 +196,10 @@ def _nullif(clause: Clause, scope: AbstractScope) -> Value:
     """Return a value, missing where it equals another."""
     this, other = clause.take("this"), clause.take("expression")
     one = scope.value(this)
-    if is_null(other):
+    if is_null_word(other):
         return one
     first, second = meet(clause, [one, scope.value(other)])
-    equal = exact(this, first).expression == second.expression
+    equal = settled_value(this, first).expression == second.expression
     made = when(equal).then(None).otherwise(one.expression)
     return scope.made(made, decimal=one.decimal)
 
@@ -226,13 +226,13 @@ def _chosen(
     """Return a choice; a value that is NULL or not said is missing."""
     tests = [_test(one, scope, of) for one in branches]
     told = [one.take("true") for one in branches] + ([default] if default else [])
-    there = [one for one in told if not is_null(one)]
+    there = [one for one in told if not is_null_word(one)]
     if not there:
         raise clause.refusal(
             "all of this is NULL", "Write a value for one of the cases."
         )
     values = iter(meet(clause, [scope.value(one) for one in there]))
-    each = [None if is_null(one) else next(values) for one in told]
+    each = [None if is_null_word(one) else next(values) for one in told]
     results = [None if one is None else one.expression for one in each]
     last = results.pop() if default else None
     made: Any = None
@@ -248,10 +248,10 @@ def _test(branch: Clause, scope: AbstractScope, of: Clause | None) -> Expression
     this = branch.take("this")
     if of is None:
         return condition(this, scope)
-    if is_null(this):
+    if is_null_word(this):
         raise this.refusal("nothing equals NULL", "Write CASE WHEN ... IS NULL THEN.")
     one, other = meet(branch, [scope.value(of), scope.value(this)])
-    equal: Any = exact(of, one).expression == other.expression
+    equal: Any = settled_value(of, one).expression == other.expression
     return equal  # type: ignore[no-any-return]  # == builds an expression
 
 
@@ -265,11 +265,11 @@ def _extreme(name: str) -> Rule:
                 "what is missing wins in this dialect", "Write CASE WHEN a > b THEN a."
             )
         parts = [clause.take("this"), *clause.each("expressions")]
-        there = [scope.value(one) for one in parts if not is_null(one)]
+        there = [scope.value(one) for one in parts if not is_null_word(one)]
         if not there:
             raise clause.refusal("all of this is NULL", "Name a column.")
         values = meet(clause, there)
-        first, *others = (exact(clause, one).expression for one in values)
+        first, *others = (settled_value(clause, one).expression for one in values)
         build = first.greatest if name == "greatest" else first.least
         return scope.made(build(*others) if others else first)
 

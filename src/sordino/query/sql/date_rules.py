@@ -7,7 +7,7 @@ from sqlglot import exp
 
 from sordino.expressions.dates import DAYS, UNITS
 from sordino.expressions.language import Expression
-from sordino.query.sql.leaf_rules import number
+from sordino.query.sql.leaf_rules import whole_number
 from sordino.query.sql.reading import Clause
 from sordino.query.sql.scope import AbstractScope, Rule, Value
 
@@ -120,7 +120,7 @@ def _between(clause: Clause, scope: AbstractScope) -> Value:
     return scope.made(start.cast("date").days_between(end.cast("date")))
 
 
-def added(clause: Clause, scope: AbstractScope) -> Value | None:
+def later_moment(clause: Clause, scope: AbstractScope) -> Value | None:
     """Return a later day or time; None where numbers are added."""
     one, other = clause.take("this"), clause.take("expression")
     if other.bare().kind is exp.Interval:
@@ -131,7 +131,7 @@ def added(clause: Clause, scope: AbstractScope) -> Value | None:
     return scope.made(found.expression.add_days(_days(other, scope)))
 
 
-def subtracted(clause: Clause, scope: AbstractScope) -> Value | None:
+def earlier_moment(clause: Clause, scope: AbstractScope) -> Value | None:
     """Return an earlier day or time, or days between; None where numbers are."""
     one, other = clause.take("this"), clause.take("expression")
     if other.bare().kind is exp.Interval:
@@ -170,7 +170,8 @@ def _moved(
             f"{name}s are not of one length", "Add days, or truncate to the month."
         )
     size = interval.take("this")
-    seconds = sign * number(size, "the length of an interval") * _SECONDS[name]
+    length = whole_number(size, "the length of an interval", quoted=True)
+    seconds = sign * length * _SECONDS[name]
     one = found.expression.cast("time")
     return scope.made(one.add_seconds(seconds))
 
@@ -182,7 +183,7 @@ def _shifted(sign: int) -> Rule:
         found = moment(clause.take("this"), scope)
         unit = clause.take("unit")
         unit.look()
-        days = sign * number(clause.take("expression"), "a number of days")
+        days = sign * whole_number(clause.take("expression"), "a number of days")
         if unit_of(unit) != "day" or found.type != "date":
             raise clause.refusal("only whole days are added to a date", "Use DAY.")
         if not clause.dialect.dates_stay:

@@ -13,7 +13,7 @@ from sordino.query.relation import AbstractCatalog
 from sordino.query.sql.all_rules import RULES
 from sordino.query.sql.choice_rules import condition
 from sordino.query.sql.reading import Clause
-from sordino.query.sql.row_scope import Rows, Visible, alias, identifier
+from sordino.query.sql.row_scope import RowScope, Visible, alias, identifier
 from sordino.schema import Schema, unknown
 
 _PER_PERSON: Final = (
@@ -72,7 +72,7 @@ class Tables:
         return close[0] if len(close) == 1 and not quoted else None
 
 
-def rows(clause: Clause, tables: Tables) -> Rows:
+def selected_rows(clause: Clause, tables: Tables) -> RowScope:
     """Return the rows of a SELECT before they are grouped."""
     tables = tables.with_own(clause.some("with_"))
     start = clause.some("from_")
@@ -90,7 +90,7 @@ def rows(clause: Clause, tables: Tables) -> Rows:
     return found.with_query(kept)
 
 
-def _source(clause: Clause, tables: Tables) -> Rows:
+def _source(clause: Clause, tables: Tables) -> RowScope:
     """Return the rows of a table, or of a query."""
     if clause.kind is exp.Subquery:
         return _named(_selected(clause.take("this"), tables), alias(clause))
@@ -123,19 +123,19 @@ def _unknown_table(clause: Clause, name: str, tables: Tables) -> InvalidSQL:
     return clause.wrap(unknown("private table", name, (*tables.private, *tables.own)))
 
 
-def _visible(query: Query, catalog: AbstractCatalog) -> Rows:
+def _visible(query: Query, catalog: AbstractCatalog) -> RowScope:
     """Return the rows of a query with all their columns."""
     schema = query.resolve(catalog).schema
-    return Rows(query, catalog, schema, {name: name for name in schema}, {}, RULES)
+    return RowScope(query, catalog, schema, {name: name for name in schema}, {}, RULES)
 
 
-def _named(found: Rows, name: str | None) -> Rows:
+def _named(found: RowScope, name: str | None) -> RowScope:
     """Return rows whose columns can be asked for under the name of their table."""
     tables = {} if name is None else {name.lower(): found.columns}
     return replace(found, tables=tables)
 
 
-def _selected(clause: Clause, tables: Tables) -> Rows:
+def _selected(clause: Clause, tables: Tables) -> RowScope:
     """Return the rows that a query in FROM makes, each of one row."""
     if clause.kind is not exp.Select:
         raise clause.refusal(
@@ -145,14 +145,14 @@ def _selected(clause: Clause, tables: Tables) -> Rows:
         if clause.has(name):
             part = clause.part(clause.node.args[name])
             raise part.refusal(problem, remedy)
-    found = rows(clause, tables)
+    found = selected_rows(clause, tables)
     listed = clause.each("expressions")
     if len(listed) == 1 and listed[0].kind is exp.Star:
         return found
     return _projected(found, listed)
 
 
-def _projected(found: Rows, listed: list[Clause]) -> Rows:
+def _projected(found: RowScope, listed: list[Clause]) -> RowScope:
     """Return the rows with some columns, old and new."""
     names: Visible = {}
     made: dict[str, Any] = {}
@@ -175,10 +175,10 @@ def _projected(found: Rows, listed: list[Clause]) -> Rows:
     query = found.query.with_columns(**made) if made else found.query
     query = query.select(*names)
     schema = query.resolve(found.catalog).schema
-    return Rows(query, found.catalog, schema, names, {}, RULES)
+    return RowScope(query, found.catalog, schema, names, {}, RULES)
 
 
-def _joined(clause: Clause, left: Rows, tables: Tables) -> Rows:
+def _joined(clause: Clause, left: RowScope, tables: Tables) -> RowScope:
     """Return the rows of two tables that agree in some columns."""
     sides = tuple(str(clause.scalar(one) or "").upper() for one in ("side", "kind"))
     named = clause.take("this")
@@ -217,7 +217,7 @@ def _joined(clause: Clause, left: Rows, tables: Tables) -> Rows:
 
 
 def _pairs(
-    clause: Clause, left: Rows, right: Rows
+    clause: Clause, left: RowScope, right: RowScope
 ) -> tuple[list[tuple[str, str]], bool]:
     """Return the columns that must agree, and whether USING makes them one."""
     if clause.has("using"):
@@ -247,7 +247,7 @@ def _pairs(
     return found, False
 
 
-def _sides(clause: Clause, left: Rows, right: Rows) -> tuple[str, str]:
+def _sides(clause: Clause, left: RowScope, right: RowScope) -> tuple[str, str]:
     """Return the columns of both sides of an equation, in order."""
     one, other = clause.take("this").bare(), clause.take("expression").bare()
     for side in (one, other):
@@ -260,7 +260,7 @@ def _sides(clause: Clause, left: Rows, right: Rows) -> tuple[str, str]:
     return left.named(one), right.named(other)
 
 
-def _with_keys(clause: Clause, left: Rows, pairs: list[tuple[str, str]]) -> Query:
+def _with_keys(clause: Clause, left: RowScope, pairs: list[tuple[str, str]]) -> Query:
     """Return the left rows with columns named as the right side names them."""
     made: dict[str, Any] = {}
     for ours, theirs in pairs:
@@ -275,8 +275,8 @@ def _with_keys(clause: Clause, left: Rows, pairs: list[tuple[str, str]]) -> Quer
 
 
 def _both(
-    query: Query, left: Rows, right: Rows, on: list[str], *, hidden: bool
-) -> Rows:
+    query: Query, left: RowScope, right: RowScope, on: list[str], *, hidden: bool
+) -> RowScope:
     """Return the pairs with the names of both sides."""
     schema: Schema = query.resolve(left.catalog).schema
     names: Visible = {}
@@ -291,4 +291,6 @@ def _both(
         if one in left.columns and ours not in (None, left.columns[one]):
             columns[one] = None
     theirs = dict.fromkeys(right.tables, names)
-    return Rows(query, left.catalog, schema, columns, {**left.tables, **theirs}, RULES)
+    return RowScope(
+        query, left.catalog, schema, columns, {**left.tables, **theirs}, RULES
+    )

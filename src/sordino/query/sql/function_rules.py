@@ -11,7 +11,7 @@ from sordino.query.sql.unknown import unknown_part
 from sordino.schema import NUMBERS
 
 
-def bound(clause: Clause, scope: AbstractScope) -> int | float:
+def written_number(clause: Clause, scope: AbstractScope) -> int | float:
     """Return a number that is written in the text, refusing all else."""
     found = scope.value(clause)
     if found.type not in NUMBERS or found.constant is None:
@@ -23,7 +23,9 @@ def bound(clause: Clause, scope: AbstractScope) -> int | float:
     return number
 
 
-def ordered(clause: Clause, low: float, high: float) -> tuple[int | float, int | float]:
+def check_order(
+    clause: Clause, low: float, high: float
+) -> tuple[int | float, int | float]:
     """Return two bounds, refusing them the wrong way round."""
     if low >= high:
         raise clause.refusal(
@@ -45,7 +47,9 @@ def _clamp(clause: Clause, scope: AbstractScope) -> Value:
         raise parts[0].refusal(
             f"this is of type {one.type}, no number", "Cast it first."
         )
-    low, high = ordered(clause, *(bound(part, scope) for part in parts[1:]))
+    low, high = check_order(
+        clause, *(written_number(part, scope) for part in parts[1:])
+    )
     return scope.made(one.expression.clip(low, high))
 
 

@@ -13,17 +13,17 @@ from sordino.query.sql.scope import AbstractScope, Rule, Value
 _WHOLE: Final = re.compile(r"[0-9]+")
 
 
-def within(clause: Clause, scope: AbstractScope) -> Value:
+def bracket(clause: Clause, scope: AbstractScope) -> Value:
     """Return what stands in brackets."""
     return scope.value(clause.take("this"))
 
 
-def column(clause: Clause, scope: AbstractScope) -> Value:
+def column_value(clause: Clause, scope: AbstractScope) -> Value:
     """Return a column."""
     return scope.column(clause)
 
 
-def literal(clause: Clause, scope: AbstractScope) -> Value:
+def literal_value(clause: Clause, scope: AbstractScope) -> Value:
     """Return a text or a number, exactly as far as it is written."""
     text = str(clause.scalar("this"))
     if clause.scalar("is_string"):
@@ -38,24 +38,28 @@ def literal(clause: Clause, scope: AbstractScope) -> Value:
     return scope.made(lit(int(text)))
 
 
-def truth(clause: Clause, scope: AbstractScope) -> Value:
+def truth_word(clause: Clause, scope: AbstractScope) -> Value:
     """Return TRUE or FALSE."""
     return scope.made(lit(bool(clause.scalar("this"))))
 
 
-def is_null(clause: Clause) -> bool:
+def is_null_word(clause: Clause) -> bool:
     """Tell whether a part of a text is NULL itself."""
     return clause.bare().kind is exp.Null
 
 
-def number(clause: Clause, what: str) -> int:
-    """Return a whole number that is written in the text, refusing all else."""
+def whole_number(clause: Clause, what: str, *, quoted: bool = False) -> int:
+    """Return a whole number that is written in the text, refusing all else.
+
+    In quotes only where SQL has it so.
+    """
     inner, sign = clause.bare(), 1
     if inner.kind is exp.Neg:
         inner, sign = inner.take("this").bare(), -1
     if inner.kind is exp.Literal:
         text = str(inner.scalar("this"))
-        inner.scalar("is_string")
+        if inner.scalar("is_string") and not quoted:
+            text = ""
         if _WHOLE.fullmatch(text) is not None and int(text) <= MOST:
             return sign * int(text)
     raise clause.refusal(
@@ -64,8 +68,8 @@ def number(clause: Clause, what: str) -> int:
 
 
 RULES: Final[dict[type[exp.Expr], Rule]] = {
-    exp.Paren: within,
-    exp.Column: column,
-    exp.Literal: literal,
-    exp.Boolean: truth,
+    exp.Paren: bracket,
+    exp.Column: column_value,
+    exp.Literal: literal_value,
+    exp.Boolean: truth_word,
 }

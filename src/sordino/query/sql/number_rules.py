@@ -11,8 +11,8 @@ from typing import Any, Final
 from sqlglot import exp
 
 from sordino.expressions.language import Expression, lit
-from sordino.query.sql.date_rules import added, subtracted
-from sordino.query.sql.leaf_rules import number
+from sordino.query.sql.date_rules import earlier_moment, later_moment
+from sordino.query.sql.leaf_rules import whole_number
 from sordino.query.sql.reading import Clause
 from sordino.query.sql.scope import AbstractScope, Rule, Value
 from sordino.schema import NUMBERS
@@ -34,7 +34,7 @@ def numbers(clause: Clause, values: Sequence[Value]) -> tuple[bool, bool]:
     return real, real and not doubles
 
 
-def exact(clause: Clause, value: Value) -> Value:
+def settled_value(clause: Clause, value: Value) -> Value:
     """Refuse a computed decimal where its last digit decides."""
     if value.decimal and value.constant is None:
         raise clause.refusal(
@@ -63,13 +63,13 @@ def _arithmetic(operation: Callable[[Any, Any], Any]) -> Rule:
 
 def _plus(clause: Clause, scope: AbstractScope) -> Value:
     """Return a sum, or a later day."""
-    later = added(clause, scope)
+    later = later_moment(clause, scope)
     return _arithmetic(operator.add)(clause, scope) if later is None else later
 
 
 def _minus(clause: Clause, scope: AbstractScope) -> Value:
     """Return a difference, or an earlier day, or a number of days."""
-    earlier = subtracted(clause, scope)
+    earlier = earlier_moment(clause, scope)
     return _arithmetic(operator.sub)(clause, scope) if earlier is None else earlier
 
 
@@ -134,25 +134,25 @@ def _absolute(clause: Clause, scope: AbstractScope) -> Value:
 
 def _down(clause: Clause, scope: AbstractScope) -> Value:
     """Return the whole number below, which SQL has as a double."""
-    one = exact(clause, scope.value(clause.take("this")))
+    one = settled_value(clause, scope.value(clause.take("this")))
     numbers(clause, (one,))
     return scope.made(one.expression.cast("f64").round_down(1.0))
 
 
 def _up(clause: Clause, scope: AbstractScope) -> Value:
     """Return the whole number above, which SQL has as a double."""
-    one = exact(clause, scope.value(clause.take("this")))
+    one = settled_value(clause, scope.value(clause.take("this")))
     numbers(clause, (one,))
     return scope.made(-((-one.expression.cast("f64")).round_down(1.0)))
 
 
 def _rounded(clause: Clause, scope: AbstractScope) -> Value:
     """Return a number with fewer digits, halves away from zero."""
-    one = exact(clause, scope.value(clause.take("this")))
+    one = settled_value(clause, scope.value(clause.take("this")))
     numbers(clause, (one,))
     digits = clause.some("decimals")
     clause.scalar("casts_non_integer_decimals")
-    places = 0 if digits is None else number(digits, "the number of digits")
+    places = 0 if digits is None else whole_number(digits, "the number of digits")
     return scope.made(one.expression.round(places))
 
 
@@ -166,7 +166,7 @@ def _root(clause: Clause, scope: AbstractScope) -> Value:
 def _power(clause: Clause, scope: AbstractScope) -> Value:
     """Return a small power as a product."""
     one = scope.value(clause.take("this"))
-    times = number(clause.take("expression"), "a power")
+    times = whole_number(clause.take("expression"), "a power")
     numbers(clause, (one,))
     if not 1 < times <= _HIGHEST:
         raise clause.refusal(

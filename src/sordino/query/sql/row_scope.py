@@ -37,7 +37,7 @@ def alias(clause: Clause) -> str | None:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Rows(AbstractScope):
+class RowScope(AbstractScope):
     """The rows of a query, and the names of their columns."""
 
     query: Query
@@ -52,7 +52,7 @@ class Rows(AbstractScope):
         """Return the columns of the query."""
         return self.schema
 
-    def with_query(self, query: Query) -> "Rows":
+    def with_query(self, query: Query) -> "RowScope":
         """Return other rows with the same names."""
         schema = query.resolve(self.catalog).schema
         return replace(self, query=query, schema=schema)

@@ -17,13 +17,13 @@ from sordino.keysets import KeySet
 from sordino.query.builder import Grouped, Query
 from sordino.query.request import Request
 from sordino.query.sql.aggregates import Asking, Ends, checked_bounds
-from sordino.query.sql.answer_scope import Answers, Key, aggregates_of
+from sordino.query.sql.answer_scope import AnswerScope, Key, aggregates_of
 from sordino.query.sql.choice_rules import condition
-from sordino.query.sql.from_clause import Tables, rows
-from sordino.query.sql.leaf_rules import number
+from sordino.query.sql.from_clause import Tables, selected_rows
+from sordino.query.sql.leaf_rules import whole_number
 from sordino.query.sql.options import Options
 from sordino.query.sql.reading import Clause, Reading
-from sordino.query.sql.row_scope import Rows, alias
+from sordino.query.sql.row_scope import RowScope, alias
 from sordino.query.sql.scope import Value
 from sordino.schema import unknown
 
@@ -69,13 +69,13 @@ class Item:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Shown:
+class Selection:
     """The columns that are shown, under which names, in order."""
 
     names: dict[str, str] = field(default_factory=dict)
     """The name of a column of the answer, and what it is called in the end."""
     made: dict[str, Expression] = field(default_factory=dict)
-    """Answers that are computed."""
+    """AnswerScope that are computed."""
 
 
 def request_of(
@@ -83,12 +83,12 @@ def request_of(
 ) -> Request:
     """Return the request of a SELECT, or refuse what is not understood."""
     select = reading.whole
-    found = rows(select, tables)
+    found = selected_rows(select, tables)
     options.refuse_other_ids(found.query.resolve(found.catalog).ids)
     items = [Item.of(one) for one in select.each("expressions")]
     keys = _keys(select, items, found)
     asking = Asking(found, given.bounds)
-    answers = Answers(found, keys, asking)
+    answers = AnswerScope(found, keys, asking)
     answers.selected.update({
         one.alias: one.clause for one in items if one.alias is not None
     })
@@ -104,7 +104,7 @@ def request_of(
     return _processed(select, asked, answers, shown, kept, orders)
 
 
-def _keys(select: Clause, items: list[Item], found: Rows) -> tuple[Key, ...]:
+def _keys(select: Clause, items: list[Item], found: RowScope) -> tuple[Key, ...]:
     """Return what groups are marked by."""
     clauses = _grouped(select, items, found)
     keys: dict[str, Key] = {}
@@ -123,7 +123,7 @@ def _keys(select: Clause, items: list[Item], found: Rows) -> tuple[Key, ...]:
 
 
 def _key_name(
-    value: Value, items: list[Item], found: Rows, keys: Mapping[str, Key]
+    value: Value, items: list[Item], found: RowScope, keys: Mapping[str, Key]
 ) -> str:
     """Return the column that holds a key: its own, that of an alias, or a new one."""
     own = value.expression.tree
@@ -139,7 +139,7 @@ def _key_name(
     return next(f"_{n}" for n in range(1, len(taken) + 2) if f"_{n}" not in taken)
 
 
-def _grouped(select: Clause, items: list[Item], found: Rows) -> list[Clause]:
+def _grouped(select: Clause, items: list[Item], found: RowScope) -> list[Clause]:
     """Return the expressions that groups are marked by."""
     group, distinct = select.some("group"), select.some("distinct")
     if distinct is not None:
@@ -170,7 +170,7 @@ def _refuse_several(group: Clause) -> None:
         )
 
 
-def _meant(clause: Clause, items: list[Item], found: Rows) -> Clause:
+def _meant(clause: Clause, items: list[Item], found: RowScope) -> Clause:
     """Return what is grouped by: a place in SELECT, an alias, or an expression."""
     if clause.kind is exp.Literal and not clause.node.is_string:
         return _item(clause, items).clause
@@ -186,7 +186,7 @@ def _meant(clause: Clause, items: list[Item], found: Rows) -> Clause:
 
 def _item(clause: Clause, items: list[Item]) -> Item:
     """Return a column by its place after SELECT, from 1."""
-    place = number(clause, "a place")
+    place = whole_number(clause, "a place")
     if not 1 <= place <= len(items):
         raise clause.refusal(
             f"there is no column {place}", "Count the columns after SELECT from 1."
@@ -194,9 +194,9 @@ def _item(clause: Clause, items: list[Item]) -> Item:
     return items[place - 1]
 
 
-def _shown(items: list[Item], answers: Answers) -> Shown:
+def _shown(items: list[Item], answers: AnswerScope) -> Selection:
     """Return what is selected: keys, answers, and what is computed of them."""
-    shown = Shown()
+    shown = Selection()
     for one in items:
         key = answers.key_of(one.clause)
         if key is not None:
@@ -215,7 +215,7 @@ def _asks(clause: Clause) -> bool:
     return clause.node in [*aggregates_of(clause)][:1]
 
 
-def _show_computed(shown: Shown, item: Item, answers: Answers) -> None:
+def _show_computed(shown: Selection, item: Item, answers: AnswerScope) -> None:
     """Show an answer that is computed of others."""
     value = answers.value(item.clause)
     if value.bare:
@@ -227,7 +227,7 @@ def _show_computed(shown: Shown, item: Item, answers: Answers) -> None:
     _show(shown, item, name, name)
 
 
-def _show(shown: Shown, item: Item, name: str, called: str) -> None:
+def _show(shown: Selection, item: Item, name: str, called: str) -> None:
     """Show a column under a name, refusing two of one name."""
     if name in shown.names or called in shown.names.values():
         raise item.clause.refusal(
@@ -247,7 +247,7 @@ class Order:
 
 
 def _orders(
-    select: Clause, items: list[Item], answers: Answers, shown: Shown
+    select: Clause, items: list[Item], answers: AnswerScope, shown: Selection
 ) -> list[Order]:
     """Return by what the noisy rows are ordered."""
     clause = select.some("order")
@@ -265,7 +265,9 @@ def _orders(
     return found
 
 
-def _order(clause: Clause, items: list[Item], answers: Answers, shown: Shown) -> Order:
+def _order(
+    clause: Clause, items: list[Item], answers: AnswerScope, shown: Selection
+) -> Order:
     """Return one column of an order."""
     clause.look()
     this = clause.take("this")
@@ -301,7 +303,7 @@ def _plain(value: Value) -> Any:
 
 
 def _limits(
-    given: Given, options: Options, answers: Answers
+    given: Given, options: Options, answers: AnswerScope
 ) -> tuple[AbstractConstraint, ...]:
     """Return what bounds each id: what is given, and what the text says."""
     found: list[AbstractConstraint] = list(given.limits)
@@ -325,7 +327,7 @@ def _limits(
     return tuple(found)
 
 
-def _asked(select: Clause, answers: Answers, given: Given) -> Request:
+def _asked(select: Clause, answers: AnswerScope, given: Given) -> Request:
     """Return the question about the groups."""
     found = answers.rows
     keys = answers.keys
@@ -366,7 +368,7 @@ def _with_keys(query: Query, given: Given, names: tuple[str, ...]) -> Grouped:
     return query.group_by(given.keys)
 
 
-def _refuse_unused(given: Given, answers: Answers) -> None:
+def _refuse_unused(given: Given, answers: AnswerScope) -> None:
     """Refuse what was given and nothing needs: it would be left out in silence."""
     for name in given.bounds:
         if name not in answers.asking.used:
@@ -391,8 +393,8 @@ def _refuse_unused(given: Given, answers: Answers) -> None:
 def _processed(
     select: Clause,
     asked: Request,
-    answers: Answers,
-    shown: Shown,
+    answers: AnswerScope,
+    shown: Selection,
     kept: Expression | None,
     orders: list[Order],
 ) -> Request:
@@ -418,7 +420,7 @@ def _processed(
     return asked.rename(renamed) if renamed else asked
 
 
-def _cut(select: Clause, asked: Request, answers: Answers) -> Request:
+def _cut(select: Clause, asked: Request, answers: AnswerScope) -> Request:
     """Return the request for so many rows."""
     limit, offset = select.some("limit"), select.some("offset")
     if limit is None and offset is None:
@@ -432,13 +434,13 @@ def _size(clause: Clause | None) -> int | None:
     """Return a number of rows."""
     if clause is None:
         return None
-    return number(clause.look().take("expression"), "a number of rows")
+    return whole_number(clause.look().take("expression"), "a number of rows")
 
 
 _ALL: Final = 2**31
 
 
-def _refuse_ungrouped(select: Clause, name: str, answers: Answers) -> None:
+def _refuse_ungrouped(select: Clause, name: str, answers: AnswerScope) -> None:
     """Refuse to choose among rows where there is one."""
     if not answers.keys:
         clause = select.part(select.node.args[name])

@@ -6,7 +6,7 @@ from typing import Any, Final
 from sqlglot import exp
 
 from sordino.expressions.language import Expression, lit
-from sordino.query.sql.leaf_rules import is_null, number
+from sordino.query.sql.leaf_rules import is_null_word, whole_number
 from sordino.query.sql.reading import Clause
 from sordino.query.sql.scope import AbstractScope, Rule, Value
 
@@ -14,7 +14,7 @@ _WRITTEN: Final = ("text", "i64", "bool", "date")
 """Types whose values every dialect writes alike."""
 
 
-def text(clause: Clause, scope: AbstractScope) -> Expression:
+def text_value(clause: Clause, scope: AbstractScope) -> Expression:
     """Return a text, refusing what is none."""
     found = scope.value(clause)
     if found.type != "text":
@@ -39,7 +39,7 @@ def _of_text(build: Callable[[Expression], Expression]) -> Rule:
     """Return the rule of a function of one text."""
 
     def rule(clause: Clause, scope: AbstractScope) -> Value:
-        return scope.made(build(text(clause.take("this"), scope)))
+        return scope.made(build(text_value(clause.take("this"), scope)))
 
     return rule
 
@@ -50,8 +50,8 @@ def _of_texts(
     """Return the rule of a function of two texts."""
 
     def rule(clause: Clause, scope: AbstractScope) -> Value:
-        one = text(clause.take("this"), scope)
-        return scope.made(build(one, text(clause.take(other), scope)))
+        one = text_value(clause.take("this"), scope)
+        return scope.made(build(one, text_value(clause.take(other), scope)))
 
     return rule
 
@@ -82,7 +82,7 @@ def _concatenated(clause: Clause, scope: AbstractScope) -> Value:
     parts = [
         _said(one, scope)
         for one in clause.each("expressions")
-        if not (skips and is_null(one))
+        if not (skips and is_null_word(one))
     ]
     if skips:
         parts = [one.fill_null("") for one in parts]
@@ -91,15 +91,15 @@ def _concatenated(clause: Clause, scope: AbstractScope) -> Value:
 
 def _sliced(clause: Clause, scope: AbstractScope) -> Value:
     """Return a part of a text from a place that is counted from 1."""
-    one = text(clause.take("this"), scope)
-    start = number(clause.take("start"), "the first place")
+    one = text_value(clause.take("this"), scope)
+    start = whole_number(clause.take("start"), "the first place")
     if start < 1:
         raise clause.refusal(
             "dialects count places before the first differently",
             "Write a start of 1 or more, or RIGHT(x, n).",
         )
     size = clause.some("length")
-    length = None if size is None else number(size, "a length")
+    length = None if size is None else whole_number(size, "a length")
     return scope.made(one.slice(start - 1, length))
 
 
@@ -119,8 +119,8 @@ def _end(
     clause: Clause, scope: AbstractScope, build: Callable[[Expression, int], Expression]
 ) -> Expression:
     """Return so many letters of one end of a text."""
-    one = text(clause.take("this"), scope)
-    size = number(clause.take("expression"), "a number of letters")
+    one = text_value(clause.take("this"), scope)
+    size = whole_number(clause.take("expression"), "a number of letters")
     clause.scalar("negative_length_returns_empty")
     if size < 0:
         raise clause.refusal(
@@ -131,7 +131,7 @@ def _end(
 
 def _trimmed(clause: Clause, scope: AbstractScope) -> Value:
     """Return a text without some letters around it."""
-    one = text(clause.take("this"), scope)
+    one = text_value(clause.take("this"), scope)
     position = clause.scalar("position")
     if position not in (None, "", "BOTH"):
         raise clause.refusal(
@@ -145,7 +145,7 @@ def _trimmed(clause: Clause, scope: AbstractScope) -> Value:
 
 def _replaced(clause: Clause, scope: AbstractScope) -> Value:
     """Return a text with one literal in the place of another."""
-    one = text(clause.take("this"), scope)
+    one = text_value(clause.take("this"), scope)
     old = literal_text(clause.take("expression"), scope, "what is replaced")
     new = literal_text(clause.take("replacement"), scope, "what stands for it")
     if not old:
@@ -155,8 +155,8 @@ def _replaced(clause: Clause, scope: AbstractScope) -> Value:
 
 def _placed(clause: Clause, scope: AbstractScope) -> Value:
     """Return where a text first is within another, from 1; 0 for nowhere."""
-    one = text(clause.take("this"), scope)
-    return scope.made(one.find(text(clause.take("substr"), scope)) + 1)
+    one = text_value(clause.take("this"), scope)
+    return scope.made(one.find(text_value(clause.take("substr"), scope)) + 1)
 
 
 def _like(clause: Clause, scope: AbstractScope) -> Value:
@@ -176,7 +176,7 @@ def _escaped(clause: Clause, scope: AbstractScope) -> Value:
 def _matched(clause: Clause, scope: AbstractScope, escape: str | None) -> Value:
     """Return whether a text is as a pattern says, or is not."""
     negated = bool(clause.scalar("negate"))
-    one = text(clause.take("this"), scope)
+    one = text_value(clause.take("this"), scope)
     held = clause.take("expression")
     pattern = literal_text(held, scope, "a pattern")
     if escape == "\\" and escape in pattern and held.dialect.escape == escape:
