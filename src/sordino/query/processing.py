@@ -302,7 +302,9 @@ def _several(word: str, given: Any, names: tuple[str, ...]) -> tuple[str, ...]:
     """Return some of the names: all for True, none for False."""
     if isinstance(given, bool):
         return names if given else ()
-    listed = (given,) if isinstance(given, str) else tuple(given)
+    listed = (given,) if isinstance(given, str) else given
+    if not isinstance(listed, (tuple, list)):
+        raise InvalidParameter(word, given, "must be names", f'Try {word}="n".')
     return tuple(_validate.text(**{word: one}) for one in listed)
 
 

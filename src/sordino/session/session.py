@@ -5,14 +5,14 @@ price (public facts) ── rehearse (no rows) ── charge ── exact totals
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, Self, final
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Literal, NoReturn, Self, final
 
 from sordino import _validate
 from sordino.budgets.limits import Limit
 from sordino.engines.base import AbstractEngine
 from sordino.errors import InvalidParameter, SessionMoved
+from sordino.keysets import KeySet
 from sordino.ledger.entries import DATASET, Entry
 from sordino.ledger.ledger import Ledger
 from sordino.losses.base import Budget, Loss
@@ -40,13 +40,9 @@ from sordino.session.identity import (
     whose,
 )
 from sordino.session.outlook import Outlook
-
-if TYPE_CHECKING:
-    from sordino.constraints import AbstractConstraint
-    from sordino.keysets import KeySet
+from sordino.session.sql_request import NOTHING, Limits, SqlGiven, SqlName, sql_request
 
 EngineName = Literal["duckdb", "memory"]
-SqlName = Literal["duckdb", "postgres", "spark", "bigquery"]
 
 _MOST_THREADS: Final = 4096
 _SIZE: Final = re.compile(r"[1-9][0-9]{0,5}(\.[0-9]{1,3})? ?[KMGT]i?B")
@@ -194,9 +190,9 @@ class Session:
         text: str,
         budget: Budget | None = None,
         *,
-        limits: "AbstractConstraint | Iterable[AbstractConstraint]" = (),
-        bounds: Mapping[str, tuple[Any, Any]] = MappingProxyType({}),
-        keys: "KeySet | Mapping[str, Any]" = MappingProxyType({}),
+        limits: Limits = (),
+        bounds: Mapping[str, tuple[Any, Any]] = NOTHING,
+        keys: KeySet | Mapping[str, Any] = NOTHING,
         dialect: SqlName = "duckdb",
     ) -> Request | Release:
         """Return the request that a text of SQL is, or its release with a budget.
@@ -205,36 +201,15 @@ class Session:
         aggregated, `keys` name the groups beforehand. The request prints as Python.
 
         >>> import sordino as sd
-        >>> visits = {"ward": ["A", "A", "B"], "days": [2, 5, 1]}
-        >>> session = sd.Session(
-        ...     tables={"visits": sd.PrivateTable(visits, protects=sd.AddOneRow())},
-        ...     budget=sd.PureDP(2),
-        ... )
-        >>> session.sql("SELECT AVG(CLAMP(days, 0, 30)) AS days FROM visits")
-        table('visits').agg(days=mean('days', 0, 30))
+        >>> stays = sd.PrivateTable({"days": [2, 5]}, protects=sd.AddOneRow())
+        >>> session = sd.Session({"stays": stays}, sd.PureDP(2))
+        >>> session.sql("SELECT AVG(CLAMP(days, 0, 30)) AS days FROM stays")
+        table('stays').agg(days=mean('days', 0, 30))
         """
-        from sordino.query.sql.door import ask_sql  # noqa: PLC0415 a parser is slow
-
         self._refuse_strangers()
-        catalog = self._catalog
-        with catalog.explaining():
-            asked = ask_sql(
-                text,
-                (catalog, tuple(catalog.relations), tuple(catalog.publics)),
-                dialect,
-                (limits, bounds, keys),
-            )
-        if budget is not None and asked.budget is not None:
-            raise InvalidParameter(
-                "budget",
-                budget,
-                "stands in the text as well",
-                "State it once: in the text, or as an argument.",
-            )
-        allowed = asked.budget if budget is None else budget
-        if allowed is None:
-            return asked.request
-        return self.release(asked.request, allowed)
+        given = SqlGiven(limits, bounds, keys, dialect)
+        request, allowed = sql_request(self._catalog, text, budget, given)
+        return request if allowed is None else self.release(request, allowed)
 
     @door
     def partition(

@@ -149,7 +149,7 @@ def _in(clause: Clause, scope: AbstractScope) -> Value:
     """Return whether a value is one of some that are written in the text."""
     for name in ("query", "unnest", "field"):
         if clause.has(name):
-            raise clause.refusal(
+            raise clause.part(clause.node.args[name]).refusal(
                 "IN asks another query",
                 "Join a public table, or list the values.",
             )

@@ -47,6 +47,8 @@ def moment(clause: Clause, scope: AbstractScope) -> Value:
 
 def unit_of(clause: Clause) -> str:
     """Return the name of a unit in small letters, without a plural."""
+    if clause.kind is exp.Literal:
+        clause.scalar("is_string")
     name = str(clause.scalar("this")).lower()
     return name.removesuffix("s") if name not in _PARTS else name
 
@@ -81,18 +83,14 @@ def _named_part(name: str) -> Rule:
 
 def _extracted(clause: Clause, scope: AbstractScope) -> Value:
     """Return EXTRACT(part FROM x)."""
-    named = clause.take("this")
-    named.look()
-    name = str(named.scalar("this")).lower()
+    name = unit_of(clause.take("this"))
     return _part(clause, scope, name, clause.take("expression"))
 
 
 def _start(clause: Clause, scope: AbstractScope) -> Value:
     """Return the start of a period; of a date it is a time where SQL has it so."""
-    named = clause.take("unit")
-    named.look()
     clause.scalar("input_type_preserved")
-    unit = unit_of(named)
+    unit = unit_of(clause.take("unit"))
     found = moment(clause.take("this"), scope)
     if unit not in UNITS:
         raise clause.refusal(
@@ -109,10 +107,8 @@ def _start(clause: Clause, scope: AbstractScope) -> Value:
 def _between(clause: Clause, scope: AbstractScope) -> Value:
     """Return the days between two dates: of times, the midnights between them."""
     unit = clause.some("unit")
-    if unit is not None:
-        unit.look()
-        if unit_of(unit) != "day":
-            raise clause.refusal("only days are counted between dates", "Write 'day'.")
+    if unit is not None and unit_of(unit) != "day":
+        raise clause.refusal("only days are counted between dates", "Write 'day'.")
     for name in ("date_part_boundary", "big_int"):
         clause.scalar(name)
     end = moment(clause.take("this"), scope).expression
@@ -162,9 +158,7 @@ def _moved(
     clause: Clause, found: Value, interval: Clause, scope: AbstractScope, sign: int
 ) -> Value:
     """Return a time so much later; of a date it is the time that SQL has."""
-    unit = interval.take("unit")
-    unit.look()
-    name = unit_of(unit)
+    name = unit_of(interval.take("unit"))
     if name not in _SECONDS:
         raise clause.refusal(
             f"{name}s are not of one length", "Add days, or truncate to the month."
@@ -181,10 +175,10 @@ def _shifted(sign: int) -> Rule:
 
     def rule(clause: Clause, scope: AbstractScope) -> Value:
         found = moment(clause.take("this"), scope)
-        unit = clause.take("unit")
-        unit.look()
-        days = sign * whole_number(clause.take("expression"), "a number of days")
-        if unit_of(unit) != "day" or found.type != "date":
+        unit = unit_of(clause.take("unit"))
+        size = clause.take("expression")
+        days = sign * whole_number(size, "a number of days", quoted=True)
+        if unit != "day" or found.type != "date":
             raise clause.refusal("only whole days are added to a date", "Use DAY.")
         if not clause.dialect.dates_stay:
             raise clause.refusal("this makes a time in this dialect", "Write date + 3.")

@@ -1,5 +1,6 @@
 """Columns, literals and brackets."""
 
+import math
 import re
 from typing import Final
 
@@ -30,7 +31,10 @@ def literal_value(clause: Clause, scope: AbstractScope) -> Value:
         return scope.made(lit(text))
     if _WHOLE.fullmatch(text) is None:
         decimal = clause.dialect.decimals and "e" not in text.lower()
-        return scope.made(lit(float(text)), decimal=decimal)
+        number = float(text)
+        if not math.isfinite(number):
+            raise clause.refusal("this number is no double", "Write a smaller one.")
+        return scope.made(lit(number), decimal=decimal)
     if int(text) > MOST:
         raise clause.refusal(
             "this number does not fit into 64 bits", "Write it as 1e20."

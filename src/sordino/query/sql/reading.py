@@ -130,9 +130,18 @@ class Clause:
                     starts.append(node.meta[begin])
                     ends.append(node.meta[end] + 1)
         if starts:
-            return min(starts), max(ends)
+            return self._closed(min(starts), max(ends))
         parent = self.node.parent
         return (0, 1) if parent is None else Clause(self.reading, parent).span
+
+    def _closed(self, start: int, end: int) -> tuple[int, int]:
+        """Return a part of the text with the brackets that close it."""
+        text = self.reading.text
+        opened = text.count("(", start, end) - text.count(")", start, end)
+        while opened > 0 and text[end:].lstrip().startswith(")"):
+            end = text.index(")", end) + 1
+            opened -= 1
+        return start, end
 
     @property
     def written(self) -> str:
@@ -210,6 +219,7 @@ def _parser(grammar: Grammar) -> Parser:
     """Return the parser of a dialect that notes where each node lies."""
     base: Any = grammar.parser_class
 
+    @final
     class Placed(base):  # type: ignore[misc]  # the class of a dialect
         """A parser that notes places, and reads the bounds of aggregates."""
 

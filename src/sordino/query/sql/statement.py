@@ -17,18 +17,15 @@ from sordino.keysets import KeySet
 from sordino.query.builder import Grouped, Query
 from sordino.query.request import Request
 from sordino.query.sql.aggregates import Asking, Ends, checked_bounds
-from sordino.query.sql.answer_scope import AnswerScope, Key, aggregates_of
+from sordino.query.sql.answer_scope import AnswerScope, aggregates_of
 from sordino.query.sql.choice_rules import condition
 from sordino.query.sql.from_clause import Tables, selected_rows
+from sordino.query.sql.group_clause import Item, group_keys, item_at
 from sordino.query.sql.leaf_rules import whole_number
 from sordino.query.sql.options import Options
 from sordino.query.sql.reading import Clause, Reading
-from sordino.query.sql.row_scope import RowScope, alias
 from sordino.query.sql.scope import Value
 from sordino.schema import unknown
-
-_SEVERAL: Final = (exp.Rollup, exp.Cube, exp.GroupingSets)
-_SETS: Final = ("grouping_sets", "cube", "rollup", "totals")
 
 
 @final
@@ -54,21 +51,6 @@ class Given:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Item:
-    """One column that is selected."""
-
-    clause: Clause
-    alias: str | None
-
-    @classmethod
-    def of(cls, clause: Clause) -> "Item":
-        """Return a column and its alias."""
-        name = alias(clause) if clause.kind is exp.Alias else None
-        return cls(clause.take("this") if clause.kind is exp.Alias else clause, name)
-
-
-@final
-@dataclass(frozen=True, eq=False)
 class Selection:
     """The columns that are shown, under which names, in order."""
 
@@ -86,7 +68,7 @@ def request_of(
     found = selected_rows(select, tables)
     options.refuse_other_ids(found.query.resolve(found.catalog).ids)
     items = [Item.of(one) for one in select.each("expressions")]
-    keys = _keys(select, items, found)
+    keys = group_keys(select, items, found)
     asking = Asking(found, given.bounds)
     answers = AnswerScope(found, keys, asking)
     answers.selected.update({
@@ -102,96 +84,6 @@ def request_of(
     limits = _limits(given, options, answers)
     asked = _asked(select, answers, replace(given, limits=limits))
     return _processed(select, asked, answers, shown, kept, orders)
-
-
-def _keys(select: Clause, items: list[Item], found: RowScope) -> tuple[Key, ...]:
-    """Return what groups are marked by."""
-    clauses = _grouped(select, items, found)
-    keys: dict[str, Key] = {}
-    for clause in clauses:
-        value = found.value(clause)
-        if any(value.expression.same(one.value.expression) for one in keys.values()):
-            continue
-        if value.type == "f64":
-            raise clause.refusal(
-                f"{clause.written} is a fraction, and fractions seldom agree exactly",
-                "Group by CAST(FLOOR(...) AS BIGINT), say.",
-            )
-        name = _key_name(value, items, found, keys)
-        keys[name] = Key(name, value)
-    return tuple(keys.values())
-
-
-def _key_name(
-    value: Value, items: list[Item], found: RowScope, keys: Mapping[str, Key]
-) -> str:
-    """Return the column that holds a key: its own, that of an alias, or a new one."""
-    own = value.expression.tree
-    if str(own) in {str(col(one)) for one in found.schema}:
-        (name,) = value.expression.names()
-        return name
-    taken = {*found.schema, *keys}
-    for one in items:
-        if one.alias is None or one.alias in taken or any(aggregates_of(one.clause)):
-            continue
-        if found.value(one.clause).expression.same(value.expression):
-            return one.alias
-    return next(f"_{n}" for n in range(1, len(taken) + 2) if f"_{n}" not in taken)
-
-
-def _grouped(select: Clause, items: list[Item], found: RowScope) -> list[Clause]:
-    """Return the expressions that groups are marked by."""
-    group, distinct = select.some("group"), select.some("distinct")
-    if distinct is not None:
-        distinct.look()
-        if group is not None or any(any(aggregates_of(one.clause)) for one in items):
-            raise distinct.refusal(
-                "DISTINCT over noisy rows",
-                "Leave it out: groups are distinct already.",
-            )
-        return [one.clause for one in items]
-    if group is None:
-        return []
-    group.look()
-    _refuse_several(group)
-    if group.scalar("all"):
-        return [one.clause for one in items if not any(aggregates_of(one.clause))]
-    return [_meant(one, items, found) for one in group.each("expressions")]
-
-
-def _refuse_several(group: Clause) -> None:
-    """Refuse ROLLUP, CUBE and GROUPING SETS."""
-    listed = group.node.args.get("expressions") or []
-    if any(map(group.has, _SETS)) or any(isinstance(one, _SEVERAL) for one in listed):
-        raise group.refusal(
-            "these are several groupings, and a request has one",
-            "Ask each grouping by itself, and pay for them together by "
-            "session.release_all.",
-        )
-
-
-def _meant(clause: Clause, items: list[Item], found: RowScope) -> Clause:
-    """Return what is grouped by: a place in SELECT, an alias, or an expression."""
-    if clause.kind is exp.Literal and not clause.node.is_string:
-        return _item(clause, items).clause
-    node = clause.node
-    if isinstance(node, exp.Column) and not node.table and not found.knows(node.name):
-        for one in items:
-            if one.alias is not None and one.alias.lower() == node.name.lower():
-                clause.take("this").scalar("this")
-                clause.take("this").scalar("quoted")
-                return one.clause
-    return clause
-
-
-def _item(clause: Clause, items: list[Item]) -> Item:
-    """Return a column by its place after SELECT, from 1."""
-    place = whole_number(clause, "a place")
-    if not 1 <= place <= len(items):
-        raise clause.refusal(
-            f"there is no column {place}", "Count the columns after SELECT from 1."
-        )
-    return items[place - 1]
 
 
 def _shown(items: list[Item], answers: AnswerScope) -> Selection:
@@ -272,7 +164,7 @@ def _order(
     clause.look()
     this = clause.take("this")
     if this.kind is exp.Literal:
-        this = _item(this, items).clause
+        this = item_at(this, items).clause
     value = answers.value(this)
     name = next(
         (

@@ -64,7 +64,8 @@ def _said(clause: Clause, scope: AbstractScope) -> Expression:
             f"dialects write values of type {found.type} differently",
             "Join texts, whole numbers, truths and dates.",
         )
-    return found.expression.cast("text")
+    made = found.expression
+    return made if found.type == "text" else made.cast("text")
 
 
 def _joined(clause: Clause, scope: AbstractScope) -> Value:
@@ -85,7 +86,9 @@ def _concatenated(clause: Clause, scope: AbstractScope) -> Value:
         if not (skips and is_null_word(one))
     ]
     if skips:
-        parts = [one.fill_null("") for one in parts]
+        parts = [
+            one if one.tree.constant is not None else one.fill_null("") for one in parts
+        ]
     return scope.made(lit("").concat(*parts))
 
 

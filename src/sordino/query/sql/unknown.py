@@ -102,6 +102,8 @@ _KNOWN: Final = (
 
 def unknown_part(clause: Clause) -> InvalidSQL:
     """Return the refusal of what no rule understands, with the reason if it has one."""
+    if isinstance(clause.node, exp.IgnoreNulls):
+        return unknown_part(clause.take("this"))
     if isinstance(clause.node, exp.Anonymous):
         return _unknown_function(clause, clause.node.name)
     if isinstance(clause.node, exp.AggFunc) and clause.kind not in _WHY:
