@@ -19,6 +19,7 @@ import difflib
 import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, final
 
 from sordino import _validate
@@ -98,10 +99,10 @@ class Schema:
             seen.add(name)
         return cls(listed)
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Return the names of the columns, in order."""
-        return tuple(name for name, _ in self.columns)
+        return tuple(dict(self.columns))
 
     def __contains__(self, name: object) -> bool:
         """Tell whether there is such a column."""

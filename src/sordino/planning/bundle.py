@@ -10,9 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Final, final
 
-from sordino import _validate
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Budget, Loss, compose
 from sordino.losses.closed import ApproxDP
@@ -55,9 +54,10 @@ class Bundle:
         return math.fsum(purchase.score for purchase in self.purchases.values())
 
 
-def best_bundle(requests: Any, catalog: AbstractCatalog, budget: Budget) -> Bundle:
+def best_bundle(
+    named: dict[str, Request], catalog: AbstractCatalog, budget: Budget
+) -> Bundle:
     """Return the least noise for requests that share one budget equally."""
-    named = _checked(requests)
     refuse_large(named.values())
     if not isinstance(budget, Budget):
         raise InvalidParameter(
@@ -67,6 +67,8 @@ def best_bundle(requests: Any, catalog: AbstractCatalog, budget: Budget) -> Bund
     best = alone = Bundle(_each(named, catalog, share), budget, 1.0)
     if not isinstance(budget, ApproxDP) or budget.delta == 0 or len(named) == 1:
         return alone
+    if any(one.plan.relation.spread for one in alone.purchases.values()):
+        return alone  # of rows charged one by one no composed curve is known
     for alike in _alike(named, alone):
         best = _Search(alike, catalog, budget).better(best)
     return best
@@ -151,21 +153,3 @@ class _Search:
         if self.budget.admits(loss):
             return min(beyond, 0.0)
         return max(beyond, math.ulp(1.0))
-
-
-def _checked(requests: Any) -> dict[str, Request]:
-    """Return named requests, refusing what is none."""
-    if not isinstance(requests, Mapping) or not requests:
-        raise InvalidParameter(
-            "requests", requests, "must name requests", 'Try {"by ward": query}.'
-        )
-    for name, request in requests.items():
-        _validate.text(requests=name)
-        if not isinstance(request, Request):
-            raise InvalidParameter(
-                f"requests[{name!r}]",
-                request,
-                "asks nothing yet",
-                "End it with .agg(n=sd.count()).",
-            )
-    return dict(requests)

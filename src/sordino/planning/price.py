@@ -11,7 +11,7 @@ from sordino.losses.headline import headline
 from sordino.losses.spending import Family
 from sordino.mechanisms.mechanism import AbstractMechanism
 from sordino.planning.plan_text import plan_text
-from sordino.planning.purchase import CONFIDENCE, Purchase, best_purchase
+from sordino.planning.purchase import Purchase, best_purchase
 from sordino.query.relation import AbstractCatalog
 from sordino.query.request import Request
 
@@ -81,7 +81,8 @@ class Price:
             while name in errors:  # a limit on each side of a join
                 name += ", again"
             noise = counted.measurement.noise(self._purchase.coverage[key])
-            errors[name] = Expected(noise.sd, noise.reach(CONFIDENCE))
+            reach = noise.reach(self.request.confidence)
+            errors[name] = Expected(noise.sd, reach)
         return errors
 
     @property

@@ -7,7 +7,7 @@ Laplace noise and choices spend epsilon; Gaussian noise spends the square of mu.
 
 import math
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any, Final, final
@@ -31,10 +31,8 @@ from sordino.planning.plan import Plan, plans
 from sordino.query.relation import AbstractCatalog
 from sordino.query.request import FAMILIES, Request
 
-CONFIDENCE: Final = Fraction(95, 100)
-"""Of all intervals."""
 _EVEN: Final = Fraction(1, 2)
-_LESS: Final = 1 - Fraction(1, 2**16)
+_LESS: Final = (1 - Fraction(1, 2**16)) ** 2
 _TRIES: Final = 200
 
 
@@ -52,6 +50,8 @@ class Purchase:
     """What choices and coverage may spend, each by itself."""
     delta: Fraction
     """The chance that a group shows which is new, where groups are not known."""
+    limit: Budget | None = None
+    """What the measurements' loss must be within, if that remains to be checked."""
 
     @cached_property
     def selection(self) -> Any:
@@ -98,6 +98,11 @@ class Purchase:
         presence = None if plan.presence is None else plan.presence.change
         return self.joint.together(self.selection, presence, noise)
 
+    @property
+    def is_within(self) -> bool:
+        """Tell whether the very loss that will be charged is within its limit."""
+        return self.limit is None or self.limit.admits(self.additive_loss)
+
     @cached_property
     def losses_apart(self) -> tuple[Loss, ...]:
         """Return the losses of choices and coverage: they compose with any others."""
@@ -126,9 +131,10 @@ class Purchase:
     @cached_property
     def errors(self) -> dict[str, Expected]:
         """Return how far each column will be off, as far as that is known."""
+        request = self.plan.request
         return {
-            name: self.expected(place, CONFIDENCE)
-            for place, (name, _) in enumerate(self.plan.request.columns)
+            name: self.expected(place, request.confidence)
+            for place, (name, _) in enumerate(request.columns)
         }
 
     @cached_property
@@ -176,14 +182,32 @@ def best_purchase(
     ]
     if not options:
         raise _unaffordable(request, budget)
-    return min(options, key=lambda purchase: purchase.score)
+    return _best_within(options)
+
+
+def _best_within(options: list[Purchase]) -> Purchase:
+    """Return the purchase that errs least, among those within their limits.
+
+    Noise beside a selection of keys is found by a closed form. Only if it errs less
+    than all others its loss is composed, and where that is beyond the limit, by an
+    error of doubles, it gets a little more noise and is compared anew.
+    """
+    for _ in range(_TRIES):
+        best = min(options, key=lambda purchase: purchase.score)
+        if best.is_within:
+            return best
+        options[options.index(best)] = replace(best, joint=best.joint.scaled(_LESS))
+    raise InvalidParameter(
+        "budget", best.limit, "is too small for unknown keys", "Ask for a larger one."
+    )
 
 
 def purchases(plan: Plan, budget: Budget) -> list[Purchase]:
     """Return what each family that was asked for buys; none that cannot serve."""
     asked = plan.request.noise
     families = FAMILIES if asked is None else (asked,)
-    spendings = {family: budget.spending(family) for family in families}
+    spent = plan.spendable(budget)
+    spendings = {family: spent.spending(family) for family in families}
     bought = [
         _BUY[family](plan, budget, spending)
         for family, spending in spendings.items()
@@ -220,25 +244,17 @@ def _mixed(plan: Plan, budget: Budget, spending: Spending) -> Purchase | None:
     if left == 0:
         return None
     rest = ApproxDP(spending.amount * left, spending.delta)
-
-    def bought(mu: Exact) -> Purchase:
-        joint = GaussianShare(mu**2 / left)
-        apart = LaplaceShare(spending.amount)
-        return Purchase(plan, budget, "gaussian", joint, apart, rest.delta * SPARE)
-
+    apart = LaplaceShare(spending.amount)
     if plan.presence is None:
-        return bought(_mu_alone(rest))
+        square = _mu_alone(rest) ** 2
+        if plan.is_by_row:  # up to there delta falls as fast as the rows of a unit
+            square = min(square, 2 * spending.amount * left)
+        joint = GaussianShare(square / left)
+        return Purchase(plan, budget, "gaussian", joint, apart, spending.delta)
     changes = [one.change for one in plan.measurements.values()]
-    mu = largest_mu(plan.presence.change, changes, rest)
-    for _ in range(_TRIES):
-        # a closed form, followed by a check of the very loss that will be charged
-        purchase = bought(mu)
-        if rest.admits(purchase.additive_loss):
-            return purchase
-        mu *= _LESS
-    raise InvalidParameter(
-        "budget", rest, "is too small for unknown keys", "Ask for a larger one."
-    )
+    joint = GaussianShare(largest_mu(plan.presence.change, changes, rest) ** 2 / left)
+    delta = spending.delta * SPARE
+    return Purchase(plan, budget, "gaussian", joint, apart, delta, rest)
 
 
 @lru_cache(maxsize=64)

@@ -12,7 +12,7 @@ from sordino.errors import InvalidParameter, InvalidQuery, show
 from sordino.expressions.base import AbstractExpression
 from sordino.keysets import KeySet
 from sordino.losses.spending import Family
-from sordino.numbers import positive
+from sordino.numbers import positive, probability
 from sordino.query import processing
 from sordino.query.processing import AbstractProcess
 from sordino.query.relation import AbstractCatalog, Relation
@@ -22,6 +22,10 @@ from sordino.words import Words, call, number
 COVERAGE: Final = "coverage"
 """The name under which counts of what was left out have a weight."""
 _USUAL: Final = Fraction(1, 10)
+CONFIDENCE: Final = Fraction(95, 100)
+"""Of all intervals, unless another is asked for."""
+_SUREST: Final = 1 - Fraction(1, 10**9)
+"""Beyond, intervals say no more than the public range."""
 FAMILIES: Final[tuple[Family, ...]] = ("laplace", "gaussian")
 MOST_NUMBERS: Final = 2**27
 """A gigabyte in memory, and a few while it is computed."""
@@ -53,6 +57,8 @@ class Request:
     """The weight of counts of what was left out, None without them."""
     processing: tuple[AbstractProcess, ...] = ()
     """What is done to the noisy answer: not of its words, for it costs nothing."""
+    confidence: Fraction = CONFIDENCE
+    """Of the intervals. It is no part of the words: a release says it beside them."""
 
     def __repr__(self) -> str:
         """Show the question as it was written."""
@@ -181,6 +187,19 @@ def requested(  # noqa: PLR0913 what the two doors of agg take
         shares[: len(columns)],
         shares[-1] if coverage else None,
     )
+
+
+def with_confidence(request: Request, confidence: Any) -> Request:
+    """Return a request whose intervals have a confidence."""
+    share = probability(confidence=confidence)
+    if not 1 - _SUREST <= share <= _SUREST:
+        raise InvalidParameter(
+            "confidence",
+            confidence,
+            "must be a chance, not below 1e-9 and not above 1 - 1e-9",
+            'Try confidence="0.95".',
+        )
+    return replace(request, confidence=share)
 
 
 def refuse_large(requests: Iterable[Request]) -> None:

@@ -11,7 +11,7 @@ from sordino.aggregations.base import Noisy
 from sordino.aggregations.measurements import Numbers, draw
 from sordino.keysets.canonical import canonical_order
 from sordino.planning.plan import Plan
-from sordino.planning.purchase import CONFIDENCE, Purchase
+from sordino.planning.purchase import Purchase
 from sordino.release.coverage_table import coverage_table
 from sordino.schema import arrow_type
 
@@ -96,7 +96,7 @@ def _columns(
         plan.request.columns, plan.estimators, strict=True
     ):
         numbers = [noisy[one.key] for one in estimator.measurements]
-        finished = estimator.finish(numbers, CONFIDENCE)
+        finished = estimator.finish(numbers, plan.request.confidence)
         for column, answer in zip(asked.columns(name), finished, strict=True):
             table[column] = answer.values
             errors |= answer.bars.columns(column)

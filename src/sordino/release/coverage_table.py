@@ -17,7 +17,7 @@ import numpy as np
 from sordino.aggregations.intervals import Bars, additive
 from sordino.aggregations.measurements import Numbers, draw
 from sordino.planning.coverage import exact_counts
-from sordino.planning.purchase import CONFIDENCE, Purchase
+from sordino.planning.purchase import Purchase
 from sordino.query.passage import Counted
 from sordino.release import formatting
 
@@ -57,7 +57,8 @@ def _noisy(purchase: Purchase, count: Counted, exact: int) -> tuple[Numbers, Bar
     measurement = count.measurement
     mechanism = purchase.coverage[measurement.key]
     (values,) = draw(measurement, mechanism, [np.array([exact])])
-    return values, additive(values, measurement.noise(mechanism), CONFIDENCE, 0)
+    noise, confidence = measurement.noise(mechanism), purchase.plan.request.confidence
+    return values, additive(values, noise, confidence, 0)
 
 
 def coverage_lines(coverage: "pa.Table | None") -> Iterator[str]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from sordino.planning.plan import Plan
-from sordino.planning.purchase import CONFIDENCE, Purchase
+from sordino.planning.purchase import Purchase
 from sordino.release.formatting import key, percent
 
 
@@ -20,7 +20,7 @@ def _groups(purchase: Purchase) -> Iterator[str]:
         level = float(purchase.selection.threshold)
         yield (
             f"Groups of fewer than about {level:.3g} {unit} are not shown, and "
-            "intervals hold over all groups, shown or not."
+            "intervals hold for groups that show, given that they do."
         )
     elif plan.request.by:
         yield "Every public key has a row, whether anybody is in it or not."
@@ -34,9 +34,10 @@ def _chosen(purchase: Purchase) -> Iterator[str]:
             error = purchase.errors[name]
             yield f"{key(name)} is chosen among public candidates: {error}."
     if plan.choices:
+        share = percent(plan.request.confidence)
         yield (
             "Ranks count rows between an answer and the exact one, equal values aside; "
-            f"± holds with a chance of at least {percent(CONFIDENCE)}."
+            f"± holds with a chance of at least {share}."
         )
 
 

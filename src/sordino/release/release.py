@@ -4,13 +4,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, final, overload
 
 from sordino.expressions.base import AbstractExpression
 from sordino.losses.base import Budget, Loss
 from sordino.losses.headline import headline
 from sordino.planning.plan_text import plan_text
-from sordino.planning.purchase import CONFIDENCE, Purchase
+from sordino.planning.purchase import Purchase
 from sordino.query import processing
 from sordino.query.processing import AbstractProcess, NoisyRows
 from sordino.release import columns, explanation, files, frames
@@ -74,7 +74,7 @@ class Release:
             answer.table,
             answer.errors,
             purchase.plan.request.by,
-            CONFIDENCE,
+            purchase.plan.request.confidence,
             purchase.loss,
             plan_text(purchase),
             notes(purchase),
@@ -193,6 +193,15 @@ class Release:
         keys and notes.
         """
         files.to_parquet(self, path)
+
+    @overload
+    def plot(
+        self, *names: str, ax: None = None, sort: str = ..., top: int = ...
+    ) -> "Figure": ...
+    @overload
+    def plot(
+        self, *names: str, ax: Any, sort: str = ..., top: int = ...
+    ) -> "Figure | SubFigure": ...
 
     def plot(
         self, *names: str, ax: Any = None, sort: str = "value", top: int = 30

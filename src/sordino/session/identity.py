@@ -6,7 +6,6 @@ from typing import Any, Final, final
 
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Budget
-from sordino.planning.purchase import CONFIDENCE
 from sordino.query.relation import AbstractCatalog
 from sordino.query.request import Request
 from sordino.query.tables import PrivateTable
@@ -50,7 +49,7 @@ def asked(
         form=FORM,
         request=request.words(catalog),
         budget=_budget_words(budget),
-        confidence=number(CONFIDENCE),
+        confidence=number(request.confidence),
     )
     return _said(words, key)
 
@@ -61,13 +60,17 @@ def asked_together(
     budget: Budget,
     key: str | None,
 ) -> Asked:
-    """Return what requests ask that are planned together, by their names in order."""
+    """Return what requests ask that are planned together, by their names in order.
+
+    All have one confidence.
+    """
+    (confidence,) = {one.confidence for one in requests.values()}
     words = call(
         "release_all",
         form=FORM,
         requests=pairs((name, one.words(catalog)) for name, one in requests.items()),
         budget=_budget_words(budget),
-        confidence=number(CONFIDENCE),
+        confidence=number(confidence),
     )
     return _said(words, key)
 

@@ -4,13 +4,12 @@ price (public facts) ── rehearse (no rows) ── charge ── exact totals
 """
 
 import os
-import re
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Literal, NoReturn, Self, final
+from typing import Any, NoReturn, Self, final
 
 from sordino import _validate
 from sordino.budgets.limits import Limit
-from sordino.engines.base import AbstractEngine
+from sordino.engines.doors import EngineName, Settings, engine_named
 from sordino.errors import InvalidParameter, SessionMoved
 from sordino.keysets import KeySet
 from sordino.ledger.entries import DATASET, Entry
@@ -22,12 +21,11 @@ from sordino.planning.plan_text import plan_text
 from sordino.planning.price import Price
 from sordino.planning.purchase import Purchase, best_purchase
 from sordino.query.builder import Query
-from sordino.query.request import Request
+from sordino.query.request import CONFIDENCE, Request, with_confidence
 from sordino.release.answer import Answer, noisy_answer
 from sordino.release.rehearsal import rehearse
 from sordino.release.release import Release
 from sordino.release.storage import from_bytes, joined, split, to_bytes
-from sordino.session import partition
 from sordino.session.book import Book, book_of
 from sordino.session.catalog import Catalog, catalog_of
 from sordino.session.description import Description
@@ -40,12 +38,8 @@ from sordino.session.identity import (
     whose,
 )
 from sordino.session.outlook import Outlook
+from sordino.session.partition import partition_of, value_words
 from sordino.session.sql_request import NOTHING, Limits, SqlGiven, SqlName, sql_request
-
-EngineName = Literal["duckdb", "memory"]
-
-_MOST_THREADS: Final = 4096
-_SIZE: Final = re.compile(r"[1-9][0-9]{0,5}(\.[0-9]{1,3})? ?[KMGT]i?B")
 
 
 @final
@@ -89,24 +83,33 @@ class Session:
         `analyst` names a budget of the ledger that is charged besides the dataset's;
         `who` is recorded with every release.
         """
-        self._engine = _engine(engine, memory_limit, threads, progress=progress)
+        settings = Settings(memory_limit, threads, progress)
+        self._engine = engine_named(engine, settings)
         self._catalog = catalog_of(self._engine, tables)
         self._book = book_of(budget, ledger, whose(tables), analyst, who)
         self._keysets: dict[str, None] = {}
         self._process = os.getpid()
 
     @door
-    def price(self, query: Request, budget: Budget) -> Price:
+    def price(
+        self, query: Request, budget: Budget, *, confidence: Any = CONFIDENCE
+    ) -> Price:
         """Return what an answer would cost and how far it would be off.
 
         No private data is read, and nothing is charged.
         """
-        return Price(self._purchase(query, budget))
+        return Price(self._purchase(_request(query, confidence), budget))
 
     @door
-    def price_all(self, queries: Mapping[str, Request], budget: Budget) -> Batch:
+    def price_all(
+        self,
+        queries: Mapping[str, Request],
+        budget: Budget,
+        *,
+        confidence: Any = CONFIDENCE,
+    ) -> Batch:
         """Return what requests cost that are planned together: more fits a budget."""
-        return Batch(self._bundle(queries, budget))
+        return Batch(self._bundle(_requests(queries, confidence), budget))
 
     @door
     def what_if(
@@ -116,9 +119,10 @@ class Session:
 
         A release that does not fit is refused, as `release` would refuse it.
         """
-        purchase = self._purchase(query, budget)
+        request = _request(query, CONFIDENCE)
+        purchase = self._purchase(request, budget)
         self._prepared(purchase)
-        identity = asked(query, self._catalog, budget, None)
+        identity = asked(request, self._catalog, budget, None)
         left = self._book.left_after(identity, (budget, purchase.loss), earmark)
         return Outlook(Price(purchase), left)
 
@@ -131,14 +135,18 @@ class Session:
         key: str | None = None,
         why: str = "",
         earmark: str | None = None,
+        confidence: Any = CONFIDENCE,
     ) -> Release:
         """Charge the budget and return the noisy answer.
+
+        The exact answer lies in each interval with a chance of at least `confidence`.
 
         With a `key` a repeated request returns the answer it had, at no cost, also
         after a crash or in another process of the same ledger. With an `earmark` it is
         paid from what was set aside (`session.ledger.earmark`).
         """
-        purchase = self._purchase(query, budget)
+        request = _request(query, confidence)
+        purchase = self._purchase(request, budget)
         plan = plan_text(purchase)
 
         def prepare() -> Callable[[], bytes]:
@@ -146,7 +154,7 @@ class Session:
             return lambda: to_bytes(compute())
 
         stored = self._book.answer(
-            asked(query, self._catalog, budget, key),
+            asked(request, self._catalog, budget, key),
             (budget, purchase.loss),
             {"key": key, "why": why, "plan": plan, "earmark": earmark},
             prepare,
@@ -162,9 +170,11 @@ class Session:
         key: str | None = None,
         why: str = "",
         earmark: str | None = None,
+        confidence: Any = CONFIDENCE,
     ) -> dict[str, Release]:
         """Charge one budget and return the answers of requests planned together."""
-        bundle = self._bundle(queries, budget)
+        requests = _requests(queries, confidence)
+        bundle = self._bundle(requests, budget)
         purchases = bundle.purchases
         texts = (f"{name}:\n{plan_text(one)}" for name, one in purchases.items())
 
@@ -173,7 +183,7 @@ class Session:
             return lambda: joined([to_bytes(compute()) for compute in each])
 
         stored = self._book.answer(
-            asked_together(queries, self._catalog, budget, key),
+            asked_together(requests, self._catalog, budget, key),
             (budget, bundle.loss),
             {"key": key, "why": why, "plan": "\n\n".join(texts), "earmark": earmark},
             prepare,
@@ -225,12 +235,12 @@ class Session:
         name, column = _validate.text(table=table), _validate.text(by=by)
         whole = self._catalog.relation(name)
         with self._catalog.explaining():
-            found = partition.parted(whole, column, values)
+            divided = partition_of(whole, column, values)
         Limit.of(budget)  # refuses a budget that no part could have
-        cost = partition.times(budget, partition.most_parts(whole, column, len(found)))
-        shown = ", ".join(map(repr, found))
+        cost: Any = budget.scaled(divided.times)
+        shown = ", ".join(map(repr, divided.parts))
         told = {"plan": f"parts of {name} by {column}: {shown}", "why": why}
-        marks = {value: partition.value_words(whole, column, value) for value in found}
+        marks = {value: value_words(whole, column, value) for value in divided.parts}
         said = asked_parts(self._catalog.words(name), column, [*marks.values()], budget)
         self._book.answer(said, (cost, cost), told, lambda: bytes)
         return {
@@ -238,7 +248,7 @@ class Session:
                 self._catalog.with_only(name, rows, part_words(column, marks[value])),
                 budget,
             )
-            for value, rows in found.items()
+            for value, rows in divided.parts.items()
         }
 
     @door
@@ -255,7 +265,8 @@ class Session:
     @door
     def statement(self, query: Request, budget: Budget) -> str:
         """Return the statement that the engine would run; nothing runs."""
-        return self._engine.statement(self._purchase(query, budget).plan.question)
+        purchase = self._purchase(_request(query, CONFIDENCE), budget)
+        return self._engine.statement(purchase.plan.question)
 
     @property
     def ledger(self) -> Ledger:
@@ -318,19 +329,19 @@ class Session:
         """Refuse to be pickled or copied."""
         raise SessionMoved("copied or pickled")
 
-    def _purchase(self, query: Any, budget: Budget) -> Purchase:
-        """Return what a budget buys for a query, from public facts alone."""
+    def _purchase(self, request: Request, budget: Budget) -> Purchase:
+        """Return what a budget buys for a request, from public facts alone."""
         self._refuse_strangers()
         with self._catalog.explaining():
-            purchase = best_purchase(_request(query), self._catalog, budget)
+            purchase = best_purchase(request, self._catalog, budget)
         rehearse(purchase)
         return purchase
 
-    def _bundle(self, queries: Any, budget: Budget) -> Bundle:
-        """Return what a budget buys for several queries together."""
+    def _bundle(self, requests: dict[str, Request], budget: Budget) -> Bundle:
+        """Return what a budget buys for several requests together."""
         self._refuse_strangers()
         with self._catalog.explaining():
-            bundle = best_bundle(queries, self._catalog, budget)
+            bundle = best_bundle(requests, self._catalog, budget)
         for purchase in bundle.purchases.values():
             rehearse(purchase)
         return bundle
@@ -365,38 +376,22 @@ class Session:
             raise SessionMoved("used in a forked process")
 
 
-def _request(query: Any) -> Request:
-    """Return a request, refusing a query that asks nothing yet."""
+def _request(query: Any, confidence: Any, name: str = "query") -> Request:
+    """Return a request at a confidence, refusing a query that asks nothing yet."""
     if isinstance(query, Request):
-        return query
+        return with_confidence(query, confidence)
     raise InvalidParameter(
-        "query", query, "asks nothing yet", "End it with .agg(n=sd.count())."
+        name, query, "asks nothing yet", "End it with .agg(n=sd.count())."
     )
 
 
-def _engine(
-    name: Any, memory_limit: str | None, threads: int | None, *, progress: bool
-) -> AbstractEngine:
-    """Return a new engine."""
-    if _validate.choice(("duckdb", "memory"), engine=name) == "memory":
-        from sordino.engines.memory import MemoryEngine  # noqa: PLC0415 on demand
-
-        return MemoryEngine()
-    from sordino.engines.duckdb.engine import DuckDBEngine  # noqa: PLC0415 on demand
-
-    if threads is not None:
-        threads = _validate.integer(threads=threads, least=1, most=_MOST_THREADS)
-    if memory_limit is not None:
-        _refuse_size(memory_limit)
-    return DuckDBEngine(memory_limit=memory_limit, threads=threads, progress=progress)
-
-
-def _refuse_size(memory_limit: Any) -> None:
-    """Refuse a size of memory that an engine would not understand later."""
-    if not isinstance(memory_limit, str) or not _SIZE.fullmatch(memory_limit):
+def _requests(queries: Any, confidence: Any) -> dict[str, Request]:
+    """Return named requests at a confidence, refusing what is none."""
+    if not isinstance(queries, Mapping) or not queries:
         raise InvalidParameter(
-            "memory_limit",
-            memory_limit,
-            "must be a size such as 2GB or 512MB",
-            'Try memory_limit="2GB".',
+            "requests", queries, "must name requests", 'Try {"by ward": query}.'
         )
+    return {
+        _validate.text(requests=name): _request(one, confidence, f"requests[{name!r}]")
+        for name, one in queries.items()
+    }
