@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar, TypeAlias, final
 
 from sordino import _validate
+from sordino._completion import hides
 from sordino._fields import fill
 from sordino.contribution import Contribution, Versions, limit
 from sordino.errors import InvalidParameter
@@ -149,6 +150,7 @@ class MaxRowsPerGroupPerID(AbstractConstraint):
         return known.with_group_rows(versions(self.per), self.limit)
 
 
+@hides("drops_all")
 class AbstractTruncation(ABC):
     """What is done, on one side of a private join, to rows that share a key.
 

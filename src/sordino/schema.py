@@ -23,6 +23,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final, final
 
 from sordino import _validate
+from sordino._completion import hides
 from sordino._fields import fill
 from sordino.errors import InvalidParameter, UnknownName
 
@@ -44,6 +45,7 @@ class Version:
     number: int = field(default_factory=lambda: next(_VERSIONS))
 
 
+@hides("arrow", "renewed")
 @final
 @dataclass(frozen=True)
 class Column:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar, final
 
 from sordino import _validate
+from sordino._completion import hides
 from sordino._fields import fill
 from sordino.contribution import Contribution, limit
 from sordino.errors import InvalidQuery
@@ -18,6 +19,7 @@ from sordino.words import Verb, call
 _IDS = ("i64", "text", "date")
 
 
+@hides("contribution", "id_column")
 class AbstractUnit(ABC):
     """A protected change of a table."""
 

@@ -19,11 +19,11 @@ from sordino.engines.memory import MemoryEngine
 from sordino.errors import SordinoError
 from sordino.expressions.language import Expression
 from sordino.losses.base import Loss
-from sordino.planning.price import price
+from sordino.planning.price import price_request
 from sordino.query.builder import Grouped, Query
 from sordino.query.nodes import AbstractNode
 from sordino.query.request import Request
-from sordino.session.identity import asked
+from sordino.session.identity import request_identity
 from sordino.units import AbstractUnit
 from sordino.words import Words, call, text
 from tests import worded
@@ -174,10 +174,10 @@ def plans_by_words(requests: list[Request], catalog: Any) -> dict[str, set[str]]
     budget = sd.ApproxDP(1, "1e-3")
     for request in requests:
         try:
-            plan = price(request, catalog, budget).plan
+            plan = price_request(request, catalog, budget).plan
         except SordinoError:
             continue
-        told = asked(request, catalog, budget, "key").words
+        told = request_identity(request, catalog, budget, "key").words
         found.setdefault(told, set()).add(plan)
     return found
 

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
+from sordino._completion import hides
 from sordino.errors import InvalidParameter, InvalidQuery
 from sordino.expressions.base import AbstractExpression
 from sordino.keysets.canonical import fingerprint
-from sordino.keysets.nodes import Difference, Listed, Union
+from sordino.keysets.key_nodes import Difference, Listed, Union
 from sordino.keysets.product import Product
 from sordino.keysets.sources import (
     Types,
@@ -32,7 +33,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-@final  # noqa: PLR0904 operators count as public methods, and a set has many
+@hides("is_equivalent", "words")  # noqa: PLR0904 operators count as public methods
+@final
 @dataclass(frozen=True, eq=False, repr=False)
 class KeySet:
     """A public set of group keys: the rows that a grouped release will show.

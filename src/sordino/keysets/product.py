@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from sordino.expressions.base import AbstractExpression
 from sordino.keysets.canonical import Extent, canonical, refuse_too_many, taken
-from sordino.keysets.nodes import (
+from sordino.keysets.key_nodes import (
     AbstractKeys,
     Filtered,
     Joined,

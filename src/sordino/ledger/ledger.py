@@ -21,6 +21,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NoReturn, Self, final
 
+from sordino._completion import hides
 from sordino.budgets.limits import Limit
 from sordino.errors import InvalidParameter, SessionMoved
 from sordino.ledger import backup, claims, closure, earmarks, paid_answers
@@ -50,7 +51,8 @@ if TYPE_CHECKING:
 __all__ = ["Claim", "Entry", "Ledger", "Limit", "Ticket", "World"]
 
 
-@final  # noqa: PLR0904 one handle, asked many things
+@hides("store")  # noqa: PLR0904 one handle, asked many things
+@final
 class Ledger:
     """Charges against a limit, and the answers that were paid for.
 

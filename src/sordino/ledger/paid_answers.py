@@ -47,12 +47,12 @@ def kept(log: Log, key: str, budget: str) -> tuple[Record, bytes]:
 
 def released(charged: Record, found: bytes) -> "Release | dict[str, Release]":
     """Return an answer as it was given."""
-    from sordino.release.recall import Kept, recalled  # noqa: PLC0415 brings Arrow
+    from sordino.release.recall import LedgerFacts, recall_releases  # noqa: PLC0415 brings Arrow
 
     fields = charged.fields
     try:
-        known = Kept(loss(fields["known"]), fields["plan"], *_asked(fields))
-        return recalled(found, known)
+        known = LedgerFacts(loss(fields["known"]), fields["plan"], *_asked(fields))
+        return recall_releases(found, known)
     except (ArithmeticError, LookupError, OSError, TypeError, ValueError, struct.error):
         raise InvalidQuery(
             f"what was stored for the key {fields['key']!r} is no answer of a session",

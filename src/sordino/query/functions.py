@@ -74,13 +74,13 @@ def udf(
     for given, said in (("name", name), ("version", version)):
         if said is not None:
             _validate.text(**{given: said})
-    return Udf(function, returned(function, returns), name, version)
+    return Udf(function, returned_columns(function, returns), name, version)
 
 
-def made(function: Any, returns: Mapping[str, Any] | None) -> Udf:
+def udf_of(function: Any, returns: Mapping[str, Any] | None) -> Udf:
     """Return a function that was handed over bare, or with what `udf` says of it."""
     if not isinstance(function, Udf):
-        return Udf(function, returned(function, returns))
+        return Udf(function, returned_columns(function, returns))
     if returns is not None:
         raise InvalidParameter(
             "returns", returns, "is known for sd.udf", "Leave it out here."
@@ -88,7 +88,7 @@ def made(function: Any, returns: Mapping[str, Any] | None) -> Udf:
     return function
 
 
-def returned(
+def returned_columns(
     function: object, returns: Mapping[str, Any] | None
 ) -> tuple[tuple[str, Column], ...]:
     """Return the declared columns of a function, or refuse what is none."""

@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any, Final, Protocol, final
 
 from sordino import _validate
+from sordino._completion import hides
 from sordino.aggregations.base import AbstractAggregation
 from sordino.aggregations.intervals import error_names
 from sordino.errors import InvalidParameter, InvalidQuery, show
@@ -41,6 +42,7 @@ class Rows(Protocol):
         """Return the rows as they were asked for, in a form that lasts."""
 
 
+@hides("selects_keys", "words")
 @final
 @dataclass(frozen=True, repr=False)
 class Request:
@@ -144,7 +146,7 @@ class Request:
         return bool(self.by) and self.keyset is None
 
 
-def requested(  # noqa: PLR0913 what the two doors of agg take
+def make_request(  # noqa: PLR0913 what the two doors of agg take
     rows: Rows,
     by: tuple[str, ...],
     keyset: KeySet | None,

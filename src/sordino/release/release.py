@@ -13,11 +13,11 @@ from sordino.planning.plan_text import plan_text
 from sordino.planning.purchase import Purchase
 from sordino.query import processing
 from sordino.query.processing import AbstractProcess, NoisyRows
-from sordino.release import columns, explanation, files, frames
+from sordino.release import column_names, explanation, files, frames
 from sordino.release.answer import Answer
-from sordino.release.notes import notes
-from sordino.release.release_page import page
-from sordino.release.text import text
+from sordino.release.notes import release_notes
+from sordino.release.release_page import release_page
+from sordino.release.release_text import release_text
 from sordino.schema import unknown
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class Release:
             purchase.plan.request.confidence,
             purchase.loss,
             plan_text(purchase),
-            notes(purchase),
+            release_notes(purchase),
             purchase.budget,
             answer.coverage,
         )
@@ -85,7 +85,7 @@ class Release:
 
     def __post_init__(self) -> None:
         """Refuse tables that do not belong together."""
-        columns.check(self.table, self.errors, self.keys)
+        column_names.check_tables(self.table, self.errors, self.keys)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -109,15 +109,15 @@ class Release:
 
     def __str__(self) -> str:
         """Show the first rows and the price, within 100 columns."""
-        return text(self)
+        return release_text(self)
 
     def __repr__(self) -> str:
         """Show the first rows and the price, within 100 columns."""
-        return text(self)
+        return release_text(self)
 
     def _repr_html_(self) -> str:  # noqa: PLW3201 the name notebooks look for
         """Show the first rows and the price in a notebook."""
-        return page(self)
+        return release_page(self)
 
     def with_columns(self, **columns: Any) -> "Release":
         """Return the release with answers that are computed of its own, at no cost."""
@@ -166,7 +166,7 @@ class Release:
 
         The attacker's odds are those of `loss.explain()`.
         """
-        return explanation.explain(self)
+        return explanation.explain_release(self)
 
     def to_pandas(self, *, errors: bool = False) -> Any:
         """Return a pandas frame, with the error columns beside the values if asked.
@@ -212,12 +212,12 @@ class Release:
         sort="key". `ax` takes one Axes or, for several aggregates, a list. Save with
         `release.plot("n").savefig("n.png")`.
         """
-        from sordino.release.plotting import draw  # noqa: PLC0415 matplotlib is slow
+        from sordino.release.plotting import plot_release  # noqa: PLC0415 matplotlib is slow
 
-        return draw(self, names, ax, sort, top)
+        return plot_release(self, names, ax, sort, top)
 
     def _columns(self, errors: bool) -> "pa.Table":  # noqa: FBT001 passed on
         """Return the values, with the errors beside them if asked."""
         if not errors:
             return self.table
-        return columns.side_by_side(self.table, self.errors, len(self.keys))
+        return column_names.side_by_side(self.table, self.errors, len(self.keys))

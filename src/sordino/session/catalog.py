@@ -149,7 +149,7 @@ class Catalog(AbstractCatalog):
             )
 
 
-def catalog_of(engine: AbstractEngine, tables: Any) -> Catalog:
+def open_catalog(engine: AbstractEngine, tables: Any) -> Catalog:
     """Return the catalog of some tables, refusing what is none."""
     found = Catalog(engine)
     if not isinstance(tables, Mapping) or not tables:

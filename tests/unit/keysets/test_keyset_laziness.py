@@ -16,7 +16,7 @@ from sordino.keysets.canonical import (
     counted,
     refuse_long_text,
 )
-from sordino.keysets.nodes import AbstractKeys, Listed
+from sordino.keysets.key_nodes import AbstractKeys, Listed
 from sordino.schema import Column, Schema
 from sordino.words import Words
 from tests.unit.keysets.models import Among, Pair, keys_of, made
