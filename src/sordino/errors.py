@@ -45,8 +45,8 @@ class InvalidParameter(SordinoError, ValueError):
 
     def __init__(self, name: str, value: object, problem: str, remedy: str) -> None:
         """Name the argument, show what was given, say what to do next."""
-        told = f"{_cut(name)} {_cut(problem)}, got {show(value)}. {_cut(remedy)}"
-        super().__init__(told)
+        message = f"{_cut(name)} {_cut(problem)}, got {show(value)}. {_cut(remedy)}"
+        super().__init__(message)
         self.name = name
         self.value = value
 
@@ -73,7 +73,7 @@ class UnknownName(SordinoError, ValueError):
         self, kind: str, name: object, near: Sequence[str], why: str = ""
     ) -> None:
         """Say what is missing, and why or what there is instead."""
-        listed = " or ".join(show(one) for one in near[:_NAMED])
+        listed = " or ".join(map(show, near[:_NAMED]))
         more = ", among others" if len(near) > _NAMED else ""
         hint = f" Did you mean {listed}{more}?" if near else " There are none."
         super().__init__(f"there is no {kind} {show(name)}{why or '.' + hint}")
@@ -268,7 +268,9 @@ def _cut(sentence: str) -> str:
         sentence = f"{sentence[:half]}...{sentence[-half:]}"
     if sentence.isprintable():
         return sentence
-    return "".join(one if one.isprintable() else repr(one)[1:-1] for one in sentence)
+    return "".join(
+        letter if letter.isprintable() else repr(letter)[1:-1] for letter in sentence
+    )
 
 
 def show(value: object) -> str:
