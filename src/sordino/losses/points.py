@@ -175,6 +175,7 @@ def told(bound: "Exact | float") -> float:
 
     As the double it is, or as the decimal that it is written as.
 
+    >>> from fractions import Fraction
     >>> told(Fraction(1, 10)), told(Fraction(1, 3)) > Fraction(1, 3)
     (0.1, True)
     """
