@@ -35,7 +35,7 @@ Returns = Mapping[str, str | Column]
 _MOST_ROWS = 10**9
 
 
-@hides("resolve")
+@hides("asked", "resolve", "steps", "table", "words")
 @final
 @dataclass(frozen=True, repr=False)
 class Query:
@@ -274,6 +274,7 @@ class Query:
         return Query(self.table, (*self.steps, step), asked)
 
 
+@hides("by", "keyset", "query")
 @final
 @dataclass(frozen=True, repr=False)
 class Grouped:
