@@ -138,7 +138,7 @@ def test_refusals() -> None:
     with pytest.raises(InvalidParameter, match="no ids are named"):
         sd.inspect(ROWS, columns=KINDS, limits=[sd.MaxRowsPerID(1)])
     limits: Any = [7]
-    with pytest.raises(InvalidParameter, match="must list constraints"):
+    with pytest.raises(InvalidParameter, match="must be a list of constraints"):
         sd.inspect(ROWS, PERSON, KINDS, limits)
     with pytest.raises(UnknownName, match="no column 'town'"):
         sd.inspect(ROWS, PERSON, KINDS, [sd.MaxGroupsPerID("town", 1)])

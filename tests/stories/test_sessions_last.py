@@ -314,7 +314,7 @@ def test_what_is_no_ledger_is_refused(tmp_path: Path) -> None:
         tmp_path / "text": "is no ledger",
         tmp_path / "other": "is no ledger",
         "a\0b": "is no path",
-        5: "must be a path",
+        5: "must be a path or an open ledger",
     }
     for place, message in bad.items():
         with pytest.raises(InvalidParameter, match=message):

@@ -234,7 +234,10 @@ class Session:
         self._refuse_strangers()
         if not isinstance(query, Query):
             raise InvalidParameter(
-                "query", query, "is no query of rows", 'Try sd.table("visits").'
+                "query",
+                query,
+                "must be a query without an aggregation",
+                'Try sd.table("visits").',
             )
         with self._catalog.explaining():
             self._catalog.view(_validate.text(name=name), query)
@@ -349,11 +352,11 @@ class Session:
 
 
 def _request(query: Any, confidence: Any, name: str = "query") -> Request:
-    """Return a request at a confidence, refusing a query that asks nothing yet."""
+    """Return a request at a confidence, refusing a query without an aggregation."""
     if isinstance(query, Request):
         return with_confidence(query, confidence)
     raise InvalidParameter(
-        name, query, "asks nothing yet", "End it with .agg(n=sd.count())."
+        name, query, "has no aggregation yet", "End it with .agg(n=sd.count())."
     )
 
 
@@ -361,7 +364,10 @@ def _requests(queries: Any, confidence: Any) -> dict[str, Request]:
     """Return named requests at a confidence, refusing what is none."""
     if not isinstance(queries, Mapping) or not queries:
         raise InvalidParameter(
-            "requests", queries, "must name requests", 'Try {"by ward": query}.'
+            "requests",
+            queries,
+            "must be a dict from names to queries",
+            'Try {"by ward": query}.',
         )
     return {
         _validate.text(requests=name): _request(one, confidence, f"requests[{name!r}]")

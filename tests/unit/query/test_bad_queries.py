@@ -59,13 +59,13 @@ ASKING: Final = (
         "a function for an aggregation",
         lambda _: ROWS.agg(n=sd.count),
         InvalidParameter,
-        ("n", "is no aggregation"),
+        ("n", "must be an aggregation"),
     ),
     Refused(
         "an expression for an aggregation",
         lambda _: ROWS.agg(n=sd.col("days")),
         InvalidParameter,
-        ("n", "is no aggregation"),
+        ("n", "must be an aggregation"),
     ),
     Refused(
         "text for an aggregation",
