@@ -127,7 +127,7 @@ def _checked(ledger: Ledger, limit: Limit | None, about: str) -> Ledger:
         raise InvalidParameter(
             "budget",
             limit.stated,
-            f"differs from the budget of the ledger, {recorded.stated}",
+            f"differs from that of the ledger, {recorded.stated}",
             "The budget of a ledger never changes: leave it out, or create another.",
         )
     if ledger.about.startswith(TABLES) and ledger.about != about:

@@ -174,7 +174,7 @@ def _checked(limits: Any, unit: AbstractUnit) -> tuple[AbstractConstraint, ...]:
         raise InvalidParameter(
             "limits",
             listed,
-            "limit the rows of an id, and protects names no id column",
+            "apply to the rows of an id, and no id column is named",
             'Say protects=sd.AddRowsWithID("person").',
         )
     return tuple(listed)
