@@ -69,7 +69,10 @@ class ErrorRates:
         fill(self, fpr=probability(fpr=fpr), tpr=probability(tpr=tpr))
         if self.tpr < self.fpr:
             raise InvalidParameter(
-                "tpr", tpr, "is below fpr, which blind guessing attains", "Raise tpr."
+                "tpr",
+                tpr,
+                "must be at least fpr, which blind guessing attains",
+                "Give a tpr above fpr.",
             )
 
     @property

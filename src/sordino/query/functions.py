@@ -13,7 +13,7 @@ from sordino import _validate
 from sordino.errors import InvalidParameter
 from sordino.query.held import function_words
 from sordino.schema import PLAIN, Column
-from sordino.words import Words, call, pairs
+from sordino.words import Words, call, worded_pairs
 
 
 @final
@@ -42,7 +42,7 @@ class Udf:
     @property
     def types(self) -> Words:
         """Return the columns and their types."""
-        return pairs((name, one.type) for name, one in self.returns)
+        return worded_pairs((name, one.type) for name, one in self.returns)
 
 
 def udf(

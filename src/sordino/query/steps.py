@@ -20,7 +20,7 @@ from sordino.query.passage import Cut
 from sordino.query.pruning import narrow_schema
 from sordino.query.relation import AbstractCatalog, Relation
 from sordino.schema import Column, Schema
-from sordino.words import Words, call, pairs
+from sordino.words import Words, call, worded_pairs
 
 
 class AbstractStep(ABC):
@@ -70,7 +70,7 @@ class Rename(AbstractStep):
     def words(self, catalog: AbstractCatalog) -> Words:
         """Return the old names and the new ones."""
         del catalog
-        return call("rename", columns=pairs(self.names))
+        return call("rename", columns=worded_pairs(self.names))
 
     def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:
         """Return the same rows under other names: no bound changes."""
@@ -123,7 +123,7 @@ class WithColumns(AbstractStep):
         del catalog
         return call(
             "with_columns",
-            columns=pairs((name, made.words) for name, made in self.columns),
+            columns=worded_pairs((name, made.words) for name, made in self.columns),
         )
 
     def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:
@@ -201,7 +201,9 @@ class FillNull(AbstractStep):
         del catalog
         return call(
             "fill_null",
-            values=pairs((name, lifted(value).words) for name, value in self.values),
+            values=worded_pairs(
+                (name, lifted(value).words) for name, value in self.values
+            ),
         )
 
     def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:

@@ -15,12 +15,12 @@ from sordino.words import (
     Worded,
     Words,
     call,
+    canonical_text,
     digest,
     number,
-    pairs,
-    passed,
-    refused,
-    text,
+    refuse_wordless,
+    skip_wordless,
+    worded_pairs,
 )
 
 TABLES: Final = "tables "
@@ -68,7 +68,9 @@ def batch_identity(
     words = call(
         "release_all",
         form=FORM,
-        requests=pairs((name, one.words(catalog)) for name, one in requests.items()),
+        requests=worded_pairs(
+            (name, one.words(catalog)) for name, one in requests.items()
+        ),
         budget=_budget_words(budget),
         confidence=number(confidence),
     )
@@ -122,7 +124,7 @@ def _said(words: Words, key: str | None) -> Identity:
 
     Without a key an answer cannot be asked for again, so nothing need be told apart.
     """
-    written = text(words, passed if key is None else refused)
+    written = canonical_text(words, skip_wordless if key is None else refuse_wordless)
     return Identity(written, digest(written))
 
 

@@ -253,7 +253,7 @@ def test_a_limit_counts_parts_in_its_own_terms_or_refuses(
     if kind in COUNTED[limit]:
         opened.partition("visits", "ward", ["A", "B"], budget)
         return
-    with pytest.raises(InvalidParameter, match="in the terms of the limit"):
+    with pytest.raises(InvalidParameter, match="same kind as the limit"):
         opened.partition("visits", "ward", ["A", "B"], budget)
     assert opened.history() == ()
 
