@@ -42,7 +42,7 @@ class Rows(Protocol):
         """Return the rows as they were asked for, in a form that lasts."""
 
 
-@hides("grouped", "numbers", "rows", "selects_keys", "words")
+@hides("grouped", "numbers", "processing", "rows", "selects_keys", "words")
 @final
 @dataclass(frozen=True, repr=False)
 class Request:
