@@ -45,8 +45,8 @@ from sordino.numbers import (
 
 _MOST_STEPS = 1 << 20
 """A change of more steps of the grid than this is priced by its rho alone."""
-_FEW = 4
-"""Up to so many keys a fit on a lattice follows the exact curve, which is slow."""
+_FEW = 1000
+"""Up to so many keys a fit on a lattice follows the exact curve: seconds at most."""
 _CLOSE = 1e-3
 _BELOW = 0.97
 _MORE = 1 + Fraction(1, 10**6)

@@ -1,14 +1,18 @@
 """What the user gets back."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final, overload
 
+from sordino.expressions.base import AbstractExpression
 from sordino.losses.base import Budget, Loss
 from sordino.losses.headline import headline
 from sordino.planning.plan_text import plan_text
 from sordino.planning.purchase import Purchase
+from sordino.query import processing
+from sordino.query.processing import AbstractProcess, NoisyRows
 from sordino.release import column_names, explanation, files, frames
 from sordino.release.answer import Answer
 from sordino.release.notes import release_notes
@@ -66,7 +70,7 @@ class Release:
     @classmethod
     def of(cls, purchase: Purchase, answer: Answer) -> "Release":
         """Return an answer with what it cost and how it was made."""
-        return cls(
+        made = cls(
             answer.table,
             answer.errors,
             purchase.plan.request.by,
@@ -77,6 +81,7 @@ class Release:
             purchase.budget,
             answer.coverage,
         )
+        return made._processed(purchase.plan.request.processing)
 
     def __post_init__(self) -> None:
         """Refuse tables that do not belong together."""
@@ -113,6 +118,48 @@ class Release:
     def _repr_html_(self) -> str:  # noqa: PLW3201 the name notebooks look for
         """Show the first rows and the price in a notebook."""
         return release_page(self)
+
+    def with_columns(self, **columns: Any) -> "Release":
+        """Return the release with answers that are computed of its own, at no cost."""
+        return self._processed([processing.compute_answers(columns)])
+
+    def filter(self, condition: AbstractExpression) -> "Release":
+        """Return the groups whose noisy answers fulfil a condition."""
+        return self._processed([processing.filter_groups(condition)])
+
+    def sort(
+        self,
+        *names: str,
+        descending: "bool | str | Sequence[str]" = False,
+        nulls_first: "bool | str | Sequence[str]" = False,
+    ) -> "Release":
+        """Return the rows in an order: by all names or by some downwards."""
+        return self._processed([processing.sort_groups(names, descending, nulls_first)])
+
+    def limit(self, rows: int, offset: int = 0) -> "Release":
+        """Return so many rows, after leaving some out."""
+        return self._processed([processing.cut_groups(rows, offset)])
+
+    def select(self, *names: str) -> "Release":
+        """Return some of the answers, with all keys."""
+        return self._processed([processing.show_answers(names)])
+
+    def rename(self, columns: Mapping[str, str]) -> "Release":
+        """Return the same numbers under other names: `{"old": "new"}`."""
+        return self._processed([processing.rename_answers(columns)])
+
+    def _processed(self, steps: "Iterable[AbstractProcess]") -> "Release":
+        """Return what becomes of the noisy numbers, at the same price."""
+        rows = NoisyRows(self.table, self.errors, self.keys, self.notes)
+        for step in steps:
+            rows = step.apply(rows)
+        return replace(
+            self,
+            table=rows.table,
+            errors=rows.errors,
+            keys=rows.keys,
+            notes=rows.notes,
+        )
 
     def explain(self) -> str:
         """Return what was released, its price, its error bars and its plan, in words.

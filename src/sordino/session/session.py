@@ -11,6 +11,7 @@ from sordino import _validate
 from sordino.budgets.limits import Limit
 from sordino.engines.doors import EngineName, Settings, engine_named
 from sordino.errors import InvalidParameter, SessionMoved
+from sordino.keysets import KeySet
 from sordino.ledger.entries import DATASET, Entry
 from sordino.ledger.ledger import Ledger
 from sordino.losses.base import Budget, Loss
@@ -22,6 +23,7 @@ from sordino.planning.purchase import Purchase, best_purchase
 from sordino.query.builder import Query
 from sordino.query.request import CONFIDENCE, Request, with_confidence
 from sordino.release.answer import Answer, noisy_answer
+from sordino.release.rehearsal import rehearse
 from sordino.release.release import Release
 from sordino.release.storage import (
     answer_bytes,
@@ -42,6 +44,7 @@ from sordino.session.identity import (
 )
 from sordino.session.outlook import Outlook
 from sordino.session.partition import partition_of, value_words
+from sordino.session.sql_request import NOTHING, Limits, SqlGiven, SqlName, sql_request
 
 
 @final
@@ -197,6 +200,27 @@ class Session:
         }
 
     @guard_call
+    def sql(
+        self,
+        text: str,
+        budget: Budget | None = None,
+        *,
+        limits: Limits = (),
+        bounds: Mapping[str, tuple[Any, Any]] = NOTHING,
+        keys: KeySet | Mapping[str, Any] = NOTHING,
+        dialect: SqlName = "duckdb",
+    ) -> Request | Release:
+        """Return the request that a text of SQL is, or its release with a budget.
+
+        `limits` bound what each id contributes, `bounds` the values of columns that are
+        aggregated, `keys` name the groups beforehand (docs/guides/sql.md).
+        """
+        self._refuse_strangers()
+        given = SqlGiven(limits, bounds, keys, dialect)
+        request, allowed = sql_request(self._catalog, text, budget, given)
+        return request if allowed is None else self.release(request, allowed)
+
+    @guard_call
     def partition(
         self, table: str, by: str, values: Any, budget: Budget, *, why: str = ""
     ) -> "dict[Any, Session]":
@@ -310,13 +334,18 @@ class Session:
         """Return what a budget buys for a request, from public facts alone."""
         self._refuse_strangers()
         with self._catalog.explaining():
-            return best_purchase(request, self._catalog, budget)
+            purchase = best_purchase(request, self._catalog, budget)
+        rehearse(purchase)
+        return purchase
 
     def _bundle(self, requests: dict[str, Request], budget: Budget) -> Bundle:
         """Return what a budget buys for several requests together."""
         self._refuse_strangers()
         with self._catalog.explaining():
-            return best_bundle(requests, self._catalog, budget)
+            bundle = best_bundle(requests, self._catalog, budget)
+        for purchase in bundle.purchases.values():
+            rehearse(purchase)
+        return bundle
 
     def _prepared(self, purchase: Purchase) -> Callable[[], Answer]:
         """Rehearse what a plan asks, and return what answers it after the charge."""

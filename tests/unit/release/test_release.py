@@ -216,7 +216,7 @@ def test_columns_are_arrow_arrays() -> None:
         ({"errors": few().errors.slice(1)}, "errors has another number of rows"),
         (
             {"table": few().table.rename_columns(["ward", "n", "n sd"])},
-            "columns must name each column once",
+            "columns names two columns",
         ),
     ],
 )
@@ -247,7 +247,7 @@ def test_clashing_names_are_refused_beforehand() -> None:
         "n high",
     ]
     for keys, names in ((("n low",), ("n",)), (("a",), ("a",)), ((), ("b", "b"))):
-        with pytest.raises(InvalidParameter, match="must name each column once"):
+        with pytest.raises(InvalidParameter, match="names two columns"):
             names_with_errors(keys, names)
 
 
