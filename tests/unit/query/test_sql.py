@@ -69,6 +69,15 @@ AS_PYTHON: Final = {
         "table('visits').join_private('tests', on=['patient'], left=None, right=None)"
         ".agg(n=count())"
     ),
+    "SELECT COUNT(*) AS n FROM visits v JOIN (SELECT * FROM tests WHERE result > 1) t"
+    " ON v.patient = t.patient": (
+        "table('visits').join_private(table('tests').filter(col('result') > 1.0), "
+        "on=['patient'], left=None, right=None).agg(n=count())"
+    ),
+    "SELECT STRFTIME(day, '%Y-%m') AS m, COUNT(*) AS n FROM visits GROUP BY 1": (
+        "table('visits').with_columns(m=col('day').strftime('%Y-%m')).group_by('m')"
+        ".agg(n=count())"
+    ),
     "WITH w AS (SELECT ward, days + 1 AS d FROM visits WHERE ill)"
     " SELECT COUNT(*) AS n FROM w WHERE d > 1": (
         "table('visits').filter(col('ill')).with_columns(d=col('days') + 1)"
