@@ -1,6 +1,6 @@
 """Expressions print as the Python that makes them."""
 
-import datetime
+import datetime as dt
 import math
 from typing import Any, Final
 
@@ -13,7 +13,7 @@ NAMES: Final[dict[str, Any]] = {
     "col": col,
     "lit": lit,
     "when": when,
-    "datetime": datetime,
+    "datetime": dt,
     "nan": math.nan,
     "inf": math.inf,
 }

@@ -171,11 +171,11 @@ def _facts(one: Argument, to: str, spelling: Spelling) -> Column:
     return facts.result(to, (one,), nan=to == "f64", lost=f"a cell that is no {to}")
 
 
-def read_cell(cell: Value, to: str, spelling: Spelling) -> Value:
+def spelled_value(cell: Value, to: str, spelling: Spelling) -> Value:
     """Return the value of a cell."""
     return _READERS[to](cell.strip(BLANKS), spelling)
 
 
-READ: Final = Operation("read", _facts, read_cell, copies=5)
+READ: Final = Operation("read", _facts, spelled_value, copies=5)
 
 OPERATIONS: Final = (READ,)

@@ -13,7 +13,7 @@ from sordino import _validate
 from sordino.errors import InvalidParameter
 from sordino.expressions import facts
 from sordino.expressions.base import Value
-from sordino.expressions.cells import Spelling, read_cell
+from sordino.expressions.cells import Spelling, spelled_value
 from sordino.expressions.fluent import Fluent
 from sordino.expressions.layouts import Layout
 from sordino.expressions.literals import literal
@@ -43,7 +43,7 @@ def _read_facts(one: Argument, layout: str, to: str) -> Column:
 
 def _read(one: Value, layout: str, to: str) -> Value:
     """Return the date or time of a text, if it is one."""
-    return read_cell(one, to=to, spelling=spelling_of(layout, to))
+    return spelled_value(one, to=to, spelling=spelling_of(layout, to))
 
 
 def _write_facts(one: Argument, layout: str) -> Column:

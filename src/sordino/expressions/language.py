@@ -166,7 +166,7 @@ class Expression(AbstractFluent):
     contains = text.contains
     find = text.find
     like = patterns.like
-    split = pieces_of_text.split
+    split = pieces_of_text.split_
     starts_with = text.starts_with
     ends_with = text.ends_with
     concat = text.concat

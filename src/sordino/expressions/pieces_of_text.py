@@ -31,7 +31,7 @@ SPLIT: Final = Operation("split", _facts, _meaning)
 OPERATIONS: Final = (SPLIT,)
 
 
-def split(self: Fluent, separator: str) -> Fluent:
+def split_(self: Fluent, separator: str) -> Fluent:
     """Return what stands between the separators of a text, as a list.
 
     `flat_map("tags", max_rows=3)` then makes a row of each of the first three.

@@ -75,7 +75,7 @@ AS_PYTHON: Final = {
         "on=['patient'], left=None, right=None).agg(n=count())"
     ),
     "SELECT STRFTIME(day, '%Y-%m') AS m, COUNT(*) AS n FROM visits GROUP BY 1": (
-        "table('visits').with_columns(m=col('day').strftime('%Y-%m')).group_by('m')"
+        "table('visits').with_columns(m=col('day').strftime(layout='%Y-%m')).group_by('m')"
         ".agg(n=count())"
     ),
     "WITH w AS (SELECT ward, days + 1 AS d FROM visits WHERE ill)"
