@@ -204,12 +204,12 @@ class Query:
                 raise InvalidParameter(
                     side, given, "must be a truncation", f"Try {side}=sd.DropExcess(2)."
                 )
-        given = table if isinstance(table, Query) else _validate.text(table=table)
-        rows = given if isinstance(given, Query) else Query(given)
+        other = table if isinstance(table, Query) else _validate.text(table=table)
+        rows = other if isinstance(other, Query) else Query(other)
         keys = column_names(on=on, some=True)
         step = joins.JoinPrivate(rows, keys, left, right, _validate.text(suffix=suffix))
         shown = {"on": on, "left": left, "right": right}
-        return self._then(step, "join_private", (given,), shown)
+        return self._then(step, "join_private", (other,), shown)
 
     def enforce(self, *constraints: AbstractConstraint) -> "Query":
         """Bound what each id contributes."""
