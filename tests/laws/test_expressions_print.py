@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import pytest
 
+from sordino.conformance.operation_cases import FORMS, Form
 from sordino.expressions.language import Expression, col, lit, when
-from tests.expressions_cases import FORMS, Form
 
 NAMES: Final[dict[str, Any]] = {
     "col": col,

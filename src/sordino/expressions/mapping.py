@@ -24,7 +24,8 @@ def map_values(
     >>> side.value({"x": "l"}), side.value({"x": "m"}), side.value({"x": None})
     ('left', '?', '?')
     """
-    if not isinstance(values, Mapping) or not 0 < len(values) <= MOST_PAIRS:
+    pairs: Any = values
+    if not isinstance(pairs, Mapping) or not 0 < len(pairs) <= MOST_PAIRS:
         raise InvalidParameter(
             "values",
             values,
