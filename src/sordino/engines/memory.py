@@ -26,10 +26,13 @@ from sordino.query.nodes import (
     KeepGroups,
     KeepRows,
     KeepUnique,
+    Listed,
     MapRows,
+    Memberships,
     Project,
     Source,
     Unreadable,
+    Without,
     tables_of,
 )
 from sordino.query.pruning import pruned_rows
@@ -281,6 +284,29 @@ def _crowded(engine: MemoryEngine, node: Crowded) -> Iterator[Row]:
             yield _taken(rows[0], node.schema)
 
 
+def _listed(engine: MemoryEngine, node: Listed) -> Iterator[Row]:
+    del engine
+    columns = {
+        name: values_of(node.rows[name].combine_chunks()) for name in node.schema
+    }
+    for values in zip(*columns.values(), strict=True):
+        yield dict(zip(columns, values, strict=True))
+
+
+def _without(engine: MemoryEngine, node: Without) -> Iterator[Row]:
+    taken = {_key(row, node.on) for row in engine.rows(node.other)}
+    for row in engine.rows(node.child):
+        if _key(row, node.on) not in taken:
+            yield _taken(row, node.schema)
+
+
+def _memberships(engine: MemoryEngine, node: Memberships) -> Iterator[Row]:
+    for rows in _grouped(engine.rows(node.child), node.per):
+        groups = _grouped(rows, node.groups)
+        for group in groups:
+            yield _taken({**group[0], node.size: len(groups)}, node.schema)
+
+
 def _join(engine: MemoryEngine, node: Join) -> Iterator[Row]:
     partners: defaultdict[tuple[Any, ...], list[Row]] = defaultdict(list)
     for row in engine.rows(node.right):
@@ -335,6 +361,9 @@ _WORK: Final[dict[type[AbstractNode], Callable[[MemoryEngine, Any], Iterable[Row
     KeepGroups: _keep_groups,
     KeepUnique: _keep_unique,
     Crowded: _crowded,
+    Listed: _listed,
+    Without: _without,
+    Memberships: _memberships,
     Join: _join,
     Explode: _explode,
     MapRows: _map_rows,

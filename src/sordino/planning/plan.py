@@ -7,7 +7,7 @@ that they exist, by a measurement of its own unless a column needs it already.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Final, final
@@ -22,6 +22,7 @@ from sordino.expressions.base import AbstractExpression
 from sordino.expressions.literals import literal
 from sordino.expressions.tree import Col
 from sordino.planning.coverage import coverage_counts, coverage_questions
+from sordino.planning.weighted_keys import KeyQuestion, weights_of_keys
 from sordino.query.nodes import Project
 from sordino.query.passage import Counted
 from sordino.query.question import Question, Total
@@ -53,6 +54,8 @@ class Plan:
     """What shows that a group exists, where groups are not known."""
     shares: Mapping[Hashable, Fraction]
     """Of the budget, for each measurement, choice and count; they add up to 1."""
+    keys: KeyQuestion | None = None
+    """What is asked in each round, where keys are shown in rounds."""
 
     @property
     def width(self) -> int:
@@ -67,7 +70,9 @@ class Plan:
 
     @cached_property
     def question(self) -> Question:
-        """Return the exact totals that the engine is asked for."""
+        """Return the exact totals that the engine is asked for, at first."""
+        if self.keys is not None:
+            return self.keys.after(None)
         measurements, keyset = self.measurements.values(), self.request.keyset
         return Question(
             self.relation.node,
@@ -109,6 +114,13 @@ def plans(request: Request, catalog: AbstractCatalog) -> list[Plan]:
         )
         for variant in range(variants)
     ]
+    weights = None
+    if presence is not None and not request.columns:
+        weights = weights_of_keys(relation, setting)
+    if weights is not None:
+        plan = _plan(request, relation, (), weights, coverage)
+        asked = KeyQuestion(relation, request.by, weights)
+        ways.append(replace(plan, keys=asked))
     return _narrow(ways)
 
 

@@ -25,9 +25,11 @@ from sordino.losses.base import Budget, Loss, compose
 from sordino.losses.closed import ApproxDP
 from sordino.losses.spending import Family, Spending
 from sordino.mechanisms.gaussian import Gaussian
+from sordino.mechanisms.kit.key_rounds import KeyRounds
 from sordino.mechanisms.kit.threshold_fitting import SPARE
 from sordino.numbers import Exact
 from sordino.planning.plan import Plan, plans
+from sordino.planning.weighted_keys import buy_rounds
 from sordino.query.relation import AbstractCatalog
 from sordino.query.request import FAMILIES, Request
 
@@ -52,13 +54,15 @@ class Purchase:
     """The chance that a group shows which is new, where groups are not known."""
     limit: Budget | None = None
     """What the measurements' loss must be within, if that remains to be checked."""
+    rounds: KeyRounds | None = None
+    """Noise and thresholds of keys that are shown in rounds."""
 
     @cached_property
     def selection(self) -> Any:
         """Return noise and threshold of what shows which groups exist, or None."""
         presence = self.plan.presence
-        if presence is None:
-            return None
+        if presence is None or self.rounds is not None:
+            return self.rounds
         share = self.joint.scaled(self.plan.shares[presence.key])
         return presence.selection(share, self.delta)
 
@@ -92,6 +96,8 @@ class Purchase:
     def additive_loss(self) -> Loss:
         """Return the loss of all measurements of groups, jointly with the selection."""
         plan = self.plan
+        if self.rounds is not None:
+            return self.rounds.loss()
         noise = [
             (one, plan.measurements[key].change) for key, one in self.noise.items()
         ]
@@ -117,6 +123,14 @@ class Purchase:
     def loss(self) -> Loss:
         """Return the loss of everything that is released."""
         return compose([self.additive_loss, *self.losses_apart])
+
+    @property
+    def least_shown(self) -> tuple[Fraction, str]:
+        """Return from how many of what on a group shows, where keys are not known."""
+        ids = self.plan.relation.ids
+        if self.rounds is None:
+            return self.selection.threshold, "rows" if ids is None else "ids"
+        return self.rounds.thresholds[-1], "ids that have no other group left"
 
     def mechanisms(self, place: int) -> tuple[Any, ...]:
         """Return the mechanisms behind a column, in the order of its measurements."""
@@ -204,6 +218,8 @@ def _best_within(options: list[Purchase]) -> Purchase:
 
 def purchases(plan: Plan, budget: Budget) -> list[Purchase]:
     """Return what each family that was asked for buys; none that cannot serve."""
+    if plan.keys is not None:
+        return _in_rounds(plan, budget)
     asked = plan.request.noise
     families = FAMILIES if asked is None else (asked,)
     spendings = {family: budget.spending(family) for family in families}
@@ -213,6 +229,20 @@ def purchases(plan: Plan, budget: Budget) -> list[Purchase]:
         if spending is not None and (plan.presence is None or spending.delta > 0)
     ]
     return [purchase for purchase in bought if purchase is not None]
+
+
+def _in_rounds(plan: Plan, budget: Budget) -> list[Purchase]:
+    """Return the rounds of keys that Gaussian noise buys, if it does."""
+    spending = budget.spending("gaussian")
+    if plan.request.noise == "laplace" or spending is None or not spending.delta:
+        return []
+    assert plan.presence is not None  # noqa: S101 it shows the keys
+    rounds = buy_rounds(int(plan.presence.change.l0), spending)
+    share = GaussianShare(Fraction(1))
+    bought = Purchase(
+        plan, budget, "gaussian", share, share, spending.delta, rounds=rounds
+    )
+    return [] if rounds is None else [bought]
 
 
 def _laplace(plan: Plan, budget: Budget, spending: Spending) -> Purchase:

@@ -10,11 +10,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 from sordino.errors import InvalidQuery
 from sordino.expressions.base import AbstractExpression
 from sordino.schema import Schema
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 MOST_NODES: Final = 200
 """So many steps every engine takes, called from wherever."""
@@ -314,6 +317,73 @@ class FlatMap(AbstractNode):
         """Name the new columns and the cap."""
         cap = "" if self.limit is None else f", at most {self.limit} rows each"
         return f"flat map {', '.join(self.returns)} by a Python function{cap}"
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Listed(AbstractNode):
+    """Public rows that are given with the plan; its columns are those of the schema."""
+
+    rows: "pa.Table"
+    schema: Schema
+
+    @property
+    def inputs(self) -> tuple[AbstractNode, ...]:
+        """Return nothing."""
+        return ()
+
+    def describe(self) -> str:
+        """Say how many they are, which is public."""
+        return f"{self.rows.num_rows} public rows"
+
+
+@final
+@dataclass(frozen=True)
+class Without(AbstractNode):
+    """The rows of a child that agree with no row of another node in the columns `on`.
+
+    A missing value agrees with a missing value.
+    """
+
+    child: AbstractNode
+    other: AbstractNode
+    on: tuple[str, ...]
+    schema: Schema
+
+    @property
+    def inputs(self) -> tuple[AbstractNode, ...]:
+        """Return the rows, and those that are taken away."""
+        return (self.child, self.other)
+
+    def describe(self) -> str:
+        """Show the columns."""
+        return f"without those that agree in {', '.join(self.on)}"
+
+
+@final
+@dataclass(frozen=True)
+class Memberships(AbstractNode):
+    """A row for each value of `per` and of `groups` that stand together in some row.
+
+    Its column `size` says with how many values of `groups` that value of `per` stands.
+    Missing values count as one value. Its columns are of `per`, `groups` and `size`.
+    """
+
+    child: AbstractNode
+    per: tuple[str, ...]
+    groups: tuple[str, ...]
+    size: str
+    schema: Schema
+
+    @property
+    def inputs(self) -> tuple[AbstractNode, ...]:
+        """Return the child."""
+        return (self.child,)
+
+    def describe(self) -> str:
+        """Show what is counted for whom."""
+        groups, per = ", ".join(self.groups), ", ".join(self.per)
+        return f"each {groups} of each {per}, with their number"
 
 
 def below(node: AbstractNode) -> Iterator[AbstractNode]:

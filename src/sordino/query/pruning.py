@@ -19,10 +19,13 @@ from sordino.query.nodes import (
     KeepGroups,
     KeepRows,
     KeepUnique,
+    Listed,
     MapRows,
+    Memberships,
     Project,
     Source,
     Unreadable,
+    Without,
 )
 from sordino.query.question import Question
 from sordino.schema import Schema
@@ -78,8 +81,20 @@ def _per(node: KeepRows | KeepUnique, needed: Names) -> AbstractNode:
     return _reading(node, needed, frozenset(node.per))
 
 
-def _keep_groups(node: KeepGroups | Crowded, needed: Names) -> AbstractNode:
+def _keep_groups(
+    node: KeepGroups | Crowded | Memberships, needed: Names
+) -> AbstractNode:
     return _reading(node, needed, frozenset(node.per + node.groups))
+
+
+def _listed(node: Listed, needed: Names) -> AbstractNode:
+    return replace(node, schema=narrowed(node.schema, needed))
+
+
+def _without(node: Without, needed: Names) -> AbstractNode:
+    """Keep the columns that rows are taken away by, on both sides."""
+    kept = _reading(node, needed, frozenset(node.on))
+    return replace(kept, other=pruned(node.other, frozenset(node.on)))
 
 
 def _join(node: Join, needed: Names) -> AbstractNode:
@@ -115,6 +130,9 @@ _RULES: Final[dict[type[AbstractNode], Callable[[Any, Names], AbstractNode]]] = 
     KeepGroups: _keep_groups,
     KeepUnique: _per,
     Crowded: _keep_groups,
+    Listed: _listed,
+    Without: _without,
+    Memberships: _keep_groups,
     Join: _join,
     Explode: _explode,
     MapRows: _map_rows,
