@@ -25,21 +25,22 @@ LATE: Final = sd.table("t").filter(sd.col("seen").year() > 1990).agg(n=sd.count(
 def believing() -> Generator[None]:
     """Read files as DuckDB does by itself: plain columns, every optimiser."""
     from sordino.engines.duckdb import connection  # noqa: PLC0415 only these rows need it
-    from sordino.engines.duckdb.dialect import DuckDBForms  # noqa: PLC0415
-    from sordino.sources.base import aliased  # noqa: PLC0415
-    from sordino.sources.parquet import ParquetSource  # noqa: PLC0415
-    from sordino.sources.paths import reading  # noqa: PLC0415
+    from sordino.engines.duckdb.dialect import DuckDBDialect  # noqa: PLC0415
+    from sordino.engines.duckdb.file_reading import alias_columns, file_call  # noqa: PLC0415
 
-    def item(source: Any, name: str) -> Any:
-        del name
-        return aliased(reading("read_parquet", source.paths, {}), len(source.fields))
+    def in_place(_: Any, source: Any, places: Any) -> Any:
+        del places
+        if not source.paths:
+            return None
+        return alias_columns(
+            file_call("read_parquet", source.paths, {}), len(source.fields)
+        )
 
     with (
-        patch.object(ParquetSource, "item", item),
-        patch.object(ParquetSource, "of", lambda self, _: self),
-        patch.object(DuckDBForms, "opaque", lambda _, column, __: column),
+        patch.object(DuckDBDialect, "in_place", in_place),
+        patch.object(DuckDBDialect, "opaque", lambda _, column, __: column),
         patch.object(connection, "_disabled", lambda _: "top_n_window_elimination"),
-        patch("sordino.engines.duckdb.engine._refuse_belief", lambda: None),
+        patch("sordino.engines.duckdb.engine.refuse_belief", lambda: None),
     ):
         yield
 

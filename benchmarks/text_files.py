@@ -13,7 +13,7 @@ import pyarrow.csv as pa_csv
 
 import sordino as sd
 from benchmarks.frame import Action, Race, Row
-from sordino.engines.duckdb.engine import DuckDBEngine
+from sordino.engines.duckdb.engine import duckdb_engine
 from sordino.query.nodes import Source
 from sordino.query.question import Question, Total
 from sordino.sources.csv import CSVSource
@@ -48,7 +48,7 @@ def look() -> Action:
 
 def ask() -> Action:
     """Return a question that reads every column."""
-    engine: Any = DuckDBEngine()
+    engine: Any = duckdb_engine()
     rows = Source("visits", engine.open("visits", sd.Csv(file(), COLUMNS), {}))
     cells = (
         sd.col("cost").cast("i64"),

@@ -9,7 +9,7 @@ import numpy as np
 import sordino as sd
 from sordino.aggregations.base import AbstractAggregation
 from sordino.engines.base import AbstractEngine
-from sordino.engines.duckdb.engine import DuckDBEngine
+from sordino.engines.duckdb.engine import duckdb_engine
 from sordino.engines.memory import MemoryEngine
 from sordino.losses.base import Loss, compose
 from sordino.losses.bounded_range import BoundedRangeLoss
@@ -178,7 +178,7 @@ AGGREGATIONS: Final[
 
 ENGINES: Final[dict[str, Callable[[], AbstractEngine]]] = {
     "memory": MemoryEngine,
-    "duckdb": lambda: DuckDBEngine(threads=1),
-    "duckdb, many threads": lambda: DuckDBEngine(threads=8),
+    "duckdb": lambda: duckdb_engine(threads=1),
+    "duckdb, many threads": lambda: duckdb_engine(threads=8),
 }
 """Every engine."""

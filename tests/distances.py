@@ -23,7 +23,7 @@ from sordino.query.question import Question
 from sordino.query.relation import AbstractCatalog, Relation
 from sordino.query.request import Request
 from sordino.sensitivity import Sensitivity
-from sordino.sources.plain_values import canonical, values_of
+from sordino.sources.plain_values import sort_values, values_of
 
 Group: TypeAlias = tuple[Any, ...]
 Totals: TypeAlias = Mapping[Group, Sequence[int]]
@@ -185,4 +185,4 @@ def _totals(answer: Any, by: int) -> Totals:
     columns = [values_of(one.combine_chunks()) for one in answer.columns]
     if not columns:
         return {}
-    return {canonical(row[:by]): list(row[by:]) for row in zip(*columns, strict=True)}
+    return {sort_values(row[:by]): list(row[by:]) for row in zip(*columns, strict=True)}

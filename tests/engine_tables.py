@@ -17,7 +17,7 @@ from sordino.engines.memory import Order
 from sordino.query.nodes import Source
 from sordino.query.question import Question
 from sordino.schema import arrow_type
-from sordino.sources.plain_values import canonical, values_of
+from sordino.sources.plain_values import sort_values, values_of
 
 NAN: Final = math.nan
 ODD: Final = ('a"b;--', "", "a.b", "select", "line\nbreak", "A.B", "$salt", "c0")
@@ -86,7 +86,7 @@ def plain(answer: pa.Table) -> list[tuple[Any, ...]]:
     if not answer.num_columns:
         return [()] * answer.num_rows
     columns = [values_of(one.combine_chunks()) for one in answer.columns]
-    return [canonical(row) for row in zip(*columns, strict=True)]
+    return [sort_values(row) for row in zip(*columns, strict=True)]
 
 
 def compared(question: Question, answer: pa.Table) -> tuple[Any, ...]:

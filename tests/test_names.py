@@ -23,6 +23,8 @@ SHARED: Final = {
     ("module", "gaussian"): "one law: the mechanism, its sampler, its distribution",
     ("module", "ledger"): "the ledger, and the commands about it",
     ("module", "dialect"): "what each engine of SQL keeps, and the contract of it",
+    ("module", "database"): "the same: how statements reach it",
+    ("module", "engine"): "the engine that all of SQL share, and how one is made of it",
     ("function", "main"): "where a program begins",
 }
 """Names that stand more than once, and mean one thing."""

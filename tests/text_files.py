@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import sordino as sd
-from sordino.engines.duckdb.engine import DuckDBEngine
+from sordino.engines.duckdb.engine import duckdb_engine
 from sordino.engines.memory import MemoryEngine
 
 Rows: TypeAlias = list[dict[str, Any]]
@@ -13,7 +13,7 @@ Rows: TypeAlias = list[dict[str, Any]]
 def read(source: Any) -> Rows:
     """Return the rows of a source, which both engines agree on, sorted."""
     found: list[Rows] = []
-    for engine in (MemoryEngine(), DuckDBEngine()):
+    for engine in (MemoryEngine(), duckdb_engine()):
         engine.open("t", source, {})
         engine.freeze("t")
         found.append(engine.frozen("t").to_pylist())

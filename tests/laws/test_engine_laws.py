@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sordino.engines.base import AbstractEngine
-from sordino.engines.duckdb.engine import DuckDBEngine
+from sordino.engines.duckdb.engine import duckdb_engine
 from sordino.engines.memory import MemoryEngine
 from sordino.errors import SordinoError
 from sordino.query.question import Question
@@ -27,7 +27,7 @@ def engines(dice: Dice) -> dict[str, AbstractEngine]:
     """Return engines that keep the same rows."""
     return {
         "memory": MemoryEngine(order=_ORDER),
-        "duckdb": DuckDBEngine(_salt=SALT, threads=dice.one((1, 8))),
+        "duckdb": duckdb_engine(salt=SALT, threads=dice.one((1, 8))),
     }
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import sordino as sd
 from sordino.engines.base import AbstractEngine
-from sordino.engines.duckdb.engine import DuckDBEngine
+from sordino.engines.duckdb.engine import duckdb_engine
 from sordino.engines.memory import MemoryEngine
 from sordino.expressions.language import col
 from sordino.schema import arrow_type
@@ -43,7 +43,7 @@ def answer(engine: AbstractEngine, form: Form, door: str) -> Any:
 def test_operations_agree_by_every_door(form: Form, door: str) -> None:
     """A database gives what Python gives, for each operation and each door."""
     plain = "arrow" if DOORS[door].nan else door
-    assert answer(DuckDBEngine(), form, door) == answer(MemoryEngine(), form, plain)
+    assert answer(duckdb_engine(), form, door) == answer(MemoryEngine(), form, plain)
 
 
 def test_each_operation_and_each_door_has_its_part() -> None:

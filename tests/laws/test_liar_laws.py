@@ -21,17 +21,17 @@ import pytest
 import sordino as sd
 from sordino.engines.base import AbstractEngine
 from sordino.engines.duckdb import connection
-from sordino.engines.duckdb.dialect import DuckDBForms
-from sordino.engines.duckdb.engine import DuckDBEngine
+from sordino.engines.duckdb.dialect import DuckDBDialect
+from sordino.engines.duckdb.engine import duckdb_engine
+from sordino.engines.duckdb.file_reading import alias_columns, file_call
 from sordino.engines.memory import MemoryEngine
+from sordino.engines.sql.engine import SQLEngine
 from sordino.errors import SordinoError
 from sordino.query.request import Request
 from sordino.schema import NUMBERS
 from sordino.session.catalog import catalog_of
 from sordino.sources.arrow_kinds import kind_of
-from sordino.sources.base import aliased
-from sordino.sources.parquet import ParquetSource
-from sordino.sources.paths import reading
+from sordino.sources.base import AbstractSource
 from tests.distances import claim
 from tests.engine_tables import SALT, compared, in_duckdb_order
 from tests.liars import Lie, bloom_filters, lied
@@ -214,9 +214,9 @@ def told(path: Path, kind: str, writer: str, lie: str) -> Path:
     return path
 
 
-def duck() -> DuckDBEngine:
+def duck() -> SQLEngine:
     """Return a new engine."""
-    return DuckDBEngine(_salt=SALT, threads=2)
+    return duckdb_engine(salt=SALT, threads=2)
 
 
 @pytest.mark.parametrize(
@@ -273,14 +273,18 @@ def test_no_bloom_filter_is_believed(tmp_path: Path) -> None:
 def believing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Read files as a database reads them: plainly, with every optimiser."""
 
-    def item(source: ParquetSource, name: str) -> Any:
-        del name
-        return aliased(reading("read_parquet", source.paths, {}), len(source.fields))
+    def in_place(_: Any, source: AbstractSource, places: Any) -> Any:
+        del places
+        if not source.paths:
+            return None
+        return alias_columns(
+            file_call("read_parquet", source.paths, {}), len(source.fields)
+        )
 
-    monkeypatch.setattr(ParquetSource, "item", item)
-    monkeypatch.setattr(DuckDBForms, "opaque", lambda _, column, __: column)
+    monkeypatch.setattr(DuckDBDialect, "in_place", in_place)
+    monkeypatch.setattr(DuckDBDialect, "opaque", lambda _, column, __: column)
     monkeypatch.setattr(connection, "_disabled", lambda _: "top_n_window_elimination")
-    monkeypatch.setattr("sordino.engines.duckdb.engine._refuse_belief", lambda: None)
+    monkeypatch.setattr("sordino.engines.duckdb.engine.refuse_belief", lambda: None)
 
 
 @pytest.mark.usefixtures("believing")
@@ -308,7 +312,7 @@ def test_values_read_by_arrow_are_the_same(
     writer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The other way of reading a file believes no more: neither that all is missing."""
-    monkeypatch.setattr(ParquetSource, "of", lambda self, _: self.by_value())
+    monkeypatch.setattr(DuckDBDialect, "in_place", lambda *_: None)
     path = tmp_path / "t.parquet"
     for kind in ("f64", "i64", "text"):
         WRITERS[writer](rows(KINDS[kind]), path)

@@ -10,7 +10,7 @@ import pytest
 
 import sordino as sd
 from sordino.engines.base import AbstractEngine
-from sordino.engines.duckdb.engine import DuckDBEngine
+from sordino.engines.duckdb.engine import duckdb_engine
 from sordino.engines.memory import MemoryEngine
 from sordino.planning.purchase import Purchase, best_purchase
 from sordino.query.builder import Grouped, Query
@@ -38,7 +38,7 @@ def engines() -> dict[str, AbstractEngine]:
     """Return new engines that keep the same rows."""
     return {
         "memory": MemoryEngine(order=_ORDER),
-        "duckdb": DuckDBEngine(_salt=SALT, threads=1),
+        "duckdb": duckdb_engine(salt=SALT, threads=1),
     }
 
 
@@ -267,7 +267,7 @@ def test_the_order_of_rows_changes_no_answer(step: str) -> None:
     random.Random(6).shuffle(places)
     answers = []
     for threads, held in ((1, rows), (8, rows), (8, rows.take(places))):
-        engine = DuckDBEngine(_salt=SALT, threads=threads)
+        engine = duckdb_engine(salt=SALT, threads=threads)
         known = opened(engine, held)
         made = [claim(request, known) for request in asked(step)]
         answers.append([

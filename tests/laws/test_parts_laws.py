@@ -20,7 +20,7 @@ from sordino.expressions.language import col
 from sordino.query.nodes import AbstractNode, Filter
 from sordino.query.relation import Relation
 from sordino.session import partition
-from sordino.sources.plain_values import canonical
+from sordino.sources.plain_values import sort_values
 from tests.dice import Dice, rolled, shrinking
 from tests.drawn_queries import bounded, drawn
 from tests.worlds import neighbour, world
@@ -64,7 +64,7 @@ class Split:
 
 def rows(engine: MemoryEngine, node: AbstractNode) -> Multiset:
     """Return the rows of a node, each as often as it is there."""
-    return Counter(canonical(row.values()) for row in engine.rows(node))
+    return Counter(sort_values(row.values()) for row in engine.rows(node))
 
 
 def cases(dice: Dice) -> Iterator[list[str]]:

@@ -15,14 +15,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sordino.engines.base import AbstractEngine
-from sordino.engines.duckdb.engine import DuckDBEngine
+from sordino.engines.duckdb.database import DuckDB
+from sordino.engines.duckdb.engine import duckdb_engine
 from sordino.engines.memory import MemoryEngine
 from sordino.errors import EngineFailure
 from sordino.query.nodes import Source
 from sordino.schema import PLAIN, Column, arrow_type
 from sordino.sources import arrow_values, python_objects
-from sordino.sources.parquet import ParquetSource
-from sordino.sources.python_cells import coerced
+from sordino.sources.python_cells import coerce
 from tests import plans, tables
 from tests.doors import DOORS, Door
 from tests.engine_tables import compared, plain
@@ -30,9 +30,9 @@ from tests.odd_cells import ARROW, FRAMES, Form
 from tests.plans import ask
 
 FEW: Final = settings(max_examples=max(3, settings().max_examples // 25))
-ENGINES: Final[Mapping[str, type[AbstractEngine]]] = {
+ENGINES: Final[Mapping[str, Callable[[], AbstractEngine]]] = {
     "memory": MemoryEngine,
-    "duckdb": DuckDBEngine,
+    "duckdb": duckdb_engine,
 }
 MORE: Final = 99
 """The place of one more cell."""
@@ -186,7 +186,7 @@ def _tried(cells: Any, kind: str) -> pa.Array:
     try:
         return pa.array(listed, arrow_type(kind), from_pandas=True)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
-        return pa.array([coerced(one, kind) for one in listed], arrow_type(kind))
+        return pa.array([coerce(one, kind) for one in listed], arrow_type(kind))
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,7 @@ def test_a_planted_rule_for_files_is_found_out(
     form = ARROW["texts"]
     asked = (form, _parquet(form, str(tmp_path)), [(0, b"a")], 1, b"\xff")
     assert not list(_complaints(*asked))
-    monkeypatch.setattr(ParquetSource, "by_value", lambda self: self)
+    monkeypatch.setattr(DuckDB, "is_stuck", lambda *_: False)
     with pytest.raises(EngineFailure):
         list(_complaints(*asked))
 

@@ -30,7 +30,7 @@ FAR: Final = {"x": [1e9, nan], "i": [10**9, 7], "s": ["z", "y"]}
 
 
 @contextmanager
-def planted() -> Generator[Path]:
+def canary_path() -> Generator[Path]:
     """Give the path of the file."""
     with as_file(files("sordino.engines") / "canary.parquet") as path:
         yield path

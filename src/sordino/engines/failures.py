@@ -17,11 +17,11 @@ from sordino.errors import EngineFailure, EngineUnavailable, SordinoError
 T = TypeVar("T")
 
 
-def guarded(work: Callable[[], T]) -> T:
+def run_guarded(work: Callable[[], T]) -> T:
     """Return what `work` returns; any failure but our own is an `EngineFailure`.
 
     >>> try:
-    ...     guarded(lambda: {}["a private name"])
+    ...     run_guarded(lambda: {}["a private name"])
     ... except SordinoError as failure:
     ...     failure.__context__, failure.__cause__
     (None, None)
@@ -36,10 +36,10 @@ def guarded(work: Callable[[], T]) -> T:
     raise EngineFailure
 
 
-def uncharged(work: Callable[[], T]) -> T:
+def run_uncharged(work: Callable[[], T]) -> T:
     """Return what `work` returns, which reads nothing private; a failure is told.
 
-    >>> uncharged(lambda: int("many"))
+    >>> run_uncharged(lambda: int("many"))
     Traceback (most recent call last):
     sordino.errors.EngineUnavailable: the engine refuses: invalid literal for int() ...
     """

@@ -13,9 +13,10 @@ from typing import Any, Final, TypeAlias, final
 import pyarrow as pa
 
 from sordino.engines.base import AbstractEngine
-from sordino.engines.failures import guarded, uncharged
-from sordino.engines.readers import opened
-from sordino.engines.row_functions import flat_mapped, mapped
+from sordino.engines.doors import Settings, open_source
+from sordino.engines.failures import run_guarded, run_uncharged
+from sordino.engines.row_functions import flat_mapped, mapped_row
+from sordino.query.by_kind import by_kind
 from sordino.query.nodes import (
     AbstractNode,
     Crowded,
@@ -39,10 +40,10 @@ from sordino.query.pruning import pruned_rows
 from sordino.query.question import MOST, AbstractTotal, Distinct, Question, Total
 from sordino.sampling.bits import Bits
 from sordino.schema import Column, Schema, arrow_type
-from sordino.sources.arrow import emptied
-from sordino.sources.base import Opened, Stored, known, refuse_changed
-from sordino.sources.freezing import frozen, held
-from sordino.sources.plain_values import canonical, values_of
+from sordino.sources.arrow import without_rows
+from sordino.sources.base import Opened, Stored, lookup, refuse_changed
+from sordino.sources.freezing import freeze_source, table_in_memory
+from sordino.sources.plain_values import sort_values, values_of
 
 Row: TypeAlias = dict[str, Any]
 Order: TypeAlias = Callable[[list[tuple[Any, ...]], tuple[str, ...]], Sequence[Any]]
@@ -56,11 +57,17 @@ def keyed_order(salt: int) -> Order:
     def order(rows: list[tuple[Any, ...]], kinds: tuple[str, ...]) -> list[bytes]:
         del kinds
         told = (
-            repr(canonical(row)).encode("utf-8", "backslashreplace") for row in rows
+            repr(sort_values(row)).encode("utf-8", "backslashreplace") for row in rows
         )
         return [hashlib.blake2b(one, key=key).digest() for one in told]
 
     return order
+
+
+def memory_of_settings(settings: Settings) -> "MemoryEngine":
+    """Return an engine; it has nothing that could be set."""
+    del settings
+    return MemoryEngine()
 
 
 @final
@@ -75,41 +82,43 @@ class MemoryEngine(AbstractEngine):
 
     def open(self, table: str, source: Any, declared: Mapping[str, Column]) -> Schema:
         """Make a source known under a name and return its public schema."""
-        self._tables[table] = opened(source, declared)
+        self._tables[table] = open_source(source, declared)
         return self._tables[table].schema
 
     def freeze(self, table: str) -> None:
         """Read the rows of a public table, now and never again."""
-        found = known(self._tables, table)
-        self._frozen[table] = uncharged(lambda: self._copied(table, found.schema))
-        self._tables[table] = frozen(found, self._frozen[table])
+        found = lookup(self._tables, table)
+        self._frozen[table] = run_uncharged(lambda: self._copied(table, found.schema))
+        self._tables[table] = freeze_source(found, self._frozen[table])
 
     def frozen(self, table: str) -> pa.Table:
         """Return the rows of a frozen table."""
-        return known(self._frozen, table)
+        return lookup(self._frozen, table)
 
     def lossy(self, table: str) -> frozenset[str]:
         """Return the columns of a table that lie as another type: cells can be lost."""
-        return known(self._tables, table).lossy
+        return lookup(self._tables, table).lossy
 
     def unusable(self, table: str) -> Mapping[str, str]:
         """Return the columns of a table that are in no schema, and why."""
-        return known(self._tables, table).unusable
+        return lookup(self._tables, table).unusable
 
     def multiplicity(self, table: str, on: tuple[str, ...]) -> int:
         """Return how many rows share their values of `on`, at most."""
-        found = known(self._tables, table)
+        found = lookup(self._tables, table)
         narrow = Schema(tuple((name, found.schema[name]) for name in on))
-        return uncharged(lambda: _multiplicity(self.rows(Source(table, narrow)), on))
+        return run_uncharged(
+            lambda: _multiplicity(self.rows(Source(table, narrow)), on)
+        )
 
     def prepared(self, question: Question) -> Callable[[], pa.Table]:
         """Rehearse a question on empty tables, and return what answers it."""
-        uncharged(lambda: self._rehearse(question))
+        run_uncharged(lambda: self._rehearse(question))
         return lambda: self.answer(question)
 
     def answer(self, question: Question) -> pa.Table:
         """Return the exact totals."""
-        return guarded(lambda: self._answer(question))
+        return run_guarded(lambda: self._answer(question))
 
     def statement(self, question: Question) -> str:
         """Return the steps, the first one first."""
@@ -125,7 +134,7 @@ class MemoryEngine(AbstractEngine):
 
     def unreadable(self, node: Unreadable) -> list[Row]:
         """Return the rows of a table with a cell that has no value."""
-        found = known(self._tables, node.table)
+        found = lookup(self._tables, node.table)
         held = found.source.read([found.stored[node.column].place])
         natural = values_of(held.column(0).combine_chunks())
         rows = self._stored(node.table, (node.column, *node.schema.names))
@@ -137,7 +146,7 @@ class MemoryEngine(AbstractEngine):
 
     def _stored(self, table: str, names: tuple[str, ...]) -> list[Row]:
         """Return columns of a table, as our types."""
-        found = known(self._tables, table)
+        found = lookup(self._tables, table)
         columns = [found.stored[name] for name in names]
         held = found.source.read([one.place for one in columns])
         lists = [
@@ -158,7 +167,7 @@ class MemoryEngine(AbstractEngine):
         """Return places in the order of a keyed hash of the values, then of these."""
         digests = self._order(tuples, kinds)
         keys = [
-            (digest, canonical(values))
+            (digest, sort_values(values))
             for digest, values in zip(digests, tuples, strict=True)
         ]
         return sorted(range(len(tuples)), key=keys.__getitem__)
@@ -167,16 +176,16 @@ class MemoryEngine(AbstractEngine):
         """Answer a question of tables that have the columns, but no rows."""
         bare = MemoryEngine(order=self._order)
         for name in tables_of(question.rows):
-            found = known(self._tables, name)
+            found = lookup(self._tables, name)
             refuse_changed(name, found.source)
-            bare._tables[name] = replace(found, source=emptied(found.source))
+            bare._tables[name] = replace(found, source=without_rows(found.source))
         keys = None if question.keys is None else question.keys.slice(0, 0)
         bare._answer(replace(question, keys=keys))
 
     def _copied(self, table: str, schema: Schema) -> pa.Table:
         """Return the rows of a table, sorted by all columns in turn."""
         rows = [tuple(row.values()) for row in self.rows(Source(table, schema))]
-        return held(sorted(rows, key=canonical), schema)
+        return table_in_memory(sorted(rows, key=sort_values), schema)
 
     def _answer(self, question: Question) -> pa.Table:
         """Return the totals of each group."""
@@ -194,7 +203,7 @@ class MemoryEngine(AbstractEngine):
             ]
         else:
             wanted = [()]
-        found = [groups.get(canonical(values), []) for values in wanted]
+        found = [groups.get(sort_values(values), []) for values in wanted]
         columns = [
             pa.array([values[place] for values in wanted], kind)
             for place, kind in enumerate(kinds)
@@ -213,7 +222,7 @@ def _retyped(value: Any, stored: Stored) -> Any:
 
 
 def _key(row: Row, names: Iterable[str]) -> tuple[Any, ...]:
-    return canonical(row[name] for name in names)
+    return sort_values(row[name] for name in names)
 
 
 def _multiplicity(rows: list[Row], on: tuple[str, ...]) -> int:
@@ -254,8 +263,8 @@ def _keep_rows(engine: MemoryEngine, node: KeepRows) -> Iterator[Row]:
         tuples = []
         for row in rows:
             values = tuple(row[name] for name in names)
-            copies[canonical(values)] += 1
-            tuples.append((*values, copies[canonical(values)]))
+            copies[sort_values(values)] += 1
+            tuples.append((*values, copies[sort_values(values)]))
         for place in engine.firsts(tuples, kinds)[: node.limit]:
             yield _taken(rows[place], node.schema)
 
@@ -294,9 +303,9 @@ def _listed(engine: MemoryEngine, node: Listed) -> Iterator[Row]:
 
 
 def _without(engine: MemoryEngine, node: Without) -> Iterator[Row]:
-    taken = {_key(row, node.on) for row in engine.rows(node.other)}
-    for row in engine.rows(node.child):
-        if _key(row, node.on) not in taken:
+    gone = {_key(row, node.on) for row in engine.rows(node.right)}
+    for row in engine.rows(node.left):
+        if _key(row, node.on) not in gone:
             yield _taken(row, node.schema)
 
 
@@ -327,7 +336,7 @@ def _explode(engine: MemoryEngine, node: Explode) -> Iterator[Row]:
 
 def _map_rows(engine: MemoryEngine, node: MapRows) -> Iterator[Row]:
     for row in engine.rows(node.child):
-        yield mapped(node, row)
+        yield mapped_row(node, row)
 
 
 def _flat_map(engine: MemoryEngine, node: FlatMap) -> Iterator[Row]:
@@ -352,24 +361,28 @@ def _described(node: AbstractNode) -> list[str]:
     return [*below, node.describe()]
 
 
-_WORK: Final[dict[type[AbstractNode], Callable[[MemoryEngine, Any], Iterable[Row]]]] = {
-    Source: MemoryEngine.stored,
-    Unreadable: MemoryEngine.unreadable,
-    Project: _project,
-    Filter: _filter,
-    KeepRows: _keep_rows,
-    KeepGroups: _keep_groups,
-    KeepUnique: _keep_unique,
-    Crowded: _crowded,
-    Listed: _listed,
-    Without: _without,
-    Memberships: _memberships,
-    Join: _join,
-    Explode: _explode,
-    MapRows: _map_rows,
-    FlatMap: _flat_map,
-}
-_TOTALS: Final[dict[type[AbstractTotal], Callable[[Any, list[Row]], int]]] = {
-    Total: _total,
-    Distinct: _distinct,
-}
+_Work: TypeAlias = Callable[[MemoryEngine, Any], Iterable[Row]]
+_WORK: Final[Mapping[type[AbstractNode], _Work]] = by_kind(
+    AbstractNode,
+    {
+        Source: MemoryEngine.stored,
+        Unreadable: MemoryEngine.unreadable,
+        Project: _project,
+        Filter: _filter,
+        KeepRows: _keep_rows,
+        KeepGroups: _keep_groups,
+        KeepUnique: _keep_unique,
+        Crowded: _crowded,
+        Listed: _listed,
+        Without: _without,
+        Memberships: _memberships,
+        Join: _join,
+        Explode: _explode,
+        MapRows: _map_rows,
+        FlatMap: _flat_map,
+    },
+)
+_Count: TypeAlias = Callable[[Any, list[Row]], int]
+_TOTALS: Final[Mapping[type[AbstractTotal], _Count]] = by_kind(
+    AbstractTotal, {Total: _total, Distinct: _distinct}
+)

@@ -16,12 +16,12 @@ from typing import Any, Final, TypeAlias
 import pyarrow as pa
 
 from sordino.query.nodes import AbstractNode, FlatMap, MapRows
-from sordino.sources.python_cells import coerced
+from sordino.sources.python_cells import coerce
 
 Row: TypeAlias = dict[str, Any]
 
 
-def mapped(node: MapRows, row: Row) -> Row:
+def mapped_row(node: MapRows, row: Row) -> Row:
     """Return a row with what the function of a node makes of it."""
     try:
         made = node.function(dict(row))
@@ -60,7 +60,7 @@ def _until_failure(made: Iterator[Any]) -> Iterator[Any]:
 def _joined(node: MapRows | FlatMap, row: Row, made: Mapping[str, Any]) -> Row:
     """Return the columns of a node: its own from the function, others from the row."""
     return {
-        name: coerced(_found(made, name), column.type)
+        name: coerce(_found(made, name), column.type)
         if name in node.returns
         else row[name]
         for name, column in node.schema.columns
@@ -104,6 +104,6 @@ def _batch(node: MapRows | FlatMap, rows: list[Row]) -> pa.RecordBatch:
 
 
 _RUNS: Final[dict[type[AbstractNode], Callable[[Any, Row], Iterable[Row]]]] = {
-    MapRows: lambda node, row: (mapped(node, row),),
+    MapRows: lambda node, row: (mapped_row(node, row),),
     FlatMap: flat_mapped,
 }

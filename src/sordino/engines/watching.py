@@ -13,12 +13,12 @@ _EVERY: Final = 0.2
 
 
 @contextmanager
-def watched(percent: Callable[[], float]) -> Generator[None]:
+def watch(percent: Callable[[], float]) -> Generator[None]:
     """Say on stderr how far the work is, once it takes more than two seconds.
 
     A percent below 0 is not known.
 
-    >>> with watched(lambda: 50.0):
+    >>> with watch(lambda: 50.0):
     ...     1 + 1
     2
     """

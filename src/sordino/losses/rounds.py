@@ -24,7 +24,7 @@ from sordino.losses.forms import inverse
 from sordino.losses.law import AbstractLossLaw
 from sordino.losses.points import ELEMENTARY, Floats
 from sordino.losses.profile import Profile, symmetric
-from sordino.numbers import INFINITE
+from sordino.numbers import INFINITE, number_text
 
 _POINTS = 1200
 _LEAST_DELTA = 1e-40
@@ -41,6 +41,12 @@ class RoundsLoss(Loss):
     """
 
     cases: tuple[tuple[Fraction, Loss], ...]
+
+    def __repr__(self) -> str:
+        """Show the greatest parameters."""
+        known = self.guarantees
+        mu, delta = number_text(known.mu), number_text(known.delta)
+        return f"RoundsLoss(mu={mu}, delta={delta})"
 
     @property
     def delta(self) -> Fraction:

@@ -340,20 +340,20 @@ class Listed(AbstractNode):
 @final
 @dataclass(frozen=True)
 class Without(AbstractNode):
-    """The rows of a child that agree with no row of another node in the columns `on`.
+    """The rows of the left side that agree with none of the right one in columns `on`.
 
     A missing value agrees with a missing value.
     """
 
-    child: AbstractNode
-    other: AbstractNode
+    left: AbstractNode
+    right: AbstractNode
     on: tuple[str, ...]
     schema: Schema
 
     @property
     def inputs(self) -> tuple[AbstractNode, ...]:
         """Return the rows, and those that are taken away."""
-        return (self.child, self.other)
+        return (self.left, self.right)
 
     def describe(self) -> str:
         """Show the columns."""

@@ -5,10 +5,11 @@ what is kept: every engine prunes by this one rule. Rows that agree in all colum
 needed above are interchangeable, so pruning changes no answer but through that choice.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
+from sordino.query.by_kind import by_kind
 from sordino.query.nodes import (
     AbstractNode,
     Crowded,
@@ -93,8 +94,9 @@ def _listed(node: Listed, needed: Names) -> AbstractNode:
 
 def _without(node: Without, needed: Names) -> AbstractNode:
     """Keep the columns that rows are taken away by, on both sides."""
-    kept = _reading(node, needed, frozenset(node.on))
-    return replace(kept, other=pruned(node.other, frozenset(node.on)))
+    on = frozenset(node.on)
+    left, right = pruned(node.left, needed | on), pruned(node.right, on)
+    return replace(node, left=left, right=right, schema=narrowed(node.schema, needed))
 
 
 def _join(node: Join, needed: Names) -> AbstractNode:
@@ -121,20 +123,24 @@ def _flat_map(node: FlatMap, needed: Names) -> AbstractNode:
     return _reading(node, needed, frozenset(node.child.schema.names))
 
 
-_RULES: Final[dict[type[AbstractNode], Callable[[Any, Names], AbstractNode]]] = {
-    Source: _source,
-    Unreadable: _source,
-    Project: _project,
-    Filter: _filter,
-    KeepRows: _per,
-    KeepGroups: _keep_groups,
-    KeepUnique: _per,
-    Crowded: _keep_groups,
-    Listed: _listed,
-    Without: _without,
-    Memberships: _keep_groups,
-    Join: _join,
-    Explode: _explode,
-    MapRows: _map_rows,
-    FlatMap: _flat_map,
-}
+_Rule: TypeAlias = Callable[[Any, Names], AbstractNode]
+_RULES: Final[Mapping[type[AbstractNode], _Rule]] = by_kind(
+    AbstractNode,
+    {
+        Source: _source,
+        Unreadable: _source,
+        Project: _project,
+        Filter: _filter,
+        KeepRows: _per,
+        KeepGroups: _keep_groups,
+        KeepUnique: _per,
+        Crowded: _keep_groups,
+        Listed: _listed,
+        Without: _without,
+        Memberships: _keep_groups,
+        Join: _join,
+        Explode: _explode,
+        MapRows: _map_rows,
+        FlatMap: _flat_map,
+    },
+)

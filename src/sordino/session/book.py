@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, final
 
 from sordino.budgets.limits import Limit
-from sordino.engines.failures import guarded
+from sordino.engines.failures import run_guarded
 from sordino.errors import EngineUnavailable, InvalidParameter
 from sordino.ledger.entries import DATASET, Claim
 from sordino.ledger.ledger import Ledger
@@ -59,7 +59,7 @@ class Book:
         if ticket.answer is not None:
             return ticket.answer
         compute = ready or prepare()
-        return self.ledger.store(ticket, guarded(compute))
+        return self.ledger.store(ticket, run_guarded(compute))
 
     def _ready(
         self, claim: Claim, prepare: Callable[[], Callable[[], bytes]]

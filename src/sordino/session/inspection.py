@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from sordino.constraints import AbstractConstraint
-from sordino.engines.duckdb.engine import DuckDBEngine
-from sordino.engines.failures import guarded
+from sordino.engines.duckdb.engine import duckdb_engine
+from sordino.engines.failures import run_guarded
 from sordino.errors import InvalidParameter
 from sordino.expressions.literals import literal
 from sordino.query.nodes import AbstractNode, Source, Unreadable
@@ -25,7 +25,7 @@ from sordino.session.inspection_report import (
     Inspection,
 )
 from sordino.sources.base import Opened
-from sordino.sources.cell_shapes import lost, seen
+from sordino.sources.cell_shapes import lost_cells, seen_shapes
 from sordino.units import AbstractUnit, AddOneRow
 
 if TYPE_CHECKING:
@@ -79,11 +79,11 @@ def inspect(
     unit = AddOneRow() if protects is None else protects
     table = PrivateTable(source, protects=unit, columns=columns)
     asked = _checked(limits, unit)
-    engine = DuckDBEngine()
+    engine = duckdb_engine()
     try:
         catalog = catalog_of(engine, {_TABLE: table})
         held = engine.as_opened(_TABLE)
-        return guarded(lambda: _inspected(source, held, catalog, asked))
+        return run_guarded(lambda: _inspected(source, held, catalog, asked))
     finally:
         engine.close()
 
@@ -100,7 +100,7 @@ def _inspected(
     for name, one in held.stored.items():
         cells = Unreadable(_TABLE, name, Schema(()))
         unread = name in held.lossy and _number(catalog, cells) > 0
-        found = lost(source, held, name, unread=unread)
+        found = lost_cells(source, held, name, unread=unread)
         told.append(InspectedColumn.of(name, one.kind, *found))
     undeclared, unusable = _untyped(held)
     ids = relation.ids
@@ -115,7 +115,7 @@ def _untyped(held: Opened) -> tuple[tuple[InspectedColumn, ...], dict[str, str]]
     if not held.source.untyped:
         return (), dict(held.unusable)
     return tuple(
-        InspectedColumn.of(name, "text", 0, seen(held, place))
+        InspectedColumn.of(name, "text", 0, seen_shapes(held, place))
         for place, (name, _) in enumerate(held.source.fields)
         if name in held.unusable
     ), {}

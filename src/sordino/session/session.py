@@ -4,13 +4,12 @@ price (public facts) ── rehearse (no rows) ── charge ── exact totals
 """
 
 import os
-import re
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Literal, NoReturn, Self, final
+from typing import Any, NoReturn, Self, final
 
 from sordino import _validate
 from sordino.budgets.limits import Limit
-from sordino.engines.base import AbstractEngine
+from sordino.engines.doors import EngineName, Settings, engine_named
 from sordino.errors import InvalidParameter, SessionMoved
 from sordino.ledger.entries import DATASET, Entry
 from sordino.ledger.ledger import Ledger
@@ -38,11 +37,6 @@ from sordino.session.identity import (
     whose,
 )
 from sordino.session.outlook import Outlook
-
-EngineName = Literal["duckdb", "memory"]
-
-_MOST_THREADS: Final = 4096
-_SIZE: Final = re.compile(r"[1-9][0-9]{0,5}(\.[0-9]{1,3})? ?[KMGT]i?B")
 
 
 @final
@@ -86,7 +80,8 @@ class Session:
         `analyst` names a budget of the ledger that is charged besides the dataset's;
         `who` is recorded with every release.
         """
-        self._engine = _engine(engine, memory_limit, threads, progress=progress)
+        settings = Settings(memory_limit, threads, progress)
+        self._engine = engine_named(engine, settings)
         self._catalog = catalog_of(self._engine, tables)
         self._book = book_of(budget, ledger, whose(tables), analyst, who)
         self._keysets: dict[str, None] = {}
@@ -368,31 +363,3 @@ def _requests(queries: Any, confidence: Any) -> dict[str, Request]:
         _validate.text(requests=name): _request(one, confidence, f"requests[{name!r}]")
         for name, one in queries.items()
     }
-
-
-def _engine(
-    name: Any, memory_limit: str | None, threads: int | None, *, progress: bool
-) -> AbstractEngine:
-    """Return a new engine."""
-    if _validate.choice(("duckdb", "memory"), engine=name) == "memory":
-        from sordino.engines.memory import MemoryEngine  # noqa: PLC0415 on demand
-
-        return MemoryEngine()
-    from sordino.engines.duckdb.engine import DuckDBEngine  # noqa: PLC0415 on demand
-
-    if threads is not None:
-        threads = _validate.integer(threads=threads, least=1, most=_MOST_THREADS)
-    if memory_limit is not None:
-        _refuse_size(memory_limit)
-    return DuckDBEngine(memory_limit=memory_limit, threads=threads, progress=progress)
-
-
-def _refuse_size(memory_limit: Any) -> None:
-    """Refuse a size of memory that an engine would not understand later."""
-    if not isinstance(memory_limit, str) or not _SIZE.fullmatch(memory_limit):
-        raise InvalidParameter(
-            "memory_limit",
-            memory_limit,
-            "must be a size such as 2GB or 512MB",
-            'Try memory_limit="2GB".',
-        )

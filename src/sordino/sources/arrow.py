@@ -8,16 +8,14 @@ from typing import Any, Final, final
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from sqlglot import exp
 
 from sordino.schema import Column
-from sordino.sources.arrow_values import ROWS, handed_over
+from sordino.sources.arrow_values import ROWS, value_batches
 from sordino.sources.base import (
     NOTHING,
     AbstractSource,
     internal,
     or_nothing,
-    registered,
 )
 from sordino.sources.paths import Fields
 
@@ -36,11 +34,7 @@ class TableSource(AbstractSource):
         self.fields = fields_of(table.schema)
         self.unsaid = unsaid or {}
 
-    def item(self, name: str) -> exp.Expression:
-        """Return the name under which the table is known."""
-        return registered(name)
-
-    def handed(self, places: Sequence[int]) -> Any:
+    def handed(self, places: Sequence[int]) -> pa.RecordBatchReader:
         """Return the columns."""
         batches = self.read(places).to_batches(max_chunksize=ROWS)
         return handed_columns(batches, self.fields, places)
@@ -50,7 +44,7 @@ class TableSource(AbstractSource):
         return or_nothing(self._table, places)
 
 
-def emptied(source: AbstractSource) -> TableSource:
+def without_rows(source: AbstractSource) -> TableSource:
     """Return a source of the same columns that holds no rows."""
     return TableSource(pa.schema(source.fields).empty_table())
 
@@ -66,11 +60,7 @@ class DatasetSource(AbstractSource):
         self._dataset = dataset
         self.fields = fields_of(dataset.schema)
 
-    def item(self, name: str) -> exp.Expression:
-        """Return the name under which the data set is known."""
-        return registered(name)
-
-    def handed(self, places: Sequence[int]) -> Any:
+    def handed(self, places: Sequence[int]) -> pa.RecordBatchReader:
         """Return the columns."""
         batches = self._scanner(places).to_batches()
         return handed_columns(batches, self.fields, places)
@@ -90,10 +80,10 @@ class DatasetSource(AbstractSource):
 
 def handed_columns(
     batches: Iterable[pa.RecordBatch], fields: Fields, places: Sequence[int]
-) -> Any:
+) -> pa.RecordBatchReader:
     """Return columns for a database, called c0, c1, ... by their places."""
     named = [(f"c{place}", fields[place][1]) for place in places]
-    return handed_over(batches, named or [(NOTHING, pa.bool_())])
+    return value_batches(batches, named or [(NOTHING, pa.bool_())])
 
 
 def fields_of(schema: pa.Schema) -> Fields:

@@ -35,7 +35,7 @@ def kind_of(arrow: pa.DataType) -> str | None:
     >>> kind_of(pa.uint16()), kind_of(pa.list_(pa.string())), kind_of(pa.binary())
     ('i64', 'list[text]', None)
     """
-    bare = stored(arrow)
+    bare = storage_type(arrow)
     if is_list(bare):
         inner = kind_of(bare.value_type)
         return f"list[{inner}]" if inner in PLAIN else None
@@ -54,10 +54,10 @@ def is_uuid(arrow: pa.DataType) -> bool:
     return isinstance(arrow, pa.UuidType)
 
 
-def stored(arrow: pa.DataType) -> pa.DataType:
+def storage_type(arrow: pa.DataType) -> pa.DataType:
     """Return the type of the values themselves: text for UUIDs, no dictionaries."""
     if is_uuid(arrow):
         return pa.string()
     if isinstance(arrow, pa.BaseExtensionType):
-        return stored(arrow.storage_type)
-    return stored(arrow.value_type) if pa.types.is_dictionary(arrow) else arrow
+        return storage_type(arrow.storage_type)
+    return storage_type(arrow.value_type) if pa.types.is_dictionary(arrow) else arrow

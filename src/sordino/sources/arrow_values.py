@@ -24,11 +24,10 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.dataset as ds
 
 from sordino.schema import arrow_type
 from sordino.sources.arrow_kinds import is_list, is_uuid, kind_of
-from sordino.sources.plain_values import LONGEST, text_of
+from sordino.sources.plain_values import LONGEST, decode_text
 
 ROWS: Final = 1 << 16
 """Rows of a batch that is handed over."""
@@ -53,18 +52,16 @@ def column_type(kind: str) -> pa.DataType:
     return pa.large_string() if kind == "text" else arrow_type(kind)
 
 
-def handed_over(
+def value_batches(
     batches: Iterable[pa.RecordBatch], fields: Sequence[tuple[str, pa.DataType]]
-) -> Any:
-    """Return batches of some names and types for a database, read value by value.
-
-    A scanner states nothing of its columns, and takes no filter from the database.
-    """
+) -> pa.RecordBatchReader:
+    """Return batches of some names and types for a database, read value by value."""
     form = pa.schema([
         (name, column_type(kind_of(arrow) or "bool")) for name, arrow in fields
     ])
-    made = (_batch(one, form) for one in batches)
-    return ds.Scanner.from_batches(made, schema=form)
+    return pa.RecordBatchReader.from_batches(
+        form, (_batch(one, form) for one in batches)
+    )
 
 
 def _batch(batch: pa.RecordBatch, form: pa.Schema) -> pa.RecordBatch:
@@ -153,7 +150,9 @@ def _texts(array: pa.Array) -> pa.Array:
     if longest <= LONGEST and _is_valid(wide):
         return wide
     held = wide.cast(pa.large_binary()).to_pylist()
-    return pa.array([None if one is None else text_of(one) for one in held], wide.type)
+    return pa.array(
+        [None if one is None else decode_text(one) for one in held], wide.type
+    )
 
 
 def _is_valid(array: pa.Array) -> bool:

@@ -1,17 +1,16 @@
 """What every source of rows is, whatever holds them: columns by their places.
 
-Names of columns are free text of users and never reach a statement: the n-th column of
+Names of columns are free text of users and never reach a database: the n-th column of
 a source is called cn.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, ClassVar, Final, TypeVar, final
+from typing import ClassVar, Final, TypeVar, final
 
 import pyarrow as pa
-from sqlglot import exp
 
 from sordino.errors import EngineUnavailable, InvalidParameter, SordinoError, show
 from sordino.expressions.base import AbstractExpression
@@ -31,7 +30,7 @@ class AbstractSource(ABC):
     """The name and the Arrow type of each column, in order."""
 
     paths: tuple[str, ...] = ()
-    """The files that a database has to open by itself."""
+    """The files that the rows are in, for who reads them by itself."""
 
     untyped: ClassVar[bool] = False
     """Whether columns are plain text whose types have to be declared."""
@@ -48,22 +47,9 @@ class AbstractSource(ABC):
     reading: Callable[[str], AbstractExpression] | None = None
     """How a column x of text is read as a declared type, where that is not a cast."""
 
-    def of(self, places: Sequence[int]) -> "AbstractSource":
-        """Return what gives a database the columns at some places."""
-        del places
-        return self
-
-    def by_value(self) -> "AbstractSource":
-        """Return what gives a database the rows, whatever cells it cannot read."""
-        return self
-
     @abstractmethod
-    def item(self, name: str) -> exp.Expression:
-        """Return what stands after FROM, its columns called c0, c1, ..."""
-
-    @abstractmethod
-    def handed(self, places: Sequence[int]) -> Any:
-        """Return an Arrow object of columns for a database, or None for files."""
+    def handed(self, places: Sequence[int]) -> pa.RecordBatchReader:
+        """Return the columns at some places for a database, to be read once."""
 
     def check(self) -> None:  # noqa: B027 what lies in memory is what it was
         """Raise something if this is no longer of the form that it was opened in.
@@ -106,6 +92,18 @@ class Opened:
             name for name, one in self.stored.items() if one.reading is not None
         )
 
+    def held_as(self, kinds: Container[str]) -> "Opened":
+        """Return the table with the columns that an engine can hold."""
+        held = [one for one in self.schema.columns if one[1].type in kinds]
+        lacking = {
+            name: f"this engine holds no {column.type}"
+            for name, column in self.schema.columns
+            if column.type not in kinds
+        }
+        return replace(
+            self, schema=Schema.of(held), unusable={**self.unusable, **lacking}
+        )
+
     @classmethod
     def of(cls, source: AbstractSource, declared: Mapping[str, Column]) -> "Opened":
         """Match the columns of a source with what is declared of them."""
@@ -136,14 +134,7 @@ class Opened:
         return cls(source, Schema.of(columns), stored, unusable)
 
 
-def by_value(tables: Mapping[str, Opened]) -> dict[str, Opened]:
-    """Return tables whose rows are handed over, whatever is in them."""
-    return {
-        name: replace(one, source=one.source.by_value()) for name, one in tables.items()
-    }
-
-
-def known(tables: Mapping[str, T], name: str) -> T:
+def lookup(tables: Mapping[str, T], name: str) -> T:
     """Return what is held under the name of a table, or refuse a name unknown."""
     if name not in tables:
         raise unknown("table", name, tables)
@@ -213,21 +204,3 @@ def or_nothing(table: pa.Table, places: Sequence[int]) -> pa.Table:
     if not places:
         return pa.table({NOTHING: pa.nulls(table.num_rows, pa.bool_())})
     return table.select(list(places)).rename_columns(internal(places))
-
-
-def registered(name: str) -> exp.Expression:
-    """Return a table that a database knows by a name of ours."""
-    return exp.Table(this=exp.to_identifier(name), alias="t")
-
-
-def aliased(item: exp.Expression, count: int) -> exp.Expression:
-    """Return a table whose columns are called c0, c1, ... from the first to the last.
-
-    >>> aliased(exp.to_table("s0"), 2).sql("duckdb")
-    's0 AS t(c0, c1)'
-    """
-    columns = [exp.to_identifier(name) for name in internal(range(count))]
-    table = item if isinstance(item, exp.Table) else exp.Table(this=item)
-    alias = exp.TableAlias(this=exp.to_identifier("t"), columns=columns)
-    table.set("alias", alias)
-    return table

@@ -29,7 +29,7 @@ def shape(text: str) -> str:
     return told + "..." * (len(text) > _LONGEST) or "(empty)"
 
 
-def lost(
+def lost_cells(
     source: Any, opened: Opened, name: str, *, unread: bool
 ) -> tuple[int, Counter[str]]:
     """Return how many cells of a column are missing, and what could not be read.
@@ -51,7 +51,7 @@ def lost(
     return missing, found
 
 
-def seen(opened: Opened, place: int) -> Counter[str]:
+def seen_shapes(opened: Opened, place: int) -> Counter[str]:
     """Return the shapes of all texts of a column."""
     found = Counter[str]()
     for chunk in _chunks(opened, place):
@@ -62,7 +62,7 @@ def seen(opened: Opened, place: int) -> Counter[str]:
 
 def _chunks(opened: Opened, place: int) -> list[pa.Array]:
     """Return a column as its source holds it."""
-    held = opened.source.by_value().read([place])
+    held = opened.source.read([place])
     chunks: list[pa.Array] = held.column(0).chunks
     return chunks
 

@@ -19,13 +19,12 @@ from typing import Any, Final, TypeAlias, final
 
 import pyarrow as pa
 import pyarrow.csv as pa_csv
-from sqlglot import exp
 
 from sordino.errors import EngineFailure, InvalidParameter, show
 from sordino.schema import Column
-from sordino.sources.base import NOTHING, AbstractSource, internal, registered
+from sordino.sources.base import NOTHING, AbstractSource, internal
 from sordino.sources.csv_format import Csv
-from sordino.sources.paths import Fields, found
+from sordino.sources.paths import Fields, find_files
 from sordino.sources.text_stream import TextStream
 from sordino.sources.wellformed import LONGEST, Fault, Shape, first_fault
 
@@ -54,10 +53,6 @@ class CSVSource(AbstractSource):
         for path in _paths(dialect.path):
             self._look(path, {**dialect.columns, **declared})
         self.fields = _texts(self._names)
-
-    def item(self, name: str) -> exp.Expression:
-        """Return the name under which the rows are handed over."""
-        return registered(name)
 
     def handed(self, places: Sequence[int]) -> pa.RecordBatchReader:
         """Return a reader of the columns, to be read once."""
@@ -197,7 +192,7 @@ def _paths(given: Any) -> tuple[str, ...]:
             raise InvalidParameter(
                 "path", one, "must be a path, a pattern or a list", 'Try "visits.csv".'
             )
-    paths = tuple(dict.fromkeys(path for one in listed for path in found(one)))
+    paths = tuple(dict.fromkeys(path for one in listed for path in find_files(one)))
     if not paths:
         raise InvalidParameter("path", given, "names no file", "Check the path.")
     return paths

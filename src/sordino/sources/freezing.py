@@ -11,7 +11,9 @@ from sordino.sources.arrow import TableSource
 from sordino.sources.base import Opened, Stored
 
 
-def mapped(batches: Iterable[pa.RecordBatch], schema: Schema, path: Path) -> pa.Table:
+def mapped_table(
+    batches: Iterable[pa.RecordBatch], schema: Schema, path: Path
+) -> pa.Table:
     """Write the rows of a table to a file, and return it as it lies there.
 
     Of a mapped file, memory holds what is being read, and gives it up when it is short.
@@ -27,7 +29,7 @@ def mapped(batches: Iterable[pa.RecordBatch], schema: Schema, path: Path) -> pa.
     return pa.ipc.open_file(pa.memory_map(str(path))).read_all()
 
 
-def held(rows: Iterable[Iterable[object]], schema: Schema) -> pa.Table:
+def table_in_memory(rows: Iterable[Iterable[object]], schema: Schema) -> pa.Table:
     """Return the rows of a table in memory."""
     listed = list(rows)
     columns = list(zip(*listed, strict=True)) or [()] * len(schema.names)
@@ -40,7 +42,7 @@ def held(rows: Iterable[Iterable[object]], schema: Schema) -> pa.Table:
     )
 
 
-def frozen(opened: Opened, rows: pa.Table) -> Opened:
+def freeze_source(opened: Opened, rows: pa.Table) -> Opened:
     """Return a table whose rows are these, whatever becomes of its source."""
     stored = {
         name: Stored(place, column.arrow, column.type)

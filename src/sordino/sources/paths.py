@@ -2,12 +2,11 @@
 
 import glob
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Final, TypeAlias, final
 
 import pyarrow as pa
-from sqlglot import exp
 
 from sordino.errors import EngineFailure, InvalidParameter, show
 
@@ -17,7 +16,7 @@ Stamp: TypeAlias = tuple[int, int, int]
 _WILD: Final = "*?["
 
 
-def found(pattern: Any) -> tuple[str, ...]:
+def find_files(pattern: Any) -> tuple[str, ...]:
     """Return the absolute paths of the files that a path or a pattern names, sorted."""
     text = os.fspath(pattern)
     # A pattern may begin at the root, which Path.glob refuses.
@@ -37,10 +36,10 @@ def found(pattern: Any) -> tuple[str, ...]:
     return paths
 
 
-def ending(paths: Iterable[str], endings: Iterable[str]) -> bool:
+def have_endings(paths: Iterable[str], endings: Iterable[str]) -> bool:
     """Tell whether all paths end in one of some ways.
 
-    >>> ending(["a.CSV", "b.tsv"], (".csv", ".tsv"))
+    >>> have_endings(["a.CSV", "b.tsv"], (".csv", ".tsv"))
     True
     """
     known = tuple(endings)
@@ -84,19 +83,3 @@ def _stamp(path: str) -> Stamp:
     """Return what changes when a file is written or replaced."""
     held = Path(path).stat()
     return (held.st_ino, held.st_size, held.st_mtime_ns)
-
-
-def reading(
-    function: str, paths: Iterable[str], options: Mapping[str, exp.Expression]
-) -> exp.Expression:
-    """Return the call of a database function that reads files.
-
-    >>> reading("read_it", ["o'neill"], {"header": exp.true()}).sql("duckdb")
-    "READ_IT(['o''neill'], header = TRUE)"
-    """
-    listed = exp.Array(expressions=[exp.Literal.string(path) for path in paths])
-    named = [
-        exp.EQ(this=exp.to_identifier(name), expression=value)
-        for name, value in options.items()
-    ]
-    return exp.Anonymous(this=function, expressions=[listed, *named])

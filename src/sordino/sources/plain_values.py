@@ -24,15 +24,15 @@ _PER_SECOND: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _DAY_MILLISECONDS: Final = 86_400_000
 
 
-def within(number: int) -> int | None:
+def fit_i64(number: int) -> int | None:
     """Return an integer that fits into 64 bits."""
     return number if -(2**63) <= number < 2**63 else None
 
 
-def text_of(held: bytes) -> str | None:
+def decode_text(held: bytes) -> str | None:
     r"""Return the text of bytes in UTF-8, if it is not too long.
 
-    >>> text_of(b"caf\xc3\xa9"), text_of(b"caf\xe9")
+    >>> decode_text(b"caf\xc3\xa9"), decode_text(b"caf\xe9")
     ('café', None)
     """
     try:
@@ -66,7 +66,7 @@ def _plain(array: pa.Array) -> list[Any]:
             return _dates(array)
         case "text":
             held = array.cast(pa.large_string()).cast(pa.large_binary())
-            return _mapped(held, text_of)
+            return _mapped(held, decode_text)
         case kind:
             return _mapped(array, _READINGS.get(kind or "", bool))
 
@@ -103,15 +103,15 @@ def day_of(number: int) -> dt.date | None:
 
 
 _READINGS: Final[dict[str, Callable[[Any], Any]]] = {
-    "i64": within,
+    "i64": fit_i64,
     "f64": lambda one: float(one) + 0.0,
 }
 
 
-def canonical(values: Iterable[Any]) -> tuple[Any, ...]:
+def sort_values(values: Iterable[Any]) -> tuple[Any, ...]:
     """Return values as what groups and sorts as they do: missing first, NaN last.
 
-    >>> canonical([None, 1.5, math.nan]) == canonical([None, 1.5, -math.nan])
+    >>> sort_values([None, 1.5, math.nan]) == sort_values([None, 1.5, -math.nan])
     True
     """
     return tuple(map(_sortable, values))
@@ -121,7 +121,7 @@ def _sortable(value: Any) -> tuple[Any, ...]:
     if value is None:
         return (0,)
     if isinstance(value, list):
-        return (1, canonical(value))
+        return (1, sort_values(value))
     if isinstance(value, float) and math.isnan(value):
         return (2,)
     return (1, value)

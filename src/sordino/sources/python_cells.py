@@ -34,7 +34,13 @@ import pyarrow.compute as pc
 from sordino.expressions.casts import CAST, CASTS
 from sordino.schema import PLAIN
 from sordino.sources.arrow_values import column_type
-from sordino.sources.plain_values import LONGEST, day_of, moment_of, text_of, within
+from sordino.sources.plain_values import (
+    LONGEST,
+    day_of,
+    decode_text,
+    fit_i64,
+    moment_of,
+)
 
 Read: TypeAlias = tuple[str, Any]
 """One of our types, or "list", and the value; integers may be wider than 64 bits."""
@@ -52,17 +58,17 @@ def cell_of(cell: Any, kind: str) -> Any:
     return _in_column(cell, kind, _cast)
 
 
-def coerced(value: Any, kind: str) -> Any:
+def coerce(value: Any, kind: str) -> Any:
     """Return a value of a function as its declared type, or None if it is of another.
 
-    >>> coerced(3, "f64"), coerced(3.0, "i64"), coerced([True, "x"], "list[bool]")
+    >>> coerce(3, "f64"), coerce(3.0, "i64"), coerce([True, "x"], "list[bool]")
     (3.0, None, [True, None])
     """
     return _in_column(value, kind, _nothing)
 
 
 def _in_column(cell: Any, kind: str, other: Callable[[Any, str, str], Any]) -> Any:
-    found = read(cell)
+    found = read_cell(cell)
     if found is None:
         return None
     known, value = found
@@ -72,7 +78,7 @@ def _in_column(cell: Any, kind: str, other: Callable[[Any, str, str], Any]) -> A
     try:
         if (known, kind) == ("i64", "f64"):
             return float(value)
-        value = within(value) if known == "i64" else value
+        value = fit_i64(value) if known == "i64" else value
         return value if known == kind or value is None else other(value, known, kind)
     except OverflowError:
         return None
@@ -87,7 +93,7 @@ def _nothing(value: Any, known: str, kind: str) -> None:
     del value, known, kind
 
 
-def read(cell: Any) -> Read | None:
+def read_cell(cell: Any) -> Read | None:
     """Return the type of ours that a cell has and its value, or None for missing."""
     try:
         kind: Any = type(cell)
@@ -133,7 +139,7 @@ def _text(value: str) -> Read | None:
 
 
 def _decoded(held: bytes) -> Read | None:
-    made = text_of(bytes.__add__(held, b""))
+    made = decode_text(bytes.__add__(held, b""))
     return None if made is None else ("text", made)
 
 
@@ -272,4 +278,4 @@ def kinds_of_cells(cells: Iterable[Any]) -> set[str]:
 
 
 def _known(cell: Any) -> Read:
-    return read(cell) or ("", None)
+    return read_cell(cell) or ("", None)

@@ -9,7 +9,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sordino.engines.duckdb.engine import DuckDBEngine
+from sordino.engines.duckdb.engine import duckdb_engine
 from sordino.engines.memory import MemoryEngine
 from sordino.expressions.language import col
 from sordino.query.nodes import AbstractNode, Source
@@ -17,7 +17,7 @@ from tests import plans
 from tests.engine_tables import SALT, compared, in_duckdb_order
 from tests.plans import ask_all
 
-DUCKDB = DuckDBEngine(_salt=SALT)
+DUCKDB = duckdb_engine(salt=SALT)
 MEMORY = MemoryEngine(order=in_duckdb_order(SALT))
 Step = Callable[[AbstractNode, AbstractNode], AbstractNode]
 

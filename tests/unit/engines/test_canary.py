@@ -12,9 +12,10 @@ from sqlglot import exp
 
 import sordino as sd
 from sordino.engines import canary
-from sordino.engines.duckdb import connection, engine
-from sordino.engines.duckdb.dialect import DuckDBForms, called
+from sordino.engines.duckdb import belief, connection
+from sordino.engines.duckdb.dialect import DuckDBDialect
 from sordino.engines.duckdb.optimisers import HARMLESS
+from sordino.engines.sql.pieces import function
 from sordino.errors import EngineUnavailable
 from tests.liars import write_canary
 
@@ -28,13 +29,13 @@ pytestmark = pytest.mark.usefixtures("asked_anew")
 @pytest.fixture
 def asked_anew() -> Iterator[None]:
     """Have the canary asked in each test, and once more after it."""
-    engine._refuse_belief.cache_clear()
+    belief.refuse_belief.cache_clear()
     yield
-    engine._refuse_belief.cache_clear()
+    belief.refuse_belief.cache_clear()
 
 
 def plain(
-    forms: DuckDBForms, column: exp.Expression, arrow: pa.DataType
+    forms: DuckDBDialect, column: exp.Expression, arrow: pa.DataType
 ) -> exp.Expression:
     """Return a column as a database knows it."""
     del forms, arrow
@@ -51,7 +52,7 @@ def let(patch: pytest.MonkeyPatch, *names: str) -> None:
 
 def test_the_canary_lies(tmp_path: Path) -> None:
     """The shipped file is the one that is written for it, and says what is not so."""
-    with canary.planted() as path:
+    with canary.canary_path() as path:
         held = pq.ParquetFile(path)
         facts = [
             held.metadata.row_group(0).column(place).statistics for place in range(4)
@@ -64,23 +65,25 @@ def test_the_canary_lies(tmp_path: Path) -> None:
 
 def test_the_optimisers_hold_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is shipped passes; so do plain columns with the optimisers that may run."""
-    engine._refuse_belief()
-    monkeypatch.setattr(DuckDBForms, "opaque", plain)
-    engine._refuse_belief.__wrapped__()
+    belief.refuse_belief()
+    monkeypatch.setattr(DuckDBDialect, "opaque", plain)
+    belief.refuse_belief.__wrapped__()
 
 
 def test_opaque_columns_hold_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where every column is opaque, all optimisers may run."""
     let(monkeypatch)
-    monkeypatch.setattr(DuckDBForms, "opaque", lambda _, held, __: called("TRY", held))
-    engine._refuse_belief.__wrapped__()
+    monkeypatch.setattr(
+        DuckDBDialect, "opaque", lambda _, held, __: function("TRY", held)
+    )
+    belief.refuse_belief.__wrapped__()
 
 
 def test_bare_columns_are_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of integers, which are not opaque, the optimisers must believe nothing."""
     let(monkeypatch)
     with pytest.raises(EngineUnavailable):
-        engine._refuse_belief()
+        belief.refuse_belief()
 
 
 @pytest.mark.parametrize("names", [(), *((one,) for one in BELIEVING)])
@@ -88,10 +91,10 @@ def test_a_planted_belief_is_refused(
     names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Plain columns and one believing optimiser are found out."""
-    monkeypatch.setattr(DuckDBForms, "opaque", plain)
+    monkeypatch.setattr(DuckDBDialect, "opaque", plain)
     let(monkeypatch, *names)
     with pytest.raises(EngineUnavailable, match="believes what a file says of itself"):
-        engine._refuse_belief()
+        belief.refuse_belief()
 
 
 def test_a_session_is_refused_before_any_charge(
@@ -100,7 +103,7 @@ def test_a_session_is_refused_before_any_charge(
     """The refusal comes when a file is opened, is typed, and says what to do."""
     write_canary(tmp_path / "rows.parquet")
     table = sd.PrivateTable(tmp_path / "rows.parquet", protects=sd.AddOneRow())
-    monkeypatch.setattr(DuckDBForms, "opaque", plain)
+    monkeypatch.setattr(DuckDBDialect, "opaque", plain)
     let(monkeypatch)
     for _ in range(2):
         with pytest.raises(EngineUnavailable, match='or use engine="memory"'):

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sordino.engines.base import AbstractEngine
-from sordino.engines.duckdb.engine import DuckDBEngine
+from sordino.engines.duckdb.engine import duckdb_engine
 from sordino.engines.duckdb.optimisers import HARMLESS
 from sordino.engines.memory import MemoryEngine
 from sordino.errors import EngineFailure, InvalidParameter, UnknownName
@@ -68,7 +68,7 @@ def _cut(path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [_removed, _garbled, _replaced, _cut])
-@pytest.mark.parametrize("engine", [DuckDBEngine, MemoryEngine])
+@pytest.mark.parametrize("engine", [duckdb_engine, MemoryEngine])
 def test_damaged_files_fail_alike(
     engine: type[Any], damage: Callable[[Path], None], tmp_path: Path
 ) -> None:
@@ -85,7 +85,7 @@ def test_damaged_files_fail_when_opened(tmp_path: Path) -> None:
     """A file whose form cannot be read is named, and nothing of it is told."""
     path = tmp_path / "t.parquet"
     path.write_bytes(b"\x00\xff" * 100)
-    engine = DuckDBEngine()
+    engine = duckdb_engine()
     with pytest.raises(InvalidParameter, match=r"t\.parquet.*can be read") as caught:
         engine.open("t", path, {"x": Column("i64")})
     assert caught.value.__cause__ is None
@@ -96,7 +96,7 @@ def test_written_anew_in_the_same_form(tmp_path: Path) -> None:
     """A file that is written again with the same columns is read as it is now."""
     path = tmp_path / "t.parquet"
     pq.write_table(ROWS, path)
-    engine = DuckDBEngine()
+    engine = duckdb_engine()
     rows = Source("t", engine.open("t", path, {}))
     pq.write_table(ROWS.slice(0, 7), path)
     assert engine.answer(ask(rows)).to_pylist() == [{"total 0": 7}]
@@ -104,7 +104,7 @@ def test_written_anew_in_the_same_form(tmp_path: Path) -> None:
 
 def test_unknown_tables_are_named() -> None:
     """A table that was not opened is refused by its name."""
-    engine = DuckDBEngine()
+    engine = duckdb_engine()
     for asked in (
         lambda: engine.multiplicity("t", ()),
         lambda: engine.answer(ask(Source("t", Schema(())))),
@@ -120,9 +120,9 @@ def test_settings_are_locked(tmp_path: Path) -> None:
     other = tmp_path / "other.parquet"
     pq.write_table(ROWS, path)
     pq.write_table(ROWS, other)
-    engine = DuckDBEngine(memory_limit="500MB", threads=3)
+    engine = duckdb_engine(memory_limit="500MB", threads=3)
     engine.open("t", path, {})
-    connection = engine._connected()
+    connection = engine._database._connected()  # type: ignore[attr-defined]
     read = "FROM duckdb_settings() SELECT value WHERE name = $1"
     for name, value in {
         "enable_external_access": "false",
@@ -145,44 +145,44 @@ def test_settings_are_locked(tmp_path: Path) -> None:
 
 def test_room_for_spilling_is_private_and_removed() -> None:
     """The folder for spilled rows is the user's own, and goes with the engine."""
-    engine = DuckDBEngine()
-    room = Path(engine._room)
+    engine = duckdb_engine()
+    room = Path(engine._room.path)
     assert room.stat().st_mode & 0o777 == 0o700
     del engine
     gc.collect()
     assert not room.exists()
-    closed = DuckDBEngine()
+    closed = duckdb_engine()
     closed.close()
-    assert not Path(closed._room).exists()
+    assert not Path(closed._room.path).exists()
 
 
 def test_short_memory_is_answered_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """When memory runs out, parts of the ids are answered one after the other."""
-    engine = DuckDBEngine()
+    engine = duckdb_engine()
     rows = Source("t", engine.open("t", ROWS, {}))
     asked = ask(plans.keep_rows(rows, ("id",), 1), totals=(Total(col("id")),))
-    run, tried = engine._run, []
+    run, tried = engine._database.table, []
 
-    def short(statement: Any) -> Any:
+    def short(statement: Any, salt: int) -> Any:
         tried.append(statement)
         if len(tried) == 1:
             raise duckdb.OutOfMemoryException(PRIVATE)
-        return run(statement)
+        return run(statement, salt)
 
-    monkeypatch.setattr(engine, "_run", short)
+    monkeypatch.setattr(engine._database, "table", short)
     assert engine.answer(asked).to_pylist() == [{"total 0": sum(range(5000))}]
     assert len(tried) == 1 + 16 + 1
 
 
 def test_memory_that_never_suffices_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     """When parts do not help either, the failure is the one of all failures."""
-    engine = DuckDBEngine()
+    engine = duckdb_engine()
     rows = Source("t", engine.open("t", ROWS, {}))
 
-    def short(_: Any) -> None:
+    def short(*_: Any) -> None:
         raise duckdb.OutOfMemoryException(PRIVATE)
 
-    monkeypatch.setattr(engine, "_run", short)
+    monkeypatch.setattr(engine._database, "table", short)
     _fails(engine, ask(plans.keep_rows(rows, ("id",), 1)))
 
 
@@ -192,7 +192,7 @@ def test_interruptions_pass() -> None:
     def interrupted(row: dict[str, Any]) -> None:
         raise KeyboardInterrupt(str(row["id"]))
 
-    engine = DuckDBEngine()
+    engine = duckdb_engine()
     rows = Source("t", engine.open("t", ROWS, {}))
     with pytest.raises(KeyboardInterrupt):
         engine.answer(ask(plans.map_rows(rows, interrupted, n="i64"), "n"))
@@ -215,7 +215,7 @@ def test_progress_is_percent(
     """A line says how far a long query is on stderr, and nothing of the rows."""
     monkeypatch.setattr("sordino.progress.PATIENCE", 0.0)
     monkeypatch.setattr("sordino.progress.is_watched", lambda: True)
-    engine = DuckDBEngine(progress=True)
+    engine = duckdb_engine(progress=True)
     rows = Source("t", engine.open("t", ROWS, {}))
 
     def late(row: dict[str, Any]) -> dict[str, Any]:
@@ -233,7 +233,7 @@ def test_progress_is_percent(
 
 def test_statement_is_readable() -> None:
     """The statement shows the bound values and the steps, but neither names nor key."""
-    engine = DuckDBEngine(_salt=123456789)
+    engine = duckdb_engine(salt=123456789)
     rows = Source("t", engine.open("t", ROWS, {}))
     mapped = plans.map_rows(
         plans.where(rows, col("x") == "o'neill"), lambda row: row, n="i64"
@@ -257,7 +257,7 @@ def test_sources_of_duckdb_are_left_alone() -> None:
     views = user.sql("SELECT view_name FROM duckdb_views()").fetchall()
     pending = user.execute("FROM t ORDER BY id")
     assert pending.fetchone() == (0,)
-    engine = DuckDBEngine()
+    engine = duckdb_engine()
     rows = Source("t", engine.open("t", (user, "t"), {}))
     itself = plans.join(rows, rows, ("id",))
     assert engine.answer(ask(itself)).to_pylist() == [{"total 0": 10000}]

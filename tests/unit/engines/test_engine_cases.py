@@ -3,7 +3,7 @@
 import pytest
 
 from sordino.engines.base import AbstractEngine
-from sordino.engines.duckdb.engine import DuckDBEngine
+from sordino.engines.duckdb.engine import duckdb_engine
 from sordino.engines.memory import MemoryEngine
 from sordino.errors import EngineFailure
 from tests.engine_cases import ADDING_CASES, BOUNDED_CASES, CASES, PLAIN_CASES, Case
@@ -11,8 +11,8 @@ from tests.engine_tables import SALT, Sources, compared, in_duckdb_order, opened
 
 MEMORY = MemoryEngine(order=in_duckdb_order(SALT))
 ENGINES: dict[str, AbstractEngine] = {
-    "duckdb": DuckDBEngine(_salt=SALT, threads=1),
-    "duckdb, many threads": DuckDBEngine(_salt=SALT, threads=8),
+    "duckdb": duckdb_engine(salt=SALT, threads=1),
+    "duckdb, many threads": duckdb_engine(salt=SALT, threads=8),
 }
 TABLES: dict[str, Sources] = {name: opened(one) for name, one in ENGINES.items()}
 EXPECTED = opened(MEMORY)
@@ -47,7 +47,7 @@ def test_multiplicity(table: str, on: tuple[str, ...]) -> None:
 
 def test_parts_add_up() -> None:
     """Answers in parts of the ids are those of all ids at once."""
-    engine = DuckDBEngine(_salt=SALT, _parts=(5,))
+    engine = duckdb_engine(salt=SALT, parts=(5,))
     tables = opened(engine)
     for case in ADDING_CASES:
         asked, expected = case.asked(tables), case.asked(EXPECTED)
@@ -57,7 +57,7 @@ def test_parts_add_up() -> None:
 
 def test_parts_that_do_not_add_up() -> None:
     """Nothing is answered in parts where an id, or what is counted, is in several."""
-    engine = DuckDBEngine(_salt=SALT, _parts=(5,))
+    engine = duckdb_engine(salt=SALT, parts=(5,))
     tables = opened(engine)
     for case in PLAIN_CASES[:9] + BOUNDED_CASES[:12]:
         asked = case.asked(tables)

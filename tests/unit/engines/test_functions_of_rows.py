@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 import sordino as sd
-from sordino.session.session import EngineName
+from sordino.engines.doors import EngineName
 
 
 class Liar(dict[str, int]):  # noqa: FURB189 a mapping, and no more

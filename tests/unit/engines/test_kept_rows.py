@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from sordino.engines.base import AbstractEngine
-from sordino.engines.duckdb.engine import DuckDBEngine
+from sordino.engines.duckdb.engine import duckdb_engine
 from sordino.engines.memory import MemoryEngine, keyed_order
 from sordino.query.nodes import AbstractNode, Source
 from tests import plans
@@ -50,8 +50,8 @@ def _kept(engine: AbstractEngine, source: Any, bound: str) -> list[tuple[Any, ..
 def _engines() -> dict[str, AbstractEngine]:
     return {
         "memory": MemoryEngine(order=keyed_order(SALT)),
-        "one thread": DuckDBEngine(_salt=SALT, threads=1),
-        "eight threads": DuckDBEngine(_salt=SALT, threads=8),
+        "one thread": duckdb_engine(salt=SALT, threads=1),
+        "eight threads": duckdb_engine(salt=SALT, threads=8),
     }
 
 
@@ -101,7 +101,7 @@ def test_bounds_hold() -> None:
 
 def test_another_key_keeps_other_rows() -> None:
     """The order is secret: engines of their own keys keep different rows."""
-    first, second = DuckDBEngine(), DuckDBEngine()
+    first, second = duckdb_engine(), duckdb_engine()
     assert _kept(first, VISITS, "rows") != _kept(second, VISITS, "rows")
     assert _kept(first, VISITS, "rows") == _kept(first, VISITS, "rows")
 
@@ -128,7 +128,7 @@ def test_kept_rows_are_even() -> None:
         "id": np.repeat(np.arange(IDS), CATEGORIES),
         "ward": np.tile(np.arange(CATEGORIES), IDS),
     })
-    engine = DuckDBEngine()
+    engine = duckdb_engine()
     visits = Source("t", engine.open("t", rows, {}))
     for kept in (
         plans.keep_rows(visits, ("id",), 1),
@@ -158,7 +158,7 @@ def test_rows_that_are_alike_count_each() -> None:
         "id": np.repeat(np.arange(IDS), 4),
         "ward": np.tile([0, 0, 0, 1], IDS),
     })
-    engine = DuckDBEngine()
+    engine = duckdb_engine()
     visits = Source("t", engine.open("t", rows, {}))
     answer = engine.answer(ask(plans.keep_rows(visits, ("id",), 1), "ward"))
     counts = dict(zip(*(one.to_pylist() for one in answer.columns), strict=True))

@@ -7,8 +7,8 @@ import duckdb
 import pytest
 from sqlglot import exp
 
-from sordino.engines.duckdb.sql_operations import DUCKDB
-from sordino.engines.sql.rendering import Parameters, rendered, typed, typed_columns
+from sordino.engines.duckdb.dialect import DUCKDB
+from sordino.engines.sql.rendering import Parameters, render, typed_columns, with_type
 from sordino.errors import InvalidParameter, InvalidQuery, UnknownName
 from sordino.expressions.base import AbstractExpression, Value
 from sordino.expressions.language import col, lit
@@ -30,8 +30,8 @@ def schema_result(form: Form) -> str:
 def written(expression: AbstractExpression, **types: str) -> tuple[str, list[Any]]:
     """Return the SQL of an expression, and what it binds."""
     schema = Schema.of((name, Column(kind)) for name, kind in types.items())
-    parameters = Parameters()
-    made = rendered(expression, typed_columns(schema), parameters)
+    parameters = Parameters(DUCKDB)
+    made = render(expression, typed_columns(schema), parameters)
     return made.sql("duckdb"), parameters.values
 
 
@@ -66,7 +66,7 @@ def test_an_argument_is_written_so_often_at_most(form: Form) -> None:
     columns = typed_columns(
         Schema.of((f"x{n}", Column(k)) for n, k in enumerate(form.types))
     )
-    made = rendered(tree, columns, Parameters())
+    made = render(tree, columns, Parameters(DUCKDB))
     assert len(list(made.find_all(exp.Column))) <= tree.weight
 
 
@@ -83,8 +83,8 @@ def test_the_largest_expressions_can_be_written(form: Form) -> None:
     with contextlib.suppress(InvalidQuery):
         for _ in range(DEEPEST):
             made = form.build(made, *columns[1:])
-    parameters = Parameters()
-    sql = rendered(made, typed_columns(Schema.of(facts)), parameters).sql("duckdb")
+    parameters = Parameters(DUCKDB)
+    sql = render(made, typed_columns(Schema.of(facts)), parameters).sql("duckdb")
     types = ", ".join(
         f"NULL::{DUCKDB.types[one.type]} AS {name}" for name, one in facts
     )
@@ -95,16 +95,16 @@ def test_the_largest_expressions_can_be_written(form: Form) -> None:
 def test_a_column_must_say_its_type() -> None:
     """Without a type there is no telling what an operation means."""
     with pytest.raises(InvalidParameter, match=r"must say a type.*Use typed"):
-        rendered(col("x"), {"x": exp.column("x")}, Parameters())
+        render(col("x"), {"x": exp.column("x")}, Parameters(DUCKDB))
     with pytest.raises(UnknownName, match="no column 'y'"):
-        rendered(col("y"), {"x": typed(exp.column("x"), "i64")}, Parameters())
+        render(col("y"), {"x": with_type(exp.column("x"), "i64")}, Parameters(DUCKDB))
 
 
 def test_the_given_columns_are_left_alone() -> None:
     """Rendering copies what it is given: the same columns serve many expressions."""
-    columns = {"x": typed(exp.column("x", table="t"), "i64")}
+    columns = {"x": with_type(exp.column("x", table="t"), "i64")}
     for _ in range(2):
-        assert rendered(col("x") % 2 == 0, columns, Parameters()).find(exp.Column)
+        assert render(col("x") % 2 == 0, columns, Parameters(DUCKDB)).find(exp.Column)
     assert columns["x"].parent is None
 
 
@@ -137,7 +137,7 @@ def test_a_foreign_expression_is_refused() -> None:
             return 1
 
     with pytest.raises(InvalidParameter, match="must be built from col and lit"):
-        rendered(Foreign(), {}, Parameters())
+        render(Foreign(), {}, Parameters(DUCKDB))
 
 
 def test_the_hot_path_reads() -> None:

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 from sqlglot import exp
 
-from sordino.engines.duckdb.dialect import DuckDBForms
-from sordino.engines.duckdb.engine import DuckDBEngine
+from sordino.engines.duckdb.dialect import DuckDBDialect
+from sordino.engines.duckdb.engine import duckdb_engine
 from sordino.engines.memory import MemoryEngine
 from sordino.query.nodes import Source
 from tests import plans
@@ -30,7 +30,9 @@ def rows() -> pa.Table:
     })
 
 
-def few_digests(self: DuckDBForms, values: Sequence[exp.Expression]) -> exp.Expression:
+def few_digests(
+    self: DuckDBDialect, values: Sequence[exp.Expression]
+) -> exp.Expression:
     """Return a digest that knows of a row only what its third column is."""
     del self  # (id, ward, days, number among rows alike)
     level = exp.Coalesce(this=values[-2].copy(), expressions=[exp.Literal.number(0)])
@@ -55,9 +57,9 @@ def test_ties(
     per: tuple[str, ...], limit: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where most digests tie, exactly the first rows by all columns are kept."""
-    monkeypatch.setattr(DuckDBForms, "digest", few_digests)
+    monkeypatch.setattr(DuckDBDialect, "digest", few_digests)
     answers = []
-    for engine in (DuckDBEngine(threads=2), MemoryEngine(order=same_digests)):
+    for engine in (duckdb_engine(threads=2), MemoryEngine(order=same_digests)):
         held = Source("t", engine.open("t", rows(), {}))
         asked = ask(plans.keep_rows(held, per, limit), "id", "ward", "days")
         answers.append(compared(asked, engine.answer(asked)))

@@ -8,7 +8,7 @@ import pytest
 
 import sordino as sd
 from sordino.engines.base import AbstractEngine
-from sordino.engines.duckdb.engine import DuckDBEngine
+from sordino.engines.duckdb.engine import duckdb_engine
 from sordino.engines.memory import MemoryEngine
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Budget
@@ -33,8 +33,8 @@ VISITS: Final = pa.table({
 })
 KINDS: Final = {"days": "i64"}
 ENGINES: Final[dict[str, Any]] = {
-    "duckdb": lambda: DuckDBEngine(_salt=SALT),
-    "in parts": lambda: DuckDBEngine(_salt=SALT, _parts=(3,)),
+    "duckdb": lambda: duckdb_engine(salt=SALT),
+    "in parts": lambda: duckdb_engine(salt=SALT, parts=(3,)),
     "memory": lambda: MemoryEngine(order=in_duckdb_order(SALT)),
 }
 PERSON: Final = sd.AddRowsWithID("person")

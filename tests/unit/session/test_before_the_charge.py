@@ -11,9 +11,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import sordino as sd
-from sordino.engines.duckdb import engine as duckdb_engine
-from sordino.engines.duckdb.engine import DuckDBEngine
+from sordino.engines.doors import EngineName
+from sordino.engines.duckdb import database
+from sordino.engines.duckdb.database import DuckDB
+from sordino.engines.duckdb.engine import duckdb_engine
 from sordino.engines.memory import MemoryEngine
+from sordino.engines.sql.statements import Statement
 from sordino.errors import (
     BudgetExceeded,
     EngineUnavailable,
@@ -21,9 +24,7 @@ from sordino.errors import (
     SordinoError,
 )
 from sordino.query.nodes import MOST_NODES
-from sordino.session.session import EngineName
 from sordino.sources.arrow import TableSource
-from sordino.sources.base import AbstractSource
 from sordino.sources.parquet import ParquetSource
 
 ROWS = pa.table({"id": [1, 1, 2], "ward": ["A", "B", "A"], "days": [3, 1, 8]})
@@ -107,12 +108,12 @@ def test_a_table_of_a_connection_that_is_another(
 def test_a_setting_that_is_refused_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a database says to its settings is public: it has seen no row."""
     opened = session()
-    opened._engine._connection = None  # type: ignore[attr-defined]
+    opened._engine._database.abandon()  # type: ignore[attr-defined]
 
     def refusing(*_: object, **__: object) -> None:
         raise duckdb.InvalidInputException("needs 'ipywidgets'\nLINE 1: SET ...")
 
-    monkeypatch.setattr(duckdb_engine, "locked", refusing)
+    monkeypatch.setattr(database, "locked_connection", refusing)
     assert refused(opened) == (
         "the engine refuses: needs 'ipywidgets'. Nothing was charged."
     )
@@ -130,7 +131,7 @@ class Reading(AssertionError):
 def spy(patch: pytest.MonkeyPatch) -> None:
     """Let whoever reads rows from now on fail."""
 
-    def spying(source: type[AbstractSource], door: str) -> None:
+    def spying(source: type[Any], door: str) -> None:
         read = getattr(source, door)
 
         def watched(self: Any, places: Any) -> Any:
@@ -144,6 +145,14 @@ def spy(patch: pytest.MonkeyPatch) -> None:
     for source in (TableSource, ParquetSource):
         for door in ("read", "handed"):
             spying(source, door)
+    run = DuckDB._run
+
+    def running(self: DuckDB, statement: Statement, salt: int) -> Any:
+        if statement.in_place:
+            raise Reading
+        return run(self, statement, salt)
+
+    patch.setattr(DuckDB, "_run", running)
 
 
 def _loud(row: Any) -> Any:
@@ -161,7 +170,7 @@ ASKED: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("engine", [DuckDBEngine, MemoryEngine])
+@pytest.mark.parametrize("engine", [duckdb_engine, MemoryEngine])
 @pytest.mark.parametrize("kind", ["memory", "file"])
 @pytest.mark.parametrize("asked", ASKED)
 def test_rehearsals_read_nothing(
@@ -174,7 +183,7 @@ def test_rehearsals_read_nothing(
     """A rehearsal runs the whole plan and calls no function, on no row of anybody."""
     path = tmp_path / "visits.parquet"
     pq.write_table(ROWS, path)
-    name: EngineName = "duckdb" if engine is DuckDBEngine else "memory"
+    name: EngineName = "duckdb" if engine is duckdb_engine else "memory"
     opened = session(path if kind == "file" else ROWS, engine=name)
     spy(monkeypatch)
     opened.what_if(ASKED[asked], BUDGET)
@@ -190,13 +199,15 @@ def test_what_is_rehearsed_is_what_runs(tmp_path: Path) -> None:
         opened = session(source)
         engine: Any = opened._engine
         ran: list[str] = []
-        run = engine._run
+        run = engine._database.table
 
-        def running(statement: Any, run: Any = run, ran: list[str] = ran) -> Any:
+        def running(
+            statement: Any, salt: int, run: Any = run, ran: list[str] = ran
+        ) -> Any:
             ran.append(statement.text.split("FROM", 1)[-1].partition(")")[2])
-            return run(statement)
+            return run(statement, salt)
 
-        engine._run = running
+        engine._database.table = running
         opened.release(COUNT, BUDGET)
         assert len(ran) == 2
         if source is ROWS:

@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 import sordino as sd
+from sordino.engines.doors import EngineName
 from sordino.errors import InvalidParameter, SordinoError, show
-from sordino.session.session import EngineName
 from tests.malformed import BUDGET, COUNT, ROWS, TABLE, Calls, Hostile
 
 LONGEST = 1200

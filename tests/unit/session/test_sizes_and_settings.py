@@ -10,9 +10,9 @@ import pyarrow as pa
 import pytest
 
 import sordino as sd
-from sordino.engines.duckdb.engine import DuckDBEngine
+from sordino.engines.doors import EngineName
+from sordino.engines.sql.engine import SQLEngine
 from sordino.errors import EngineFailure, InvalidParameter, InvalidQuery
-from sordino.session.session import EngineName
 
 ROWS = pa.table({"a": [1, 2, 2], "x": [0.5, 99.0, None]})
 TABLE = sd.table("t")
@@ -144,7 +144,7 @@ def test_many_bins() -> None:
     edges = list(range(301))
     histogram = opened.price(TABLE.agg(h=sd.histogram("a", edges[:101])), BUDGET)
     few = opened.price(TABLE.agg(h=sd.histogram("a", edges[:11])), BUDGET)
-    assert isinstance(opened._engine, DuckDBEngine)
+    assert isinstance(opened._engine, SQLEngine)
     long, short = (
         len(opened._engine.statement(one._purchase.plan.question))
         for one in (histogram, few)

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 from sordino.sources.arrow_kinds import kind_of
-from sordino.sources.arrow_values import column_of, column_type, handed_over
-from sordino.sources.plain_values import canonical, values_of
+from sordino.sources.arrow_values import column_of, column_type, value_batches
+from sordino.sources.plain_values import sort_values, values_of
 from sordino.sources.python_cells import column_of_cells
 from tests.odd_cells import ARROW, raw
 
@@ -20,7 +20,7 @@ TRIES = 150
 
 def _same(one: list[Any], other: list[Any]) -> bool:
     """Tell whether values are the same; NaN is, and a zero has no sign."""
-    return canonical(one) == canonical(other)
+    return sort_values(one) == sort_values(other)
 
 
 @pytest.mark.parametrize("name", ARROW)
@@ -66,7 +66,7 @@ def test_a_database_reads_what_is_handed_over() -> None:
     """Batches come as a scanner, which takes no filter; rows of no columns count."""
     batches = [pa.record_batch({"x": pa.array([2**63, 5], pa.uint64())})] * 3
     connection = duckdb.connect()
-    connection.register("t", handed_over(batches, [("x", pa.uint64())]))
+    connection.register("t", value_batches(batches, [("x", pa.uint64())]))
     rows = connection.execute("SELECT count(*), sum(x) FROM t WHERE x < 7").fetchall()
     assert rows == [(3, 15)]
     plan = connection.execute("EXPLAIN SELECT x FROM t WHERE x < 7").fetchall()[0][1]

@@ -9,14 +9,14 @@ import polars as pl
 import pytest
 
 import sordino as sd
-from sordino.engines.duckdb.engine import DuckDBEngine
+from sordino.engines.duckdb.engine import duckdb_engine
 from sordino.engines.memory import MemoryEngine
 from sordino.errors import EngineFailure, EngineUnavailable, InvalidParameter
 from sordino.expressions.layouts import Layout
 from sordino.sources.csv import CSVSource
 from tests.text_files import column
 
-ENGINES: Final = (MemoryEngine, DuckDBEngine)
+ENGINES: Final = (MemoryEngine, duckdb_engine)
 
 
 @pytest.mark.parametrize(

@@ -16,12 +16,14 @@ import pytest
 
 import sordino as sd
 from sordino.engines.base import AbstractEngine
-from sordino.engines.duckdb.engine import DuckDBEngine
+from sordino.engines.doors import EngineName
+from sordino.engines.duckdb.engine import duckdb_engine
 from sordino.engines.memory import MemoryEngine
+from sordino.engines.sql.engine import SQLEngine
 from sordino.errors import EngineUnavailable, UnknownName
-from sordino.session.session import EngineName
 
-ENGINES: list[type[Any]] = [DuckDBEngine, MemoryEngine]
+ENGINES: list[Callable[[], AbstractEngine]] = [duckdb_engine, MemoryEngine]
+KINDS: dict[EngineName, type[Any]] = {"duckdb": SQLEngine, "memory": MemoryEngine}
 VISITS = {"k": [1, 1, 1], "days": [2, 3, 4]}
 JOINED = sd.table("visits").join_public("wards", on="k").agg(n=sd.count())
 MANY = 1000
@@ -114,21 +116,20 @@ def test_what_is_priced_is_what_is_joined(
     assert not _exceeds(_session(wards, engine), change)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", KINDS)
 @pytest.mark.parametrize("door", [_arrow, _parquet, _table])
 def test_tables_read_again_are_caught(
-    door: Door, engine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    door: Door, engine: EngineName, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The planted belief: a factor that is counted once, and rows read again.
 
     The other doors copy what they are given, refuse what has changed, or answer by
     chance.
     """
-    monkeypatch.setattr(engine, "freeze", lambda _self, _table: None)
-    monkeypatch.setattr(engine, "frozen", lambda _self, _table: pa.table({}))
-    name: EngineName = "duckdb" if engine is DuckDBEngine else "memory"
+    monkeypatch.setattr(KINDS[engine], "freeze", lambda _self, _table: None)
+    monkeypatch.setattr(KINDS[engine], "frozen", lambda _self, _table: pa.table({}))
     wards, change = door(tmp_path)
-    assert _exceeds(_session(wards, name), change)
+    assert _exceeds(_session(wards, engine), change)
 
 
 ODD = pa.table({

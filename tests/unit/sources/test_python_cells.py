@@ -14,14 +14,14 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from sordino.engines.duckdb.engine import DuckDBEngine
+from sordino.engines.duckdb.engine import duckdb_engine
 from sordino.engines.memory import MemoryEngine
 from sordino.errors import InvalidParameter
 from sordino.schema import PLAIN, Column
-from sordino.sources.plain_values import canonical
+from sordino.sources.plain_values import sort_values
 from sordino.sources.python_cells import (
     cell_of,
-    coerced,
+    coerce,
     column_of_cells,
     kinds_of_cells,
 )
@@ -121,15 +121,15 @@ def test_the_fast_way_is_the_slow_one(kind: str) -> None:
         few = [dice.choice(pool) for _ in range(dice.randrange(1, 3))]
         cells = few * dice.randrange(1, 3)
         made = column_of_cells(cells, kind).to_pylist()
-        assert canonical(made) == canonical([cell_of(one, kind) for one in cells])
+        assert sort_values(made) == sort_values([cell_of(one, kind) for one in cells])
 
 
 def test_functions_give_values_of_their_type() -> None:
     """What a function of a row returns is not cast, though read alike."""
-    assert coerced(7.0, "i64") is None
-    assert coerced("7", "i64") is None
-    assert coerced(Decimal("7.5"), "f64") == 7.5
-    assert coerced([1, "x"], "list[i64]") == [1, None]
+    assert coerce(7.0, "i64") is None
+    assert coerce("7", "i64") is None
+    assert coerce(Decimal("7.5"), "f64") == 7.5
+    assert coerce([1, "x"], "list[i64]") == [1, None]
 
 
 OPENED: dict[str, tuple[Any, dict[str, str] | str]] = {
@@ -154,7 +154,7 @@ OPENED: dict[str, tuple[Any, dict[str, str] | str]] = {
 
 
 @pytest.mark.parametrize(
-    ("name", "engine"), [*itertools.product(OPENED, [MemoryEngine, DuckDBEngine])]
+    ("name", "engine"), [*itertools.product(OPENED, [MemoryEngine, duckdb_engine])]
 )
 def test_dicts_say_their_types_or_are_refused(name: str, engine: type[Any]) -> None:
     """A column has the one type of its values; a refusal shows no value of it."""
@@ -172,7 +172,7 @@ def test_dtypes_that_say_nothing_are_declared(dtype: str) -> None:
     """Whatever is in it, the column is unusable until its type is declared."""
     for cells in (["a", "b"], ["a", 3], [DAY], [None], []):
         frame = pd.DataFrame({"x": pd.Series(cells, dtype=object).astype(dtype)})
-        engine = DuckDBEngine()
+        engine = duckdb_engine()
         assert engine.open("t", frame, {}).names == ()
         assert 'columns={"day": "date"}' in engine.unusable("t")["x"]
         assert engine.open("t", frame, {"x": Column("text")})["x"].type == "text"
@@ -192,7 +192,7 @@ def test_dtypes_that_say_nothing_are_declared(dtype: str) -> None:
 )
 def test_other_dtypes_are_not_usable(made: Any) -> None:
     """The dtypes of pandas that have no place are unusable, and say why."""
-    engine = DuckDBEngine()
+    engine = duckdb_engine()
     assert engine.open("t", pd.DataFrame({"x": made}), {}).names == ()
     assert "has no place here" in engine.unusable("t")["x"]
     with pytest.raises(InvalidParameter, match="cannot be used"):

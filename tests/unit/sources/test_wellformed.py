@@ -9,7 +9,7 @@ from typing import Any, Final
 import pytest
 
 import sordino as sd
-from sordino.engines.duckdb.engine import DuckDBEngine
+from sordino.engines.duckdb.engine import duckdb_engine
 from sordino.engines.memory import MemoryEngine
 from sordino.errors import InvalidParameter
 from sordino.sources import wellformed
@@ -19,7 +19,7 @@ from tests.dice import Dice, rolled
 
 Patch = pytest.MonkeyPatch
 
-ENGINES: Final = (MemoryEngine, DuckDBEngine)
+ENGINES: Final = (MemoryEngine, duckdb_engine)
 SEED: Final = 20_261_122
 THREE: Final = Shape(",", '"', 3)
 FILES: Final = 400

@@ -24,7 +24,7 @@ _LAST: Final = (
 """Settings that are made once the database is there, in this order."""
 
 
-def locked(
+def locked_connection(
     limits: Mapping[str, Any], room: str, paths: list[str], *, progress: bool
 ) -> duckdb.DuckDBPyConnection:
     """Return a database of its own that reads these files, and can be set no more."""

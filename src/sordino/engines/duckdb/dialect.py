@@ -1,24 +1,66 @@
-"""How DuckDB says what decides about privacy."""
+"""DuckDB's dialect: the forms that decide about privacy, types and operations."""
 
 from collections.abc import Callable, Sequence
-from typing import Final, final
+from typing import ClassVar, Final, final
 
 import pyarrow as pa
 from sqlglot import exp
 
+from sordino.engines.duckdb import (
+    file_reading,
+    sql_cells,
+    sql_choices,
+    sql_dates,
+    sql_numbers,
+    sql_text,
+)
 from sordino.engines.sql import pieces as sql
-from sordino.engines.sql.dialect import AbstractForms
-from sordino.engines.sql.statements import SALT
+from sordino.engines.sql.dialect import SALT, AbstractDialect
+from sordino.engines.sql.pieces import function
 from sordino.query.question import MOST
-from sordino.sources.arrow_kinds import is_list, kind_of, stored
+from sordino.sources.arrow_kinds import is_list, kind_of, storage_type
+from sordino.sources.base import AbstractSource
 from sordino.sources.plain_values import LONGEST
+
+_TYPES: Final = {
+    "i64": "BIGINT",
+    "f64": "DOUBLE",
+    "text": "VARCHAR",
+    "bool": "BOOLEAN",
+    "date": "DATE",
+    "time": "TIMESTAMP",
+}
 
 
 @final
-class DuckDBForms(AbstractForms):
-    """The forms of DuckDB 2."""
+class DuckDBDialect(AbstractDialect):
+    """The dialect of DuckDB 2."""
 
     name = "duckdb"
+    types: ClassVar = _TYPES | {
+        f"list[{one}]": f"{name}[]" for one, name in _TYPES.items()
+    }
+    entries: ClassVar = {
+        **sql_cells.ENTRIES,
+        **sql_choices.ENTRIES,
+        **sql_numbers.ENTRIES,
+        **sql_text.ENTRIES,
+        **sql_dates.ENTRIES,
+    }
+
+    def placeholder(self, number: int) -> exp.Expression:
+        """Return $n."""
+        return exp.Parameter(this=exp.Literal.number(number))
+
+    def in_place(
+        self, source: AbstractSource, places: Sequence[int]
+    ) -> exp.Expression | None:
+        """Return the call that reads Parquet files."""
+        return file_reading.in_place(source, places)
+
+    def value_of(self, column: exp.Expression, arrow: pa.DataType) -> exp.Expression:
+        """Return a column as values of ours, of which no statistics are believed."""
+        return self.normalised(self.opaque(column, arrow), arrow)
 
     def opaque(self, column: exp.Expression, arrow: pa.DataType) -> exp.Expression:
         """Return TRY(column): for any value the value itself.
@@ -29,11 +71,11 @@ class DuckDBForms(AbstractForms):
         honest files say of them is so, and no optimiser that would read it runs.
         """
         exact = (pa.types.is_integer(arrow), pa.types.is_boolean(arrow))
-        return column if any(exact) else called("TRY", column)
+        return column if any(exact) else function("TRY", column)
 
     def normalised(self, value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
         """Return a value of an Arrow type as one of ours."""
-        bare = stored(arrow)
+        bare = storage_type(arrow)
         if is_list(bare):
             return _each(value, bare.value_type, self.normalised)
         return _RULES[kind_of(arrow) or ""](value, arrow)
@@ -47,14 +89,42 @@ class DuckDBForms(AbstractForms):
         missing = [one.is_(exp.null()) for one in values]
         salt = exp.Placeholder(this=SALT)
         inner = [one.copy() for one in (*values, *missing, salt)]
-        return called("hash", called("hash", *inner))
+        return function("hash", function("hash", *inner))
+
+    def ordered(self, value: exp.Expression) -> exp.Ordered:
+        """Return the value: NaN is greater than all, texts go by their bytes."""
+        return exp.Ordered(this=value, nulls_first=True)
+
+    def same(self, one: exp.Expression, other: exp.Expression) -> exp.Expression:
+        """Return IS NOT DISTINCT FROM."""
+        return exp.NullSafeEQ(this=one, expression=other)
+
+    def first(self, value: exp.Expression) -> exp.Expression:
+        """Return the first value, which is the only one."""
+        return exp.First(this=value)
+
+    def matched(
+        self, rows: exp.Select, other: exp.Table, on: exp.Condition
+    ) -> exp.Select:
+        """Return a semi join."""
+        return rows.join(other, on=on, join_type="semi", copy=False)
+
+    def unmatched(
+        self, rows: exp.Select, other: exp.Table, on: exp.Condition
+    ) -> exp.Select:
+        """Return an anti join."""
+        return rows.join(other, on=on, join_type="anti", copy=False)
+
+    def materialised(self, *, shared: bool) -> bool:
+        """Store what several read, and only that."""
+        return shared
 
     def unnested(self, entries: exp.Expression, limit: int | None) -> exp.Expression:
         """Return the unnested list, or the first part of it."""
         if limit is not None:
             first, last = exp.Literal.number(1), exp.Literal.number(limit)
-            entries = called("list_slice", entries.copy(), first, last)
-        return called("unnest", entries.copy())
+            entries = function("list_slice", entries.copy(), first, last)
+        return function("unnest", entries.copy())
 
     def in_part(
         self, values: Sequence[exp.Expression], number: int, count: int
@@ -74,26 +144,28 @@ class DuckDBForms(AbstractForms):
         added: exp.Expression = exp.Sum(this=value)
         total: exp.Expression = exp.Coalesce(this=added, expressions=[_whole(0)])
         if factor != 1:
-            total = sql.cast(total, "HUGEINT") * sql.cast(_whole(factor), "HUGEINT")
+            total = sql.as_type(total, "HUGEINT") * sql.as_type(
+                _whole(factor), "HUGEINT"
+            )
         if shift:
             there = exp.Star() if complete else value.copy()
-            count = sql.cast(exp.Count(this=there), "HUGEINT")
-            total += count * sql.cast(_whole(shift), "HUGEINT")
+            count = sql.as_type(exp.Count(this=there), "HUGEINT")
+            total += count * sql.as_type(_whole(shift), "HUGEINT")
         return total
 
     def added(self, total: exp.Expression) -> exp.Expression:
         """Return the sum in 128 bits of what Arrow has held as decimals."""
-        return self.summed(sql.cast(total, "HUGEINT"), 1, 0)
+        return self.summed(sql.as_type(total, "HUGEINT"), 1, 0)
 
     def counted(self, times: int) -> exp.Expression:
         """Return count(*) times a constant, in 128 bits."""
-        count = sql.cast(exp.Count(this=exp.Star()), "HUGEINT")
-        return count * sql.cast(_whole(times), "HUGEINT")
+        count = sql.as_type(exp.Count(this=exp.Star()), "HUGEINT")
+        return count * sql.as_type(_whole(times), "HUGEINT")
 
     def held(self, total: exp.Expression) -> exp.Expression:
         """Return the nearest total within the limits, in 64 bits."""
-        low = called("greatest", total, _whole(-MOST))
-        return sql.cast(called("least", low, _whole(MOST)), "BIGINT")
+        low = function("greatest", total, _whole(-MOST))
+        return sql.as_type(function("least", low, _whole(MOST)), "BIGINT")
 
     def distinct(self, values: Sequence[exp.Expression]) -> exp.Expression:
         """Return count(distinct ...), which skips null, of one value or of a row."""
@@ -101,14 +173,9 @@ class DuckDBForms(AbstractForms):
             counted = values[0].copy()
         else:
             there = [exp.not_(one.copy().is_(exp.null())) for one in values]
-            row = called("row", *(one.copy() for one in values))
+            row = function("row", *(one.copy() for one in values))
             counted = exp.Case().when(exp.and_(*there), row)
         return exp.Count(this=exp.Distinct(expressions=[counted]))
-
-
-def called(name: str, *arguments: exp.Expression) -> exp.Expression:
-    """Return a call of a function by the very name that the database has for it."""
-    return exp.Anonymous(this=name, expressions=list(arguments))
 
 
 def _whole(number: int) -> exp.Expression:
@@ -123,11 +190,11 @@ def _each(
     """Return a list with the rule applied to its entries."""
     entry = exp.to_identifier("e")
     made = exp.Lambda(this=rule(exp.column("e"), arrow), expressions=[entry])
-    return called("list_transform", entries, made)
+    return function("list_transform", entries, made)
 
 
 def _integer(value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
-    return value if pa.types.is_int64(arrow) else sql.tried(value, "BIGINT")
+    return value if pa.types.is_int64(arrow) else sql.as_type_or_null(value, "BIGINT")
 
 
 _EXACT: Final = 15
@@ -136,18 +203,18 @@ _EXACT: Final = 15
 
 def _double(value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
     """Return a double; adding 0.0 takes the sign of a zero, and nothing else."""
-    bare = stored(arrow)
+    bare = storage_type(arrow)
     if pa.types.is_decimal(bare) and bare.precision > _EXACT:
-        value = sql.cast(value, "VARCHAR")
+        value = sql.as_type(value, "VARCHAR")
     if not pa.types.is_float64(bare):
-        value = sql.tried(value, "DOUBLE")
-    return value + sql.cast(_whole(0), "DOUBLE")
+        value = sql.as_type_or_null(value, "DOUBLE")
+    return value + sql.as_type(_whole(0), "DOUBLE")
 
 
 def _text(value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
     del arrow  # a dictionary, an enumeration or a UUID is cast, for a text it is idle
-    value = sql.cast(value, "VARCHAR")
-    fits = called("strlen", value.copy())
+    value = sql.as_type(value, "VARCHAR")
+    fits = function("strlen", value.copy())
     return exp.Case().when(fits <= _whole(LONGEST), value)
 
 
@@ -158,23 +225,23 @@ def _bool(value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
 
 def _within(value: exp.Expression, kind: str, last: str) -> exp.Expression:
     """Return a date or a time of the years 1 to 9999."""
-    first = sql.cast(exp.Literal.string("0001-01-01"), kind)
-    end = sql.cast(exp.Literal.string(last), kind)
+    first = sql.as_type(exp.Literal.string("0001-01-01"), kind)
+    end = sql.as_type(exp.Literal.string(last), kind)
     inside = exp.Between(this=value.copy(), low=first, high=end)
     return exp.Case().when(inside, value)
 
 
 def _date(value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
     del arrow
-    made = sql.tried(value, "DATE")
+    made = sql.as_type_or_null(value, "DATE")
     return _within(made, "DATE", "9999-12-31")
 
 
 def _time(value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
     """Return a time in UTC; zoned nanoseconds have no direct cast."""
     if arrow.tz is not None:
-        value = sql.tried(value, "TIMESTAMPTZ")
-    made = sql.tried(value, "TIMESTAMP")
+        value = sql.as_type_or_null(value, "TIMESTAMPTZ")
+    made = sql.as_type_or_null(value, "TIMESTAMP")
     return _within(made, "TIMESTAMP", "9999-12-31 23:59:59.999999")
 
 
@@ -186,3 +253,6 @@ _RULES: Final[dict[str, Callable[[exp.Expression, pa.DataType], exp.Expression]]
     "date": _date,
     "time": _time,
 }
+
+
+DUCKDB: Final = DuckDBDialect()

@@ -11,16 +11,16 @@ those over as a relation.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, final
+from typing import Any, Final, final
 
 import pyarrow as pa
 from sqlglot import exp
 
-from sordino.errors import EngineFailure, InvalidParameter
+from sordino.errors import EngineFailure
 from sordino.schema import Column
 from sordino.sources.arrow import fields_of, handed_columns
 from sordino.sources.arrow_values import ROWS
-from sordino.sources.base import NOTHING, AbstractSource, internal, registered
+from sordino.sources.base import NOTHING, AbstractSource, internal
 from sordino.sources.paths import Fields
 
 
@@ -35,11 +35,7 @@ class RelationSource(AbstractSource):
         self._relation = relation
         self.fields = _fields(relation)
 
-    def item(self, name: str) -> exp.Expression:
-        """Return the name under which the rows are handed over."""
-        return registered(name)
-
-    def handed(self, places: Sequence[int]) -> Any:
+    def handed(self, places: Sequence[int]) -> pa.RecordBatchReader:
         """Return the columns."""
         batches = self.read(places).to_batches(max_chunksize=ROWS)
         return handed_columns(batches, self.fields, places)
@@ -69,15 +65,11 @@ class TableOfConnection(AbstractSource):
     def _relation(self) -> Any:
         return self._connection.cursor().table(self._name)
 
-    def item(self, name: str) -> exp.Expression:
-        """Return the name under which the rows are handed over."""
-        return registered(name)
-
     def check(self) -> None:
         """Refuse a table that is gone, or has other columns."""
         _refuse_other(self._relation(), self.fields)
 
-    def handed(self, places: Sequence[int]) -> Any:
+    def handed(self, places: Sequence[int]) -> pa.RecordBatchReader:
         """Return the columns, to be read once."""
         self.check()
         return handed_columns(self._reader(places), self.fields, places)
@@ -115,16 +107,15 @@ def of_relation(relation: Any, declared: Mapping[str, Column]) -> AbstractSource
     return RelationSource(relation)
 
 
-def of_pair(pair: Any, declared: Mapping[str, Column]) -> AbstractSource:
+def of_table(pair: Any, declared: Mapping[str, Column]) -> AbstractSource:
     """Return a source of (connection, name of a table)."""
     del declared
-    match pair:
-        case (connection, str(name)):
-            return TableOfConnection(connection, name)
-        case _:
-            raise InvalidParameter(
-                "source",
-                "a tuple",
-                "must be (connection, name of a table)",
-                "Give a list for several paths.",
-            )
+    connection, name = pair
+    return TableOfConnection(connection, name)
+
+
+READERS: Final = {
+    "(duckdb.DuckDBPyConnection, name)": of_table,
+    "duckdb.DuckDBPyRelation": of_relation,
+}
+"""How what lives in DuckDB becomes a source, by its kind."""

@@ -32,36 +32,38 @@ _BLANK: Final = "[ \\t\\n\\r\\v\\f]*"
 def _matches(cell: Sql, pattern: str) -> Sql:
     """Return whether a cell is all of a pattern, but for blanks around it."""
     whole = f"{_BLANK}(?:{pattern}){_BLANK}"
-    return sql.called("regexp_full_match", cell, sql.letters(whole))
+    return sql.function("regexp_full_match", cell, sql.letters(whole))
 
 
 def _bare(cell: Sql) -> Sql:
     """Return a cell without blanks around it."""
-    return sql.called("trim", cell, sql.letters(BLANKS))
+    return sql.function("trim", cell, sql.letters(BLANKS))
 
 
 def _integer(to: Written, spelling: Spelling) -> Sql:
     """Return the digits before the point, as an integer that fits."""
     point = sql.letters(spelling.decimal)
-    digits = sql.called("split_part", _bare(to[0]), point, sql.whole(1))
+    digits = sql.function("split_part", _bare(to[0]), point, sql.whole(1))
     fits = _matches(to[0], spelling.whole)
-    return sql.case([(fits, sql.tried(digits, "BIGINT"))])
+    return sql.case([(fits, sql.as_type_or_null(digits, "BIGINT"))])
 
 
 def _double(to: Written, spelling: Spelling) -> Sql:
     """Return the nearest double, -0.0 as 0.0."""
     bare = _bare(to[0])
     if spelling.decimal != ".":
-        bare = sql.called(
+        bare = sql.function(
             "replace", bare, sql.letters(spelling.decimal), sql.letters(".")
         )
     fits = _matches(to[0], spelling.real)
-    return sql.plus(sql.case([(fits, sql.tried(bare, "DOUBLE"))]), sql.double(0))
+    return sql.plus(
+        sql.case([(fits, sql.as_type_or_null(bare, "DOUBLE"))]), sql.double(0)
+    )
 
 
 def _truth(to: Written, spelling: Spelling) -> Sql:
     """Return a truth by its word."""
-    small = sql.called(
+    small = sql.function(
         "translate",
         _bare(to[0]),
         sql.letters(ascii_uppercase),
@@ -79,8 +81,10 @@ def _day(to: Written, spelling: Spelling) -> Sql:
     """Return a date that the calendar has."""
     if spelling.date == ISO_DATE:
         fits = _matches(to[0], GRAMMARS["date"])
-        return sql.case([(fits, sql.tried(_bare(to[0]), "DATE"))])
-    return _told(to[0], spelling.date, lambda found: sql.tried(_date(found), "DATE"))
+        return sql.case([(fits, sql.as_type_or_null(_bare(to[0]), "DATE"))])
+    return _told(
+        to[0], spelling.date, lambda found: sql.as_type_or_null(_date(found), "DATE")
+    )
 
 
 def _moment(to: Written, spelling: Spelling) -> Sql:
@@ -90,7 +94,7 @@ def _moment(to: Written, spelling: Spelling) -> Sql:
     if spelling.time != ISO_TIME:
         return held
     plain = _matches(to[0], GRAMMARS["time"])
-    return sql.case([(plain, sql.tried(_bare(to[0]), "TIMESTAMP"))], held)
+    return sql.case([(plain, sql.as_type_or_null(_bare(to[0]), "TIMESTAMP"))], held)
 
 
 def _within(ticks: Sql) -> Sql:
@@ -98,14 +102,14 @@ def _within(ticks: Sql) -> Sql:
     ends = exp.Between(
         this=ticks.copy(), low=sql.bigint(_FIRST), high=sql.bigint(_LAST)
     )
-    return sql.case([(ends, sql.called("make_timestamp", ticks.copy()))])
+    return sql.case([(ends, sql.function("make_timestamp", ticks.copy()))])
 
 
 def _told(cell: Sql, layout: Layout, make: Callable[[Sql], Sql]) -> Sql:
     """Return what is made of the parts of a cell, which are found once."""
     names = exp.Array(expressions=[sql.letters(one) for one in layout.parts])
     whole = sql.letters(f"^{_BLANK}(?:{layout.pattern}){_BLANK}$")
-    found = sql.called("regexp_extract", cell.copy(), whole, names)
+    found = sql.function("regexp_extract", cell.copy(), whole, names)
     fits = _matches(cell, layout.pattern)
     return sql.case([(fits, _named("parts", found, make))])
 
@@ -117,64 +121,69 @@ def _named(name: str, value: Sql, make: Callable[[Sql], Sql]) -> Sql:
     """
     bound = exp.to_identifier(name)
     each = exp.Lambda(this=make(bound.copy()), expressions=[bound])
-    listed = sql.called("list_transform", exp.Array(expressions=[value]), each)
-    return sql.called("list_extract", listed, sql.whole(1))
+    listed = sql.function("list_transform", exp.Array(expressions=[value]), each)
+    return sql.function("list_extract", listed, sql.whole(1))
 
 
 def _part(found: Sql, name: str) -> Sql:
     """Return a part as text, empty where it is not there."""
-    return sql.called("struct_extract", found.copy(), sql.letters(name))
+    return sql.function("struct_extract", found.copy(), sql.letters(name))
 
 
 def _date(found: Sql) -> Sql:
     """Return 2025-6-1 of the parts of a day."""
     dash = sql.letters("-")
     parts = [_part(found, one) for one in ("year", "month", "day")]
-    return sql.called("concat", parts[0], dash, parts[1], dash.copy(), parts[2])
+    return sql.function("concat", parts[0], dash, parts[1], dash.copy(), parts[2])
 
 
 def _number(text: Sql) -> Sql:
     """Return digits as an integer, no digits as 0."""
-    return exp.Coalesce(this=sql.tried(text, "BIGINT"), expressions=[sql.bigint(0)])
+    return exp.Coalesce(
+        this=sql.as_type_or_null(text, "BIGINT"), expressions=[sql.bigint(0)]
+    )
 
 
 def _ticks(found: Sql, layout: Layout) -> Sql:
     """Return microseconds after 1970 in UTC, none for a day that no calendar has."""
-    midnight = sql.tried(_date(found), "TIMESTAMP")
-    ticks = sql.called("epoch_us", midnight)
+    midnight = sql.as_type_or_null(_date(found), "TIMESTAMP")
+    ticks = sql.function("epoch_us", midnight)
     for name, seconds in (("hour", 3600), ("minute", 60), ("second", 1)):
         if name in layout.parts:
             size = sql.bigint(seconds * _SECOND)
-            ticks = sql.plus(ticks, sql.times(_number(_part(found, name)), size))
+            ticks = sql.plus(
+                ticks, sql.multiplied_by(_number(_part(found, name)), size)
+            )
     if "offset" in layout.parts:
         ticks = sql.minus(ticks, _ahead(_part(found, "offset")))
     if "fraction" not in layout.parts:
         return ticks
-    digits = sql.called(
+    digits = sql.function(
         "rpad", _part(found, "fraction"), sql.whole(9), sql.letters("0")
     )
     return _named(
         "moment",
-        sql.called("row", ticks, _number(digits)),
+        sql.function("row", ticks, _number(digits)),
         lambda both: _rounded(_place(both, 1), _place(both, 2)),
     )
 
 
 def _place(pair: Sql, place: int) -> Sql:
     """Return the first or second of a pair."""
-    return sql.called("struct_extract", pair.copy(), sql.whole(place))
+    return sql.function("struct_extract", pair.copy(), sql.whole(place))
 
 
 def _ahead(offset: Sql) -> Sql:
     """Return the microseconds by which a zone is ahead of UTC: +02:00, +02, Z."""
-    digits = sql.called("replace", offset, sql.letters(":"), sql.letters(""))
-    hours = _number(sql.called("substring", digits, sql.whole(2), sql.whole(2)))
-    rest = sql.called("substring", digits.copy(), sql.whole(4), sql.whole(2))
+    digits = sql.function("replace", offset, sql.letters(":"), sql.letters(""))
+    hours = _number(sql.function("substring", digits, sql.whole(2), sql.whole(2)))
+    rest = sql.function("substring", digits.copy(), sql.whole(4), sql.whole(2))
     seconds = sql.plus(
-        sql.times(hours, sql.bigint(3600)), sql.times(_number(rest), sql.bigint(60))
+        sql.multiplied_by(hours, sql.bigint(3600)),
+        sql.multiplied_by(_number(rest), sql.bigint(60)),
     )
-    behind = sql.called("starts_with", offset.copy(), sql.letters("-"))
-    size = sql.times(seconds, sql.bigint(_SECOND))
+    behind = sql.function("starts_with", offset.copy(), sql.letters("-"))
+    size = sql.multiplied_by(seconds, sql.bigint(_SECOND))
     return sql.case([(behind, sql.minus(sql.bigint(0), size))], size.copy())
 
 
@@ -182,10 +191,10 @@ def _rounded(ticks: Sql, nanoseconds: Sql) -> Sql:
     """Return ticks with a fraction of a second, halves away from 1970."""
     down = sql.plus(ticks, sql.infix(exp.IntDiv, nanoseconds, sql.bigint(1000)))
     rest = sql.infix(exp.Mod, nanoseconds.copy(), sql.bigint(1000))
-    past = sql.less(sql.bigint(500), rest)
-    half = sql.both(
-        sql.equal(rest.copy(), sql.bigint(500)),
-        sql.at_most(sql.bigint(0), down.copy()),
+    past = sql.is_less(sql.bigint(500), rest)
+    half = sql.conjunction(
+        sql.is_equal(rest.copy(), sql.bigint(500)),
+        sql.is_at_most(sql.bigint(0), down.copy()),
     )
     more = sql.case([(sql.infix(exp.Or, past, half), sql.bigint(1))], sql.bigint(0))
     return sql.plus(down, more)

@@ -42,32 +42,32 @@ def _connection(kind: type[exp.Expression]) -> Entry:
 
 def _not(to: Written) -> Sql:
     """Return NOT x."""
-    return sql.negated(to[0])
+    return sql.negation(to[0])
 
 
 def _is_null(to: Written) -> Sql:
     """Return x IS NULL."""
-    return sql.missing(to[0])
+    return sql.is_missing(to[0])
 
 
 def _named(name: str) -> Entry:
     """Return the entry of a function of the engine."""
 
     def entry(to: Written) -> Sql:
-        return sql.called(name, *to.each())
+        return sql.function(name, *to.each())
 
     return entry
 
 
 def _fill_nan(to: Written) -> Sql:
     """Return x, or the other value for NaN."""
-    return sql.case([(sql.called("isnan", to[0]), to[1])], to[0])
+    return sql.case([(sql.function("isnan", to[0]), to[1])], to[0])
 
 
 def _replace_infinity(to: Written) -> Sql:
     """Return x, or what stands for an infinity."""
-    sign = sql.case([(sql.less(to[0], sql.double(0)), to[1])], to[2])
-    return sql.case([(sql.called("isinf", to[0]), sign)], to[0])
+    sign = sql.case([(sql.is_less(to[0], sql.double(0)), to[1])], to[2])
+    return sql.case([(sql.function("isinf", to[0]), sign)], to[0])
 
 
 def _when(to: Written) -> Sql:
@@ -80,7 +80,7 @@ def _when(to: Written) -> Sql:
 def _is_in(to: Written) -> Sql:
     """Return x IN (...); in nothing at all, whatever is there is not."""
     if len(to) == 1:
-        return sql.case([(sql.negated(sql.missing(to[0])), exp.false())])
+        return sql.case([(sql.negation(sql.is_missing(to[0])), exp.false())])
     values = [to.joint(index) for index in range(1, len(to))]
     return exp.In(this=to.joint(0), expressions=values)
 
@@ -96,9 +96,9 @@ def _within(to: Written, first: int, last: int) -> Sql:
     count = len(known.edges)
     if first == last:  # the arguments are (value, edge, ..., edge, label, ..., label)
         outside = first in (0, count)
-        return sql.cast(exp.null(), "VARCHAR") if outside else to[count + first]
+        return sql.as_type(exp.null(), "VARCHAR") if outside else to[count + first]
     middle = (first + last + 1) // 2
-    below = sql.less if known.opens(middle - 1) else sql.at_most
+    below = sql.is_less if known.opens(middle - 1) else sql.is_at_most
     lower = _within(to, first, middle - 1)
     upper = _within(to, middle, last)
     return sql.case([(below(to.joint(0), to.joint(middle)), lower)], upper)

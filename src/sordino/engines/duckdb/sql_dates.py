@@ -26,25 +26,25 @@ def _part(name: str) -> Entry:
     """Return the entry of a part of a date."""
 
     def entry(to: Written) -> Sql:
-        return sql.called(name, to[0])
+        return sql.function(name, to[0])
 
     return entry
 
 
 def _weekday(to: Written) -> Sql:
     """Return the day of the week, Monday as 0."""
-    return sql.minus(sql.called("isodow", to[0]), sql.bigint(1))
+    return sql.minus(sql.function("isodow", to[0]), sql.bigint(1))
 
 
 def _truncate(to: Written) -> Sql:
     """Return the start of a period, of the type it was."""
-    start = sql.called("date_trunc", sql.letters(to.options["unit"]), to[0])
-    return sql.cast(start, "DATE" if to.types[0] == "date" else "TIMESTAMP")
+    start = sql.function("date_trunc", sql.letters(to.options["unit"]), to[0])
+    return sql.as_type(start, "DATE" if to.types[0] == "date" else "TIMESTAMP")
 
 
 def _elapsed(to: Written) -> Sql:
     """Return the microseconds between two times."""
-    return sql.minus(sql.called("epoch_us", to[1]), sql.called("epoch_us", to[0]))
+    return sql.minus(sql.function("epoch_us", to[1]), sql.function("epoch_us", to[0]))
 
 
 def _floored(number: Sql, size: int, shift: int) -> Sql:
@@ -72,7 +72,7 @@ def _add_days(to: Written) -> Sql:
     ends = (date.min, date.max) if kind == "date" else _TIMES
     first, last = (to.bind(end, kind) for end in ends)
     later = _moved(to)
-    inside = exp.Between(this=sql.enclosed(later.copy()), low=first, high=last)
+    inside = exp.Between(this=sql.in_parentheses(later.copy()), low=first, high=last)
     return sql.case([(inside, later)])
 
 
@@ -81,9 +81,9 @@ def _moved(to: Written) -> Sql:
     near = exp.Between(
         this=to[1], low=sql.bigint(-dates.WHOLE), high=sql.bigint(dates.WHOLE)
     )
-    days = sql.case([(near, sql.tried(to[1], "INTEGER"))])
+    days = sql.case([(near, sql.as_type_or_null(to[1], "INTEGER"))])
     if to.types[0] == "time":
-        days = sql.called("to_days", days)
+        days = sql.function("to_days", days)
     return sql.plus(to[0], days)
 
 
@@ -93,10 +93,13 @@ def _add_seconds(to: Written) -> Sql:
     near = exp.Between(this=to[1], low=sql.bigint(-most), high=sql.bigint(most))
     seconds = sql.case([(near, to[1])])
     later = sql.plus(
-        to[0], sql.called("to_microseconds", sql.times(seconds, sql.bigint(_SECOND)))
+        to[0],
+        sql.function(
+            "to_microseconds", sql.multiplied_by(seconds, sql.bigint(_SECOND))
+        ),
     )
     first, last = (to.bind(end, "time") for end in _TIMES)
-    inside = exp.Between(this=sql.enclosed(later.copy()), low=first, high=last)
+    inside = exp.Between(this=sql.in_parentheses(later.copy()), low=first, high=last)
     return sql.case([(inside, later)])
 
 

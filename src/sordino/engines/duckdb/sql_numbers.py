@@ -24,12 +24,12 @@ _LONGEST_SHIFT: Final = 41
 
 def _huge(one: Sql) -> Sql:
     """Return an integer of 128 bits."""
-    return sql.cast(one, "HUGEINT")
+    return sql.as_type(one, "HUGEINT")
 
 
 def _narrow(one: Sql) -> Sql:
     """Return an integer of 64 bits, or NULL."""
-    return sql.tried(one, "BIGINT")
+    return sql.as_type_or_null(one, "BIGINT")
 
 
 def _zero_is_zero(one: Sql) -> Sql:
@@ -50,12 +50,12 @@ def _infix(kind: type[exp.Expression]) -> Entry:
 
 def _nonzero(one: Sql) -> Sql:
     """Return a number, 0 as NULL: what is divided by NULL is NULL."""
-    return sql.called("nullif", one, sql.whole(0))
+    return sql.function("nullif", one, sql.whole(0))
 
 
 def _divide(to: Written) -> Sql:
     """Return a quotient of doubles."""
-    one, other = sql.cast(to[0], "DOUBLE"), sql.cast(to[1], "DOUBLE")
+    one, other = sql.as_type(to[0], "DOUBLE"), sql.as_type(to[1], "DOUBLE")
     return _zero_is_zero(sql.infix(exp.Div, one, _nonzero(other)))
 
 
@@ -67,8 +67,8 @@ def _rest(to: Written) -> Sql:
 def _signs_differ(to: Written) -> Sql:
     """Return whether there is a remainder that has not the sign of the divisor."""
     zero = sql.whole(0)
-    negative = sql.less(_rest(to), zero), sql.less(to[1], zero.copy())
-    return sql.both(
+    negative = sql.is_less(_rest(to), zero), sql.is_less(to[1], zero.copy())
+    return sql.conjunction(
         sql.infix(exp.NEQ, _rest(to), zero.copy()), sql.infix(exp.NEQ, *negative)
     )
 
@@ -94,7 +94,7 @@ def _whole_parts(to: Written) -> tuple[Sql, Sql, Sql]:
 def _floor_divide(to: Written) -> Sql:
     """Return a quotient rounded down."""
     if _by_small(to):
-        negative = sql.less(_bare_rest(to), sql.bigint(0))
+        negative = sql.is_less(_bare_rest(to), sql.bigint(0))
         down = sql.case([(negative, sql.bigint(1))], sql.bigint(0))
         return sql.minus(sql.infix(exp.IntDiv, to[0], to[1]), down)
     if not to.real:
@@ -103,7 +103,7 @@ def _floor_divide(to: Written) -> Sql:
     exact = sql.minus(to.joint(0), _rest(to))
     quotient = sql.infix(exp.Div, exact, _nonzero(to.joint(1)))
     down = sql.case([(_signs_differ(to), sql.double(1))], sql.double(0))
-    return _zero_is_zero(sql.called("round", sql.minus(quotient, down)))
+    return _zero_is_zero(sql.function("round", sql.minus(quotient, down)))
 
 
 def _modulo(to: Written) -> Sql:
@@ -135,18 +135,18 @@ def _negate(to: Written) -> Sql:
 
 def _clip(to: Written) -> Sql:
     """Return a number within bounds; NaN is greater than all, and stays."""
-    branches = [(sql.less(to.joint(0), to.joint(1)), to.joint(1))]
+    branches = [(sql.is_less(to.joint(0), to.joint(1)), to.joint(1))]
     if to.types[0] == "f64":
-        branches.append((sql.called("isnan", to[0]), to[0]))
-    branches.append((sql.less(to.joint(2), to.joint(0)), to.joint(2)))
+        branches.append((sql.function("isnan", to[0]), to[0]))
+    branches.append((sql.is_less(to.joint(2), to.joint(0)), to.joint(2)))
     return sql.case(branches, to.joint(0))
 
 
 def _abs(to: Written) -> Sql:
     """Return the size of a number."""
     if to.real:
-        return sql.called("abs", to[0])
-    return _narrow(sql.called("abs", _huge(to[0])))
+        return sql.function("abs", to[0])
+    return _narrow(sql.function("abs", _huge(to[0])))
 
 
 def _round_down(to: Written) -> Sql:
@@ -154,13 +154,15 @@ def _round_down(to: Written) -> Sql:
     step = to.options["step"]
     if isinstance(step, float) or to.real:
         size = to.bind(float(step), "f64")
-        steps = sql.infix(exp.Div, sql.cast(to[0], "DOUBLE"), size)
-        return _zero_is_zero(sql.times(sql.called("floor", steps), size.copy()))
+        steps = sql.infix(exp.Div, sql.as_type(to[0], "DOUBLE"), size)
+        return _zero_is_zero(
+            sql.multiplied_by(sql.function("floor", steps), size.copy())
+        )
     size, least = to.bind(step, "i64"), to.bind(least_multiple(step), "i64")
     rest = sql.plus(sql.infix(exp.Mod, to[0], size), size.copy())
     rest = sql.infix(exp.Mod, rest, size.copy())
     below = _narrow(sql.minus(_huge(to[0]), _huge(rest)))
-    return sql.case([(sql.less(to[0], least), least.copy())], below)
+    return sql.case([(sql.is_less(to[0], least), least.copy())], below)
 
 
 def _round(to: Written) -> Sql:
@@ -168,26 +170,26 @@ def _round(to: Written) -> Sql:
     if not to.real:
         return to[0]
     size = to.bind(10.0 ** to.options["digits"], "f64")
-    shifted = sql.times(to[0], size)
-    moved = sql.infix(exp.Div, sql.called("round", shifted), size.copy())
+    shifted = sql.multiplied_by(to[0], size)
+    moved = sql.infix(exp.Div, sql.function("round", shifted), size.copy())
     stays = sql.infix(
-        exp.Or, sql.called("isinf", shifted.copy()), sql.called("isnan", to[0])
+        exp.Or, sql.function("isinf", shifted.copy()), sql.function("isnan", to[0])
     )
     return sql.case([(stays, to[0])], _zero_is_zero(moved))
 
 
 def _sqrt(to: Written) -> Sql:
     """Return a root of what is not negative: NaN is above all, and stays."""
-    number = sql.cast(to[0], "DOUBLE")
-    held = sql.case([(sql.at_most(sql.double(0), number), number.copy())])
-    return sql.called("sqrt", held)
+    number = sql.as_type(to[0], "DOUBLE")
+    held = sql.case([(sql.is_at_most(sql.double(0), number), number.copy())])
+    return sql.function("sqrt", held)
 
 
 def _integer(rounding: str) -> Entry:
     """Return the entry of a rounding to an integer."""
 
     def entry(to: Written) -> Sql:
-        return _narrow(sql.called(rounding, to[0])) if to.real else to[0]
+        return _narrow(sql.function(rounding, to[0])) if to.real else to[0]
 
     return entry
 
@@ -205,14 +207,14 @@ def _real_steps(to: Written, low: int, high: int) -> Sql:
     last = to.bind(math.ldexp(high, exponent), "f64")
     scale = to.bind(math.ldexp(1, -exponent), "f64")
     origin = to.options.get("origin", 0)
-    found = sql.called("floor", sql.plus(sql.times(to[0], scale), sql.half()))
+    found = sql.function("floor", sql.plus(sql.multiplied_by(to[0], scale), sql.half()))
     if origin:  # neither has more than 41 bits, so the difference is exact
         found = sql.minus(found, to.bind(float(origin), "f64"))
-    cast = sql.cast if to.reads else sql.tried
+    cast = sql.as_type if to.reads else sql.as_type_or_null
     return sql.case([
-        (sql.less(to[0], first), to.bind(low - origin, "i64")),
-        (sql.at_most(to[0], last), cast(found, "BIGINT")),
-        (sql.negated(sql.called("isnan", to[0])), to.bind(high - origin, "i64")),
+        (sql.is_less(to[0], first), to.bind(low - origin, "i64")),
+        (sql.is_at_most(to[0], last), cast(found, "BIGINT")),
+        (sql.negation(sql.function("isnan", to[0])), to.bind(high - origin, "i64")),
     ])
 
 
@@ -223,12 +225,12 @@ def _whole_steps(to: Written, low: int, high: int) -> Sql:
     branches = []
     if first >= LEAST:
         branches.append((
-            sql.at_most(to[0], to.bind(first, "i64")),
+            sql.is_at_most(to[0], to.bind(first, "i64")),
             to.bind(low - origin, "i64"),
         ))
     if last <= MOST:
         branches.append((
-            sql.at_most(to.bind(last, "i64"), to[0]),
+            sql.is_at_most(to.bind(last, "i64"), to[0]),
             to.bind(high - origin, "i64"),
         ))
     between = _between(to, to.options["exponent"])
@@ -242,10 +244,10 @@ def _between(to: Written, exponent: int) -> Sql:
     if exponent <= 0:  # between the thresholds x * 2**-e has at most 41 bits
         size = sql.bigint(1 << min(-exponent, _LONGEST_SHIFT))
         if to.reads:
-            return sql.times(to[0], size)
-        return _narrow(sql.times(_huge(to[0]), _huge(size)))
+            return sql.multiplied_by(to[0], size)
+        return _narrow(sql.multiplied_by(_huge(to[0]), _huge(size)))
     if exponent > _LAST_BIT:  # every i64 is less than half a step away from 0
-        return sql.times(to[0], sql.bigint(0))
+        return sql.multiplied_by(to[0], sql.bigint(0))
     shifted = sql.infix(exp.BitwiseRightShift, to[0], sql.whole(exponent))
     rest = sql.infix(exp.BitwiseRightShift, to[0], sql.whole(exponent - 1))
     return sql.plus(shifted, sql.infix(exp.BitwiseAnd, rest, sql.bigint(1)))

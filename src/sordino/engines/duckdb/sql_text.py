@@ -24,7 +24,7 @@ def _named(name: str) -> Entry:
     """Return the entry of a function of the engine."""
 
     def entry(to: Written) -> Sql:
-        return sql.called(name, *to.each())
+        return sql.function(name, *to.each())
 
     return entry
 
@@ -33,7 +33,7 @@ def _translated(old: str, new: str) -> Entry:
     """Return the entry that puts letters in the place of others."""
 
     def entry(to: Written) -> Sql:
-        return sql.called("translate", to[0], sql.letters(old), sql.letters(new))
+        return sql.function("translate", to[0], sql.letters(old), sql.letters(new))
 
     return entry
 
@@ -42,20 +42,20 @@ def _slice(to: Written) -> Sql:
     """Return a part: `right` counts from the end, and takes all of a shorter text."""
     start, length = to.options["start"], to.options["length"]
     if start < 0:
-        rest = sql.called("right", to[0], sql.whole(-start))
-        return rest if length is None else sql.called("left", rest, sql.whole(length))
+        rest = sql.function("right", to[0], sql.whole(-start))
+        return rest if length is None else sql.function("left", rest, sql.whole(length))
     ends = [sql.whole(start + 1), *([] if length is None else [sql.whole(length)])]
-    return sql.called("substring", to[0], *ends)
+    return sql.function("substring", to[0], *ends)
 
 
 def _size(one: Sql) -> Sql:
     """Return the number of bytes in UTF-8."""
-    return sql.called("strlen", one)
+    return sql.function("strlen", one)
 
 
 def _fits(size: Sql) -> Sql:
     """Return whether a text of a size may be made."""
-    return sql.at_most(size, sql.bigint(text.LONGEST))
+    return sql.is_at_most(size, sql.bigint(text.LONGEST))
 
 
 def _concat(to: Written) -> Sql:
@@ -69,43 +69,43 @@ def _concat(to: Written) -> Sql:
 
 def _strip(to: Written) -> Sql:
     """Return a text without blanks around it."""
-    return sql.called("trim", to[0], sql.letters(text.BLANKS))
+    return sql.function("trim", to[0], sql.letters(text.BLANKS))
 
 
 def _replace(to: Written) -> Sql:
     """Return a text with replacements, counted before any is made."""
-    without = sql.called("replace", to[0], to[1], sql.letters(""))
+    without = sql.function("replace", to[0], to[1], sql.letters(""))
     removed = sql.minus(_size(to[0]), _size(without))
     count = sql.infix(exp.IntDiv, removed, _size(to[1]))
-    growth = sql.times(count, sql.minus(_size(to[2]), _size(to[1])))
+    growth = sql.multiplied_by(count, sql.minus(_size(to[2]), _size(to[1])))
     fits = _fits(sql.plus(_size(to[0]), growth))
-    shrinks = sql.at_most(_size(to[2]), _size(to[1]))
-    made = sql.called("replace", *to.each())
+    shrinks = sql.is_at_most(_size(to[2]), _size(to[1]))
+    made = sql.function("replace", *to.each())
     return sql.case([(sql.infix(exp.Or, shrinks, fits), made)])
 
 
 def _normalize(to: Written) -> Sql:
     """Return a text composed, if all its characters are settled."""
-    settled = sql.called("regexp_full_match", to[0], sql.letters(_SETTLED))
-    return sql.case([(settled, sql.called("nfc_normalize", to[0]))], to[0])
+    settled = sql.function("regexp_full_match", to[0], sql.letters(_SETTLED))
+    return sql.case([(settled, sql.function("nfc_normalize", to[0]))], to[0])
 
 
 def _find(to: Written) -> Sql:
     """Return a place from 0, or -1."""
-    return sql.minus(sql.called("instr", to[0], to[1]), sql.bigint(1))
+    return sql.minus(sql.function("instr", to[0], to[1]), sql.bigint(1))
 
 
 def _like(to: Written) -> Sql:
     """Return whether a text is as a pattern says."""
     pattern = to.bind(to.options["pattern"], "text")
-    return sql.called("like_escape", to[0], pattern, sql.letters(patterns.ESCAPE))
+    return sql.function("like_escape", to[0], pattern, sql.letters(patterns.ESCAPE))
 
 
 def _plain(kind: str) -> Entry:
     """Return the entry of a cast that always succeeds."""
 
     def entry(to: Written) -> Sql:
-        return sql.cast(to[0], kind)
+        return sql.as_type(to[0], kind)
 
     return entry
 
@@ -116,8 +116,8 @@ def _read(kind: str, name: str) -> Entry:
     pattern = f"{blanks}(?:{casts.GRAMMARS[name]}){blanks}"
 
     def entry(to: Written) -> Sql:
-        fits = sql.called("regexp_full_match", to[0], sql.letters(pattern))
-        return sql.case([(fits, sql.tried(_strip(to), kind))])
+        fits = sql.function("regexp_full_match", to[0], sql.letters(pattern))
+        return sql.case([(fits, sql.as_type_or_null(_strip(to), kind))])
 
     return entry
 
@@ -129,7 +129,7 @@ def _read_real(to: Written) -> Sql:
 
 def _read_truth(to: Written) -> Sql:
     """Return a truth by its name."""
-    small = sql.called(
+    small = sql.function(
         "translate",
         _strip(to),
         sql.letters(ascii_uppercase),
@@ -146,12 +146,12 @@ def _read_truth(to: Written) -> Sql:
 
 def _truncated(to: Written) -> Sql:
     """Return a double without its fraction, if that fits."""
-    return sql.tried(sql.called("trunc", to[0]), "BIGINT")
+    return sql.as_type_or_null(sql.function("trunc", to[0]), "BIGINT")
 
 
 def _moment_text(to: Written) -> Sql:
     """Return a time with all its digits."""
-    return sql.called("strftime", to[0], sql.letters("%Y-%m-%dT%H:%M:%S.%f"))
+    return sql.function("strftime", to[0], sql.letters("%Y-%m-%dT%H:%M:%S.%f"))
 
 
 _CASTS: Final[Mapping[tuple[str, str], Entry]] = {

@@ -7,16 +7,45 @@ part of the ids after the other and the totals added, exactly. That holds when
 - what counts different values counts those columns among them.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias, final
+from typing import Any, Final, TypeAlias, final
 
 from sordino.engines.sql.stages import with_inputs
-from sordino.query.nodes import AbstractNode, Crowded, KeepGroups, KeepRows, KeepUnique
-from sordino.query.question import AbstractTotal, Distinct, Question
+from sordino.query.by_kind import by_kind
+from sordino.query.nodes import (
+    AbstractNode,
+    Crowded,
+    Explode,
+    Filter,
+    FlatMap,
+    Join,
+    KeepGroups,
+    KeepRows,
+    KeepUnique,
+    Listed,
+    MapRows,
+    Memberships,
+    Project,
+    Source,
+    Unreadable,
+    Without,
+)
+from sordino.query.question import AbstractTotal, Distinct, Question, Total
 from sordino.schema import Schema, Version
 
-Bound: TypeAlias = KeepRows | KeepGroups | KeepUnique | Crowded
+Bound: TypeAlias = KeepRows | KeepGroups | KeepUnique | Crowded | Memberships
+
+_IS_BOUND: Final[Mapping[type[Any], bool]] = by_kind(
+    AbstractNode,
+    {
+        **dict.fromkeys((KeepRows, KeepGroups, KeepUnique, Crowded), True),
+        Memberships: True,
+        **dict.fromkeys((Source, Unreadable, Listed, Project, Filter), False),
+        **dict.fromkeys((Join, Without, Explode, MapRows, FlatMap), False),
+    },
+)
+"""Whether a row of a node depends on more than one row below it."""
 
 
 @final
@@ -40,7 +69,7 @@ class Bucket(AbstractNode):
         return f"part {self.number} of {self.count} of {', '.join(self.per)}"
 
 
-def bucketed(
+def rows_in_buckets(
     question: Question, rows: AbstractNode, count: int
 ) -> tuple[AbstractNode, ...]:
     """Return the rows of a question in parts, or none where that is not sound."""
@@ -59,25 +88,22 @@ def bucketed(
     return tuple(_replaced(rows, lowest, with_inputs(lowest, (one,))) for one in parts)
 
 
-def _chain(node: AbstractNode) -> Iterator[Bound]:
+def _chain(node: Any) -> Iterator[Bound]:
     """Yield the bounds from the top down to the first source on the left."""
-    match node:
-        case KeepRows() | KeepGroups() | KeepUnique() | Crowded():
-            yield node
-        case _:
-            pass
+    if _is_bound(node):
+        yield node
     for one in node.inputs[:1]:
         yield from _chain(one)
 
 
 def _bounds(node: AbstractNode) -> int:
     """Return how many bounds a plan has."""
-    below = sum(_bounds(one) for one in node.inputs)
-    match node:
-        case KeepRows() | KeepGroups() | KeepUnique() | Crowded():
-            return below + 1
-        case _:
-            return below
+    return _is_bound(node) + sum(_bounds(one) for one in node.inputs)
+
+
+def _is_bound(node: AbstractNode) -> bool:
+    """Tell whether a node is a bound; rows that a step has made are none."""
+    return _IS_BOUND.get(type(node), False)
 
 
 def _versions(schema: Schema, names: Iterable[str]) -> frozenset[Version]:
@@ -87,11 +113,17 @@ def _versions(schema: Schema, names: Iterable[str]) -> frozenset[Version]:
 
 def _adds(total: AbstractTotal, schema: Schema, ids: frozenset[Version]) -> bool:
     """Tell whether a total is the sum of those of the parts."""
-    match total:
-        case Distinct():
-            return ids <= _versions(schema, total.columns)
-        case _:
-            return True
+    return _ADDS[type(total)](total, schema, ids)
+
+
+_Rule: TypeAlias = Callable[[Any, Schema, frozenset[Version]], bool]
+_ADDS: Final[Mapping[type[AbstractTotal], _Rule]] = by_kind(
+    AbstractTotal,
+    {
+        Total: lambda *_: True,
+        Distinct: lambda total, schema, ids: ids <= _versions(schema, total.columns),
+    },
+)
 
 
 def _replaced(node: AbstractNode, old: AbstractNode, new: AbstractNode) -> AbstractNode:

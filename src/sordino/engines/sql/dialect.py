@@ -1,76 +1,182 @@
-"""The forms that decide about privacy, which every SQL engine fixes for itself.
+"""A dialect: how one database says everything that a plan can ask.
 
-Nothing here is left to a generic translation: the digest by which rows are kept, exact
-wide sums, the rules for values that have no place in our types.
+| what | for |
+|---|---|
+| `types`, `entries` | values and expressions: a SQL form for each of our operations |
+| `in_place`, `value_of` | sources that the database reads by itself |
+| `digest`, `ordered`, `same`, `first`, `in_part` | which rows a bound keeps |
+| `summed`, `added`, `counted`, `held`, `distinct` | exact totals |
+| `matched`, `unmatched`, `unnested`, `materialised` | rows beside other rows |
+| `placeholder` | values bound in a statement |
+
+What decides about privacy is never left to a translation between dialects. A dialect is
+complete or not there: one that lacks an operation or a type and does not say so by
+`absent` cannot be imported.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Final
 
 import pyarrow as pa
 from sqlglot import exp
 
+from sordino.engines.sql.pieces import Entry, Sql, sql_type
+from sordino.errors import InvalidQuery
+from sordino.expressions.operations import OPERATIONS
+from sordino.expressions.tree import Operation
+from sordino.schema import TYPES
+from sordino.sources.base import AbstractSource
 
-class AbstractForms(ABC):
+SALT: Final = "salt"
+"""The placeholder of the secret key of digests."""
+
+
+class AbstractDialect(ABC):  # noqa: PLR0904 all that a database has to say
     """How one database says what must be said exactly.
 
     Proof obligation: each form has the meaning that its docstring gives, on this
-    database, for any values; none of them raises.
+    database, for any values; none of them raises, and none depends on more than its
+    arguments: not on the order of rows, on time, on settings or on chance.
     """
 
-    name: str
-    """What sqlglot calls the dialect."""
+    name: ClassVar[str]
+    """What sqlglot calls it: names, literals and operators are written by it."""
+
+    types: ClassVar[Mapping[str, str]]
+    """The SQL type of each type of ours."""
+
+    entries: ClassVar[Mapping[Operation, Entry]]
+    """The SQL form of each operation."""
+
+    absent: ClassVar[Mapping[str, str]] = {}
+    """Types and operations, by name, that the database cannot hold or say, and why."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Refuse a dialect that leaves something open."""
+        super().__init_subclass__(**options)
+        said = {*cls.types, *(one.name for one in cls.entries), *cls.absent}
+        lacking = {*TYPES, *(one.name for one in OPERATIONS)} - said
+        if lacking:
+            names = ", ".join(sorted(lacking))
+            raise TypeError(f"{cls.__name__} leaves open: {names}")
+
+    def type_of(self, kind: str) -> exp.DataType:
+        """Return the SQL type of a type of ours, anew each time."""
+        self.refuse_absent(kind)
+        return sql_type(self.types[kind], self.name)
+
+    def refuse_absent(self, kind: str) -> None:
+        """Refuse a type of ours that the database cannot hold."""
+        if kind not in self.types:
+            raise self.refusal(kind)
+
+    def entry(self, operation: Operation) -> Entry:
+        """Return how an operation is written."""
+        if operation not in self.entries:
+            raise self.refusal(operation.name)
+        return self.entries[operation]
+
+    def refusal(self, what: str) -> InvalidQuery:
+        """Return the refusal of a type or an operation that the database lacks."""
+        why = self.absent.get(what, "there is no exact form of it")
+        return InvalidQuery(
+            f"{self.name} cannot compute {what}: {why}",
+            "Ask without it, or in a session with another engine.",
+        )
 
     @abstractmethod
-    def opaque(self, column: exp.Expression, arrow: pa.DataType) -> exp.Expression:
-        """Return a stored column as values of which only their type is known.
+    def placeholder(self, number: int) -> Sql:
+        """Return what stands for the n-th bound value, from 1 on."""
 
-        Whatever a file states of its columns, no plan may follow from it.
+    @abstractmethod
+    def in_place(self, source: AbstractSource, places: Sequence[int]) -> Sql | None:
+        """Return what stands after FROM where the database reads a source by itself.
+
+        It is called t, its columns c0, c1, ... by their places. None is for a source
+        whose rows are handed over, each value of our types.
         """
 
     @abstractmethod
-    def normalised(self, value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
-        """Return a value of an Arrow type as a value of our type, or null.
+    def value_of(self, column: Sql, arrow: pa.DataType) -> Sql:
+        """Return a column, read in place or handed over as text, as values of ours.
 
-        Integers out of range, dates outside of years 1 to 9999 and texts longer than
-        1 MiB are null; a zero has no sign; timestamps are in UTC.
+        Nothing that its source states of it is believed. What has no place in our type
+        is null: integers of more than 64 bits, days and times outside of years 1 to
+        9999, texts of more than 1 MiB; a zero has no sign; times are in UTC.
         """
 
     @abstractmethod
-    def digest(self, values: Sequence[exp.Expression]) -> exp.Expression:
-        """Return a keyed hash of values, equally likely in any order for other keys."""
+    def digest(self, values: Sequence[Sql]) -> Sql:
+        """Return a hash of values and the key, in which null is like no value.
+
+        For a random key any order of different tuples is about as likely as another.
+        """
 
     @abstractmethod
-    def unnested(self, entries: exp.Expression, limit: int | None) -> exp.Expression:
-        """Return the first entries of a list, one a row; none for a missing list."""
+    def ordered(self, value: Sql) -> exp.Ordered:
+        """Return what rows are ordered by: a total order in which equal is the same.
+
+        What is missing comes first.
+        """
 
     @abstractmethod
-    def in_part(
-        self, values: Sequence[exp.Expression], number: int, count: int
-    ) -> exp.Expression:
+    def same(self, one: Sql, other: Sql) -> Sql:
+        """Return whether two values are the same, null like null; never null."""
+
+    @abstractmethod
+    def first(self, value: Sql) -> Sql:
+        """Return the value of a group of one row."""
+
+    @abstractmethod
+    def in_part(self, values: Sequence[Sql], number: int, count: int) -> Sql:
         """Return whether a digest of values belongs to one of so many parts."""
 
     @abstractmethod
-    def summed(
-        self, value: exp.Expression, factor: int, shift: int, *, complete: bool = False
-    ) -> exp.Expression:
-        """Return the exact sum of factor * value + shift, in a type that holds it.
+    def unnested(self, entries: Sql, limit: int | None) -> Sql:
+        """Return the first entries of a list, one a row; none for a missing list."""
 
-        Of i64 values; null adds nothing. Complete values are not null in any row.
+    @abstractmethod
+    def matched(
+        self, rows: exp.Select, other: exp.Table, on: exp.Condition
+    ) -> exp.Select:
+        """Return the rows for which another table has a row."""
+
+    @abstractmethod
+    def unmatched(
+        self, rows: exp.Select, other: exp.Table, on: exp.Condition
+    ) -> exp.Select:
+        """Return the rows for which another table has no row."""
+
+    @abstractmethod
+    def materialised(self, *, shared: bool) -> bool | None:
+        """Return whether a named subquery is to be stored; None leaves it unsaid.
+
+        Shared is one that several others read.
         """
 
     @abstractmethod
-    def added(self, total: exp.Expression) -> exp.Expression:
+    def summed(
+        self, value: Sql, factor: int, shift: int, *, complete: bool = False
+    ) -> Sql:
+        """Return the exact sum of factor * value + shift, in a type that holds it.
+
+        Of i64 values; null adds nothing, and the sum of nothing is 0. Complete values
+        are not null in any row.
+        """
+
+    @abstractmethod
+    def added(self, total: Sql) -> Sql:
         """Return the exact sum of wide totals, in a type that holds it."""
 
     @abstractmethod
-    def counted(self, times: int) -> exp.Expression:
+    def counted(self, times: int) -> Sql:
         """Return the number of rows, so many times, in a type that holds it."""
 
     @abstractmethod
-    def held(self, total: exp.Expression) -> exp.Expression:
+    def held(self, total: Sql) -> Sql:
         """Return a wide total held within +-MOST, as an i64."""
 
     @abstractmethod
-    def distinct(self, values: Sequence[exp.Expression]) -> exp.Expression:
+    def distinct(self, values: Sequence[Sql]) -> Sql:
         """Return how many different tuples there are, none of whose values is null."""

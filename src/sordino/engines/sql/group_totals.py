@@ -4,13 +4,21 @@ With keys there is a row for each key that has rows, and instead of the key its 
 among the keys; the engine puts the zeros in between.
 """
 
-from collections.abc import Callable
-from typing import Any, Final
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeAlias
 
 from sqlglot import exp
 
-from sordino.engines.sql.dialect import AbstractForms
-from sordino.engines.sql.writer import Rows, Writer, aliased, grouped, named, over
+from sordino.engines.sql.dialect import AbstractDialect
+from sordino.engines.sql.writer import (
+    Subquery,
+    Writer,
+    alias_as,
+    select_from,
+    select_groups,
+    table_named,
+)
+from sordino.query.by_kind import by_kind
 from sordino.query.question import AbstractTotal, Distinct, Question, Total
 from sordino.schema import Schema
 
@@ -19,8 +27,8 @@ PLACE: Final = "place"
 PARTS: Final = "parts"
 
 
-def asked(
-    work: Writer, question: Question, rows: Rows, *, wide: bool = False
+def asked_totals(
+    work: Writer, question: Question, rows: Subquery, *, wide: bool = False
 ) -> exp.Select:
     """Return the select of groups and totals over the rows of a question.
 
@@ -30,62 +38,65 @@ def asked(
     schema = question.rows.schema
     totals = [_TOTALS[type(one)](work, one, rows, schema) for one in question.totals]
     if not wide:
-        totals = [work.forms.held(one) for one in totals]
+        totals = [work.dialect.held(one) for one in totals]
     made = [(f"by {name}", one) for name, one in zip(question.by, by, strict=True)]
-    groups = work.part(grouped(rows, by), made, further=totals)
+    groups = work.part(select_groups(rows, by), made, further=totals)
     columns = list(groups.columns.values())
     if question.keys is None:
         return _selected(groups, [*columns, *groups.further])
     agree = [
-        exp.NullSafeEQ(this=exp.column(f"c{place}", table=KEYS), expression=column)
+        work.dialect.same(exp.column(f"c{place}", table=KEYS), column)
         for place, column in enumerate(columns)
     ]
     place = exp.column(PLACE, table=KEYS)
     joined = _selected(groups, [place, *groups.further])
-    return joined.join(named(KEYS), on=exp.and_(*agree), join_type="inner", copy=False)
+    return joined.join(
+        table_named(KEYS), on=exp.and_(*agree), join_type="inner", copy=False
+    )
 
 
-def added(forms: AbstractForms, question: Question) -> exp.Select:
+def added_totals(dialect: AbstractDialect, question: Question) -> exp.Select:
     """Return the select that adds the wide totals of parts, group by group."""
     width = len(question.by) if question.keys is None else 1
     by = [exp.column(f"a{place}", table=PARTS) for place in range(width)]
     places = range(width, width + len(question.totals))
     totals = [
-        forms.held(forms.added(exp.column(f"a{place}", table=PARTS)))
+        dialect.held(dialect.added(exp.column(f"a{place}", table=PARTS)))
         for place in places
     ]
-    rows = Rows(PARTS, {})
+    rows = Subquery(PARTS, {})
     return _selected(rows, [*by, *totals]).group_by(*by, copy=False)
 
 
-def _selected(rows: Rows, columns: list[exp.Expression]) -> exp.Select:
-    listed = [aliased(one, f"a{place}") for place, one in enumerate(columns)]
-    return over(rows).select(*listed, copy=False)
+def _selected(rows: Subquery, columns: list[exp.Expression]) -> exp.Select:
+    listed = [alias_as(one, f"a{place}") for place, one in enumerate(columns)]
+    return select_from(rows).select(*listed, copy=False)
 
 
 def _total(
-    work: Writer, asked_for: Total, rows: Rows, schema: Schema
+    work: Writer, asked_for: Total, rows: Subquery, schema: Schema
 ) -> exp.Expression:
     """Return a sum; that of a constant is a number of rows."""
     made = asked_for.expression
     if made.names():
         value = work.rendered(made, rows.columns)
         complete = not made.column(schema).nullable
-        return work.forms.summed(
+        return work.dialect.summed(
             value, asked_for.factor, asked_for.shift, complete=complete
         )
     constant = made.value({})
     added = 0 if constant is None else asked_for.factor * constant + asked_for.shift
-    return work.forms.counted(added)
+    return work.dialect.counted(added)
 
 
 def _distinct(
-    work: Writer, asked_for: Distinct, rows: Rows, schema: Schema
+    work: Writer, asked_for: Distinct, rows: Subquery, schema: Schema
 ) -> exp.Expression:
     del schema
-    return work.forms.distinct([rows.columns[name] for name in asked_for.columns])
+    return work.dialect.distinct([rows.columns[name] for name in asked_for.columns])
 
 
-_TOTALS: Final[
-    dict[type[AbstractTotal], Callable[[Writer, Any, Rows, Schema], exp.Expression]]
-] = {Total: _total, Distinct: _distinct}
+_Rule: TypeAlias = Callable[[Writer, Any, Subquery, Schema], exp.Expression]
+_TOTALS: Final[Mapping[type[AbstractTotal], _Rule]] = by_kind(
+    AbstractTotal, {Total: _total, Distinct: _distinct}
+)

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias, final
 
 from sqlglot import exp
 
-from sordino.expressions.tree import Argument, Operation
+from sordino.expressions.tree import Argument
 
 Sql: TypeAlias = exp.Expression
 """A tree that stands for one value."""
@@ -35,7 +35,7 @@ class Written:
 
     def __getitem__(self, index: int) -> Sql:
         """Return an argument, anew each time: a tree has one parent."""
-        return enclosed(self.arguments[index].copy())
+        return in_parentheses(self.arguments[index].copy())
 
     def each(self) -> list[Sql]:
         """Return all arguments."""
@@ -59,27 +59,17 @@ class Written:
     def joint(self, index: int) -> Sql:
         """Return a number as f64 if another argument is."""
         if self.real and self.types[index] == "i64":
-            return cast(self[index], "DOUBLE")
+            return as_type(self[index], "DOUBLE")
         return self[index]
 
 
 Entry: TypeAlias = Callable[[Written], Sql]
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class Dialect:
-    """How an engine writes the types and the operations."""
-
-    name: str
-    types: Mapping[str, str]
-    entries: Mapping[Operation, Entry]
-
-
 _OPEN: Final = (exp.Binary, exp.Unary, exp.In, exp.Between)
 
 
-def enclosed(node: Sql) -> Sql:
+def in_parentheses(node: Sql) -> Sql:
     """Return a tree that can stand beside any operator."""
     return exp.Paren(this=node) if _is_open(node) else node
 
@@ -91,7 +81,7 @@ def _is_open(node: Sql) -> bool:
 
 def infix(kind: type[exp.Expression], left: Sql, right: Sql) -> Sql:
     """Return an operator between two values."""
-    return kind(this=enclosed(left), expression=enclosed(right))
+    return kind(this=in_parentheses(left), expression=in_parentheses(right))
 
 
 def plus(left: Sql, right: Sql) -> Sql:
@@ -104,63 +94,63 @@ def minus(left: Sql, right: Sql) -> Sql:
     return infix(exp.Sub, left, right)
 
 
-def times(left: Sql, right: Sql) -> Sql:
+def multiplied_by(left: Sql, right: Sql) -> Sql:
     """Return left * right."""
     return infix(exp.Mul, left, right)
 
 
-def less(left: Sql, right: Sql) -> Sql:
+def is_less(left: Sql, right: Sql) -> Sql:
     """Return left < right."""
     return infix(exp.LT, left, right)
 
 
-def at_most(left: Sql, right: Sql) -> Sql:
+def is_at_most(left: Sql, right: Sql) -> Sql:
     """Return left <= right."""
     return infix(exp.LTE, left, right)
 
 
-def equal(left: Sql, right: Sql) -> Sql:
+def is_equal(left: Sql, right: Sql) -> Sql:
     """Return left = right."""
     return infix(exp.EQ, left, right)
 
 
-def both(left: Sql, right: Sql) -> Sql:
+def conjunction(left: Sql, right: Sql) -> Sql:
     """Return left AND right."""
     return infix(exp.And, left, right)
 
 
-def negated(one: Sql) -> Sql:
+def negation(one: Sql) -> Sql:
     """Return NOT one."""
-    return exp.Not(this=enclosed(one))
+    return exp.Not(this=in_parentheses(one))
 
 
-def missing(one: Sql) -> Sql:
+def is_missing(one: Sql) -> Sql:
     """Return whether a value is NULL."""
-    return exp.Is(this=enclosed(one), expression=exp.null())
+    return exp.Is(this=in_parentheses(one), expression=exp.null())
 
 
-def cast(one: Sql, kind: str) -> Sql:
+def as_type(one: Sql, kind: str) -> Sql:
     """Return a value of another SQL type; it must be sure to have one."""
     return exp.Cast(this=one, to=sql_type(kind))
 
 
-def tried(one: Sql, kind: str) -> Sql:
+def as_type_or_null(one: Sql, kind: str) -> Sql:
     """Return a value of another SQL type, or NULL."""
     return exp.TryCast(this=one, to=sql_type(kind))
 
 
-def sql_type(kind: str) -> exp.DataType:
+def sql_type(kind: str, dialect: str = "") -> exp.DataType:
     """Return a SQL type, anew each time: a tree has one parent."""
-    return _parsed(kind).copy()
+    return _parsed(kind, dialect).copy()
 
 
 @cache
-def _parsed(kind: str) -> exp.DataType:
+def _parsed(kind: str, dialect: str) -> exp.DataType:
     """Return a SQL type; to parse its name takes longer than to copy it."""
-    return exp.DataType.build(kind, dialect="duckdb")
+    return exp.DataType.build(kind, dialect=dialect)
 
 
-def called(name: str, *arguments: Sql) -> Sql:
+def function(name: str, *arguments: Sql) -> Sql:
     """Return a function by its very name in the engine."""
     return exp.Anonymous(this=name, expressions=list(arguments))
 
@@ -180,17 +170,17 @@ def whole(number: int) -> Sql:
 
 def bigint(number: int) -> Sql:
     """Return an integer that belongs to the form of an operation, as i64."""
-    return cast(exp.Literal.number(number), "BIGINT")
+    return as_type(exp.Literal.number(number), "BIGINT")
 
 
 def double(number: int) -> Sql:
     """Return an integer that belongs to the form of an operation, as f64."""
-    return cast(exp.Literal.number(number), "DOUBLE")
+    return as_type(exp.Literal.number(number), "DOUBLE")
 
 
 def half() -> Sql:
     """Return 1/2 as f64."""
-    return cast(exp.Literal.number("0.5"), "DOUBLE")
+    return as_type(exp.Literal.number("0.5"), "DOUBLE")
 
 
 def letters(text: str) -> Sql:

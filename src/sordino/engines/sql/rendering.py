@@ -1,15 +1,9 @@
-"""Expressions as SQL trees, by the table of a dialect.
+"""Expressions as SQL trees, by the entries of a dialect.
+
+    col("age") < 17.5    ->    CAST(c0 AS DOUBLE) < CAST($1 AS DOUBLE), [17.5]
 
 A literal never becomes SQL text, but for small integers, truths and NULL: it is bound
 as a parameter. Every column that an expression may read says its type, see `typed`.
-
->>> from sordino.expressions.language import col
->>> parameters = Parameters()
->>> columns = {"age": typed(exp.column("age", quoted=True), "i64")}
->>> rendered(col("age") < 17.5, columns, parameters).sql("duckdb")
-'CAST("age" AS DOUBLE) < CAST($1 AS DOUBLE)'
->>> parameters.values
-[17.5]
 """
 
 from collections.abc import Mapping
@@ -17,8 +11,8 @@ from typing import Any, Final, final
 
 from sqlglot import exp
 
-from sordino.engines.duckdb.sql_operations import DUCKDB
-from sordino.engines.sql.pieces import Dialect, Written, sql_type
+from sordino.engines.sql.dialect import AbstractDialect
+from sordino.engines.sql.pieces import Written
 from sordino.errors import InvalidParameter
 from sordino.expressions.base import AbstractExpression, Value
 from sordino.expressions.fluent import AbstractFluent
@@ -31,28 +25,21 @@ _TYPE: Final = "sordino type"
 
 @final
 class Parameters:
-    """The values bound so far, in the order of their placeholders $1, $2, ...
+    """The values bound so far, in the order of their placeholders.
 
     Equal values share a placeholder, so that equal expressions are equal statements and
     an engine computes them once.
     """
 
-    def __init__(self, dialect: Dialect = DUCKDB) -> None:
+    def __init__(self, dialect: AbstractDialect) -> None:
         """Begin with none."""
         self.dialect = dialect
         self.values: list[Any] = []
         self._places: dict[tuple[type, str], int] = {}
 
     def bind(self, value: Value, type: str) -> exp.Expression:  # noqa: A002 it is one
-        """Return a placeholder of a type for a value.
-
-        >>> parameters = Parameters()
-        >>> parameters.bind("o'neill", "text").sql("duckdb")
-        'CAST($1 AS TEXT)'
-        >>> parameters.bind(7, "i64").sql("duckdb")
-        'CAST(7 AS BIGINT)'
-        """
-        return exp.Cast(this=self._placed(value), to=sql_type(self.dialect.types[type]))
+        """Return a placeholder of a type for a value."""
+        return exp.Cast(this=self._placed(value), to=self.dialect.type_of(type))
 
     def _placed(self, value: Value) -> exp.Expression:
         """Return the bare text of a small value, or the next placeholder."""
@@ -70,10 +57,10 @@ class Parameters:
                 )
                 if known > len(self.values):
                     self.values.append(value)
-                return exp.Parameter(this=exp.Literal.number(known))
+                return self.dialect.placeholder(known)
 
 
-def typed(column: exp.Expression, type: str) -> exp.Expression:  # noqa: A002 it is one
+def with_type(column: exp.Expression, type: str) -> exp.Expression:  # noqa: A002 it is one
     """Return a SQL tree that says which type of ours its values have."""
     column.meta[_TYPE] = type
     return column
@@ -85,16 +72,16 @@ def typed_columns(
     """Return the columns of a schema as SQL trees for `rendered`.
 
     >>> schema = Schema.of([('a"b', Column("text"))])
-    >>> typed_columns(schema, "t")['a"b'].sql("duckdb")
+    >>> typed_columns(schema, "t")['a"b'].sql()
     '"t"."a""b"'
     """
     return {
-        name: typed(exp.column(name, table=table, quoted=True), schema[name].type)
+        name: with_type(exp.column(name, table=table, quoted=True), schema[name].type)
         for name in schema
     }
 
 
-def rendered(
+def render(
     expression: AbstractExpression,
     columns: Mapping[str, exp.Expression],
     parameters: Parameters,
@@ -151,4 +138,5 @@ def _rendered_call(
         call.options,
         parameters.bind,
     )
-    return parameters.dialect.entries[call.operation](written), Argument(facts)
+    parameters.dialect.refuse_absent(facts.type)
+    return parameters.dialect.entry(call.operation)(written), Argument(facts)

@@ -4,19 +4,18 @@ A script is run twice: on empty tables before the charge, then on the rows. The 
 run reads nothing of anybody, so what goes wrong in it is public.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import final
 
 import pyarrow as pa
 
-from sordino.engines.sql.dialect import AbstractForms
-from sordino.engines.sql.stages import staged
-from sordino.engines.sql.statements import Statement, question_statement, rows_statement
-from sordino.query.nodes import AbstractNode, FlatMap, MapRows
+from sordino.engines.sql.stages import Function, stages_of
+from sordino.engines.sql.statements import Statement, Statements
+from sordino.query.nodes import AbstractNode
 from sordino.query.pruning import pruned_rows
 from sordino.query.question import Question
-from sordino.sources.base import Opened, refuse_changed
+from sordino.sources.base import refuse_changed
 
 
 @final
@@ -25,30 +24,32 @@ class Script:
     """The functions of a question with the rows for each, then its totals."""
 
     question: Question
-    tables: Mapping[str, Opened]
-    functions: tuple[tuple[MapRows | FlatMap, Statement], ...]
+    writes: Statements
+    functions: tuple[tuple[Function, Statement], ...]
     rows: AbstractNode
     """What the totals are of, after the last function."""
     totals: Statement
 
     @classmethod
-    def of(
-        cls, forms: AbstractForms, tables: Mapping[str, Opened], question: Question
-    ) -> "Script":
+    def of(cls, statements: Statements, question: Question) -> "Script":
         """Return the script of a question."""
-        steps = staged(pruned_rows(question))
+        steps = stages_of(pruned_rows(question))
         functions = tuple(
-            (node, rows_statement(forms, tables, node.child))
-            for node in steps.functions
+            (node, statements.rows(node.child)) for node in steps.functions
         )
-        totals = question_statement(forms, tables, question, steps.rows)
-        return cls(question, dict(tables), functions, steps.rows, totals)
+        totals = statements.question(question, steps.rows)
+        return cls(question, statements, functions, steps.rows, totals)
 
     @property
     def statements(self) -> Iterator[Statement]:
         """Return all statements, in the order in which they run."""
         yield from (below for _, below in self.functions)
         yield self.totals
+
+    @property
+    def in_place(self) -> bool:
+        """Tell whether the database reads a source of it by itself."""
+        return any(one.in_place for one in self.statements)
 
     @property
     def mark(self) -> int:

@@ -1,10 +1,14 @@
 """A plan in steps: what a database does, and between that Python functions of rows."""
 
 from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import Any, Final, TypeAlias, final
 
 from sordino.query.nodes import AbstractNode, FlatMap, MapRows
 from sordino.schema import Schema
+
+Function: TypeAlias = MapRows | FlatMap
+FUNCTIONS: Final = (MapRows, FlatMap)
+"""The kinds of nodes that no database computes."""
 
 
 @final
@@ -30,18 +34,18 @@ class Made(AbstractNode):
 class Staged:
     """Functions in the order in which they run, and the rows after the last of them."""
 
-    functions: tuple[MapRows | FlatMap, ...]
+    functions: tuple[Function, ...]
     rows: AbstractNode
 
 
-def staged(node: AbstractNode) -> Staged:
+def stages_of(node: AbstractNode) -> Staged:
     """Return a plan whose functions are steps: the n-th makes the rows `Made(n)`."""
-    functions: list[MapRows | FlatMap] = []
+    functions: list[Function] = []
     last = _resolved(node, functions)
     return Staged(tuple(functions), last)
 
 
-def _resolved(node: AbstractNode, functions: list[MapRows | FlatMap]) -> AbstractNode:
+def _resolved(node: AbstractNode, functions: list[Function]) -> AbstractNode:
     """Return a node over made rows, adding the functions below it."""
     below = tuple(_resolved(one, functions) for one in node.inputs)
     here = with_inputs(node, below)

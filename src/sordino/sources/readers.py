@@ -1,19 +1,26 @@
-"""Which source an object is: decided by its class and package, never by its rows."""
+"""Which source an object is: decided by its class and package, never by its rows.
 
-from collections.abc import Callable, Mapping
+| what is handed over | its kind |
+|---|---|
+| an object | "package.Class", of its class or of one that it inherits from |
+| a pair of an object and the name of a table | "(package.Class, name)" |
+| a pair of an address and the name of a table | "(scheme://, name)" |
+
+Kinds of sources that live in an engine are told by that engine (`engines.doors`).
+"""
+
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import PurePath
 from typing import Any, Final, TypeAlias
 
-from sordino.engines.duckdb.relations import of_pair, of_relation
-from sordino.engines.failures import guarded
-from sordino.errors import EngineFailure, InvalidParameter
+from sordino.errors import EngineFailure, InvalidParameter, SordinoError
 from sordino.schema import Column
 from sordino.sources.arrow import FROM_ARROW
 from sordino.sources.base import AbstractSource, Opened
 from sordino.sources.csv import COMMAS, TABS, of_commas, of_csv, of_tabs
 from sordino.sources.parquet import ENDINGS as PARQUET
 from sordino.sources.parquet import ParquetSource
-from sordino.sources.paths import ending, found
+from sordino.sources.paths import find_files, have_endings
 from sordino.sources.python_objects import FROM_OBJECTS
 
 Reader: TypeAlias = Callable[[Any, Mapping[str, Column]], AbstractSource]
@@ -30,9 +37,9 @@ def _of_paths(given: Any, declared: Mapping[str, Column]) -> AbstractSource:
                 f"must be a list of paths, not of {type(one).__name__}",
                 'Give rows as columns: {"x": [1, 2]}.',
             )
-    paths = tuple(dict.fromkeys(path for one in listed for path in found(one)))
+    paths = tuple(dict.fromkeys(path for one in listed for path in find_files(one)))
     for endings, form in _FORMS:
-        if paths and ending(paths, endings):
+        if paths and have_endings(paths, endings):
             return form(paths, declared)
     raise InvalidParameter(
         "source",
@@ -55,38 +62,70 @@ _READERS: Final[dict[str, Reader]] = {
     "builtins.list": _of_paths,
     "pathlib.PurePath": _of_paths,
     "sordino.Csv": of_csv,
-    "builtins.tuple": of_pair,
-    "duckdb.DuckDBPyRelation": of_relation,
 }
 
 
-def opened(source: Any, declared: Mapping[str, Column]) -> Opened:
-    """Return what can be used of a table that a user hands over."""
-    kinds = (
-        f"{one.__module__.split('.')[0].lstrip('_')}.{one.__name__}"
-        for one in type(source).__mro__
-    )
-    reader = next((_READERS[kind] for kind in kinds if kind in _READERS), None)
+def open_with_readers(
+    source: Any,
+    declared: Mapping[str, Column],
+    living: Callable[[str], Reader | None] = lambda _: None,
+) -> Opened:
+    """Return what can be used of a table that a user hands over.
+
+    `living` returns how a kind of source is read that lives in an engine.
+    """
+    readers = (_READERS.get(kind) or living(kind) for kind in kinds_of(source))
+    reader = next((one for one in readers if one is not None), None)
+    if reader is None and isinstance(source, tuple):
+        raise InvalidParameter(
+            "source",
+            "a tuple",
+            "must be (connection, name of a table)",
+            "Give the connection itself, not its path, or a list for several paths.",
+        )
     if reader is None:
         raise InvalidParameter(
             "source",
             type(source).__name__,
             "must be a table or the path of one",
             "Give a Parquet or CSV path, an Arrow, pandas or Polars table, or "
-            "(connection, name) of DuckDB.",
+            "(connection, name) of a table of a database.",
         )
     try:
-        return guarded(lambda: _matched(reader(source, declared), declared))
+        return _matched(reader(source, declared), declared)
     except EngineFailure:
         pass
-    # Outside of the handler: nothing was charged yet, and no cause is told.
+    except SordinoError:
+        raise
+    except Exception:  # noqa: BLE001, S110 what a library says may quote a cell
+        pass
+    # Outside of the handlers: nothing was charged yet, and no cause is told.
     raise InvalidParameter(
         "source",
         _public_name(source),
         "cannot be opened",
-        "Check that it is whole and can be read. In DuckDB, another cursor of the "
-        "connection must see the table: hand over others as con.table(name).",
+        "Check that it is whole, is there, and can be read. A table of a connection "
+        "must be seen by its other cursors, too: hand over others as con.table(name).",
     )
+
+
+def kinds_of(source: Any) -> Iterator[str]:
+    """Yield what an object is, the nearest kind first.
+
+    >>> list(kinds_of(("postgresql://host/base", "visits")))[:2]
+    ['(postgresql://, name)', '(builtins.str, name)']
+    """
+    if isinstance(source, tuple) and len(source) == 2 and isinstance(source[1], str):
+        yield from (f"({one}, name)" for one in _kinds_alone(source[0]))
+    yield from _kinds_alone(source)
+
+
+def _kinds_alone(source: Any) -> Iterator[str]:
+    """Yield what an object is that is no pair."""
+    if isinstance(source, str) and "://" in source:
+        yield f"{source.partition('://')[0]}://"
+    for one in type(source).__mro__:
+        yield f"{one.__module__.split('.')[0].lstrip('_')}.{one.__name__}"
 
 
 def _public_name(source: Any) -> str:

@@ -8,7 +8,7 @@ from sordino.query.question import Question
 from sordino.schema import Schema, arrow_type
 
 
-def answered(question: Question, found: pa.Table) -> pa.Table:
+def answer_table(question: Question, found: pa.Table) -> pa.Table:
     """Return the answer, from groups and totals or from places of keys and totals."""
     keys = question.keys
     width = len(question.by) if keys is None else 1
@@ -22,7 +22,7 @@ def answered(question: Question, found: pa.Table) -> pa.Table:
     return pa.Table.from_arrays([*groups, *totals], schema=answer_schema(question))
 
 
-def numbered(keys: pa.Table) -> pa.Table:
+def with_places(keys: pa.Table) -> pa.Table:
     """Return keys as c0, c1, ... with their places."""
     names = [f"c{place}" for place in range(keys.num_columns)]
     places = pa.array(np.arange(keys.num_rows))

@@ -1,0 +1,132 @@
+"""A DuckDB of the session's own, in memory, which opens no file but the sources'."""
+
+from collections.abc import Callable, Generator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from typing import Any, Final, final
+
+import duckdb
+import pyarrow as pa
+import pyarrow.dataset as ds
+
+from sordino.engines.duckdb.connection import locked_connection
+from sordino.engines.duckdb.dialect import DUCKDB
+from sordino.engines.sql.database import AbstractDatabase
+from sordino.engines.sql.statements import Statement
+from sordino.engines.watching import watch
+from sordino.sources.base import AbstractSource
+
+_BATCH: Final = 10_000
+_INTERRUPTED: Final = "Query interrupted"
+
+
+@final
+class DuckDB(AbstractDatabase):
+    """A database in memory, whose settings are locked."""
+
+    dialect = DUCKDB
+
+    def __init__(
+        self,
+        room: str,
+        limits: Mapping[str, Any],
+        *,
+        vetting: Callable[[], None],
+        progress: bool = False,
+    ) -> None:
+        """Say where rows may be spilled; the database is made when it is asked.
+
+        `vetting` is asked before a file is admitted, and refuses what believes files.
+        """
+        self._room = room
+        self._limits = limits
+        self._vetting = vetting
+        self._progress = progress
+        self._paths: dict[str, None] = {}
+        self._connection: duckdb.DuckDBPyConnection | None = None
+        self._handed: set[str] = set()
+
+    def admit(self, source: AbstractSource) -> None:
+        """Let the next connection read the files of a source, too."""
+        if source.paths:
+            self._vetting()
+            self._paths |= dict.fromkeys(source.paths)
+            self._connection = None
+
+    def connect(self) -> None:
+        """Make the database, if it is not there."""
+        self._connected()
+
+    def asking(self) -> AbstractContextManager[object]:
+        """Say how far it is, if that is wanted."""
+        return self._asking()
+
+    @contextmanager
+    def _asking(self) -> Generator[None]:
+        with ExitStack() as stack:
+            if self._progress:
+                stack.enter_context(watch(self._percent))
+            try:
+                yield
+            except (duckdb.InterruptException, RuntimeError) as error:
+                if str(error) != _INTERRUPTED:
+                    raise
+            else:
+                return
+            raise KeyboardInterrupt
+
+    def hand(self, name: str, rows: pa.Table | pa.RecordBatchReader) -> None:
+        """Register Arrow data.
+
+        A scanner states nothing of its columns, and takes no filter from the database.
+        """
+        if isinstance(rows, pa.RecordBatchReader):
+            rows = ds.Scanner.from_batches(rows)
+        self._connected().register(name, rows)
+        self._handed.add(name)
+
+    def forget(self) -> None:
+        """Drop what was registered."""
+        while self._handed:
+            self._connected().unregister(self._handed.pop())
+
+    def abandon(self) -> None:
+        """Let go of the connection, which may hold an unfinished result."""
+        self._connection = None
+        self._handed.clear()
+
+    def table(self, statement: Statement, salt: int) -> pa.Table:
+        """Return the rows of a statement."""
+        return self._run(statement, salt).to_arrow_table()
+
+    def batches(self, statement: Statement, salt: int) -> pa.RecordBatchReader:
+        """Return the rows of a statement, read as they are asked for."""
+        return self._run(statement, salt).to_arrow_reader(_BATCH)
+
+    def is_short(self, error: Exception) -> bool:
+        """Tell whether memory was short."""
+        return isinstance(error, (duckdb.OutOfMemoryException, MemoryError))
+
+    def is_stuck(self, error: Exception) -> bool:
+        """Tell whether DuckDB stopped: it does at a text that is not UTF-8."""
+        return isinstance(error, duckdb.Error) and not self.is_short(error)
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        self.abandon()
+
+    def _run(self, statement: Statement, salt: int) -> duckdb.DuckDBPyRelation:
+        """Return the rows of a statement, not read yet."""
+        values = statement.bound(salt)
+        return self._connected().sql(statement.text, params=values)
+
+    def _percent(self) -> float:
+        """Return how far the running statement is, or less than 0 if none is."""
+        return -1.0 if self._connection is None else self._connection.query_progress()
+
+    def _connected(self) -> duckdb.DuckDBPyConnection:
+        """Return the connection, made anew after a source was opened."""
+        if self._connection is None:
+            self._connection = locked_connection(
+                self._limits, self._room, [*self._paths], progress=self._progress
+            )
+        return self._connection

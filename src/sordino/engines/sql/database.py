@@ -1,0 +1,67 @@
+"""A database: how statements and rows reach it. What is asked it does not know."""
+
+from abc import ABC, abstractmethod
+from contextlib import AbstractContextManager
+
+import pyarrow as pa
+
+from sordino.engines.sql.dialect import AbstractDialect
+from sordino.engines.sql.statements import Statement
+from sordino.sources.base import AbstractSource
+
+
+class AbstractDatabase(ABC):
+    """One database, of which one question is asked at a time.
+
+    Proof obligation: it writes nothing but what `forget` removes, and nothing outside
+    of the session; rows that are run twice are the same rows.
+    """
+
+    dialect: AbstractDialect
+
+    @abstractmethod
+    def admit(self, source: AbstractSource) -> None:
+        """Learn of a source before it is read, or refuse it: no row is looked at."""
+
+    @abstractmethod
+    def connect(self) -> None:
+        """Be there; what is said of a failure is public, for no row was read."""
+
+    @abstractmethod
+    def asking(self) -> AbstractContextManager[object]:
+        """Return what everything stands in that is run for one question.
+
+        All of it sees the rows of one moment. An interruption is a KeyboardInterrupt.
+        """
+
+    @abstractmethod
+    def hand(self, name: str, rows: pa.Table | pa.RecordBatchReader) -> None:
+        """Make rows known under a name until `forget`; a reader is read once."""
+
+    @abstractmethod
+    def forget(self) -> None:
+        """Drop what was handed over."""
+
+    @abstractmethod
+    def abandon(self) -> None:
+        """Give up what may be unfinished after a failure, and what was handed over."""
+
+    @abstractmethod
+    def table(self, statement: Statement, salt: int) -> pa.Table:
+        """Return the rows of a statement."""
+
+    @abstractmethod
+    def batches(self, statement: Statement, salt: int) -> pa.RecordBatchReader:
+        """Return the rows of a statement, read as they are asked for."""
+
+    @abstractmethod
+    def is_short(self, error: Exception) -> bool:
+        """Tell whether memory was short, so that parts of the ids may do."""
+
+    @abstractmethod
+    def is_stuck(self, error: Exception) -> bool:
+        """Tell whether a cell may have stopped it that can be handed over."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of everything, for good."""

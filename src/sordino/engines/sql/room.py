@@ -1,0 +1,27 @@
+"""A folder of an engine's own: what is written there goes with the engine."""
+
+import os
+import shutil
+import tempfile
+import weakref
+from typing import final
+
+
+@final
+class Room:
+    """A folder that its user alone may enter."""
+
+    def __init__(self) -> None:
+        """Make it; it is removed when nobody holds it any more."""
+        self.path = tempfile.mkdtemp(prefix="sordino-")
+        self._end = weakref.finalize(self, _removed, self.path, os.getpid())
+
+    def close(self) -> None:
+        """Remove the folder and what is in it."""
+        self._end()
+
+
+def _removed(path: str, owner: int) -> None:
+    """Remove a folder, unless this is a forked child."""
+    if os.getpid() == owner:
+        shutil.rmtree(path, ignore_errors=True)
