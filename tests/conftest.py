@@ -1,10 +1,34 @@
-"""How hard Hypothesis tries: SORDINO_PROFILE is dev, ci or night."""
+"""How hard tests try: SORDINO_PROFILE is dev, ci or night; `make check` takes part."""
 
+import hashlib
 import os
+from collections import defaultdict
 
+import pytest
 from hypothesis import settings
 
 settings.register_profile("dev", max_examples=20, deadline=None)
 settings.register_profile("ci", max_examples=200, deadline=None, derandomize=True)
 settings.register_profile("night", max_examples=5_000, deadline=None)
 settings.load_profile(os.environ.get("SORDINO_PROFILE", "dev"))
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest leaves out what is slow
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Call slow what is beyond the sample of a law: `@pytest.mark.sampled(4)`.
+
+    The sample is drawn by the names of the cases, so it stays when files move, and
+    cases that are added hardly change it. `make test` runs every case.
+    """
+    laws = defaultdict(list)
+    for item in items:
+        laws[item.nodeid.partition("[")[0]].append(item)
+    for cases in laws.values():
+        if (sample := cases[0].get_closest_marker("sampled")) is not None:
+            for case in sorted(cases, key=_lot)[sample.args[0] :]:
+                case.add_marker(pytest.mark.slow)
+
+
+def _lot(case: pytest.Item) -> str:
+    """Return what decides whether a case is in the sample."""
+    return hashlib.sha256(case.name.encode()).hexdigest()

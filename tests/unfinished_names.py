@@ -193,7 +193,6 @@ UNFINISHED: Final = (
     "session/description.py missing",
     "session/description_page.py page",
     "session/identity.py asked",
-    "session/partition.py parted",
     "words.py digest",
     "words.py number",
     "words.py pairs",

@@ -5,7 +5,7 @@ groups speak of versions of columns, so a column written anew is not bounded by 
 known of the old one. For any subset of a unit's rows every bound still holds.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Final, TypeAlias, final
@@ -120,6 +120,31 @@ class Contribution:
         return Sensitivity(
             l0=touched, l1=whole, l2=sqrt(Fraction(min(squares))), linf=largest
         )
+
+
+@final
+@dataclass(frozen=True)
+class Spread:
+    """Rows of one unit that may lie in several parts of a table, charged once together.
+
+    A release about one part may cost a unit with j rows in that part j / rows of what
+    is charged for it (docs/proofs/filters.md, lemma 6).
+    """
+
+    rows: int
+    """Most rows of one unit in the part."""
+    row: Contribution
+    """What one of these rows has become."""
+    is_alone: bool = True
+    """Whether it became that by itself, whatever other rows its unit has."""
+
+    def bounded(self, rule: "Rule") -> "Spread":
+        """Return the same rows after a step that bounds what each becomes."""
+        return replace(self, row=rule(self.row))
+
+
+Rule: TypeAlias = Callable[[Contribution], Contribution]
+"""What a step makes of the bounds on a unit's rows, for any number of rows."""
 
 
 def limit(**argument: Any) -> int:

@@ -73,6 +73,7 @@ def test_duckdb_gives_the_answers_of_the_memory_engine(data: st.DataObject) -> N
 
 
 @pytest.mark.parametrize("door", DOORS)
+@pytest.mark.sampled(2)
 def test_every_door_leads_to_the_same_answers(door: str) -> None:
     """For any database and any question, whatever holds the private rows."""
 

@@ -31,6 +31,7 @@ PAIRS = [
     ("kind", "name"), PAIRS, ids=[f"{kind.__name__} {name}" for kind, name in PAIRS]
 )
 @pytest.mark.parametrize("d_in", [1, Fraction(7, 2)], ids=str)
+@pytest.mark.sampled(14)
 def test_the_least_noise_within_a_loss(kind: Any, name: str, d_in: Any) -> None:
     """The answer's own map is within the loss, and with 0.1 % less noise it is not."""
     budget = BUDGETS[name]

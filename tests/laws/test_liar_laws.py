@@ -225,6 +225,7 @@ def duck() -> SQLEngine:
 )
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("writer", WRITERS)
+@pytest.mark.sampled(3)
 def test_no_footer_is_believed(
     writer: str, kind: str, lie: str, tmp_path: Path
 ) -> None:
@@ -238,6 +239,7 @@ NAN_ROWS: Final = [nan if place % 3 else float(place % 10) for place in range(RO
 
 @pytest.mark.parametrize("kind", ["f64", "f32"])
 @pytest.mark.parametrize("writer", WRITERS)
+@pytest.mark.sampled(2)
 def test_nan_is_counted(writer: str, kind: str, tmp_path: Path) -> None:
     """Honest writers leave NaN out of the bounds, and it is there all the same."""
     path = tmp_path / "t.parquet"
@@ -290,6 +292,7 @@ def believing(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("believing")
 @pytest.mark.parametrize("kind", BELIEVED)
 @pytest.mark.parametrize("writer", WRITERS)
+@pytest.mark.sampled(2)
 def test_a_planted_belief_is_found_out(writer: str, kind: str, tmp_path: Path) -> None:
     """Of a false bound, for every writer and type, some answer is wrong."""
     path = told(tmp_path / "t.parquet", kind, writer, "high")
@@ -308,6 +311,7 @@ def test_a_planted_belief_in_honest_bounds_is_found_out(
 
 
 @pytest.mark.parametrize("writer", WRITERS)
+@pytest.mark.sampled(1)
 def test_values_read_by_arrow_are_the_same(
     writer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

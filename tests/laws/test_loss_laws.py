@@ -70,6 +70,7 @@ def test_delta_and_beta_are_dual(loss: Loss) -> None:
 
 
 @every_loss
+@pytest.mark.sampled(5)
 def test_epsilon_answers_delta(loss: Loss) -> None:
     """The epsilon returned for a delta has that delta or less, and hardly less."""
     for delta in (0.3, 1e-2, 1e-6, 1e-9):

@@ -39,6 +39,7 @@ def excesses(name: str, case: int, share: float = 1.0) -> list[float]:
 
 @pytest.mark.parametrize("case", range(CASES))
 @pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.sampled(23)
 def test_delta_is_above_the_truth_and_close(name: str, case: int) -> None:
     """A number and an array are answered: never below, and hardly above."""
     found = excesses(name, case)
@@ -54,6 +55,7 @@ def test_a_thousandth_less_is_caught(name: str) -> None:
 
 @pytest.mark.parametrize("case", range(CASES))
 @pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.sampled(13)
 def test_epsilon_meets_its_delta(name: str, case: int) -> None:
     """The true delta at the epsilon that is told for a delta is that delta or less."""
     loss, truth, epsilons = drawn(name, case)
@@ -82,6 +84,7 @@ CLOSED = [
 
 
 @pytest.mark.parametrize("name", CLOSED)
+@pytest.mark.sampled(2)
 def test_error_rates_are_within_the_truth(name: str) -> None:
     """For no alpha does an attacker find more people, or miss fewer, than is told."""
     loss, truth, _ = drawn(name, 0)

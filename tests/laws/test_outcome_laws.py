@@ -101,6 +101,7 @@ def expected(prices: dict[str, Purchase]) -> dict[str, Release]:
 @pytest.mark.parametrize(
     "engine", ["memory", pytest.param("duckdb", marks=pytest.mark.slow)]
 )
+@pytest.mark.sampled(4)
 def test_a_release_looks_the_same(
     engine: str, name: str, prices: dict[str, Purchase], expected: dict[str, Release]
 ) -> None:
@@ -176,6 +177,7 @@ def asked(step: str) -> Iterator[Request]:
 
 
 @pytest.mark.parametrize("step", STEPS)
+@pytest.mark.sampled(2)
 def test_a_step_gives_the_same_on_every_engine(step: str) -> None:
     """With every extreme row no step fails, and engines give the same answers."""
     rows = table(*BASE, *(extreme_row(n) for n in range(len(EXTREMES))))
@@ -193,6 +195,7 @@ def test_a_step_gives_the_same_on_every_engine(step: str) -> None:
     ("step", "door"),
     [one for one in across(list(STEPS)) if DOORS[one[1]].lists or one[0] != "a list"],
 )
+@pytest.mark.sampled(2)
 def test_a_step_gives_the_same_by_every_door(step: str, door: str) -> None:
     """The same, whatever holds the rows."""
     every = table(*BASE, *(extreme_row(n) for n in range(len(EXTREMES))))
@@ -215,6 +218,7 @@ NUMERIC: Final[dict[str, Any]] = {
 
 
 @pytest.mark.parametrize(("odd", "door"), across(ODD))
+@pytest.mark.sampled(2)
 def test_false_facts_fail_nothing(odd: float | None, door: str) -> None:
     """Where a column is said to hold no NaN and nothing missing, and does.
 
@@ -260,6 +264,7 @@ LOSING: Final = ("bounds", "a join with itself", "a list")
 
 
 @pytest.mark.parametrize("step", LOSING)
+@pytest.mark.sampled(1)
 def test_the_order_of_rows_changes_no_answer(step: str) -> None:
     """For rows in any order, and 1 thread or 8, the exact answers are the same."""
     rows = many_rows(20_000)

@@ -8,6 +8,7 @@ breaks one rule of docs/proofs/filters.md, section 7, and must be caught.
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any, Final, final
 
 import pytest
@@ -36,11 +37,11 @@ Multiset = Counter[tuple[Any, ...]]
 @final
 @dataclass(frozen=True)
 class Split:
-    """Rows, the parts of them by one column, and in how many parts a unit can be."""
+    """Rows, the parts of them by one column, and how many of these are paid for."""
 
     whole: Relation
     parts: dict[Any, Relation]
-    most: int
+    times: Fraction
 
     def complaints(self, engine: MemoryEngine, other: MemoryEngine) -> Iterator[str]:
         """Yield what is wrong for two neighbouring databases."""
@@ -50,16 +51,16 @@ class Split:
                 together += rows(one, part.node)
             if together != rows(one, self.whole.node):
                 yield "the parts are not the whole"
-        changed = 0
+        changed = Fraction(0)
         for part in self.parts.values():
             before, after = rows(engine, part.node), rows(other, part.node)
             moved = ((before - after) + (after - before)).total()
-            changed += moved > 0
-            most = part.contribution.most_rows()
+            spread, most = part.spread, part.contribution.most_rows()
+            changed += moved > 0 if spread is None else Fraction(moved, spread.rows)
             if most is not None and moved > most:
                 yield f"{moved} rows changed, of at most {most} in a part"
-        if changed > self.most:
-            yield f"{changed} parts changed, of at most {self.most}"
+        if changed > self.times:
+            yield f"{changed} parts changed, of {self.times} that are paid for"
 
 
 def rows(engine: MemoryEngine, node: AbstractNode) -> Multiset:
@@ -95,10 +96,10 @@ def split(whole: Relation, by: str, engines: Sequence[MemoryEngine]) -> Split | 
     there = {row[by]: None for engine in engines for row in engine.rows(whole.node)}
     values = list(there | {None: None})
     try:
-        most = partition.most_parts(whole, by, len(values))
+        divided = partition.partition_of(whole, by, values)
     except InvalidQuery:
         return None
-    return Split(whole, partition.parted(whole, by, values), most)
+    return Split(whole, divided.parts, divided.times)
 
 
 @given(st.data())
@@ -123,7 +124,18 @@ Patch = pytest.MonkeyPatch
 
 def _paid_once(patch: Patch) -> None:
     """Charge one part, wherever a unit's rows may lie."""
-    patch.setattr(partition, "most_parts", lambda *_: 1)
+    patch.setattr(partition, "_charge", lambda *_: (Fraction(1), None))
+
+
+def _rows_counted_twice(patch: Patch) -> None:
+    """Charge half of what the rows of a unit fill."""
+    rule = partition._charge
+
+    def charge(relation: Relation, by: str, count: int) -> Any:
+        times, spread = rule(relation, by, count)
+        return times if spread is None else times / 2, spread
+
+    patch.setattr(partition, "_charge", charge)
 
 
 def _nobody_without_a_value(patch: Patch) -> None:
@@ -165,6 +177,7 @@ def _one_row_in_a_part(patch: Patch) -> None:
 MUTANTS: Final[list[Callable[[Patch], None]]] = [
     _one_row_in_a_part,
     _paid_once,
+    _rows_counted_twice,
     _nobody_without_a_value,
     _everybody_without_a_value,
 ]

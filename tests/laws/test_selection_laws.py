@@ -64,6 +64,7 @@ def test_no_event_beats_the_map(choice: Choice, price: Any) -> None:
 
 @every_choice
 @pytest.mark.parametrize("price", PRICES)
+@pytest.mark.sampled(2)
 def test_answers_have_the_stated_chances(
     choice: Choice, price: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -119,6 +120,7 @@ PLANTED: dict[str, Choice] = {
 
 
 @pytest.mark.parametrize("name", PLANTED)
+@pytest.mark.sampled(1)
 def test_a_weak_choice_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A choice without privacy breaks a law, whether or not its chances are stated."""
     choice = PLANTED[name]

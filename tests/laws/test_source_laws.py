@@ -75,6 +75,7 @@ def _agree(door: Door, engine: str, table: pa.Table) -> bool:
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", DOORS)
+@pytest.mark.sampled(6)
 def test_doors_agree(name: str, engine: str) -> None:
     """For any table: by every door and on every engine the same rows."""
 
@@ -147,6 +148,7 @@ def _complaints(
 
 
 @pytest.mark.parametrize("name", [*ARROW, *FRAMES])
+@pytest.mark.sampled(3)
 def test_one_more_cell_changes_no_other(name: str) -> None:
     """For any cells and any odd one: a table, a frame or a dict, on every engine."""
     form = ARROW.get(name) or FRAMES[name]
@@ -167,6 +169,7 @@ WRITTEN: Final = [
 
 
 @pytest.mark.parametrize("name", WRITTEN)
+@pytest.mark.sampled(3)
 def test_one_more_cell_of_a_file_changes_no_other(name: str) -> None:
     """The same of Parquet files, whichever way they are read."""
     form = ARROW[name]

@@ -292,8 +292,8 @@ PLANTED: Final[tuple[Planted, ...]] = (
     Planted(
         "prices",
         "src/sordino/session/partition.py",
-        "return min(touched, count)",
-        "return 1",
+        "return Fraction(most), None",
+        "return Fraction(1), None",
         "parts charged once",
     ),
     Planted(

@@ -1,5 +1,7 @@
 """The command line as a user runs it: every command that is documented, no other."""
 
+import contextlib
+import io
 import json
 import os
 import re
@@ -50,7 +52,22 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def ran(*words: str, within: Path) -> subprocess.CompletedProcess[str]:
-    """Run the command line in a process of its own."""
+    """Run the command line in a folder, in this process."""
+    out, err = io.StringIO(), io.StringIO()
+    with (
+        contextlib.chdir(within),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+    ):
+        try:
+            code = main(words)
+        except SystemExit as ended:
+            code = int(ended.code or 0)
+    return subprocess.CompletedProcess(words, code, out.getvalue(), err.getvalue())
+
+
+def process(*words: str, within: Path) -> subprocess.CompletedProcess[str]:
+    """Run the command line in a process of its own, as a user does."""
     paths = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
     return subprocess.run(
         [sys.executable, "-m", "sordino", *words],
@@ -60,6 +77,14 @@ def ran(*words: str, within: Path) -> subprocess.CompletedProcess[str]:
         encoding="utf-8",
         check=False,
     )
+
+
+def test_a_process_says_what_the_function_says(folder: Path) -> None:
+    """`python -m sordino` prints the same and ends the same."""
+    for words in (["ledger", "show", "clinic.ledger"], ["ledger", "show", "x"], ["x"]):
+        outer, inner = process(*words, within=folder), ran(*words, within=folder)
+        assert (outer.returncode, outer.stdout) == (inner.returncode, inner.stdout)
+        assert outer.stderr == inner.stderr
 
 
 def test_every_command_is_documented() -> None:
@@ -252,6 +277,7 @@ REFUSED: dict[str, tuple[str, str]] = {
 
 
 @pytest.mark.parametrize("refused", REFUSED)
+@pytest.mark.sampled(4)
 def test_a_refusal_is_one_sentence(
     refused: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -61,6 +61,7 @@ def asked(question: Any, groups: Any) -> Any:
 @pytest.mark.parametrize("engine", ["duckdb", "memory"])
 @pytest.mark.parametrize("groups", GROUPS)
 @pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.sampled(8)
 def test_every_question_has_an_answer(
     question: str, groups: str, engine: Engine
 ) -> None:

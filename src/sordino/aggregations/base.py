@@ -1,14 +1,14 @@
 """What every aggregation is: forms of an answer, made of noisy parts."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
 from sordino.aggregations.intervals import Bars
-from sordino.aggregations.measurements import Numbers
-from sordino.contribution import LARGEST, Contribution, Versions
+from sordino.aggregations.measurements import Numbers, scaled
+from sordino.contribution import LARGEST, Contribution, Spread, Versions
 from sordino.errors import InvalidQuery
 from sordino.expressions.base import AbstractExpression
 from sordino.schema import Schema
@@ -28,6 +28,8 @@ class Setting:
     contribution: Contribution
     by: tuple[str, ...]
     ids: str | None
+    spread: Spread | None = None
+    """If a unit's rows are charged one by one: all changes are so many of one row's."""
 
     @property
     def versions(self) -> Versions:
@@ -39,7 +41,7 @@ class Setting:
 
         `more` are versions of columns that split the groups further.
         """
-        found = self.contribution.sensitivity(self.versions.union(*more))
+        found = self._moved(lambda held: held.sensitivity(self.versions.union(*more)))
         if found is None:
             raise InvalidQuery(
                 "nothing bounds how many rows one id contributes", self._remedy()
@@ -53,14 +55,28 @@ class Setting:
 
     def people(self) -> Sensitivity:
         """Return how far one id can move the counts of ids of the groups."""
-        groups = self.contribution.touched(self.versions)
-        if groups is None:
+        found = self._moved(self._touched)
+        if found is None:
             columns = _listed(self.by)
             raise InvalidQuery(
                 "nothing bounds in how many groups one id lies",
                 f"Add .enforce(sd.MaxGroupsPerID({columns}, 2)) before group_by.",
             )
-        return Sensitivity(l0=groups, linf=1)
+        return found
+
+    def _touched(self, held: Contribution) -> Sensitivity | None:
+        """Return how far counts of ids move by a unit of which something is known."""
+        groups = held.touched(self.versions)
+        return None if groups is None else Sensitivity(l0=groups, linf=1)
+
+    def _moved(
+        self, rule: Callable[[Contribution], Sensitivity | None]
+    ) -> Sensitivity | None:
+        """Return what a rule says of one unit, or of its rows one after another."""
+        if self.spread is None:
+            return rule(self.contribution)
+        row, rows = rule(self.spread.row), self.spread.rows
+        return None if row is None else scaled(row, rows, rows)
 
     def _remedy(self) -> str:
         """Return which constraints would bound the rows of an id."""

@@ -97,6 +97,14 @@ class Expression(AbstractFluent):
             "Use a list, and .same(...) to tell whether two are alike.",
         )
 
+    def __eq__(self, other: object) -> "Expression":  # type: ignore[override]
+        """Return whether the values are equal: an expression, no bool."""
+        return comparison.equal(self, other)
+
+    def __ne__(self, other: object) -> "Expression":  # type: ignore[override]
+        """Return whether the values differ: an expression, no bool."""
+        return comparison.unequal(self, other)
+
     __add__ = arithmetic.add
     __radd__ = arithmetic.add_to
     __sub__ = arithmetic.subtract
@@ -110,8 +118,6 @@ class Expression(AbstractFluent):
     __mod__ = arithmetic.modulo
     __rmod__ = arithmetic.modulo_into
     __neg__ = arithmetic.negate
-    __eq__ = comparison.equal  # type: ignore[assignment]  # == builds an expression
-    __ne__ = comparison.unequal  # type: ignore[assignment]  # != as well
     __lt__ = comparison.less
     __le__ = comparison.at_most
     __gt__ = comparison.greater

@@ -67,6 +67,8 @@ def best_bundle(
     best = alone = Bundle(_each(named, catalog, share), budget, 1.0)
     if not isinstance(budget, ApproxDP) or budget.delta == 0 or len(named) == 1:
         return alone
+    if any(one.plan.relation.spread for one in alone.purchases.values()):
+        return alone  # of rows charged one by one no composed curve is known
     for alike in _alike(named, alone):
         best = _Search(alike, catalog, budget).better(best)
     return best

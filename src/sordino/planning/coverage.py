@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from sordino.aggregations.base import Setting
 from sordino.aggregations.choices import AbstractChoice
-from sordino.aggregations.measurements import AbstractMeasurement
+from sordino.aggregations.measurements import AbstractMeasurement, scaled
 from sordino.aggregations.totals import Total
 from sordino.query.nodes import AbstractNode, Source, below
 from sordino.query.passage import Counted, tally
@@ -37,9 +37,22 @@ def coverage_counts(
     if request.coverage is None:
         return ()
     read = _read(request, relation, setting)
-    counts = [count for place in relation.passed for count in place.counts(read)]
+    counts = [
+        _by_row(count, setting)
+        for place in relation.passed
+        for count in place.counts(read)
+    ]
     counts += _clamped(request, relation, setting)
     return tuple({count.measurement.key: count for count in counts}.values())
+
+
+def _by_row(count: Counted, setting: Setting) -> Counted:
+    """Return a count whose change is that of all rows of a unit, one after another."""
+    if setting.spread is None:
+        return count
+    measurement, rows = count.measurement, setting.spread.rows
+    change = scaled(measurement.change, rows, rows)
+    return replace(count, measurement=replace(measurement, change=change))
 
 
 def coverage_questions(counts: Sequence[Counted]) -> tuple[Question, ...]:

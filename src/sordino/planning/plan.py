@@ -21,6 +21,7 @@ from sordino.errors import InvalidQuery
 from sordino.expressions.base import AbstractExpression
 from sordino.expressions.literals import literal
 from sordino.expressions.tree import Col
+from sordino.losses.base import Budget
 from sordino.planning.coverage import coverage_counts, coverage_questions
 from sordino.planning.weighted_keys import KeyQuestion, weights_of_keys
 from sordino.query.nodes import Project
@@ -67,6 +68,22 @@ class Plan:
         """Return the share of what is paid apart: choices and coverage."""
         keys = (*self.choices, *self.coverage)
         return sum((self.shares[key] for key in keys), Fraction(0))
+
+    @property
+    def is_by_row(self) -> bool:
+        """Tell whether a unit's rows are charged one by one, as rows of a part."""
+        return _is_by_row(self.request, self.relation)
+
+    def spendable(self, budget: Budget) -> Budget:
+        """Return what of a budget may be spent on a unit, however few rows it has.
+
+        In a part of a table an answer that is not charged row by row costs a unit with
+        one row there no less than one with all of its rows.
+        """
+        spread = self.relation.spread
+        if spread is None or self.is_by_row:
+            return budget
+        return budget.scaled(Fraction(1, spread.rows))
 
     @cached_property
     def question(self) -> Question:
@@ -131,7 +148,18 @@ def _setting(request: Request, relation: Relation) -> Setting:
     if request.keyset is not None:
         request.keyset.checked(relation.schema, request.by)
     refuse_large([request])
-    return Setting(relation.schema, relation.contribution, request.by, relation.ids)
+    spread = relation.spread if _is_by_row(request, relation) else None
+    known = relation.schema, relation.contribution
+    return Setting(*known, request.by, relation.ids, spread)
+
+
+def _is_by_row(request: Request, relation: Relation) -> bool:
+    """Tell whether a unit's rows are charged one by one.
+
+    A key that is new to a release is seen or not, whatever rows of a unit show it.
+    """
+    alone = relation.spread is not None and relation.spread.is_alone
+    return alone and not request.selects_keys
 
 
 def _presence(setting: Setting) -> AbstractMeasurement:

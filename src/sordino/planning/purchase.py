@@ -222,7 +222,8 @@ def purchases(plan: Plan, budget: Budget) -> list[Purchase]:
         return _in_rounds(plan, budget)
     asked = plan.request.noise
     families = FAMILIES if asked is None else (asked,)
-    spendings = {family: budget.spending(family) for family in families}
+    spent = plan.spendable(budget)
+    spendings = {family: spent.spending(family) for family in families}
     bought = [
         _BUY[family](plan, budget, spending)
         for family, spending in spendings.items()
@@ -275,7 +276,10 @@ def _mixed(plan: Plan, budget: Budget, spending: Spending) -> Purchase | None:
     rest = ApproxDP(spending.amount * left, spending.delta)
     apart = LaplaceShare(spending.amount)
     if plan.presence is None:
-        joint = GaussianShare(_mu_alone(rest) ** 2 / left)
+        square = _mu_alone(rest) ** 2
+        if plan.is_by_row:  # up to there delta falls as fast as the rows of a unit
+            square = min(square, 2 * spending.amount * left)
+        joint = GaussianShare(square / left)
         return Purchase(plan, budget, "gaussian", joint, apart, spending.delta)
     changes = [one.change for one in plan.measurements.values()]
     joint = GaussianShare(largest_mu(plan.presence.change, changes, rest) ** 2 / left)

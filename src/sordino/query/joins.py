@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import final
 
 from sordino.constraints import AbstractTruncation
-from sordino.contribution import Contribution
+from sordino.contribution import Contribution, Spread
 from sordino.errors import InvalidQuery
 from sordino.expressions.tree import Col
 from sordino.query.functions import Udf
@@ -204,6 +204,7 @@ class JoinPrivate(AbstractStep):
             node=pairs.node,
             contribution=Contribution(rows=moved),
             passed=(*one.passed, *other.passed, *cut),
+            spread=_paired_spread(one),
         )
 
     def _by_ids(self, one: Relation, other: Relation) -> Relation:
@@ -229,7 +230,13 @@ class JoinPrivate(AbstractStep):
         theirs = other.contribution.restated(pairs.moved)
         both = _paired(one.contribution, theirs)
         passed = (*one.passed, *other.passed)
-        return replace(one, node=pairs.node, contribution=both, passed=passed)
+        return replace(
+            one,
+            node=pairs.node,
+            contribution=both,
+            passed=passed,
+            spread=_paired_spread(one),
+        )
 
 
 @final
@@ -327,6 +334,13 @@ def _rows(relation: Relation) -> int:
     rows = relation.contribution.rows
     assert rows is not None  # noqa: S101 such a table always says so
     return rows
+
+
+def _paired_spread(relation: Relation) -> Spread | None:
+    """Return that rows of a unit meet others of it: a row is not by itself any more."""
+    if relation.spread is None:
+        return None
+    return replace(relation.spread, is_alone=False)
 
 
 def _paired(one: Contribution, other: Contribution) -> Contribution:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import final
 
-from sordino.contribution import Contribution, Versions
+from sordino.contribution import Contribution, Rule, Spread, Versions
 from sordino.query.nodes import AbstractNode, Source
 from sordino.query.passage import AbstractPassage
 from sordino.schema import Schema
@@ -34,6 +34,8 @@ class Relation:
     """What the ids stand for."""
     passed: tuple[AbstractPassage, ...] = ()
     """Where rows and cells may have been left out on the way."""
+    spread: Spread | None = None
+    """If the rows are of one of several parts of a table, charged once together."""
 
     @property
     def schema(self) -> Schema:
@@ -48,18 +50,27 @@ class Relation:
         """Return other rows of the same people, each row made of at most one."""
         return replace(self, node=node)
 
+    def bounded(self, rule: Rule) -> "Relation":
+        """Return the rows with what a rule says of the bounds on a unit's rows."""
+        spread = None if self.spread is None else self.spread.bounded(rule)
+        return replace(self, contribution=rule(self.contribution), spread=spread)
+
     def multiplied(self, node: AbstractNode, factor: int | None) -> "Relation":
         """Return rows of which each old row makes at most `factor`, or any number.
 
         What is made of one row shares its old columns, so those of a unit take no more
         values than it had rows.
         """
-        held, rows = self.contribution, self.contribution.most_rows()
-        if rows is not None and factor != 1:
-            held = held.with_groups(self.versions(self.schema.names), rows)
-        if factor is None:
-            return replace(self, node=node, contribution=held.without_row_bounds())
-        return replace(self, node=node, contribution=held.times(max(factor, 1)))
+        columns = self.versions(self.schema.names)
+
+        def rule(held: Contribution) -> Contribution:
+            rows = held.most_rows()
+            if rows is not None and factor != 1:
+                held = held.with_groups(columns, rows)
+            return held.without_row_bounds() if factor is None else held.times(most)
+
+        most = max(factor or 1, 1)
+        return self.bounded(rule).with_node(node)
 
 
 class AbstractCatalog(ABC):

@@ -252,11 +252,9 @@ def _enforced(relation: Relation, ids: str, constraint: AbstractConstraint) -> R
         groupable(relation.schema, name)
     below, schema, limit = relation.node, relation.schema, constraint.limit
     crowded = Crowded(below, per, counted, limit, narrowed(schema, per))
-    made = replace(
-        relation,
-        contribution=known,
-        passed=(*relation.passed, Cut(crowded, repr(constraint), 1, ids)),
-    )
+    bounded = relation.bounded(lambda held: constraint.bound(held, relation.versions))
+    passed = (*relation.passed, Cut(crowded, repr(constraint), 1, ids))
+    made = replace(bounded, passed=passed)
     if counted:
         return made.with_node(KeepGroups(below, per, counted, limit, schema))
     return made.with_node(KeepRows(below, per, limit, schema))

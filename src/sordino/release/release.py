@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, final, overload
 
 from sordino.losses.base import Budget, Loss
 from sordino.losses.headline import headline
@@ -146,6 +146,15 @@ class Release:
         keys and notes.
         """
         files.to_parquet(self, path)
+
+    @overload
+    def plot(
+        self, *names: str, ax: None = None, sort: str = ..., top: int = ...
+    ) -> "Figure": ...
+    @overload
+    def plot(
+        self, *names: str, ax: Any, sort: str = ..., top: int = ...
+    ) -> "Figure | SubFigure": ...
 
     def plot(
         self, *names: str, ax: Any = None, sort: str = "value", top: int = 30

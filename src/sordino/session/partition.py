@@ -1,29 +1,38 @@
 """Parts of a table that share no row: one charge for all of them.
 
 Each part has a budget of its own, and one charge of the whole covers them, as often as
-one protected unit can lie in different parts (docs/proofs/filters.md, section 7). The
+one protected unit can lie in different parts, or fill one (docs/proofs/filters.md,
+section 7). The
 parts may be asked in any order, each after the answers of the others.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, final
 
+from sordino.contribution import Contribution, Spread, Versions
 from sordino.errors import InvalidParameter, InvalidQuery
 from sordino.expressions.language import Expression, col
 from sordino.expressions.literals import literal
 from sordino.expressions.tree import Literal
-from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
-from sordino.numbers import sqrt
 from sordino.query.nodes import Filter
 from sordino.query.relation import Relation
 from sordino.query.steps import groupable
 from sordino.words import Words
 
 
-def parted(relation: Relation, by: str, values: Any) -> dict[Any, Relation]:
-    """Return the rows with each of some values of a column; None stands for no value.
+@final
+@dataclass(frozen=True)
+class Partition:
+    """The rows of each part, and how many times the budget of one is charged."""
+
+    parts: dict[Any, Relation]
+    times: Fraction
+
+
+def partition_of(relation: Relation, by: str, values: Any) -> Partition:
+    """Return the parts that some values of a column mark; None stands for no value.
 
     For any row, at most one part holds it: the values are of the type of the column and
     differ as the engine sees them. A time with and one without a zone may be the same,
@@ -34,16 +43,18 @@ def parted(relation: Relation, by: str, values: Any) -> dict[Any, Relation]:
         raise InvalidParameter(
             "values", values, "must list the values of the parts", 'Try ["A", "B"].'
         )
-    seen: set[str] = set()
-    found: dict[Any, Relation] = {}
+    marks: dict[str, Any] = {}
     for value in values:
-        marked = _marked(value, kind)
-        told = repr(marked.constant)
-        if told in seen:
+        mark = repr(_marked(value, kind).constant)
+        if mark in marks:
             raise InvalidParameter("values", value, "stands twice", "Name it once.")
-        seen.add(told)
-        found[value] = _part(relation, by, marked)
-    return found
+        marks[mark] = value
+    times, spread = _charge(relation, by, len(marks))
+    parts = {
+        value: replace(_part(relation, by, _marked(value, kind)), spread=spread)
+        for value in marks.values()
+    }
+    return Partition(parts, times)
 
 
 def value_words(relation: Relation, by: str, value: Any) -> Words:
@@ -51,41 +62,35 @@ def value_words(relation: Relation, by: str, value: Any) -> Words:
     return _marked(value, relation.schema[by].type).words
 
 
-def most_parts(relation: Relation, by: str, count: int) -> int:
-    """Return in how many of the parts one protected unit can lie."""
-    column = frozenset([relation.schema[by].version])
-    touched = relation.contribution.touched(column)
+def _charge(relation: Relation, by: str, count: int) -> tuple[Fraction, Spread | None]:
+    """Return how many budgets of one part are charged, and what parts then are.
+
+    For any unit: as many as there are parts that it can lie in; or as often as its rows
+    fill the most that it can have in one part, where the parts are charged by the row.
+    """
+    column, spread = relation.versions((by,)), relation.spread
+    most = min(_touched(relation.contribution, by, column), count)
+    if spread is not None and spread.is_alone:
+        each = min(_touched(spread.row, by, column), count)
+        return Fraction(each), spread.bounded(lambda held: held.with_groups(column, 1))
+    if spread is not None:
+        return Fraction(most * spread.rows), None
+    rows = relation.contribution.most_rows()
+    inside = relation.contribution.with_groups(column, 1).most_rows()
+    if rows is None or inside is None or rows >= most * inside:
+        return Fraction(most), None
+    return Fraction(rows, inside), Spread(inside, Contribution(rows=1))
+
+
+def _touched(held: Contribution, by: str, column: Versions) -> int:
+    """Return in how many values of a column the rows of one unit can lie."""
+    touched = held.touched(column)
     if touched is None:
         raise InvalidQuery(
             f"nothing bounds in how many values of {by!r} one id lies",
             f"Make a view with .enforce(sd.MaxGroupsPerID({by!r}, 1)) and part that.",
         )
-    return min(touched, count)
-
-
-def times(budget: Any, factor: int) -> Any:
-    """Return the budget of so many parts of one unit: what their releases add up to."""
-    many = Fraction(factor)
-    match budget:
-        case PureDP():
-            return PureDP(budget.epsilon * many)
-        case ApproxDP():
-            return ApproxDP(
-                budget.epsilon * many, min(budget.delta * many, Fraction(1))
-            )
-        case ZCDP():
-            return ZCDP(budget.rho * many)
-        case ApproxZCDP():
-            return ApproxZCDP(budget.rho * many, min(budget.delta * many, Fraction(1)))
-        case GaussianDP():
-            return GaussianDP(budget.mu * sqrt(many))
-        case _:
-            raise InvalidParameter(
-                "budget",
-                budget,
-                "cannot be given to parts",
-                "State it as sd.PureDP, sd.ApproxDP, sd.ZCDP or sd.GaussianDP.",
-            )
+    return touched
 
 
 def _marked(value: Any, kind: str) -> Literal:
@@ -107,6 +112,7 @@ def _part(relation: Relation, by: str, marked: Literal) -> Relation:
     held = cell.is_null() if marked.constant is None else cell == Expression(marked)
     rows = Filter(relation.node, held.tree, relation.schema)
     # all rows are of one group of the column, so a bound on its rows holds of them all
-    one = relation.contribution.with_groups(relation.versions((by,)), 1)
+    column = relation.versions((by,))
+    one = relation.bounded(lambda held: held.with_groups(column, 1))
     # what the whole table left out is not of this part
-    return replace(relation, node=rows, contribution=one, passed=())
+    return replace(one, node=rows, passed=())

@@ -24,7 +24,6 @@ from sordino.query.request import CONFIDENCE, Request, with_confidence
 from sordino.release.answer import Answer, noisy_answer
 from sordino.release.release import Release
 from sordino.release.storage import from_bytes, joined, split, to_bytes
-from sordino.session import partition
 from sordino.session.book import Book, book_of
 from sordino.session.catalog import Catalog, catalog_of
 from sordino.session.description import Description
@@ -37,6 +36,7 @@ from sordino.session.identity import (
     whose,
 )
 from sordino.session.outlook import Outlook
+from sordino.session.partition import partition_of, value_words
 
 
 @final
@@ -205,12 +205,12 @@ class Session:
         name, column = _validate.text(table=table), _validate.text(by=by)
         whole = self._catalog.relation(name)
         with self._catalog.explaining():
-            found = partition.parted(whole, column, values)
+            divided = partition_of(whole, column, values)
         Limit.of(budget)  # refuses a budget that no part could have
-        cost = partition.times(budget, partition.most_parts(whole, column, len(found)))
-        shown = ", ".join(map(repr, found))
+        cost: Any = budget.scaled(divided.times)
+        shown = ", ".join(map(repr, divided.parts))
         told = {"plan": f"parts of {name} by {column}: {shown}", "why": why}
-        marks = {value: partition.value_words(whole, column, value) for value in found}
+        marks = {value: value_words(whole, column, value) for value in divided.parts}
         said = asked_parts(self._catalog.words(name), column, [*marks.values()], budget)
         self._book.answer(said, (cost, cost), told, lambda: bytes)
         return {
@@ -218,7 +218,7 @@ class Session:
                 self._catalog.with_only(name, rows, part_words(column, marks[value])),
                 budget,
             )
-            for value, rows in found.items()
+            for value, rows in divided.parts.items()
         }
 
     @door

@@ -148,6 +148,7 @@ def test_quantiles_may_hold_extremes() -> None:
 
 
 @pytest.mark.parametrize("engine", ["duckdb", "memory"])
+@pytest.mark.sampled(1)
 def test_infinities_are_no_sizes(engine: str) -> None:
     """Of 20 infinities among 1000 values the bounds know nothing."""
     values = [*np.linspace(0, 100, 1000), *[math.inf, -math.inf] * 10]

@@ -20,6 +20,7 @@ EXPECTED = opened(MEMORY)
 
 @pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
 @pytest.mark.parametrize("name", ENGINES)
+@pytest.mark.sampled(20)
 def test_engines_agree(name: str, case: Case) -> None:
     """An engine's answer is that of the memory engine, bounds included."""
     asked, expected = case.asked(TABLES[name]), case.asked(EXPECTED)
@@ -65,6 +66,7 @@ def test_parts_that_do_not_add_up() -> None:
             engine.answer(asked)
 
 
+@pytest.mark.slow
 def test_cases_see_which_rows_are_kept() -> None:
     """Most bounded cases have another answer when rows are kept in another order."""
     other = MemoryEngine(order=in_duckdb_order(SALT + 1))

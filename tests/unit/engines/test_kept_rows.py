@@ -56,6 +56,7 @@ def _engines() -> dict[str, AbstractEngine]:
 
 
 @pytest.mark.parametrize("bound", BOUNDS)
+@pytest.mark.sampled(2)
 def test_order_does_not_matter(bound: str, tmp_path: Path) -> None:
     """Permuted, chunked or in files, by one thread or eight, the same rows are kept."""
     mixed = VISITS.take(np.random.default_rng(1).permutation(VISITS.num_rows))

@@ -112,6 +112,7 @@ def test_every_operation_has_an_entry_and_a_form() -> None:
 
 
 @pytest.mark.parametrize("form", FORMS, ids=str)
+@pytest.mark.sampled(68)
 def test_extreme_values_agree(form: Form) -> None:
     """At the edges of each type DuckDB gives what Python gives, to the bit."""
     check(form, form.on_columns(), form.rows())
@@ -232,6 +233,7 @@ def test_operations_within_operations_agree(kind: str, data: st.DataObject) -> N
 
 
 @pytest.mark.parametrize("form", FORMS, ids=str)
+@pytest.mark.sampled(42)
 def test_literals_agree(form: Form) -> None:
     """What an engine computes beforehand, of literals alone, is the same."""
     for row in form.rows()[:: 1 + len(form.rows()) // 3]:

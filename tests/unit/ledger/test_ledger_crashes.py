@@ -249,6 +249,7 @@ def _forking(path: Path) -> None:
 @pytest.mark.parametrize("witnessed", [False, True], ids=["alone", "witnessed"])
 @pytest.mark.parametrize("sticky", [False, True], ids=["once", "for ever"])
 @pytest.mark.parametrize("how", ["before", "half", "after"])
+@pytest.mark.sampled(2)
 def test_every_act_of_the_disk_may_fail(
     folder: Path,
     how: str,

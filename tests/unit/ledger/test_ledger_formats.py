@@ -120,6 +120,7 @@ def test_a_kill_while_it_is_migrated(old: Path, point: str) -> None:
 
 
 @pytest.mark.parametrize("how", ["before", "half", "after"])
+@pytest.mark.sampled(2)
 def test_every_act_of_the_disk_may_fail_on_the_way(old: Path, how: str) -> None:
     """A migration that fails anywhere leaves a ledger that opens, with everything."""
     whole = {one: one.read_bytes() for one in old.parent.iterdir()}

@@ -142,6 +142,7 @@ HOSTILE: dict[str, Change] = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.sampled(10)
 def test_a_hostile_record_is_refused_at_once(
     tmp_path: Path, history: list[tuple[Record, bytes]], name: str
 ) -> None:

@@ -143,6 +143,7 @@ def test_extremes(epsilon: object) -> None:
 
 
 @pytest.mark.parametrize(("epsilon", "times"), [("0.1", 100), ("0.5", 30), (1, 2)])
+@pytest.mark.sampled(1)
 def test_choices_composed_cost_no_more_than_their_rho(
     epsilon: object, times: int
 ) -> None:

@@ -149,6 +149,7 @@ def asked(
 
 
 @every_form
+@pytest.mark.sampled(5)
 def test_delta_is_never_below_the_truth(form: Form) -> None:
     """At any epsilon, also where delta is less than the least double."""
     with mp.workdps(DIGITS):
@@ -194,6 +195,7 @@ def test_gaussian_rates_meet_every_tangent(mu: str) -> None:
 
 
 @every_form
+@pytest.mark.sampled(5)
 def test_epsilon_serves_its_delta(form: Form) -> None:
     """The epsilon returned has the delta asked, by the truth; infinite if none has."""
     deltas = [rate for rate in RATES if 0 < rate < 0.999]
@@ -240,6 +242,7 @@ def test_the_headline_is_met_exactly(loss: Any) -> None:
 
 
 @pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
+@pytest.mark.sampled(2)
 def test_answers_are_numbers_wherever_a_curve_is_asked(loss: Loss) -> None:
     """No NaN, no infinity but for epsilon, in range, one number like many."""
     with np.errstate(all="raise"):
@@ -285,6 +288,7 @@ EXTREMES: dict[str, Callable[[], Loss]] = {
 
 
 @pytest.mark.parametrize("name", EXTREMES)
+@pytest.mark.sampled(2)
 def test_extremes_are_answered(name: str) -> None:
     """Beyond the doubles, and next to nothing: numbers in range, no foreign error."""
     loss = EXTREMES[name]()

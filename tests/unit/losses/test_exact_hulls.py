@@ -33,6 +33,7 @@ def exact_beta(y: Any, x: Any, lost: float, alpha: Fraction) -> Fraction:
 
 
 @pytest.mark.parametrize("case", range(8))
+@pytest.mark.sampled(3)
 def test_beta_is_beneath_the_exact_hull_and_close(case: int) -> None:
     """For any masses, at any rate, read as a double and as its decimal."""
     rng = np.random.default_rng(case)

@@ -77,6 +77,7 @@ def test_round_numbers_are_found_on_a_fine_grid() -> None:
     assert off(rows, PERCENTILES, EvenWeights(size)) > 20
 
 
+@pytest.mark.slow
 def test_a_million_times_too_wide() -> None:
     """The median of values within a millionth of the grid is off by about one rank.
 

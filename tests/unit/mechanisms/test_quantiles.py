@@ -142,6 +142,7 @@ def worst_of(
         ("1", 4, 4),
     ],
 )
+@pytest.mark.sampled(2)
 def test_one_quantile_costs_epsilon_in_range(
     q: str, size: int, most: int, parts: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -190,6 +191,7 @@ def test_a_weak_choice_is_caught(
 
 
 @pytest.mark.parametrize(("parts", "most"), [(1, 4), (2, 3)])
+@pytest.mark.sampled(1)
 def test_three_quantiles_cost_epsilon(
     parts: int, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -110,6 +110,7 @@ def test_small_counts_stay_below_the_curve() -> None:
     ],
     ids=str,
 )
+@pytest.mark.sampled(2)
 def test_curve_is_a_curve(mechanism: Any, distance: Any) -> None:
     """Delta falls with epsilon to the headline's delta, and epsilon_at inverts it."""
     loss = mechanism.map(distance)

@@ -54,6 +54,7 @@ def released(mechanism: AbstractThresholdMechanism, value: float, keys: int) -> 
 
 
 @pytest.mark.parametrize(("kind", "dtype", "grid", "sign"), CASES)
+@pytest.mark.sampled(7)
 def test_measured_delta(kind: str, dtype: str, grid: int | None, sign: int) -> None:
     """Keys of one contributor pass with the stated chance, and with no mutant's."""
     mechanism = MAKERS[kind](sign * LEVEL, dtype=dtype, granularity=grid)
@@ -161,6 +162,7 @@ def test_order_of_input_tells_nothing() -> None:
     ids=str,
 )
 @pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.sampled(4)
 def test_absent_keys_have_the_law_of_noised_zeros(
     kind: str, options: dict[str, Any], sign: int
 ) -> None:

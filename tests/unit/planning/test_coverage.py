@@ -118,6 +118,7 @@ def test_keys_that_a_join_truncates(engine: str) -> None:
 @pytest.mark.parametrize("limit", [1, 2, 4])
 @pytest.mark.parametrize("groups", [(), ("ward",), ("ward", "person")])
 @pytest.mark.parametrize("per", [("person",), ("person", "ward"), ("ward",)])
+@pytest.mark.sampled(5)
 def test_engines_agree_on_what_is_crowded(
     per: tuple[str, ...], groups: tuple[str, ...], limit: int
 ) -> None:

@@ -5,6 +5,8 @@
 
 from typing import Final
 
+import pytest
+
 import sordino as sd
 from sordino.errors import InvalidParameter, InvalidQuery, UnknownName
 from tests.refusals import (
@@ -297,6 +299,7 @@ JOINS: Final = (
 
 
 @refusals(*ROWS_MADE, *JOINS)
+@pytest.mark.sampled(18)
 def test_senseless_joins_are_refused(case: Refused) -> None:
     """Typed, with a remedy, free of charge, and silent about private cells."""
     assert_refused(case)

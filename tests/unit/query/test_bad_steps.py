@@ -6,6 +6,8 @@
 import math
 from typing import Final
 
+import pytest
+
 import sordino as sd
 from sordino.errors import InvalidParameter, InvalidQuery, UnknownName
 from tests.refusals import (
@@ -375,6 +377,7 @@ STEPS: Final = (
 
 
 @refusals(*STEPS)
+@pytest.mark.sampled(17)
 def test_senseless_steps_are_refused(case: Refused) -> None:
     """Typed, with a remedy, free of charge, and silent about private cells."""
     assert_refused(case)

@@ -6,6 +6,8 @@
 import math
 from typing import Final
 
+import pytest
+
 import sordino as sd
 from sordino.errors import InvalidParameter, InvalidQuery, UnknownName
 from tests.refusals import (
@@ -364,6 +366,7 @@ VALUES: Final = (
 
 
 @refusals(*BOUNDS, *VALUES)
+@pytest.mark.sampled(16)
 def test_senseless_bounds_and_aggregations_are_refused(case: Refused) -> None:
     """Typed, with a remedy, free of charge, and silent about private cells."""
     assert_refused(case)

@@ -274,6 +274,7 @@ STATES: Final = {
 
 
 @pytest.mark.parametrize("state", STATES.values(), ids=STATES)
+@pytest.mark.sampled(2)
 def test_what_cannot_be_read_needs_a_version(state: Any) -> None:
     """Refused where it is asked for with a key, before anything is charged."""
     udf = sd.udf(scaled(state), {"y": "i64"})

@@ -44,6 +44,7 @@ def session(engine: Any, table: dict[str, Any]) -> sd.Session:
 
 @pytest.mark.parametrize("engine", ["memory", "duckdb"])
 @pytest.mark.parametrize("name", NAMES.values(), ids=list(NAMES))
+@pytest.mark.sampled(8)
 def test_a_column_of_any_name_is_that_column(name: str, engine: str) -> None:
     """Sums, filters, groups and new columns find it, and no other."""
     held = session(engine, {"x": [90, 90, 90], name: [1, 2, 3]})

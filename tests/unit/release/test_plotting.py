@@ -75,7 +75,7 @@ def test_rows_come_by_value_or_by_key() -> None:
     names = release["street"].to_pylist()
     assert labels(by_value) == [names[i] for i in np.argsort(-values)[:3]]
     assert labels(release.plot("mean days", sort="key", top=2)) == names[:2]
-    assert "the first 3 of 1,000 groups" in by_value._supxlabel.get_text()  # type: ignore[union-attr]
+    assert "the first 3 of 1,000 groups" in by_value._supxlabel.get_text()  # type: ignore[attr-defined]
     assert len(labels(release.plot("n"))) == 30
     assert not labels(RELEASES["hostile"].plot())[-1]
 

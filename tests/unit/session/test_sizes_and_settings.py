@@ -89,6 +89,7 @@ QUESTIONS: dict[str, Any] = {
 
 @pytest.mark.parametrize("epsilon", ["0.01", 1, 100])
 @pytest.mark.parametrize("asked", QUESTIONS)
+@pytest.mark.sampled(3)
 def test_settings_of_numpy(asked: str, epsilon: Any) -> None:
     """Empty groups, and a process in which NumPy raises or warnings are errors."""
     opened = session()
