@@ -17,8 +17,11 @@ from sordino.query.nodes import (
     KeepGroups,
     KeepRows,
     KeepUnique,
+    Listed,
     MapRows,
+    Memberships,
     Project,
+    Without,
 )
 from sordino.query.pruning import narrowed
 from sordino.query.question import AbstractTotal, Distinct, Question, Total
@@ -62,6 +65,26 @@ def crowded(
     """Return a row for each value with more rows, or groups, than a limit."""
     names = tuple(per)
     return Crowded(child, names, tuple(groups), limit, narrowed(child.schema, names))
+
+
+def without(
+    left: AbstractNode, right: AbstractNode | pa.Table, on: Iterable[str]
+) -> Without:
+    """Return the rows that agree with none of others, or of a public table."""
+    names = tuple(on)
+    if isinstance(right, pa.Table):
+        right = Listed(right, narrowed(left.schema, names))
+    return Without(left, right, names, left.schema)
+
+
+def memberships(
+    child: AbstractNode, per: Iterable[str], groups: Iterable[str], size: str = "size"
+) -> Memberships:
+    """Return a row for each value and each of its groups, with their number."""
+    given = tuple(per), tuple(groups)
+    kept = narrowed(child.schema, {*given[0], *given[1]})
+    schema = Schema((*kept.columns, (size, Column("i64", nullable=False))))
+    return Memberships(child, *given, size, schema)
 
 
 def keep_unique(child: AbstractNode, per: Iterable[str]) -> KeepUnique:
