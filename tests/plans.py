@@ -17,10 +17,10 @@ from sordino.query.nodes import (
     KeepGroups,
     KeepRows,
     KeepUnique,
-    Listed,
     MapRows,
     Memberships,
     Project,
+    PublicRows,
     Without,
 )
 from sordino.query.pruning import narrowed
@@ -73,7 +73,7 @@ def without(
     """Return the rows that agree with none of others, or of a public table."""
     names = tuple(on)
     if isinstance(right, pa.Table):
-        right = Listed(right, narrowed(left.schema, names))
+        right = PublicRows(right, narrowed(left.schema, names))
     return Without(left, right, names, left.schema)
 
 

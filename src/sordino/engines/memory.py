@@ -27,10 +27,10 @@ from sordino.query.nodes import (
     KeepGroups,
     KeepRows,
     KeepUnique,
-    Listed,
     MapRows,
     Memberships,
     Project,
+    PublicRows,
     Source,
     Unreadable,
     Without,
@@ -293,7 +293,7 @@ def _crowded(engine: MemoryEngine, node: Crowded) -> Iterator[Row]:
             yield _taken(rows[0], node.schema)
 
 
-def _listed(engine: MemoryEngine, node: Listed) -> Iterator[Row]:
+def _listed(engine: MemoryEngine, node: PublicRows) -> Iterator[Row]:
     del engine
     columns = {
         name: values_of(node.rows[name].combine_chunks()) for name in node.schema
@@ -373,7 +373,7 @@ _WORK: Final[Mapping[type[AbstractNode], _Work]] = by_kind(
         KeepGroups: _keep_groups,
         KeepUnique: _keep_unique,
         Crowded: _crowded,
-        Listed: _listed,
+        PublicRows: _listed,
         Without: _without,
         Memberships: _memberships,
         Join: _join,

@@ -13,7 +13,7 @@ from sordino.aggregations.weights_of_ids import weights_measurement
 from sordino.losses.closed import ApproxDP
 from sordino.losses.spending import Spending
 from sordino.mechanisms.kit.key_rounds import KeyRounds, fit_by_rho, fit_key_rounds
-from sordino.query.nodes import Listed, Memberships, Without
+from sordino.query.nodes import Memberships, PublicRows, Without
 from sordino.query.question import Question
 from sordino.query.relation import Relation
 from sordino.schema import Column, Schema, arrow_type
@@ -58,7 +58,7 @@ class KeyQuestion:
         rows = relation.node
         if shown is not None:
             facts = ((name, relation.schema[name]) for name in self.by)
-            listed = Listed(shown, Schema.of(facts))
+            listed = PublicRows(shown, Schema.of(facts))
             rows = Without(rows, listed, self.by, relation.schema)
         size = _size_name(relation, self.by)
         names = tuple(dict.fromkeys((ids, *self.by)))

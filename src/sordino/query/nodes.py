@@ -9,18 +9,13 @@ order of rows.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Any, final
 
-from sordino.errors import InvalidQuery
 from sordino.expressions.base import AbstractExpression
 from sordino.schema import Schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-MOST_NODES: Final = 200
-"""So many steps every engine takes, called from wherever."""
 
 
 class AbstractNode(ABC):
@@ -321,7 +316,7 @@ class FlatMap(AbstractNode):
 
 @final
 @dataclass(frozen=True, eq=False)
-class Listed(AbstractNode):
+class PublicRows(AbstractNode):
     """Public rows that are given with the plan; its columns are those of the schema."""
 
     rows: "pa.Table"
@@ -400,12 +395,3 @@ def tables_of(node: AbstractNode) -> frozenset[str]:
     return frozenset(
         one.table for one in below(node) if isinstance(one, (Source, Unreadable))
     )
-
-
-def refuse_long(node: AbstractNode) -> None:
-    """Refuse a plan that an engine might not get through."""
-    if len(tuple(islice(below(node), MOST_NODES + 1))) > MOST_NODES:
-        raise InvalidQuery(
-            f"the query has more than {MOST_NODES} steps, those of its views included",
-            "Put conditions together with &, and columns into one with_columns.",
-        )

@@ -20,10 +20,10 @@ from sordino.query.nodes import (
     KeepGroups,
     KeepRows,
     KeepUnique,
-    Listed,
     MapRows,
     Memberships,
     Project,
+    PublicRows,
     Source,
     Unreadable,
     Without,
@@ -88,7 +88,7 @@ def _keep_groups(
     return _reading(node, needed, frozenset(node.per + node.groups))
 
 
-def _listed(node: Listed, needed: Names) -> AbstractNode:
+def _listed(node: PublicRows, needed: Names) -> AbstractNode:
     return replace(node, schema=narrowed(node.schema, needed))
 
 
@@ -135,7 +135,7 @@ _RULES: Final[Mapping[type[AbstractNode], _Rule]] = by_kind(
         KeepGroups: _keep_groups,
         KeepUnique: _per,
         Crowded: _keep_groups,
-        Listed: _listed,
+        PublicRows: _listed,
         Without: _without,
         Memberships: _keep_groups,
         Join: _join,

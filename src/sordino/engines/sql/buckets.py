@@ -23,10 +23,10 @@ from sordino.query.nodes import (
     KeepGroups,
     KeepRows,
     KeepUnique,
-    Listed,
     MapRows,
     Memberships,
     Project,
+    PublicRows,
     Source,
     Unreadable,
     Without,
@@ -41,7 +41,7 @@ _IS_BOUND: Final[Mapping[type[Any], bool]] = by_kind(
     {
         **dict.fromkeys((KeepRows, KeepGroups, KeepUnique, Crowded), True),
         Memberships: True,
-        **dict.fromkeys((Source, Unreadable, Listed, Project, Filter), False),
+        **dict.fromkeys((Source, Unreadable, PublicRows, Project, Filter), False),
         **dict.fromkeys((Join, Without, Explode, MapRows, FlatMap), False),
     },
 )

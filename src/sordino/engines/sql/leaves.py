@@ -15,7 +15,7 @@ from sordino.engines.sql.dialect import AbstractDialect
 from sordino.engines.sql.rendering import Parameters, render, with_type
 from sordino.engines.sql.stages import Made
 from sordino.engines.sql.writer import Leaf, LeafNode
-from sordino.query.nodes import Listed, Source, Unreadable
+from sordino.query.nodes import PublicRows, Source, Unreadable
 from sordino.sources.arrow import TableSource, without_rows
 from sordino.sources.arrow_kinds import kind_of
 from sordino.sources.base import AbstractSource, Opened, Stored, lookup
@@ -69,10 +69,10 @@ class Leaves:
                 return self._stored(node.table, node.schema.names, parameters)
             case Unreadable():
                 return self._unreadable(node, parameters)
-            case Listed():
+            case PublicRows():
                 return self._listed(node)
 
-    def _listed(self, node: Listed) -> Leaf:
+    def _listed(self, node: PublicRows) -> Leaf:
         """Return rows that are given: their values are of our types already."""
         names = node.rows.column_names
         places = tuple(names.index(name) for name in node.schema)
