@@ -23,7 +23,7 @@ from sordino.query.nodes import (
     PublicRows,
     Without,
 )
-from sordino.query.pruning import narrowed
+from sordino.query.pruning import narrow_schema
 from sordino.query.question import AbstractTotal, Distinct, Question, Total
 from sordino.schema import Column, Schema, arrow_type
 
@@ -64,7 +64,9 @@ def crowded(
 ) -> Crowded:
     """Return a row for each value with more rows, or groups, than a limit."""
     names = tuple(per)
-    return Crowded(child, names, tuple(groups), limit, narrowed(child.schema, names))
+    return Crowded(
+        child, names, tuple(groups), limit, narrow_schema(child.schema, names)
+    )
 
 
 def without(
@@ -73,7 +75,7 @@ def without(
     """Return the rows that agree with none of others, or of a public table."""
     names = tuple(on)
     if isinstance(right, pa.Table):
-        right = PublicRows(right, narrowed(left.schema, names))
+        right = PublicRows(right, narrow_schema(left.schema, names))
     return Without(left, right, names, left.schema)
 
 
@@ -82,7 +84,7 @@ def memberships(
 ) -> Memberships:
     """Return a row for each value and each of its groups, with their number."""
     given = tuple(per), tuple(groups)
-    kept = narrowed(child.schema, {*given[0], *given[1]})
+    kept = narrow_schema(child.schema, {*given[0], *given[1]})
     schema = Schema((*kept.columns, (size, Column("i64", nullable=False))))
     return Memberships(child, *given, size, schema)
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar, TypeAlias, final
 
 from sordino import _validate
+from sordino._completion import hides
 from sordino._fields import fill
 from sordino.contribution import Contribution, Versions, limit
 from sordino.errors import InvalidParameter
@@ -149,6 +150,7 @@ class MaxRowsPerGroupPerID(AbstractConstraint):
         return known.with_group_rows(versions(self.per), self.limit)
 
 
+@hides("drops_all")
 class AbstractTruncation(ABC):
     """What is done, on one side of a private join, to rows that share a key.
 
@@ -232,9 +234,14 @@ def _columns(columns: object) -> tuple[str, ...]:
     listed = (columns,) if isinstance(columns, str) else columns
     if not isinstance(listed, (tuple, list)) or not listed:
         raise InvalidParameter(
-            "columns", columns, "must be a name or names", 'Try columns="ward".'
+            "columns",
+            columns,
+            "must be the name of a column, or a list of names",
+            'Try columns="ward".',
         )
     names = tuple(_validate.text(columns=name) for name in listed)
     if len(set(names)) < len(names):
-        raise InvalidParameter("columns", columns, "names one twice", "Name it once.")
+        raise InvalidParameter(
+            "columns", columns, "must name each column once", "Drop the repeated name."
+        )
     return names

@@ -1,13 +1,25 @@
 """What an editor or a notebook offers after a dot."""
 
+import inspect
+import re
 from pathlib import Path
+from typing import Any
 
 import jedi
 import pytest
 
 import sordino
+from sordino._fields import make
 
 PROJECT = jedi.Project(Path(sordino.__file__).parents[1])
+DOCS = Path(__file__).parents[2] / "docs"
+PAGES = (DOCS / "reference.md", *sorted((DOCS / "guides").glob("*.md")))
+KNOWN = set(re.findall(r"\w+", "\n".join(page.read_text("utf-8") for page in PAGES)))
+CLASSES = {
+    name: kind
+    for name in dir(sordino)
+    if inspect.isclass(kind := getattr(sordino, name)) and not inspect.isabstract(kind)
+}
 LOSS = {"delta_at", "epsilon_at", "beta_at", "advantage", "explain", "curve"}
 
 
@@ -30,3 +42,12 @@ def test_what_is_offered(code: str, wanted: set[str]) -> None:
     script = jedi.Script(f"import sordino as sd\n{code}", project=PROJECT)
     offered = {one.name for one in script.complete()}
     assert wanted <= offered
+
+
+@pytest.mark.parametrize("kind", CLASSES.values(), ids=CLASSES)
+def test_what_completes_is_written_about(kind: Any) -> None:
+    """A value offers after a dot what the documents name, and nothing that serves."""
+    if getattr(kind, "_is_protocol", False):
+        return
+    value = make(kind, **dict.fromkeys(getattr(kind, "__dataclass_fields__", ())))
+    assert {name for name in dir(value) if name[0] != "_"} - KNOWN == set()

@@ -24,6 +24,6 @@ def largest_parameter(budget: Budget, family: Callable[[Any], Loss]) -> Fraction
     inverse = least(within, 1 / _WIDEST, _WIDEST, _CLOSE)
     if inverse in {1 / _WIDEST, math.inf}:
         raise InvalidParameter(
-            "budget", budget, "allows nothing, or everything", "Try sd.PureDP(1)."
+            "budget", budget, "must be positive and finite", "Try sd.PureDP(1)."
         )
     return shortest(1 / inverse)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NoReturn, final
 
+from sordino._completion import hides
 from sordino._fields import fill
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Budget, Loss
@@ -20,6 +21,7 @@ from sordino.numbers import probability
 from sordino.words import Words, call, number
 
 
+@hides("excess", "scaled", "spending", "words")
 @final
 @dataclass(frozen=True)
 class Advantage:
@@ -53,6 +55,7 @@ class Advantage:
         return _log(loss.advantage()) - _log(float(self.most))
 
 
+@hides("excess", "scaled", "spending", "words")
 @final
 @dataclass(frozen=True, kw_only=True)
 class ErrorRates:
@@ -66,7 +69,10 @@ class ErrorRates:
         fill(self, fpr=probability(fpr=fpr), tpr=probability(tpr=tpr))
         if self.tpr < self.fpr:
             raise InvalidParameter(
-                "tpr", tpr, "is below fpr, which blind guessing attains", "Raise tpr."
+                "tpr",
+                tpr,
+                "must be at least fpr, which blind guessing attains",
+                "Give a tpr above fpr.",
             )
 
     @property

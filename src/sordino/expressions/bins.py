@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, final
 
+from sordino._completion import hides
 from sordino.errors import InvalidParameter
 from sordino.expressions import facts
 from sordino.expressions.base import Value
@@ -26,6 +27,7 @@ MOST_BINS: Final = 1_000
 _REMEDY: Final = "Use edges of the type of the column, or cast it."
 
 
+@hides("labels", "words")
 @final
 @dataclass(frozen=True)
 class Bins:

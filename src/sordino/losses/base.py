@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, final, runtime_checka
 import numpy as np
 
 from sordino import _validate
+from sordino._completion import hides
 from sordino.errors import InvalidParameter
 from sordino.losses import points
 from sordino.losses.points import Answer, Floats
@@ -68,6 +69,10 @@ class Budget(Protocol):
         """Return so many times this budget: what as many releases of it add up to."""
 
 
+@hides(
+    *("convolutions", "delta_beneath", "gains_by_rho", "laws", "profile", "scaled"),
+    *("spending", "sums", "without_reserve", "words"),
+)
 class Loss(ABC):
     """What a release costs, or what may be spent.
 

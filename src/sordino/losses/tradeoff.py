@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from sordino import _validate
+from sordino._completion import hides
 from sordino.errors import InvalidParameter
 from sordino.losses import points
 from sordino.losses.base import Loss
@@ -49,6 +50,7 @@ _FEW = 64
 _UNIT = float(np.finfo(np.float64).eps) / 2
 
 
+@hides("is_plain", "lowered", "vertices")
 @final
 @dataclass(frozen=True, eq=False)
 class PLRVs:

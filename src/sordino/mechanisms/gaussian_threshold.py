@@ -212,7 +212,10 @@ def _admitted(
             return found
         variance = rounded_up(variance * _MORE)
     raise InvalidParameter(
-        "loss", loss, "is met by no variance of this noise", "Use a larger delta."
+        "loss",
+        loss,
+        "cannot be met by any variance of this noise",
+        "Use a larger delta.",
     )
 
 
@@ -224,6 +227,6 @@ def _by_rho(loss: Loss, apart: Change) -> Exact:
     raise InvalidParameter(
         "loss",
         loss,
-        "must bound epsilon or rho beside delta",
+        "must bound epsilon or rho, and delta",
         'Use sd.ApproxDP(1, "1e-6") or sd.ApproxZCDP("1/2", "1e-6").',
     )

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from sordino._completion import hides
 from sordino.losses.base import Budget, Loss
 from sordino.mechanisms.kit.domain import Domain, Metric
 from sordino.numbers import number_text
@@ -13,6 +14,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+@hides(
+    *("carrier", "change", "delta_of", "headline", "is_exact", "law", "noise"),
+    *("noise_loss", "norm", "passing", "rounding", "unit"),
+)
 class AbstractMechanism(ABC):
     """A randomised function with a privacy map.
 

@@ -62,9 +62,9 @@ class KeyQuestion:
             rows = Without(rows, listed, self.by, relation.schema)
         size = _size_name(relation, self.by)
         names = tuple(dict.fromkeys((ids, *self.by)))
-        facts = [(name, relation.schema[name]) for name in names]
-        facts.append((size, Column("i64", nullable=False)))
-        pairs = Memberships(rows, (ids,), self.by, size, Schema(tuple(facts)))
+        held = [(name, relation.schema[name]) for name in names]
+        held.append((size, Column("i64", nullable=False)))
+        pairs = Memberships(rows, (ids,), self.by, size, Schema(tuple(held)))
         return Question(pairs, self.by, self.weights.totals)
 
 

@@ -381,7 +381,7 @@ class Memberships(AbstractNode):
         return f"each {groups} of each {per}, with their number"
 
 
-def below(node: AbstractNode) -> Iterator[AbstractNode]:
+def nodes_below(node: AbstractNode) -> Iterator[AbstractNode]:
     """Yield a node and all nodes under it, however deep they lie."""
     waiting = [node]
     while waiting:
@@ -393,5 +393,5 @@ def below(node: AbstractNode) -> Iterator[AbstractNode]:
 def tables_of(node: AbstractNode) -> frozenset[str]:
     """Return the names of the tables whose rows a node takes."""
     return frozenset(
-        one.table for one in below(node) if isinstance(one, (Source, Unreadable))
+        one.table for one in nodes_below(node) if isinstance(one, (Source, Unreadable))
     )

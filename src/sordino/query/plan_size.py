@@ -4,7 +4,7 @@ from itertools import islice
 from typing import Final
 
 from sordino.errors import InvalidQuery
-from sordino.query.nodes import AbstractNode, below
+from sordino.query.nodes import AbstractNode, nodes_below
 
 MOST_NODES: Final = 200
 """So many steps every engine takes, called from wherever."""
@@ -12,7 +12,7 @@ MOST_NODES: Final = 200
 
 def refuse_long(node: AbstractNode) -> None:
     """Refuse a plan that an engine might not get through."""
-    if len(tuple(islice(below(node), MOST_NODES + 1))) > MOST_NODES:
+    if len(tuple(islice(nodes_below(node), MOST_NODES + 1))) > MOST_NODES:
         raise InvalidQuery(
             f"the query has more than {MOST_NODES} steps, those of its views included",
             "Put conditions together with &, and columns into one with_columns.",

@@ -34,24 +34,24 @@ from sordino.schema import Schema
 Names = frozenset[str]
 
 
-def pruned_rows(question: Question) -> AbstractNode:
+def prune_question(question: Question) -> AbstractNode:
     """Return the rows of a question with the columns that it reads, no others."""
     needed = frozenset(question.by).union(*(one.names() for one in question.totals))
-    return pruned(question.rows, needed)
+    return prune(question.rows, needed)
 
 
-def pruned(node: AbstractNode, needed: Collection[str]) -> AbstractNode:
+def prune(node: AbstractNode, needed: Collection[str]) -> AbstractNode:
     """Return a node with the same rows, whose columns are the needed ones, in order."""
     return _RULES[type(node)](node, frozenset(needed))
 
 
-def narrowed(schema: Schema, needed: Collection[str]) -> Schema:
+def narrow_schema(schema: Schema, needed: Collection[str]) -> Schema:
     """Return the needed columns of a schema."""
     return Schema(tuple(pair for pair in schema.columns if pair[0] in needed))
 
 
 def _source(node: Source | Unreadable, needed: Names) -> AbstractNode:
-    return replace(node, schema=narrowed(node.schema, needed))
+    return replace(node, schema=narrow_schema(node.schema, needed))
 
 
 def _project(node: Project, needed: Names) -> AbstractNode:
@@ -59,17 +59,17 @@ def _project(node: Project, needed: Names) -> AbstractNode:
     read = frozenset[str]().union(*(made.names() for _, made in columns))
     return replace(
         node,
-        child=pruned(node.child, read),
+        child=prune(node.child, read),
         columns=columns,
-        schema=narrowed(node.schema, needed),
+        schema=narrow_schema(node.schema, needed),
     )
 
 
 def _reading(node: Any, needed: Names, read: Names) -> AbstractNode:
     """Return a node of one child that reads some columns besides the needed ones."""
     below = (needed & frozenset(node.child.schema.names)) | read
-    child = pruned(node.child, below)
-    narrow = narrowed(node.schema, needed)
+    child = prune(node.child, below)
+    narrow = narrow_schema(node.schema, needed)
     made: AbstractNode = replace(node, child=child, schema=narrow)
     return made
 
@@ -88,24 +88,28 @@ def _keep_groups(
     return _reading(node, needed, frozenset(node.per + node.groups))
 
 
-def _listed(node: PublicRows, needed: Names) -> AbstractNode:
-    return replace(node, schema=narrowed(node.schema, needed))
+def _public_rows(node: PublicRows, needed: Names) -> AbstractNode:
+    return replace(node, schema=narrow_schema(node.schema, needed))
 
 
 def _without(node: Without, needed: Names) -> AbstractNode:
     """Keep the columns that rows are taken away by, on both sides."""
     on = frozenset(node.on)
-    left, right = pruned(node.left, needed | on), pruned(node.right, on)
-    return replace(node, left=left, right=right, schema=narrowed(node.schema, needed))
+    left, right = prune(node.left, needed | on), prune(node.right, on)
+    return replace(
+        node, left=left, right=right, schema=narrow_schema(node.schema, needed)
+    )
 
 
 def _join(node: Join, needed: Names) -> AbstractNode:
     sides = (
-        pruned(side, (needed & frozenset(side.schema.names)) | frozenset(node.on))
+        prune(side, (needed & frozenset(side.schema.names)) | frozenset(node.on))
         for side in node.inputs
     )
     left, right = sides
-    return replace(node, left=left, right=right, schema=narrowed(node.schema, needed))
+    return replace(
+        node, left=left, right=right, schema=narrow_schema(node.schema, needed)
+    )
 
 
 def _explode(node: Explode, needed: Names) -> AbstractNode:
@@ -115,7 +119,7 @@ def _explode(node: Explode, needed: Names) -> AbstractNode:
 def _map_rows(node: MapRows, needed: Names) -> AbstractNode:
     """Keep all columns below, for the function may read them; or drop the function."""
     if needed.isdisjoint(node.returns):
-        return pruned(node.child, needed)
+        return prune(node.child, needed)
     return _reading(node, needed, frozenset(node.child.schema.names))
 
 
@@ -135,7 +139,7 @@ _RULES: Final[Mapping[type[AbstractNode], _Rule]] = by_kind(
         KeepGroups: _keep_groups,
         KeepUnique: _per,
         Crowded: _keep_groups,
-        PublicRows: _listed,
+        PublicRows: _public_rows,
         Without: _without,
         Memberships: _keep_groups,
         Join: _join,

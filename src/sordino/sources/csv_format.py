@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 from typing import Any, Final, final
 
 from sordino import _validate
+from sordino._completion import hides
 from sordino.errors import InvalidParameter
 from sordino.expressions.cells import Spelling, folded
 from sordino.expressions.layouts import ISO_DATE, ISO_TIME, Layout
 from sordino.expressions.text import BLANKS
-from sordino.query.tables import declared
+from sordino.query.tables import read_columns
 from sordino.schema import Column
 from sordino.sources.text_stream import ENCODINGS
 
@@ -22,6 +23,7 @@ _LONGEST: Final = 100
 _PLAIN: Final = Spelling()
 
 
+@hides("spelling")
 @final
 @dataclass(frozen=True, init=False, eq=False)
 class Csv:
@@ -87,7 +89,7 @@ class Csv:
             )
         fields = {
             "path": path,
-            "columns": declared(columns),
+            "columns": read_columns(columns),
             "delimiter": sign,
             "quote": held,
             "encoding": _validate.choice(ENCODINGS, encoding=encoding),
