@@ -23,11 +23,11 @@ from sordino.budgets.filter_sums import (
     mu_beside_delta,
 )
 from sordino.budgets.filters import AbstractFilter
-from sordino.budgets.parameter import largest_parameter
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Budget, Loss
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
 from sordino.losses.reserved import ReservedLoss
+from sordino.losses.spending import largest_parameter
 from sordino.numbers import probability
 
 FILTERS: Final[dict[str, Any]] = {

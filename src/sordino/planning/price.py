@@ -39,7 +39,7 @@ class Price:
     @property
     def family(self) -> Family:
         """Return the family of the noise."""
-        return self._purchase.family
+        return self._purchase.plan.family
 
     @property
     def loss(self) -> Loss:
@@ -88,9 +88,8 @@ class Price:
     @property
     def thresholds(self) -> tuple[Fraction, ...]:
         """Return what a group must reach to be shown, if the groups are not known."""
-        if self._purchase.selection is None:
-            return ()
-        return (self._purchase.least_shown[0],)
+        shown = self._purchase.least_shown
+        return () if shown is None else shown[:1]
 
     @cached_property
     def plan(self) -> str:
@@ -102,7 +101,7 @@ class Price:
         lines = [f"price: {headline(self.loss, self.budget)}"]
         lines += [f"{name}: {error}" for name, error in self.errors.items()]
         lines += [f"coverage, {name}: {error}" for name, error in self.coverage.items()]
-        if self.thresholds:
+        if self._purchase.least_shown is not None:
             level, unit = self._purchase.least_shown
             lines.append(f"a group shows from about {float(level):.4g} {unit} on")
         return "\n".join(lines)

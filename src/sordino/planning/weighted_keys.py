@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, final
 
 from sordino.aggregations.base import Setting
-from sordino.aggregations.measurements import AbstractMeasurement
+from sordino.aggregations.measurements import AbstractPresence
 from sordino.aggregations.weights_of_ids import weights_measurement
 from sordino.losses.closed import ApproxDP
 from sordino.losses.spending import Spending
@@ -26,7 +26,7 @@ _FEWEST: Final = 2
 """With one group for each id weights are counts."""
 
 
-def weights_of_keys(relation: Relation, setting: Setting) -> AbstractMeasurement | None:
+def weights_of_keys(relation: Relation, setting: Setting) -> AbstractPresence | None:
     """Return the sums of weights that show keys, None where counts do as well."""
     if setting.ids is None or setting.people().l0 < _FEWEST:
         return None
@@ -40,7 +40,7 @@ class KeyQuestion:
 
     relation: Relation
     by: tuple[str, ...]
-    weights: AbstractMeasurement
+    weights: AbstractPresence
 
     @property
     def none(self) -> "pa.Table":

@@ -15,7 +15,7 @@ def release_notes(purchase: Purchase) -> tuple[str, ...]:
 def _groups(purchase: Purchase) -> Iterator[str]:
     """Yield which groups have a row."""
     plan = purchase.plan
-    if purchase.selection is not None:
+    if purchase.least_shown is not None:
         level, unit = purchase.least_shown
         yield f"Groups of fewer than about {float(level):.3g} {unit} are not shown."
         if plan.estimators:

@@ -35,6 +35,7 @@ from sordino.session.book import Book, open_book
 from sordino.session.call_guard import guard_call
 from sordino.session.catalog import Catalog, open_catalog
 from sordino.session.description import Description
+from sordino.session.given_requests import read_request, read_requests
 from sordino.session.identity import (
     batch_identity,
     part_step,
@@ -44,8 +45,7 @@ from sordino.session.identity import (
 )
 from sordino.session.outlook import Outlook
 from sordino.session.partition import partition_of, value_words
-from sordino.session.requests import checked_request, checked_requests
-from sordino.session.sql_request import NOTHING, Limits, SqlGiven, SqlName
+from sordino.session.sql_request import NOTHING, Limits, SqlGiven, SqlName, sql_request
 
 
 @final
@@ -104,7 +104,7 @@ class Session:
 
         No private data is read, and nothing is charged.
         """
-        return Price(self._purchase(checked_request(query, confidence), budget))
+        return Price(self._purchase(read_request(query, confidence), budget))
 
     @guard_call
     def price_all(
@@ -115,7 +115,7 @@ class Session:
         confidence: Any = CONFIDENCE,
     ) -> Batch:
         """Return what requests cost that are planned together: more fits a budget."""
-        return Batch(self._bundle(checked_requests(queries, confidence), budget))
+        return Batch(self._bundle(read_requests(queries, confidence), budget))
 
     @guard_call
     def what_if(
@@ -125,7 +125,7 @@ class Session:
 
         A release that does not fit is refused, as `release` would refuse it.
         """
-        request = checked_request(query, CONFIDENCE)
+        request = read_request(query, CONFIDENCE)
         purchase = self._purchase(request, budget)
         self._prepared(purchase)
         identity = request_identity(request, self._catalog, budget, None)
@@ -151,7 +151,7 @@ class Session:
         after a crash or in another process of the same ledger. With an `earmark` it is
         paid from what was set aside (`session.ledger.earmark`).
         """
-        request = checked_request(query, confidence)
+        request = read_request(query, confidence)
         purchase = self._purchase(request, budget)
         plan = plan_text(purchase)
 
@@ -179,7 +179,7 @@ class Session:
         confidence: Any = CONFIDENCE,
     ) -> dict[str, Release]:
         """Charge one budget and return the answers of requests planned together."""
-        requests = checked_requests(queries, confidence)
+        requests = read_requests(queries, confidence)
         bundle = self._bundle(requests, budget)
         purchases = bundle.purchases
         texts = (f"{name}:\n{plan_text(one)}" for name, one in purchases.items())
@@ -259,7 +259,10 @@ class Session:
         self._refuse_strangers()
         if not isinstance(query, Query):
             raise InvalidParameter(
-                "query", query, "is no query of rows", 'Try sd.table("visits").'
+                "query",
+                query,
+                "must be a query without an aggregation",
+                'Try sd.table("visits").',
             )
         with self._catalog.explaining():
             self._catalog.view(_validate.text(name=name), query)
@@ -267,7 +270,7 @@ class Session:
     @guard_call
     def statement(self, query: Request, budget: Budget) -> str:
         """Return the statement that the engine would run; nothing runs."""
-        purchase = self._purchase(checked_request(query, CONFIDENCE), budget)
+        purchase = self._purchase(read_request(query, CONFIDENCE), budget)
         return self._engine.statement(purchase.plan.question)
 
     @property

@@ -10,7 +10,7 @@ from sordino.losses.base import Budget
 from sordino.numbers import total
 from sordino.planning.plan import plans
 from sordino.planning.price import Price
-from sordino.planning.purchase import purchases
+from sordino.planning.purchase import purchase_of
 
 VISITS: Final = {"ward": ["A"], "days": [2], "cost": [1.5], "person": ["x"]}
 KEYS: Final = sd.KeySet.from_dict({"ward": ["A", "B"]})
@@ -87,10 +87,10 @@ def test_gaussian_spends_all_of_rho() -> None:
 
 def test_weights_share_the_budget() -> None:
     """A column of weight 3 gets three times the epsilon of one of weight 1."""
-    asked = {"n": sd.count(), "days": sd.sum("days", 0, 30)}
+    asked = {"cost": sd.sum("cost", 0, 100), "days": sd.sum("days", 0, 30)}
     found = priced(asked, sd.PureDP(1), weights={"days": 3})
-    (few,), (many,) = found.noise["n"], found.noise["days"]
-    assert few.map(found.sensitivity["n"]).guarantees.epsilon == Fraction(1, 4)
+    (few,), (many,) = found.noise["cost"], found.noise["days"]
+    assert few.map(found.sensitivity["cost"]).guarantees.epsilon == Fraction(1, 4)
     assert many.map(found.sensitivity["days"]).guarantees.epsilon == Fraction(3, 4)
 
 
@@ -144,11 +144,10 @@ def test_keys_alone_take_the_lower_threshold(groups: int) -> None:
     """Of the ways to show keys the one is bought that shows those of fewer rows."""
     query = sd.table("visits").enforce(sd.MaxGroupsPerID("ward", groups))
     asked, budget = query.group_by("ward").keys(), sd.ApproxDP(1, "1e-6")
-    opened = session()
-    found = opened.price(asked, budget)._purchase
-    each = [
-        one for plan in plans(asked, opened._catalog) for one in purchases(plan, budget)
-    ]
+    found = session().price(asked, budget)
+    ways = plans(asked, session()._catalog)
+    each = [purchase_of(plan, budget) for plan in ways]
+    levels = [one.level or 0 for one in each if one is not None]
     # weights in rounds are a third way where an id may have several groups
-    assert len(each) == 2 + (groups > 1)
-    assert found.selection.threshold == min(one.selection.threshold for one in each)
+    assert len(levels) == 2 + (groups > 1)
+    assert found._purchase.level == min(levels)
