@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import sordino as sd
+from sordino.conformance.example_tables import comparable_answer
 from sordino.engines.base import AbstractEngine
 from sordino.engines.duckdb import connection
 from sordino.engines.duckdb.dialect import DuckDBDialect
@@ -33,7 +34,7 @@ from sordino.session.catalog import open_catalog
 from sordino.sources.arrow_kinds import kind_of
 from sordino.sources.base import AbstractSource
 from tests.distances import claim
-from tests.engine_tables import SALT, compared, in_duckdb_order
+from tests.duckdb_order import SALT, in_duckdb_order
 from tests.liars import Lie, bloom_filters, lied
 
 ROWS: Final = 2_500
@@ -193,7 +194,7 @@ def answers(engine: AbstractEngine, kind: Kind, source: Any) -> list[Any]:
         asked = claim(request, catalog)
         for question in (asked.question, *asked.choice_questions):
             try:
-                found.append(compared(question, engine.answer(question)))
+                found.append(comparable_answer(question, engine.answer(question)))
             except SordinoError as failure:
                 found.append(type(failure).__name__)
     return found
