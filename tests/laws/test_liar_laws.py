@@ -167,7 +167,6 @@ def requests(kind: Kind) -> Iterator[Request]:
         yield t.filter(condition).agg(n=n)
     yield t.join_public("p", on="x").agg(n=sd.sum("w", 0, 5))
     yield t.join_public("p", on="x", how="left").agg(n=sd.sum("w", 0, 5, nulls=5))
-    yield t.group_by("x").agg(n=n)
     yield t.drop_nulls("x").agg(n=sd.count_distinct("x"))
     chosen = sd.when(x <= last).then(1).when(x > kind.between).then(1000).otherwise(5)
     yield t.with_columns(c=chosen).group_by("k").agg(c=sd.sum("c", 0, 1000))
@@ -175,6 +174,8 @@ def requests(kind: Kind) -> Iterator[Request]:
         yield t.filter(x.is_nan()).agg(n=n)
         yield t.drop_nan("x").agg(n=sd.mean("x", 0, 10, nulls="drop"))
         yield t.with_columns(y=x.cast("i64")).agg(n=sd.sum("y", 0, 10, nulls=0))
+    else:
+        yield t.group_by("x").agg(n=n)
     if kind_of(kind.arrow) in NUMBERS:
         yield t.agg(n=sd.sum("x", 0, 10, nulls=0), v=sd.variance("x", 0, 10, nulls=0))
         yield t.agg(m=sd.median("x", 0, 10, nulls="drop"))
