@@ -166,7 +166,7 @@ PLANTED: Final[tuple[Planted, ...]] = (
     Planted(
         "mechanisms",
         "src/sordino/mechanisms/kit/distance.py",
-        "return total(given, root * rounding.step)",
+        "return total(given, product(root(_count(d_in, rounding)), rounding.step))",
         "return total(given, rounding.step)",
         "l2 grid rounding without sqrt n",
     ),
@@ -187,8 +187,8 @@ PLANTED: Final[tuple[Planted, ...]] = (
     Planted(
         "mechanisms",
         "src/sordino/mechanisms/randomized_response.py",
-        "return 1 / (1 + (self.categories - 1) * (-ball(self.epsilon)).exp())",
-        "return 1 / (1 + (self.categories - 1) * (-ball(self.epsilon) * 1.01).exp())",
+        "odds = ball(finite(self.epsilon))\n",
+        "odds = ball(finite(self.epsilon)) * 1.01\n",
         "truth 1% too often in epsilon",
     ),
     Planted(

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 from sordino.aggregations.base import Expected
 from sordino.losses.base import Budget, Loss
@@ -14,9 +14,6 @@ from sordino.planning.plan_text import plan_text
 from sordino.planning.purchase import Purchase, best_purchase
 from sordino.query.relation import AbstractCatalog
 from sordino.query.request import Request
-
-if TYPE_CHECKING:
-    from sordino.sensitivity import Sensitivity
 
 
 @final
@@ -55,12 +52,12 @@ class Price:
         }
 
     @cached_property
-    def sensitivity(self) -> "dict[str, Sensitivity | tuple[Sensitivity, ...]]":
+    def sensitivity(self) -> dict[str, Any]:
         """Return how far one unit can move the exact numbers behind each column.
 
-        For a column made of several numbers, a tuple of them in order.
+        A `Sensitivity`; for a column made of several numbers, a tuple of them in order.
         """
-        changes: dict[str, Any] = {}
+        changes = {}
         columns = zip(self.request.columns, self._purchase.plan.estimators, strict=True)
         for (name, _), estimator in columns:
             behind = tuple(one.change for one in estimator.measurements)
