@@ -20,7 +20,7 @@ from sordino.query.nodes import (
     MapRows,
     Project,
 )
-from sordino.query.pruning import narrowed
+from sordino.query.pruning import narrow_schema
 from sordino.query.question import AbstractTotal, Distinct, Question, Total
 from sordino.schema import Column, Schema, arrow_type
 
@@ -61,7 +61,9 @@ def crowded(
 ) -> Crowded:
     """Return a row for each value with more rows, or groups, than a limit."""
     names = tuple(per)
-    return Crowded(child, names, tuple(groups), limit, narrowed(child.schema, names))
+    return Crowded(
+        child, names, tuple(groups), limit, narrow_schema(child.schema, names)
+    )
 
 
 def keep_unique(child: AbstractNode, per: Iterable[str]) -> KeepUnique:

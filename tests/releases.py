@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from sordino.losses.base import Loss
 from sordino.losses.closed import ApproxDP, GaussianDP, PureDP
-from sordino.release.columns import error_names
+from sordino.release.column_names import error_names
 from sordino.release.release import Release
 
 CONFIDENCE = Fraction(95, 100)

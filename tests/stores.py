@@ -6,7 +6,7 @@ from pathlib import Path
 from sordino.ledger import file_creation
 from sordino.ledger.file_store import FileStore
 from sordino.ledger.memory_store import MemoryStore
-from sordino.ledger.records import NOTHING, Head, Record, digest
+from sordino.ledger.records import NOTHING, Head, Record, hash_bytes
 from sordino.ledger.store import AbstractStore
 from sordino.ledger.witnessed_store import WitnessedStore
 from sordino.ledger.world import Disk, World
@@ -33,7 +33,7 @@ def leased(head: Head, charge: int) -> Record:
 
 def answered(head: Head, charge: int, answer: bytes) -> Record:
     """Return the record of an answer."""
-    fields = {"charge": charge, "fence": 1, "sha256": digest(answer), "when": WHEN}
+    fields = {"charge": charge, "fence": 1, "sha256": hash_bytes(answer), "when": WHEN}
     return Record.following(head, "answered", {**fields, "size": len(answer)})
 
 
@@ -64,13 +64,13 @@ def in_memory(folder: Path) -> AbstractStore:
 
 def in_a_file(folder: Path) -> AbstractStore:
     """Return a store in a file that has its first record."""
-    file_creation.create(folder / "ledger", World(), "ledger", [(FIRST, b"")])
+    file_creation.create_file(folder / "ledger", World(), "ledger", [(FIRST, b"")])
     return FileStore(folder / "ledger", World())
 
 
 def witnessed(folder: Path) -> AbstractStore:
     """Return a store in a file, with a witness."""
-    file_creation.create(folder / "witness", World(), "witness", [(FIRST, b"")])
+    file_creation.create_file(folder / "witness", World(), "witness", [(FIRST, b"")])
     seen = FileStore(folder / "witness", World(), "witness")
     return WitnessedStore(in_a_file(folder), seen)
 

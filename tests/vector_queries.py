@@ -14,7 +14,7 @@ from sordino.engines.memory import MemoryEngine
 from sordino.losses.base import Budget
 from sordino.query.builder import Query
 from sordino.query.request import Request
-from sordino.session.catalog import Catalog, catalog_of
+from sordino.session.catalog import Catalog, open_catalog
 from sordino.units import AbstractUnit
 
 BIG: Final = {"id": ["i"], "g": ["a"], "h": ["b"], "x": [1], "y": [0.5], "k": ["c"]}
@@ -167,7 +167,7 @@ def catalog(unit: AbstractUnit) -> Catalog:
         "t2": unit if ids else sd.AddOneRow(),
         "t5": unit if ids else sd.AddMaxRows(5),
     }
-    made = catalog_of(
+    made = open_catalog(
         MemoryEngine(),
         {
             "t": sd.PrivateTable(BIG, protects=unit, columns={"y": _NUMBER}),

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import sordino as sd
 from sordino.query.builder import Query
-from sordino.session.identity import Asked, asked, asked_together
+from sordino.session.identity import Identity, batch_identity, request_identity
 from tests.worded_cells import CELLS
 
 Ask = Callable[[Any], Any]
@@ -50,9 +50,9 @@ def session(**more: Any) -> sd.Session:
     return sd.Session(TABLES, sd.ApproxDP(100, "1e-3"), engine="memory", **more)
 
 
-def said(opened: sd.Session, request: Any, budget: Any = BUDGET) -> Asked:
+def said(opened: sd.Session, request: Any, budget: Any = BUDGET) -> Identity:
     """Return the words of a request, or of several by name."""
-    known = asked_together if isinstance(request, Mapping) else asked
+    known = batch_identity if isinstance(request, Mapping) else request_identity
     return known(request, opened._catalog, budget, "key")
 
 

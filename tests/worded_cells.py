@@ -164,7 +164,12 @@ CELLS: Final[dict[str, dict[str, Any]]] = {
     },
     **{
         word: {"": getattr(_WARD, word)(), "self": getattr(_WARD.concat("x"), word)()}
-        for word in ("lower", "upper", "length", "strip", "normalize")
+        for word in ("lower", "upper", "lowercase", "uppercase", "length", "normalize")
+    },
+    "strip": {
+        "": _WARD.strip(),
+        "self": _WARD.concat("x").strip(),
+        "letters": _WARD.strip(" "),
     },
     "slice": {
         "": _WARD.slice(0),

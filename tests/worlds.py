@@ -14,7 +14,7 @@ import pyarrow as pa
 
 import sordino as sd
 from sordino.engines.base import AbstractEngine
-from sordino.session.catalog import Catalog, catalog_of
+from sordino.session.catalog import Catalog, open_catalog
 from sordino.units import AbstractUnit
 from tests.dice import Dice
 from tests.doors import DOORS
@@ -76,7 +76,7 @@ class World:
             name: sd.PublicTable(arrow(rows, PUBLIC))
             for name, rows in self.public.items()
         }
-        return catalog_of(engine, private | public)
+        return open_catalog(engine, private | public)
 
 
 def arrow(rows: Rows, types: Mapping[str, pa.DataType]) -> pa.Table:

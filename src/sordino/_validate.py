@@ -59,5 +59,10 @@ def choice(options: Collection[str], **argument: Any) -> str:
     name, value = one(**argument)
     if not isinstance(value, str) or value not in options:
         listed = ", ".join(f'"{option}"' for option in options)
-        raise InvalidParameter(name, value, f"must be one of {listed}", "Choose one.")
+        raise InvalidParameter(
+            name,
+            value,
+            f"must be one of {listed}",
+            f'Try {name}="{next(iter(options))}".',
+        )
     return value

@@ -234,9 +234,14 @@ def _columns(columns: object) -> tuple[str, ...]:
     listed = (columns,) if isinstance(columns, str) else columns
     if not isinstance(listed, (tuple, list)) or not listed:
         raise InvalidParameter(
-            "columns", columns, "must be a name or names", 'Try columns="ward".'
+            "columns",
+            columns,
+            "must be the name of a column, or a list of names",
+            'Try columns="ward".',
         )
     names = tuple(_validate.text(columns=name) for name in listed)
     if len(set(names)) < len(names):
-        raise InvalidParameter("columns", columns, "names one twice", "Name it once.")
+        raise InvalidParameter(
+            "columns", columns, "must name each column once", "Drop the repeated name."
+        )
     return names

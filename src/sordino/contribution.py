@@ -75,11 +75,11 @@ class Contribution:
 
     def most_rows(self) -> int | None:
         """Return how many rows a unit holds at most, None if that is not bounded."""
-        known = [] if self.rows is None else [self.rows]
+        bounds = [] if self.rows is None else [self.rows]
         for columns, most in self.group_rows:
             groups = self.most_groups(columns)
-            known += [] if groups is None else [groups * most]
-        return min(known, default=None)
+            bounds += [] if groups is None else [groups * most]
+        return min(bounds, default=None)
 
     def most_groups(self, by: Versions) -> int | None:
         """Return in how many groups of `by` a unit lies by the bounds on groups alone.
@@ -89,15 +89,15 @@ class Contribution:
         """
         covered = {frozenset[Version](): 1}
         for columns, most in self.groups:
-            for known, product in list(covered.items()):
-                more = known | (columns & by)
+            for version, product in list(covered.items()):
+                more = version | (columns & by)
                 covered[more] = min(product * most, covered.get(more, product * most))
         return covered.get(by)
 
     def touched(self, by: Versions) -> int | None:
         """Return in how many groups of `by` a unit lies, by all that is known."""
-        known = (self.most_groups(by), self.most_rows())
-        return min((one for one in known if one is not None), default=None)
+        bounds = (self.most_groups(by), self.most_rows())
+        return min((bound for bound in bounds if bound is not None), default=None)
 
     def sensitivity(self, by: Versions) -> Sensitivity | None:
         """Return how far the row counts of groups can move, None if without bound.
@@ -171,16 +171,16 @@ def most_squares(whole: int, largest: int, count: int) -> int:
 
 def _tightened(limits: Limits, columns: Versions, most: int) -> Limits:
     """Return the limits with one more, the least for each set of columns."""
-    known: dict[Versions, int] = {}
-    for held, bound in (*limits, (columns, most)):
-        known[held] = min(bound, known.get(held, bound))
-    return tuple(known.items())
+    tightest: dict[Versions, int] = {}
+    for limited, bound in (*limits, (columns, most)):
+        tightest[limited] = min(bound, tightest.get(limited, bound))
+    return tuple(tightest.items())
 
 
 def _restated(limits: Limits, moved: Mapping[Version, Version]) -> Limits:
     """Return the limits on columns that all have new versions."""
     return tuple(
-        (frozenset(moved[one] for one in columns), most)
+        (frozenset(moved[column] for column in columns), most)
         for columns, most in limits
         if columns <= moved.keys()
     )

@@ -5,6 +5,7 @@
     ├── InvalidData        (ValueError)   a value outside the domain of a mechanism
     ├── UnknownName        (ValueError)   a table or a column that does not exist
     ├── InvalidQuery       (ValueError)   a question with no sound answer as it stands
+    ├── InvalidSQL         (ValueError)   a text of SQL that is not understood in full
     ├── BudgetExceeded     (RuntimeError) a release that costs more than is left
     ├── EngineFailure      (RuntimeError) an engine that could not finish
     ├── EngineUnavailable  (RuntimeError) an engine that cannot begin
@@ -25,6 +26,8 @@ from typing import final
 _SHOWN = 60
 _NAMED = 3
 _SENTENCE = 240
+_BEFORE = 60
+_WIDEST = 100
 
 
 class SordinoError(Exception):
@@ -42,8 +45,8 @@ class InvalidParameter(SordinoError, ValueError):
 
     def __init__(self, name: str, value: object, problem: str, remedy: str) -> None:
         """Name the argument, show what was given, say what to do next."""
-        told = f"{_cut(name)} {_cut(problem)}, got {show(value)}. {_cut(remedy)}"
-        super().__init__(told)
+        message = f"{_cut(name)} {_cut(problem)}, got {show(value)}. {_cut(remedy)}"
+        super().__init__(message)
         self.name = name
         self.value = value
 
@@ -70,7 +73,7 @@ class UnknownName(SordinoError, ValueError):
         self, kind: str, name: object, near: Sequence[str], why: str = ""
     ) -> None:
         """Say what is missing, and why or what there is instead."""
-        listed = " or ".join(show(one) for one in near[:_NAMED])
+        listed = " or ".join(map(show, near[:_NAMED]))
         more = ", among others" if len(near) > _NAMED else ""
         hint = f" Did you mean {listed}{more}?" if near else " There are none."
         super().__init__(f"there is no {kind} {show(name)}{why or '.' + hint}")
@@ -93,6 +96,47 @@ class InvalidQuery(SordinoError, ValueError):
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle as the finished message."""
         return _finished, (type(self), str(self))
+
+
+@final
+class InvalidSQL(SordinoError, ValueError):
+    """A text of SQL that is not understood in full, or means something else here.
+
+    >>> remedy = "Write AVG(CLAMP(age, 0, 99))."
+    >>> text = "SELECT AVG(age) FROM members"
+    >>> raise InvalidSQL("AVG needs bounds", remedy, text, 7, 15)
+    Traceback (most recent call last):
+    sordino.errors.InvalidSQL: AVG needs bounds.
+      line 1, column 8:
+        SELECT AVG(age) FROM members
+               ^^^^^^^^
+    Write AVG(CLAMP(age, 0, 99)).
+    """
+
+    def __init__(
+        self, problem: str, remedy: str, text: str, start: int, end: int
+    ) -> None:
+        """Say what is wrong, in which part of the text, and what to do next."""
+        first = text.rfind("\n", 0, start) + 1
+        row = text[first:].split("\n", 1)[0]
+        self.line = text.count("\n", 0, start) + 1
+        self.column = start - first + 1
+        begin = max(0, self.column - 1 - _BEFORE)
+        row = "".join(one if one.isprintable() else " " for one in row)
+        seen = row[begin : begin + _WIDEST]
+        place = self.column - 1 - begin
+        carets = "^" * max(1, min(end - start, len(seen) - place))
+        super().__init__(
+            f"{_cut(problem)}.\n"
+            f"  line {self.line}, column {self.column}:\n"
+            f"    {seen}\n"
+            f"    {' ' * place}{carets}\n"
+            f"{_cut(remedy)}"
+        )
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle as the finished message, with its place."""
+        return _located, (str(self), self.line, self.column)
 
 
 @final
@@ -224,7 +268,9 @@ def _cut(sentence: str) -> str:
         sentence = f"{sentence[:half]}...{sentence[-half:]}"
     if sentence.isprintable():
         return sentence
-    return "".join(one if one.isprintable() else repr(one)[1:-1] for one in sentence)
+    return "".join(
+        letter if letter.isprintable() else repr(letter)[1:-1] for letter in sentence
+    )
 
 
 def show(value: object) -> str:
@@ -266,4 +312,12 @@ def _finished(kind: type[SordinoError], message: str) -> SordinoError:
     """Return an unpickled refusal with its finished message."""
     error = kind.__new__(kind, message)
     error.args = (message,)
+    return error
+
+
+def _located(message: str, line: int, column: int) -> InvalidSQL:
+    """Return an unpickled refusal with its finished message and its place."""
+    error = InvalidSQL.__new__(InvalidSQL, message)
+    error.args = (message,)
+    error.line, error.column = line, column
     return error

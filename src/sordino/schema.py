@@ -65,9 +65,11 @@ class Column:
         """Refuse a type that is none; only floats can be NaN."""
         _validate.choice(TYPES, type=self.type)
         for name in ("nullable", "nan"):
-            given = getattr(self, name)
-            if not isinstance(given, bool):
-                raise InvalidParameter(name, given, "must be a bool", "Say True.")
+            content = getattr(self, name)
+            if not isinstance(content, bool):
+                raise InvalidParameter(
+                    name, content, "must be a bool", f"Try {name}=True."
+                )
         if self.type != "f64":
             fill(self, nan=False)
 
@@ -96,7 +98,7 @@ class Schema:
         for name, _ in listed:
             if name in seen:
                 raise InvalidParameter(
-                    "columns", name, "names two columns", "Rename one of them."
+                    "columns", name, "must name each column once", "Rename one of them."
                 )
             seen.add(name)
         return cls(listed)
@@ -112,8 +114,8 @@ class Schema:
 
     def __getitem__(self, name: str) -> Column:
         """Return the facts of a column, or refuse a name that is not there."""
-        for known, column in self.columns:
-            if known == name:
+        for column_name, column in self.columns:
+            if column_name == name:
                 return column
         raise unknown("column", name, self.names)
 
@@ -136,11 +138,11 @@ def arrow_type(kind: str) -> "pa.DataType":
 
     if kind.startswith("list["):
         return pa.list_(arrow_type(kind[5:-1]))
-    made = {
+    types = {
         "i64": pa.int64,
         "f64": pa.float64,
         "text": pa.string,
         "bool": pa.bool_,
         "date": pa.date32,
     }
-    return pa.timestamp("us") if kind == "time" else made[kind]()
+    return pa.timestamp("us") if kind == "time" else types[kind]()

@@ -38,7 +38,10 @@ class Sensitivity:
         """Read the given bounds exactly and tighten them."""
         if l0 is l1 is l2 is linf is None:
             raise InvalidParameter(
-                "l1", None, "is missing", "Give one of l1, l2, linf."
+                "l1",
+                None,
+                "must be given, or another bound",
+                "Give at least one of l0, l1, l2 and linf, such as l1=1.",
             )
         count = INFINITE if l0 is None else _validate.integer(l0=l0, least=0)
         whole = INFINITE if l1 is None else distance(l1=l1)

@@ -142,9 +142,9 @@ class AddMaxRowsInMaxGroups(AbstractUnit):
     def contribution(self, schema: Schema) -> Contribution:
         """Return the bounds on groups of the column, and on rows in each."""
         column = frozenset([schema[self.column].version])
-        known = Contribution(rows=self.max_groups * self.max_rows_per_group)
-        known = known.with_groups(column, self.max_groups)
-        return known.with_group_rows(column, self.max_rows_per_group)
+        bounds = Contribution(rows=self.max_groups * self.max_rows_per_group)
+        bounds = bounds.with_groups(column, self.max_groups)
+        return bounds.with_group_rows(column, self.max_rows_per_group)
 
 
 @final
@@ -184,11 +184,12 @@ class AddRowsWithID(AbstractUnit):
 
     def contribution(self, schema: Schema) -> Contribution:
         """Return nothing: rows with one id are without bound until one is enforced."""
-        found = schema[self.column]
-        if found.type not in _IDS:
+        ids = schema[self.column]
+        if ids.type not in _IDS:
             raise InvalidQuery(
-                f"ids must be text, integers or dates, and {self.column!r} has type "
-                f"{found.type}",
+                f"ids must be text, integers or dates, and the column {self.column!r} "
+                "has type "
+                f"{ids.type}",
                 'Name another column: sd.AddRowsWithID("person").',
             )
         return Contribution()

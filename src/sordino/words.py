@@ -4,7 +4,8 @@ Words are a tree: a verb with its arguments by name, lists, texts, whole numbers
 and nothing. They hold public words and exact numbers alone, so a version that computes,
 names or prints anything otherwise writes the same ones (docs/ledger-format.md).
 
->>> text(call("sum", column=call("col", name="days"), low=number(0), high=number(30)))
+>>> days = call("col", name="days")
+>>> canonical_text(call("sum", column=days, low=number(0), high=number(30)))
 '["sum",{"column":["col",{"name":"days"}],"high":"30/1","low":"0/1"}]'
 """
 
@@ -60,30 +61,32 @@ def number(value: "Exact | float") -> str:
     return f"{exact.numerator}/{exact.denominator}"
 
 
-def pairs(named: "Iterable[tuple[str, Words]]") -> Words:
+def worded_pairs(named: "Iterable[tuple[str, Words]]") -> Words:
     """Return names and what they stand for, in their order."""
-    return [[name, one] for name, one in named]
+    return [[name, words] for name, words in named]
 
 
-def refused(refusal: SordinoError) -> None:
+def refuse_wordless(refusal: SordinoError) -> None:
     """Refuse what has no words."""
     raise refusal
 
 
-def passed(refusal: SordinoError) -> None:
+def skip_wordless(refusal: SordinoError) -> None:
     """Pass over what has no words: it stands as nothing."""
     del refusal
 
 
-def text(words: Words, wordless: Callable[[SordinoError], None] = refused) -> str:
+def canonical_text(
+    words: Words, wordless: Callable[[SordinoError], None] = refuse_wordless
+) -> str:
     r"""Return words as canonical JSON: names sorted, no spaces, in UTF-8.
 
     Different words have different texts: reading a text as JSON gives its words back.
     Half of a pair of surrogates is refused, since two halves read as one letter.
 
-    >>> text(["\ud800"])
+    >>> canonical_text(["\ud800"])
     Traceback (most recent call last):
-    sordino.errors.InvalidParameter: query must have no lone surrogates, got ...
+    sordino.errors.InvalidParameter: query must be valid Unicode (no lone ...
     """
     try:
         written = json.dumps(
@@ -99,24 +102,26 @@ def text(words: Words, wordless: Callable[[SordinoError], None] = refused) -> st
         raise InvalidParameter(
             "query",
             error.object[error.start : error.end],
-            "must have no lone surrogates",
-            "Decode the name or text anew.",
+            "must be valid Unicode (no lone surrogates)",
+            "Decode the name or text again from its source.",
         ) from None
     return written
 
 
-def says(written: str, fingerprint: str) -> bool:
+def matches_fingerprint(written: str, fingerprint: str) -> bool:
     """Say whether a text is that of a request in some form, with this fingerprint.
 
-    >>> said = text(call("release", form=1))
-    >>> says(said, digest(said)), says(said + " ", digest(said + " ")), says("x", "")
-    (True, False, False)
+    >>> written = canonical_text(call("release", form=1))
+    >>> [matches_fingerprint(text, digest(text)) for text in (written, written + " ")]
+    [True, False]
     """
     try:
         read = json.loads(written)
-        verb, given = read
-        named = isinstance(verb, str) and type(given["form"]) is int
-        return named and text(read) == written and digest(written) == fingerprint
+        verb, arguments = read
+        named = isinstance(verb, str) and type(arguments["form"]) is int
+        return (
+            named and canonical_text(read) == written and digest(written) == fingerprint
+        )
     except (LookupError, RecursionError, TypeError, ValueError):
         return False
 

@@ -16,7 +16,7 @@ from sordino.engines.base import AbstractEngine
 from sordino.planning.purchase import best_purchase
 from sordino.release.answer import noisy_answer
 from sordino.release.release import Release
-from sordino.session.catalog import catalog_of
+from sordino.session.catalog import open_catalog
 from tests.cases import AGGREGATIONS, ENGINES
 
 QUIET: Final = sd.PureDP(10**9)
@@ -67,7 +67,7 @@ def released(name: str, engine: AbstractEngine) -> Release:
         "y": [one for _, one in rows],
     }
     private = sd.PrivateTable(table, protects=sd.AddRowsWithID("id"))
-    catalog = catalog_of(engine, {"rows": private})
+    catalog = open_catalog(engine, {"rows": private})
     query = sd.table("rows").enforce(sd.MaxRowsPerID(1))
     keys = sd.KeySet.from_dict({"g": list(VALUES)})
     request = query.group_by(keys).agg(a=AGGREGATIONS[name]("y", ENDS))

@@ -11,7 +11,7 @@ from sordino.engines.duckdb.engine import duckdb_engine
 from sordino.engines.memory import MemoryEngine
 from sordino.expressions.language import col
 from sordino.schema import arrow_type
-from sordino.session.catalog import catalog_of
+from sordino.session.catalog import open_catalog
 from tests import plans
 from tests.doors import DOORS, across
 from tests.engine_tables import compared
@@ -33,7 +33,7 @@ def held(form: Form) -> pa.Table:
 def answer(engine: AbstractEngine, form: Form, door: str) -> Any:
     """Return what an operation gives in each row."""
     private = DOORS[door].private(held(form), sd.AddOneRow())
-    rows = catalog_of(engine, {"t": private}).relations["t"].node
+    rows = open_catalog(engine, {"t": private}).relations["t"].node
     made = plans.project(rows, i=col("i"), y=form.on_columns())
     asked = plans.ask(made, "i", "y")
     return compared(asked, engine.answer(asked))

@@ -14,9 +14,9 @@ import pytest
 
 import sordino as sd
 from sordino.engines.memory import MemoryEngine, keyed_order
-from sordino.planning.price import Price, price
+from sordino.planning.price import Price, price_request
 from sordino.query.joins import _paired
-from sordino.session.catalog import Catalog, catalog_of
+from sordino.session.catalog import Catalog, open_catalog
 
 BUDGET = sd.ApproxDP(1, "1e-6")
 LEFT: dict[str, list[Any]] = {"id": [], "g": [], "x": []}
@@ -53,7 +53,7 @@ def joined(
 ) -> tuple[Price, Catalog]:
     """Return the price of counting pairs by group, and the catalog of the tables."""
     ids = sd.AddRowsWithID("id", id_space="people")
-    catalog = catalog_of(
+    catalog = open_catalog(
         MemoryEngine(order=keyed_order(3)),
         {
             "left": sd.PrivateTable(left, protects=ids),
@@ -64,7 +64,9 @@ def joined(
     catalog.relations["few"] = few.resolve(catalog)
     pairs = sd.table("left").enforce(*ON_LEFT[bounds[0]]).join_private("few", "id")
     groups = sd.KeySet.from_dict({key: ["a", "b", "c"] for key in by})
-    return price(pairs.group_by(groups).agg(n=sd.count()), catalog, BUDGET), catalog
+    return price_request(
+        pairs.group_by(groups).agg(n=sd.count()), catalog, BUDGET
+    ), catalog
 
 
 def counts(bounds: Any, by: Any, *, present: bool) -> Counter[Any]:

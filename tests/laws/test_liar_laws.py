@@ -29,7 +29,7 @@ from sordino.engines.sql.engine import SQLEngine
 from sordino.errors import SordinoError
 from sordino.query.request import Request
 from sordino.schema import NUMBERS
-from sordino.session.catalog import catalog_of
+from sordino.session.catalog import open_catalog
 from sordino.sources.arrow_kinds import kind_of
 from sordino.sources.base import AbstractSource
 from tests.distances import claim
@@ -181,7 +181,7 @@ def requests(kind: Kind) -> Iterator[Request]:
 
 def answers(engine: AbstractEngine, kind: Kind, source: Any) -> list[Any]:
     """Return the exact answers to all questions, or that one failed."""
-    catalog = catalog_of(
+    catalog = open_catalog(
         engine,
         {
             "t": sd.PrivateTable(source, protects=sd.AddOneRow()),

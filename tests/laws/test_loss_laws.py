@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from sordino.budgets.risk import Advantage, ErrorRates
 from sordino.losses.base import NOTHING, Loss
-from sordino.losses.closed import ZCDP, GaussianDP, PureDP
+from sordino.losses.closed import ZCDP, ApproxDP, GaussianDP, PureDP
 from sordino.losses.pld import Convolution
 from sordino.numbers import up
 from tests.cases import LOSSES
@@ -192,3 +193,18 @@ def test_its_own_delta_has_its_own_epsilon(loss: Loss) -> None:
     if known.epsilon != np.inf:
         told = loss.epsilon_at(known.delta)
         assert known.epsilon <= told <= np.nextafter(up(known.epsilon), np.inf)
+
+
+@every_loss
+def test_what_was_told_is_admitted(loss: Loss) -> None:
+    """A number that a curve gave as its upper bound, read back, covers the loss."""
+    for epsilon in (0, "1/3", 0.1, 0.7, 1.3):
+        assert ApproxDP(epsilon, loss.delta_at(epsilon)).admits(loss)
+    for delta in ("1e-3", 1e-6, 0.01, 0.25):
+        epsilon = loss.epsilon_at(delta)
+        assert ApproxDP(epsilon, delta).admits(loss)
+    assert Advantage(loss.advantage()).admits(loss)
+    for fpr in (0.001, "0.01", 0.3):
+        assert ErrorRates(fpr=fpr, tpr=loss.tpr_at(fpr)).admits(loss)
+    if loss.guarantees.delta == 0 and loss.guarantees.epsilon != np.inf:
+        assert PureDP(loss.epsilon_at(0)).admits(loss)

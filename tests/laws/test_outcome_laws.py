@@ -17,7 +17,7 @@ from sordino.query.builder import Grouped, Query
 from sordino.query.request import Request
 from sordino.release.answer import noisy_answer
 from sordino.release.release import Release
-from sordino.session.catalog import Catalog, catalog_of
+from sordino.session.catalog import Catalog, open_catalog
 from tests.cases import AGGREGATIONS
 from tests.distances import broken, claim, exact
 from tests.doors import DOORS, across
@@ -44,7 +44,7 @@ def engines() -> dict[str, AbstractEngine]:
 
 def opened(engine: AbstractEngine, rows: pa.Table, door: str = "arrow") -> Catalog:
     """Return a catalog over some visits, with a view that bounds them."""
-    made = catalog_of(
+    made = open_catalog(
         engine,
         {"visits": DOORS[door].private(rows, sd.AddRowsWithID("id"))}
         | {name: sd.PublicTable(held) for name, held in PUBLIC.items()},
@@ -231,7 +231,7 @@ def test_false_facts_fail_nothing(odd: float | None, door: str) -> None:
         rows = pa.table({"x": pa.array(values, pa.float64(), from_pandas=False)})
         private = DOORS[door].private(rows, sd.AddOneRow(), {"x": FALSE})
         held = engines()["duckdb"]
-        made = claim(request, catalog_of(held, {"t": private}))
+        made = claim(request, open_catalog(held, {"t": private}))
         found.append(exact(made, held))
     assert not broken(made, *found)
 

@@ -20,7 +20,7 @@ from sordino.planning import coverage, plan, purchase
 from sordino.planning.plan import Plan
 from sordino.planning.purchase import Purchase, purchases
 from sordino.sensitivity import Sensitivity
-from sordino.session.catalog import Catalog, catalog_of
+from sordino.session.catalog import Catalog, open_catalog
 from sordino.session.partition import partition_of
 from tests.dice import Dice, rolled
 from tests.distances import Claim, broken, claim, exact
@@ -79,7 +79,7 @@ def database(order: Any, rows: list[tuple[Any, ...]], unit: Any) -> Catalog:
         "visits": sd.PrivateTable({k: list(v) for k, v in table.items()}, unit),
         "beds": sd.PublicTable(beds),
     }
-    whole = catalog_of(MemoryEngine(order=order), tables)
+    whole = open_catalog(MemoryEngine(order=order), tables)
     query = sd.table("visits")
     if unit.id_column is not None:
         query = query.enforce(sd.MaxRowsPerID(ROWS))

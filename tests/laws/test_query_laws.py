@@ -28,7 +28,7 @@ from sordino.expressions.literals import literal
 from sordino.planning import coverage
 from sordino.query import joins, passage, steps
 from sordino.query.nodes import AbstractNode, KeepGroups
-from sordino.query.passage import tally
+from sordino.query.passage import tally_measurement
 from sordino.query.relation import Relation
 from sordino.schema import Column, Schema
 from sordino.sensitivity import Sensitivity
@@ -182,7 +182,7 @@ def _rows_made_for_nothing(patch: Patch) -> None:
 
 def _written_anew_and_still_known(patch: Patch) -> None:
     """Keep the bounds of a column that is written anew."""
-    rule = steps.projected
+    rule = steps.project
 
     def projected(relation: Relation, columns: Any) -> Relation:
         listed = tuple(columns)
@@ -197,7 +197,7 @@ def _written_anew_and_still_known(patch: Patch) -> None:
         )
         return replace(made, node=replace(made.node, schema=Schema(facts)))  # type: ignore[type-var]  # it is a Project
 
-    patch.setattr(steps, "projected", projected)
+    patch.setattr(steps, "project", projected)
 
 
 def _bounds_of_other_columns(patch: Patch) -> None:
@@ -213,26 +213,26 @@ def _bounds_of_other_columns(patch: Patch) -> None:
 
 def _rows_for_ids(patch: Patch) -> None:
     """Count rows with an unreadable cell where ids are protected."""
-    each = tally("each", Total(literal(1)), Sensitivity(l0=1, linf=1))
-    rule = passage.tally
+    each = tally_measurement("each", Total(literal(1)), Sensitivity(l0=1, linf=1))
+    rule = passage.tally_measurement
 
     def counted(key: Any, total: Any, change: Sensitivity) -> IntegerMeasurement:
         made = rule(key, total, change)
         return replace(made, totals=each.totals) if key[0] == "unreadable" else made
 
-    patch.setattr(passage, "tally", counted)
+    patch.setattr(passage, "tally_measurement", counted)
 
 
 def _all_that_is_cut(patch: Patch) -> None:
     """Count the groups of an id above a limit where ids are counted."""
-    rule = passage.tally
+    rule = passage.tally_measurement
 
     def counted(key: Any, total: Any, change: Sensitivity) -> IntegerMeasurement:
         made = rule(key, total, change)
         each = (Total(literal(1)),)
         return replace(made, totals=each) if key[0] == "cut off" else made
 
-    patch.setattr(passage, "tally", counted)
+    patch.setattr(passage, "tally_measurement", counted)
 
 
 def _one_clamped(patch: Patch) -> None:
@@ -240,7 +240,7 @@ def _one_clamped(patch: Patch) -> None:
 
     def counted(key: Any, total: Any, change: Sensitivity) -> IntegerMeasurement:
         del change
-        return tally(key, total, Sensitivity(l0=1, linf=1))
+        return tally_measurement(key, total, Sensitivity(l0=1, linf=1))
 
     patch.setattr(coverage, "tally", counted)
 

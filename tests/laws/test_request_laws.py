@@ -19,13 +19,13 @@ from sordino.engines.memory import MemoryEngine
 from sordino.errors import SordinoError
 from sordino.expressions.language import Expression
 from sordino.losses.base import Loss
-from sordino.planning.price import price
+from sordino.planning.price import price_request
 from sordino.query.builder import Grouped, Query
 from sordino.query.nodes import AbstractNode
 from sordino.query.request import Request
-from sordino.session.identity import asked
+from sordino.session.identity import request_identity
 from sordino.units import AbstractUnit
-from sordino.words import Words, call, text
+from sordino.words import Words, call, canonical_text
 from tests import worded
 from tests.dice import rolled
 from tests.drawn_queries import asked as asked_of
@@ -146,7 +146,9 @@ def test_what_differs_in_anything_has_other_words() -> None:
 def test_what_differs_in_a_value_has_other_words(kind: str) -> None:
     """For any two budgets, bounds, truncations or units of the cases."""
     told = [
-        text(made.words) for calls in VALUES[kind].values() for made in calls.values()
+        canonical_text(made.words)
+        for calls in VALUES[kind].values()
+        for made in calls.values()
     ]
     assert len(set(told)) == len(told)
 
@@ -156,7 +158,7 @@ def test_words_are_what_their_text_says() -> None:
     opened = worded.session()
     for request in REQUESTS.values():
         words = request.words(opened._catalog)
-        assert json.loads(text(words)) == listed(words)
+        assert json.loads(canonical_text(words)) == listed(words)
 
 
 def listed(words: Words) -> Any:
@@ -174,10 +176,10 @@ def plans_by_words(requests: list[Request], catalog: Any) -> dict[str, set[str]]
     budget = sd.ApproxDP(1, "1e-3")
     for request in requests:
         try:
-            plan = price(request, catalog, budget).plan
+            plan = price_request(request, catalog, budget).plan
         except SordinoError:
             continue
-        told = asked(request, catalog, budget, "key").words
+        told = request_identity(request, catalog, budget, "key").words
         found.setdefault(told, set()).add(plan)
     return found
 
@@ -225,7 +227,7 @@ NUMBERS: Final = {
 @pytest.mark.parametrize("numbers", NUMBERS.values(), ids=NUMBERS)
 def test_a_number_is_what_was_written(numbers: tuple[Any, ...]) -> None:
     """For any two ways to write a number: the same budget has the same words."""
-    told = {text(sd.PureDP(number).words) for number in numbers}
+    told = {canonical_text(sd.PureDP(number).words) for number in numbers}
     assert len(told) == 1
     if "sqrt(2)" in numbers:
         return

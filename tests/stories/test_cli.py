@@ -224,12 +224,12 @@ def test_a_ledger_is_copied_restored_and_closed(
 
 
 REFUSED: dict[str, tuple[str, str]] = {
-    "a missing ledger": ("show gone.ledger", "PATH is no file, got 'gone.ledger'"),
-    "a folder": ("verify .", "PATH is no file"),
-    "another file": ("verify clinic.toml", "is no ledger of Sordino"),
+    "a missing ledger": ("show gone.ledger", "PATH must be a file, got 'gone.ledger'"),
+    "a folder": ("verify .", "PATH must be a file"),
+    "another file": ("verify clinic.toml", "must be a ledger of Sordino"),
     "a missing witness": (
         "show clinic.ledger --witness gone",
-        "witness does not exist",
+        "witness must exist",
     ),
     "a key that nobody used": (
         "answer clinic.ledger monday",
@@ -239,16 +239,19 @@ REFUSED: dict[str, tuple[str, str]] = {
         "answer clinic.ledger 2026-11 --csv .",
         "path is a folder",
     ),
-    "a copy that is there": ("backup clinic.ledger clinic.toml", "path is taken"),
+    "a copy that is there": (
+        "backup clinic.ledger clinic.toml",
+        "path must not exist yet",
+    ),
     "nothing to restore": (
         "restore a.ledger --copy gone --witness wards.seen",
         "copy",
     ),
     "a place that is taken": (
         "restore clinic.ledger --copy wards.backup --witness wards.seen",
-        "path is taken",
+        "path must not exist yet",
     ),
-    "no witness": ("restore wards.ledger --copy wards.backup", "witness is needed"),
+    "no witness": ("restore wards.ledger --copy wards.backup", "witness must be given"),
     "a budget that is none": (
         "close clinic.ledger nobody",
         "there is no budget 'nobody'",
@@ -271,7 +274,7 @@ REFUSED: dict[str, tuple[str, str]] = {
     ),
     "a field that is none": (
         "export clinic.ledger --format yaml --answers other.toml",
-        "answers is no field, got 'basic/nome'",
+        "answers must name fields of the registry, got 'basic/nome'",
     ),
 }
 

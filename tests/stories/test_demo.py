@@ -83,8 +83,8 @@ def test_the_noise_is_that_of_the_mechanisms(shown: str) -> None:
         assert told in shown
     losses = [one.loss for one in beneath.noises()]
     apart = sum(float(loss.epsilon_at(beneath.DELTA)) for loss in losses)
-    assert beneath.total(losses) < apart
-    assert f"epsilon = {pages.hundredths(beneath.total(losses))}" in shown
+    assert beneath.total_epsilon(losses) < apart
+    assert f"epsilon = {pages.hundredths(beneath.total_epsilon(losses))}" in shown
 
 
 def test_invented_visits_are_always_the_same() -> None:
@@ -92,8 +92,8 @@ def test_invented_visits_are_always_the_same() -> None:
 
     The mean of 10**5 uniform numbers is off by 0.005 once in 10**7.
     """
-    whole = clinic.piece(0, 1000, PATIENTS)
-    assert whole.slice(400, 100).equals(clinic.piece(400, 500, PATIENTS))
+    whole = clinic.visits_table(0, 1000, PATIENTS)
+    assert whole.slice(400, 100).equals(clinic.visits_table(400, 500, PATIENTS))
     drawn = clinic.scramble(np.arange(10**5, dtype=np.uint64), 0)
     assert abs(drawn.mean() - 0.5) < 0.005
     assert 0 <= drawn.min() < drawn.max() < 1
@@ -101,6 +101,6 @@ def test_invented_visits_are_always_the_same() -> None:
 
 def test_small_numbers_are_rounded_against_us() -> None:
     """Two digits, never below the number: 6.079e-7 reads 6.1e-7."""
-    assert pages.upwards(Fraction("6.01e-7")) == "6.1e-7"
-    assert pages.upwards(Fraction("6.099e-7")) == "6.1e-7"
+    assert pages.rounded_up_text(Fraction("6.01e-7")) == "6.1e-7"
+    assert pages.rounded_up_text(Fraction("6.099e-7")) == "6.1e-7"
     assert pages.hundredths(5.4201) == "5.43"

@@ -89,7 +89,7 @@ def test_what_follows_is_filled_in(
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
-        ({}, "l1 is missing.*Give one of"),
+        ({}, "l1 must be given.*Give at least one of"),
         ({"l0": 1.5}, "l0 must be an integer"),
         ({"l0": -1}, "l0 must be at least 0"),
         ({"l1": -1}, "l1 must not be negative"),

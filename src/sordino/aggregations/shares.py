@@ -18,7 +18,7 @@ from typing import Any, TypeAlias, final
 from sordino.aggregations.keys_and_noise import joint_loss
 from sordino.losses.base import Loss, compose
 from sordino.losses.closed import ZCDP, GaussianDP, PureDP
-from sordino.losses.spending import largest
+from sordino.losses.spending import largest_parameter
 from sordino.mechanisms.gaussian import Gaussian
 from sordino.mechanisms.gaussian_threshold import GaussianThreshold
 from sordino.mechanisms.geometric import Geometric
@@ -170,7 +170,7 @@ class GaussianShare(AbstractGaussianShare):
 
     @cached_property
     def _epsilon(self) -> Fraction:
-        return largest(GaussianDP(sqrt(self.mu_squared)), PureDP)
+        return largest_parameter(GaussianDP(sqrt(self.mu_squared)), PureDP)
 
     def rate(self, change: Sensitivity, curvature: Fraction) -> Exact:
         """Return the rate that this epsilon buys."""

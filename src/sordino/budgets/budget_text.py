@@ -15,7 +15,8 @@ def budget_text(budget: Any) -> str:
     if not is_dataclass(budget):
         return repr(budget)
     named = (
-        f"{one.name}={exact_text(getattr(budget, one.name))}" for one in fields(budget)
+        f"{field.name}={exact_text(getattr(budget, field.name))}"
+        for field in fields(budget)
     )
     return f"{type(budget).__name__}({', '.join(named)})"
 

@@ -54,10 +54,12 @@ def calibrate(
     """
     relative, first = up(positive(tolerance=tolerance)), up(positive(start=start))
     if not 1e-15 <= relative < 1:
-        raise InvalidParameter("tolerance", tolerance, "is out of range", 'Try "1e-6".')
+        raise InvalidParameter(
+            "tolerance", tolerance, "must be at least 1e-15 and below 1", 'Try "1e-6".'
+        )
     if not isinstance(target, Budget):
         raise InvalidParameter(
-            "target", target, "is neither a loss nor a risk", "Try sd.Advantage(0.1)."
+            "target", target, "must be a loss or a risk", "Try sd.Advantage(0.1)."
         )
     with watching() as tick:
         return _searched(_Search(loss_at, target, tick), math.log(first), relative)
@@ -131,15 +133,18 @@ class _Search:
         if isinstance(loss, Loss):
             return loss
         raise InvalidParameter(
-            "loss_at", loss, "must return a loss", "Return m.map(1)."
+            "loss_at",
+            loss,
+            "must return a loss",
+            "Return the loss of a mechanism, such as sd.Laplace(scale).map(1).",
         )
 
     def admitted(self, scale: float) -> bool:
         """Say whether the target admits the loss at a scale."""
-        asked = scale, COARSENESS.get()
-        if asked not in self.seen:
-            self.seen[asked] = self.target.admits(self.loss(scale))
-        return self.seen[asked]
+        question = scale, COARSENESS.get()
+        if question not in self.seen:
+            self.seen[question] = self.target.admits(self.loss(scale))
+        return self.seen[question]
 
     def least(self, near: float, relative: float) -> float:
         """Return an admitted scale within a tolerance of a refused one."""
@@ -148,10 +153,10 @@ class _Search:
 
     def excess(self, risk: Risk, place: float) -> float:
         """Return how far the loss at the exponential of a place is beyond a risk."""
-        asked = place, COARSENESS.get()
-        if asked not in self.values:
-            self.values[asked] = risk.excess(self.loss(math.exp(place)))
-        return self.values[asked]
+        question = place, COARSENESS.get()
+        if question not in self.values:
+            self.values[question] = risk.excess(self.loss(math.exp(place)))
+        return self.values[question]
 
     def neighbourhood(self, risk: Risk, place: float, close: float) -> float:
         """Return the logarithm of a scale near the edge, by secants.

@@ -48,7 +48,7 @@ class Charge:
     def texts(self) -> dict[str, str]:
         """Return each amount as "numerator/denominator", or "inf"."""
         return {
-            name: written(amount)
+            name: amount_text(amount)
             for name, amount in zip(self.coordinates, self.amounts, strict=True)
         }
 
@@ -59,7 +59,7 @@ class Charge:
         >>> Charge.read({"rho": "1/8", "delta": "0/1"}).amounts
         (Fraction(1, 8), Fraction(0, 1))
         """
-        return cls(tuple(texts), tuple(map(amount_of, texts.values())))
+        return cls(tuple(texts), tuple(map(read_amount, texts.values())))
 
     @classmethod
     def nothing(cls, coordinates: tuple[str, ...]) -> Self:
@@ -67,10 +67,10 @@ class Charge:
         return cls(coordinates, (Fraction(0),) * len(coordinates))
 
 
-def written(amount: Amount) -> str:
+def amount_text(amount: Amount) -> str:
     """Return "numerator/denominator", or "inf".
 
-    >>> written(Fraction(1, 10)), written(INFINITE)
+    >>> amount_text(Fraction(1, 10)), amount_text(INFINITE)
     ('1/10', 'inf')
     """
     if amount is INFINITE:
@@ -78,7 +78,7 @@ def written(amount: Amount) -> str:
     return f"{amount.numerator}/{amount.denominator}"
 
 
-def amount_of(text: str) -> Amount:
+def read_amount(text: str) -> Amount:
     """Return the amount that was written."""
     return INFINITE if text == "inf" else Fraction(text)
 

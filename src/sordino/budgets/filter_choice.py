@@ -2,8 +2,8 @@
 
 >>> filter_for(ApproxDP(1, "1e-6"))
 ApproxSum(epsilon=Fraction(1, 1), delta=Fraction(1, 1000000))
->>> float(concentrated(ApproxDP(1, "1e-6"), reserve="5e-7").rho)  # doctest: +ELLIPSIS
-0.022937...
+>>> round(float(concentrated_filter(ApproxDP(1, "1e-6"), reserve="5e-7").rho), 6)
+0.022937
 """
 
 import math
@@ -20,14 +20,14 @@ from sordino.budgets.filter_sums import (
     ConcentratedSum,
     GaussianSum,
     PureSum,
-    beside,
+    mu_beside_delta,
 )
 from sordino.budgets.filters import AbstractFilter
-from sordino.budgets.parameter import largest_parameter
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Budget, Loss
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
 from sordino.losses.reserved import ReservedLoss
+from sordino.losses.spending import largest_parameter
 from sordino.numbers import probability
 
 FILTERS: Final[dict[str, Any]] = {
@@ -56,16 +56,16 @@ def filter_for(budget: Any) -> AbstractFilter:
     if summed is not None:
         return summed(budget)
     if isinstance(budget, Budget) and not isinstance(budget, Loss):
-        return gaussian(budget)
+        return gaussian_filter(budget)
     raise InvalidParameter(
         "budget",
         budget,
-        "is no loss that can be added up",
-        "Use sd.PureDP, sd.ApproxDP, sd.ZCDP, sd.GaussianDP or a risk.",
+        "must be a loss that can be added up, or a risk",
+        'Try sd.ApproxDP(1, "1e-6"), sd.ZCDP("0.1") or sd.Advantage("0.1").',
     )
 
 
-def concentrated(budget: Budget, reserve: Any = 0) -> PureOrConcentrated:
+def concentrated_filter(budget: Budget, reserve: Any = 0) -> PureOrConcentrated:
     """Return the filter that counts epsilons, or else rhos, for (epsilon, delta).
 
     `reserve` is the part of delta for releases that need one, such as those over keys
@@ -73,36 +73,40 @@ def concentrated(budget: Budget, reserve: Any = 0) -> PureOrConcentrated:
     """
     if not isinstance(budget, ApproxDP):
         raise InvalidParameter(
-            "budget", budget, "is no (epsilon, delta)", 'Try sd.ApproxDP(1, "1e-6").'
+            "budget",
+            budget,
+            "must be an (epsilon, delta) budget",
+            'Try sd.ApproxDP(1, "1e-6").',
         )
-    kept = probability(reserve=reserve)
-    if kept >= budget.delta:
+    reserved = probability(reserve=reserve)
+    if reserved >= budget.delta:
         raise InvalidParameter(
             "reserve",
             reserve,
-            "leaves no delta to turn rho into epsilon",
-            "Reserve less than delta, such as half of it.",
+            "must be less than the delta of the budget, whose rest turns rho into "
+            "epsilon",
+            "Reserve half of delta.",
         )
     epsilon, delta = _limit(budget, budget.epsilon), budget.delta
-    rest = ApproxDP(epsilon, (delta - kept) / (1 - kept))
-    return PureOrConcentrated(epsilon, largest_parameter(rest, ZCDP), kept, delta)
+    rest = ApproxDP(epsilon, (delta - reserved) / (1 - reserved))
+    return PureOrConcentrated(epsilon, largest_parameter(rest, ZCDP), reserved, delta)
 
 
-def gaussian(budget: Budget, reserve: Any = 0) -> AbstractFilter:
+def gaussian_filter(budget: Budget, reserve: Any = 0) -> AbstractFilter:
     """Return the filter that counts squares of mu, up to the largest mu admitted.
 
     `reserve` is the sum of the deltas that releases may have: it is part of what the
     budget has to admit.
 
     >>> from sordino.budgets.risk import Advantage
-    >>> gaussian(Advantage("0.1"), reserve="1e-6").promise.advantage() <= 0.1
+    >>> gaussian_filter(Advantage("0.1"), reserve="1e-6").promise.advantage() <= 0.1
     True
     """
-    kept = probability(reserve=reserve)
-    if kept == 0:
+    reserved = probability(reserve=reserve)
+    if reserved == 0:
         return GaussianSum(largest_parameter(budget, GaussianDP) ** 2)
-    largest_mu = largest_parameter(budget, lambda mu: beside(mu, kept))
-    return ApproxGaussianSum(largest_mu**2, kept)
+    largest_mu = largest_parameter(budget, lambda mu: mu_beside_delta(mu, reserved))
+    return ApproxGaussianSum(largest_mu**2, reserved)
 
 
 def read_filter(rule: str, limits: Mapping[str, str]) -> AbstractFilter:
@@ -112,8 +116,8 @@ def read_filter(rule: str, limits: Mapping[str, str]) -> AbstractFilter:
     ConcentratedSum(rho=Fraction(1, 8))
     """
     numbers = {name: Fraction(text) for name, text in limits.items()}
-    made: AbstractFilter = FILTERS[rule](**numbers)
-    return made
+    limit: AbstractFilter = FILTERS[rule](**numbers)
+    return limit
 
 
 def written_limits(limit: AbstractFilter) -> dict[str, str]:
@@ -126,15 +130,24 @@ def _limit(budget: Budget, value: Any) -> Fraction:
     """Return a limit, which must be rational: sums are compared with it exactly."""
     if budget.admits(_EVERYTHING) or value == math.inf:
         raise InvalidParameter(
-            "budget", budget, "protects nothing", 'Try budget=sd.ApproxDP(1, "1e-6").'
+            "budget",
+            budget,
+            "must be finite: an infinite budget protects nothing",
+            'Try budget=sd.ApproxDP(1, "1e-6").',
         )
     if value == 0:
         raise InvalidParameter(
-            "budget", budget, "allows nothing", 'Try budget=sd.ApproxDP(1, "1e-6").'
+            "budget",
+            budget,
+            "must be positive: nothing fits into a budget of zero",
+            'Try budget=sd.ApproxDP(1, "1e-6").',
         )
     if not isinstance(value, Fraction):
         raise InvalidParameter(
-            "budget", budget, "must be rational", "Write it as a decimal."
+            "budget",
+            budget,
+            "must be a rational number, which sums can be compared with",
+            "Write a decimal or a fraction instead of a root.",
         )
     return value
 
@@ -149,7 +162,10 @@ def _summed_reserved(budget: ReservedLoss) -> AbstractFilter:
     """Return the filter of mu beside a delta."""
     if not isinstance(budget.base, GaussianDP):
         raise InvalidParameter(
-            "budget", budget, "cannot be added up", "Use sd.GaussianDP beside a delta."
+            "budget",
+            budget,
+            "must be a GaussianDP and a delta, or another loss that adds up",
+            "Try sd.GaussianDP(1) + sd.ApproxDP(0, '1e-6').",
         )
     square = _summed_gaussian(budget.base).limits["square"]
     return ApproxGaussianSum(_limit(budget, square), budget.delta)

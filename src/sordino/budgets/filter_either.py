@@ -1,7 +1,7 @@
 """The tighter filter of an (epsilon, delta) budget: pure sums or concentrated sums.
 
->>> from sordino.budgets.filter_choice import concentrated
->>> limit = concentrated(ApproxDP(1, "1e-6"), reserve="5e-7")
+>>> from sordino.budgets.filter_choice import concentrated_filter
+>>> limit = concentrated_filter(ApproxDP(1, "1e-6"), reserve="5e-7")
 >>> small = PureDP("0.02")
 >>> spent, count = limit.nothing, 0
 >>> while limit.holds(spent):
@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import ClassVar, final
 
 from sordino.budgets.charge import Amount, Charge
-from sordino.budgets.filter_sums import above
+from sordino.budgets.filter_sums import amount_above
 from sordino.budgets.filters import AbstractFilter
 from sordino.losses.base import Guarantees, Loss
 from sordino.losses.closed import ApproxDP, ApproxZCDP, PureDP
@@ -71,5 +71,9 @@ class PureOrConcentrated(AbstractFilter):
             return PureDP(left)
         return ApproxDP(left, self.reserve - delta)
 
-    def _amounts(self, known: Guarantees) -> tuple[Amount, ...]:
-        return above(known.epsilon), above(known.rho), known.delta
+    def _amounts(self, guarantees: Guarantees) -> tuple[Amount, ...]:
+        return (
+            amount_above(guarantees.epsilon),
+            amount_above(guarantees.rho),
+            guarantees.delta,
+        )

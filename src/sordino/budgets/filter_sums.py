@@ -43,8 +43,8 @@ class PureSum(AbstractFilter):
         """Return the epsilon that is left."""
         return PureDP(self.epsilon - spent.amounts[0])
 
-    def _amounts(self, known: Guarantees) -> tuple[Amount, ...]:
-        return (without_delta(known, known.epsilon),)
+    def _amounts(self, guarantees: Guarantees) -> tuple[Amount, ...]:
+        return (amount_without_delta(guarantees, guarantees.epsilon),)
 
 
 @final
@@ -65,19 +65,19 @@ class ApproxSum(AbstractFilter):
 
     def holds(self, spent: Charge) -> bool:
         """Say whether both sums are within their limits."""
-        return within(spent, self.epsilon, self.delta)
+        return is_within(spent, self.epsilon, self.delta)
 
     def stated(self, spent: Charge) -> Loss:
         """Return epsilon and delta."""
-        return ApproxDP(*capped(spent))
+        return ApproxDP(*cap_delta(spent))
 
     def left(self, spent: Charge) -> Loss:
         """Return the epsilon and the delta that are left."""
         epsilon, delta = spent.amounts
         return ApproxDP(self.epsilon - epsilon, self.delta - delta)
 
-    def _amounts(self, known: Guarantees) -> tuple[Amount, ...]:
-        return above(known.epsilon), known.delta
+    def _amounts(self, guarantees: Guarantees) -> tuple[Amount, ...]:
+        return amount_above(guarantees.epsilon), guarantees.delta
 
 
 @final
@@ -107,8 +107,8 @@ class ConcentratedSum(AbstractFilter):
         """Return the rho that is left."""
         return ZCDP(self.rho - spent.amounts[0])
 
-    def _amounts(self, known: Guarantees) -> tuple[Amount, ...]:
-        return (without_delta(known, known.rho),)
+    def _amounts(self, guarantees: Guarantees) -> tuple[Amount, ...]:
+        return (amount_without_delta(guarantees, guarantees.rho),)
 
 
 @final
@@ -129,19 +129,19 @@ class ApproxConcentratedSum(AbstractFilter):
 
     def holds(self, spent: Charge) -> bool:
         """Say whether both sums are within their limits."""
-        return within(spent, self.rho, self.delta)
+        return is_within(spent, self.rho, self.delta)
 
     def stated(self, spent: Charge) -> Loss:
         """Return rho and delta."""
-        return ApproxZCDP(*capped(spent))
+        return ApproxZCDP(*cap_delta(spent))
 
     def left(self, spent: Charge) -> Loss:
         """Return the rho and the delta that are left."""
         rho, delta = spent.amounts
         return ApproxZCDP(self.rho - rho, self.delta - delta)
 
-    def _amounts(self, known: Guarantees) -> tuple[Amount, ...]:
-        return above(known.rho), known.delta
+    def _amounts(self, guarantees: Guarantees) -> tuple[Amount, ...]:
+        return amount_above(guarantees.rho), guarantees.delta
 
 
 @final
@@ -172,8 +172,8 @@ class GaussianSum(AbstractFilter):
         """Return the mu that is left."""
         return GaussianDP(sqrt(self.square - finite(spent.amounts[0])))
 
-    def _amounts(self, known: Guarantees) -> tuple[Amount, ...]:
-        return (without_delta(known, squared(known.mu)),)
+    def _amounts(self, guarantees: Guarantees) -> tuple[Amount, ...]:
+        return (amount_without_delta(guarantees, square_above(guarantees.mu)),)
 
 
 @final
@@ -190,52 +190,52 @@ class ApproxGaussianSum(AbstractFilter):
     @property
     def promise(self) -> Loss:
         """Return mu-GDP beside a chance delta of total breach."""
-        return beside(sqrt(self.square), self.delta)
+        return mu_beside_delta(sqrt(self.square), self.delta)
 
     def holds(self, spent: Charge) -> bool:
         """Say whether both sums are within their limits."""
-        return within(spent, self.square, self.delta)
+        return is_within(spent, self.square, self.delta)
 
     def stated(self, spent: Charge) -> Loss:
         """Return mu and delta."""
-        square, delta = capped(spent)
-        return beside(root(square), delta)
+        square, delta = cap_delta(spent)
+        return mu_beside_delta(root(square), delta)
 
     def left(self, spent: Charge) -> Loss:
         """Return the mu and the delta that are left."""
         square, delta = spent.amounts
-        return beside(sqrt(self.square - finite(square)), self.delta - delta)
+        return mu_beside_delta(sqrt(self.square - finite(square)), self.delta - delta)
 
-    def _amounts(self, known: Guarantees) -> tuple[Amount, ...]:
-        return squared(known.mu), known.delta
+    def _amounts(self, guarantees: Guarantees) -> tuple[Amount, ...]:
+        return square_above(guarantees.mu), guarantees.delta
 
 
-def within(spent: Charge, *limits: Fraction) -> bool:
+def is_within(spent: Charge, *limits: Fraction) -> bool:
     """Say whether each sum is at most its limit."""
     return all(a <= b for a, b in zip(spent.amounts, limits, strict=True))
 
 
-def capped(spent: Charge) -> tuple[Amount, Amount]:
+def cap_delta(spent: Charge) -> tuple[Amount, Amount]:
     """Return a cost and its delta, which a loss states as a probability."""
     cost, delta = spent.amounts
     return cost, min(delta, Fraction(1))
 
 
-def without_delta(known: Guarantees, value: "Exact | float") -> Amount:
+def amount_without_delta(guarantees: Guarantees, value: "Exact | float") -> Amount:
     """Return an amount that holds without any chance of a breach, else infinity."""
-    return above(value) if known.delta == 0 else INFINITE
+    return amount_above(value) if guarantees.delta == 0 else INFINITE
 
 
-def above(value: "Exact | float") -> Amount:
+def amount_above(value: "Exact | float") -> Amount:
     """Return a rational not below a parameter, or infinity."""
     return INFINITE if isinstance(value, float) else rational_above(value)
 
 
-def squared(mu: "Exact | float") -> Amount:
+def square_above(mu: "Exact | float") -> Amount:
     """Return the square of mu, a rational not below it, or infinity."""
-    return INFINITE if isinstance(mu, float) else above(mu**2)
+    return INFINITE if isinstance(mu, float) else amount_above(mu**2)
 
 
-def beside(mu: Any, delta: Any) -> Loss:
+def mu_beside_delta(mu: Any, delta: Any) -> Loss:
     """Return mu-GDP beside a chance of total breach."""
     return compose([GaussianDP(mu), ApproxDP(0, delta)])

@@ -48,7 +48,7 @@ class AbstractFilter(ABC):
         """Return a loss that would still be accepted."""
 
     @abstractmethod
-    def _amounts(self, known: Guarantees) -> tuple[Amount, ...]:
+    def _amounts(self, guarantees: Guarantees) -> tuple[Amount, ...]:
         """Return what a loss with such guarantees is charged, infinite if unknown."""
 
     def price(self, asked: Budget, loss: Loss) -> Charge:
@@ -58,18 +58,20 @@ class AbstractFilter(ABC):
         vouches for. What was asked in the terms of the filter is charged as asked; else
         the loss is charged, or what was asked if nothing fit is known of the loss.
         """
-        known = [one.guarantees for one in (loss, asked) if isinstance(one, Loss)]
+        candidates = [
+            budget.guarantees for budget in (loss, asked) if isinstance(budget, Loss)
+        ]
         if isinstance(asked, self.own):
-            known.reverse()
-        for guarantees in known:
+            candidates.reverse()
+        for guarantees in candidates:
             charge = Charge(self.coordinates, self._amounts(guarantees))
             if self.holds(_finite_part(charge)):
                 return charge
         raise InvalidParameter(
             "budget",
             asked,
-            f"buys a release that {self.promise!r} cannot count",
-            "State it in the terms of the limit.",
+            f"buys a release that cannot be counted against the limit {self.promise!r}",
+            "Ask for a budget of the same kind as the limit.",
         )
 
     def charged(self, spent: Charge, charge: Charge) -> tuple[Charge, Charge]:
@@ -101,7 +103,7 @@ class AbstractFilter(ABC):
     @property
     def limits(self) -> dict[str, Fraction]:
         """Return the numbers that make an equal filter."""
-        return {one.name: _field(self, one.name) for one in fields(self)}  # type: ignore[arg-type]
+        return {field.name: _field(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
 
 
 def _field(instance: Any, name: str) -> Fraction:

@@ -11,9 +11,9 @@ from typing import Any, Final, Literal, Self, final
 from sordino import _validate
 from sordino.budgets.budget_text import budget_text, exact_text
 from sordino.budgets.filter_choice import (
-    concentrated,
+    concentrated_filter,
     filter_for,
-    gaussian,
+    gaussian_filter,
     read_filter,
     written_limits,
 )
@@ -49,13 +49,16 @@ class Limit:
         for releases over keys that are not known.
         """
         _validate.choice(tuple(_COUNTED), counting=counting)
-        kept = probability(reserve=reserve)
-        if counting == "asked" and kept:
+        reserved = probability(reserve=reserve)
+        if counting == "asked" and reserved:
             raise InvalidParameter(
-                "reserve", reserve, "has no use here", 'Add counting="concentrated".'
+                "reserve",
+                reserve,
+                'is only for counting="concentrated"',
+                'Add counting="concentrated", or leave the reserve out.',
             )
-        rule = _COUNTED[counting](budget, kept)
-        beside = f" beside {exact_text(kept)}" if kept else ""
+        rule = _COUNTED[counting](budget, reserved)
+        beside = f" beside {exact_text(reserved)}" if reserved else ""
         return cls(f"{budget_text(budget)}, counted as {counting}{beside}", rule)
 
     @property
@@ -69,13 +72,13 @@ class Limit:
         }
 
     @classmethod
-    def read(cls, kept: dict[str, Any]) -> Self:
+    def read(cls, fields: dict[str, Any]) -> Self:
         """Return what was written."""
-        return cls(kept["stated"], read_filter(kept["rule"], kept["limits"]))
+        return cls(fields["stated"], read_filter(fields["rule"], fields["limits"]))
 
 
 _COUNTED: Final[dict[str, Callable[[Any, Any], AbstractFilter]]] = {
     "asked": lambda budget, _: filter_for(budget),
-    "concentrated": concentrated,
-    "gaussian": gaussian,
+    "concentrated": concentrated_filter,
+    "gaussian": gaussian_filter,
 }

@@ -16,8 +16,8 @@ from sordino._fields import fill
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Budget, Loss
 from sordino.losses.closed import GaussianDP, PureDP
-from sordino.losses.spending import Family, Spending, largest
-from sordino.numbers import probability
+from sordino.losses.spending import Family, Spending, largest_parameter
+from sordino.numbers import probability, shortest
 from sordino.words import Words, call, number
 
 
@@ -40,7 +40,7 @@ class Advantage:
 
     def admits(self, loss: Loss) -> bool:
         """Say whether the advantage of a loss is certainly within this."""
-        return Fraction(loss.advantage()) <= self.most
+        return shortest(loss.advantage()) <= self.most
 
     def spending(self, family: Family) -> Spending | None:
         """Return the largest epsilon for Laplace noise, or mu for Gaussian noise."""
@@ -69,7 +69,10 @@ class ErrorRates:
         fill(self, fpr=probability(fpr=fpr), tpr=probability(tpr=tpr))
         if self.tpr < self.fpr:
             raise InvalidParameter(
-                "tpr", tpr, "is below fpr, which blind guessing attains", "Raise tpr."
+                "tpr",
+                tpr,
+                "must be at least fpr, which blind guessing attains",
+                "Give a tpr above fpr.",
             )
 
     @property
@@ -81,7 +84,7 @@ class ErrorRates:
         """Say whether the rates of a loss are certainly within these."""
         if self.fpr == self.tpr:
             return loss.advantage() == 0
-        return Fraction(loss.tpr_at(self.fpr)) <= self.tpr
+        return shortest(loss.tpr_at(self.fpr)) <= self.tpr
 
     def spending(self, family: Family) -> Spending | None:
         """Return the largest epsilon for Laplace noise, or mu for Gaussian noise."""
@@ -100,8 +103,8 @@ class ErrorRates:
 def _spending(risk: Budget, family: Family) -> Spending:
     """Return the largest parameter of a family whose loss a risk admits."""
     if family == "gaussian":
-        return Spending("mu", largest(risk, GaussianDP))
-    return Spending("epsilon", largest(risk, PureDP))
+        return Spending("mu", largest_parameter(risk, GaussianDP))
+    return Spending("epsilon", largest_parameter(risk, PureDP))
 
 
 def _unshared(risk: Budget, factor: Fraction) -> NoReturn:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-from sordino.cli.ledger import opened
+from sordino.cli.ledger import open_ledger
 from sordino.cli.terminal import say, write
 from sordino.errors import InvalidParameter
 from sordino.ledger.ledger import Ledger
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from sordino.release.release import Release
 
 
-def answer(asked: argparse.Namespace) -> None:
+def show_answer(asked: argparse.Namespace) -> None:
     """Show the paid answer of a key, or write it as CSV."""
-    with opened(asked) as ledger:
+    with open_ledger(asked) as ledger:
         found = ledger.answer(asked.key)
     several = found if isinstance(found, dict) else {"": found}
     if asked.name is not None:
@@ -37,15 +37,15 @@ def answer(asked: argparse.Namespace) -> None:
         write(shown)
 
 
-def backup(asked: argparse.Namespace) -> None:
+def back_up_ledger(asked: argparse.Namespace) -> None:
     """Write a whole copy to a new file."""
-    with opened(asked) as ledger:
+    with open_ledger(asked) as ledger:
         ledger.backup(asked.copy)
     say(f"{asked.copy} holds all of {asked.path}, answers included.")
     say("What is charged after this stands in the ledger and its witness only.")
 
 
-def restore(asked: argparse.Namespace) -> None:
+def restore_ledger(asked: argparse.Namespace) -> None:
     """Make a ledger of a copy, and of what the witness saw after it."""
     with Ledger.restore(
         asked.copy, asked.path, witness=asked.witness, signer=_signer(asked.signer)
@@ -55,9 +55,9 @@ def restore(asked: argparse.Namespace) -> None:
     say(f"left: {left!r}")
 
 
-def close(asked: argparse.Namespace) -> None:
+def close_budget(asked: argparse.Namespace) -> None:
     """Let nothing more be charged to a budget."""
-    with opened(asked, _signer(asked.signer)) as ledger:
+    with open_ledger(asked, _signer(asked.signer)) as ledger:
         ledger.close_budget(asked.budget, who=asked.who, why=asked.why)
     say(f"{asked.budget} is closed: nothing more is charged to it.")
 
@@ -75,8 +75,8 @@ def _one(several: "dict[str, Release]") -> "Release":
         raise InvalidParameter(
             "--csv",
             list(several),
-            "writes one answer, and the key has several",
-            "Name one: --name.",
+            "can write one answer, and the key has several",
+            "Name one of them with --name.",
         )
     return next(iter(several.values()))
 

@@ -20,7 +20,7 @@ that is kept against its hash."""
 
 def show_ledger(asked: argparse.Namespace) -> None:
     """Show the budgets of a ledger and its last releases."""
-    with opened(asked) as ledger:
+    with open_ledger(asked) as ledger:
         table([("ledger", str(asked.path)), ("for", ledger.about)])
         for name, limit in ledger.limits().items():
             write()
@@ -42,9 +42,9 @@ def show_ledger(asked: argparse.Namespace) -> None:
         table(_release(entry))
 
 
-def verify(asked: argparse.Namespace) -> None:
+def verify_ledger(asked: argparse.Namespace) -> None:
     """Hold every record and every answer of a ledger against what it follows from."""
-    with opened(asked) as ledger:
+    with open_ledger(asked) as ledger:
         found = ledger.verify()
     counts = ", ".join([
         _counted(found.records, "record"),
@@ -57,10 +57,10 @@ def verify(asked: argparse.Namespace) -> None:
     write(found.head)
 
 
-def export(asked: argparse.Namespace) -> None:
+def export_ledger(asked: argparse.Namespace) -> None:
     """Write a ledger as lines of JSON, or as an entry of the public registry."""
     answers = {} if asked.answers is None else _answers(asked.answers)
-    with opened(asked) as ledger:
+    with open_ledger(asked) as ledger:
         if asked.format == "jsonl":
             lines = list(json_lines(ledger))
         else:
@@ -82,7 +82,7 @@ def _answers(path: Path) -> dict[str, Any]:
         raise InvalidParameter(
             "answers",
             str(path),
-            "must be a TOML file of sections",
+            "must be a TOML file with sections",
             'Try [basic] and, below it, name = "Ward activity".',
         ) from None
 
@@ -104,11 +104,11 @@ def _release(entry: Entry) -> list[tuple[str, ...]]:
     return lines + ([("", "why", entry.why)] if entry.why else [])
 
 
-def opened(asked: argparse.Namespace, signer: Any = None) -> Ledger:
+def open_ledger(asked: argparse.Namespace, signer: Any = None) -> Ledger:
     """Return the ledger at a path."""
     if not asked.path.is_file():
         raise InvalidParameter(
-            "PATH", str(asked.path), "is no file", "Name the file of a ledger."
+            "PATH", str(asked.path), "must be a file", "Name the file of a ledger."
         )
     return Ledger.at(asked.path, witness=asked.witness, signer=signer)
 

@@ -7,7 +7,14 @@ from typing import Any, Final, final
 from rich.console import Console
 
 import sordino as sd
-from sordino.demo.pages import columns, heading, hundredths, number, pairs, upwards
+from sordino.demo.pages import (
+    columns,
+    hundredths,
+    pair_table,
+    print_heading,
+    rounded_up_text,
+    short_number,
+)
 
 DELTA: Final = 1e-6
 DIAGNOSES: Final = {"Asthma": 612, "Diabetes": 407, "Gout": 15, "Scurvy": 3, "Fabry": 1}
@@ -15,7 +22,7 @@ DIAGNOSES: Final = {"Asthma": 612, "Diabetes": 407, "Gout": 15, "Scurvy": 3, "Fa
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class Noise:
+class NoiseRow:
     """A mechanism, an exact number, and how far one person can move it."""
 
     name: str
@@ -30,21 +37,21 @@ class Noise:
         return found
 
 
-def noises() -> tuple[Noise, ...]:
+def noises() -> tuple[NoiseRow, ...]:
     """Return the four kinds of noise."""
     laplace, gaussian = sd.Laplace(60), sd.Gaussian(scale=60)
     lattice = sd.DiscreteGaussian(scale=4)
     return (
-        Noise(name="Geometric", mechanism=sd.Geometric(2), exact=120, d_in=1),
-        Noise(name="Laplace", mechanism=laplace, exact=1834.5, d_in=30),
-        Noise(name="Discrete Gaussian", mechanism=lattice, exact=1210, d_in=2),
-        Noise(name="Gaussian", mechanism=gaussian, exact=20411.0, d_in=30),
+        NoiseRow(name="Geometric", mechanism=sd.Geometric(2), exact=120, d_in=1),
+        NoiseRow(name="Laplace", mechanism=laplace, exact=1834.5, d_in=30),
+        NoiseRow(name="Discrete Gaussian", mechanism=lattice, exact=1210, d_in=2),
+        NoiseRow(name="Gaussian", mechanism=gaussian, exact=20411.0, d_in=30),
     )
 
 
-def mechanisms(console: Console) -> None:
+def show_mechanisms(console: Console) -> None:
     """Show each kind of noise on one number, twice."""
-    heading(
+    print_heading(
         console,
         "Beneath: noise",
         "Each number is moved by a fresh draw from a known law, exact to the bit.\n"
@@ -53,17 +60,19 @@ def mechanisms(console: Console) -> None:
     drawn = ("published", "again")
     table = columns("noise", "exact", *drawn, "± 95%", "price")
     for one in noises():
-        answers = [number(one.mechanism(one.exact)) for _ in drawn]
+        answers = [short_number(one.mechanism(one.exact)) for _ in drawn]
         error = f"{math.ceil(one.mechanism.error(0.95)):,}"
-        table.add_row(one.name, number(one.exact), *answers, error, price(one.loss))
+        table.add_row(
+            one.name, short_number(one.exact), *answers, error, loss_text(one.loss)
+        )
     console.print(table)
 
 
-def thresholds(console: Console) -> None:
+def show_thresholds(console: Console) -> None:
     """Show a release of keys that nobody listed."""
     fitted = fitted_threshold()
     loss = fitted.map((1, 1, 1))
-    heading(
+    print_heading(
         console,
         "Beneath: a threshold",
         "A diagnosis shows if its noisy count is large enough: a rare one vanishes,\n"
@@ -71,29 +80,29 @@ def thresholds(console: Console) -> None:
     )
     kept = fitted(DIAGNOSES)
     table = columns("diagnosis", *DIAGNOSES)
-    table.add_row("exact", *map(number, DIAGNOSES.values()), style="dim")
-    noisy = [number(kept[key]) if key in kept else "-" for key in DIAGNOSES]
+    table.add_row("exact", *map(short_number, DIAGNOSES.values()), style="dim")
+    noisy = [short_number(kept[key]) if key in kept else "-" for key in DIAGNOSES]
     table.add_row("published", *noisy)
     console.print(table)
     reach = f"keep {fitted.threshold} or more; scale and threshold solved for a budget"
-    cost = f"epsilon = {loss.epsilon}, exactly; delta = {upwards(loss.delta)}"
+    cost = f"epsilon = {loss.epsilon}, exactly; delta = {rounded_up_text(loss.delta)}"
     console.print()
-    console.print(pairs([("threshold", reach), ("price", cost)]))
+    console.print(pair_table([("threshold", reach), ("price", cost)]))
 
 
-def curves(console: Console) -> None:
+def show_curves(console: Console) -> None:
     """Show that losses add up as one curve, less than the sum of their epsilons."""
     losses = [one.loss for one in noises()]
     epsilons = [float(loss.epsilon_at(DELTA)) for loss in losses]
-    heading(
+    print_heading(
         console,
         "Beneath: losses add up as curves",
         "The four answers above, about the same patients, cost less together than the\n"
         "sum of their epsilons (at delta = 1e-6, rounded up):",
     )
     apart = " + ".join(map(hundredths, epsilons))
-    whole = f"epsilon = {hundredths(total(losses))}"
-    console.print(pairs([("one by one", apart), ("together", whole)]))
+    whole = f"epsilon = {hundredths(total_epsilon(losses))}"
+    console.print(pair_table([("one by one", apart), ("together", whole)]))
 
 
 def fitted_threshold() -> sd.LaplaceThreshold:
@@ -102,12 +111,12 @@ def fitted_threshold() -> sd.LaplaceThreshold:
     return sd.LaplaceThreshold.for_loss(budget, (1, 1, 1), dtype="i64")
 
 
-def total(losses: list[sd.Loss]) -> float:
+def total_epsilon(losses: list[sd.Loss]) -> float:
     """Return the epsilon of all losses as one curve."""
     return float(sd.compose(losses).epsilon_at(DELTA))
 
 
-def price(loss: sd.Loss) -> str:
+def loss_text(loss: sd.Loss) -> str:
     """Return the exact parameter of a loss."""
     known = loss.guarantees
     named = {"epsilon": known.epsilon, "mu": known.mu, "rho": known.rho}

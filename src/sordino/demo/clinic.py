@@ -79,7 +79,7 @@ def scramble(places: Places, stream: int) -> Uniform:
     return digits.astype(np.float64) * 2.0**-53
 
 
-def piece(first: int, last: int, patients: int) -> pa.Table:
+def visits_table(first: int, last: int, patients: int) -> pa.Table:
     """Return the visits from one number to another."""
     visit = np.arange(first, last, dtype=np.uint64)
     patient = (patients * scramble(visit, 0) ** _SKEW).astype(np.int64)
@@ -98,13 +98,13 @@ def piece(first: int, last: int, patients: int) -> pa.Table:
     })
 
 
-def write(
+def write_visits(
     path: Path, visits: int, patients: int, tick: Callable[[int], object]
 ) -> pa.Table:
     """Write all visits as Parquet and return them; `tick` hears of each piece."""
     pieces = []
     for first in range(0, visits, _PIECE):
-        pieces.append(piece(first, min(visits, first + _PIECE), patients))
+        pieces.append(visits_table(first, min(visits, first + _PIECE), patients))
         tick(pieces[-1].num_rows)
     table = pa.concat_tables(pieces)
     parquet.write_table(table, path)

@@ -11,7 +11,14 @@ from rich.table import Table
 
 import sordino as sd
 from sordino.demo import clinic
-from sordino.demo.pages import columns, heading, indented, number, pairs, written
+from sordino.demo.pages import (
+    columns,
+    pair_table,
+    print_heading,
+    print_indented,
+    query_text,
+    short_number,
+)
 from sordino.losses.headline import headline
 
 BUDGET: Final = sd.ApproxDP(2, "1e-6")
@@ -41,7 +48,7 @@ def by_unknown() -> Any:
     return _BOUNDED.group_by("ward").agg(**_ASKED)
 
 
-def data(console: Console, path: Path, visits: int, patients: int) -> pa.Table:
+def show_data(console: Console, path: Path, visits: int, patients: int) -> pa.Table:
     """Make the table, and say what is in it."""
     told = (
         TextColumn("inventing visits"),
@@ -50,10 +57,10 @@ def data(console: Console, path: Path, visits: int, patients: int) -> pa.Table:
     )
     with Progress(*told, console=console, transient=True) as progress:
         task = progress.add_task("", total=visits)
-        table = clinic.write(
+        table = clinic.write_visits(
             path, visits, patients, lambda made: progress.advance(task, made)
         )
-    heading(
+    print_heading(
         console,
         "A table of people",
         f"A hospital has a table of {visits:,} visits, invented here. It wants to\n"
@@ -67,7 +74,7 @@ def data(console: Console, path: Path, visits: int, patients: int) -> pa.Table:
     return table
 
 
-def opened(console: Console, path: Path) -> sd.Session:
+def open_session(console: Console, path: Path) -> sd.Session:
     """Open a session, and say whom it protects and what it may spend."""
     session = sd.Session(
         tables={"visits": sd.PrivateTable(path, protects=sd.AddRowsWithID("patient"))},
@@ -75,7 +82,7 @@ def opened(console: Console, path: Path) -> sd.Session:
     )
     console.print()
     console.print(
-        pairs([
+        pair_table([
             ("protected", "a patient with all their visits, however many"),
             ("budget", f"{BUDGET!r}: all answers together"),
         ])
@@ -83,16 +90,16 @@ def opened(console: Console, path: Path) -> sd.Session:
     return session
 
 
-def priced(console: Console, session: sd.Session) -> None:
+def show_price(console: Console, session: sd.Session) -> None:
     """Show a question and its price, before any data is read."""
-    heading(
+    print_heading(
         console,
         "The price comes first",
         "What an answer costs, and how far it will be off, follows from the question\n"
         "alone: here no data has been read yet.",
     )
     query = by_known()
-    indented(console, written(query))
+    print_indented(console, query_text(query))
     console.print()
     price = session.price(query, KNOWN)
     table = columns("asked", "a patient moves it by", "noise", "95% are within")
@@ -108,12 +115,12 @@ def priced(console: Console, session: sd.Session) -> None:
         )
     console.print(table)
     console.print()
-    console.print(pairs([("price", headline(price.loss, KNOWN))]))
+    console.print(pair_table([("price", headline(price.loss, KNOWN))]))
 
 
-def listed(console: Console, session: sd.Session, table: pa.Table) -> sd.Release:
+def show_listed(console: Console, session: sd.Session, table: pa.Table) -> sd.Release:
     """Release numbers for every ward of a public list."""
-    heading(
+    print_heading(
         console,
         "Wards from a public list",
         "Every ward of the list has a row, so the rows tell nothing: a ward without\n"
@@ -123,14 +130,14 @@ def listed(console: Console, session: sd.Session, table: pa.Table) -> sd.Release
     release = session.release(by_known(), KNOWN)
     console.print(_beside(release, table, (*SHOWN, clinic.CLOSED)))
     console.print()
-    indented(console, f"and {len(release) - len(SHOWN) - 1} more wards")
-    indented(console, f"price: {release.price}")
+    print_indented(console, f"and {len(release) - len(SHOWN) - 1} more wards")
+    print_indented(console, f"price: {release.price}")
     return release
 
 
-def unlisted(console: Console, session: sd.Session, table: pa.Table) -> sd.Release:
+def show_unlisted(console: Console, session: sd.Session, table: pa.Table) -> sd.Release:
     """Release numbers for wards that come from the data."""
-    heading(
+    print_heading(
         console,
         "Wards that nobody listed",
         "Where names come from the data, a rare name betrays a patient by standing\n"
@@ -142,41 +149,41 @@ def unlisted(console: Console, session: sd.Session, table: pa.Table) -> sd.Relea
     console.print()
     (threshold,) = session.price(query, UNKNOWN).thresholds
     wards = len(set(table["ward"].to_pylist()))
-    indented(
+    print_indented(
         console,
         f"{len(release)} of {wards} wards are shown: those with {float(threshold):.0f} "
         "patients or more, noise included",
     )
-    indented(console, f"price: {release.price}")
+    print_indented(console, f"price: {release.price}")
     return release
 
 
-def spent(console: Console, session: sd.Session, whole: sd.Loss) -> None:
+def show_spending(console: Console, session: sd.Session, whole: sd.Loss) -> None:
     """Show what is left, what it all means, and that too much is refused."""
-    heading(
+    print_heading(
         console,
         "What it means, and what is left",
         "Epsilon persuades nobody. Both releases together, as an attacker who knows\n"
         "all other patients would use them:",
     )
     for sentence in whole.explain().splitlines():
-        indented(console, sentence)
+        print_indented(console, sentence)
     console.print()
     console.print(
-        pairs([("spent", repr(session.spent)), ("left", repr(session.remaining))])
+        pair_table([("spent", repr(session.spent)), ("left", repr(session.remaining))])
     )
     try:
         session.release(by_known(), BUDGET)
     except sd.errors.BudgetExceeded as refusal:
-        console.print(pairs([("refused", str(refusal))]))
+        console.print(pair_table([("refused", str(refusal))]))
 
 
-def drawn(console: Console, release: sd.Release, folder: Path) -> Path:
+def save_picture(console: Console, release: sd.Release, folder: Path) -> Path:
     """Save a picture of the largest wards, and say where."""
     path = folder / "wards.png"
     figure: Any = release.plot("patients", "days", top=20)
     figure.savefig(path, dpi=110)
-    console.print(pairs([("picture", str(path))]))
+    console.print(pair_table([("picture", str(path))]))
     return path
 
 
@@ -192,7 +199,7 @@ def _beside(release: sd.Release, table: pa.Table, wards: tuple[str, ...]) -> Tab
             ("patients", "days"), exact.get(ward, _NONE), strict=True
         ):
             cells += _cells(name, noisy.get(ward), bars.get(ward))
-            cells.append("-" if known is None else number(known))
+            cells.append("-" if known is None else short_number(known))
         shown.add_row(ward, *cells)
     return shown
 
@@ -203,7 +210,9 @@ def _cells(name: str, row: Any, bars: Any) -> tuple[str, str]:
         return "-", "-"
     value = row[name]
     ends = (bars[f"{name} low"], bars[f"{name} high"])
-    return number(value), number(type(value)(max(abs(value - end) for end in ends)))
+    return short_number(value), short_number(
+        type(value)(max(abs(value - end) for end in ends))
+    )
 
 
 def _exact(table: pa.Table) -> dict[str, tuple[int, float]]:

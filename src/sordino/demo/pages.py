@@ -16,7 +16,7 @@ _BOUNDS = re.compile(r", (?=Max)")
 _VERBS = re.compile(r"\.(?=(?:filter|enforce|group_by|agg)\()")
 
 
-def heading(console: Console, title: str, why: str) -> None:
+def print_heading(console: Console, title: str, why: str) -> None:
     """Set a title on a line of its own, and below it why the scene is there."""
     console.print()
     console.rule(f"[bold]{title}[/]", align="left", style="dim")
@@ -24,16 +24,16 @@ def heading(console: Console, title: str, why: str) -> None:
     console.print()
 
 
-def indented(console: Console, text: str) -> None:
+def print_indented(console: Console, text: str) -> None:
     """Set a text two columns to the right, as it stands."""
     console.print(Padding(Text(text), (0, 0, 0, 2)))
 
 
-def written(query: Any) -> str:
+def query_text(query: Any) -> str:
     """Return a query as it was written, a step on each line.
 
     >>> import sordino as sd
-    >>> print(written(sd.table("visits").agg(n=sd.count())))
+    >>> print(query_text(sd.table("visits").agg(n=sd.count())))
     table('visits')
       .agg(n=count())
     """
@@ -49,7 +49,7 @@ def columns(*headings: str, wide: int = 0) -> Table:
     return table
 
 
-def pairs(rows: Iterable[tuple[str, str]]) -> Table:
+def pair_table(rows: Iterable[tuple[str, str]]) -> Table:
     """Return labels with what belongs to them."""
     table = Table(box=None, show_header=False, padding=(0, 0, 0, 2))
     table.add_column(style="dim", width=11)
@@ -59,16 +59,16 @@ def pairs(rows: Iterable[tuple[str, str]]) -> Table:
     return table
 
 
-def number(value: float) -> str:
+def short_number(value: float) -> str:
     """Return a count in full, or an amount to the hundredth.
 
-    >>> number(12345), number(12345.678)
+    >>> short_number(12345), short_number(12345.678)
     ('12,345', '12,345.68')
     """
     return f"{value:,}" if isinstance(value, int) else f"{value:,.2f}"
 
 
-def upwards(value: Any) -> str:
+def rounded_up_text(value: Any) -> str:
     """Return two digits of a small number, rounded up."""
     digits = Decimal(math.nextafter(float(value), 1))
     return f"{Context(prec=2, rounding=ROUND_CEILING).create_decimal(digits):.1e}"

@@ -35,7 +35,7 @@ class Settings:
 @final
 @dataclass(frozen=True)
 class Door:
-    """Where an engine is in this room, and what it needs; places are module:name."""
+    """Where an engine is, and what it needs; places are written module:name."""
 
     engine: str
     """A function that makes an engine of settings."""
@@ -45,15 +45,16 @@ class Door:
     """What makes sources of what lives in the engine, by its kind (`readers`)."""
 
 
+_DUCKDB: Final = "sordino.engines.duckdb"
 DOORS: Final[Mapping[str, Door]] = {
     "duckdb": Door(
-        "duckdb.engine:duckdb_of_settings",
+        f"{_DUCKDB}.engine:duckdb_of_settings",
         reads={
-            "(duckdb.DuckDBPyConnection, name)": "duckdb.relations:of_table",
-            "duckdb.DuckDBPyRelation": "duckdb.relations:of_relation",
+            "(duckdb.DuckDBPyConnection, name)": f"{_DUCKDB}.relations:of_table",
+            "duckdb.DuckDBPyRelation": f"{_DUCKDB}.relations:of_relation",
         },
     ),
-    "memory": Door("memory:memory_of_settings"),
+    "memory": Door("sordino.engines.memory:memory_of_settings"),
 }
 _HOMES: Final = {kind: door for door in DOORS.values() for kind in door.reads}
 
@@ -88,4 +89,4 @@ def _living(kind: str) -> Reader | None:
 def _found(place: str) -> Any:
     """Return what stands in a module under a name."""
     module, name = place.split(":")
-    return getattr(import_module(f"sordino.engines.{module}"), name)
+    return getattr(import_module(module), name)

@@ -33,7 +33,7 @@ from sordino.query.nodes import (
     Unreadable,
     tables_of,
 )
-from sordino.query.pruning import pruned_rows
+from sordino.query.pruning import prune_question
 from sordino.query.question import MOST, AbstractTotal, Distinct, Question, Total
 from sordino.sampling.bits import Bits
 from sordino.schema import Column, Schema, arrow_type
@@ -187,7 +187,7 @@ class MemoryEngine(AbstractEngine):
     def _answer(self, question: Question) -> pa.Table:
         """Return the totals of each group."""
         groups: defaultdict[tuple[Any, ...], list[Row]] = defaultdict(list)
-        for row in self.rows(pruned_rows(question)):
+        for row in self.rows(prune_question(question)):
             groups[_key(row, question.by)].append(row)
         schema = question.rows.schema
         kinds = [arrow_type(schema[name].type) for name in question.by]

@@ -17,6 +17,7 @@ from sordino.expressions import (
     conditional,
     dates,
     extremes,
+    letters,
     logic,
     membership,
     missing,
@@ -154,6 +155,8 @@ class Expression(AbstractFluent):
 
     lower = text.lower
     upper = text.upper
+    lowercase = letters.lowercase
+    uppercase = letters.uppercase
     length = text.length
     slice = text.slice_
     contains = text.contains

@@ -1,7 +1,7 @@
 """Texts: sequences of Unicode code points, never of bytes, never of a language.
 
-Letters outside ASCII have no upper or lower case here, since engines disagree on it. A
-text that would grow beyond 1 MiB of UTF-8 is missing instead.
+`lower` and `upper` know ASCII letters; for those of all scripts see letters.py. A text
+that would grow beyond 1 MiB of UTF-8 is missing instead.
 """
 
 import re
@@ -91,9 +91,16 @@ def _concat(*values: Value) -> Value:
     return "".join(values) if sum(map(size, values)) <= LONGEST else None
 
 
-def _strip(one: Value) -> Value:
-    """Return a text without ASCII blanks around it."""
-    return one.strip(BLANKS)
+def _strip_facts(one: Argument, letters: str | None = None) -> Column:
+    """Return the facts of a text that does not grow."""
+    del letters
+    facts.required("strip", (one,), ("text",), _CAST)
+    return facts.result("text", (one,))
+
+
+def _strip(one: Value, letters: str | None = None) -> Value:
+    """Return a text without some letters around it, or without ASCII blanks."""
+    return one.strip(BLANKS if letters is None else letters)
 
 
 def _replace(one: Value, old: Value, new: Value) -> Value:
@@ -121,7 +128,7 @@ STARTS_WITH: Final = Operation(
 )
 ENDS_WITH: Final = Operation("ends_with", _texts("ends_with", "bool"), str.endswith)
 CONCAT: Final = Operation("concat", _concat_facts, _concat, copies=2)
-STRIP: Final = Operation("strip", _texts("strip", "text"), _strip)
+STRIP: Final = Operation("strip", _strip_facts, _strip)
 REPLACE: Final = Operation("replace", _replace_facts, _replace, copies=4)
 NORMALIZE: Final = Operation(
     "normalize", _texts("normalize", "text"), _normalize, copies=3
@@ -240,14 +247,21 @@ def concat(self: Fluent, *others: Any) -> Fluent:
     return self.call(CONCAT, self, *others)
 
 
-def strip(self: Fluent) -> Fluent:
-    """Return the text without the ASCII blanks around it.
+def strip(self: Fluent, letters: str | None = None) -> Fluent:
+    """Return the text without the ASCII blanks around it, or without other letters.
 
     >>> from sordino.expressions.language import col
-    >>> col("x").strip().value({"x": " a b "})
-    'a b'
+    >>> col("x").strip().value({"x": " a b "}), col("x").strip("*").value({"x": "*a "})
+    ('a b', 'a ')
     """
-    return self.call(STRIP, self)
+    if letters is None:
+        return self.call(STRIP, self)
+    read = literal(letters)
+    if read.type != "text" or not 0 < len(read.constant) <= LONGEST_PATTERN:
+        raise InvalidParameter(
+            "letters", letters, "must be a text of 1 to 1000 letters", "Name letters."
+        )
+    return self.call(STRIP, self, letters=read.constant)
 
 
 def replace(self: Fluent, old: str, new: str) -> Fluent:

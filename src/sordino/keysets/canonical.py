@@ -49,13 +49,13 @@ class Extent:
         more = f", ... ({len(self.names)} columns)" if self.names[_NAMED:] else ""
         bound = "" if self.exact else "at most "
         noun = "key" if self.count == 1 else "keys"
-        return f"{bound}{counted(self.count)} {noun} of {listed}{more}"
+        return f"{bound}{count_text(self.count)} {noun} of {listed}{more}"
 
 
-def counted(count: int) -> str:
+def count_text(count: int) -> str:
     """Return a readable number, however large.
 
-    >>> counted(12_000), counted(10**30), counted(2**100)
+    >>> count_text(12_000), count_text(10**30), count_text(2**100)
     ('12,000', '1e30', '1.27e30')
     """
     if count < _FEW:
@@ -71,16 +71,16 @@ def refuse_too_many(extent: Extent) -> None:
         raise InvalidParameter(
             "keys",
             extent,
-            f"are more than the {MOST_KEYS:,} that can be listed",
+            f"must be at most {MOST_KEYS:,} to be listed",
             "Filter, project or shorten the columns first.",
         )
 
 
-def canonical(table: pa.Table) -> pa.Table:
+def sort_canonically(table: pa.Table) -> pa.Table:
     """Return the different rows of a table in order, in memory of their own."""
     sorted_rows, new, _ = _sorted(table)
     refuse_too_many(Extent(int(new.sum()), tuple(table.column_names)))
-    return sorted_rows if new.all() else taken(sorted_rows, np.flatnonzero(new))
+    return sorted_rows if new.all() else take_rows(sorted_rows, np.flatnonzero(new))
 
 
 def ranks(table: pa.Table) -> NDArray[np.int64]:
@@ -97,7 +97,7 @@ def ranks(table: pa.Table) -> NDArray[np.int64]:
 def _sorted(table: pa.Table) -> tuple[pa.Table, NDArray[np.bool_], NDArray[Any]]:
     """Return the rows in order, which of them differ from the one before, the order."""
     order = canonical_order(table)
-    rows = taken(table, order)
+    rows = take_rows(table, order)
     new = np.zeros(order.size, np.bool_)
     new[:1] = True
     for column in rows.columns:
@@ -128,7 +128,7 @@ def _steps(column: pa.Array) -> NDArray[np.bool_]:
     return flags
 
 
-def taken(table: pa.Table, rows: NDArray[Any]) -> pa.Table:
+def take_rows(table: pa.Table, rows: NDArray[Any]) -> pa.Table:
     """Return some rows of a table, refusing more text than a column can hold."""
     for name, column in zip(table.column_names, table.columns, strict=True):
         if column.type == pa.string():
@@ -137,7 +137,7 @@ def taken(table: pa.Table, rows: NDArray[Any]) -> pa.Table:
     return table.take(pa.array(rows)).combine_chunks()
 
 
-def in_one(tables: Sequence[pa.Table]) -> pa.Table:
+def join_tables(tables: Sequence[pa.Table]) -> pa.Table:
     """Return the rows of tables with the same columns, one table after the other."""
     together = pa.concat_tables(tables)
     for name, column in zip(together.column_names, together.columns, strict=True):
@@ -171,7 +171,7 @@ def fingerprint(table: pa.Table) -> str:
     for text are the lengths in UTF-8; and for text the UTF-8 itself.
     """
     names = sorted(table.column_names)
-    ordered = canonical(table.select(names))
+    ordered = sort_canonically(table.select(names))
     kinds = [KINDS[column.type] for column in ordered.columns]
     head = {"columns": list(zip(names, kinds, strict=True)), "keys": ordered.num_rows}
     digest = hashlib.sha256(json.dumps(head, separators=(",", ":")).encode() + b"\n")

@@ -54,8 +54,8 @@ def refused_type(name: str, kind: str, example: object) -> InvalidParameter:
     return InvalidParameter(
         argument(name),
         example,
-        f"holds values of type {kind}, which are no keys",
-        "Keys are integers, text, bools, dates, times, or None where one is missing.",
+        f"must hold keys, and values of type {kind} are not",
+        "Use integers, text, bools, dates or times, and None where one is missing.",
     )
 
 
@@ -65,13 +65,13 @@ def refused_float(name: str, example: object) -> InvalidParameter:
         return InvalidParameter(
             argument(name),
             example,
-            "holds NaN, which equals nothing",
+            "must not hold NaN, which equals nothing",
             "Write None for the group of missing values.",
         )
     return InvalidParameter(
         argument(name),
         example,
-        "holds floats, which seldom agree exactly",
+        "must not hold floats, which are seldom exactly equal",
         "Bin them first, or turn them into integers or text. (pandas turns integers "
         'beside missing values into floats: use dtype "Int64".)',
     )
@@ -127,7 +127,7 @@ def refused_text(name: str, example: object) -> InvalidParameter:
         argument(name),
         example,
         "must hold valid Unicode (no lone surrogates)",
-        "Decode the text anew from its source.",
+        "Decode the text again from its source.",
     )
 
 

@@ -17,7 +17,7 @@ from sordino._completion import hides
 from sordino.errors import InvalidParameter, InvalidQuery
 from sordino.expressions.base import AbstractExpression
 from sordino.keysets.canonical import fingerprint
-from sordino.keysets.nodes import Difference, Listed, Union
+from sordino.keysets.key_nodes import Difference, ListedKeys, Union
 from sordino.keysets.product import Product
 from sordino.keysets.sources import (
     Types,
@@ -56,7 +56,7 @@ class KeySet:
             raise InvalidParameter(
                 "tree",
                 self.tree,
-                "is not made of key sets",
+                "must be made of key sets",
                 'Write KeySet.from_dict({"ward": ["A", "B"]}).',
             )
 
@@ -72,7 +72,7 @@ class KeySet:
         4
         """
         tables = columns_of_dict(columns, types)
-        return cls(Product.of(*(Listed(table) for table in tables)))
+        return cls(Product.of(*(ListedKeys(table) for table in tables)))
 
     @classmethod
     def from_tuples(
@@ -87,7 +87,7 @@ class KeySet:
         >>> KeySet.from_tuples([("A", 1), ("B", 2)], columns=("ward", "year"))
         KeySet(2 keys of ward, year)
         """
-        return cls(Product.of(Listed(table_of_tuples(keys, columns, types))))
+        return cls(Product.of(ListedKeys(table_of_tuples(keys, columns, types))))
 
     @classmethod
     def from_table(cls, table: Any, *, types: Types = None) -> "KeySet":
@@ -98,7 +98,7 @@ class KeySet:
         >>> KeySet.from_table({"ward": ["A", "B", "A"], "year": [1, 2, 1]})
         KeySet(2 keys of ward, year)
         """
-        return cls(Product.of(Listed(table_of_table(table, types))))
+        return cls(Product.of(ListedKeys(table_of_table(table, types))))
 
     @property
     def schema(self) -> Schema:
@@ -174,7 +174,8 @@ class KeySet:
             raise InvalidParameter(
                 "other",
                 theirs,
-                f"has the column {shared[0]!r}, as the first set has",
+                "must have other columns than the first set, and both have "
+                f"{shared[0]!r}",
                 "Rename it, or pair the keys that agree in it: a.join(b).",
             )
         return KeySet(self.tree.times(theirs.tree))
@@ -196,7 +197,7 @@ class KeySet:
             raise InvalidParameter(
                 "columns",
                 columns,
-                "must be names",
+                "must be a name or a list of names",
                 'Write keys["ward"]; the keys themselves are in keys.table().',
             )
         names = checked_names(given)
@@ -218,7 +219,7 @@ class KeySet:
             raise InvalidParameter(
                 "condition",
                 condition,
-                f"must be true or false, not {kind}",
+                f"must be a condition, which is true or false, not {kind}",
                 'Compare with a value: sd.col("ward") != "C".',
             )
         return KeySet(self.tree.where(condition))
@@ -251,7 +252,10 @@ class KeySet:
         shared = tuple(name for name in self.columns if name in theirs.columns)
         if not shared:
             raise InvalidParameter(
-                "other", theirs, f"shares no column with {self}", "Write a * b."
+                "other",
+                theirs,
+                f"must share a column with {self}",
+                "Write a * b to combine every key of both.",
             )
         self._same_types(theirs, shared)
         return KeySet(self.tree.joined(theirs.tree, shared))

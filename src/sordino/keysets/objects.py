@@ -73,7 +73,7 @@ def _mixed(name: str, values: Sequence[Any], kinds: set[type]) -> InvalidParamet
         argument(name),
         examples,
         f"must hold values of one type, not {listed}",
-        "Convert them to one.",
+        "Convert them to one type.",
     )
 
 
@@ -146,7 +146,7 @@ def _read_datetime64(name: str, value: np.datetime64) -> date | None:
         raise InvalidParameter(
             argument(name),
             value,
-            f"holds NumPy times in units of {unit}",
+            f"must hold NumPy times in a unit from days to microseconds, not {unit}",
             'Convert them with .astype("datetime64[D]") or "datetime64[us]".',
         )
     if unit == "ns" and value.astype(np.int64) % 1_000:

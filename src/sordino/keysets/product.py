@@ -10,14 +10,19 @@ import numpy as np
 import pyarrow as pa
 
 from sordino.expressions.base import AbstractExpression
-from sordino.keysets.canonical import Extent, canonical, refuse_too_many, taken
-from sordino.keysets.nodes import (
+from sordino.keysets.canonical import (
+    Extent,
+    refuse_too_many,
+    sort_canonically,
+    take_rows,
+)
+from sordino.keysets.key_nodes import (
     AbstractKeys,
     Filtered,
     Joined,
     Projected,
     Renamed,
-    settled,
+    settle_keys,
 )
 from sordino.schema import Schema
 
@@ -41,7 +46,7 @@ class Product(AbstractKeys):
     def of(cls, *factors: AbstractKeys) -> "Product":
         """Return the product of factors, with their columns in order."""
         names = tuple(name for factor in factors for name in factor.schema)
-        return cls(tuple(map(settled, factors)), names)
+        return cls(tuple(map(settle_keys, factors)), names)
 
     @property
     def inputs(self) -> tuple[AbstractKeys, ...]:
@@ -89,12 +94,12 @@ class Product(AbstractKeys):
             keys = factor.table
             inner //= keys.num_rows
             rows = np.arange(self.count) // inner % keys.num_rows
-            repeated = taken(keys, rows)
+            repeated = take_rows(keys, rows)
             together |= zip(repeated.column_names, repeated.columns, strict=True)
         table = pa.table(together)
         if tuple(table.column_names) == self.names:
             return table
-        return canonical(table.select(self.names))
+        return sort_canonically(table.select(self.names))
 
     def times(self, other: "Product") -> "Product":
         """Return the product with further factors."""
@@ -109,13 +114,13 @@ class Product(AbstractKeys):
         kept, dropped = _parted(self.factors, names)
         factors = (_only(factor, names) for factor in kept)
         guards = (one for one in dropped if not (one.exact and one.at_most))
-        return Product(tuple(map(settled, factors)), names, (*self.guards, *guards))
+        return Product(tuple(map(settle_keys, factors)), names, (*self.guards, *guards))
 
     def where(self, condition: AbstractExpression) -> "Product":
         """Return the product with a condition on the factors whose columns it reads."""
         read = condition.names() or self.factors[0].schema.names
         met, rest = _parted(self.factors, read)
-        kept = settled(Filtered(Product.of(*met), condition))
+        kept = settle_keys(Filtered(Product.of(*met), condition))
         return Product((kept, *rest), self.names, self.guards)
 
     def renamed(self, names: Mapping[str, str]) -> "Product":
@@ -123,7 +128,7 @@ class Product(AbstractKeys):
         met, _ = _parted(self.factors, names)
         return Product(
             tuple(
-                settled(Renamed(factor, names)) if factor in met else factor
+                settle_keys(Renamed(factor, names)) if factor in met else factor
                 for factor in self.factors
             ),
             tuple(names.get(name, name) for name in self.names),
@@ -134,7 +139,7 @@ class Product(AbstractKeys):
         """Return the product with the factors that have shared columns joined."""
         ours, rest = _parted(self.factors, on)
         theirs, others = _parted(other.factors, on)
-        pairs = settled(Joined(Product.of(*ours), Product.of(*theirs), on))
+        pairs = settle_keys(Joined(Product.of(*ours), Product.of(*theirs), on))
         added = tuple(name for name in other.names if name not in on)
         return Product(
             (pairs, *rest, *others),
@@ -187,5 +192,5 @@ def _same(left: AbstractKeys, right: AbstractKeys) -> bool:
         return True
     if left.schema.names == right.schema.names:
         return bool(left.table.equals(right.table))
-    ordered = canonical(right.table.select(left.schema.names))
+    ordered = sort_canonically(right.table.select(left.schema.names))
     return bool(left.table.equals(ordered))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sordino import _validate
 from sordino.errors import InvalidParameter
-from sordino.keysets.canonical import KINDS, canonical
+from sordino.keysets.canonical import KINDS, sort_canonically
 from sordino.keysets.columns import (
     Read,
     argument,
@@ -40,7 +40,7 @@ def columns_of_dict(given: Any, types: Types) -> list[pa.Table]:
     checked_names(name for name, _ in pairs)
     known = _checked_types(types, given)
     return [
-        canonical(pa.table({name: _column(name, values, known.get(name))}))
+        sort_canonically(pa.table({name: _column(name, values, known.get(name))}))
         for name, values in pairs
     ]
 
@@ -61,7 +61,7 @@ def table_of_tuples(given: Any, columns: Any, types: Types) -> pa.Table:
         raise _empty("keys", rows)
     known = _checked_types(types, names)
     columns_of_rows = zip(*rows, strict=True)
-    return canonical(
+    return sort_canonically(
         pa.table({
             name: _column(name, list(values), known.get(name))
             for name, values in zip(names, columns_of_rows, strict=True)
@@ -80,10 +80,10 @@ def table_of_table(given: Any, types: Types) -> pa.Table:
         raise InvalidParameter(
             "table",
             lengths,
-            "must have columns of one length",
+            "must have columns of the same length",
             "Use KeySet.from_dict for every combination of some values.",
         )
-    return canonical(pa.table(columns))
+    return sort_canonically(pa.table(columns))
 
 
 def checked_names(names: Iterable[Any]) -> tuple[str, ...]:
@@ -92,7 +92,10 @@ def checked_names(names: Iterable[Any]) -> tuple[str, ...]:
     for place, name in enumerate(listed):
         if not isinstance(name, str) or not name:
             raise InvalidParameter(
-                "columns", name, "must be named by text", 'Name them, as in "ward".'
+                "columns",
+                name,
+                "must be named by texts",
+                'Name every column, such as "ward".',
             )
         if not _is_unicode(name):
             raise InvalidParameter(
@@ -100,11 +103,11 @@ def checked_names(names: Iterable[Any]) -> tuple[str, ...]:
             )
         if name in listed[:place]:
             raise InvalidParameter(
-                "columns", name, "names two columns", "Rename one of them."
+                "columns", name, "must name each column once", "Rename one of them."
             )
     if not listed:
         raise InvalidParameter(
-            "columns", listed, "must name one column at least", 'Write ("ward",).'
+            "columns", listed, "must name at least one column", 'Write ("ward",).'
         )
     return tuple(map(str, listed))
 
@@ -135,7 +138,10 @@ def _checked_types(types: Types, names: Iterable[str]) -> dict[str, str]:
             raise unknown("column", name, listed)
         if kind == "f64":
             raise InvalidParameter(
-                "types", kind, "names floats, which are no keys", "Bin them first."
+                "types",
+                kind,
+                "must not be a float, which is seldom exactly equal",
+                "Bin them first.",
             )
         _validate.choice(tuple(KINDS.values()), types=kind)
     return dict(types or {})
@@ -156,7 +162,10 @@ def _pairs(given: Any) -> list[tuple[Any, Any]]:
             return [(column.name, column) for column in given.get_columns()]
         case "polars", "LazyFrame":
             raise InvalidParameter(
-                "table", type(given).__name__, "has no rows yet", "Collect it first."
+                "table",
+                type(given).__name__,
+                "must have its rows: this one is lazy",
+                "Collect it first.",
             )
     raise InvalidParameter(
         "table", given, f"must be {_TABLES}", 'Write {"ward": ["A", "B"]}.'
@@ -172,7 +181,7 @@ def _column(name: str, given: Any, declared: str | None) -> pa.Array:
         raise InvalidParameter(
             argument(name),
             None,
-            "holds nothing but missing values, so that its type is not known",
+            "must have a value or a declared type: all its values are missing",
             f'Declare it: types={{{name!r}: "i64"}}.',
         )
     if kind is None:
@@ -181,8 +190,8 @@ def _column(name: str, given: Any, declared: str | None) -> pa.Array:
         raise InvalidParameter(
             argument(name),
             values[0].as_py(),
-            f"holds {kind}, but is declared as {declared}",
-            "Convert the values, or declare nothing.",
+            f"must hold {declared}, as declared, and holds {kind}",
+            "Convert the values, or leave out the declaration.",
         )
     return values
 
@@ -192,7 +201,7 @@ def _empty(name: str, given: object) -> InvalidParameter:
     return InvalidParameter(
         name,
         given,
-        "must hold one key at least",
+        "must hold at least one key",
         "List the groups that the release will show.",
     )
 
@@ -227,7 +236,7 @@ def _read_numpy(name: str, given: NDArray[Any]) -> Read:
         return read_objects(name, given.tolist())
     if given.ndim != 1:
         raise InvalidParameter(
-            argument(name), given, "must be of one dimension", "Flatten it."
+            argument(name), given, "must have one dimension", "Flatten it first."
         )
     if given.dtype.kind in "biuf":
         return read_arrow(name, pa.array(given.astype(given.dtype.newbyteorder("="))))

@@ -10,51 +10,53 @@ from sordino.ledger import file_creation
 from sordino.ledger.file_creation import Contents
 from sordino.ledger.file_store import FileStore
 from sordino.ledger.log import Log
-from sordino.ledger.opening import Wanted, seals_of
+from sordino.ledger.opening import LedgerTerms, seals_of
 from sordino.ledger.records import Record
 from sordino.ledger.store import AbstractStore
 from sordino.ledger.world import World
 
 
-def free(path: Any) -> Path:
+def free_path(path: Any) -> Path:
     """Return where a file shall be made, refusing a name that is taken."""
-    place = file_creation.located(path)
+    place = file_creation.locate_file(path)
     if place.exists():
-        raise InvalidParameter("path", str(path), "is taken", "Choose another name.")
+        raise InvalidParameter(
+            "path", str(path), "must not exist yet", "Choose another name."
+        )
     return place
 
 
-def write(log: Log, place: Path) -> None:
+def write_copy(log: Log, place: Path) -> None:
     """Write all that a ledger holds to a new file."""
     _create(place, World(), _contents(log.store))
 
 
-def restore(copy: Any, path: Any, wanted: Wanted) -> None:
+def restore_copy(copy: Any, path: Any, terms: LedgerTerms) -> None:
     """Make a ledger of a copy and of what its witness saw after it."""
-    source, place = file_creation.located(copy, "copy"), free(path)
+    source, place = file_creation.locate_file(copy, "copy"), free_path(path)
     file_creation.refuse_missing(source, "copy", "Look for it.")
-    if wanted.witness is None:
+    if terms.witness is None:
         raise InvalidParameter(
             "witness",
             None,
-            "is needed: nothing else knows what was charged after the copy was made",
+            "must be given: only it knows what was charged after the copy was made",
             "Without one, count the whole budget as spent; the copy can be opened to "
             "read its answers.",
         )
-    file_creation.refuse_missing(wanted.witness, "witness", "Look for it.")
-    file_creation.refuse_same(source, wanted.witness)
+    file_creation.refuse_missing(terms.witness, "witness", "Look for it.")
+    file_creation.refuse_same(source, terms.witness)
     try:
         with (
-            closing(FileStore(source, wanted.world)) as store,
-            closing(FileStore(wanted.witness, wanted.world, "witness")) as witness,
+            closing(FileStore(source, terms.world)) as store,
+            closing(FileStore(terms.witness, terms.world, "witness")) as witness,
         ):
             contents = store.transact(
-                lambda: witness.transact(lambda: _restored(store, witness, wanted))
+                lambda: witness.transact(lambda: _restored(store, witness, terms))
             )
-            _create(place, wanted.world, contents)
+            _create(place, terms.world, contents)
     except OSError:
         raise LedgerUnavailable(
-            source, "could not be read", "Look after disk and permissions."
+            source, "could not be read", "Check the disk and the permissions."
         ) from None
 
 
@@ -65,23 +67,29 @@ def _contents(store: AbstractStore) -> Iterator[tuple[Record, bytes]]:
         yield record, store.answer(record.number) if answered else b""
 
 
-def _restored(store: AbstractStore, witness: AbstractStore, wanted: Wanted) -> Contents:
+def _restored(
+    store: AbstractStore, witness: AbstractStore, terms: LedgerTerms
+) -> Contents:
     """Return what a copy holds, what its witness saw after it, and a record of that."""
     after = store.head
-    known = min(after.number, witness.head.number)
-    if next(store.read(known)) != next(witness.read(known)):
-        raise LedgerDamaged(store.shown, "it is not of the history of its witness")
+    common = min(after.number, witness.head.number)
+    if next(store.read(common)) != next(witness.read(common)):
+        raise LedgerDamaged(
+            store.shown, "it does not belong to the history of its witness"
+        )
     missing = [(record, b"") for record in witness.read(after.number + 1)]
     head = missing[-1][0].head if missing else after
-    seals = seals_of(store, wanted)
+    seals = seals_of(store, terms)
     for seen in (store, witness):
         Log(seen, seals).refuse_unsigned(next(seen.read(seen.head.number)))
-    fields = {"after": after.number, "when": wanted.world.clock().isoformat()}
+    fields = {"after": after.number, "when": terms.world.clock().isoformat()}
     last = seals.signed(Record.following(head, "restored", fields))
     return [*_contents(store), *missing, (last, b"")]
 
 
 def _create(place: Path, world: World, contents: Contents) -> None:
     """Make a file under a name that must still be free."""
-    if not file_creation.create(place, world, "ledger", contents):
-        raise InvalidParameter("path", str(place), "is taken", "Choose another name.")
+    if not file_creation.create_file(place, world, "ledger", contents):
+        raise InvalidParameter(
+            "path", str(place), "must not exist yet", "Choose another name."
+        )

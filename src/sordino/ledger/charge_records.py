@@ -43,14 +43,14 @@ def charge_fields(log: Log, claim: Claim, when: str) -> dict[str, Any]:
     }
     if claim.earmark is None:
         return fields
-    left = earmarks.left_after(log, claim.earmark, claim.budget, charges)
+    left = earmarks.rest_after(log, claim.earmark, claim.budget, charges)
     return fields | {"earmark": claim.earmark, "rest": left}
 
 
-def left_after(log: Log, claim: Claim) -> Loss:
+def remaining_after(log: Log, claim: Claim) -> Loss:
     """Return what would be left of a budget beside what is set aside, or refuse."""
     fields, limit = charge_fields(log, claim, ""), log.chargeable(claim.budget)
-    aside = earmarks.held(log, claim.budget, limit, without=claim.earmark)
+    aside = earmarks.sum_earmarks(log, claim.budget, limit, without=claim.earmark)
     own = fields.get("rest")
     if own is not None:
         aside = aside.plus(log.ordered(limit, own[claim.budget]))
@@ -94,7 +94,7 @@ def _charged(log: Log, name: str, claim: Claim) -> tuple[Charge, Charge]:
     limit = log.chargeable(name)
     spent = log.spent(name, limit)
     charge = limit.rule.price(claim.asked, claim.loss).fitted(spent)
-    aside = earmarks.held(log, name, limit, without=claim.earmark)
+    aside = earmarks.sum_earmarks(log, name, limit, without=claim.earmark)
     try:
         limit.rule.charged(spent.plus(aside), charge)
     except BudgetExceeded as error:

@@ -11,47 +11,47 @@ from sordino.errors import AnswerLost, InvalidParameter, InvalidQuery
 from sordino.ledger.charge_records import charge_fields
 from sordino.ledger.entries import Claim, Ticket
 from sordino.ledger.log import Log
-from sordino.ledger.records import Record, digest
+from sordino.ledger.records import Record, hash_bytes
 from sordino.words import FORM
 
 
-def allot(log: Log, name: str, given: Limit, when: str) -> None:
+def allot(log: Log, name: str, limit: Limit, when: str) -> None:
     """Give a name a limit, unless it has this one."""
-    known = log.limit(name)
-    if known is None:
-        log.add("budget", {"budget": name, "limit": given.written, "when": when})
-    elif log.agreed(name).stated != given.stated:
+    recorded = log.limit(name)
+    if recorded is None:
+        log.add("budget", {"budget": name, "limit": limit.written, "when": when})
+    elif log.agreed(name).stated != limit.stated:
         raise InvalidParameter(
             "limit",
-            given.stated,
-            f"differs from that of {name!r}, {log.agreed(name).stated}",
-            "Use the recorded one, or another name.",
+            limit.stated,
+            f"differs from the recorded limit of {name!r}, {log.agreed(name).stated}",
+            "Give the recorded limit, or choose another name.",
         )
 
 
 def reserve(log: Log, identity: str, claim: Claim, when: str) -> Ticket:
     """Charge a claim, or return what its key has."""
-    known = None if claim.key is None else log.about(f"key {claim.key}")
-    if known is not None:
-        return _again(log, identity, (known, claim), when)
-    charged = log.add("charged", charge_fields(log, claim, when))
-    return Ticket(identity, charged.number, 1, claim.key is not None)
+    charged = None if claim.key is None else log.about(f"key {claim.key}")
+    if charged is not None:
+        return _again(log, identity, (charged, claim), when)
+    charge = log.add("charged", charge_fields(log, claim, when))
+    return Ticket(identity, charge.number, 1, claim.key is not None)
 
 
-def store(log: Log, identity: str, told: tuple[Ticket, bytes], when: str) -> bytes:
+def store(log: Log, identity: str, answered: tuple[Ticket, bytes], when: str) -> bytes:
     """Store the answer of a ticket, or return the one that is there."""
-    ticket, answer = told
+    ticket, answer = answered
     _refuse_foreign(log, identity, ticket)
-    given = log.about(f"answer {ticket.number}")
-    if given is not None and not ticket.keyed:
-        return _once(given, ticket, answer)
+    stored = log.about(f"answer {ticket.number}")
+    if stored is not None and not ticket.keyed:
+        return _once(stored, ticket, answer)
     committed = log.answer(ticket.number)
     if committed is not None:
         return committed
     fields = {
         "charge": ticket.number,
         "fence": ticket.fence,
-        "sha256": digest(answer),
+        "sha256": hash_bytes(answer),
         "size": len(answer),
         "when": when,
     }
@@ -60,20 +60,23 @@ def store(log: Log, identity: str, told: tuple[Ticket, bytes], when: str) -> byt
     return answer
 
 
-def _once(given: Record, ticket: Ticket, answer: bytes) -> bytes:
+def _once(stored: Record, ticket: Ticket, answer: bytes) -> bytes:
     """Return an answer without a key that is stored again; another is refused."""
-    if digest(answer) != given.fields["sha256"]:
+    if hash_bytes(answer) != stored.fields["sha256"]:
         raise InvalidParameter(
-            "ticket", ticket, "was answered before", "Reserve a release for each."
+            "ticket",
+            ticket,
+            "was already answered",
+            "Reserve a release for each answer.",
         )
     return answer
 
 
-def _form(known: Record) -> Any:
+def _form(charged: Record) -> Any:
     """Return in which form a charge says what was asked; None in version 0.1."""
-    if "words" not in known.fields:
+    if "words" not in charged.fields:
         return None
-    words = known.fields["words"]
+    words = charged.fields["words"]
     return FORM if words is None else words[1]["form"]
 
 
@@ -82,29 +85,31 @@ def _form_of(claim: Claim) -> Any:
     return json.loads(claim.words)[1]["form"] if claim.words else FORM
 
 
-def _again(log: Log, identity: str, asked: tuple[Record, Claim], when: str) -> Ticket:
+def _again(
+    log: Log, identity: str, charge_and_claim: tuple[Record, Claim], when: str
+) -> Ticket:
     """Return the answer that a key has, or the right to compute it once more."""
-    known, claim = asked
-    same = known.fields["request"] == claim.request
-    if not same and _form(known) != _form_of(claim):
+    charged, claim = charge_and_claim
+    same = charged.fields["request"] == claim.request
+    if not same and _form(charged) != _form_of(claim):
         raise InvalidQuery(
             f"the key {claim.key!r} was used by another version, which wrote requests "
             "down in another form: whether it is of this one cannot be told",
             f"Read its answer by ledger.answer({claim.key!r}), or choose another key",
         )
-    if not same or known.fields["budget"] != claim.budget:
+    if not same or charged.fields["budget"] != claim.budget:
         raise InvalidQuery(
             f"the key {claim.key!r} belongs to another request",
             "Choose another key",
         )
-    answer = log.answer(known.number)
+    answer = log.answer(charged.number)
     if answer is not None:
-        return Ticket(identity, known.number, 1, True, answer)
-    if log.about(f"lease {known.number}") is not None:
+        return Ticket(identity, charged.number, 1, True, answer)
+    if log.about(f"lease {charged.number}") is not None:
         raise AnswerLost(str(claim.key))
-    leased = {"charge": known.number, "fence": 2, "who": claim.who, "when": when}
+    leased = {"charge": charged.number, "fence": 2, "who": claim.who, "when": when}
     log.add("leased", leased)
-    return Ticket(identity, known.number, 2, True)
+    return Ticket(identity, charged.number, 2, True)
 
 
 def _refuse_foreign(log: Log, identity: str, ticket: Ticket) -> None:
@@ -117,5 +122,8 @@ def _refuse_foreign(log: Log, identity: str, ticket: Ticket) -> None:
         or ticket.keyed != (charged.fields["key"] is not None)
     ):
         raise InvalidParameter(
-            "ticket", ticket, "is of another ledger", "Reserve it here first."
+            "ticket",
+            ticket,
+            "belongs to another ledger",
+            "Reserve the release in this ledger first.",
         )

@@ -16,7 +16,7 @@ from sordino.budgets.budget_text import budget_text
 from sordino.budgets.charge import GRID, LONGEST, Amount, Charge
 from sordino.budgets.limits import Limit
 from sordino.errors import BudgetExceeded, InvalidParameter, UnknownName
-from sordino.ledger.entries import DATASET, Told, name_of
+from sordino.ledger.entries import DATASET, Remark, check_name
 from sordino.ledger.log import Log
 from sordino.ledger.records import Record
 from sordino.losses.base import Loss
@@ -39,42 +39,51 @@ class Earmark:
     """In the terms of the dataset's limit."""
 
 
-def earmark(log: Log, name: str, part: tuple[Any, str], told: Told, when: str) -> None:
+def earmark(
+    log: Log, name: str, part: tuple[Any, str], remark: Remark, when: str
+) -> None:
     """Set so much of a budget aside; the same once more changes nothing."""
     amount, budget = part
     if not isinstance(amount, Loss):
         raise InvalidParameter(
             "amount", amount, "must be a loss", "Try sd.PureDP('0.1')."
         )
-    asked = budget_text(amount)
-    if _known(log, name_of(name=name), (asked, budget)):
+    stated = budget_text(amount)
+    if _known(log, check_name(name=name), (stated, budget)):
         return
     names = _open(log)
     if len(names) >= _MOST:
         raise InvalidParameter(
-            "name", name, f"is one too many: {_MOST} are open", "Free another first."
+            "name",
+            name,
+            f"cannot be added: {_MOST} earmarks are open, the most that may be",
+            "Free one of them first.",
         )
     rests = {}
-    for one in dict.fromkeys((DATASET, budget)):
-        limit = log.chargeable(one)
+    for budget_name in dict.fromkeys((DATASET, budget)):
+        limit = log.chargeable(budget_name)
         charge = limit.rule.price(amount, amount).fitted(limit.rule.nothing)
-        total = log.spent(one, limit).plus(held(log, one, limit))
+        total = log.spent(budget_name, limit).plus(
+            sum_earmarks(log, budget_name, limit)
+        )
         limit.rule.charged(total, charge)  # refuses what does not fit
-        rests[one] = charge.texts()
-    fields = {"asked": asked, "budget": budget, "earmark": name, "rest": rests}
-    log.add("earmarked", fields | told.fields(when) | {"open": [*names, name]})
+        rests[budget_name] = charge.texts()
+    fields = {"asked": stated, "budget": budget, "earmark": name, "rest": rests}
+    log.add("earmarked", fields | remark.fields(when) | {"open": [*names, name]})
 
 
-def free(log: Log, name: str, told: Told, when: str) -> None:
+def free_earmark(log: Log, name: str, remark: Remark, when: str) -> None:
     """Give back what is left of an earmark."""
     names = _open(log)
     if name not in names:
         raise UnknownName("earmark", name, names)
-    left = [one for one in names if one != name]
-    log.add("freed", {"earmark": name, "open": left} | told.fields(when))
+    left = [other for other in names if other != name]
+    log.add("freed", {"earmark": name, "open": left} | remark.fields(when))
 
 
-def held(log: Log, budget: str, limit: Limit, without: str | None = None) -> Charge:
+def sum_earmarks(
+    log: Log, budget: str, limit: Limit, without: str | None = None
+) -> Charge:
     """Return what is set aside of a budget, but for one earmark."""
     total = limit.rule.nothing
     for record in _newest(log):
@@ -85,7 +94,7 @@ def held(log: Log, budget: str, limit: Limit, without: str | None = None) -> Cha
     return total
 
 
-def left_after(
+def rest_after(
     log: Log, name: str, budget: str, charges: Mapping[str, Mapping[str, str]]
 ) -> dict[str, dict[str, str]]:
     """Return what is left of an earmark after a charge to its budget, or refuse it."""
@@ -97,31 +106,32 @@ def left_after(
         raise InvalidParameter(
             "earmark",
             name,
-            f"is of the budget {fields['budget']!r}, not of {budget!r}",
+            f"belongs to the budget {fields['budget']!r}, not to {budget!r}",
             "Ask in a session of that budget.",
         )
     left = {}
-    for one, texts in charges.items():
-        limit = log.required(one)
-        rest = log.ordered(limit, fields["rest"][one])
-        left[one] = _after(limit, rest, log.ordered(limit, texts)).texts()
+    for budget_name, texts in charges.items():
+        limit = log.required(budget_name)
+        rest = log.ordered(limit, fields["rest"][budget_name])
+        left[budget_name] = _after(limit, rest, log.ordered(limit, texts)).texts()
     return left
 
 
-def listed(log: Log) -> tuple[Earmark, ...]:
+def list_earmarks(log: Log) -> tuple[Earmark, ...]:
     """Return what is set aside, in the order in which it was."""
     limit = log.required(DATASET)
-    asked = {
-        one.fields["earmark"]: one.fields["asked"] for one in log.every("earmarked")
+    stated = {
+        record.fields["earmark"]: record.fields["asked"]
+        for record in log.every("earmarked")
     }
-    found = []
-    for record in _newest(log):
-        fields = record.fields
+    earmarks = []
+    for newest in _newest(log):
+        fields = newest.fields
         if not log.closed(fields["budget"]):
             left = limit.rule.stated(log.ordered(limit, fields["rest"][DATASET]))
             name = fields["earmark"]
-            found.append(Earmark(name, fields["budget"], asked.get(name, ""), left))
-    return tuple(found)
+            earmarks.append(Earmark(name, fields["budget"], stated.get(name, ""), left))
+    return tuple(earmarks)
 
 
 def _after(limit: Limit, rest: Charge, charge: Charge) -> Charge:
@@ -136,16 +146,16 @@ def _after(limit: Limit, rest: Charge, charge: Charge) -> Charge:
     return Charge(rest.coordinates, tuple(starmap(_less, pairs)))
 
 
-def _known(log: Log, name: str, wanted: tuple[str, str]) -> bool:
+def _known(log: Log, name: str, part: tuple[str, str]) -> bool:
     """Say whether this is set aside already; a name that was used is refused."""
     for record in log.every("earmarked"):
         fields = record.fields
         if fields["earmark"] != name:
             continue
-        if name in _open(log) and (fields["asked"], fields["budget"]) == wanted:
+        if name in _open(log) and (fields["asked"], fields["budget"]) == part:
             return True
         raise InvalidParameter(
-            "name", name, "was used for another part", "Choose another name."
+            "name", name, "was used for another earmark", "Choose another name."
         )
     return False
 
@@ -169,7 +179,7 @@ def _less(left: Amount, amount: Amount) -> Amount:
     """Return a difference, rounded down where it would grow long."""
     if left is INFINITE:
         return INFINITE
-    found = left - Fraction(amount)
-    if found.denominator.bit_length() <= LONGEST:
-        return found
-    return Fraction(math.floor(found * GRID), GRID)
+    rest = left - Fraction(amount)
+    if rest.denominator.bit_length() <= LONGEST:
+        return rest
+    return Fraction(math.floor(rest * GRID), GRID)

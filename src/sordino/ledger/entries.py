@@ -8,7 +8,7 @@ from sordino.budgets.budget_text import budget_text, exact_text
 from sordino.budgets.charge import Charge
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Budget, Loss
-from sordino.words import says
+from sordino.words import matches_fingerprint
 
 DATASET: Final = "dataset"
 """The name of the budget that every release counts against."""
@@ -18,7 +18,7 @@ LONGEST_KEY: Final = 1024
 
 @final
 @dataclass(frozen=True)
-class Told:
+class Remark:
     """Who does something to a ledger, and why."""
 
     who: str = ""
@@ -26,8 +26,8 @@ class Told:
 
     def __post_init__(self) -> None:
         """Refuse what is no text."""
-        text_of("who", self.who)
-        text_of("why", self.why)
+        check_text("who", self.who)
+        check_text("why", self.why)
 
     def fields(self, when: str) -> dict[str, Any]:
         """Return what is recorded of it."""
@@ -63,33 +63,42 @@ class Claim:
     def __post_init__(self) -> None:
         """Refuse what a ledger cannot hold, before anything is charged."""
         if self.key is not None:
-            name_of(key=self.key)
-        name_of(budget=self.budget)
+            check_name(key=self.key)
+        check_name(budget=self.budget)
         if self.earmark is not None:
-            name_of(earmark=self.earmark)
-        if self.words and not says(self.words, self.request):
+            check_name(earmark=self.earmark)
+        if self.words and not matches_fingerprint(self.words, self.request):
             raise InvalidParameter(
-                "words", self.words, "must be those of the request", "Leave them out."
+                "words",
+                self.words,
+                "must be the words of the request",
+                "Leave them out.",
             )
         for name in ("request", "who", "why", "plan", "words"):
-            text_of(name, getattr(self, name))
-        for name, kind in (("asked", Budget), ("loss", Loss)):
+            check_text(name, getattr(self, name))
+        for name, kind, expected in (
+            ("asked", Budget, "must be a loss or a risk"),
+            ("loss", Loss, "must be a loss"),
+        ):
             if not isinstance(getattr(self, name), kind):
                 raise InvalidParameter(
-                    name, getattr(self, name), "is none", "Try sd.PureDP(1)."
+                    name, getattr(self, name), expected, "Try sd.PureDP(1)."
                 )
         try:
             budget_text(self.asked), self.known
         except ValueError as error:  # Python writes no more than 4300 digits
             raise InvalidParameter(
-                "loss", self.loss, "has numbers too long to be written", "Round them."
+                "loss",
+                self.loss,
+                "has numbers of more than 4300 digits",
+                "Round its parameters.",
             ) from error
 
     @property
     def known(self) -> dict[str, str]:
         """Return the exact headline of the loss, by name."""
-        known = asdict(self.loss.guarantees)
-        return {name: exact_text(value) for name, value in known.items()}
+        guarantees = asdict(self.loss.guarantees)
+        return {name: exact_text(value) for name, value in guarantees.items()}
 
 
 @final
@@ -140,10 +149,10 @@ class Entry:
             f"asked {self.asked}" if self.asked else "of another budget",
             "" if not self.asked else "answered" if self.answered else "not answered",
         ]
-        return f"Entry({self.number}: {', '.join(one for one in facts if one)})"
+        return f"Entry({self.number}: {', '.join(fact for fact in facts if fact)})"
 
 
-def seen_by(analyst: str, entry: Entry) -> Entry:
+def entry_for_analyst(analyst: str, entry: Entry) -> Entry:
     """Return an entry as an analyst may see it.
 
     What is charged to the dataset shows in what is left of it, whoever looks.
@@ -157,14 +166,14 @@ def seen_by(analyst: str, entry: Entry) -> Entry:
     )
 
 
-def name_of(**argument: Any) -> str:
+def check_name(**argument: Any) -> str:
     """Return a key or a name: text of 1 to 1024 bytes.
 
-    >>> name_of(key="monday")
+    >>> check_name(key="monday")
     'monday'
     """
     ((name, value),) = argument.items()
-    text = text_of(name, value)
+    text = check_text(name, value)
     if not 1 <= len(text.encode()) <= LONGEST_KEY:
         raise InvalidParameter(
             name, value, f"must have 1 to {LONGEST_KEY} bytes", f'Try {name}="monday".'
@@ -176,7 +185,7 @@ def name_of(**argument: Any) -> str:
     return text
 
 
-def text_of(name: str, value: Any) -> str:
+def check_text(name: str, value: Any) -> str:
     """Return text that can be written as UTF-8."""
     try:
         value.encode()

@@ -22,7 +22,7 @@ Contents: TypeAlias = Iterable[tuple[Record, bytes]]
 """Records in order, each with the bytes of its answer, or b""."""
 
 
-def create(path: Path, world: World, role: Role, contents: Contents) -> bool:
+def create_file(path: Path, world: World, role: Role, contents: Contents) -> bool:
     """Make a file with records; False if the name was taken meanwhile."""
     with _refusing(path):
         handle, name = tempfile.mkstemp(".new", f".{path.name}.", path.parent)
@@ -38,40 +38,47 @@ def create(path: Path, world: World, role: Role, contents: Contents) -> bool:
                 Path(name).unlink()
 
 
-def located(path: Any, name: str = "ledger") -> Path:
+def locate_file(path: Any, name: str = "ledger") -> Path:
     """Return where a file is or shall be, refusing what can hold none."""
     if sys.platform == "win32":
         raise LedgerUnavailable(path, "needs the locks of POSIX", "Use Linux or macOS.")
     try:
         place = Path(os.path.realpath(os.fspath(path)))
-        found = place.exists()
+        exists = place.exists()
         folder = place.parent.is_dir()
     except (TypeError, ValueError, OSError) as error:
         raise _refused(
-            name, path, "is no path", f'Try {name}="clinic.{name}".'
+            name, path, "must be a path", f'Try {name}="clinic.{name}".'
         ) from error
     if not folder:
         raise _refused(
-            name, path, "lies in a folder that does not exist", "Make the folder."
+            name, path, "must lie in a folder that exists", "Create the folder first."
         )
-    if found and not place.is_file():
-        raise _refused(name, path, "is no file", f'Try {name}="clinic.{name}".')
-    if not os.access(place if found else place.parent, os.R_OK | os.W_OK):
-        raise _refused(name, path, "cannot be written", "Look after its permissions.")
+    if exists and not place.is_file():
+        raise _refused(
+            name, path, "must be a regular file", f'Try {name}="clinic.{name}".'
+        )
+    if not os.access(place if exists else place.parent, os.R_OK | os.W_OK):
+        raise _refused(
+            name, path, "must be readable and writable", "Check its permissions."
+        )
     return place
 
 
 def refuse_missing(path: Path, name: str, remedy: str) -> None:
     """Refuse a path at which there is nothing."""
     if not path.exists():
-        raise _refused(name, path, "does not exist", remedy)
+        raise _refused(name, path, "must exist", remedy)
 
 
 def refuse_same(path: Path, witness: Path) -> None:
     """Refuse a witness that is the ledger itself, by whatever name."""
     if path.samefile(witness):
         raise _refused(
-            "witness", witness, "is the ledger itself", "Keep it on another disk."
+            "witness",
+            witness,
+            "must be another file than the ledger",
+            "Keep it on another disk.",
         )
 
 
@@ -81,7 +88,7 @@ def _fill(handle: int, world: World, role: Role, contents: Contents) -> None:
     size, head = header.first_line, None
     _write(handle, world, header.block + EMPTY * file_format.MARKS, 0)
     for record, answer in contents:
-        for line in file_format.lines(record, answer):
+        for line in file_format.record_lines(record, answer):
             _write(handle, world, line, size)
             size += len(line)
         head = record.head
@@ -118,7 +125,7 @@ def _refusing(path: Path) -> Generator[None]:
     except OSError:
         raise LedgerUnavailable(
             path,
-            "could not be made",
+            "could not be created",
             "It needs a local disk with room, hard links, and the right to write.",
         ) from None
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal, Self, TypeAlias, final
 
-from sordino.ledger.records import Head, Record, digest
+from sordino.ledger.records import Head, Record, hash_bytes
 
 FORMAT: Final = 2
 BLOCK: Final = 4096
@@ -42,8 +42,8 @@ class Header:
     @property
     def block(self) -> bytes:
         """Return the first block of a file: one line, and one of spaces."""
-        told = {"application": "sordino", **asdict(self)}
-        return _padded(json.dumps(told, separators=(",", ":")) + "\n")
+        fields = {"application": "sordino", **asdict(self)}
+        return _padded(json.dumps(fields, separators=(",", ":")) + "\n")
 
     @property
     def sector(self) -> bytes:
@@ -59,12 +59,12 @@ class Header:
     def read(cls, block: bytes) -> "Self | None":
         """Return what a first block says, None if it is no ledger's."""
         line, ended, _ = block[:SECTOR].partition(b"\n")
-        told = _object(line) if ended else {}
-        if told.pop("application", None) != "sordino" or set(told) != set(_HEADER):
+        fields = _object(line) if ended else {}
+        if fields.pop("application", None) != "sordino" or set(fields) != set(_HEADER):
             return None
-        known = cls(**told)
-        right = type(known.begins) is int and known.begins >= BLOCK
-        return known if right and type(known.format) is int else None
+        header = cls(**fields)
+        right = type(header.begins) is int and header.begins >= BLOCK
+        return header if right and type(header.format) is int else None
 
 
 @final
@@ -89,18 +89,18 @@ class Mark:
     @classmethod
     def read(cls, block: bytes) -> "Self | None":
         """Return the mark of a block, None where it is empty or was cut short."""
-        told = _object(block)
-        claimed = told.pop("sum", None)
-        if set(told) != set(_MARK):
+        fields = _object(block)
+        claimed = fields.pop("sum", None)
+        if set(fields) != set(_MARK):
             return None
-        known = cls(**told)
-        right = type(known.end) is int and type(known.number) is int
-        return known if right and claimed == known._sum else None
+        mark = cls(**fields)
+        right = type(mark.end) is int and type(mark.number) is int
+        return mark if right and claimed == mark._sum else None
 
     @property
     def _sum(self) -> str:
         """Return the hash of what it says."""
-        return digest(f"{self.end}\n{self.number}\n{self.hash}".encode())
+        return hash_bytes(f"{self.end}\n{self.number}\n{self.hash}".encode())
 
 
 _HEADER: Final = ("role", "format", "begins")
@@ -109,12 +109,12 @@ EMPTY: Final = b" " * (BLOCK - 1) + b"\n"
 """A block without a mark."""
 
 
-def of_format_1(block: bytes) -> bool:
+def is_format_1(block: bytes) -> bool:
     """Say whether a first block is that of an SQLite file."""
     return block.startswith(_SQLITE)
 
 
-def lines(record: Record, answer: bytes) -> Iterator[bytes]:
+def record_lines(record: Record, answer: bytes) -> Iterator[bytes]:
     """Yield the lines of a record, its answer in pieces before it."""
     view = memoryview(answer)
     for start in range(0, len(answer), PIECE):
@@ -128,13 +128,13 @@ def is_piece(line: bytes) -> bool:
     return line.startswith(_PIECE_START)
 
 
-def piece(line: bytes, number: int) -> bytes:
+def read_piece(line: bytes, number: int) -> bytes:
     """Return the bytes of a piece that belongs to a record; b"" if it does not."""
-    told = _object(line)
-    if told.get("piece") != number or not isinstance(told.get("bytes"), str):
+    fields = _object(line)
+    if fields.get("piece") != number or not isinstance(fields.get("bytes"), str):
         return b""
     try:
-        return base64.b64decode(told["bytes"], validate=True)
+        return base64.b64decode(fields["bytes"], validate=True)
     except ValueError:
         return b""
 
@@ -147,7 +147,7 @@ def _padded(text: str) -> bytes:
 def _object(text: bytes) -> dict[str, Any]:
     """Return the JSON object of a line, an empty one where there is none."""
     try:
-        told = json.loads(text)
+        content = json.loads(text)
     except (ValueError, RecursionError):
         return {}
-    return told if isinstance(told, dict) else {}
+    return content if isinstance(content, dict) else {}

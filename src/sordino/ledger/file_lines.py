@@ -52,18 +52,19 @@ class Lines:
         """Return one record, as it stands in the file now."""
         at = self._records[number - 1]
         line = read(self._end_of(number) - at - 1, at)
-        found = Record.read(line)
-        if found is None or not found.sealed or found.number != number:
+        record = Record.read(line)
+        if record is None or not record.sealed or record.number != number:
             raise self.damaged(f"record {number} is not what was written")
-        return found
+        return record
 
     def answer(self, read: Read, number: int) -> bytes:
         """Return the bytes that lie before a record."""
         start, stop = self._starts[number - 1], self._records[number - 1]
-        found = (
-            file_format.piece(line, number) for _, line in _lines(read, start, stop)
+        pieces = (
+            file_format.read_piece(line, number)
+            for _, line in _lines(read, start, stop)
         )
-        return b"".join(found)
+        return b"".join(pieces)
 
     def damaged(self, problem: str) -> LedgerDamaged:
         """Return the refusal of this file."""

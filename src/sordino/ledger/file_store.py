@@ -78,13 +78,13 @@ class FileStore(AbstractStore):
         Lines that are whole but not known to be durable may be lost to the disk though
         they can be read, if an fsync failed: so they are written again.
         """
-        known, reached = self._known, self._world.reached
-        known.index.refuse_strays(record)
+        lines, reached = self._known, self._world.reached
+        lines.index.refuse_strays(record)
         at = self._marked.end
         point = record.kind if self._role == "ledger" else f"witness {record.kind}"
         reached(f"{point}: begun")
-        self._file.write([self._file.read(known.end - at, at)], at)
-        self._file.write(file_format.lines(record, answer), known.end)
+        self._file.write([self._file.read(lines.end - at, at)], at)
+        self._file.write(file_format.record_lines(record, answer), lines.end)
         reached(f"{point}: written")
         if lasting:
             self._file.disk.sync(self._file.handle)
@@ -114,11 +114,11 @@ class FileStore(AbstractStore):
 
     def verify(self) -> None:
         """Read all lines anew, and hold them against what is known."""
-        known = self._known
+        lines = self._known
         fresh = self._before_lines()
-        fresh.read_on(self._file.read, known.end)
-        if (fresh.end, fresh.index.head) != (known.end, known.index.head):
-            raise known.damaged("it is no longer what was read before")
+        fresh.read_on(self._file.read, lines.end)
+        if (fresh.end, fresh.index.head) != (lines.end, lines.index.head):
+            raise lines.damaged("it is no longer what was read before")
 
     def close(self) -> None:
         """Let go of the file."""
@@ -171,19 +171,19 @@ class FileStore(AbstractStore):
 
     def _settle(self) -> None:
         """Make durable what can be read, before anything that was read is told."""
-        known = self._known
+        lines = self._known
         at = self._marked.end
-        if self._told and known.end > at:
-            self._file.write([self._file.read(known.end - at, at)], at)
+        if self._told and lines.end > at:
+            self._file.write([self._file.read(lines.end - at, at)], at)
             self._file.disk.sync(self._file.handle)
             self._advance()
 
     def _advance(self) -> None:
         """Mark the end as durable, in the block that the newest mark is not in."""
-        known = self._known
-        mark = Mark(known.end, *known.index.head)
+        lines = self._known
+        mark = Mark(lines.end, *lines.index.head)
         slot = (self._slot + 1) % MARKS
-        begins = known.first - MARKS * BLOCK
+        begins = lines.first - MARKS * BLOCK
         self._file.write([mark.block], begins + slot * BLOCK)
         self._mark, self._slot = mark, slot
 
@@ -193,16 +193,16 @@ class FileStore(AbstractStore):
         blocks = [
             self._file.read(BLOCK, begins + slot * BLOCK) for slot in range(MARKS)
         ]
-        found = {
+        marks = {
             (mark.end, slot): mark
             for slot, mark in enumerate(map(Mark.read, blocks))
             if mark is not None
         }
-        if not found:
+        if not marks:
             raise LedgerDamaged(self.shown, "its marks are not what was written")
-        newest = max(found)
+        newest = max(marks)
         self._slot = newest[1]
-        return found[newest]
+        return marks[newest]
 
     def _read_back(self, record: Record) -> None:
         """Read the new lines through the path; refuse what is not the record's."""
@@ -228,7 +228,7 @@ class FileStore(AbstractStore):
         """Return the header of the file; one of format 1 is migrated first."""
         if self._header is None:
             block = self._file.read(BLOCK, 0)
-            if file_format.of_format_1(block) and self._role == "ledger":
+            if file_format.is_format_1(block) and self._role == "ledger":
                 migrate(self._file, self._world)
                 block = self._file.read(BLOCK, 0)
             self._header = _recognised(self._file.path, Header.read(block), self._role)
@@ -240,14 +240,18 @@ def _recognised(path: Path, header: Header | None, role: Role) -> Header:
     wrong = remedy = ""
     if header is None:
         wrong, remedy = (
-            "is no ledger of Sordino, or a broken one",
+            "must be a ledger of Sordino; this file is not one, or is damaged",
             "Choose another file.",
         )
     elif header.format != file_format.FORMAT:
-        wrong = f"has format {header.format}, and this is format {file_format.FORMAT}"
-        remedy = "Update."
+        newest = file_format.FORMAT
+        wrong = f"has format {header.format}, and this version reads up to {newest}"
+        remedy = "Update Sordino."
     elif header.role != role:
-        wrong, remedy = f"is a {header.role}, no {role}", "Name the other file."
+        wrong, remedy = (
+            f"must be a {role}, and this is a {header.role}",
+            "Name the other file.",
+        )
     if header is None or wrong:
         raise InvalidParameter(role, str(path), wrong, remedy)
     return header

@@ -72,7 +72,7 @@ SCHEMA: Final[dict[str, str]] = {
 """Every table, index and trigger, by name."""
 
 
-def connected(path: Path, patience: float) -> Connection:
+def connect(path: Path, patience: float) -> Connection:
     """Return a connection to an SQLite file that exists."""
     return sqlite3.connect(
         f"{path.as_uri()}?mode=rw", timeout=patience, isolation_level=None, uri=True
@@ -87,7 +87,7 @@ def refuse_others(path: Path, connection: Connection) -> None:
         raise InvalidParameter(
             "ledger",
             str(path),
-            "is no ledger of Sordino, or a broken one",
+            "must be a ledger of Sordino; this file is not one, or is damaged",
             "Choose another file.",
         )
     rows = connection.execute(
@@ -98,7 +98,7 @@ def refuse_others(path: Path, connection: Connection) -> None:
         raise LedgerDamaged(path, "its tables are not those of the format")
 
 
-def contents(path: Path, connection: Connection) -> Iterator[tuple[Record, bytes]]:
+def read_contents(path: Path, connection: Connection) -> Iterator[tuple[Record, bytes]]:
     """Yield the records, each with the bytes of its answer; the head must be the last.
 
     A record must also be what a line of the next format can say.
@@ -108,10 +108,10 @@ def contents(path: Path, connection: Connection) -> Iterator[tuple[Record, bytes
         "FROM records LEFT JOIN answers USING (number) ORDER BY number"
     )
     head: tuple[Any, ...] | None = None
-    for *told, answer in rows:
-        record = Record(*told)
+    for *columns, answer in rows:
+        record = Record(*columns)
         if Record.read(record.line) != record:
-            raise LedgerDamaged(path, f"record {told[0]} is not what was written")
+            raise LedgerDamaged(path, f"record {columns[0]} is not what was written")
         head = record.head
         yield record, answer or b""
     if connection.execute("SELECT number, hash FROM head").fetchone() != head:

@@ -22,7 +22,7 @@ from sordino.ledger.store import AbstractStore, Result
 
 
 @final
-class Guarded:
+class Handle:
     """A store, the process that it belongs to, and whether it failed."""
 
     def __init__(
@@ -103,7 +103,7 @@ class Guarded:
             raise InvalidParameter(
                 "witness",
                 None,
-                "is needed: this ledger has one",
+                "must be given: this ledger was made with a witness",
                 "Open it with sd.Ledger.at(path, witness=...).",
             )
         log = Log(self._store, self._seals)
@@ -122,6 +122,7 @@ class Guarded:
         return LedgerUnavailable(
             self.shown,
             problem,
-            "Look after disk and permissions, then open it again and ask with the same "
+            "Check the disk and the permissions, then open it again and ask with the "
+            "same "
             "key; a charge may have been made.",
         )

@@ -25,23 +25,23 @@ from sordino._completion import hides
 from sordino.budgets.limits import Limit
 from sordino.errors import InvalidParameter, SessionMoved
 from sordino.ledger import backup, claims, closure, earmarks, paid_answers
-from sordino.ledger.charge_records import entry_of, left_after
+from sordino.ledger.charge_records import entry_of, remaining_after
 from sordino.ledger.earmarks import Earmark
 from sordino.ledger.entries import (
     DATASET,
     Claim,
     Entry,
+    Remark,
     Ticket,
-    Told,
-    name_of,
-    seen_by,
+    check_name,
+    entry_for_analyst,
 )
 from sordino.ledger.file_format import LARGEST
-from sordino.ledger.handle import Guarded
+from sordino.ledger.handle import Handle
 from sordino.ledger.log import Log
-from sordino.ledger.opening import Wanted, make_file, make_in_memory, open_file
+from sordino.ledger.opening import LedgerTerms, make_file, make_in_memory, open_file
 from sordino.ledger.records import Record
-from sordino.ledger.verification import Verified, walked
+from sordino.ledger.verification import Verified, verify
 from sordino.ledger.world import World
 from sordino.losses.base import Budget, Loss
 
@@ -60,7 +60,7 @@ class Ledger:
     refuses. Threads may share one, and processes may open one file each.
     """
 
-    def __init__(self, guarded: Guarded, clock: Callable[[], datetime]) -> None:
+    def __init__(self, guarded: Handle, clock: Callable[[], datetime]) -> None:
         """Take over a checked store; make ledgers by `at` and `in_memory`."""
         self._guarded = guarded
         self._clock = clock
@@ -89,18 +89,18 @@ class Ledger:
         when it is made, it is needed ever after. So is `signer`, an Ed25519 private key
         that signs every record, to whoever charges.
         """
-        wanted = Wanted.of(limit, about, witness, signer, world)
+        terms = LedgerTerms.of(limit, about, witness, signer, world)
         if create:
-            make_file(path, wanted)
-        return cls(open_file(path, wanted), wanted.world.clock)
+            make_file(path, terms)
+        return cls(open_file(path, terms), terms.world.clock)
 
     @classmethod
     def in_memory(
         cls, limit: "Limit | Budget", *, about: str = "", world: World | None = None
     ) -> Self:
         """Return a ledger that ends with the process: for trying out."""
-        wanted = Wanted.of(limit, about, None, None, world)
-        return cls(make_in_memory(wanted), wanted.world.clock)
+        terms = LedgerTerms.of(limit, about, None, None, world)
+        return cls(make_in_memory(terms), terms.world.clock)
 
     @classmethod
     def restore(
@@ -117,17 +117,17 @@ class Ledger:
         All that was charged counts, also what was charged after the backup. Answers
         that were stored after it are lost, and their keys are refused.
         """
-        wanted = Wanted.of(None, "", witness, signer, world)
-        backup.restore(copy, path, wanted)
-        return cls(open_file(path, wanted), wanted.world.clock)
+        terms = LedgerTerms.of(None, "", witness, signer, world)
+        backup.restore_copy(copy, path, terms)
+        return cls(open_file(path, terms), terms.world.clock)
 
     def backup(self, path: Any) -> None:
         """Write a whole copy to a new file; others may charge meanwhile.
 
         What is charged after it is known to the witness only: see `restore`.
         """
-        place = backup.free(path)
-        self._guarded.look(lambda log: backup.write(log, place))
+        place = backup.free_path(path)
+        self._guarded.look(lambda log: backup.write_copy(log, place))
 
     @property
     def durable(self) -> bool:
@@ -140,9 +140,9 @@ class Ledger:
         A release that is claimed under a name counts against both. A name keeps the
         limit that it was first given.
         """
-        name_of(name=name)
-        given = limit if isinstance(limit, Limit) else Limit.of(limit)
-        self._guarded.use(lambda log: claims.allot(log, name, given, self._when()))
+        check_name(name=name)
+        recorded = limit if isinstance(limit, Limit) else Limit.of(limit)
+        self._guarded.use(lambda log: claims.allot(log, name, recorded, self._when()))
 
     def holds(self, claim: Claim) -> bool:
         """Say whether the key of a claim has an answer, which then costs nothing."""
@@ -157,16 +157,18 @@ class Ledger:
 
         It is counted as before, and nothing that was charged or set aside is beyond it.
         """
-        given = limit if isinstance(limit, Limit) else Limit.of(limit)
-        told = Told(who, why)
+        lower = limit if isinstance(limit, Limit) else Limit.of(limit)
+        remark = Remark(who, why)
         self._guarded.use(
-            lambda log: closure.lower(log, name, given, told, self._when())
+            lambda log: closure.lower_limit(log, name, lower, remark, self._when())
         )
 
     def close_budget(self, name: str, *, who: str = "", why: str = "") -> None:
         """Let nothing more be charged to a budget, for ever; answers stay."""
-        told = Told(who, why)
-        self._guarded.use(lambda log: closure.close(log, name, told, self._when()))
+        remark = Remark(who, why)
+        self._guarded.use(
+            lambda log: closure.close_for_ever(log, name, remark, self._when())
+        )
 
     def earmark(
         self,
@@ -182,21 +184,23 @@ class Ledger:
         Only releases that name the earmark can spend it, until it is freed. The same
         once more changes nothing.
         """
-        told = Told(who, why)
+        remark = Remark(who, why)
         self._guarded.use(
             lambda log: earmarks.earmark(
-                log, name, (amount, budget), told, self._when()
+                log, name, (amount, budget), remark, self._when()
             )
         )
 
     def free(self, name: str, *, who: str = "", why: str = "") -> None:
         """Give back what is left of what was set aside."""
-        told = Told(who, why)
-        self._guarded.use(lambda log: earmarks.free(log, name, told, self._when()))
+        remark = Remark(who, why)
+        self._guarded.use(
+            lambda log: earmarks.free_earmark(log, name, remark, self._when())
+        )
 
     def earmarks(self) -> tuple[Earmark, ...]:
         """Return what is set aside, in the order in which it was."""
-        return self._guarded.look(earmarks.listed)
+        return self._guarded.look(earmarks.list_earmarks)
 
     def reserve(self, claim: Claim) -> Ticket:
         """Charge a release, durably; or return the answer that its key has.
@@ -235,17 +239,17 @@ class Ledger:
         together. Its price is a bound without a curve. Nothing is charged. With the
         name of a budget only what was charged to it is found.
         """
-        charged, found = self._guarded.use(
-            lambda log: paid_answers.kept(log, key, budget)
+        charged, answer = self._guarded.use(
+            lambda log: paid_answers.find_answer(log, key, budget)
         )
-        return paid_answers.released(charged, found)
+        return paid_answers.read_release(charged, answer)
 
     def what_if(self, claim: Claim) -> Loss:
         """Return what would be left of a budget; nothing is charged.
 
         A release that does not fit is refused as `reserve` would refuse it.
         """
-        return self._guarded.use(lambda log: left_after(log, claim))
+        return self._guarded.use(lambda log: remaining_after(log, claim))
 
     def limit(self, budget: str = DATASET) -> Limit:
         """Return the limit of the dataset, or of a name."""
@@ -278,7 +282,7 @@ class Ledger:
             limit = log.required(budget)
             if log.closed(budget):
                 return limit.rule.stated(limit.rule.nothing)
-            aside = earmarks.held(log, budget, limit)
+            aside = earmarks.sum_earmarks(log, budget, limit)
             return limit.rule.left(log.spent(budget, limit).plus(aside))
 
         return self._guarded.use(left)
@@ -288,7 +292,9 @@ class Ledger:
 
         def shown(log: Log) -> tuple[Entry, ...]:
             limits = log.limits()
-            return tuple(entry_of(log, one, limits) for one in log.every("charged"))
+            return tuple(
+                entry_of(log, record, limits) for record in log.every("charged")
+            )
 
         return self._guarded.look(shown)
 
@@ -301,7 +307,7 @@ class Ledger:
         if analyst is None:
             return self.entries()
         self.limit(analyst)  # refuses a name that is not there
-        return tuple(seen_by(analyst, one) for one in self.entries())
+        return tuple(entry_for_analyst(analyst, entry) for entry in self.entries())
 
     def records(self) -> tuple[Record, ...]:
         """Return everything that was recorded, in order."""
@@ -313,7 +319,7 @@ class Ledger:
         Every hash, every sum, every answer, every signature is checked; opening checks
         no answers and no sums but the newest (docs/ledger-format.md says exactly what).
         """
-        return self._guarded.look(walked)
+        return self._guarded.look(verify)
 
     def close(self) -> None:
         """Let go of the file; what was charged stays charged."""

@@ -84,10 +84,10 @@ class LockedFile:
     def refuse_replaced(self, handle: int | None = None) -> None:
         """Refuse where the path, or what was opened by it, is another file."""
         try:
-            found = self.path.stat() if handle is None else os.fstat(handle)
+            status = self.path.stat() if handle is None else os.fstat(handle)
         except FileNotFoundError:
-            found = None
-        if found is None or not os.path.samestat(found, os.fstat(self.handle)):
+            status = None
+        if status is None or not os.path.samestat(status, os.fstat(self.handle)):
             raise LedgerDamaged(
                 self.path, "it was moved or replaced while it was in use"
             )
@@ -121,8 +121,8 @@ def _close(handle: int, process: int) -> None:
 
 def _abandon_all() -> None:
     """Let go of every file that a fork has brought into this process."""
-    for one in list(_OPEN):
-        one.abandon()
+    for file in list(_OPEN):
+        file.abandon()
 
 
 if sys.platform != "win32":

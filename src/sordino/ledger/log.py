@@ -13,7 +13,7 @@ from sordino.errors import (
     LedgerDamaged,
     UnknownName,
 )
-from sordino.ledger.records import Head, Record, digest
+from sordino.ledger.records import Head, Record, hash_bytes
 from sordino.ledger.signatures import Seals
 from sordino.ledger.store import AbstractStore
 
@@ -36,10 +36,10 @@ class Log:
 
     def record(self, number: int) -> Record:
         """Return a record that is there."""
-        found = next(self.store.read(number), None)
-        if found is None:
+        record = next(self.store.read(number), None)
+        if record is None:
             raise self.damaged("it has no records")
-        return found
+        return record
 
     def records(self, first: int = 1) -> Iterator[Record]:
         """Yield the records from a number on."""
@@ -63,7 +63,9 @@ class Log:
 
     def limits(self) -> dict[str, Limit]:
         """Return the budgets by name, the dataset's first."""
-        names = dict.fromkeys(one.fields["budget"] for one in self.every("budget"))
+        names = dict.fromkeys(
+            record.fields["budget"] for record in self.every("budget")
+        )
         return {name: limit for name in names if (limit := self.limit(name))}
 
     def limit(self, budget: str) -> Limit | None:
@@ -109,7 +111,7 @@ class Log:
         """Return amounts in the order of the filter: JSON sorts its names."""
         names = limit.rule.coordinates
         if set(names) != set(texts):
-            raise self.damaged("a sum is not one of its limit")
+            raise self.damaged("a sum does not fit its limit")
         return Charge.read({name: texts[name] for name in names})
 
     def add(
@@ -126,8 +128,8 @@ class Log:
             raise InvalidParameter(
                 "claim",
                 f"{len(record.body)} letters",
-                f"must be told in {LONGEST} letters",
-                "Ask for less at once, in shorter words.",
+                f"must be written in at most {LONGEST} letters",
+                "Ask for less at once, or with shorter names.",
             )
         self.store.append(record, answer, lasting=lasting)
         return record
@@ -137,10 +139,10 @@ class Log:
         record = self.about(f"answer {charge}")
         if record is None:
             return None
-        found = self.store.answer(record.number)
-        if digest(found) == record.fields["sha256"]:
-            return found
-        if not found and self.left_behind(record.number):
+        answer = self.store.answer(record.number)
+        if hash_bytes(answer) == record.fields["sha256"]:
+            return answer
+        if not answer and self.left_behind(record.number):
             raise AnswerLost(str(self.record(charge).fields["key"]))
         raise self.damaged(f"the answer {record.number} is not what was stored")
 
@@ -152,13 +154,14 @@ class Log:
     def left_behind(self, number: int) -> bool:
         """Say whether an answer was given after a backup that was restored later."""
         return any(
-            one.fields["after"] < number < one.number for one in self.every("restored")
+            restored.fields["after"] < number < restored.number
+            for restored in self.every("restored")
         )
 
     def refuse_unsigned(self, record: Record) -> None:
         """Refuse a record that is not signed as this ledger is."""
         if not self.seals.hold(record):
-            raise self.damaged(f"record {record.number} has no right signature")
+            raise self.damaged(f"record {record.number} has no valid signature")
 
     def damaged(self, problem: str) -> LedgerDamaged:
         """Return the refusal of this ledger."""

@@ -22,7 +22,7 @@ _DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 def migrate(file: LockedFile, world: World) -> None:
     """Migrate a file, on which our lock is held."""
     try:
-        with closing(format_1.connected(file.path, world.patience)) as connection:
+        with closing(format_1.connect(file.path, world.patience)) as connection:
             _migrate(file, world, connection)
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_IOERR) & 0xFF
@@ -52,9 +52,9 @@ def _migrate(file: LockedFile, world: World, connection: Connection) -> None:
         raise sqlite3.OperationalError(mode)
     header = Header("ledger", FORMAT, -(-file.size() // BLOCK) * BLOCK)
     end, index = header.first_line, Index(str(file.path))
-    for record, answer in format_1.contents(file.path, connection):
+    for record, answer in format_1.read_contents(file.path, connection):
         index.add(record)
-        parts = [*file_format.lines(record, answer)]
+        parts = [*file_format.record_lines(record, answer)]
         file.write(parts, end)
         end += sum(map(len, parts))
     file.write([Mark(end, *index.head).block, EMPTY], header.begins)

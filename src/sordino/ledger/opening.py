@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Self, final
 from sordino.budgets.limits import Limit
 from sordino.errors import InvalidParameter, LedgerDamaged, LedgerUnavailable
 from sordino.ledger import file_creation
-from sordino.ledger.entries import DATASET, text_of
+from sordino.ledger.entries import DATASET, check_text
 from sordino.ledger.file_format import FORMAT
 from sordino.ledger.file_store import FileStore
-from sordino.ledger.handle import Guarded
+from sordino.ledger.handle import Handle
 from sordino.ledger.log import Log
 from sordino.ledger.memory_store import MemoryStore
 from sordino.ledger.records import NOTHING, Record
@@ -34,7 +34,7 @@ _IDENTITY_BYTES = 16
 
 @final
 @dataclass(frozen=True)
-class Wanted:
+class LedgerTerms:
     """What somebody says of a ledger that they make or open."""
 
     limit: Limit | None
@@ -58,43 +58,43 @@ class Wanted:
             limit=limit
             if limit is None or isinstance(limit, Limit)
             else Limit.of(limit),
-            about=text_of("about", about),
+            about=check_text("about", about),
             witness=None
             if witness is None
-            else file_creation.located(witness, "witness"),
+            else file_creation.locate_file(witness, "witness"),
             seals=Seals("" if key is None else public_of(key), key),
             world=world or World(),
         )
 
 
-def make_file(path: Any, wanted: Wanted) -> None:
+def make_file(path: Any, terms: LedgerTerms) -> None:
     """Make a ledger, unless there is one; its witness is made before it."""
-    place = file_creation.located(path)
-    witness = wanted.witness
+    place = file_creation.locate_file(path)
+    witness = terms.witness
     if place.exists():
         if witness is not None and not witness.exists():
-            _add_witness(place, witness, wanted.world)
+            _add_witness(place, witness, terms.world)
         return
     if witness is not None and witness.exists():
         raise LedgerDamaged(path, f"it is gone, and its witness {witness} is there")
-    contents = [(record, b"") for record in _first_records(wanted)]
+    contents = [(record, b"") for record in _first_records(terms)]
     if witness is not None:
-        file_creation.create(witness, wanted.world, "witness", contents)
-    file_creation.create(place, wanted.world, "ledger", contents)
+        file_creation.create_file(witness, terms.world, "witness", contents)
+    file_creation.create_file(place, terms.world, "ledger", contents)
 
 
-def make_in_memory(wanted: Wanted) -> Guarded:
+def make_in_memory(terms: LedgerTerms) -> Handle:
     """Make a ledger in memory, and say once that it ends with the process."""
     _say_once()
-    store = MemoryStore(wanted.world.reached)
-    for record in _first_records(wanted):
+    store = MemoryStore(terms.world.reached)
+    for record in _first_records(terms):
         store.append(record)
-    return Guarded(store, wanted.seals)
+    return Handle(store, terms.seals)
 
 
-def open_file(path: Any, wanted: Wanted) -> Guarded:
+def open_file(path: Any, terms: LedgerTerms) -> Handle:
     """Open a ledger and check it."""
-    place = file_creation.located(path)
+    place = file_creation.locate_file(path)
     file_creation.refuse_missing(
         place,
         "ledger",
@@ -102,27 +102,27 @@ def open_file(path: Any, wanted: Wanted) -> Guarded:
         "for it.",
     )
     with _refusing(place):
-        store = _stored(place, wanted)
+        store = _stored(place, terms)
     try:
         with _refusing(place):
-            seals = store.transact(lambda: seals_of(store, wanted))
-        opened = Guarded(store, seals, witnessed=wanted.witness is not None)
-        opened.use(lambda log: _check(log, wanted))
+            seals = store.transact(lambda: seals_of(store, terms))
+        opened = Handle(store, seals, witnessed=terms.witness is not None)
+        opened.use(lambda log: _check(log, terms))
     except BaseException:
         store.close()
         raise
     return opened
 
 
-def _stored(place: Path, wanted: Wanted) -> AbstractStore:
+def _stored(place: Path, terms: LedgerTerms) -> AbstractStore:
     """Return the store of a ledger, with its witness if one was named."""
-    store = FileStore(place, wanted.world)
-    if wanted.witness is None:
+    store = FileStore(place, terms.world)
+    if terms.witness is None:
         return store
     try:
-        file_creation.refuse_missing(wanted.witness, "witness", "Look for it.")
-        file_creation.refuse_same(place, wanted.witness)
-        witness = FileStore(wanted.witness, wanted.world, "witness")
+        file_creation.refuse_missing(terms.witness, "witness", "Look for it.")
+        file_creation.refuse_same(place, terms.witness)
+        witness = FileStore(terms.witness, terms.world, "witness")
     except BaseException:
         store.close()
         raise
@@ -140,74 +140,77 @@ def _add_witness(place: Path, witness: Path, world: World) -> None:
             contents = [(record, b"") for record in store.read(1)]
         finally:
             store.close()
-    file_creation.create(witness, world, "witness", contents)
+    file_creation.create_file(witness, world, "witness", contents)
 
 
-def seals_of(store: AbstractStore, wanted: Wanted) -> Seals:
+def seals_of(store: AbstractStore, terms: LedgerTerms) -> Seals:
     """Return who signs a ledger, refusing the key of another one."""
     public = Log(store, Seals()).opened().fields.get("signed_by") or ""
-    if wanted.seals.public and wanted.seals.public != public:
+    if terms.seals.public and terms.seals.public != public:
         raise InvalidParameter(
             "signer",
-            wanted.seals.public,
+            terms.seals.public,
             f"is not the key of this ledger, {public or 'which has none'}",
             "Compare the public keys.",
         )
-    return Seals(public, wanted.seals.signer)
+    return Seals(public, terms.seals.signer)
 
 
-def _check(log: Log, wanted: Wanted) -> None:
+def _check(log: Log, terms: LedgerTerms) -> None:
     """Refuse a ledger that is not whole, or not the one that is meant."""
     refuse_overspent(log)
-    _refuse_other(log, wanted)
-    if wanted.witness is not None and log.about("witness") is None:
-        log.add("witnessed", {"when": wanted.world.clock().isoformat()})
+    _refuse_other(log, terms)
+    if terms.witness is not None and log.about("witness") is None:
+        log.add("witnessed", {"when": terms.world.clock().isoformat()})
 
 
-def _first_records(wanted: Wanted) -> list[Record]:
+def _first_records(terms: LedgerTerms) -> list[Record]:
     """Return the records that a ledger begins with."""
-    if wanted.limit is None:
+    if terms.limit is None:
         raise InvalidParameter(
-            "limit", None, "is what a new ledger is made of", "Try sd.PureDP(1)."
+            "limit", None, "must be given to make a new ledger", "Try sd.PureDP(1)."
         )
-    when = wanted.world.clock().isoformat()
+    when = terms.world.clock().isoformat()
     opened = {
-        "about": wanted.about,
+        "about": terms.about,
         "format": FORMAT,
         "identity": f"{Bits().word(_IDENTITY_BYTES):032x}",
         "library": f"sordino {version('sordino')}",
-        "signed_by": wanted.seals.public or None,
+        "signed_by": terms.seals.public or None,
         "when": when,
     }
-    budget = {"budget": DATASET, "limit": wanted.limit.written, "when": when}
-    told: list[tuple[str, dict[str, Any]]] = [("opened", opened), ("budget", budget)]
-    if wanted.witness is not None:
-        told.append(("witnessed", {"when": when}))
+    budget = {"budget": DATASET, "limit": terms.limit.written, "when": when}
+    contents: list[tuple[str, dict[str, Any]]] = [
+        ("opened", opened),
+        ("budget", budget),
+    ]
+    if terms.witness is not None:
+        contents.append(("witnessed", {"when": when}))
     records, head = [], NOTHING
-    for kind, fields in told:
-        record = wanted.seals.signed(Record.following(head, kind, fields))
+    for kind, fields in contents:
+        record = terms.seals.signed(Record.following(head, kind, fields))
         records.append(record)
         head = record.head
     return records
 
 
-def _refuse_other(log: Log, wanted: Wanted) -> None:
+def _refuse_other(log: Log, terms: LedgerTerms) -> None:
     """Refuse a ledger that was made with another limit, or for other data."""
     recorded = log.agreed(DATASET)
-    if wanted.limit is not None and wanted.limit.stated != recorded.stated:
+    if terms.limit is not None and terms.limit.stated != recorded.stated:
         raise InvalidParameter(
             "limit",
-            wanted.limit.stated,
-            f"differs from that of the ledger, {recorded.stated}",
-            "A limit is for ever: give the recorded one, or make another ledger.",
+            terms.limit.stated,
+            f"differs from the limit of the ledger, {recorded.stated}",
+            "A limit is for ever: give the recorded one, or make a new ledger.",
         )
     about = log.opened().fields["about"]
-    if wanted.about and wanted.about != about:
+    if terms.about and terms.about != about:
         raise InvalidParameter(
             "about",
-            wanted.about,
-            f"differs from that of the ledger, {about!r}",
-            "A ledger is for one set of tables: make another one.",
+            terms.about,
+            f"differs from what the ledger is about, {about!r}",
+            "A ledger is for one set of tables: make a new one.",
         )
 
 
@@ -218,7 +221,7 @@ def _refusing(path: Path) -> Generator[None]:
         yield
     except OSError:
         raise LedgerUnavailable(
-            path, "could not be opened", "Look after disk and permissions."
+            path, "could not be opened", "Check the disk and the permissions."
         ) from None
 
 

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
 
-from sordino.budgets.filter_sums import beside
+from sordino.budgets.filter_sums import mu_beside_delta
 from sordino.errors import AnswerLost, InvalidParameter, InvalidQuery, UnknownName
-from sordino.ledger.entries import DATASET, name_of
+from sordino.ledger.entries import DATASET, check_name
 from sordino.ledger.log import Log
 from sordino.ledger.records import Record
 from sordino.losses.base import Loss
@@ -24,67 +24,70 @@ _BEFORE: Final = Fraction(95, 100)
 """The confidence of answers whose charge says none: of version 0.1."""
 
 
-def kept(log: Log, key: str, budget: str) -> tuple[Record, bytes]:
+def find_answer(log: Log, key: str, budget: str) -> tuple[Record, bytes]:
     """Return the charge of a key, made to a budget, and the bytes of its answer."""
-    charged = log.about(f"key {name_of(key=key)}")
+    charged = log.about(f"key {check_name(key=key)}")
     if charged is None or budget not in {DATASET, charged.fields["budget"]}:
         raise UnknownName("key", key, [])
-    found = log.answer(charged.number)
-    if found is not None:
-        return charged, found
+    answer = log.answer(charged.number)
+    if answer is not None:
+        return charged, answer
     if log.about(f"lease {charged.number}") is not None:
         raise AnswerLost(key)
     if "words" not in charged.fields:
         raise InvalidQuery(
             f"the key {key!r} was charged by version 0.1 and never answered",
-            "Ask with another key, which is charged anew.",
+            "Ask with another key; that is charged again.",
         )
     raise InvalidQuery(
-        f"the key {key!r} was charged, and its answer was not stored so far",
-        "Ask the same request with it once more: that costs nothing.",
+        f"the key {key!r} was charged, but its answer has not been stored yet",
+        "Ask the same request again with this key: it costs nothing.",
     )
 
 
-def released(charged: Record, found: bytes) -> "Release | dict[str, Release]":
+def read_release(charged: Record, answer: bytes) -> "Release | dict[str, Release]":
     """Return an answer as it was given."""
-    from sordino.release.recall import Kept, recalled  # noqa: PLC0415 brings Arrow
+    from sordino.release.recall import LedgerFacts, recall_releases  # noqa: PLC0415 brings Arrow
 
     fields = charged.fields
     try:
-        known = Kept(loss(fields["known"]), fields["plan"], *_asked(fields))
-        return recalled(found, known)
+        known = LedgerFacts(read_loss(fields["known"]), fields["plan"], *_asked(fields))
+        return recall_releases(answer, known)
     except (ArithmeticError, LookupError, OSError, TypeError, ValueError, struct.error):
         raise InvalidQuery(
-            f"what was stored for the key {fields['key']!r} is no answer of a session",
+            f"the answer stored for the key {fields['key']!r} was not given by a "
+            "session",
             "Reserve it again with its claim: the ticket has the bytes.",
         ) from None
 
 
-def loss(known: Mapping[str, str]) -> Loss:
+def read_loss(headline: Mapping[str, str]) -> Loss:
     """Return a bound on a loss, of what a ledger recorded of it.
 
     For any two neighbouring databases, with probability at least 1 - delta the release
     is epsilon-DP, mu-GDP and rho-zCDP: the first that is finite is taken.
 
-    >>> loss({"epsilon": "inf", "delta": "0/1", "rho": "1/8", "mu": "1/2"})
+    >>> read_loss({"epsilon": "inf", "delta": "0/1", "rho": "1/8", "mu": "1/2"})
     GaussianDP(mu=0.5)
     """
-    epsilon, mu, rho = (_number(known.get(name)) for name in ("epsilon", "mu", "rho"))
-    delta = _number(known.get("delta"))
+    epsilon, mu, rho = (
+        _number(headline.get(name)) for name in ("epsilon", "mu", "rho")
+    )
+    delta = _number(headline.get("delta"))
     failure = delta if isinstance(delta, Fraction) else Fraction(1)
     if epsilon is not INFINITE:
         return ApproxDP(epsilon, failure) if failure else PureDP(epsilon)
     if mu is not INFINITE:
-        return beside(mu, failure) if failure else GaussianDP(mu)
+        return mu_beside_delta(mu, failure) if failure else GaussianDP(mu)
     if rho is not INFINITE:
         return ApproxZCDP(rho, failure) if failure else ZCDP(rho)
     return ApproxDP(INFINITE, failure)
 
 
-def _number(said: Any) -> Extended:
+def _number(text: Any) -> Extended:
     """Return a number as it was recorded, infinite where it cannot be read."""
     try:
-        return distance(known=said)
+        return distance(known=text)
     except InvalidParameter:
         return INFINITE
 
@@ -100,8 +103,8 @@ def _asked(fields: Mapping[str, Any]) -> tuple[Fraction, dict[str, str]]:
     words = fields.get("words")
     if words is None:
         return _BEFORE, plans
-    _, said = words
-    names = [name for name, _ in said.get("requests", ())]
-    return Fraction(said["confidence"]), {
+    _, arguments = words
+    names = [name for name, _ in arguments.get("requests", ())]
+    return Fraction(arguments["confidence"]), {
         name: plans.get(name, fields["plan"]) for name in names
     }

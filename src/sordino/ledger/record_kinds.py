@@ -41,7 +41,7 @@ class Kind:
     """Whether the fields fit each other, once each has its shape."""
 
 
-def sound(record: Record) -> bool:
+def is_sound(record: Record) -> bool:
     """Say whether a record of a known kind says what such a record must say."""
     kind = KINDS[record.kind]
     try:
@@ -60,53 +60,53 @@ def subjects(record: Record) -> tuple[str, ...]:
     return KINDS[record.kind].subjects(record.fields)
 
 
-def text(value: Any) -> bool:
+def is_text(value: Any) -> bool:
     """Say whether this is text."""
     return isinstance(value, str)
 
 
-def count(value: Any) -> bool:
+def is_count(value: Any) -> bool:
     """Say whether this is a number of a record, a size, or zero."""
     return type(value) is int and value >= 0
 
 
-def amounts(value: Any) -> bool:
+def are_amounts(value: Any) -> bool:
     """Say whether these are amounts by coordinate: rationals, or "inf"."""
     return isinstance(value, dict) and all(map(_amount, value.values()))
 
 
-def texts(value: Any) -> bool:
+def are_texts(value: Any) -> bool:
     """Say whether these are texts by name."""
-    return isinstance(value, dict) and all(map(text, value.values()))
+    return isinstance(value, dict) and all(map(is_text, value.values()))
 
 
-def names(value: Any) -> bool:
+def are_names(value: Any) -> bool:
     """Say whether these are different texts in a list."""
     return (
         isinstance(value, list)
-        and all(map(text, value))
+        and all(map(is_text, value))
         and len(set(value)) == len(value)
     )
 
 
-def by_budget(value: Any) -> bool:
+def are_amounts_by_budget(value: Any) -> bool:
     """Say whether these are amounts for each of some budgets, the dataset's too."""
     return (
         isinstance(value, dict)
         and DATASET in value
-        and all(map(amounts, value.values()))
+        and all(map(are_amounts, value.values()))
     )
 
 
-def time(value: Any) -> bool:
+def is_time(value: Any) -> bool:
     """Say whether this is a time of a known zone."""
-    return text(value) and datetime.fromisoformat(value).tzinfo is not None
+    return is_text(value) and datetime.fromisoformat(value).tzinfo is not None
 
 
-def limit(value: Any) -> bool:
+def is_limit(value: Any) -> bool:
     """Say whether this is a limit that can be kept."""
-    known = isinstance(value, dict) and text(value.get("stated"))
-    if not known or not amounts(value.get("limits")) or not value["limits"]:
+    stated = isinstance(value, dict) and is_text(value.get("stated"))
+    if not stated or not are_amounts(value.get("limits")) or not value["limits"]:
         return False
     try:
         Limit.read(value)
@@ -115,15 +115,15 @@ def limit(value: Any) -> bool:
     return True
 
 
-def verb(value: Any) -> bool:
+def is_verb(value: Any) -> bool:
     """Say whether this is a verb with its arguments (words.py)."""
-    named = isinstance(value, list) and len(value) == 2 and text(value[0])
+    named = isinstance(value, list) and len(value) == 2 and is_text(value[0])
     return named and isinstance(value[1], dict) and type(value[1].get("form")) is int
 
 
-def hexadecimal(value: Any) -> bool:
+def is_hexadecimal(value: Any) -> bool:
     """Say whether these are hexadecimal digits, as of a hash."""
-    return text(value) and _HEXADECIMAL.fullmatch(value) is not None
+    return is_text(value) and _HEXADECIMAL.fullmatch(value) is not None
 
 
 def optional(check: Check) -> Check:
@@ -134,49 +134,51 @@ def optional(check: Check) -> Check:
 def _amount(value: Any) -> bool:
     """Say whether this is an amount."""
     return (
-        text(value) and len(value) < _LONGEST and _AMOUNT.fullmatch(value) is not None
+        is_text(value)
+        and len(value) < _LONGEST
+        and _AMOUNT.fullmatch(value) is not None
     )
 
 
 def _of_charge(fields: Fields) -> tuple[str, ...]:
     """Return the subjects of a charge: its key, its earmark, the sums it makes."""
     key, earmark = fields["key"], fields.get("earmark")
-    found = [f"spent {name}" for name in fields["spent"]]
-    found += [] if key is None else [f"key {key}"]
-    found += [] if earmark is None else [f"earmark {earmark}"]
-    return tuple(found)
+    subjects = [f"spent {name}" for name in fields["spent"]]
+    subjects += [] if key is None else [f"key {key}"]
+    subjects += [] if earmark is None else [f"earmark {earmark}"]
+    return tuple(subjects)
 
 
 KINDS: Final[Mapping[str, Kind]] = {
     "opened": Kind({
-        "about": text,
-        "format": count,
-        "identity": hexadecimal,
-        "library": text,
-        "signed_by": optional(hexadecimal),
-        "when": time,
+        "about": is_text,
+        "format": is_count,
+        "identity": is_hexadecimal,
+        "library": is_text,
+        "signed_by": optional(is_hexadecimal),
+        "when": is_time,
     }),
     "budget": Kind(
-        {"budget": text, "limit": limit, "when": time},
+        {"budget": is_text, "limit": is_limit, "when": is_time},
         lambda fields: (f"budget {fields['budget']}",),
     ),
     "charged": Kind(
         {
-            "asked": text,
-            "budget": text,
-            "charges": by_budget,
-            "key": optional(text),
-            "known": texts,
-            "loss": text,
-            "plan": text,
-            "request": text,
-            "spent": by_budget,
-            "when": time,
-            "who": text,
-            "why": text,
-            "words": optional(verb),
-            "earmark": optional(text),
-            "rest": optional(by_budget),
+            "asked": is_text,
+            "budget": is_text,
+            "charges": are_amounts_by_budget,
+            "key": optional(is_text),
+            "known": are_texts,
+            "loss": is_text,
+            "plan": is_text,
+            "request": is_text,
+            "spent": are_amounts_by_budget,
+            "when": is_time,
+            "who": is_text,
+            "why": is_text,
+            "words": optional(is_verb),
+            "earmark": optional(is_text),
+            "rest": optional(are_amounts_by_budget),
         },
         _of_charge,
         lambda fields: (
@@ -188,46 +190,58 @@ KINDS: Final[Mapping[str, Kind]] = {
         ),
     ),
     "lowered": Kind(
-        {"budget": text, "limit": limit, "when": time, "who": text, "why": text},
+        {
+            "budget": is_text,
+            "limit": is_limit,
+            "when": is_time,
+            "who": is_text,
+            "why": is_text,
+        },
         lambda fields: (f"budget {fields['budget']}",),
     ),
     "closed": Kind(
-        {"budget": text, "when": time, "who": text, "why": text},
+        {"budget": is_text, "when": is_time, "who": is_text, "why": is_text},
         lambda fields: (f"closed {fields['budget']}",),
     ),
     "earmarked": Kind(
         {
-            "asked": text,
-            "budget": text,
-            "earmark": text,
-            "open": names,
-            "rest": by_budget,
-            "when": time,
-            "who": text,
-            "why": text,
+            "asked": is_text,
+            "budget": is_text,
+            "earmark": is_text,
+            "open": are_names,
+            "rest": are_amounts_by_budget,
+            "when": is_time,
+            "who": is_text,
+            "why": is_text,
         },
         lambda fields: (f"earmark {fields['earmark']}", "earmarks"),
         lambda fields: set(fields["rest"]) == {DATASET, fields["budget"]},
     ),
     "freed": Kind(
-        {"earmark": text, "open": names, "when": time, "who": text, "why": text},
+        {
+            "earmark": is_text,
+            "open": are_names,
+            "when": is_time,
+            "who": is_text,
+            "why": is_text,
+        },
         lambda _: ("earmarks",),
     ),
     "leased": Kind(
-        {"charge": count, "fence": count, "who": text, "when": time},
+        {"charge": is_count, "fence": is_count, "who": is_text, "when": is_time},
         lambda fields: (f"lease {fields['charge']}",),
     ),
     "answered": Kind(
         {
-            "charge": count,
-            "fence": count,
-            "sha256": hexadecimal,
-            "size": count,
-            "when": time,
+            "charge": is_count,
+            "fence": is_count,
+            "sha256": is_hexadecimal,
+            "size": is_count,
+            "when": is_time,
         },
         lambda fields: (f"answer {fields['charge']}",),
     ),
-    "witnessed": Kind({"when": time}, lambda _: ("witness",)),
-    "restored": Kind({"after": count, "when": time}),
+    "witnessed": Kind({"when": is_time}, lambda _: ("witness",)),
+    "restored": Kind({"after": is_count, "when": is_time}),
 }
 """Every kind, by name."""

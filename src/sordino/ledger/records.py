@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final, NamedTuple, Self, final
 
-__all__ = ["NOTHING", "Head", "Record", "digest", "replace"]
+__all__ = ["NOTHING", "Head", "Record", "hash_bytes", "replace"]
 
 _LINE: Final = re.compile(
     r'\{"number":([1-9][0-9]{0,17}),"kind":"([a-z]{1,32})",'
@@ -62,10 +62,10 @@ class Record:
     @classmethod
     def read(cls, line: bytes) -> "Self | None":
         """Return what a line says, None where it is no record."""
-        found = _LINE.fullmatch(line.decode("latin-1"))
-        if found is None:
+        match = _LINE.fullmatch(line.decode("latin-1"))
+        if match is None:
             return None
-        number, kind, previous, own, signature, body = found.groups()
+        number, kind, previous, own, signature, body = match.groups()
         return cls(int(number), kind, body, previous, own, signature)
 
     @property
@@ -96,9 +96,9 @@ class Record:
 
 def seal(previous: str, number: int, kind: str, body: str) -> str:
     """Return the hash of a record: SHA-256 of four lines."""
-    return digest(f"{previous}\n{number}\n{kind}\n{body}".encode())
+    return hash_bytes(f"{previous}\n{number}\n{kind}\n{body}".encode())
 
 
-def digest(data: bytes) -> str:
+def hash_bytes(data: bytes) -> str:
     """Return SHA-256 in hexadecimal digits."""
     return hashlib.sha256(data).hexdigest()

@@ -72,22 +72,22 @@ def registry_yaml(ledger: Ledger, answers: Answers, *, draft: bool = False) -> s
     """
     for name, value in answers.items():
         _refuse_unfit(name, value)
-    known = {**_from_ledger(ledger), **answers}
-    missing = [name for name in NEEDED if name not in known]
+    fields = {**_from_ledger(ledger), **answers}
+    missing = [name for name in NEEDED if name not in fields]
     if missing and not draft:
         raise InvalidParameter(
             "answers", sorted(answers), f"must have {', '.join(missing)}", "Add them."
         )
     for name in missing:
-        known[name] = [_UNKNOWN] if name in _LISTS else _UNKNOWN
-    lines = [f"url_slug: {_slug(known)}", "status: Draft", "tier: 2", "deployment:"]
+        fields[name] = [_UNKNOWN] if name in _LISTS else _UNKNOWN
+    lines = [f"url_slug: {_slug(fields)}", "status: Draft", "tier: 2", "deployment:"]
     section = ""
-    for field in (field for field in FIELDS if field in known):
+    for field in (field for field in FIELDS if field in fields):
         begun, _, name = field.partition("/")
         if begun != section:
             section = begun
             lines.append(f"  {section}:")
-        lines += _field(name, known[field])
+        lines += _field(name, fields[field])
     return "\n".join(lines) + "\n"
 
 
@@ -96,7 +96,7 @@ def _from_ledger(ledger: Ledger) -> dict[str, Any]:
     entries, limit = ledger.entries(), ledger.agreed()
     promise = limit.rule.promise
     variant, parameters = _headline(promise)
-    known: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "basic/data_product_type": "Summary statistics",
         "dp_variant/variant_name": variant,
         "privacy_loss/privacy_parameters": parameters,
@@ -117,10 +117,10 @@ def _from_ledger(ledger: Ledger) -> dict[str, Any]:
         "administrative/notes": f"Exported from ledger {ledger.identity}.",
     }
     if ledger.about:
-        known["privacy_loss/privacy_unit_details"] = ledger.about
+        fields["privacy_loss/privacy_unit_details"] = ledger.about
     if entries:
-        known["basic/publication_date"] = entries[0].when.date().isoformat()
-    return known
+        fields["basic/publication_date"] = entries[0].when.date().isoformat()
+    return fields
 
 
 def _releases(entries: tuple[Entry, ...]) -> str:
@@ -130,28 +130,37 @@ def _releases(entries: tuple[Entry, ...]) -> str:
 
 def _headline(promise: Loss) -> tuple[str, dict[str, str]]:
     """Return the registry's name of a kind of loss, and its parameters rounded up."""
-    known = promise.guarantees
-    delta = number(known.delta)
+    guarantees = promise.guarantees
+    delta = decimal_text(guarantees.delta)
     match promise:
         case PureDP():
-            return "Pure DP", {"epsilon": number(known.epsilon)}
+            return "Pure DP", {"epsilon": decimal_text(guarantees.epsilon)}
         case ApproxDP():
-            return "Approximate DP", {"epsilon": number(known.epsilon), "delta": delta}
+            return "Approximate DP", {
+                "epsilon": decimal_text(guarantees.epsilon),
+                "delta": delta,
+            }
         case ZCDP():
-            return "Zero-concentrated DP", {"rho": number(known.rho)}
+            return "Zero-concentrated DP", {"rho": decimal_text(guarantees.rho)}
         case ApproxZCDP():
-            return "Zero-concentrated DP", {"rho": number(known.rho), "delta": delta}
+            return "Zero-concentrated DP", {
+                "rho": decimal_text(guarantees.rho),
+                "delta": delta,
+            }
         case _:
             epsilon = float(promise.epsilon_at(_DELTA))
-            both = {"epsilon": number(epsilon), "delta": number(Fraction(_DELTA))}
+            both = {
+                "epsilon": decimal_text(epsilon),
+                "delta": decimal_text(Fraction(_DELTA)),
+            }
             return "Custom", both
 
 
-def number(value: Any) -> str:
+def decimal_text(value: Any) -> str:
     """Return a decimal not below a number, as YAML 1.1 reads a float.
 
-    >>> number(Fraction(1)), number(Fraction("1e-6")), number(Fraction(1, 3))
-    ('1.0', '1.0e-06', '0.3333333333333334')
+    >>> [decimal_text(Fraction(size)) for size in ("1", "1e-6", "1/3")]
+    ['1.0', '1.0e-06', '0.3333333333333334']
     """
     text = repr(float(value))
     if Fraction(text) < value:
@@ -160,10 +169,10 @@ def number(value: Any) -> str:
     return f"{mantissa}.0e{exponent}" if letter and "." not in mantissa else text
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     """Return a scalar that YAML reads as this text, on one line.
 
-    >>> quoted("the clinic's")
+    >>> quote("the clinic's")
     "'the clinic''s'"
     """
     doubled = text.replace("'", "''")
@@ -175,18 +184,18 @@ def _field(name: str, value: Any) -> list[str]:
     if isinstance(value, dict):
         return [f"    {name}:", *(f"      {n}: {text}" for n, text in value.items())]
     if isinstance(value, list):
-        return [f"    {name}:", *(f"      - {quoted(one)}" for one in value)]
+        return [f"    {name}:", *(f"      - {quote(item)}" for item in value)]
     if "\n" in value:
         block = (f"      {line}".rstrip() for line in value.strip().split("\n"))
         return [f"    {name}: |", *block]
-    return [f"    {name}: {quoted(value)}"]
+    return [f"    {name}: {quote(value)}"]
 
 
-def _slug(known: Mapping[str, Any]) -> str:
+def _slug(fields: Mapping[str, Any]) -> str:
     """Return the address of the entry: name, curators and year in small letters."""
-    curators = "-".join(known["basic/data_curators"])
-    year = known["basic/publication_date"][:4]
-    parts = (known["basic/name"], curators, year)
+    curators = "-".join(fields["basic/data_curators"])
+    year = fields["basic/publication_date"][:4]
+    parts = (fields["basic/name"], curators, year)
     words = (re.sub(r"\W+", "_", part.lower()) for part in parts)
     return "-".join(words).replace("_", "-")
 
@@ -194,15 +203,19 @@ def _slug(known: Mapping[str, Any]) -> str:
 def _refuse_unfit(name: str, value: Any) -> None:
     """Refuse a field that the registry does not have, or text that it cannot hold."""
     if name not in FIELDS:
-        raise InvalidParameter("answers", name, "is no field", f"Try {FIELDS[0]!r}.")
+        raise InvalidParameter(
+            "answers", name, "must name fields of the registry", f"Try {FIELDS[0]!r}."
+        )
     texts = value if name in _LISTS and isinstance(value, list) else [value]
     for text in texts:
         fit = isinstance(text, str) and text.strip()
         if not fit or not text.replace("\n", "").isprintable():
-            raise InvalidParameter(name, text, "must be printable text", "Write it.")
+            raise InvalidParameter(
+                name, text, "must be printable text", "Remove what cannot be printed."
+            )
         if _BACKSLASHES.search(text):
             raise InvalidParameter(
-                name, text, "must not hold two backslashes", "Write one."
+                name, text, "must not contain two backslashes", "Write one backslash."
             )
     if name in _LISTS and not (isinstance(value, list) and value):
         raise InvalidParameter(name, value, "must be a list", 'Try ["Harbour Clinic"].')

@@ -40,7 +40,7 @@ class Seals:
             raise InvalidParameter(
                 "signer",
                 None,
-                "is needed: this ledger is signed",
+                "must be given: this ledger is signed",
                 "Open it with signer=, the key that it was made with.",
             )
         return replace(record, signature=self.signer.sign(record.hash.encode()).hex())

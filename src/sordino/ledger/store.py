@@ -109,9 +109,10 @@ class Index:
                 f"has records of the kind {record.kind!r}, which a later version wrote",
                 "Update Sordino.",
             )
-        if not record_kinds.sound(record):
+        if not record_kinds.is_sound(record):
             raise LedgerDamaged(
-                self._shown, f"record {record.number} does not say what its kind says"
+                self._shown,
+                f"record {record.number} lacks what a record of its kind says",
             )
         for subject in record_kinds.subjects(record):
             self._newest[subject] = record.number
@@ -127,8 +128,11 @@ class Index:
         return self._numbers.get(kind, array("Q"))
 
     def refuse_strays(self, record: Record) -> None:
-        """Refuse a record that does not follow the head."""
+        """Refuse a record that must follow the newest record."""
         if (record.number - 1, record.previous) != self.head:
             raise InvalidParameter(
-                "record", record.number, "does not follow the head", "Read it again."
+                "record",
+                record.number,
+                "must follow the newest record",
+                "Read the ledger again.",
             )

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, final
 
 from sordino.budgets.limits import Limit
-from sordino.ledger.closure import below
+from sordino.ledger.closure import is_below
 from sordino.ledger.entries import DATASET
 from sordino.ledger.log import Log
-from sordino.ledger.records import Record, digest
-from sordino.words import says
+from sordino.ledger.records import Record, hash_bytes
+from sordino.words import matches_fingerprint
 
 if TYPE_CHECKING:
     from sordino.budgets.charge import Charge
@@ -38,13 +38,13 @@ def refuse_overspent(log: Log) -> None:
     if log.opened().fields["format"] not in FORMATS:
         raise log.damaged("its first record is of another format")
     if log.limit(DATASET) is None:
-        raise log.damaged("it has no limit")
+        raise log.damaged("it records no limit")
     for name, limit in log.limits().items():
         if not limit.rule.holds(log.spent(name, limit)):
             raise log.damaged(f"more than the limit of {name!r} was charged")
 
 
-def walked(log: Log) -> Verified:
+def verify(log: Log) -> Verified:
     """Hold every record and every answer against what it follows from."""
     refuse_overspent(log)
     log.store.verify()
@@ -108,8 +108,8 @@ class _Walk:
             after = self.sums[name].plus(
                 self.log.ordered(limit, fields["charges"][name])
             )
-            told = self.log.ordered(limit, fields["spent"][name])
-            sound = sound and told == after and limit.rule.holds(after)
+            recorded = self.log.ordered(limit, fields["spent"][name])
+            sound = sound and recorded == after and limit.rule.holds(after)
             self.sums[name] = after
         sound = sound and self.closed.isdisjoint(fields["charges"])
         sound = sound and self._spends(fields) and self.fits()
@@ -123,7 +123,7 @@ class _Walk:
         del record
         name, lower = fields["budget"], Limit.read(fields["limit"])
         sound = name in self.limits and name not in self.closed
-        sound = sound and below(lower, self.limits[name])
+        sound = sound and is_below(lower, self.limits[name])
         if sound:
             self.limits[name] = lower
         return sound and self.fits()
@@ -140,10 +140,10 @@ class _Walk:
         """Say whether a new part of open budgets was set aside, and fits."""
         del record
         name, rests = fields["earmark"], fields["rest"]
-        known = set(rests) <= set(self.limits) and self.closed.isdisjoint(rests)
-        if not known or name in self.marked or fields["open"] != [*self.marks, name]:
+        open_ = set(rests) <= set(self.limits) and self.closed.isdisjoint(rests)
+        if not open_ or name in self.marked or fields["open"] != [*self.marks, name]:
             return False
-        left = {one: self._ordered(one, rests) for one in rests}
+        left = {budget_name: self._ordered(budget_name, rests) for budget_name in rests}
         self.marks[name] = (fields["budget"], left)
         self.marked.add(name)
         return self.fits()
@@ -151,8 +151,8 @@ class _Walk:
     def freed(self, record: Record, fields: dict[str, Any]) -> bool:
         """Say whether something that was set aside was given back."""
         del record
-        known = self.marks.pop(fields["earmark"], None) is not None
-        return known and fields["open"] == list(self.marks)
+        was_open = self.marks.pop(fields["earmark"], None) is not None
+        return was_open and fields["open"] == list(self.marks)
 
     def fits(self) -> bool:
         """Say whether each limit holds what was charged and what is set aside."""
@@ -176,13 +176,13 @@ class _Walk:
         budget, left = self.marks.get(name, ("", {}))
         if budget != fields["budget"]:
             return False
-        for one, texts in fields["charges"].items():
-            rest = self._ordered(one, fields["rest"])
-            spent = rest.plus(self.log.ordered(self.limits[one], texts))
-            pairs = zip(spent.amounts, left[one].amounts, strict=True)
+        for budget_name, texts in fields["charges"].items():
+            rest = self._ordered(budget_name, fields["rest"])
+            spent = rest.plus(self.log.ordered(self.limits[budget_name], texts))
+            pairs = zip(spent.amounts, left[budget_name].amounts, strict=True)
             if any(after > before for after, before in pairs):
                 return False
-            left[one] = rest
+            left[budget_name] = rest
         return True
 
     def _ordered(self, name: str, texts: dict[str, Any]) -> "Charge":
@@ -207,7 +207,7 @@ class _Walk:
         keyed = charge in self.keyed
         if not stored and (not keyed or self.log.left_behind(record.number)):
             return fresh
-        whole = (len(stored), digest(stored)) == (fields["size"], fields["sha256"])
+        whole = (len(stored), hash_bytes(stored)) == (fields["size"], fields["sha256"])
         return fresh and whole
 
     def witness(self, record: Record, fields: dict[str, Any]) -> bool:
@@ -224,8 +224,10 @@ class _Walk:
 def _says_what_it_was(fields: dict[str, Any]) -> bool:
     """Say whether the words of a charge are those of its fingerprint, if it has any."""
     words = fields.get("words")
-    told = json.dumps(words, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return words is None or says(told, fields["request"])
+    written = json.dumps(
+        words, sort_keys=True, separators=(",", ":"), ensure_ascii=False
+    )
+    return words is None or matches_fingerprint(written, fields["request"])
 
 
 _CHECKS: Final[dict[str, Callable[[_Walk, Record, dict[str, Any]], bool]]] = {

@@ -36,7 +36,7 @@ from sordino.errors import InvalidParameter
 from sordino.losses import points
 from sordino.losses.points import Answer, Floats, Many, One
 from sordino.losses.spending import Family, Spending
-from sordino.numbers import Exact, down, number_text, up
+from sordino.numbers import Exact, down, number_text
 
 if TYPE_CHECKING:
     from sordino.losses.law import AbstractLossLaw
@@ -152,7 +152,7 @@ class Loss(ABC):
         size, known = np.abs(asked.values), self.guarantees
         found = self._upper_delta(size)
         at_limit = asked.reaches(known.epsilon) | (np.isinf(size) & known.is_bounded)
-        found = np.where(at_limit, np.minimum(found, up(known.delta)), found)
+        found = np.where(at_limit, np.minimum(found, points.told(known.delta)), found)
         with np.errstate(all="ignore"):
             mirrored = points.raised(-np.expm1(-size) + np.exp(-size) * found)
         return asked.answer(np.where(asked.values < 0, np.minimum(mirrored, 1), found))
@@ -172,8 +172,8 @@ class Loss(ABC):
         asked = points.read(-1, most=1.0, delta=delta)
         known = self.guarantees
         with np.errstate(all="ignore"):
-            found = points.enough(self._epsilon(asked.values))
-        capped = np.minimum(found, up(known.epsilon))
+            found = points.enough(self._epsilon(asked.before))
+        capped = np.minimum(found, points.told(known.epsilon))
         found = np.where(asked.reaches(known.delta), capped, found)
         return asked.answer(np.where(asked.values >= 1, 0.0, found))
 
@@ -190,7 +190,7 @@ class Loss(ABC):
             return asked.answer(values)
         with np.errstate(all="ignore"):
             found = np.maximum(points.above(self._tpr(values)), values)
-        surely = up(known.delta) if known.is_bounded else 1.0
+        surely = points.told(known.delta) if known.is_bounded else 1.0
         return asked.answer(np.where(values == 0, np.minimum(found, surely), found))
 
     @overload

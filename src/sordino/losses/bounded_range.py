@@ -128,6 +128,7 @@ class BoundedRangeLaw(AbstractLossLaw):
     ratio: float
     margin: float = ELEMENTARY
     step: float = 0.0
+    held: int = 0
 
     @property
     def deviation(self) -> float:

@@ -19,8 +19,8 @@ from sordino.losses.forms import inverse
 from sordino.losses.law import AbstractLossLaw, GaussianLaw
 from sordino.losses.points import Floats
 from sordino.losses.profile import symmetric
-from sordino.losses.spending import Family, Spending, finite, largest
-from sordino.numbers import Exact, distance, probability, sqrt, up
+from sordino.losses.spending import Family, Spending, finite, largest_parameter
+from sordino.numbers import Exact, distance, probability, shortest, sqrt, up
 from sordino.words import Words, call, number
 
 
@@ -129,13 +129,16 @@ class ApproxDP(Loss):
         return ApproxDP(self.epsilon * factor, min(self.delta * factor, Fraction(1)))
 
     def admits(self, loss: Loss) -> bool:
-        """Say whether a loss is (epsilon, delta)-DP, by its headline or its curve."""
+        """Say whether a loss is (epsilon, delta)-DP, by its headline or its curve.
+
+        What a curve tells is an upper bound as it is written (ADR 92).
+        """
         given = loss.guarantees
         if given.epsilon <= self.epsilon and given.delta <= self.delta:
             return True
         if isinstance(self.epsilon, float):
             return True
-        return Fraction(loss.delta_at(self.epsilon)) <= self.delta
+        return shortest(loss.delta_at(self.epsilon)) <= self.delta
 
     def _delta(self, epsilon: Floats) -> Floats:
         return forms.pure_delta(self.epsilon, self.delta, epsilon)
@@ -184,7 +187,7 @@ class ZCDP(Loss):
         """Return rho for Gaussian noise, the epsilon within it for Laplace noise."""
         if family == "gaussian":
             return Spending("rho", finite(self, self.rho))
-        return Spending("epsilon", largest(self, PureDP))
+        return Spending("epsilon", largest_parameter(self, PureDP))
 
     def scaled(self, factor: Fraction) -> "ZCDP":
         """Return so many times rho."""
@@ -248,7 +251,9 @@ class ApproxZCDP(Loss):
         """Return rho for Gaussian noise, or the epsilon within it, beside delta."""
         if family == "gaussian":
             return Spending("rho", finite(self, self.rho), self.delta)
-        return Spending("epsilon", largest(ZCDP(self.rho), PureDP), self.delta)
+        return Spending(
+            "epsilon", largest_parameter(ZCDP(self.rho), PureDP), self.delta
+        )
 
     def scaled(self, factor: Fraction) -> "ApproxZCDP":
         """Return so many times rho and delta."""
@@ -316,7 +321,7 @@ class GaussianDP(Loss):
         """Return mu for Gaussian noise, the epsilon within it for Laplace noise."""
         if family == "gaussian":
             return Spending("mu", finite(self, self.mu))
-        return Spending("epsilon", largest(self, PureDP))
+        return Spending("epsilon", largest_parameter(self, PureDP))
 
     def scaled(self, factor: Fraction) -> "GaussianDP":
         """Return the mu whose square is so many times that of this one."""

@@ -11,6 +11,7 @@ remains is kept as parts, and its curve is computed when it is first asked for.
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -22,6 +23,7 @@ from sordino.losses.base import NOTHING, Guarantees, Loss
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
 from sordino.losses.coarseness import kept
 from sordino.losses.law import AbstractLossLaw
+from sordino.losses.outlines import outlined
 from sordino.losses.pld import Convolution, both_ways
 from sordino.losses.profile import Profile, symmetric
 from sordino.losses.reserved import ReservedLoss
@@ -89,21 +91,26 @@ class Composition(AbstractTabledLoss):
     @kept
     def convolutions(self) -> tuple[Convolution, ...]:
         """Return the sums of losses, in each direction that differs."""
-        laws = [(part.laws(), times) for part, times in self.parts]
-        sides = max(len(found) for found, _ in laws)
+        laws = outlined(part.laws for part in self.counts)
+        sides = max(len(ways) for ways in laws)
         return both_ways([
-            tuple((found[side % len(found)], times) for found, times in laws)
+            tuple(
+                (ways[side % len(ways)], times)
+                for ways, times in zip(laws, self.counts.values(), strict=True)
+            )
             for side in range(sides)
         ])
 
     def laws(self) -> tuple[AbstractLossLaw, ...]:
         """Return the law of the sum, from its profiles at all depths.
 
-        Any points of a profile serve, because chords between them bound it.
+        Any points of a profile serve, because chords between them bound it. What was
+        worked out for the law alone is dropped with the copy that worked it out.
         """
-        plain = self.profile(0.0).epsilon
+        once = copy(self)
+        plain = once.profile(0.0).epsilon
         points = np.append(plain[:: len(plain) // _LAW_POINTS + 1], plain[-1])
-        bounds = [self.profile(depth).delta_at(points) for depth in DEPTHS]
+        bounds = [once.profile(depth).delta_at(points) for depth in DEPTHS]
         return (symmetric(Profile.of(points, np.min(bounds, axis=0))),)
 
     def __eq__(self, other: object) -> bool:

@@ -27,6 +27,7 @@ from sordino.numbers.precision import precision
 _BITS = 128
 _LEAST = 5e-324
 _GOLDEN = (5**0.5 - 1) / 2
+_NO_LINE = (0.0, 1.0)
 _ORDERS = (-14.0, 16.0)
 """ln(a - 1) is searched here; any order is sound."""
 
@@ -41,18 +42,23 @@ def delta(rho: Exact, epsilon: Floats) -> Floats:
     return each(lambda e: min(1.0, up(_delta_ball(rho, e, pairs[e]))), epsilon)
 
 
-def lines(rho: Exact, alpha: Floats) -> tuple[Floats, Floats]:
-    """Return bounds (epsilon, delta) whose lines touch the curve near alpha."""
+def orders(rho: Exact, alpha: Floats) -> Floats:
+    """Return ln(a - 1) for nearly the best order a at each alpha."""
     size = up(rho)
-    order = _best(lambda u: _greatest(size, alpha, 1 + np.exp(u)), len(alpha))
-    rate = _greatest(size, alpha, 1 + np.exp(order))
-    found = [
-        _line(rho, float(a), float(t), float(u))
+    return _best(lambda u: _greatest(size, alpha, 1 + np.exp(u)), len(alpha))
+
+
+def lines(rho: Exact, alpha: Floats, order: Floats) -> tuple[Floats, Floats]:
+    """Return bounds (epsilon, delta) whose lines touch the curve near alpha.
+
+    Where none is certain the line is (0, 1), which bounds every test.
+    """
+    rate = _greatest(up(rho), alpha, 1 + np.exp(order))
+    touching = [
+        _line(rho, float(a), float(t), float(u)) if 0 < a < t < 1 else _NO_LINE
         for a, t, u in zip(alpha, rate, order, strict=True)
-        if 0 < a < t < 1
     ]
-    kept = [pair for pair in found if pair[0] >= 0]
-    return np.array([e for e, _ in kept]), np.array([d for _, d in kept])
+    return np.array([e for e, _ in touching]), np.array([d for _, d in touching])
 
 
 def _log_delta_sized(
@@ -116,7 +122,8 @@ def _line(rho: Exact, alpha: float, rate: float, order: float) -> tuple[float, f
         steeper = up(slope.log())
         height = t - slope * x + slack / by_t
         certain = by_t > 0 and height.is_finite() and steeper < 1e300
-        return (steeper, min(1.0, up(height))) if certain else (-1.0, 1.0)
+        kept = certain and steeper >= 0
+        return (steeper, min(1.0, up(height))) if kept else _NO_LINE
 
 
 def _best(value: Callable[[Floats], Floats], count: int) -> Floats:

@@ -27,6 +27,11 @@ class Moved(AbstractLossLaw):
     lost: float
 
     @property
+    def held(self) -> int:
+        """Return what the law before holds."""
+        return self.base.held
+
+    @property
     def margin(self) -> float:
         """Return the margin of the law, and a step of rounding."""
         return self.base.margin + ELEMENTARY
@@ -80,6 +85,11 @@ class Sampled(AbstractLossLaw):
     anchor: float = 0.0
 
     @property
+    def held(self) -> int:
+        """Return what the law before holds."""
+        return self.base.held
+
+    @property
     def margin(self) -> float:
         """Return the margin of the law, with the rounding of edges and mixture."""
         return self.base.margin + 4 * ELEMENTARY
@@ -115,6 +125,11 @@ class SampledAdding(AbstractLossLaw):
     anchor: float = 0.0
 
     @property
+    def held(self) -> int:
+        """Return what the law before holds."""
+        return self.base.held
+
+    @property
     def margin(self) -> float:
         """Return the margin of the law, with the rounding of edges and mixture."""
         return self.base.margin + 4 * ELEMENTARY
@@ -147,6 +162,11 @@ class Mixed(AbstractLossLaw):
     parts: tuple[tuple[float, AbstractLossLaw], ...]
     step: float = 0.0
     anchor: float = 0.0
+
+    @property
+    def held(self) -> int:
+        """Return what all parts hold."""
+        return sum(law.held for _, law in self.parts)
 
     @property
     def margin(self) -> float:

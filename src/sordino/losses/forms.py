@@ -1,30 +1,39 @@
 """The formulas behind the closed forms: pure, approximate and concentrated curves."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from typing import final
 
 import numpy as np
 from flint import arb
+from numpy.typing import NDArray
 
 from sordino.losses import concentrated, conversion, normal
 from sordino.losses.base import Guarantees
 from sordino.losses.law import AbstractLossLaw, Atoms, mirrored
 from sordino.losses.points import ELEMENTARY, Floats, raised
 from sordino.losses.profile import Profile, symmetric
-from sordino.losses.root import crossing, least
+from sordino.losses.root import crossings, least
 from sordino.numbers import Exact, ball, up
 from sordino.numbers.precision import precision
 
 _FLOOR = 5e-324
 _FARTHEST = 1e300
+_FAINT = float(np.finfo(np.float64).tiny)
 _POINTS = 320
 _GAINED = 1e-4
 """Where delta is less, the chord of the curve gains nothing on the conversion."""
 _LEAST_DELTA = 1e-60
 _LEAST_RHO = Fraction(1, 10**24)
 """A lesser rho has the curve of this one: exp(epsilon) is 1 to twelve digits there."""
+_OVERLAP = 0.125
+"""How far a band of rates reaches into its neighbours; its width is a factor e."""
+_BAND_POINTS = 81
+"""Tangents of a band: between two that touch 1/64 apart a rate is 8e-6 too far up."""
+_LEAST_NORMAL = 1e-300
 _NONE = np.zeros(0)
 
 
@@ -95,10 +104,16 @@ def zcdp_delta(rho: Exact | float, delta: Fraction, epsilon: Floats) -> Floats:
     costs a table for each new rho: it is drawn where it gains.
     """
     found = _converted(rho, delta, epsilon)
-    gaining = (found > up(delta) + _GAINED) & (epsilon > 0)
-    if gaining.any():
-        chord = zcdp_profile(rho, delta).delta_at(epsilon[gaining])
-        found[gaining] = np.minimum(found[gaining], chord)
+    gaining = np.flatnonzero((found > up(delta) + _GAINED) & (epsilon > 0))
+    if not len(gaining) or isinstance(rho, float):
+        return found
+    known = _tangents(max(rho, _LEAST_RHO))
+    # at the deepest rates no order that is searched touches, and the slopes fall again
+    slopes = np.maximum.accumulate(known.epsilon[::-1])
+    touch = np.interp(epsilon[gaining], slopes, known.alpha[::-1])
+    for at, profile in _closely(rho, delta, touch):
+        chord = profile.delta_at(epsilon[gaining[at]])
+        found[gaining[at]] = np.minimum(found[gaining[at]], chord)
     return found
 
 
@@ -123,25 +138,45 @@ def _converted(rho: Exact | float, delta: Fraction, epsilon: Floats) -> Floats:
 def zcdp_rates(
     rho: Exact | float, delta: Fraction, alpha: Floats
 ) -> tuple[Floats, Floats]:
-    """Return the rates of the curve, by its own tangent at each of a few points."""
-    profile = zcdp_profile(rho, delta)
-    upper, lower = profile.rates(alpha)
-    if isinstance(rho, float) or rho == 0 or len(alpha) > normal.FEW:
-        return upper, lower
-    reserve = up(delta)
-    touch = np.minimum(alpha, lower) / max(1 - reserve, 1e-300)
-    for index, point in enumerate(touch):
-        inside = np.array([point])[: int(point > 0)]
-        epsilon, bound = concentrated.lines(rho, inside)
-        if len(epsilon):
-            joint = Profile(epsilon, raised(reserve + (1 - reserve) * bound))
-            rising = np.array([alpha[index] <= lower[index]])
-            high, low = normal.tangents(
-                alpha[index : index + 1], rising, joint.epsilon, joint.delta
-            )
-            upper[index] = min(upper[index], high[0])
-            lower[index] = max(lower[index], low[0])
+    """Return the rates of the curve by tangents that touch it close by.
+
+    By those near alpha, or near beta where that is less: the curve is its own mirror
+    image.
+    """
+    upper, lower = zcdp_profile(rho, delta).rates(alpha)
+    touch = np.minimum(alpha, lower) / max(1 - up(delta), _LEAST_NORMAL)
+    for at, profile in _closely(rho, delta, touch):
+        upper[at], lower[at] = profile.rates(alpha[at])
     return upper, lower
+
+
+def _closely(
+    rho: Exact | float, delta: Fraction, touch: Floats
+) -> Iterator[tuple[NDArray[np.intp], Profile]]:
+    """Give profiles with many tangents around rates, and the places of those rates."""
+    if isinstance(rho, float) or rho == 0:
+        return
+    with np.errstate(divide="ignore"):
+        bands = np.floor(np.log(touch))
+    for band in np.unique(bands[np.isfinite(bands)]).tolist():
+        yield np.flatnonzero(bands == band), zcdp_close(rho, delta, int(band))
+
+
+@lru_cache(maxsize=1024)
+def zcdp_close(rho: Exact, delta: Fraction, band: int) -> Profile:
+    """Return the profile with many more tangents at the rates of one band.
+
+    The bands overlap, so that none has a wide gap at its ends.
+    """
+    whole, reserve = zcdp_profile(rho, delta), up(delta)
+    depth = np.linspace(band - _OVERLAP, band + 1 + _OVERLAP, _BAND_POINTS)
+    known = _tangents(max(rho, _LEAST_RHO))
+    order = np.interp(depth, np.log(known.alpha), known.order)
+    epsilon, bound = concentrated.lines(rho, np.exp(depth), order)
+    return Profile.of(
+        np.append(whole.epsilon, epsilon),
+        np.append(whole.delta, raised(reserve + (1 - reserve) * bound)),
+    )
 
 
 @lru_cache(maxsize=256)
@@ -151,18 +186,43 @@ def zcdp_profile(rho: Exact | float, delta: Fraction) -> Profile:
     if isinstance(rho, float) or rho == 0:
         return Profile(np.zeros(1), np.array([reserve if rho == 0 else 1.0]))
     rho = max(rho, _LEAST_RHO)
-    size = up(rho)
-    start = zcdp_advantage(rho)
-    reach = size + 2 * math.sqrt(size * -math.log(_LEAST_DELTA))
-    deepest = max(math.log(_LEAST_DELTA) - reach, -690.0)
-    fixed = max((1 - start) / 2, 1e-290)
-    alpha = np.exp(np.linspace(deepest, math.log(fixed), _POINTS))
-    epsilon, bound = concentrated.lines(rho, alpha)
+    start, reach = zcdp_advantage(rho), _reach(rho)
+    tangents = _tangents(rho)
     grid = np.linspace(0, reach, _POINTS)
     direct = concentrated.delta(rho, grid)
-    points = np.concatenate(([0.0], epsilon, grid))
-    bounds = np.concatenate(([start], bound, direct))
+    points = np.concatenate(([0.0], tangents.epsilon, grid))
+    bounds = np.concatenate(([start], tangents.delta, direct))
     return Profile.of(points, raised(reserve + (1 - reserve) * bounds))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Tangents:
+    """Lines that touch the curve of a rho at rates alpha, ascending, and their orders.
+
+    Over all rates that matter; the further down, the further apart.
+    """
+
+    alpha: Floats
+    order: Floats
+    epsilon: Floats
+    delta: Floats
+
+
+@lru_cache(maxsize=256)
+def _tangents(rho: Exact) -> Tangents:
+    """Return the tangents of one rho."""
+    deepest = max(math.log(_LEAST_DELTA) - _reach(rho), -690.0)
+    fixed = math.log(max((1 - zcdp_advantage(rho)) / 2, 1e-290))
+    alpha = np.exp(fixed + (deepest - fixed) * np.linspace(1, 0, _POINTS) ** 2)
+    order = concentrated.orders(rho, alpha)
+    return Tangents(alpha, order, *concentrated.lines(rho, alpha, order))
+
+
+def _reach(rho: Exact) -> float:
+    """Return an epsilon beyond which delta is next to nothing."""
+    size = up(rho)
+    return size + 2 * math.sqrt(size * -math.log(_LEAST_DELTA))
 
 
 def zcdp_laws(rho: Exact | float) -> tuple[AbstractLossLaw, ...]:
@@ -189,30 +249,30 @@ def zcdp_advantage(rho: Exact) -> float:
 def inverse(delta: Callable[[Floats], Floats], targets: Floats) -> Floats:
     """Return for each target an epsilon where a decreasing bound is seen to meet it.
 
-    A long array of targets is answered along a grid of the searched ends.
+    Below the normal doubles only balls tell bounds apart, so those are asked in few.
     """
+    distinct, places = np.unique(targets, return_inverse=True)
+    none = 0.0 if delta(np.zeros(1))[0] <= 0 else math.inf
+    zero, faint = np.searchsorted(distinct, (_FLOOR, _FAINT))
+    few = range(zero + normal.FEW, faint, normal.FEW)
+    ends = [_ends(delta, part) for part in np.split(distinct, [zero, *few, faint])[1:]]
+    found: Floats = np.concatenate((np.full(zero, none), *ends))
+    return found[places]
 
-    def found(target: float) -> float:
-        if target <= 0:
-            return 0.0 if delta(np.zeros(1))[0] <= 0 else math.inf
 
-        def excess(epsilon: float) -> float:
-            value = float(delta(np.array([epsilon]))[0])
-            gap = math.log(max(value, _FLOOR)) - math.log(target)
-            # logarithms round: the bound itself says whether the target is met
-            return min(gap, 0.0) if value <= target else max(gap, _FLOOR)
+def _ends(delta: Callable[[Floats], Floats], targets: Floats) -> Floats:
+    """Return the epsilons of ascending positive targets."""
 
-        high = 1.0
-        while excess(high) > 0 and high < _FARTHEST:
-            high *= 4
-        low = 0.0 if high == 1.0 else high / 4
-        return crossing(excess, low, high, ELEMENTARY / 8)
+    def excess(epsilon: Floats) -> Floats:
+        value = delta(epsilon)
+        gap = np.log(np.maximum(value, _FLOOR)) - np.log(targets)
+        # logarithms round: the bound itself says whether the target is met
+        met, unmet = np.minimum(gap, 0.0), np.maximum(gap, _FLOOR)
+        answer: Floats = np.where(value <= targets, met, unmet)
+        return answer
 
-    if len(targets) <= normal.FEW:
-        return normal.each(found, targets)
-    distinct = np.unique(targets)
-    if len(distinct) > normal.FEW:
-        # an epsilon for a smaller delta serves a larger one
-        distinct = distinct[:: len(distinct) // normal.FEW + 1]
-    ends = normal.each(found, distinct)
-    return ends[np.searchsorted(distinct, targets, side="right") - 1]
+    high = np.ones_like(targets)
+    while (far := (excess(high) > 0) & (high < _FARTHEST)).any():
+        high[far] *= 4
+    low = np.where(high == 1, 0.0, high / 4)
+    return crossings(excess, low, high, ELEMENTARY / 8)

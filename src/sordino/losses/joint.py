@@ -6,6 +6,7 @@ key: a new key is seen or not, a kept key shows its noise. The curve takes them 
 """
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -67,8 +68,8 @@ class JointLoss(Loss):
         return thresholded(self.kept, key_delta=self.key_delta, keys=self.keys)
 
     def laws(self) -> tuple[AbstractLossLaw, ...]:
-        """Return the law of the curve."""
-        return self.joint.laws()
+        """Return the law of the curve; what it was worked out from is not kept."""
+        return copy(self).joint.laws()
 
     def __repr__(self) -> str:
         """Show the headline."""

@@ -56,6 +56,11 @@ class AbstractLossLaw(ABC):
     def anchor(self) -> float:
         """Return a loss of large mass that a grid should meet, or 0."""
 
+    @property
+    @abstractmethod
+    def held(self) -> int:
+        """Return how many numbers the law holds in tables."""
+
     @abstractmethod
     def masses(self, edges: Floats) -> tuple[Floats, Floats]:
         """Return the masses of P and of Q in (-inf, e0), [e0, e1), ..., [en, inf].
@@ -78,6 +83,11 @@ class Atoms(AbstractLossLaw):
     """The mass of P where Q has none."""
     step: float = 0.0
     margin: float = ELEMENTARY
+
+    @property
+    def held(self) -> int:
+        """Return the number of losses and masses."""
+        return 3 * len(self.losses)
 
     @property
     def deviation(self) -> float:
@@ -117,6 +127,7 @@ class LaplaceLaw(AbstractLossLaw):
     ratio: float
     margin: float = ELEMENTARY
     step: float = 0.0
+    held: int = 0
 
     @property
     def deviation(self) -> float:
@@ -159,6 +170,7 @@ class GeometricLaw(AbstractLossLaw):
     shift: int
     rate: float
     margin: float = 4 * ELEMENTARY
+    held: int = 0
 
     @property
     def deviation(self) -> float:
@@ -214,6 +226,7 @@ class GaussianLaw(AbstractLossLaw):
     margin: float = 1e-12
     step: float = 0.0
     anchor: float = 0.0
+    held: int = 0
 
     @property
     def deviation(self) -> float:

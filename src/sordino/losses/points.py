@@ -63,6 +63,18 @@ class Points:
             return float(values[0])
         return values.reshape(self.shape)
 
+    @property
+    def before(self) -> Floats:
+        """Return doubles on the lower side such that the next ones are not beyond.
+
+        A bound on these, one double further up, is a bound on what was written.
+        """
+        normal = self.values >= _LEAST_NORMAL
+        lower = np.where(normal, np.nextafter(self.values, 0.0), self.values)
+        if isinstance(self.written, np.ndarray):
+            return np.where(self.values < self.written, self.values, lower)
+        return lower
+
     def reaches(self, bound: "Exact | float") -> NDArray[np.bool_]:
         """Tell where what was written is at least an exact number."""
         if isinstance(self.written, np.ndarray):
@@ -95,12 +107,21 @@ def read(
         moved = np.minimum(_outward(flat, towards), most) if towards else flat
         return Points(moved, flat, array.shape)
     if isinstance(given, float) and least <= given <= most:
-        double = float(given)
-        return Points(np.array([_beside(double, towards)]), np.array([double]), None)
+        return _one(float(given), towards)
     number = exact(**{name: given})
+    for double in (down(number), up(number)):
+        # the same number, however it was written, is asked at the same point
+        if math.isfinite(double) and shortest(double) == number:
+            _within(name, np.array([double]), least, most)
+            return _one(double, towards)
     values = np.array([(down if towards < 0 else up)(number)])
     _within(name, values, least, most)
     return Points(values, number, None)
+
+
+def _one(double: float, towards: Towards) -> Points:
+    """Return the point of one double that stands for its shortest decimal."""
+    return Points(np.array([_beside(double, towards)]), np.array([double]), None)
 
 
 def _within(name: str, values: Floats, least: float, most: float) -> None:
@@ -155,8 +176,23 @@ def _least_double(bound: "Exact | float") -> float:
     return near
 
 
+def told(bound: "Exact | float") -> float:
+    """Return the least double that bounds a number from above, however it is read.
+
+    As the double it is, or as the decimal that it is written as.
+
+    >>> from fractions import Fraction
+    >>> told(Fraction(1, 10)), told(Fraction(1, 3)) > Fraction(1, 3)
+    (0.1, True)
+    """
+    return max(up(bound), _least_double(bound))
+
+
 def above(values: Floats, most: float = 1.0) -> Floats:
     """Return values one double further up, at most `most`: what is not known is most.
+
+    The decimal that a double is written as lies within half a unit of it, so it is a
+    bound as well.
 
     >>> above(np.array([0.5, np.nan, 0, 2])).tolist()
     [0.5000000000000001, 1.0, 5e-324, 1.0]

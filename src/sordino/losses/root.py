@@ -3,6 +3,10 @@
 import math
 from collections.abc import Callable
 
+import numpy as np
+
+from sordino.losses.points import Floats
+
 _STEPS = 400
 
 
@@ -57,6 +61,50 @@ def crossing(
         else:
             low, above, below = guess, value, below / 2
     return high
+
+
+def crossings(
+    excess: Callable[[Floats], Floats], low: Floats, high: Floats, relative: float
+) -> Floats:
+    """Return where each of many decreasing functions is at most 0, close to its root.
+
+    A secant search in brackets (the rule of Anderson and Bjorck), each guess moved by
+    half of what is tolerated towards the far end, so that both ends close in. Answers
+    are ends where `excess` was seen <= 0; infinity where it was not at `high`.
+    """
+    low, high, above, below = low.copy(), high.copy(), excess(low), excess(high)
+    high[below > 0] = np.inf
+    np.copyto(high, low, where=above <= 0)
+    fell_last = rose_last = np.zeros(len(low), dtype=bool)
+    for step in range(_STEPS):
+        width, close = high - low, relative * high
+        guess = low + width / 2
+        if step % 8 != 7:
+            with np.errstate(all="ignore"):
+                straight = high - below * width / (below - above)
+            straight += np.where(2 * straight < low + high, close, -close) / 2
+            np.copyto(guess, straight, where=(low < straight) & (straight < high))
+        going = (width > close) & (low < guess) & (guess < high)
+        if not going.any():
+            break
+        value = excess(np.where(going, guess, high))
+        fell = going & (value <= 0)
+        rose = going & ~fell
+        above = np.where(fell & fell_last, above * _less(value, below), above)
+        below = np.where(rose & rose_last, below * _less(value, above), below)
+        np.copyto(high, guess, where=fell)
+        np.copyto(below, value, where=fell)
+        np.copyto(low, guess, where=rose)
+        np.copyto(above, value, where=rose)
+        fell_last, rose_last = fell, rose
+    return high
+
+
+def _less(value: Floats, before: Floats) -> Floats:
+    """Return by how much to shrink the value at an end that stays."""
+    with np.errstate(all="ignore"):
+        share = 1 - value / before
+    return np.where(share > 0, share, 0.5)
 
 
 def _between(low: float, high: float) -> float:

@@ -50,15 +50,15 @@ def finite(budget: "Budget", parameter: Exact | float) -> Exact:
     return parameter
 
 
-def largest(budget: "Budget", family: "Callable[[Any], Loss]") -> Fraction:
+def largest_parameter(budget: "Budget", family: "Callable[[Any], Loss]") -> Fraction:
     """Return nearly the largest parameter whose loss a budget admits."""
 
-    def within(inverse: float) -> bool:
-        return budget.admits(family(shortest(1 / inverse)))
+    def within(smallness: float) -> bool:
+        return budget.admits(family(shortest(1 / smallness)))
 
-    found = least(within, 1 / _WIDEST, _WIDEST, _CLOSE)
-    if found in {1 / _WIDEST, math.inf}:
+    inverse = least(within, 1 / _WIDEST, _WIDEST, _CLOSE)
+    if inverse in {1 / _WIDEST, math.inf}:
         raise InvalidParameter(
             "budget", budget, "allows nothing, or everything", "Try sd.PureDP(1)."
         )
-    return shortest(1 / found)
+    return shortest(1 / inverse)

@@ -1,10 +1,11 @@
 """Losses whose curve is a table of bounds, made when first asked and then kept."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sordino.losses.base import Loss
 from sordino.losses.coarseness import kept
@@ -13,6 +14,10 @@ from sordino.losses.points import Answer, Floats, read
 from sordino.losses.profile import Profile
 from sordino.losses.sums import DEPTHS
 from sordino.numbers import up
+
+Mask: TypeAlias = NDArray[np.bool_]
+Places: TypeAlias = NDArray[np.intp]
+"""For each point the index of a depth."""
 
 _CENTRE = 4.0
 """The tilt that is asked first: it serves deltas from 0.1 to 1e-14."""
@@ -60,12 +65,13 @@ class AbstractTabledLoss(Loss):
         return profile.ending(up(known.epsilon), up(known.delta))
 
     def _delta(self, epsilon: Floats) -> Floats:
-        first = 0.0 if not epsilon.any() else _CENTRE
-        found, seen = self._at(first, epsilon), {first}
-        while missing := _depths(found) - seen:
-            seen |= missing
-            for depth in missing:
-                found = np.minimum(found, self._at(depth, epsilon))
+        found = np.ones_like(epsilon)
+
+        def improve(depth: float, at: Mask) -> None:
+            found[at] = np.minimum(found[at], self._at(depth, epsilon[at]))
+
+        first = np.where(epsilon == 0, 0, DEPTHS.index(_CENTRE))
+        _refine(first, improve, lambda: found)
         for other in self.beside:
             found = np.minimum(found, other.delta_at(epsilon))
         return found
@@ -76,11 +82,11 @@ class AbstractTabledLoss(Loss):
         At epsilon 0 delta is the total variation, which is the same both ways: a bound
         on either direction bounds both, and the cheaper one is asked.
         """
-        asked = self.convolutions
-        if not epsilon.any():
-            asked = (min(asked, key=lambda sums: sums.width),)
-        sides = [sums.profile(depth).delta_at(epsilon) for sums in asked]
-        found: Floats = np.max(sides, axis=0)
+        cheap = min(self.convolutions, key=lambda sums: sums.width)
+        found = cheap.profile(depth).delta_at(epsilon)
+        if epsilon.any():
+            sides = [s.profile(depth).delta_at(epsilon) for s in self.convolutions]
+            found = np.where(epsilon == 0, found, np.max(sides, axis=0))
         known = self.guarantees
         if isinstance(known.epsilon, float):
             return found
@@ -89,11 +95,12 @@ class AbstractTabledLoss(Loss):
         return answer
 
     def _epsilon(self, delta: Floats) -> Floats:
-        depths = _depths(delta) or {_CENTRE}
-        tables = [
-            [s.profile(d).epsilon_at(delta) for s in self.convolutions] for d in depths
-        ]
-        found: Floats = np.min([np.max(sides, axis=0) for sides in tables], axis=0)
+        found = np.full_like(delta, np.inf)
+        place = _serving(delta, np.full(len(delta), DEPTHS.index(_CENTRE)))
+        for index in set(place.tolist()):
+            at, depth = place == index, DEPTHS[index]
+            sides = [s.profile(depth).epsilon_at(delta[at]) for s in self.convolutions]
+            found[at] = np.max(sides, axis=0)
         for other in self.beside:
             found = np.minimum(found, other.epsilon_at(delta))
         known = self.guarantees
@@ -112,24 +119,45 @@ class AbstractTabledLoss(Loss):
 
     def _rates(self, alpha: Floats) -> tuple[Floats, Floats]:
         """Return the rates by the profiles that are sharp at the smaller of them."""
-        tpr, beta = self.profile(0.0).rates(alpha)
-        seen = {0.0}
-        while missing := _depths(np.minimum(tpr, 1 - alpha)) - seen:
-            seen |= missing
-            for depth in missing:
-                upper, lower = self.profile(depth).rates(alpha)
-                tpr, beta = np.minimum(tpr, upper), np.maximum(beta, lower)
+        tpr, beta = np.ones_like(alpha), np.zeros_like(alpha)
+
+        def improve(depth: float, at: Mask) -> None:
+            upper, lower = self.profile(depth).rates(alpha[at])
+            tpr[at] = np.minimum(tpr[at], upper)
+            beta[at] = np.maximum(beta[at], lower)
+
+        first = np.zeros(len(alpha), dtype=np.intp)
+        _refine(first, improve, lambda: np.minimum(tpr, 1 - alpha))
         for other in self.beside:
             tpr = np.minimum(tpr, other.tpr_at(alpha))
             beta = np.maximum(beta, other.beta_at(alpha))
         return tpr, beta
 
 
-def _depths(values: Floats) -> set[float]:
-    """Return the depths that serve small probabilities well."""
-    wanted = np.sqrt(-2 * np.log(np.clip(values[values > 0], 1e-300, 1.0)))
-    nearest = np.searchsorted(_LIMITS, wanted)
-    return {DEPTHS[index] for index in set(nearest.tolist())}
+def _refine(
+    place: Places,
+    improve: Callable[[float, Mask], None],
+    answers: Callable[[], Floats],
+) -> None:
+    """Ask each point of the depth that serves its answer so far, until none is new.
+
+    A point is answered by what it needs and never by what others need: one number is
+    answered like many.
+    """
+    seen = np.zeros((len(DEPTHS), len(place)), dtype=bool)
+    every = np.arange(len(place))
+    while (fresh := ~seen[place, every]).any():
+        for index in set(place[fresh].tolist()):
+            at = fresh & (place == index)
+            seen[index, at] = True
+            improve(DEPTHS[index], at)
+        place = _serving(answers(), place)
+
+
+def _serving(values: Floats, otherwise: Places) -> Places:
+    """Return the places of the depths that serve small probabilities well."""
+    wanted = np.sqrt(-2 * np.log(np.clip(values, 1e-300, 1.0)))
+    return np.where(values > 0, np.searchsorted(_LIMITS, wanted), otherwise)
 
 
 def _greater(sides: Sequence[Profile]) -> Profile:

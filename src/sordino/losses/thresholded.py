@@ -11,6 +11,7 @@ and the release is bounded by the greatest over j: docs/proofs/losses.md.
 
 import math
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -102,8 +103,8 @@ class ThresholdedLoss(Loss):
         return Profile.of(points, self._delta(points))
 
     def laws(self) -> tuple[AbstractLossLaw, ...]:
-        """Return the law of the greatest profile."""
-        return (symmetric(self.profile),)
+        """Return the law of the greatest profile, which is not kept for it."""
+        return (symmetric(copy(self).profile),)
 
     def _delta(self, epsilon: Floats) -> Floats:
         found = np.zeros_like(epsilon)

@@ -181,10 +181,16 @@ class _Scores(NamedTuple):
 def _read(scores_by_group: Any) -> _Scores:
     """Return the scores of every group as integers in one unit."""
     if not isinstance(scores_by_group, (Sequence, np.ndarray)):
-        raise InvalidData(f"groups may not stand in a {type(scores_by_group).__name__}")
+        raise InvalidData(
+            "scores_by_group must be a list, with the scores of one group in each "
+            f"entry, not a {type(scores_by_group).__name__}. Write [[3, 8], [5, 1]]"
+        )
     groups = [_listed(scores) for scores in scores_by_group]
     if not all(len(scores) for scores in groups):
-        raise InvalidData("a choice needs at least one candidate in each group.")
+        raise InvalidData(
+            "a choice needs at least one candidate in each group. Leave out empty "
+            "groups."
+        )
     sizes = np.array([len(scores) for scores in groups], np.int64)
     listed = (scores for scores in groups if isinstance(scores, list))
     denominator = math.lcm(*(score.denominator for part in listed for score in part))
@@ -198,7 +204,7 @@ def _listed(scores: Any) -> "Whole | list[Fraction]":
         return scores.astype(np.int64, copy=False)
     if not isinstance(scores, (list, tuple, np.ndarray)):
         raise InvalidData(
-            f"scores may not stand in a {type(scores).__name__}: "
+            f"scores must not be a {type(scores).__name__}: "
             "give a list of integers or fractions, or an array of integers."
         )
     known = list(scores)
@@ -206,7 +212,8 @@ def _listed(scores: Any) -> "Whole | list[Fraction]":
         return np.array(known, np.int64)
     if not all(map(_is_exact, known)):
         raise InvalidData(
-            "a score is no integer and no fraction. Scores are exact: count in whole "
+            "a score is neither an integer nor a fraction. Scores are exact: count in "
+            "whole "
             "units, or give Fraction(1, 3)."
         )
     return [Fraction(int(score.numerator), int(score.denominator)) for score in known]
@@ -239,10 +246,16 @@ def _counts(multiplicities: Any, sizes: Whole) -> Whole:
         return np.ones(int(sizes.sum()), np.int64)
     listed = [np.asarray(part) for part in multiplicities]
     if [part.shape for part in listed] != [(int(size),) for size in sizes]:
-        raise InvalidData("there must be one multiplicity for each score.")
+        raise InvalidData(
+            "there must be one multiplicity for each score. Write choose(scores, "
+            "counts) with lists of one length."
+        )
     counts = np.concatenate(listed)
     if counts.dtype.kind != "i" or counts.min() < 1:
-        raise InvalidData("a multiplicity must be an integer and at least 1.")
+        raise InvalidData(
+            "a multiplicity must be an integer of at least 1. Leave out scores that "
+            "stand for no candidate."
+        )
     if sum(counts.tolist()) >= LARGEST:
         raise InvalidData("there are 2**62 candidates or more. Use a coarser grid.")
     return counts.astype(np.int64, copy=False)

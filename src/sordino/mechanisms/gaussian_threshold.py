@@ -45,8 +45,8 @@ from sordino.numbers import (
 
 _MOST_STEPS = 1 << 20
 """A change of more steps of the grid than this is priced by its rho alone."""
-_FEW = 4
-"""Up to so many keys a fit on a lattice follows the exact curve, which is slow."""
+_FEW = 1000
+"""Up to so many keys a fit on a lattice follows the exact curve: seconds at most."""
 _CLOSE = 1e-3
 _BELOW = 0.97
 _MORE = 1 + Fraction(1, 10**6)
@@ -212,7 +212,10 @@ def _admitted(
             return found
         variance = rounded_up(variance * _MORE)
     raise InvalidParameter(
-        "loss", loss, "is met by no variance of this noise", "Use a larger delta."
+        "loss",
+        loss,
+        "cannot be met by any variance of this noise",
+        "Use a larger delta.",
     )
 
 
@@ -224,6 +227,6 @@ def _by_rho(loss: Loss, apart: Change) -> Exact:
     raise InvalidParameter(
         "loss",
         loss,
-        "must bound epsilon or rho beside delta",
+        "must bound epsilon or rho, and delta",
         'Use sd.ApproxDP(1, "1e-6") or sd.ApproxZCDP("1/2", "1e-6").',
     )

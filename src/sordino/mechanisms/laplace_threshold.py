@@ -110,7 +110,10 @@ class LaplaceThreshold(AbstractThresholdMechanism):
         epsilon, delta = known.epsilon, positive_delta(loss, known.delta)
         if isinstance(epsilon, float) or epsilon == 0:
             raise InvalidParameter(
-                "loss", loss, "needs a positive epsilon", 'Use sd.ApproxDP(1, "1e-6").'
+                "loss",
+                loss,
+                "must have a positive epsilon",
+                'Use sd.ApproxDP(1, "1e-6").',
             )
         fitted = _fields.change(
             probe, scale=rational_above(finite(apart.whole)) / epsilon

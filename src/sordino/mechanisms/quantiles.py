@@ -75,7 +75,7 @@ class Quantiles(AbstractMechanism):
     def __init__(
         self, probabilities: Any, epsilon: Any, rows: Any = 1, parts: Any = PARTS
     ) -> None:
-        """Read the probabilities, which must ascend strictly, and the price.
+        """Read the probabilities, in ascending order, and the price.
 
         There are fewer parts where probabilities are fine.
         """
@@ -212,18 +212,24 @@ def _ascending(probabilities: Any) -> tuple[Fraction, ...]:
     """Return exact probabilities that ascend strictly, none of them too fine."""
     if not isinstance(probabilities, (tuple, list)) or not probabilities:
         raise InvalidParameter(
-            "probabilities", probabilities, "must be a list of some", 'Try ("0.5",).'
+            "probabilities",
+            probabilities,
+            "must be a list of at least one probability",
+            'Try ("0.5",).',
         )
     known = tuple(probability(probabilities=one) for one in probabilities)
     if any(left >= right for left, right in pairwise(known)):
         raise InvalidParameter(
-            "probabilities", probabilities, "must ascend strictly", "Sort them."
+            "probabilities",
+            probabilities,
+            "must be in ascending order, each once",
+            "Sort them, and drop those that occur twice.",
         )
     if _finest(known) > FINEST:
         raise InvalidParameter(
             "probabilities",
             probabilities,
-            "are written with too many digits",
+            "must have fewer digits",
             'Write them as text or fractions, such as ("0.25", "0.5").',
         )
     return known

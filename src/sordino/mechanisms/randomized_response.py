@@ -121,7 +121,7 @@ class RandomizedResponse(AbstractMechanism):
             self.categories
         ):
             raise InvalidData(
-                f"a value is no category from 0 to {self.categories - 1}. "
+                f"a value is not a category from 0 to {self.categories - 1}. "
                 "Number the categories from 0, by a public list."
             )
         return values.astype(np.int64)
@@ -179,7 +179,10 @@ class RandomizedResponse(AbstractMechanism):
         count = _validate.integer(d_in=d_in, least=0)
         if count == 0:
             raise InvalidParameter(
-                "d_in", d_in, "must be at least 1", "Say how many answers change."
+                "d_in",
+                d_in,
+                "must be at least 1",
+                "Say how many answers one unit can change, such as d_in=1.",
             )
         guess = scale_guess(Fraction(count), guarantees_of(loss).epsilon)
         return least_noise(

@@ -264,7 +264,7 @@ def fit_threshold(
         raise InvalidParameter(
             "dtype",
             mechanism.dtype,
-            f"holds no threshold strict enough: it would be {up(signed):g}",
+            f"cannot hold the threshold that is needed, {up(signed):g}",
             "Use a wider dtype or a larger loss.",
         )
     return _fields.change(mechanism, threshold=signed)
@@ -286,7 +286,7 @@ def threshold_of(threshold: Any, values: NumberDomain) -> Fraction:
     level = exact(threshold=threshold)
     if not isinstance(level, Fraction):
         raise InvalidParameter(
-            "threshold", threshold, "must be rational", "Try threshold=20."
+            "threshold", threshold, "must be a rational number", "Try threshold=20."
         )
     if level == 0:
         raise InvalidParameter(
@@ -330,7 +330,7 @@ def _grid_of(granularity: Any, values: NumberDomain) -> int:
             "granularity",
             granularity,
             f"has no meaning for {values.dtype}, whose grid is the integers",
-            "Leave it out.",
+            "Leave granularity out.",
         )
     return _validate.integer(
         granularity=granularity, least=FINEST_GRID, most=COARSEST_GRID

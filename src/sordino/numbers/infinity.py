@@ -70,17 +70,17 @@ def total(*terms: Exact | float) -> Extended:
         return fraction(sum(balls, ball(rational)).upper())
 
 
-def product(one: Extended, other: Extended) -> Extended:
+def product(left: Extended, right: Extended) -> Extended:
     """Return a product; nothing times anything is nothing.
 
     >>> product(Fraction(2), INFINITE), product(Fraction(2), Fraction(3))
     (inf, Fraction(6, 1))
     """
-    if 0 in (one, other):
+    if 0 in (left, right):
         return Fraction(0)
-    if one is INFINITE or other is INFINITE:
+    if left is INFINITE or right is INFINITE:
         return INFINITE
-    return one * other
+    return left * right
 
 
 def root(size: Extended) -> Extended:

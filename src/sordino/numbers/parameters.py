@@ -78,7 +78,9 @@ def probability(**argument: Any) -> Fraction:
             name, given, "must lie between 0 and 1", f'Try {name}="1e-6".'
         )
     if isinstance(value, Radical):
-        raise InvalidParameter(name, given, "must be rational", f'Try {name}="1e-6".')
+        raise InvalidParameter(
+            name, given, "must be a rational number", f'Try {name}="1e-6".'
+        )
     return value
 
 
@@ -122,7 +124,9 @@ def _unrounded(name: str, given: object, decimal: Decimal) -> "Fraction | Infini
             raise InvalidParameter(name, given, "must not be negative infinity", FORMS)
         return INFINITE
     if abs(decimal.adjusted()) > _LONGEST:
-        raise InvalidParameter(name, given, "is out of every useful range", FORMS)
+        raise InvalidParameter(
+            name, given, "must have at most about 4000 digits", FORMS
+        )
     value = Fraction(decimal)
     _printable(name, given, value)
     return value
@@ -130,21 +134,25 @@ def _unrounded(name: str, given: object, decimal: Decimal) -> "Fraction | Infini
 
 def _printable(name: str, given: object, value: Exact) -> None:
     """Refuse a number of more digits than Python prints."""
-    shown = value.radicand if isinstance(value, Radical) else value
-    if max(abs(shown.numerator), shown.denominator).bit_length() > _LARGEST_BITS:
-        raise InvalidParameter(name, given, "is out of every useful range", FORMS)
+    rational = value.radicand if isinstance(value, Radical) else value
+    if max(abs(rational.numerator), rational.denominator).bit_length() > _LARGEST_BITS:
+        raise InvalidParameter(
+            name, given, "must have at most about 4000 digits", FORMS
+        )
 
 
 def _parsed(name: str, text: str) -> Exact:
     """Read a product of decimals and square roots such as "2*sqrt(3)/7"."""
     body = text.strip(" ")
     if len(body) > _LONGEST or not _TEXT.fullmatch(body):
-        raise InvalidParameter(name, text, "is not a number I can read", FORMS)
+        raise InvalidParameter(
+            name, text, "must be a number that can be read exactly", FORMS
+        )
     size: Exact = Fraction(1)
     for operator, decimal, radicand in _SPLIT.findall(body.lstrip("+-")):
         factor = Fraction(decimal) if decimal else _root_of(name, text, radicand)
         if operator == "/" and factor == 0:
-            raise InvalidParameter(name, text, "divides by zero", FORMS)
+            raise InvalidParameter(name, text, "must not divide by zero", FORMS)
         size = size / factor if operator == "/" else size * factor
         _printable(name, text, size)
     if not body.startswith("-"):
@@ -159,5 +167,5 @@ def _root_of(name: str, given: str, ratio: str) -> Exact:
     above, _, below = ratio.partition("/")
     denominator = Fraction(below or 1)
     if denominator == 0:
-        raise InvalidParameter(name, given, "divides by zero", FORMS)
+        raise InvalidParameter(name, given, "must not divide by zero", FORMS)
     return sqrt(Fraction(above) / denominator)

@@ -30,13 +30,13 @@ def precision(bits: int) -> Generator[None]:
     200
     """
     with _LOCK:
-        found = ctx.prec
+        before = ctx.prec
         ctx.prec = bits
         try:
             yield
         finally:
             if ctx.prec == bits:
-                ctx.prec = found
+                ctx.prec = before
 
 
 def decimals(

@@ -17,9 +17,9 @@ from sordino.aggregations.base import Setting
 from sordino.aggregations.choices import AbstractChoice
 from sordino.aggregations.measurements import AbstractMeasurement, scaled
 from sordino.aggregations.totals import Total
-from sordino.query.nodes import AbstractNode, Source, below
-from sordino.query.passage import Counted, tally
-from sordino.query.pruning import pruned
+from sordino.query.nodes import AbstractNode, Source, nodes_below
+from sordino.query.passage import Counted, tally_measurement
+from sordino.query.pruning import prune
 from sordino.query.question import Question
 from sordino.query.relation import Relation
 from sordino.query.request import Request
@@ -90,7 +90,7 @@ def _read(request: Request, relation: Relation, setting: Setting) -> Read:
         for estimator in asked.estimators(setting):
             needed |= frozenset[str]().union(*map(_names, estimator.measurements))
     read: Read = {}
-    for node in below(pruned(relation.node, needed)):
+    for node in nodes_below(prune(relation.node, needed)):
         match node:
             case Source():
                 before = read.get(node.table, frozenset())
@@ -112,7 +112,7 @@ def _clamped(
         if asked.clamped is not None:
             key = ("clamped", asked.clamped.key(whole))
             total = Total(asked.clamped.outside(whole))
-            count = tally(key, total, whole.rows())
+            count = tally_measurement(key, total, whole.rows())
             yield Counted("clamped", str(asked.clamped), "rows", relation.node, count)
 
 

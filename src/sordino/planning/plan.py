@@ -28,7 +28,7 @@ from sordino.query.passage import Counted
 from sordino.query.question import Question, Total
 from sordino.query.relation import AbstractCatalog, Relation
 from sordino.query.request import Request, refuse_large
-from sordino.query.steps import groupable
+from sordino.query.steps import group_column
 from sordino.schema import Schema
 
 MOST_TOTALS: Final = 500
@@ -132,7 +132,7 @@ def plans(request: Request, catalog: AbstractCatalog) -> list[Plan]:
 def _setting(request: Request, relation: Relation) -> Setting:
     """Return what the public knows of the rows, the groups checked."""
     for name in request.by:
-        groupable(relation.schema, name)
+        group_column(relation.schema, name)
     if request.keyset is not None:
         request.keyset.checked(relation.schema, request.by)
     refuse_large([request])

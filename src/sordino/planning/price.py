@@ -104,6 +104,6 @@ class Price:
         return "\n".join(lines)
 
 
-def price(request: Request, catalog: AbstractCatalog, budget: Budget) -> Price:
+def price_request(request: Request, catalog: AbstractCatalog, budget: Budget) -> Price:
     """Return the price of a request within a budget: the least noise it buys."""
     return Price(best_purchase(request, catalog, budget))

@@ -21,10 +21,10 @@ from sordino.expressions.fluent import lifted
 from sordino.expressions.language import checked, col
 from sordino.keysets import KeySet
 from sordino.query import joins, steps
-from sordino.query.functions import Udf, made
+from sordino.query.functions import Udf, udf_of
 from sordino.query.nodes import refuse_long
 from sordino.query.relation import AbstractCatalog, Relation
-from sordino.query.request import Request, requested
+from sordino.query.request import Request, make_request
 from sordino.query.steps import AbstractStep
 from sordino.schema import Column
 from sordino.words import Words
@@ -67,7 +67,9 @@ class Query:
 
     def select(self, *columns: str) -> "Query":
         """Keep some columns; the column of ids is kept in any case."""
-        return self._then(steps.Select(names(columns=columns)), "select", columns)
+        return self._then(
+            steps.Select(column_names(columns=columns)), "select", columns
+        )
 
     def rename(self, columns: Mapping[str, str]) -> "Query":
         """Give columns other names: `{"old": "new"}`."""
@@ -101,29 +103,31 @@ class Query:
             rest = functions[1:]
             return query.with_columns(*rest, **columns) if rest or columns else query
         made = {name: lifted(given) for name, given in columns.items()}
-        added = steps.WithColumns(steps.literals(made, "with_columns"))
+        added = steps.WithColumns(steps.literal_pairs(made, "with_columns"))
         return self._then(added, "with_columns", (), made)
 
     def drop_nulls(self, *columns: str) -> "Query":
         """Drop the rows in which one of the columns, or any, is missing."""
         return self._then(
-            steps.DropNulls(names(columns=columns)), "drop_nulls", columns
+            steps.DropNulls(column_names(columns=columns)), "drop_nulls", columns
         )
 
     def drop_nan(self, *columns: str) -> "Query":
         """Drop the rows in which one of the columns, or any, is NaN."""
-        return self._then(steps.DropNaN(names(columns=columns)), "drop_nan", columns)
+        return self._then(
+            steps.DropNaN(column_names(columns=columns)), "drop_nan", columns
+        )
 
     def fill_null(self, /, **values: Any) -> "Query":
         """Put a value where one is missing: `fill_null(age=0)`."""
-        listed = steps.literals(values, "fill_null")
+        listed = steps.literal_pairs(values, "fill_null")
         for name, value in listed:
             col(name).fill_null(value)  # refuses what is no value
         return self._then(steps.FillNull(listed), "fill_null", (), values)
 
     def fill_nan(self, /, **values: Any) -> "Query":
         """Put a number where there is NaN: `fill_nan(weight=70.0)`."""
-        listed = steps.literals(values, "fill_nan")
+        listed = steps.literal_pairs(values, "fill_nan")
         made = tuple((name, col(name).fill_nan(value).tree) for name, value in listed)
         return self._then(steps.WithColumns(made), "fill_nan", (), values)
 
@@ -131,7 +135,7 @@ class Query:
         """Put numbers for the infinities: `replace_infinity(weight=(0, 500))`."""
         made = tuple(
             (name, _finite(name, pair))
-            for name, pair in steps.literals(ends, "replace_infinity")
+            for name, pair in steps.literal_pairs(ends, "replace_infinity")
         )
         return self._then(steps.WithColumns(made), "replace_infinity", (), ends)
 
@@ -166,7 +170,7 @@ class Query:
             return self._then(
                 joins.ExplodeStep(function, most), "flat_map", (function, most)
             )
-        step = joins.FlatMapStep(made(function, returns), most)
+        step = joins.FlatMapStep(udf_of(function, returns), most)
         return self._then(step, "flat_map", ("a Python function", most))
 
     def join_public(
@@ -178,7 +182,7 @@ class Query:
     ) -> "Query":
         """Bring in the columns of a public table, matched by the columns `on`."""
         outer = _validate.choice(("inner", "left"), how=how) == "left"
-        name, keys = _validate.text(table=table), names(on=on, some=True)
+        name, keys = _validate.text(table=table), column_names(on=on, some=True)
         step = joins.JoinPublic(name, keys, outer, _validate.text(suffix=suffix))
         return self._then(step, "join_public", (name,), {"on": on, "how": how})
 
@@ -199,7 +203,7 @@ class Query:
                 raise InvalidParameter(
                     side, given, "is no truncation", f"Try {side}=sd.DropExcess(2)."
                 )
-        name, keys = _validate.text(table=table), names(on=on, some=True)
+        name, keys = _validate.text(table=table), column_names(on=on, some=True)
         step = joins.JoinPrivate(name, keys, left, right, _validate.text(suffix=suffix))
         shown = {"on": on, "left": left, "right": right}
         return self._then(step, "join_private", (name,), shown)
@@ -222,7 +226,7 @@ class Query:
             keys = columns[0]
             return Grouped(self, tuple(keys.columns), keys)
         flat = columns[0] if len(columns) == 1 else columns
-        return Grouped(self, names(columns=flat, some=True), None)
+        return Grouped(self, column_names(columns=flat, some=True), None)
 
     def agg(
         self,
@@ -237,7 +241,7 @@ class Query:
 
         `coverage=True` adds noisy counts of what was unreadable, clamped or cut off.
         """
-        return requested(
+        return make_request(
             self,
             (),
             None,
@@ -298,7 +302,7 @@ class Grouped:
 
         `coverage=True` adds noisy counts of what was unreadable, clamped or cut off.
         """
-        return requested(
+        return make_request(
             self.query,
             self.by,
             self.keyset,
@@ -310,7 +314,9 @@ class Grouped:
 
     def keys(self) -> Request:
         """Ask which groups there are, of those that several people are in."""
-        return requested(self.query, self.by, self.keyset, {}, noise=None, weights=None)
+        return make_request(
+            self.query, self.by, self.keyset, {}, noise=None, weights=None
+        )
 
 
 def table(name: str) -> Query:
@@ -323,7 +329,7 @@ def table(name: str) -> Query:
     return Query(checked, (), f"table({checked!r})")
 
 
-def names(*, some: bool = False, **argument: Any) -> tuple[str, ...]:
+def column_names(*, some: bool = False, **argument: Any) -> tuple[str, ...]:
     """Return one or several names of columns."""
     name, given = _validate.one(**argument)
     listed = (given,) if isinstance(given, str) else given

@@ -13,7 +13,7 @@ from sordino import _validate
 from sordino.errors import InvalidParameter
 from sordino.query.held import function_words
 from sordino.schema import PLAIN, Column
-from sordino.words import Words, call, pairs
+from sordino.words import Words, call, worded_pairs
 
 
 @final
@@ -42,7 +42,7 @@ class Udf:
     @property
     def types(self) -> Words:
         """Return the columns and their types."""
-        return pairs((name, one.type) for name, one in self.returns)
+        return worded_pairs((name, one.type) for name, one in self.returns)
 
 
 def udf(
@@ -74,13 +74,13 @@ def udf(
     for given, said in (("name", name), ("version", version)):
         if said is not None:
             _validate.text(**{given: said})
-    return Udf(function, returned(function, returns), name, version)
+    return Udf(function, returned_columns(function, returns), name, version)
 
 
-def made(function: Any, returns: Mapping[str, Any] | None) -> Udf:
+def udf_of(function: Any, returns: Mapping[str, Any] | None) -> Udf:
     """Return a function that was handed over bare, or with what `udf` says of it."""
     if not isinstance(function, Udf):
-        return Udf(function, returned(function, returns))
+        return Udf(function, returned_columns(function, returns))
     if returns is not None:
         raise InvalidParameter(
             "returns", returns, "is known for sd.udf", "Leave it out here."
@@ -88,7 +88,7 @@ def made(function: Any, returns: Mapping[str, Any] | None) -> Udf:
     return function
 
 
-def returned(
+def returned_columns(
     function: object, returns: Mapping[str, Any] | None
 ) -> tuple[tuple[str, Column], ...]:
     """Return the declared columns of a function, or refuse what is none."""

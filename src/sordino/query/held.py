@@ -30,7 +30,7 @@ import numpy as np
 
 from sordino.errors import InvalidQuery
 from sordino.query.code import code_words, codes
-from sordino.words import Words, call, digest, text
+from sordino.words import Words, call, canonical_text, digest
 
 _DEEPEST: Final = 60
 _MOST: Final = 200_000
@@ -43,7 +43,7 @@ _READS: Final = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBAL
 def function_words(function: Callable[..., Any]) -> Words:
     """Return the hash of what a function does, or the refusal to say."""
     try:
-        return call("code", sha256=digest(text(_Walk().said(function))))
+        return call("code", sha256=digest(canonical_text(_Walk().said(function))))
     except _UnreadableError as error:
         found = str(error)
     except RecursionError:
@@ -212,7 +212,7 @@ def _read_several(walk: _Walk, value: Any) -> Words:
 
 def _read_set(walk: _Walk, value: Any) -> Words:
     """Read a set, which has no order."""
-    return call(type(value).__name__, of=sorted(walk.all(value), key=text))
+    return call(type(value).__name__, of=sorted(walk.all(value), key=canonical_text))
 
 
 def _read_dict(walk: _Walk, value: dict[Any, Any]) -> Words:

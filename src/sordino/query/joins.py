@@ -21,7 +21,7 @@ from sordino.query.nodes import (
     Project,
 )
 from sordino.query.passage import Cut
-from sordino.query.pruning import narrowed
+from sordino.query.pruning import narrow_schema
 from sordino.query.relation import AbstractCatalog, Relation
 from sordino.query.steps import AbstractStep, refuse_ids
 from sordino.schema import Column, Schema, Version
@@ -137,7 +137,7 @@ class JoinPublic(AbstractStep):
         the inner join the same factor is sound, and differs only where m is 0.
         """
         right = catalog.public(self.table)
-        pairs = joined(relation.node, right, self.on, self.suffix, outer=self.outer)
+        pairs = join_nodes(relation.node, right, self.on, self.suffix, outer=self.outer)
         factor = catalog.multiplicity(self.table, self.on)
         return relation.multiplied(pairs.node, factor)
 
@@ -191,7 +191,7 @@ class JoinPrivate(AbstractStep):
         moved = self.left.limit * self.right.moved * _rows(
             other
         ) + self.right.limit * self.left.moved * _rows(one)
-        pairs = joined(
+        pairs = join_nodes(
             _truncated(one.node, self.on, self.left),
             _truncated(other.node, self.on, self.right),
             self.on,
@@ -226,7 +226,7 @@ class JoinPrivate(AbstractStep):
                 "one name",
                 f"Join on {one.ids!r}; rename the column of the other table to it.",
             )
-        pairs = joined(one.node, other.node, self.on, self.suffix, outer=False)
+        pairs = join_nodes(one.node, other.node, self.on, self.suffix, outer=False)
         theirs = other.contribution.restated(pairs.moved)
         both = _paired(one.contribution, theirs)
         passed = (*one.passed, *other.passed)
@@ -252,7 +252,7 @@ class Pairs:
     moved: Mapping[Version, Version]
 
 
-def joined(
+def join_nodes(
     left: AbstractNode,
     right: AbstractNode,
     on: tuple[str, ...],
@@ -324,7 +324,7 @@ def _truncated(
 
 def _cut(side: Relation, on: tuple[str, ...], truncation: AbstractTruncation) -> Cut:
     """Return which keys of one side have rows that a truncation drops."""
-    keys = narrowed(side.schema, on)
+    keys = narrow_schema(side.schema, on)
     crowded = Crowded(side.node, on, (), truncation.limit, keys)
     return Cut(crowded, repr(truncation), _rows(side), None)
 

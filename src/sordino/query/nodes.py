@@ -316,7 +316,7 @@ class FlatMap(AbstractNode):
         return f"flat map {', '.join(self.returns)} by a Python function{cap}"
 
 
-def below(node: AbstractNode) -> Iterator[AbstractNode]:
+def nodes_below(node: AbstractNode) -> Iterator[AbstractNode]:
     """Yield a node and all nodes under it, however deep they lie."""
     waiting = [node]
     while waiting:
@@ -328,13 +328,13 @@ def below(node: AbstractNode) -> Iterator[AbstractNode]:
 def tables_of(node: AbstractNode) -> frozenset[str]:
     """Return the names of the tables whose rows a node takes."""
     return frozenset(
-        one.table for one in below(node) if isinstance(one, (Source, Unreadable))
+        one.table for one in nodes_below(node) if isinstance(one, (Source, Unreadable))
     )
 
 
 def refuse_long(node: AbstractNode) -> None:
     """Refuse a plan that an engine might not get through."""
-    if len(tuple(islice(below(node), MOST_NODES + 1))) > MOST_NODES:
+    if len(tuple(islice(nodes_below(node), MOST_NODES + 1))) > MOST_NODES:
         raise InvalidQuery(
             f"the query has more than {MOST_NODES} steps, those of its views included",
             "Put conditions together with &, and columns into one with_columns.",

@@ -37,7 +37,7 @@ class Counted:
         return f"{self.what} {self.kind} ({self.unit})"
 
 
-def tally(
+def tally_measurement(
     key: Hashable, total: AbstractTotal, change: Sensitivity
 ) -> IntegerMeasurement:
     """Return the measurement of a count that one unit moves by at most a change."""
@@ -83,7 +83,7 @@ class Origin(AbstractPassage):
                 rows = Unreadable(self.table, name, self.carried)
                 total = Distinct(ids) if ids else _EACH
                 key = ("unreadable", self.table, name)
-                count = tally(key, total, change)
+                count = tally_measurement(key, total, change)
                 what, unit = f"{self.table}.{name}", "ids" if ids else "rows"
                 yield Counted("unreadable", what, unit, rows, count)
 
@@ -110,7 +110,7 @@ class Cut(AbstractPassage):
         key = ("cut off", id(self.crowded))
         change = Sensitivity(l0=1, l1=self.most, linf=self.most)
         if self.ids is None:
-            unit, count = "keys", tally(key, _EACH, change)
+            unit, count = "keys", tally_measurement(key, _EACH, change)
         else:
-            unit, count = "ids", tally(key, Distinct((self.ids,)), change)
+            unit, count = "ids", tally_measurement(key, Distinct((self.ids,)), change)
         yield Counted("cut off", self.told, unit, self.crowded, count)

@@ -31,24 +31,24 @@ from sordino.schema import Schema
 Names = frozenset[str]
 
 
-def pruned_rows(question: Question) -> AbstractNode:
+def prune_question(question: Question) -> AbstractNode:
     """Return the rows of a question with the columns that it reads, no others."""
     needed = frozenset(question.by).union(*(one.names() for one in question.totals))
-    return pruned(question.rows, needed)
+    return prune(question.rows, needed)
 
 
-def pruned(node: AbstractNode, needed: Collection[str]) -> AbstractNode:
+def prune(node: AbstractNode, needed: Collection[str]) -> AbstractNode:
     """Return a node with the same rows, whose columns are the needed ones, in order."""
     return _RULES[type(node)](node, frozenset(needed))
 
 
-def narrowed(schema: Schema, needed: Collection[str]) -> Schema:
+def narrow_schema(schema: Schema, needed: Collection[str]) -> Schema:
     """Return the needed columns of a schema."""
     return Schema(tuple(pair for pair in schema.columns if pair[0] in needed))
 
 
 def _source(node: Source | Unreadable, needed: Names) -> AbstractNode:
-    return replace(node, schema=narrowed(node.schema, needed))
+    return replace(node, schema=narrow_schema(node.schema, needed))
 
 
 def _project(node: Project, needed: Names) -> AbstractNode:
@@ -56,17 +56,17 @@ def _project(node: Project, needed: Names) -> AbstractNode:
     read = frozenset[str]().union(*(made.names() for _, made in columns))
     return replace(
         node,
-        child=pruned(node.child, read),
+        child=prune(node.child, read),
         columns=columns,
-        schema=narrowed(node.schema, needed),
+        schema=narrow_schema(node.schema, needed),
     )
 
 
 def _reading(node: Any, needed: Names, read: Names) -> AbstractNode:
     """Return a node of one child that reads some columns besides the needed ones."""
     below = (needed & frozenset(node.child.schema.names)) | read
-    child = pruned(node.child, below)
-    narrow = narrowed(node.schema, needed)
+    child = prune(node.child, below)
+    narrow = narrow_schema(node.schema, needed)
     made: AbstractNode = replace(node, child=child, schema=narrow)
     return made
 
@@ -85,11 +85,13 @@ def _keep_groups(node: KeepGroups | Crowded, needed: Names) -> AbstractNode:
 
 def _join(node: Join, needed: Names) -> AbstractNode:
     sides = (
-        pruned(side, (needed & frozenset(side.schema.names)) | frozenset(node.on))
+        prune(side, (needed & frozenset(side.schema.names)) | frozenset(node.on))
         for side in node.inputs
     )
     left, right = sides
-    return replace(node, left=left, right=right, schema=narrowed(node.schema, needed))
+    return replace(
+        node, left=left, right=right, schema=narrow_schema(node.schema, needed)
+    )
 
 
 def _explode(node: Explode, needed: Names) -> AbstractNode:
@@ -99,7 +101,7 @@ def _explode(node: Explode, needed: Names) -> AbstractNode:
 def _map_rows(node: MapRows, needed: Names) -> AbstractNode:
     """Keep all columns below, for the function may read them; or drop the function."""
     if needed.isdisjoint(node.returns):
-        return pruned(node.child, needed)
+        return prune(node.child, needed)
     return _reading(node, needed, frozenset(node.child.schema.names))
 
 

@@ -1,6 +1,6 @@
 """A question ready to be priced: a query, its groups, and what is asked of each."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Final, Protocol, final
@@ -10,9 +10,12 @@ from sordino._completion import hides
 from sordino.aggregations.base import AbstractAggregation
 from sordino.aggregations.intervals import error_names
 from sordino.errors import InvalidParameter, InvalidQuery, show
+from sordino.expressions.base import AbstractExpression
 from sordino.keysets import KeySet
 from sordino.losses.spending import Family
 from sordino.numbers import positive, probability
+from sordino.query import processing
+from sordino.query.processing import AbstractProcess
 from sordino.query.relation import AbstractCatalog, Relation
 from sordino.schema import unknown
 from sordino.words import Words, call, number
@@ -54,6 +57,8 @@ class Request:
     """How the columns share the budget, relative to each other."""
     coverage: Fraction | None = None
     """The weight of counts of what was left out, None without them."""
+    processing: tuple[AbstractProcess, ...] = ()
+    """What is done to the noisy answer: not of its words, for it costs nothing."""
     confidence: Fraction = CONFIDENCE
     """Of the intervals. It is no part of the words: a release says it beside them."""
 
@@ -62,7 +67,8 @@ class Request:
         told = [f"{name}={asked!r}" for name, asked in self.columns]
         told += [] if self.noise is None else [f"noise={self.noise!r}"]
         told += [] if self.coverage is None else ["coverage=True"]
-        return f"{self.grouped}.agg({', '.join(told)})"
+        verb = f"agg({', '.join(told)})" if self.columns else "keys()"
+        return ".".join([self.grouped, verb, *map(repr, self.processing)])
 
     def words(self, catalog: AbstractCatalog) -> Words:
         """Return all that is asked of which rows, in a form that lasts."""
@@ -82,6 +88,39 @@ class Request:
             columns=columns,
             noise=self.noise,
         )
+
+    def with_columns(self, **columns: Any) -> "Request":
+        """Add answers that are computed of noisy ones."""
+        return self._then(processing.compute_answers(columns))
+
+    def filter(self, condition: AbstractExpression) -> "Request":
+        """Keep the groups whose noisy answers fulfil a condition."""
+        return self._then(processing.filter_groups(condition))
+
+    def sort(
+        self,
+        *names: str,
+        descending: "bool | str | Sequence[str]" = False,
+        nulls_first: "bool | str | Sequence[str]" = False,
+    ) -> "Request":
+        """Put the noisy rows into an order: by all names or by some downwards."""
+        return self._then(processing.sort_groups(names, descending, nulls_first))
+
+    def limit(self, rows: int, offset: int = 0) -> "Request":
+        """Keep so many noisy rows, after leaving some out."""
+        return self._then(processing.cut_groups(rows, offset))
+
+    def select(self, *names: str) -> "Request":
+        """Show some of the answers; keys always stay."""
+        return self._then(processing.show_answers(names))
+
+    def rename(self, columns: Mapping[str, str]) -> "Request":
+        """Give columns of the answer other names: `{"old": "new"}`."""
+        return self._then(processing.rename_answers(columns))
+
+    def _then(self, process: AbstractProcess) -> "Request":
+        """Return the request with one more thing done to its answer."""
+        return replace(self, processing=(*self.processing, process))
 
     @property
     def grouped(self) -> str:
@@ -107,7 +146,7 @@ class Request:
         return bool(self.by) and self.keyset is None
 
 
-def requested(  # noqa: PLR0913 what the two doors of agg take
+def make_request(  # noqa: PLR0913 what the two doors of agg take
     rows: Rows,
     by: tuple[str, ...],
     keyset: KeySet | None,

@@ -17,10 +17,10 @@ from sordino.expressions.language import Expression, col
 from sordino.expressions.tree import Col
 from sordino.query.nodes import Crowded, Filter, KeepGroups, KeepRows, Project
 from sordino.query.passage import Cut
-from sordino.query.pruning import narrowed
+from sordino.query.pruning import narrow_schema
 from sordino.query.relation import AbstractCatalog, Relation
 from sordino.schema import Column, Schema
-from sordino.words import Words, call, pairs
+from sordino.words import Words, call, worded_pairs
 
 
 class AbstractStep(ABC):
@@ -56,7 +56,7 @@ class Select(AbstractStep):
         asked = dict.fromkeys(self.names)
         if relation.ids is not None:
             asked.setdefault(relation.ids)
-        return projected(relation, ((name, Col(name)) for name in asked))
+        return project(relation, ((name, Col(name)) for name in asked))
 
 
 @final
@@ -70,7 +70,7 @@ class Rename(AbstractStep):
     def words(self, catalog: AbstractCatalog) -> Words:
         """Return the old names and the new ones."""
         del catalog
-        return call("rename", columns=pairs(self.names))
+        return call("rename", columns=worded_pairs(self.names))
 
     def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:
         """Return the same rows under other names: no bound changes."""
@@ -79,7 +79,7 @@ class Rename(AbstractStep):
         for old in renamed:
             relation.schema[old]  # refuses a name that is not there
         columns = ((renamed.get(name, name), Col(name)) for name in relation.schema)
-        made = projected(relation, columns)
+        made = project(relation, columns)
         ids = relation.ids
         return replace(made, ids=None if ids is None else renamed.get(ids, ids))
 
@@ -123,7 +123,7 @@ class WithColumns(AbstractStep):
         del catalog
         return call(
             "with_columns",
-            columns=pairs((name, made.words) for name, made in self.columns),
+            columns=worded_pairs((name, made.words) for name, made in self.columns),
         )
 
     def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:
@@ -133,7 +133,7 @@ class WithColumns(AbstractStep):
         refuse_ids(relation, made)
         old = ((name, made.pop(name, Col(name))) for name in relation.schema)
         kept = list(old)
-        return projected(relation, [*kept, *made.items()])
+        return project(relation, [*kept, *made.items()])
 
 
 @final
@@ -201,7 +201,9 @@ class FillNull(AbstractStep):
         del catalog
         return call(
             "fill_null",
-            values=pairs((name, lifted(value).words) for name, value in self.values),
+            values=worded_pairs(
+                (name, lifted(value).words) for name, value in self.values
+            ),
         )
 
     def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:
@@ -249,9 +251,9 @@ def _enforced(relation: Relation, ids: str, constraint: AbstractConstraint) -> R
     per = tuple(dict.fromkeys((ids, *constraint.per)))  # the id may be named again
     counted = constraint.counted
     for name in counted or constraint.per:
-        groupable(relation.schema, name)
+        group_column(relation.schema, name)
     below, schema, limit = relation.node, relation.schema, constraint.limit
-    crowded = Crowded(below, per, counted, limit, narrowed(schema, per))
+    crowded = Crowded(below, per, counted, limit, narrow_schema(schema, per))
     bounded = relation.bounded(lambda held: constraint.bound(held, relation.versions))
     passed = (*relation.passed, Cut(crowded, repr(constraint), 1, ids))
     made = replace(bounded, passed=passed)
@@ -273,7 +275,7 @@ def _dropped(
     )
 
 
-def projected(
+def project(
     relation: Relation, columns: Iterable[tuple[str, AbstractExpression]]
 ) -> Relation:
     """Return the rows with exactly these columns."""
@@ -291,7 +293,7 @@ def refuse_ids(relation: Relation, names: Iterable[str]) -> None:
         )
 
 
-def groupable(schema: Schema, name: str) -> Column:
+def group_column(schema: Schema, name: str) -> Column:
     """Return a column whose values can mark groups, or refuse it."""
     found = schema[name]
     if found.type == "f64" or found.type.startswith("list"):
@@ -302,7 +304,7 @@ def groupable(schema: Schema, name: str) -> Column:
     return found
 
 
-def literals(given: Mapping[str, Any], what: str) -> tuple[tuple[str, Any], ...]:
+def literal_pairs(given: Mapping[str, Any], what: str) -> tuple[tuple[str, Any], ...]:
     """Return what was given for named columns, refusing nothing at all."""
     if not given:
         raise InvalidParameter(

@@ -43,7 +43,7 @@ class PrivateTable:
             )
         object.__setattr__(self, "source", source)
         object.__setattr__(self, "protects", protects)
-        object.__setattr__(self, "columns", declared(columns))
+        object.__setattr__(self, "columns", read_columns(columns))
 
     def __repr__(self) -> str:
         """Show whom it protects, and nothing of what it holds."""
@@ -67,14 +67,14 @@ class PublicTable:
     def __init__(self, source: Any, columns: Mapping[str, Any] | None = None) -> None:
         """Check what is declared; the source is opened by a session."""
         object.__setattr__(self, "source", source)
-        object.__setattr__(self, "columns", declared(columns))
+        object.__setattr__(self, "columns", read_columns(columns))
 
     def __repr__(self) -> str:
         """Show nothing of what it holds."""
         return "PublicTable()"
 
 
-def declared(columns: Any) -> dict[str, Column]:
+def read_columns(columns: Any) -> dict[str, Column]:
     """Return declared facts: a type stands for a column of it with nothing known."""
     if columns is None:
         return {}

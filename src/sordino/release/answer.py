@@ -40,6 +40,14 @@ def noisy_answer(
     `bins` holds, for each choice, the exact counts of its candidates; `counts` the
     answers to the questions of coverage.
     """
+    table, errors = noisy_tables(purchase, exact, bins)
+    return Answer(table, errors, coverage_table(purchase, counts))
+
+
+def noisy_tables(
+    purchase: Purchase, exact: "pa.Table", bins: "dict[Hashable, pa.Table]"
+) -> "tuple[pa.Table, pa.Table]":
+    """Return noisy numbers beside their keys, and their errors."""
     plan = purchase.plan
     by = len(plan.request.by)
     keys, totals = exact.select(range(by)), _totals(plan, exact, by)
@@ -59,7 +67,7 @@ def noisy_answer(
     for key, mechanism in purchase.choices.items():
         places = plan.choices[key].draw(mechanism, keys, bins[key])
         noisy[key] = Noisy(places, mechanism)
-    return _columns(plan, keys, noisy, coverage_table(purchase, counts))
+    return _columns(plan, keys, noisy)
 
 
 def _totals(plan: Plan, exact: "pa.Table", first: int) -> dict[Hashable, list[Numbers]]:
@@ -73,12 +81,9 @@ def _totals(plan: Plan, exact: "pa.Table", first: int) -> dict[Hashable, list[Nu
 
 
 def _columns(
-    plan: Plan,
-    keys: "pa.Table",
-    noisy: dict[Hashable, Noisy],
-    coverage: "pa.Table | None",
-) -> Answer:
-    """Return the columns of the answers beside their keys."""
+    plan: Plan, keys: "pa.Table", noisy: dict[Hashable, Noisy]
+) -> "tuple[pa.Table, pa.Table]":
+    """Return the columns of the answers beside their keys, and their errors."""
     import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
     schema = plan.relation.schema
@@ -95,4 +100,4 @@ def _columns(
         for column, answer in zip(asked.columns(name), finished, strict=True):
             table[column] = answer.values
             errors |= answer.bars.columns(column)
-    return Answer(pa.table(table), pa.table(errors), coverage)
+    return pa.table(table), pa.table(errors)

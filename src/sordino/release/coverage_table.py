@@ -64,6 +64,6 @@ def _noisy(purchase: Purchase, count: Counted, exact: int) -> tuple[Numbers, Bar
 def coverage_lines(coverage: "pa.Table | None") -> Iterator[str]:
     """Yield a line for each count: what, about how many, and its interval."""
     for row in [] if coverage is None else coverage.to_pylist():
-        low, high = (formatting.number(row[end]) for end in ("low", "high"))
-        name = f"{formatting.key(row['what'])} {row['kind']} ({row['counted']})"
+        low, high = (formatting.format_number(row[end]) for end in ("low", "high"))
+        name = f"{formatting.format_key(row['what'])} {row['kind']} ({row['counted']})"
         yield f"{name}: about {row['count']:,} ({low} to {high})"

@@ -3,21 +3,21 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from sordino.release.columns import error_names
+from sordino.release.column_names import error_names
 from sordino.release.coverage_table import coverage_lines
-from sordino.release.formatting import key, percent
+from sordino.release.formatting import format_key, format_percent
 
 if TYPE_CHECKING:
     from sordino.release.release import Release
 
 
-def explain(release: "Release") -> str:
+def explain_release(release: "Release") -> str:
     """Return what was released, at which price, how exact, and by which plan."""
     steps = (_released, _priced, _odds, _bars, _unknown, _covered, _notes, _plan)
     return "\n".join(text for step in steps if (text := step(release)))
 
 
-def subject(release: "Release") -> str:
+def rows_phrase(release: "Release") -> str:
     """Return which rows there are."""
     if not release.keys:
         return "one row"
@@ -28,7 +28,9 @@ def subject(release: "Release") -> str:
 
 def _released(release: "Release") -> str:
     """Say what the columns and the rows are."""
-    return f"Released: {_listed(release.names) or 'keys alone'}; {subject(release)}."
+    return (
+        f"Released: {_listed(release.names) or 'keys alone'}; {rows_phrase(release)}."
+    )
 
 
 def _priced(release: "Release") -> str:
@@ -45,7 +47,7 @@ def _bars(release: "Release") -> str:
     """Say what the error bars mean."""
     if not release.names:
         return ""
-    share = percent(release.confidence)
+    share = format_percent(release.confidence)
     return (
         "Error bars: sd is the standard deviation of the noise. The exact answer lies "
         f"from low to high with a chance of at least {share}, for each number by "
@@ -86,4 +88,4 @@ def _plan(release: "Release") -> str:
 
 def _listed(names: Iterable[str]) -> str:
     """Return names of columns, each on one line."""
-    return ", ".join(map(key, names))
+    return ", ".join(map(format_key, names))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Loss
 from sordino.numbers import up
-from sordino.release.columns import side_by_side
+from sordino.release.column_names import side_by_side
 
 if TYPE_CHECKING:
     from sordino.release.release import Release

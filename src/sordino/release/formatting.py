@@ -13,8 +13,8 @@
 For any finite float and sd, what is shown lies within sd/10 of the value, or within one
 part in 1e17.
 
->>> number(1234567, 12.0), number(1234.5678, 3.21), number(-0.0001, 0.5)
-('1,234,567', '1,234.6', '0.00')
+>>> format_number(1234567, 12.0), format_number(1234.5678, 3.21)
+('1,234,567', '1,234.6')
 """
 
 import math
@@ -35,34 +35,38 @@ _PRECISION = 1200
 """Decimal digits enough for every double."""
 
 
-def number(value: Any, sd: float | None = None) -> str:
+def format_number(value: Any, sd: float | None = None) -> str:
     """Return a number to the digits that its standard deviation allows.
 
-    >>> number(3.14159), number(None), number(2.5e20, 1e18)
+    >>> format_number(3.14159), format_number(None), format_number(2.5e20, 1e18)
     ('3.14159', 'missing', '2.500e+20')
     """
     if not isinstance(value, (int, float)):
-        return key(value)
+        return format_key(value)
     return _shown(value, sd, ROUND_HALF_EVEN)
 
 
-def spread(sd: float | None) -> str:
+def format_spread(sd: float | None) -> str:
     """Return a standard deviation to two digits; unknown is empty.
 
-    >>> spread(1234.5), spread(0.01234), spread(None)
+    >>> format_spread(1234.5), format_spread(0.01234), format_spread(None)
     ('1,200', '0.012', '')
     """
-    return "" if sd is None or math.isnan(sd) else number(sd, sd)
+    return "" if sd is None or math.isnan(sd) else format_number(sd, sd)
 
 
-def interval(value: Any, bars: tuple[float | None, float | None, float | None]) -> str:
+def format_interval(
+    value: Any, bars: tuple[float | None, float | None, float | None]
+) -> str:
     """Return "low to high", each to the digits of the value, and outward.
 
     `bars` are the standard deviation, low and high. The ends of an integer are
     integers. The last digit of a double is not news: 11.399999999999999 is 11.4.
 
-    >>> interval(118, (2.8, 112.2, 123.9)), interval(1.5, (0.2, 1.101, 1.899))
-    ('112 to 124', '1.10 to 1.90')
+    >>> format_interval(118, (2.8, 112.2, 123.9))
+    '112 to 124'
+    >>> format_interval(1.5, (0.2, 1.101, 1.899))
+    '1.10 to 1.90'
     """
     sd, low, high = bars
     if low is None or high is None or math.isnan(low) or math.isnan(high):
@@ -75,19 +79,19 @@ def interval(value: Any, bars: tuple[float | None, float | None, float | None]) 
     return " to ".join(ends)
 
 
-def percent(confidence: Fraction) -> str:
+def format_percent(confidence: Fraction) -> str:
     """Return a confidence in percent.
 
-    >>> percent(Fraction(95, 100)), percent(Fraction(999, 1000))
+    >>> format_percent(Fraction(95, 100)), format_percent(Fraction(999, 1000))
     ('95%', '99.9%')
     """
     return f"{float(100 * confidence):.10g}%"
 
 
-def key(value: Any) -> str:
+def format_key(value: Any) -> str:
     r"""Return the value of a key on one line; what cannot be seen is escaped.
 
-    >>> key("ward 1"), key(None), key("a\nb"), key(True)
+    >>> format_key("ward 1"), format_key(None), format_key("a\nb"), format_key(True)
     ('ward 1', 'missing', 'a\\nb', 'true')
     """
     if value is None:
@@ -99,23 +103,23 @@ def key(value: Any) -> str:
     )
 
 
-def cut(text: str, most: int) -> str:
+def cut_text(text: str, most: int) -> str:
     """Return a text at most so many columns wide, its end replaced by an ellipsis.
 
-    >>> cut("a long name of a street", 10)
+    >>> cut_text("a long name of a street", 10)
     'a long na…'
     """
-    if width(text) <= most:
+    if text_width(text) <= most:
         return text
     ends = accumulate(map(_columns, text))
     kept = sum(1 for _ in takewhile(lambda end: end < most, ends))
     return f"{text[:kept].rstrip()}…"
 
 
-def width(text: str) -> int:
+def text_width(text: str) -> int:
     """Return how many columns of a terminal a text takes.
 
-    >>> width("abc"), width("病院"), width("e\u0301")
+    >>> text_width("abc"), text_width("病院"), text_width("e\u0301")
     (3, 4, 1)
     """
     return sum(map(_columns, text))

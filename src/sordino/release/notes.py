@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from sordino.planning.plan import Plan
 from sordino.planning.purchase import Purchase
-from sordino.release.formatting import key, percent
+from sordino.release.formatting import format_key, format_percent
 
 
-def notes(purchase: Purchase) -> tuple[str, ...]:
+def release_notes(purchase: Purchase) -> tuple[str, ...]:
     """Return what the table does not say: who is protected, which groups show."""
     return (_protected(purchase.plan), *_groups(purchase), *_chosen(purchase))
 
@@ -32,9 +32,9 @@ def _chosen(purchase: Purchase) -> Iterator[str]:
     for (name, _), estimator in zip(plan.request.columns, plan.estimators, strict=True):
         if estimator.chooses:
             error = purchase.errors[name]
-            yield f"{key(name)} is chosen among public candidates: {error}."
+            yield f"{format_key(name)} is chosen among public candidates: {error}."
     if plan.choices:
-        share = percent(plan.request.confidence)
+        share = format_percent(plan.request.confidence)
         yield (
             "Ranks count rows between an answer and the exact one, equal values aside; "
             f"± holds with a chance of at least {share}."

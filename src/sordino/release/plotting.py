@@ -15,8 +15,8 @@ import numpy as np
 from sordino import _validate
 from sordino.errors import InvalidParameter, MissingDependency
 from sordino.losses.points import Floats
-from sordino.release import cells, explanation, formatting
-from sordino.release.columns import error_names
+from sordino.release import cell_texts, explanation, formatting
+from sordino.release.column_names import error_names
 from sordino.schema import unknown
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ _QUIET: Final[dict[str, Any]] = {
 
 
 @final
-class Panel(NamedTuple):
+class ReleasePanel(NamedTuple):
     """The numbers of an aggregate, NaN where missing or without an end."""
 
     name: str
@@ -54,7 +54,7 @@ class Panel(NamedTuple):
     """The number in digits, where there is only one."""
 
 
-def draw(
+def plot_release(
     release: "Release", names: tuple[str, ...], ax: Any, sort: str, top: int
 ) -> "Figure | SubFigure":
     """Draw a panel for each aggregate, the groups as rows, and return the figure."""
@@ -117,26 +117,30 @@ def _order(release: "Release", name: str, sort: str) -> Any:
 def _labels(release: "Release", order: Any) -> list[str]:
     """Return the names of the groups, long ones cut."""
     picked = release.table.select(list(release.keys)).take(order)
-    parts = [map(formatting.key, column.to_pylist()) for column in picked.columns]
+    parts = [
+        map(formatting.format_key, column.to_pylist()) for column in picked.columns
+    ]
     joined = [" · ".join(row) for row in zip(*parts, strict=True)]
-    return [formatting.cut(label, _LONGEST) for label in joined] or [""] * len(order)
+    return [formatting.cut_text(label, _LONGEST) for label in joined] or [""] * len(
+        order
+    )
 
 
-def _panel(release: "Release", name: str, order: Any) -> Panel:
+def _panel(release: "Release", name: str, order: Any) -> ReleasePanel:
     """Return the numbers of a panel, in order."""
     _, *ends = (_numbers(release.errors[part])[order] for part in error_names(name))
     low, high = (np.where(np.isfinite(end), end, np.nan) for end in ends)
     told = "" if release.keys else _told(release, name)
-    return Panel(name, _numbers(release[name])[order], low, high, told)
+    return ReleasePanel(name, _numbers(release[name])[order], low, high, told)
 
 
 def _told(release: "Release", name: str) -> str:
     """Return the only number of an aggregate, and its standard deviation."""
-    figure = cells.rows(release)[0].figures[release.names.index(name)]
+    figure = cell_texts.row_texts(release)[0].figures[release.names.index(name)]
     return f"{figure.value} ± {figure.sd}" if figure.sd else figure.value
 
 
-def _figure(panels: list[Panel], labels: list[str]) -> "Figure":
+def _figure(panels: list[ReleasePanel], labels: list[str]) -> "Figure":
     """Return a figure of panels, side by side as far as they are few."""
     try:
         from matplotlib.layout_engine import (  # noqa: PLC0415 slow to import
@@ -148,7 +152,7 @@ def _figure(panels: list[Panel], labels: list[str]) -> "Figure":
         raise MissingDependency("plot()", "matplotlib", "plots") from error
     across = min(len(panels), _ACROSS)
     down = -(-len(panels) // across)
-    margin = 0.3 + _LETTER * max(map(formatting.width, labels), default=0)
+    margin = 0.3 + _LETTER * max(map(formatting.text_width, labels), default=0)
     height = (_FRAME + _ROW * max(2, len(labels))) * down
     layout = ConstrainedLayoutEngine(w_pad=0.12)
     figure = Picture(figsize=(margin + _PANEL * across, height), layout=layout)
@@ -166,7 +170,7 @@ def _label(figure: "Figure", price: str, caption: str) -> None:
     """Write the price above the panels, and what they show below."""
     figure.suptitle(f"price: {price}", x=0.01, ha="left", fontsize=11, weight="bold")
     room = int(figure.get_size_inches()[0] / _SMALL_LETTER)
-    caption = formatting.cut(caption, room)
+    caption = formatting.cut_text(caption, room)
     figure.supxlabel(
         caption, x=0.01, ha="left", fontsize=_SMALL, color=_FAINT, parse_math=False
     )
@@ -185,7 +189,7 @@ def _given(ax: Any, count: int) -> "list[Axes]":
     return axes
 
 
-def _fill(axes: "Axes", panel: Panel, labels: list[str]) -> None:
+def _fill(axes: "Axes", panel: ReleasePanel, labels: list[str]) -> None:
     """Draw the points and lines of a panel."""
     rows = np.arange(len(labels))
     known = ~np.isnan(panel.low + panel.high)
@@ -233,10 +237,10 @@ def _caption(release: "Release", shown: int, by: str) -> str:
     """Say what the lines are, and which rows are left out."""
     part = f"the first {shown:,} of " if shown < len(release) else ""
     order = f", {by}" if release.keys else ""
-    share = formatting.percent(release.confidence)
-    return f"{share} intervals; {part}{explanation.subject(release)}{order}"
+    share = formatting.format_percent(release.confidence)
+    return f"{share} intervals; {part}{explanation.rows_phrase(release)}{order}"
 
 
 def _cut(name: str) -> str:
     """Return the name of a column, cut to the width of a panel."""
-    return formatting.cut(formatting.key(name), _LONGEST)
+    return formatting.cut_text(formatting.format_key(name), _LONGEST)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, final
 
 from sordino.losses.base import Loss
 from sordino.release.release import Release
-from sordino.release.storage import split, table_of
+from sordino.release.storage import read_table, split_answers
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,7 +24,7 @@ _NOTES: Final = (
 
 @final
 @dataclass(frozen=True)
-class Kept:
+class LedgerFacts:
     """What is known of a stored answer beside its bytes."""
 
     loss: Loss
@@ -34,21 +34,24 @@ class Kept:
     """Of several requests that were answered together: their names in order."""
 
 
-def recalled(kept: bytes, known: Kept) -> "Release | dict[str, Release]":
+def recall_releases(kept: bytes, known: LedgerFacts) -> "Release | dict[str, Release]":
     """Return the release of stored bytes, or several by name, as they were given.
 
     Bytes that are none raise a `ValueError`.
     """
-    pieces = split(kept)
+    pieces = split_answers(kept)
     if pieces and pieces[0].startswith(_STREAM):
         return _release(pieces, known, known.plan)
     named = zip(known.plans.items(), pieces, strict=True)
-    return {name: _release(split(piece), known, plan) for (name, plan), piece in named}
+    return {
+        name: _release(split_answers(piece), known, plan)
+        for (name, plan), piece in named
+    }
 
 
-def _release(pieces: list[bytes], known: Kept, plan: str) -> Release:
+def _release(pieces: list[bytes], known: LedgerFacts, plan: str) -> Release:
     """Return one release from the streams of its values and errors."""
-    table, errors = map(table_of, pieces)
+    table, errors = map(read_table, pieces)
     return Release(
         table,
         errors,

@@ -1,19 +1,23 @@
 """What the user gets back."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final, overload
 
+from sordino.expressions.base import AbstractExpression
 from sordino.losses.base import Budget, Loss
 from sordino.losses.headline import headline
 from sordino.planning.plan_text import plan_text
 from sordino.planning.purchase import Purchase
-from sordino.release import columns, explanation, files, frames
+from sordino.query import processing
+from sordino.query.processing import AbstractProcess, NoisyRows
+from sordino.release import column_names, explanation, files, frames
 from sordino.release.answer import Answer
-from sordino.release.notes import notes
-from sordino.release.release_page import page
-from sordino.release.text import text
+from sordino.release.notes import release_notes
+from sordino.release.release_page import release_page
+from sordino.release.release_text import release_text
 from sordino.schema import unknown
 
 if TYPE_CHECKING:
@@ -66,21 +70,22 @@ class Release:
     @classmethod
     def of(cls, purchase: Purchase, answer: Answer) -> "Release":
         """Return an answer with what it cost and how it was made."""
-        return cls(
+        made = cls(
             answer.table,
             answer.errors,
             purchase.plan.request.by,
             purchase.plan.request.confidence,
             purchase.loss,
             plan_text(purchase),
-            notes(purchase),
+            release_notes(purchase),
             purchase.budget,
             answer.coverage,
         )
+        return made._processed(purchase.plan.request.processing)
 
     def __post_init__(self) -> None:
         """Refuse tables that do not belong together."""
-        columns.check(self.table, self.errors, self.keys)
+        column_names.check_tables(self.table, self.errors, self.keys)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -104,22 +109,64 @@ class Release:
 
     def __str__(self) -> str:
         """Show the first rows and the price, within 100 columns."""
-        return text(self)
+        return release_text(self)
 
     def __repr__(self) -> str:
         """Show the first rows and the price, within 100 columns."""
-        return text(self)
+        return release_text(self)
 
     def _repr_html_(self) -> str:  # noqa: PLW3201 the name notebooks look for
         """Show the first rows and the price in a notebook."""
-        return page(self)
+        return release_page(self)
+
+    def with_columns(self, **columns: Any) -> "Release":
+        """Return the release with answers that are computed of its own, at no cost."""
+        return self._processed([processing.compute_answers(columns)])
+
+    def filter(self, condition: AbstractExpression) -> "Release":
+        """Return the groups whose noisy answers fulfil a condition."""
+        return self._processed([processing.filter_groups(condition)])
+
+    def sort(
+        self,
+        *names: str,
+        descending: "bool | str | Sequence[str]" = False,
+        nulls_first: "bool | str | Sequence[str]" = False,
+    ) -> "Release":
+        """Return the rows in an order: by all names or by some downwards."""
+        return self._processed([processing.sort_groups(names, descending, nulls_first)])
+
+    def limit(self, rows: int, offset: int = 0) -> "Release":
+        """Return so many rows, after leaving some out."""
+        return self._processed([processing.cut_groups(rows, offset)])
+
+    def select(self, *names: str) -> "Release":
+        """Return some of the answers, with all keys."""
+        return self._processed([processing.show_answers(names)])
+
+    def rename(self, columns: Mapping[str, str]) -> "Release":
+        """Return the same numbers under other names: `{"old": "new"}`."""
+        return self._processed([processing.rename_answers(columns)])
+
+    def _processed(self, steps: "Iterable[AbstractProcess]") -> "Release":
+        """Return what becomes of the noisy numbers, at the same price."""
+        rows = NoisyRows(self.table, self.errors, self.keys, self.notes)
+        for step in steps:
+            rows = step.apply(rows)
+        return replace(
+            self,
+            table=rows.table,
+            errors=rows.errors,
+            keys=rows.keys,
+            notes=rows.notes,
+        )
 
     def explain(self) -> str:
         """Return what was released, its price, its error bars and its plan, in words.
 
         The attacker's odds are those of `loss.explain()`.
         """
-        return explanation.explain(self)
+        return explanation.explain_release(self)
 
     def to_pandas(self, *, errors: bool = False) -> Any:
         """Return a pandas frame, with the error columns beside the values if asked.
@@ -165,12 +212,12 @@ class Release:
         sort="key". `ax` takes one Axes or, for several aggregates, a list. Save with
         `release.plot("n").savefig("n.png")`.
         """
-        from sordino.release.plotting import draw  # noqa: PLC0415 matplotlib is slow
+        from sordino.release.plotting import plot_release  # noqa: PLC0415 matplotlib is slow
 
-        return draw(self, names, ax, sort, top)
+        return plot_release(self, names, ax, sort, top)
 
     def _columns(self, errors: bool) -> "pa.Table":  # noqa: FBT001 passed on
         """Return the values, with the errors beside them if asked."""
         if not errors:
             return self.table
-        return columns.side_by_side(self.table, self.errors, len(self.keys))
+        return column_names.side_by_side(self.table, self.errors, len(self.keys))

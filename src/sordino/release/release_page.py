@@ -4,9 +4,9 @@ from html import escape
 from typing import TYPE_CHECKING, Final
 
 from sordino.release import formatting
-from sordino.release.cells import Figure, Row, rows
+from sordino.release.cell_texts import Figure, Row, row_texts
 from sordino.release.coverage_table import coverage_lines
-from sordino.release.formatting import percent
+from sordino.release.formatting import format_percent
 
 if TYPE_CHECKING:
     from sordino.release.release import Release
@@ -27,9 +27,9 @@ _STYLE: Final = """
 """No colours of its own, so that it reads on a dark page as well."""
 
 
-def page(release: "Release") -> str:
+def release_page(release: "Release") -> str:
     """Return the table as HTML."""
-    shown = rows(release)
+    shown = row_texts(release)
     rest = len(release) - len(shown)
     counts = coverage_lines(release.coverage)
     parts = [
@@ -52,7 +52,7 @@ def _heading(release: "Release") -> str:
     names = "".join(
         f'<th colspan="3" class="value">{_text(name)}</th>' for name in release.names
     )
-    share = f"{percent(release.confidence)} interval"
+    share = f"{format_percent(release.confidence)} interval"
     below = (
         '<th class="number bar value">value</th><th class="number bar">± sd</th>'
         f'<th class="number bar">{share}</th>'
@@ -77,4 +77,4 @@ def _figure(figure: Figure) -> str:
 
 def _text(plain: str) -> str:
     """Return a text of the data, made harmless and not too long."""
-    return escape(formatting.cut(formatting.key(plain), _LONGEST))
+    return escape(formatting.cut_text(formatting.format_key(plain), _LONGEST))

@@ -17,28 +17,28 @@ if TYPE_CHECKING:
 _LENGTH: Final = struct.Struct(">Q")
 
 
-def to_bytes(answer: Answer) -> bytes:
+def answer_bytes(answer: Answer) -> bytes:
     """Return the numbers of an answer."""
     tables = [answer.table, answer.errors]
     tables += [] if answer.coverage is None else [answer.coverage]
-    return joined([_stream(table) for table in tables])
+    return join_answers([_stream(table) for table in tables])
 
 
-def from_bytes(stored: bytes) -> Answer:
+def read_answer(stored: bytes) -> Answer:
     """Return the answer that was stored."""
-    return Answer(*map(table_of, split(stored)))
+    return Answer(*map(read_table, split_answers(stored)))
 
 
-def joined(answers: Sequence[bytes]) -> bytes:
+def join_answers(answers: Sequence[bytes]) -> bytes:
     """Return several answers as one.
 
-    >>> split(joined([b"one", b""]))
+    >>> split_answers(join_answers([b"one", b""]))
     [b'one', b'']
     """
     return b"".join(_LENGTH.pack(len(answer)) + answer for answer in answers)
 
 
-def split(stored: bytes) -> list[bytes]:
+def split_answers(stored: bytes) -> list[bytes]:
     """Return the answers that were joined."""
     answers, place = [], 0
     while place < len(stored):
@@ -59,7 +59,7 @@ def _stream(table: "pa.Table") -> bytes:
     return bytes(sink.getvalue())
 
 
-def table_of(stream: bytes) -> "pa.Table":
+def read_table(stream: bytes) -> "pa.Table":
     """Return the table of an Arrow stream."""
     import pyarrow as pa  # noqa: PLC0415 loaded when needed
 

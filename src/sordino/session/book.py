@@ -16,7 +16,7 @@ from sordino.errors import EngineUnavailable, InvalidParameter
 from sordino.ledger.entries import DATASET, Claim
 from sordino.ledger.ledger import Ledger
 from sordino.losses.base import Budget, Loss
-from sordino.session.identity import TABLES, Asked
+from sordino.session.identity import TABLES, Identity
 
 _LOG = logging.getLogger("sordino")
 
@@ -32,7 +32,7 @@ class Book:
 
     def answer(
         self,
-        said: Asked,
+        said: Identity,
         priced: tuple[Budget, Loss],
         told: dict[str, Any],
         prepare: Callable[[], Callable[[], bytes]],
@@ -74,7 +74,7 @@ class Book:
         raise refusal
 
     def left_after(
-        self, said: Asked, priced: tuple[Budget, Loss], earmark: str | None
+        self, said: Identity, priced: tuple[Budget, Loss], earmark: str | None
     ) -> Loss:
         """Return what would be left; a request that does not fit is refused."""
         asked, loss = priced
@@ -89,7 +89,7 @@ class Book:
         return self.ledger.what_if(claim)
 
 
-def book_of(
+def open_book(
     budget: Any, ledger: Any, about: str, analyst: str | None, who: str
 ) -> Book:
     """Return the book of a session: in a file, or for a try-out in memory.

@@ -17,7 +17,7 @@ from sordino.query.tables import PrivateTable, PublicTable
 from sordino.schema import Schema, unknown
 from sordino.session.description import Holding
 from sordino.session.rows_digest import rows_digest
-from sordino.words import Words, call, pairs
+from sordino.words import Words, call, worded_pairs
 
 
 @final
@@ -149,7 +149,7 @@ class Catalog(AbstractCatalog):
             )
 
 
-def catalog_of(engine: AbstractEngine, tables: Any) -> Catalog:
+def open_catalog(engine: AbstractEngine, tables: Any) -> Catalog:
     """Return the catalog of some tables, refusing what is none."""
     found = Catalog(engine)
     if not isinstance(tables, Mapping) or not tables:
@@ -185,7 +185,7 @@ def _private_words(source: Source, table: PrivateTable) -> Words:
 
 def _types(schema: Schema) -> Words:
     """Return the columns by name, whatever their order, and their types."""
-    return pairs(sorted((name, column.type) for name, column in schema.columns))
+    return worded_pairs(sorted((name, column.type) for name, column in schema.columns))
 
 
 def _protected(source: Source, table: PrivateTable, lossy: frozenset[str]) -> Relation:

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, final
 
-from sordino.release.formatting import cut, key, width
+from sordino.release.formatting import cut_text, format_key, text_width
 from sordino.schema import Column, Schema
-from sordino.session.description_page import page
+from sordino.session.description_page import description_page
 
 MOST: Final = 60
 """Columns of a table that are shown."""
@@ -32,7 +32,8 @@ class Holding:
     ) -> "Holding":
         """Return what is to be said of a table or a view."""
         columns = tuple(
-            (known, column.type, missing(column)) for known, column in schema.columns
+            (known, column.type, missing_word(column))
+            for known, column in schema.columns
         )
         return cls(name, told, columns, tuple(unusable.items()))
 
@@ -66,7 +67,7 @@ class Description:
 
     def _repr_html_(self) -> str:  # noqa: PLW3201 the name notebooks look for
         """Show everything in a notebook."""
-        return page(self)
+        return description_page(self)
 
     def _end(self) -> Iterator[str]:
         """Return the lines after the tables."""
@@ -75,10 +76,10 @@ class Description:
         yield _line(f"left: {self.left}")
 
 
-def missing(column: Column) -> str:
+def missing_word(column: Column) -> str:
     """Return what of a column may be missing, in a word.
 
-    >>> missing(Column("f64")), missing(Column("i64", nullable=False))
+    >>> missing_word(Column("f64")), missing_word(Column("i64", nullable=False))
     ('yes, or NaN', 'no')
     """
     match column.nullable, column.nan:
@@ -94,27 +95,27 @@ def missing(column: Column) -> str:
 
 def _listed(holding: Holding) -> Iterator[str]:
     """Return the lines of a table."""
-    yield _line(f"{_name(holding.name)}: {key(holding.told)}")
+    yield _line(f"{_name(holding.name)}: {format_key(holding.told)}")
     heading = ("column", "type", "may be missing")
     shown = [(_name(name), kind, may_be) for name, kind, may_be in holding.shown]
     first, second = (
-        max(width(row[place]) for row in (heading, *shown)) for place in (0, 1)
+        max(text_width(row[place]) for row in (heading, *shown)) for place in (0, 1)
     )
     for name, kind, may_be in (heading, *shown):
-        blank = " " * (first - width(name))
+        blank = " " * (first - text_width(name))
         yield f"{_GAP}{name}{blank}{_GAP}{kind:<{second}}{_GAP}{may_be}"
     if holding.rest:
         yield f"{_GAP}... and {holding.rest:,} more"
     for name, why in holding.unusable:
-        yield _line(f"{_GAP}cannot be used: {_name(name)} ({key(why)})")
+        yield _line(f"{_GAP}cannot be used: {_name(name)} ({format_key(why)})")
     yield ""
 
 
 def _name(name: str) -> str:
     """Return a name on one line, cut to a width."""
-    return cut(key(name), _NAME) or "''"
+    return cut_text(format_key(name), _NAME) or "''"
 
 
 def _line(text: str) -> str:
     """Return a line that is not too wide."""
-    return cut(text, _WIDEST)
+    return cut_text(text, _WIDEST)

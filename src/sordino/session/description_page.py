@@ -25,7 +25,7 @@ _STYLE: Final = """
 """No colours of its own, so that it reads on a dark page as well."""
 
 
-def page(told: "Description") -> str:
+def description_page(told: "Description") -> str:
     """Return the description of a session as HTML."""
     parts = [
         f'<div class="sordino-session"><style>{_STYLE}</style>',
@@ -64,4 +64,4 @@ def _row(column: tuple[str, str, str]) -> str:
 
 def _text(plain: str, most: int = _LONGEST) -> str:
     """Return a text from outside, made harmless and not too long."""
-    return escape(formatting.cut(formatting.key(plain), most))
+    return escape(formatting.cut_text(formatting.format_key(plain), most))

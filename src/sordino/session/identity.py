@@ -15,12 +15,12 @@ from sordino.words import (
     Worded,
     Words,
     call,
+    canonical_text,
     digest,
     number,
-    pairs,
-    passed,
-    refused,
-    text,
+    refuse_wordless,
+    skip_wordless,
+    worded_pairs,
 )
 
 TABLES: Final = "tables "
@@ -29,16 +29,16 @@ TABLES: Final = "tables "
 
 @final
 @dataclass(frozen=True)
-class Asked:
+class Identity:
     """A request in words that last, and their SHA-256 (docs/ledger-format.md)."""
 
     words: str
     fingerprint: str
 
 
-def asked(
+def request_identity(
     request: Request, catalog: AbstractCatalog, budget: Budget, key: str | None
-) -> Asked:
+) -> Identity:
     """Return what a release asks: of which rows, with which noise, within what.
 
     The same request of the same tables has the same words, in every process and every
@@ -54,12 +54,12 @@ def asked(
     return _said(words, key)
 
 
-def asked_together(
+def batch_identity(
     requests: Mapping[str, Request],
     catalog: AbstractCatalog,
     budget: Budget,
     key: str | None,
-) -> Asked:
+) -> Identity:
     """Return what requests ask that are planned together, by their names in order.
 
     All have one confidence.
@@ -68,16 +68,18 @@ def asked_together(
     words = call(
         "release_all",
         form=FORM,
-        requests=pairs((name, one.words(catalog)) for name, one in requests.items()),
+        requests=worded_pairs(
+            (name, one.words(catalog)) for name, one in requests.items()
+        ),
         budget=_budget_words(budget),
         confidence=number(confidence),
     )
     return _said(words, key)
 
 
-def asked_parts(
+def partition_identity(
     rows: list[Words], by: str, values: list[Words], budget: Budget
-) -> Asked:
+) -> Identity:
     """Return what is charged for parts of some rows: by what, and which of them."""
     words = call(
         "partition",
@@ -90,12 +92,12 @@ def asked_parts(
     return _said(words, None)
 
 
-def part_words(by: str, value: Words) -> Words:
+def part_step(by: str, value: Words) -> Words:
     """Return the step from a table to the part of it that a value marks."""
     return call("part", by=by, value=value)
 
 
-def whose(tables: Mapping[str, Any]) -> str:
+def protection_text(tables: Mapping[str, Any]) -> str:
     """Return whom the private tables of a session protect, as a ledger records it."""
     named = sorted(
         f"{name!r}: {_written(table.protects)}"
@@ -117,13 +119,13 @@ def _written(unit: AbstractUnit) -> str:
     return f"{verb}({given})"
 
 
-def _said(words: Words, key: str | None) -> Asked:
+def _said(words: Words, key: str | None) -> Identity:
     """Return words and their hash; what has none is refused only where a key is given.
 
     Without a key an answer cannot be asked for again, so nothing need be told apart.
     """
-    written = text(words, passed if key is None else refused)
-    return Asked(written, digest(written))
+    written = canonical_text(words, skip_wordless if key is None else refuse_wordless)
+    return Identity(written, digest(written))
 
 
 def _budget_words(budget: Budget) -> Words:

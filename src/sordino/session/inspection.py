@@ -17,7 +17,7 @@ from sordino.query.relation import Relation
 from sordino.query.steps import Enforce
 from sordino.query.tables import PrivateTable
 from sordino.schema import Schema
-from sordino.session.catalog import Catalog, catalog_of
+from sordino.session.catalog import Catalog, open_catalog
 from sordino.session.inspection_report import (
     InspectedColumn,
     InspectedIds,
@@ -81,7 +81,7 @@ def inspect(
     asked = _checked(limits, unit)
     engine = duckdb_engine()
     try:
-        catalog = catalog_of(engine, {_TABLE: table})
+        catalog = open_catalog(engine, {_TABLE: table})
         held = engine.as_opened(_TABLE)
         return run_guarded(lambda: _inspected(source, held, catalog, asked))
     finally:

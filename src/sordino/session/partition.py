@@ -18,7 +18,7 @@ from sordino.expressions.literals import literal
 from sordino.expressions.tree import Literal
 from sordino.query.nodes import Filter
 from sordino.query.relation import Relation
-from sordino.query.steps import groupable
+from sordino.query.steps import group_column
 from sordino.words import Words
 
 
@@ -38,7 +38,7 @@ def partition_of(relation: Relation, by: str, values: Any) -> Partition:
     differ as the engine sees them. A time with and one without a zone may be the same,
     and a float may equal several integers, so neither is left to Python to compare.
     """
-    kind = groupable(relation.schema, by).type
+    kind = group_column(relation.schema, by).type
     if isinstance(values, str) or not isinstance(values, Sequence) or not values:
         raise InvalidParameter(
             "values", values, "must list the values of the parts", 'Try ["A", "B"].'

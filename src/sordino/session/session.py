@@ -11,6 +11,7 @@ from sordino import _validate
 from sordino.budgets.limits import Limit
 from sordino.engines.doors import EngineName, Settings, engine_named
 from sordino.errors import InvalidParameter, SessionMoved
+from sordino.keysets import KeySet
 from sordino.ledger.entries import DATASET, Entry
 from sordino.ledger.ledger import Ledger
 from sordino.losses.base import Budget, Loss
@@ -22,21 +23,28 @@ from sordino.planning.purchase import Purchase, best_purchase
 from sordino.query.builder import Query
 from sordino.query.request import CONFIDENCE, Request, with_confidence
 from sordino.release.answer import Answer, noisy_answer
+from sordino.release.rehearsal import rehearse
 from sordino.release.release import Release
-from sordino.release.storage import from_bytes, joined, split, to_bytes
-from sordino.session.book import Book, book_of
-from sordino.session.catalog import Catalog, catalog_of
+from sordino.release.storage import (
+    answer_bytes,
+    join_answers,
+    read_answer,
+    split_answers,
+)
+from sordino.session.book import Book, open_book
+from sordino.session.call_guard import guard_call
+from sordino.session.catalog import Catalog, open_catalog
 from sordino.session.description import Description
-from sordino.session.guarded_calls import door
 from sordino.session.identity import (
-    asked,
-    asked_parts,
-    asked_together,
-    part_words,
-    whose,
+    batch_identity,
+    part_step,
+    partition_identity,
+    protection_text,
+    request_identity,
 )
 from sordino.session.outlook import Outlook
 from sordino.session.partition import partition_of, value_words
+from sordino.session.sql_request import NOTHING, Limits, SqlGiven, SqlName, sql_request
 
 
 @final
@@ -82,12 +90,12 @@ class Session:
         """
         settings = Settings(memory_limit, threads, progress)
         self._engine = engine_named(engine, settings)
-        self._catalog = catalog_of(self._engine, tables)
-        self._book = book_of(budget, ledger, whose(tables), analyst, who)
+        self._catalog = open_catalog(self._engine, tables)
+        self._book = open_book(budget, ledger, protection_text(tables), analyst, who)
         self._keysets: dict[str, None] = {}
         self._process = os.getpid()
 
-    @door
+    @guard_call
     def price(
         self, query: Request, budget: Budget, *, confidence: Any = CONFIDENCE
     ) -> Price:
@@ -97,7 +105,7 @@ class Session:
         """
         return Price(self._purchase(_request(query, confidence), budget))
 
-    @door
+    @guard_call
     def price_all(
         self,
         queries: Mapping[str, Request],
@@ -108,7 +116,7 @@ class Session:
         """Return what requests cost that are planned together: more fits a budget."""
         return Batch(self._bundle(_requests(queries, confidence), budget))
 
-    @door
+    @guard_call
     def what_if(
         self, query: Request, budget: Budget, *, earmark: str | None = None
     ) -> Outlook:
@@ -119,11 +127,11 @@ class Session:
         request = _request(query, CONFIDENCE)
         purchase = self._purchase(request, budget)
         self._prepared(purchase)
-        identity = asked(request, self._catalog, budget, None)
+        identity = request_identity(request, self._catalog, budget, None)
         left = self._book.left_after(identity, (budget, purchase.loss), earmark)
         return Outlook(Price(purchase), left)
 
-    @door
+    @guard_call
     def release(
         self,
         query: Request,
@@ -148,17 +156,17 @@ class Session:
 
         def prepare() -> Callable[[], bytes]:
             compute = self._prepared(purchase)
-            return lambda: to_bytes(compute())
+            return lambda: answer_bytes(compute())
 
         stored = self._book.answer(
-            asked(request, self._catalog, budget, key),
+            request_identity(request, self._catalog, budget, key),
             (budget, purchase.loss),
             {"key": key, "why": why, "plan": plan, "earmark": earmark},
             prepare,
         )
-        return Release.of(purchase, from_bytes(stored))
+        return Release.of(purchase, read_answer(stored))
 
-    @door
+    @guard_call
     def release_all(
         self,
         queries: Mapping[str, Request],
@@ -177,21 +185,42 @@ class Session:
 
         def prepare() -> Callable[[], bytes]:
             each = [self._prepared(purchase) for purchase in purchases.values()]
-            return lambda: joined([to_bytes(compute()) for compute in each])
+            return lambda: join_answers([answer_bytes(compute()) for compute in each])
 
         stored = self._book.answer(
-            asked_together(requests, self._catalog, budget, key),
+            batch_identity(requests, self._catalog, budget, key),
             (budget, bundle.loss),
             {"key": key, "why": why, "plan": "\n\n".join(texts), "earmark": earmark},
             prepare,
         )
-        answers = map(from_bytes, split(stored))
+        answers = map(read_answer, split_answers(stored))
         return {
             name: Release.of(purchase, answer)
             for (name, purchase), answer in zip(purchases.items(), answers, strict=True)
         }
 
-    @door
+    @guard_call
+    def sql(
+        self,
+        text: str,
+        budget: Budget | None = None,
+        *,
+        limits: Limits = (),
+        bounds: Mapping[str, tuple[Any, Any]] = NOTHING,
+        keys: KeySet | Mapping[str, Any] = NOTHING,
+        dialect: SqlName = "duckdb",
+    ) -> Request | Release:
+        """Return the request that a text of SQL is, or its release with a budget.
+
+        `limits` bound what each id contributes, `bounds` the values of columns that are
+        aggregated, `keys` name the groups beforehand (docs/guides/sql.md).
+        """
+        self._refuse_strangers()
+        given = SqlGiven(limits, bounds, keys, dialect)
+        request, allowed = sql_request(self._catalog, text, budget, given)
+        return request if allowed is None else self.release(request, allowed)
+
+    @guard_call
     def partition(
         self, table: str, by: str, values: Any, budget: Budget, *, why: str = ""
     ) -> "dict[Any, Session]":
@@ -211,17 +240,19 @@ class Session:
         shown = ", ".join(map(repr, divided.parts))
         told = {"plan": f"parts of {name} by {column}: {shown}", "why": why}
         marks = {value: value_words(whole, column, value) for value in divided.parts}
-        said = asked_parts(self._catalog.words(name), column, [*marks.values()], budget)
+        said = partition_identity(
+            self._catalog.words(name), column, [*marks.values()], budget
+        )
         self._book.answer(said, (cost, cost), told, lambda: bytes)
         return {
             value: self._part(
-                self._catalog.with_only(name, rows, part_words(column, marks[value])),
+                self._catalog.with_only(name, rows, part_step(column, marks[value])),
                 budget,
             )
             for value, rows in divided.parts.items()
         }
 
-    @door
+    @guard_call
     def view(self, name: str, query: Query) -> None:
         """Name what a query makes of a table, to be asked like a table."""
         self._refuse_strangers()
@@ -232,7 +263,7 @@ class Session:
         with self._catalog.explaining():
             self._catalog.view(_validate.text(name=name), query)
 
-    @door
+    @guard_call
     def statement(self, query: Request, budget: Budget) -> str:
         """Return the statement that the engine would run; nothing runs."""
         purchase = self._purchase(_request(query, CONFIDENCE), budget)
@@ -303,13 +334,18 @@ class Session:
         """Return what a budget buys for a request, from public facts alone."""
         self._refuse_strangers()
         with self._catalog.explaining():
-            return best_purchase(request, self._catalog, budget)
+            purchase = best_purchase(request, self._catalog, budget)
+        rehearse(purchase)
+        return purchase
 
     def _bundle(self, requests: dict[str, Request], budget: Budget) -> Bundle:
         """Return what a budget buys for several requests together."""
         self._refuse_strangers()
         with self._catalog.explaining():
-            return best_bundle(requests, self._catalog, budget)
+            bundle = best_bundle(requests, self._catalog, budget)
+        for purchase in bundle.purchases.values():
+            rehearse(purchase)
+        return bundle
 
     def _prepared(self, purchase: Purchase) -> Callable[[], Answer]:
         """Rehearse what a plan asks, and return what answers it after the charge."""

@@ -14,7 +14,7 @@ from sordino.errors import InvalidParameter
 from sordino.expressions.cells import Spelling, folded
 from sordino.expressions.layouts import ISO_DATE, ISO_TIME, Layout
 from sordino.expressions.text import BLANKS
-from sordino.query.tables import declared
+from sordino.query.tables import read_columns
 from sordino.schema import Column
 from sordino.sources.text_stream import ENCODINGS
 
@@ -89,7 +89,7 @@ class Csv:
             )
         fields = {
             "path": path,
-            "columns": declared(columns),
+            "columns": read_columns(columns),
             "delimiter": sign,
             "quote": held,
             "encoding": _validate.choice(ENCODINGS, encoding=encoding),

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from sordino.budgets.charge import GRID, LONGEST, Charge
 from sordino.budgets.filter_choice import (
     FILTERS,
-    concentrated,
+    concentrated_filter,
     filter_for,
-    gaussian,
+    gaussian_filter,
     read_filter,
     written_limits,
 )
@@ -38,11 +38,11 @@ LIMITS: list[AbstractFilter] = [
     filter_for(ApproxZCDP("0.06", "0.01")),
     filter_for(GaussianDP("0.35")),
     filter_for(GaussianDP("0.35") + ApproxDP(0, "0.01")),
-    concentrated(ApproxDP(1, "0.01"), reserve="0.005"),
-    concentrated(ApproxDP(1, "0.01")),
-    gaussian(ApproxDP(1, "0.01"), reserve="0.005"),
-    gaussian(Advantage("0.1")),
-    gaussian(ErrorRates(fpr="0.01", tpr="0.05"), reserve="0.001"),
+    concentrated_filter(ApproxDP(1, "0.01"), reserve="0.005"),
+    concentrated_filter(ApproxDP(1, "0.01")),
+    gaussian_filter(ApproxDP(1, "0.01"), reserve="0.005"),
+    gaussian_filter(Advantage("0.1")),
+    gaussian_filter(ErrorRates(fpr="0.01", tpr="0.05"), reserve="0.001"),
 ]
 RELEASES = [*map(response, ("0.1", "0.3", "0.8", "1")), reveal("0.005")]
 LOSSES: list[Loss] = [
@@ -122,7 +122,7 @@ def test_the_either_filter_is_as_loose_as_known(
     epsilon: int, delta: str, ratio: float
 ) -> None:
     """The adversary reaches what an independent computation found for this filter."""
-    limit = concentrated(ApproxDP(epsilon, delta))
+    limit = concentrated_filter(ApproxDP(epsilon, delta))
     reached = worst(RELEASES[:3], limit.nothing, stepping(limit), epsilon)
     assert reached / float(Fraction(delta)) == pytest.approx(ratio, abs=2e-3)
 
@@ -144,9 +144,9 @@ def test_two_rounds_refute_the_natural_filter() -> None:
     "limit",
     [
         filter_for(ApproxDP(1, "1e-6")),
-        concentrated(ApproxDP(1, "1e-6"), reserve="5e-7"),
-        concentrated(ApproxDP(1, "1e-6"), reserve="9e-7"),
-        gaussian(ApproxDP(1, "1e-6"), reserve="5e-7"),
+        concentrated_filter(ApproxDP(1, "1e-6"), reserve="5e-7"),
+        concentrated_filter(ApproxDP(1, "1e-6"), reserve="9e-7"),
+        gaussian_filter(ApproxDP(1, "1e-6"), reserve="5e-7"),
     ],
 )
 def test_two_rounds_do_not_refute_ours(limit: AbstractFilter) -> None:
@@ -251,14 +251,20 @@ def test_two_halves_of_gaussian_noise_fit() -> None:
 
 def test_many_small_gaussian_releases_fit_where_rho_is_counted() -> None:
     """The concentrated filter takes 121 releases of mu 0.02 in (1, 1e-6)."""
-    limit = concentrated(ApproxDP(1, "1e-6"))
+    limit = concentrated_filter(ApproxDP(1, "1e-6"))
     assert accepted(limit, [GaussianDP("0.02")] * 200)[0] == 121
-    assert accepted(gaussian(ApproxDP(1, "1e-6")), [GaussianDP("0.02")] * 200)[0] == 140
+    assert (
+        accepted(gaussian_filter(ApproxDP(1, "1e-6")), [GaussianDP("0.02")] * 200)[0]
+        == 140
+    )
 
 
 def test_few_large_pure_releases_fit_where_either_is_counted() -> None:
     """The sum of epsilons is never worse: ten tenths fit, where rhos take five."""
-    assert accepted(concentrated(ApproxDP(1, "1e-6")), [PureDP("0.1")] * 20)[0] == 10
+    assert (
+        accepted(concentrated_filter(ApproxDP(1, "1e-6")), [PureDP("0.1")] * 20)[0]
+        == 10
+    )
 
 
 @pytest.mark.parametrize(
@@ -277,11 +283,11 @@ def test_splits_match_the_table(
     """The rho and the mu of a split agree with an independent computation."""
     budget = ApproxDP(epsilon, delta)
     reserve = Fraction(delta) * Fraction(part)
-    split = concentrated(budget, reserve)
+    split = concentrated_filter(budget, reserve)
     assert float(split.rho) == pytest.approx(rho, rel=1e-4)
     kept = ApproxDP(epsilon, (budget.delta - reserve) / (1 - reserve))
     assert Fraction(ZCDP(split.rho).delta_at(epsilon)) <= kept.delta
-    found = gaussian(budget, reserve).limits["square"]
+    found = gaussian_filter(budget, reserve).limits["square"]
     assert float(found) ** 0.5 == pytest.approx(mu, rel=1e-4)
 
 
@@ -342,7 +348,7 @@ def test_a_budget_that_limits_nothing_or_everything_is_refused(budget: Any) -> N
 def test_a_reserve_leaves_room(reserve: str) -> None:
     """A reserve of all of delta, or more, or less than nothing is refused."""
     with pytest.raises(InvalidParameter, match="reserve"):
-        concentrated(ApproxDP(1, "1e-6"), reserve=reserve)
+        concentrated_filter(ApproxDP(1, "1e-6"), reserve=reserve)
 
 
 @pytest.mark.parametrize(
@@ -358,7 +364,7 @@ def test_what_cannot_be_counted_is_refused(
     limit: AbstractFilter, asked: Loss, loss: Loss
 ) -> None:
     """A release of another kind than the limit is refused, and nothing charged."""
-    with pytest.raises(InvalidParameter, match="in the terms of the limit"):
+    with pytest.raises(InvalidParameter, match="same kind as the limit"):
         limit.price(asked, loss)
 
 

@@ -238,7 +238,7 @@ def test_a_handle_is_not_copied(ledger: Ledger, move: Any) -> None:
 
 def test_a_claim_that_is_too_long_to_be_recorded(ledger: Ledger) -> None:
     """Sixteen million letters are too many: nothing is charged, the ledger lives."""
-    with pytest.raises(InvalidParameter, match="claim must be told in"):
+    with pytest.raises(InvalidParameter, match="claim must be written in at most"):
         ledger.reserve(claim(plan="x" * (1 << 24)))
     assert ledger.spent() == PureDP(0)
     ledger.reserve(claim(plan="x" * ((1 << 24) - 5000)))

@@ -15,7 +15,7 @@ from sordino.budgets.risk import Advantage
 from sordino.errors import InvalidParameter
 from sordino.ledger.export import json_lines
 from sordino.ledger.ledger import Ledger, Limit
-from sordino.ledger.registry import FIELDS, number, quoted, registry_yaml
+from sordino.ledger.registry import FIELDS, decimal_text, quote, registry_yaml
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
 from tests.ledgers import LIMIT, claim
 
@@ -124,7 +124,7 @@ def test_unfit_answers_are_refused(name: str, value: Any) -> None:
 @given(st.text(st.characters(exclude_categories=["Cs", "Cc"])))
 def test_quotes_are_undone(text: str) -> None:
     """A quoted text is what it was, once the quotes are read as YAML does."""
-    written = quoted(text)
+    written = quote(text)
     assert written[0] == written[-1] == "'"
     assert written[1:-1].replace("''", "'") == text
     assert not re.search(r"(?<!')'(?!')", written[1:-1].replace("''", ""))
@@ -133,8 +133,8 @@ def test_quotes_are_undone(text: str) -> None:
 @given(st.fractions(min_value=0, max_value=10**20))
 def test_a_number_is_not_below(value: Fraction) -> None:
     """What is written is a float of YAML 1.1, and is at least as large."""
-    assert NUMBER.fullmatch(number(value))
-    assert Fraction(number(value)) >= value
+    assert NUMBER.fullmatch(decimal_text(value))
+    assert Fraction(decimal_text(value)) >= value
 
 
 def test_an_entry_is_a_file(tmp_path: Path) -> None:

@@ -83,13 +83,16 @@ def witness_of_another(path: Path) -> None:
 
 
 REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
-    "is no file": (Path.mkdir, "a folder"),
-    "is no ledger": (Path.touch, "an empty file"),
-    "is no ledger of": (lambda path: path.write_text("name,age\n" * 99), "a table"),
-    "or a broken one": (other_program, "another program's file"),
+    "must be a regular file": (Path.mkdir, "a folder"),
+    "must be a ledger of Sordino;": (Path.touch, "an empty file"),
+    "this file is not one": (
+        lambda path: path.write_text("name,age\n" * 99),
+        "a table",
+    ),
+    "or is damaged": (other_program, "another program's file"),
     "has format 3": (newer, "a newer format"),
-    "is a witness, no ledger": (witness_of_another, "a witness"),
-    "is no file,": (os.mkfifo, "a pipe"),
+    "must be a ledger, and this is a witness": (witness_of_another, "a witness"),
+    "must be a regular file,": (os.mkfifo, "a pipe"),
 }
 
 
@@ -120,9 +123,9 @@ def test_what_is_no_path_is_refused(path: Any) -> None:
 def test_a_missing_file_is_no_new_budget(tmp_path: Path) -> None:
     """Without `create` nothing is made, and a missing folder never is."""
     path = tmp_path / "a"
-    with pytest.raises(InvalidParameter, match="does not exist"):
+    with pytest.raises(InvalidParameter, match="must exist"):
         Ledger.at(path, LIMIT)
-    with pytest.raises(InvalidParameter, match="folder that does not exist"):
+    with pytest.raises(InvalidParameter, match="must lie in a folder that exists"):
         Ledger.at(path / "b", LIMIT, create=True)
     with pytest.raises(InvalidParameter, match="limit"):
         Ledger.at(path, create=True)
@@ -152,7 +155,7 @@ def test_a_place_that_is_read_only_is_refused(
         monkeypatch.setattr(
             os, "access", lambda place, _, closed=closed: place != closed
         )
-        with pytest.raises(InvalidParameter, match="cannot be written"):
+        with pytest.raises(InvalidParameter, match="must be readable and writable"):
             Ledger.at(name, LIMIT, create=True)
 
 

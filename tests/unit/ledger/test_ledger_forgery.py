@@ -29,7 +29,7 @@ def forged(path: Path, change: Callable[[History], object], start: str = "") -> 
         contents.append((record, answer))
         head = record.head
     path.unlink()
-    assert file_creation.create(path, World(), "ledger", contents)
+    assert file_creation.create_file(path, World(), "ledger", contents)
 
 
 def charge_less(history: History) -> None:

@@ -218,7 +218,7 @@ def test_another_sqlite_file_is_no_ledger(tmp_path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA user_version = 7")
     before = path.read_bytes()
-    with pytest.raises(InvalidParameter, match="no ledger"):
+    with pytest.raises(InvalidParameter, match="must be a ledger of Sordino"):
         Ledger.at(path)
     assert path.read_bytes() == before
 

@@ -84,7 +84,7 @@ def forged(path: Path, history: list[tuple[Record, bytes]], change: Change) -> P
         made = replace(record, body=body, previous=head.hash, hash=own)
         contents.append((made, answer))
         head = made.head
-    assert file_creation.create(path, World(), "ledger", contents)
+    assert file_creation.create_file(path, World(), "ledger", contents)
     return path
 
 
@@ -301,5 +301,5 @@ def test_devices_and_other_things_are_no_ledgers(tmp_path: Path) -> None:
         for create in (False, True):
             with pytest.raises(InvalidParameter, match="ledger"):
                 Ledger.at(tmp_path / name, LIMIT, create=create)
-    with pytest.raises(InvalidParameter, match="does not exist"):
+    with pytest.raises(InvalidParameter, match="must exist"):
         Ledger.at(tmp_path / "nowhere")

@@ -69,7 +69,7 @@ class Model:
             if ticket.keyed or data == first:
                 assert self.ledger.store(ticket, data) == first
                 return
-            with pytest.raises(InvalidParameter, match="was answered before"):
+            with pytest.raises(InvalidParameter, match="was already answered"):
                 self.ledger.store(ticket, data)
 
     def reopen(self, key: str | None, data: bytes) -> None:

@@ -46,7 +46,7 @@ def test_charging_needs_the_key(path: Path) -> None:
             lambda: ledger.reserve(claim(None)),
             lambda: ledger.allot("ana", LIMIT),
         ):
-            with pytest.raises(InvalidParameter, match="signer is needed"):
+            with pytest.raises(InvalidParameter, match="signer must be given"):
                 act()
         assert ledger.spent() == TENTH
     with pytest.raises(InvalidParameter, match="is not the key of this ledger"):
@@ -93,14 +93,14 @@ def rewritten(path: Path, signer: Ed25519PrivateKey | None, *, own: bool) -> Non
         contents.append((made, b"17" if record.kind == "answered" else b""))
         head = made.head
     path.unlink()
-    assert file_creation.create(path, World(), "ledger", contents)
+    assert file_creation.create_file(path, World(), "ledger", contents)
 
 
 def test_a_history_that_another_wrote_is_refused(path: Path) -> None:
     """Fresh hashes with old signatures, or with another's: refused when opened."""
     for signer in (None, OTHER):
         rewritten(path, signer, own=False)
-        with pytest.raises(LedgerDamaged, match="no right signature"):
+        with pytest.raises(LedgerDamaged, match="no valid signature"):
             Ledger.at(path)
         path.unlink()
         with Ledger.at(path, LIMIT, create=True, signer=KEY) as ledger:
@@ -126,8 +126,8 @@ def test_an_unsigned_ledger_takes_no_signed_records(tmp_path: Path) -> None:
         history = ledger.records()
     path.unlink()
     signed = [(replace(one, signature="ab" * 64), b"") for one in history]
-    assert file_creation.create(path, World(), "ledger", signed)
-    with pytest.raises(LedgerDamaged, match="no right signature"):
+    assert file_creation.create_file(path, World(), "ledger", signed)
+    with pytest.raises(LedgerDamaged, match="no valid signature"):
         Ledger.at(path)
 
 
@@ -137,7 +137,7 @@ def test_a_restored_ledger_is_signed_throughout(tmp_path: Path) -> None:
     with Ledger.at(path, LIMIT, create=True, witness=witness, signer=KEY) as ledger:
         ledger.backup(copy)
         ledger.reserve(claim())
-    for wrong, message in ((None, "signer is needed"), (OTHER, "not the key")):
+    for wrong, message in ((None, "signer must be given"), (OTHER, "not the key")):
         with pytest.raises(InvalidParameter, match=message):
             Ledger.restore(copy, tmp_path / "new", witness=witness, signer=wrong)
         assert not (tmp_path / "new").exists()

@@ -100,19 +100,25 @@ def test_a_witness_is_not_left_out(both: tuple[Path, Path]) -> None:
     other = path.with_name("other.ledger")
     Ledger.at(other, LIMIT, create=True, witness=path.with_name("other")).close()
     cases: list[tuple[Any, type[Exception], str]] = [
-        (None, InvalidParameter, "witness is needed"),
-        (path.with_name("gone"), InvalidParameter, "witness does not exist"),
+        (None, InvalidParameter, "witness must be given"),
+        (path.with_name("gone"), InvalidParameter, "witness must exist"),
         (path.with_name("other"), LedgerDamaged, "its history was forked"),
-        (path.parent, InvalidParameter, "witness is no file"),
-        (path, InvalidParameter, "is the ledger itself"),
-        (path.with_name("other.ledger"), InvalidParameter, "is a ledger, no witness"),
-        (7, InvalidParameter, "witness is no path"),
+        (path.parent, InvalidParameter, "witness must be a regular file"),
+        (path, InvalidParameter, "another file than the ledger"),
+        (
+            path.with_name("other.ledger"),
+            InvalidParameter,
+            "must be a witness, and this is a ledger",
+        ),
+        (7, InvalidParameter, "witness must be a path"),
     ]
     for given_witness, error, message in cases:
         for create in (False, True):
             with pytest.raises(error, match=message):
                 Ledger.at(path, create=create, witness=given_witness)
-    with pytest.raises(InvalidParameter, match="is a witness, no ledger"):
+    with pytest.raises(
+        InvalidParameter, match="must be a ledger, and this is a witness"
+    ):
         Ledger.at(witness)
     with Ledger.at(path, witness=witness) as ledger:
         assert ledger.spent() == PureDP(0)
@@ -132,12 +138,12 @@ def test_a_witness_may_come_later(tmp_path: Path) -> None:
     Ledger.at(path, LIMIT, create=True).close()
     charged(path, None, "a")
     before = Ledger.at(path)
-    with pytest.raises(InvalidParameter, match="witness does not exist"):
+    with pytest.raises(InvalidParameter, match="witness must exist"):
         Ledger.at(path, witness=witness)
     with Ledger.at(path, create=True, witness=witness) as ledger:
         assert ledger.reserve(claim("a")).answer == b"a"
         assert ledger.verify().records == 5
-    with pytest.raises(InvalidParameter, match="witness is needed"):
+    with pytest.raises(InvalidParameter, match="witness must be given"):
         before.reserve(claim(None))
     charged(path, witness, "b")
     with Ledger.at(path, witness=witness) as ledger:
@@ -201,9 +207,9 @@ def test_a_backup_is_a_whole_ledger(both: tuple[Path, Path]) -> None:
     with Ledger.at(path, witness=witness) as ledger:
         ledger.backup(copy)
         for taken in (copy, path):
-            with pytest.raises(InvalidParameter, match="is taken"):
+            with pytest.raises(InvalidParameter, match="must not exist yet"):
                 ledger.backup(taken)
-        with pytest.raises(InvalidParameter, match="folder that does not exist"):
+        with pytest.raises(InvalidParameter, match="must lie in a folder that exists"):
             ledger.backup(path / "x" / "y")
         before = ledger.records()
     with Ledger.at(copy, witness=witness) as again:
@@ -289,16 +295,22 @@ def test_restoring_is_refused_in_words(both: tuple[Path, Path]) -> None:
     with Ledger.at(other, LIMIT, create=True) as ledger:
         ledger.reserve(claim())
     cases: list[tuple[Any, Any, Any, type[Exception], str]] = [
-        (copy, new, None, InvalidParameter, "witness is needed: nothing else knows"),
-        (copy, path, witness, InvalidParameter, "path is taken"),
-        (path.with_name("x"), new, witness, InvalidParameter, "copy does not exist"),
-        (copy, new, path.with_name("x"), InvalidParameter, "witness does not exist"),
-        (witness, new, witness, InvalidParameter, "is the ledger itself"),
-        (copy, new, path, InvalidParameter, "is a ledger, no witness"),
-        (other, new, witness, LedgerDamaged, "not of the history of its witness"),
-        (5, new, witness, InvalidParameter, "copy is no path"),
-        (copy, new, copy, InvalidParameter, "is the ledger itself"),
-        (copy, path.parent, witness, InvalidParameter, "is no file"),
+        (copy, new, None, InvalidParameter, "witness must be given: only it knows"),
+        (copy, path, witness, InvalidParameter, "path must not exist yet"),
+        (path.with_name("x"), new, witness, InvalidParameter, "copy must exist"),
+        (copy, new, path.with_name("x"), InvalidParameter, "witness must exist"),
+        (witness, new, witness, InvalidParameter, "another file than the ledger"),
+        (copy, new, path, InvalidParameter, "must be a witness, and this is a ledger"),
+        (
+            other,
+            new,
+            witness,
+            LedgerDamaged,
+            "not belong to the history",
+        ),
+        (5, new, witness, InvalidParameter, "copy must be a path"),
+        (copy, new, copy, InvalidParameter, "another file than the ledger"),
+        (copy, path.parent, witness, InvalidParameter, "must be a regular file"),
     ]
     for copied, place, seen, error, message in cases:
         with pytest.raises(error, match=message):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sordino.errors import InvalidParameter, LedgerDamaged, LedgerUnavailable
 from sordino.ledger import file_format
-from sordino.ledger.handle import Guarded
+from sordino.ledger.handle import Handle
 from sordino.ledger.log import Log
 from sordino.ledger.records import NOTHING, Head, Record, replace
 from sordino.ledger.signatures import Seals
@@ -68,7 +68,7 @@ def test_append_needs_the_head(store: AbstractStore) -> None:
         leased(Head(before.number + 1, before.hash), 1),
     ]
     for stray in strays:
-        with pytest.raises(InvalidParameter, match="head"):
+        with pytest.raises(InvalidParameter, match="must follow the newest"):
             add(store, stray)
     assert known(store) == before
     lease(store, 1)
@@ -159,7 +159,7 @@ def test_stores_of_all_kinds_say_the_same(
 
 def test_threads_append_one_after_another(store: AbstractStore) -> None:
     """Under one guard, no record is lost and none is added to an old head."""
-    guarded = Guarded(store, Seals(), witnessed=True)
+    guarded = Handle(store, Seals(), witnessed=True)
 
     def add(log: Log) -> None:
         log.add("leased", {"charge": 1, "fence": 2, "who": "", "when": WHEN})

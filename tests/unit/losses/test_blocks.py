@@ -12,11 +12,16 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from sordino.losses import blocks, pld
+import sordino as sd
+from sordino.losses import blocks, outlines, pld
+from sordino.losses.base import compose
 from sordino.losses.blocks import blocked, condensed
 from sordino.losses.closed import GaussianDP, PureDP
+from sordino.losses.composition import Composition
 from sordino.losses.grid import Grid
 from sordino.losses.law import GaussianLaw, Wide
+from sordino.losses.noise import DiscreteGaussianLoss
+from sordino.losses.outlines import Outline
 from sordino.losses.pld import Convolution
 from sordino.losses.sums import Sums
 
@@ -160,6 +165,64 @@ whole = sd.compose(losses)
 told = [[at, whole.delta_at(at)] for at in (6.0, 11.0)]
 print(json.dumps([told, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024]))
 """
+
+
+TABLED = """
+import json, resource
+from fractions import Fraction
+import sordino as sd
+from sordino.losses import outlines
+n = 6000
+losses = [sd.DiscreteGaussianLoss(1, 40 + Fraction(i, n)) for i in range(n)]
+alike = sd.DiscreteGaussianLoss(1, 40) * n, sd.DiscreteGaussianLoss(1, 41) * n
+told = [loss.delta_at(9.0) for loss in (alike[1], sd.compose(losses), alike[0])]
+tables = 3 * 140 * n
+print(json.dumps([told, outlines._MOST_HELD < tables / 2, losses[0].laws()[0].held]))
+"""
+
+
+@pytest.mark.slow
+def test_distinct_tables_are_dropped_and_made_again() -> None:
+    """Most tables of six thousand discrete Gaussians are made twice, and lie between.
+
+    Each variance lies between 40 and 41: so many equal ones of either end enclose it.
+    """
+    run = subprocess.run(
+        [sys.executable, "-c", TABLED], capture_output=True, text=True, check=True
+    )
+    (least, delta, most), many, held = json.loads(run.stdout)
+    assert many
+    assert held > 300
+    assert least * (1 - 1e-5) < delta < most * (1 + 1e-5)
+
+
+def test_a_law_made_again_is_the_law(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With no room for tables at all a composition is what it was, bit for bit."""
+    parts = [
+        DiscreteGaussianLoss(1, 30),
+        DiscreteGaussianLoss(2, 41),
+        GaussianDP(1).subsampled("0.2"),
+        PureDP("0.1"),
+    ]
+    epsilon = np.linspace(0, 4, 30)
+    held = compose(parts).delta_at(epsilon)
+    monkeypatch.setattr(outlines, "_MOST_HELD", 0)
+    again = compose(parts)
+    assert isinstance(again, Composition)
+    laws = [law for sums in again.convolutions for law, _ in sums.parts]
+    assert any(isinstance(law, Outline) for law in laws)
+    assert all(law.held == 0 for law in laws)
+    assert again.delta_at(epsilon).tolist() == held.tolist()
+
+
+def test_a_law_keeps_nothing_that_it_was_worked_out_from() -> None:
+    """Asked for its law alone, a loss of losses holds no table afterwards."""
+    above = sd.LaplaceThreshold(2, 20).map((3, 4, 2))
+    for loss in (above, PureDP("0.1") * 5 + GaussianDP(1)):
+        before = set(vars(loss))
+        loss.laws()
+        assert not {"joint", "profile", "tables", "convolutions"} & set(vars(loss))
+        assert set(vars(loss)) - before <= {"guarantees"}
 
 
 @pytest.mark.slow

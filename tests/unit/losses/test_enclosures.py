@@ -21,6 +21,8 @@ from sordino.numbers import down, shortest, up
 from tests.cases import LOSSES
 
 DIGITS = 400
+APART = 1e-6
+"""What balls and doubles may differ by: most for one minus a rate near 1."""
 RATES = [
     0.0, 5e-324, 1e-320, 2.3e-308, 1e-300, 1e-100, 1e-30, 1e-17, 1e-16, 3e-9, 1e-6,
     0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99, 1 - 1e-9, 1 - 2.0**-52, 1 - 2.0**-53, 1.0,
@@ -134,15 +136,19 @@ def delta_of(form: Form, e: mpf) -> mpf:
     return form.delta(e) if e >= 0 else 1 - exp(e) * (1 - form.delta(-e))
 
 
-def asked(
-    answer: Callable[[Any], Any], values: list[float], apart: float = 1e-6
-) -> list[float]:
-    """Return answers to single numbers, seen to agree with those to arrays."""
+def asked(answer: Callable[[Any], Any], values: list[float]) -> list[float]:
+    """Return answers to single numbers, seen to agree with those to arrays.
+
+    Few numbers are answered by balls and many by doubles where both serve; nothing
+    else may differ, whatever stands beside a number.
+    """
     single = [answer(value) for value in values]
     few = answer(np.array(values)).tolist()
     many = answer(np.array(values * 8)).tolist()[: len(values)]
-    assert few == pytest.approx(single, rel=apart, abs=1e-12)
-    assert many == pytest.approx(single, rel=apart, abs=1e-12)
+    between = np.linspace(max(min(values), -1.0), min(max(values), 1.0), 150).tolist()
+    mixed = answer(np.array(values + between)).tolist()[: len(values)]
+    for found in (few, many, mixed):
+        assert found == pytest.approx(single, rel=APART, abs=1e-12)
     for one, other in zip(single, many, strict=True):
         assert (one == 0) == (other == 0)
     return [*single, *few, *many]
@@ -247,10 +253,11 @@ def test_answers_are_numbers_wherever_a_curve_is_asked(loss: Loss) -> None:
     """No NaN, no infinity but for epsilon, in range, one number like many."""
     with np.errstate(all="raise"):
         for values in (EPSILONS, [-np.inf, np.inf]):
-            deltas = asked(loss.delta_at, values, 1e-3)
+            deltas = asked(loss.delta_at, values)
             assert all(0 <= delta <= 1 for delta in deltas)
         for answer in (loss.tpr_at, loss.beta_at, loss.bayes_risk):
-            assert all(0 <= rate <= 1 for rate in asked(answer, RATES, 1e-2))
+            assert all(0 <= rate <= 1 for rate in asked(answer, RATES))
+        assert all(epsilon >= 0 for epsilon in asked(loss.epsilon_at, RATES))
         epsilons = loss.epsilon_at(np.array([0.0, 1e-9, 1e-6, 0.01, 0.3, 1.0]))
         assert (epsilons >= 0).all()
         assert all(b <= a * (1 + 1e-9) for a, b in pairwise(epsilons.tolist()))

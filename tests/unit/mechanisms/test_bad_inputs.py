@@ -227,7 +227,7 @@ def test_losses_that_no_scale_can_meet_are_refused() -> None:
         sd.Gaussian.for_loss(sd.PureDP(1), 1)
     with pytest.raises(InvalidParameter, match="d_in must be positive"):
         sd.Laplace.for_loss(sd.PureDP(1), 0)
-    with pytest.raises(InvalidParameter, match="loss is not a loss"):
+    with pytest.raises(InvalidParameter, match="loss must be a loss"):
         sd.Laplace.for_loss(1, 1)  # type: ignore[arg-type]
 
 

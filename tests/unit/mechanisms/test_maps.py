@@ -61,11 +61,11 @@ def test_columns_of_text_are_ordered_as_text(texts: list[str], kind: str) -> Non
 
 @given(st.lists(TEXTS, unique=True, min_size=1), st.data())
 def test_a_key_that_stands_twice_is_found(texts: list[str], data: Any) -> None:
-    """Wherever a key stands twice in a column, it is refused."""
+    """Wherever a key occurs twice in a column, it is refused."""
     twice = data.draw(st.permutations([*texts, data.draw(st.sampled_from(texts))]))
-    with pytest.raises(sd.errors.InvalidData, match="stands twice"):
+    with pytest.raises(sd.errors.InvalidData, match="occurs twice"):
         column_keys([pa.array(twice, pa.string())]).check()
-    with pytest.raises(sd.errors.InvalidData, match="stands twice"):
+    with pytest.raises(sd.errors.InvalidData, match="occurs twice"):
         EXACT((list(twice), [9] * len(twice)))
 
 

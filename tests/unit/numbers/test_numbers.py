@@ -158,7 +158,7 @@ def test_a_probability_is_a_rational_in_the_unit_interval() -> None:
     for bad in (2, -1, "1.0000001"):
         with pytest.raises(InvalidParameter, match="delta must lie between 0 and 1"):
             probability(delta=bad)
-    with pytest.raises(InvalidParameter, match="delta must be rational"):
+    with pytest.raises(InvalidParameter, match="delta must be a rational number"):
         probability(delta="sqrt(2)/2")
 
 

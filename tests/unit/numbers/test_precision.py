@@ -21,11 +21,11 @@ import numpy as np
 import pytest
 
 import sordino as sd
-from sordino.keysets.canonical import counted
+from sordino.keysets.canonical import count_text
 from sordino.mechanisms.kit.appearance import any_passes
 from sordino.numbers import up
 from sordino.numbers.precision import enclose, precision
-from sordino.release.formatting import number
+from sordino.release.formatting import format_number
 from sordino.sampling.blocks import block_table
 from sordino.sampling.choice import _powers
 from sordino.sampling.gaussian import GaussianShape
@@ -61,9 +61,9 @@ WRITTEN: dict[str, Callable[[], str]] = {
     "a long number": lambda: repr(sd.PureDP("0.12345678901234567890")),
     "a decimal": lambda: repr(sd.PureDP(Decimal("0.12345678901234567890"))),
     "a headline": lambda: sd.GaussianDP("1/7").explain(),
-    "a count of keys": lambda: counted(2**100),
-    "a small number": lambda: number(1.2345e-300),
-    "a number with its deviation": lambda: number(123456.789, 0.5),
+    "a count of keys": lambda: count_text(2**100),
+    "a small number": lambda: format_number(1.2345e-300),
+    "a number with its deviation": lambda: format_number(123456.789, 0.5),
 }
 
 

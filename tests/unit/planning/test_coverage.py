@@ -14,13 +14,13 @@ from sordino.errors import InvalidParameter
 from sordino.losses.base import Budget
 from sordino.numbers import total
 from sordino.planning.coverage import exact_counts
-from sordino.planning.price import Price, price
+from sordino.planning.price import Price, price_request
 from sordino.query.nodes import Source, Unreadable
-from sordino.query.pruning import narrowed
+from sordino.query.pruning import narrow_schema
 from sordino.query.question import Question, Total
 from sordino.release.answer import Answer
-from sordino.release.storage import from_bytes, to_bytes
-from sordino.session.catalog import catalog_of
+from sordino.release.storage import answer_bytes, read_answer
+from sordino.session.catalog import open_catalog
 from tests import plans
 from tests.engine_tables import SALT, compared, in_duckdb_order
 from tests.plans import ask, ask_all
@@ -51,7 +51,7 @@ BUDGETS: Final[dict[str, Budget]] = {
 def told(engine: AbstractEngine, query: Any, unit: Any = PERSON) -> dict[str, int]:
     """Return the exact counts of a query, by what they count."""
     table = sd.PrivateTable(VISITS, protects=unit, columns=KINDS)
-    found = price(query, catalog_of(engine, {"visits": table}), sd.PureDP(1))
+    found = price_request(query, open_catalog(engine, {"visits": table}), sd.PureDP(1))
     plan = found._purchase.plan
     answers = [engine.answer(one) for one in plan.coverage_questions]
     counts = tuple(plan.coverage.values())
@@ -214,7 +214,7 @@ def test_a_release_tells_its_coverage(engine: Any, tmp_path: Any) -> None:
     assert again.coverage is not None
     assert again.coverage.equals(release.coverage)
     answer = Answer(release.table, release.errors, release.coverage)
-    back = from_bytes(to_bytes(answer)).coverage
+    back = read_answer(answer_bytes(answer)).coverage
     assert back is not None
     assert back.equals(release.coverage)
     release.to_parquet(tmp_path / "t.parquet")
@@ -238,7 +238,7 @@ def test_unreadable_rows_carry_ids_alone() -> None:
     """Both engines find the rows whose cell is there and has no value."""
     for engine in (ENGINES["duckdb"](), ENGINES["memory"]()):
         schema = engine.open("t", VISITS, {"days": sd.Column("i64")})
-        carried = narrowed(schema, ["person"])
+        carried = narrow_schema(schema, ["person"])
         rows = Unreadable("t", "days", carried)
         answer = engine.answer(Question(rows, ("person",), (Total(sd.lit(1)),)))
         assert sorted(answer.to_pylist(), key=str) == [

@@ -11,7 +11,7 @@ import pytest
 import sordino as sd
 from sordino.errors import InvalidParameter, InvalidQuery
 from sordino.losses.base import Budget
-from sordino.planning.price import Price, price
+from sordino.planning.price import Price, price_request
 from tests.vector_queries import UNITS, asked, catalog, numbers
 
 ROWS: Final = json.loads(
@@ -91,7 +91,7 @@ def priced(row: dict[str, Any]) -> Price:
     budget = budget_of(row["budget"])
     request = asked(row["query"], budget)
     assert request is not None, row["query"]
-    return price(request, catalog(UNITS[row["protects"]]), budget)
+    return price_request(request, catalog(UNITS[row["protects"]]), budget)
 
 
 def budget_of(text: str) -> Budget:

@@ -72,7 +72,7 @@ BOUNDS: Final = (
         "groups of a column twice",
         lambda _: sd.MaxRowsPerGroupPerID(["a", "a"], 1),
         InvalidParameter,
-        ("columns", "twice"),
+        ("columns", "once"),
     ),
     Refused(
         "a number for a constraint",

@@ -17,7 +17,7 @@ import sordino as sd
 from sordino.errors import InvalidParameter, InvalidQuery
 from sordino.query.code import code_words
 from sordino.query.held import function_words
-from sordino.words import text
+from sordino.words import canonical_text
 
 Function = Callable[[dict[str, Any]], Any]
 FACTOR = 3
@@ -96,14 +96,14 @@ def same(one: Any, other: Any) -> bool:
     """Say whether two functions have the same words."""
     words = function_words(one), function_words(other)
     assert not any(isinstance(word, InvalidQuery) for word in words)
-    return text(words[0]) == text(words[1])
+    return canonical_text(words[0]) == canonical_text(words[1])
 
 
 @pytest.mark.parametrize("holder", HOLDERS)
 def test_what_a_function_holds_counts(holder: Callable[[Any], Function]) -> None:
     """For any two different values that it holds; the same value is the same."""
-    told = [text(function_words(holder(value))) for value in VALUES]
-    again = [text(function_words(holder(value))) for value in VALUES]
+    told = [canonical_text(function_words(holder(value))) for value in VALUES]
+    again = [canonical_text(function_words(holder(value))) for value in VALUES]
     assert told == again
     assert len(set(told)) == len(VALUES)
 
@@ -114,10 +114,10 @@ def test_attributes_of_any_name_are_read() -> None:
     def scale(row: dict[str, Any]) -> Any:
         return row
 
-    before = text(function_words(scale))
+    before = canonical_text(function_words(scale))
     names: Any = vars(scale)
     names |= {1: 2, "a": 3}
-    assert text(function_words(scale)) != before
+    assert canonical_text(function_words(scale)) != before
 
 
 def test_code_that_is_too_deep_is_refused() -> None:
@@ -153,7 +153,7 @@ def test_what_a_function_does_counts() -> None:
     inner = outer({})
     assert same(one, again)
     functions = (one, other, outer, inner, lambda row: row["x"] - 1)
-    assert len({text(function_words(each)) for each in functions}) == 5
+    assert len({canonical_text(function_words(each)) for each in functions}) == 5
     assert [body(one) for one in (outer, inner)] == ["Lambda", "BinOp"]
 
 
@@ -166,13 +166,13 @@ def test_globals_count_as_they_are_now(monkeypatch: pytest.MonkeyPatch) -> None:
     def calls(row: dict[str, Any]) -> Any:
         return {"y": scale(row)}
 
-    before = [text(function_words(one)) for one in (scale, calls)]
+    before = [canonical_text(function_words(one)) for one in (scale, calls)]
     monkeypatch.setitem(globals(), "FACTOR", 4)
-    after = [text(function_words(one)) for one in (scale, calls)]
+    after = [canonical_text(function_words(one)) for one in (scale, calls)]
     assert all(one != other for one, other in zip(before, after, strict=True))
     monkeypatch.setitem(globals(), "len", len)
     monkeypatch.delitem(globals(), "FACTOR")
-    assert text(function_words(scale)) not in {*before, *after}
+    assert canonical_text(function_words(scale)) not in {*before, *after}
 
 
 def module(folder: Path, name: str, source: str) -> ModuleType:
@@ -212,10 +212,12 @@ def test_how_it_is_written_does_not_count(tmp_path: Path) -> None:
 def test_a_source_that_does_not_run_is_not_believed(tmp_path: Path) -> None:
     """A file that was changed after it was imported: what runs is what counts."""
     old = module(tmp_path, "one", WRITTEN)
-    believed = text(function_words(old.scale))
+    believed = canonical_text(function_words(old.scale))
     new = module(tmp_path, "one", WRITTEN.replace("2", "30"))
-    assert text(function_words(old.scale)) != text(function_words(new.scale))
-    assert text(function_words(new.scale)) != believed
+    assert canonical_text(function_words(old.scale)) != canonical_text(
+        function_words(new.scale)
+    )
+    assert canonical_text(function_words(new.scale)) != believed
     told = [code_words(one.scale, repr)[0] for one in (old, new)]
     assert told == ["bytecode", "syntax"]
 
@@ -227,7 +229,7 @@ def test_without_a_source_the_bytecode_counts() -> None:
         space: dict[str, Any] = {}
         exec(f"def made(row): return {body}", space)  # noqa: S102 it has no file
         functions.append(space["made"])
-    told = {text(function_words(one)) for one in functions}
+    told = {canonical_text(function_words(one)) for one in functions}
     assert len(told) == len(functions)
 
 

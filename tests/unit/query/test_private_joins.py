@@ -8,8 +8,8 @@ import pytest
 import sordino as sd
 from sordino.constraints import AbstractTruncation
 from sordino.engines.memory import MemoryEngine, keyed_order
-from sordino.planning.price import Price, price
-from sordino.session.catalog import Catalog, catalog_of
+from sordino.planning.price import Price, price_request
+from sordino.session.catalog import Catalog, open_catalog
 
 Side = dict[str, list[Any]]
 
@@ -33,10 +33,10 @@ def priced(
     one = sd.PrivateTable(left, protects=sd.AddOneRow())
     other = sd.PrivateTable(right, protects=sd.AddOneRow())
     engine = MemoryEngine(order=keyed_order(7))
-    catalog = catalog_of(engine, {"left": one, "right": other})
+    catalog = open_catalog(engine, {"left": one, "right": other})
     pairs = sd.table("left").join_private("right", "key", left=first, right=second)
     asked = pairs.group_by("key", "a", "b").agg(n=sd.count())
-    return price(asked, catalog, BUDGET), catalog
+    return price_request(asked, catalog, BUDGET), catalog
 
 
 def counted(left: Side, right: Side) -> Counter[tuple[Any, ...]]:

@@ -16,7 +16,7 @@ from pyarrow import csv, parquet
 
 from sordino.errors import InvalidParameter, MissingDependency
 from sordino.release import files
-from sordino.release.columns import side_by_side
+from sordino.release.column_names import side_by_side
 from sordino.release.release import Release
 from tests.releases import RELEASES, few
 

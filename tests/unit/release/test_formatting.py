@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sordino.release.formatting import (
-    cut,
-    interval,
-    key,
-    number,
-    percent,
-    spread,
-    width,
+    cut_text,
+    format_interval,
+    format_key,
+    format_number,
+    format_percent,
+    format_spread,
+    text_width,
 )
 
 F = Fraction
@@ -33,7 +33,7 @@ def test_a_float_is_read_back_within_a_tenth_of_the_deviation(
     value: float, sd: float
 ) -> None:
     """|shown - value| <= sd / 10, or one part in 1e17, whatever the sizes."""
-    shown = read(number(value, sd))
+    shown = read(format_number(value, sd))
     assert abs(shown - F(value)) <= max(F(sd) / 10, abs(F(value)) / 10**16)
 
 
@@ -43,20 +43,22 @@ def test_no_digit_is_shown_that_the_noise_has_washed_out(
 ) -> None:
     """What is shown is a multiple of the second digit of the deviation."""
     place = F(10) ** (Decimal(repr(sd)).adjusted() - 1)
-    assert read(number(value, sd)) % place == 0
+    assert read(format_number(value, sd)) % place == 0
 
 
 @given(value=floats)
 def test_a_float_without_deviation_has_six_digits(value: float) -> None:
     """Unknown, zero and infinite deviations leave six significant digits."""
     for sd in (None, 0.0, math.inf, math.nan):
-        assert abs(read(number(value, sd)) - F(value)) <= abs(F(value)) / 10**5 / 2
+        assert (
+            abs(read(format_number(value, sd)) - F(value)) <= abs(F(value)) / 10**5 / 2
+        )
 
 
 @given(value=st.integers(-(2**63), 2**63 - 1), sd=positives)
 def test_an_integer_has_all_its_digits(value: int, sd: float) -> None:
     """A count is shown exactly, in groups of three."""
-    shown = number(value, sd)
+    shown = format_number(value, sd)
     assert read(shown) == value
     assert all(len(group) <= 3 for group in shown.lstrip("-").split(","))
 
@@ -66,7 +68,7 @@ def test_an_interval_is_rounded_outward(value: float, sd: float, wide: float) ->
     """The shown ends hold the interval, for floats and for integers alike."""
     low, high = value - wide, value + wide
     for exact in (value, 7):
-        start, end = interval(exact, (sd, low, high)).split(" to ")
+        start, end = format_interval(exact, (sd, low, high)).split(" to ")
         slack = F(10) ** -14
         assert read(start) <= F(low) + slack * abs(F(low))
         assert read(end) >= F(high) - slack * abs(F(high))
@@ -101,7 +103,7 @@ def test_numbers_as_they_are_shown(
     value: float | None, sd: float | None, shown: str
 ) -> None:
     """Zero, signs, huge, tiny, missing and what is no number."""
-    assert number(value, sd) == shown
+    assert format_number(value, sd) == shown
 
 
 @pytest.mark.parametrize(
@@ -118,12 +120,12 @@ def test_intervals_as_they_are_shown(
     bars: tuple[float | None, float | None, float | None], shown: str
 ) -> None:
     """Unknown ends leave nothing, and public ends are not pushed outward."""
-    assert interval(1.0, bars) == shown
+    assert format_interval(1.0, bars) == shown
 
 
 def test_deviations_have_two_digits() -> None:
     """Two digits, nothing where unknown, 0 where there is no noise."""
-    assert [spread(sd) for sd in (0.1234, 98765.0, 0.0, None, math.nan)] == [
+    assert [format_spread(sd) for sd in (0.1234, 98765.0, 0.0, None, math.nan)] == [
         "0.12",
         "99,000",
         "0",
@@ -134,7 +136,7 @@ def test_deviations_have_two_digits() -> None:
 
 def test_percents_are_exact() -> None:
     """Round confidences have no trailing digits."""
-    assert [percent(F(p)) for p in ("0.95", "0.995", "0.9", "1")] == [
+    assert [format_percent(F(p)) for p in ("0.95", "0.995", "0.9", "1")] == [
         "95%",
         "99.5%",
         "90%",
@@ -145,21 +147,21 @@ def test_percents_are_exact() -> None:
 @given(text=st.text())
 def test_keys_are_one_printable_line(text: str) -> None:
     """No key moves the cursor, breaks a line or turns the writing around."""
-    shown = key(text)
+    shown = format_key(text)
     assert shown.isprintable()
-    assert key(shown) == shown
+    assert format_key(shown) == shown
 
 
 @given(text=st.text(), most=st.integers(1, 40))
 def test_cut_texts_fit(text: str, most: int) -> None:
     """A cut text is at most so wide, and an ellipsis says that it was cut."""
-    shown = cut(text, most)
-    assert width(shown) <= most
+    shown = cut_text(text, most)
+    assert text_width(shown) <= most
     assert shown == text or shown.endswith("…")
 
 
 def test_wide_letters_take_two_columns() -> None:
     """Letters of East Asia are twice as wide, combining marks have no width."""
-    assert cut("病院の名前", 7) == "病院の…"
-    assert width("e\u0301") == 1
-    assert width(cut("x" * 10**6, 30)) == 30
+    assert cut_text("病院の名前", 7) == "病院の…"
+    assert text_width("e\u0301") == 1
+    assert text_width(cut_text("x" * 10**6, 30)) == 30

@@ -15,11 +15,11 @@ from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
 from sordino.losses.headline import headline
 from sordino.losses.interop import TableLoss
 from sordino.mechanisms.geometric import Geometric
-from sordino.release.cells import MOST
-from sordino.release.columns import beside
-from sordino.release.formatting import width
+from sordino.release.cell_texts import MOST
+from sordino.release.column_names import names_with_errors
+from sordino.release.formatting import text_width
 from sordino.release.release import Release
-from sordino.release.text import WIDEST
+from sordino.release.release_text import WIDEST
 from tests.releases import HOSTILE, RELEASES, few
 
 VOID = {"br", "hr", "img", "input", "meta"}
@@ -68,7 +68,7 @@ def read(release: Release) -> Reader:
 def test_text_fits_a_terminal(release: Release) -> None:
     """At most 100 columns, 20 rows and the lines around them, all printable."""
     lines = str(release).splitlines()
-    assert max(map(width, lines)) <= WIDEST
+    assert max(map(text_width, lines)) <= WIDEST
     assert len(lines) <= MOST + 6
     assert all(line.isprintable() for line in lines)
     assert repr(release) == str(release)
@@ -239,10 +239,16 @@ def test_without_keys_there_is_one_row() -> None:
 
 def test_clashing_names_are_refused_beforehand() -> None:
     """A session asks for the names before it charges."""
-    assert beside(("ward",), ("n",)) == ["ward", "n", "n sd", "n low", "n high"]
+    assert names_with_errors(("ward",), ("n",)) == [
+        "ward",
+        "n",
+        "n sd",
+        "n low",
+        "n high",
+    ]
     for keys, names in ((("n low",), ("n",)), (("a",), ("a",)), ((), ("b", "b"))):
         with pytest.raises(InvalidParameter, match="names two columns"):
-            beside(keys, names)
+            names_with_errors(keys, names)
 
 
 def test_releases_are_frozen() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 import sordino as sd
 from sordino.query.request import CONFIDENCE, with_confidence
-from sordino.session.identity import asked, asked_together
+from sordino.session.identity import batch_identity, request_identity
 
 BUDGET = sd.ApproxDP(1, "1e-6")
 QUERY = sd.table("t").agg(n=sd.count(), m=sd.mean("x", 0, 10), s=sd.sum("x", 0, 10))
@@ -73,14 +73,16 @@ def test_a_key_is_of_one_confidence() -> None:
 def test_the_words_of_the_usual_confidence_are_those_of_before() -> None:
     """A request at 95 % has the words, and the fingerprint, that it always had."""
     catalog = opened()._catalog
-    plain = asked(QUERY, catalog, BUDGET, "a")
-    assert asked(with_confidence(QUERY, "0.95"), catalog, BUDGET, "a") == plain
+    plain = request_identity(QUERY, catalog, BUDGET, "a")
+    assert (
+        request_identity(with_confidence(QUERY, "0.95"), catalog, BUDGET, "a") == plain
+    )
     assert '"confidence":"19/20"' in plain.words.replace(" ", "")
-    other = asked(with_confidence(QUERY, "0.5"), catalog, BUDGET, "a")
+    other = request_identity(with_confidence(QUERY, "0.5"), catalog, BUDGET, "a")
     assert other.fingerprint != plain.fingerprint
-    together = asked_together({"a": QUERY}, catalog, BUDGET, "a")
+    together = batch_identity({"a": QUERY}, catalog, BUDGET, "a")
     same = {"a": with_confidence(QUERY, CONFIDENCE)}
-    assert asked_together(same, catalog, BUDGET, "a") == together
+    assert batch_identity(same, catalog, BUDGET, "a") == together
 
 
 @pytest.mark.parametrize(

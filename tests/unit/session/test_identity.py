@@ -9,7 +9,7 @@ from typing import Any, Final
 import pytest
 
 import sordino as sd
-from sordino.session.identity import asked, asked_together, whose
+from sordino.session.identity import batch_identity, protection_text, request_identity
 
 LONG: Final = "a text of which people are only shown the beginning " * 5
 VISITS: Final = sd.table("visits")
@@ -98,12 +98,12 @@ def session() -> sd.Session:
 
 def fingerprint(opened: sd.Session, request: Any) -> str:
     """Return the fingerprint of a request."""
-    return asked(request, opened._catalog, BUDGET, "key").fingerprint
+    return request_identity(request, opened._catalog, BUDGET, "key").fingerprint
 
 
 def together(opened: sd.Session, requests: dict[str, Any], budget: Any) -> str:
     """Return the fingerprint of several requests."""
-    return asked_together(requests, opened._catalog, budget, "key").fingerprint
+    return batch_identity(requests, opened._catalog, budget, "key").fingerprint
 
 
 def hashes() -> list[str]:
@@ -163,6 +163,6 @@ def test_whom_a_session_protects() -> None:
     """Names and units of private tables in order, whatever the public ones are."""
     rows = sd.PrivateTable({"x": [1]}, protects=sd.AddOneRow())
     public = sd.PublicTable({"y": [1]})
-    assert whose({"b": rows, "p": public, "a": rows}) == (
+    assert protection_text({"b": rows, "p": public, "a": rows}) == (
         "tables 'a': AddOneRow(); 'b': AddOneRow()"
     )

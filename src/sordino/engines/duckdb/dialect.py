@@ -40,6 +40,8 @@ class DuckDBDialect(AbstractDialect):
     types: ClassVar = _TYPES | {
         f"list[{one}]": f"{name}[]" for one, name in _TYPES.items()
     }
+    wide_type = pa.decimal128(38, 0)
+    digest_type = pa.uint64()
     entries: ClassVar = {
         **sql_cells.ENTRIES,
         **sql_choices.ENTRIES,
@@ -175,7 +177,8 @@ class DuckDBDialect(AbstractDialect):
             there = [exp.not_(one.copy().is_(exp.null())) for one in values]
             row = function("row", *(one.copy() for one in values))
             counted = exp.Case().when(exp.and_(*there), row)
-        return exp.Count(this=exp.Distinct(expressions=[counted]))
+        count = exp.Count(this=exp.Distinct(expressions=[counted]))
+        return sql.as_type(count, "HUGEINT")
 
 
 def _whole(number: int) -> exp.Expression:

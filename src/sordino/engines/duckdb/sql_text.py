@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from sordino.engines.sql import pieces as sql
 from sordino.engines.sql.pieces import Entry, Sql, Written
-from sordino.expressions import casts, patterns, text
+from sordino.expressions import casts, letters, patterns, text
 from sordino.expressions.settled import RUNS
 from sordino.expressions.tree import Operation
 
@@ -68,8 +68,10 @@ def _concat(to: Written) -> Sql:
 
 
 def _strip(to: Written) -> Sql:
-    """Return a text without blanks around it."""
-    return sql.function("trim", to[0], sql.letters(text.BLANKS))
+    """Return a text without blanks or other letters around it."""
+    given = to.options.get("letters")
+    letters = sql.letters(text.BLANKS) if given is None else to.bind(given, "text")
+    return sql.function("trim", to[0], letters)
 
 
 def _replace(to: Written) -> Sql:
@@ -88,6 +90,16 @@ def _normalize(to: Written) -> Sql:
     """Return a text composed, if all its characters are settled."""
     settled = sql.function("regexp_full_match", to[0], sql.letters(_SETTLED))
     return sql.case([(settled, sql.function("nfc_normalize", to[0]))], to[0])
+
+
+def _cased(name: str, plain: Entry) -> Entry:
+    """Return the entry of a change of case: of A to Z, unless all is settled."""
+
+    def entry(to: Written) -> Sql:
+        settled = sql.function("regexp_full_match", to[0], sql.letters(_SETTLED))
+        return sql.case([(settled, sql.function(name, to[0]))], plain(to))
+
+    return entry
 
 
 def _find(to: Written) -> Sql:
@@ -180,10 +192,15 @@ def _cast(to: Written) -> Sql:
     return to[0] if known == wanted else _CASTS[known, wanted](to)
 
 
+_LOWER: Final = _translated(ascii_uppercase, ascii_lowercase)
+_UPPER: Final = _translated(ascii_lowercase, ascii_uppercase)
+
 ENTRIES: Final[Mapping[Operation, Entry]] = {
     casts.CAST: _cast,
-    text.LOWER: _translated(ascii_uppercase, ascii_lowercase),
-    text.UPPER: _translated(ascii_lowercase, ascii_uppercase),
+    text.LOWER: _LOWER,
+    text.UPPER: _UPPER,
+    letters.LOWERCASE: _cased("lower", _LOWER),
+    letters.UPPERCASE: _cased("upper", _UPPER),
     text.LENGTH: _named("length"),
     text.SLICE: _slice,
     text.CONTAINS: _named("contains"),

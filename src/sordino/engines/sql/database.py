@@ -36,7 +36,7 @@ class AbstractDatabase(ABC):
 
     @abstractmethod
     def hand(self, name: str, rows: pa.Table | pa.RecordBatchReader) -> None:
-        """Make rows known under a name until `forget`; a reader is read once."""
+        """Make rows known under a name, instead of others; a reader is read once."""
 
     @abstractmethod
     def forget(self) -> None:
@@ -48,7 +48,7 @@ class AbstractDatabase(ABC):
 
     @abstractmethod
     def table(self, statement: Statement, salt: int) -> pa.Table:
-        """Return the rows of a statement."""
+        """Return the rows of a statement, its columns of the types that it states."""
 
     @abstractmethod
     def batches(self, statement: Statement, salt: int) -> pa.RecordBatchReader:

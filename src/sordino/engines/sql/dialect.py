@@ -32,6 +32,19 @@ SALT: Final = "salt"
 """The placeholder of the secret key of digests."""
 
 
+def refusal(engine: str, what: str, why: str) -> InvalidQuery:
+    """Return the refusal of what a database cannot say exactly.
+
+    >>> raise refusal("sqlite", "sqrt", "it has no sqrt")
+    Traceback (most recent call last):
+    sordino.errors.InvalidQuery: sqlite cannot compute sqrt: it has no sqrt. ...
+    """
+    return InvalidQuery(
+        f"{engine} cannot compute {what}: {why}",
+        "Ask without it, or in a session with another engine.",
+    )
+
+
 class AbstractDialect(ABC):  # noqa: PLR0904 all that a database has to say
     """How one database says what must be said exactly.
 
@@ -48,6 +61,12 @@ class AbstractDialect(ABC):  # noqa: PLR0904 all that a database has to say
 
     entries: ClassVar[Mapping[Operation, Entry]]
     """The SQL form of each operation."""
+
+    wide_type: ClassVar[pa.DataType]
+    """In which type of Arrow a wide total leaves the database."""
+
+    digest_type: ClassVar[pa.DataType]
+    """In which type of Arrow a digest does."""
 
     absent: ClassVar[Mapping[str, str]] = {}
     """Types and operations, by name, that the database cannot hold or say, and why."""
@@ -69,21 +88,13 @@ class AbstractDialect(ABC):  # noqa: PLR0904 all that a database has to say
     def refuse_absent(self, kind: str) -> None:
         """Refuse a type of ours that the database cannot hold."""
         if kind not in self.types:
-            raise self.refusal(kind)
+            raise refusal(self.name, kind, self.absent[kind])
 
     def entry(self, operation: Operation) -> Entry:
         """Return how an operation is written."""
         if operation not in self.entries:
-            raise self.refusal(operation.name)
+            raise refusal(self.name, operation.name, self.absent[operation.name])
         return self.entries[operation]
-
-    def refusal(self, what: str) -> InvalidQuery:
-        """Return the refusal of a type or an operation that the database lacks."""
-        why = self.absent.get(what, "there is no exact form of it")
-        return InvalidQuery(
-            f"{self.name} cannot compute {what}: {why}",
-            "Ask without it, or in a session with another engine.",
-        )
 
     @abstractmethod
     def placeholder(self, number: int) -> Sql:
@@ -179,4 +190,7 @@ class AbstractDialect(ABC):  # noqa: PLR0904 all that a database has to say
 
     @abstractmethod
     def distinct(self, values: Sequence[Sql]) -> Sql:
-        """Return how many different tuples there are, none of whose values is null."""
+        """Return how many different tuples there are, none of whose values is null.
+
+        In a type that holds wide totals, too.
+        """

@@ -13,7 +13,7 @@ import pyarrow as pa
 from sordino.engines.sql.stages import Function, stages_of
 from sordino.engines.sql.statements import Statement, Statements
 from sordino.query.nodes import AbstractNode
-from sordino.query.pruning import pruned_rows
+from sordino.query.pruning import prune_question
 from sordino.query.question import Question
 from sordino.sources.base import refuse_changed
 
@@ -33,7 +33,7 @@ class Script:
     @classmethod
     def of(cls, statements: Statements, question: Question) -> "Script":
         """Return the script of a question."""
-        steps = stages_of(pruned_rows(question))
+        steps = stages_of(prune_question(question))
         functions = tuple(
             (node, statements.rows(node.child)) for node in steps.functions
         )

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, final
 
+import pyarrow as pa
 from sqlglot import exp
 
 from sordino.engines.sql.dialect import SALT, AbstractDialect
@@ -30,6 +31,8 @@ class Statement:
     """A statement, the values bound in it, and the data that it reads."""
 
     dialect: AbstractDialect
+    kinds: tuple[pa.DataType, ...]
+    """The types of its columns, which are called a0, a1, ..."""
     tree: exp.Select
     """It has placeholders for the bound values, and $salt for the key."""
     text: str
@@ -42,6 +45,7 @@ class Statement:
     def of(
         cls,
         dialect: AbstractDialect,
+        kinds: Iterable[pa.DataType],
         tree: exp.Select,
         values: Sequence[Any] = (),
         handed: Iterable[Handed] = (),
@@ -52,7 +56,8 @@ class Statement:
         for one in keys:
             one.replace(dialect.placeholder(len(values) + 1))
         text = run.sql(dialect.name, copy=False)
-        return cls(dialect, tree, text, tuple(values), bool(keys), tuple(handed))
+        bound = tuple(values)
+        return cls(dialect, tuple(kinds), tree, text, bound, bool(keys), tuple(handed))
 
     def shown(self) -> str:
         """Return the text for people to read, with the bound values: all public."""
@@ -80,7 +85,7 @@ class Statement:
         for one in list(tree.walk()):
             if SOURCE in one.meta:
                 one.replace(handed_table(one.meta[SOURCE]))
-        return self.of(self.dialect, tree, self.values, handed)
+        return self.of(self.dialect, self.kinds, tree, self.values, handed)
 
 
 @final
@@ -101,15 +106,16 @@ class Statements:
         def last(work: Writer, made: Subquery) -> exp.Select:
             return asked_totals(work, question, made, wide=wide)
 
-        return self._written(rows, last)
+        return self._written(rows, self._totals(question, wide=wide), last)
 
     def adding(self, question: Question) -> Statement:
         """Return the statement that adds the totals of parts."""
-        return Statement.of(self.dialect, added_totals(self.dialect, question))
+        kinds = self._totals(question, wide=False)
+        return Statement.of(self.dialect, kinds, added_totals(self.dialect, question))
 
     def rows(self, rows: AbstractNode) -> Statement:
         """Return the statement of the rows of a node, columns in their order."""
-        return self._written(rows, lambda _, made: _all(made))
+        return self._written(rows, _types(rows), lambda _, made: _all(made))
 
     def sorted(self, rows: AbstractNode) -> Statement:
         """Return the statement of the rows of a node, sorted by all columns."""
@@ -118,11 +124,11 @@ class Statements:
             by = order_by_all(self.dialect, made.columns.values())
             return _all(made).order_by(by, copy=False)
 
-        return self._written(rows, last)
+        return self._written(rows, _types(rows), last)
 
     def multiplicity(self, rows: AbstractNode) -> Statement:
         """Return the statement of how many rows agree in all columns, at most."""
-        return self._written(rows, _most)
+        return self._written(rows, [pa.int64()], _most)
 
     def digests(self, width: int) -> Statement:
         """Return the statement of the digests of so many columns, in their places."""
@@ -130,17 +136,33 @@ class Statements:
         digest = alias_as(self.dialect.digest(values), "a0")
         place = exp.column(PLACE, table=KEYS)
         tree = select_from(Subquery(KEYS, {})).select(digest).order_by(place)
-        return Statement.of(self.dialect, tree)
+        return Statement.of(self.dialect, [self.dialect.digest_type], tree)
+
+    def _totals(self, question: Question, *, wide: bool) -> list[pa.DataType]:
+        """Return the types of groups, or of the places of keys, and of totals."""
+        schema = question.rows.schema
+        by = [schema[name].arrow for name in question.by]
+        total = self.dialect.wide_type if wide else pa.int64()
+        groups = by if question.keys is None else [pa.int64()]
+        return [*groups, *(total for _ in question.totals)]
 
     def _written(
-        self, rows: AbstractNode, last: Callable[[Writer, Subquery], exp.Select]
+        self,
+        rows: AbstractNode,
+        kinds: Iterable[pa.DataType],
+        last: Callable[[Writer, Subquery], exp.Select],
     ) -> Statement:
         leaves = Leaves(self.dialect, self.tables, self.reading)
         work = Writer(
             self.dialect, lambda node: leaves.leaf(node, work.parameters), RULES
         )
         tree = work.whole(last(work, work.rows(rows)))
-        return Statement.of(self.dialect, tree, work.parameters.values, leaves.handed)
+        values = work.parameters.values
+        return Statement.of(self.dialect, kinds, tree, values, leaves.handed)
+
+
+def _types(rows: AbstractNode) -> list[pa.DataType]:
+    return [column.arrow for _, column in rows.schema.columns]
 
 
 def _most(work: Writer, rows: Subquery) -> exp.Select:
@@ -151,7 +173,7 @@ def _most(work: Writer, rows: Subquery) -> exp.Select:
     most = exp.Coalesce(
         this=exp.Max(this=groups.columns["n"]), expressions=[exp.Literal.number(0)]
     )
-    return select_from(groups).select(alias_as(most, "most"))
+    return select_from(groups).select(alias_as(most, "a0"))
 
 
 def _all(rows: Subquery) -> exp.Select:

@@ -50,7 +50,10 @@ class AbsentKeys:
         count = _validate.integer(n_absent_keys=n_absent_keys, least=0, most=2**63 - 1)
         if not callable(draw_keys):
             raise InvalidParameter(
-                "draw_keys", draw_keys, "must be a function", "Try lambda at: keys[at]."
+                "draw_keys",
+                draw_keys,
+                "must be a function",
+                "Try draw_keys=lambda positions: keys[positions].",
             )
         tail, bits = self.noise.tail(self.level), Bits()
         places, answers = [], []

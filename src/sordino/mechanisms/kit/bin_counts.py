@@ -45,14 +45,16 @@ class BinCounts:
         most = _validate.integer(size=size, least=1, most=MOST_BINS)
         columns = [_column(values) for values in (group, position, count)]
         if len({column.size for column in columns}) > 1:
-            raise InvalidData("group, position and count must have one length.")
+            raise InvalidData("groups, positions and counts must have the same length.")
         order = np.lexsort((columns[1], columns[0]))
         owner, where, rows = (column[order] for column in columns)
         _check(owner, where, rows, (number, most))
         starts = np.searchsorted(owner, np.arange(number + 1))
         found = BinCounts(starts.astype(np.int64), where, rows, most)
         if rows.size and int(found.totals.max()) >= MOST_ROWS:
-            raise InvalidData("a group has 2**38 rows or more.")
+            raise InvalidData(
+                "a group has 2**38 rows or more: too many to be counted exactly."
+            )
         return found
 
     @property
@@ -112,7 +114,9 @@ def _column(values: Any) -> Whole:
     """Return a flat array of integers."""
     known = np.asarray(values)
     if known.ndim != 1 or (known.size and known.dtype.kind not in "iu"):
-        raise InvalidData("groups, positions and counts stand in flat integer arrays.")
+        raise InvalidData(
+            "groups, positions and counts must be flat arrays of integers."
+        )
     if known.size and int(known.max()) >= MOST_BINS:
         raise InvalidData("a group, a position or a count is 2**61 or more.")
     return known.astype(np.int64, copy=False)
@@ -123,9 +127,9 @@ def _check(owner: Whole, where: Whole, rows: Whole, most: tuple[int, int]) -> No
     if not owner.size:
         return
     if owner[0] < 0 or owner[-1] >= most[0]:
-        raise InvalidData("a group lies outside 0 .. groups - 1.")
+        raise InvalidData("a group lies outside 0 to groups - 1.")
     if where.min() < 0 or where.max() >= most[1]:
-        raise InvalidData("a position lies outside 0 .. size - 1.")
+        raise InvalidData("a position lies outside 0 to size - 1.")
     if rows.min() < 0 or int(rows.max()) * rows.size >= MOST_BINS:
         raise InvalidData("a count is negative, or there are too many rows.")
     if ((np.diff(owner) == 0) & (np.diff(where) == 0)).any():

@@ -205,7 +205,9 @@ def _as_floats(values: NDArray[Any]) -> NDArray[np.float64]:
     if values.dtype in _EXACT_KINDS or not values.size:
         return values.astype(np.float64, copy=False)
     if values.dtype.kind not in "iuO":
-        raise InvalidData(f"a float mechanism takes numbers, not {values.dtype}.")
+        raise InvalidData(
+            f"a float mechanism takes numbers, not {values.dtype}. Convert them first."
+        )
     return np.array([exact_float(value) for value in values.tolist()], np.float64)
 
 

@@ -77,7 +77,9 @@ def _opened_arrow(value: Any) -> OpenedNumbers:
     if value.null_count:
         raise InvalidData("the Arrow array has nulls. Fill or drop them first.")
     if not (pa.types.is_integer(value.type) or pa.types.is_floating(value.type)):
-        raise InvalidData(f"an Arrow array of {value.type} holds no numbers.")
+        raise InvalidData(
+            f"an Arrow array of {value.type} does not hold numbers. Cast it first."
+        )
     if isinstance(value, pa.ChunkedArray):
         return OpenedNumbers(
             value.to_numpy(), lambda answer: pa.chunked_array([answer])
@@ -110,7 +112,8 @@ def _array_of(value: "list[Any] | tuple[Any, ...]") -> NDArray[Any]:
     for item in value:
         if not is_number(item):
             raise InvalidData(
-                f"a list holds a {type(item).__name__}: only numbers may."
+                "a list must hold numbers, and this one holds a "
+                f"{type(item).__name__}. Convert it first."
             )
     if any(isinstance(item, (float, np.floating)) for item in value):
         return np.array([exact_float(item) for item in value], np.float64)

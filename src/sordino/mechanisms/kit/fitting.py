@@ -68,14 +68,19 @@ def guarantees_of(budget: Any) -> Guarantees:
         return budget.guarantees
     if isinstance(budget, Budget):
         return Guarantees(math.inf, Fraction(0), math.inf, math.inf)
-    raise InvalidParameter("loss", budget, "is not a loss", "Use sd.PureDP(1).")
+    raise InvalidParameter(
+        "loss", budget, "must be a loss or a risk", "Try sd.PureDP(1)."
+    )
 
 
 def positive_distance(distance: "Exact | float", d_in: Any) -> Exact:
     """Return a distance that noise can answer for: positive and finite."""
     if isinstance(distance, float) or distance <= 0:
         raise InvalidParameter(
-            "d_in", d_in, "must be positive and finite", "Say how far an answer moves."
+            "d_in",
+            d_in,
+            "must be positive and finite",
+            "Say how far one unit can move the answer, such as d_in=1.",
         )
     return distance
 

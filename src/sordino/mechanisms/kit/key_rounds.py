@@ -169,7 +169,10 @@ def fit_key_rounds(
     best = min(filter(None, map(search.at, _SPARED)), default=None)
     if best is None:
         raise InvalidParameter(
-            "budget", budget, "is too small for unknown keys", "Ask for a larger one."
+            "budget",
+            budget,
+            "is too small for groups whose keys are unknown",
+            "Ask for a larger budget, or group by a key set.",
         )
     _, mu, levels = best
     share = (1 - told) * shortest(mu) ** 2
@@ -183,7 +186,10 @@ def fit_key_rounds(
             return found
         factor *= _NUDGE
     raise InvalidParameter(
-        "budget", budget, "is too small for unknown keys", "Ask for a larger one."
+        "budget",
+        budget,
+        "is too small for groups whose keys are unknown",
+        "Ask for a larger budget, or group by a key set.",
     )
 
 

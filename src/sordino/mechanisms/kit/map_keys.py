@@ -262,13 +262,19 @@ def _check_kind(keys: Sequence[Any]) -> None:
     kinds = {_kind(one) for one in types}
     if len(kinds) > 1:
         listed = " and ".join(sorted(kinds))
-        raise InvalidData(f"keys of one map must be of one kind, not {listed}.")
+        raise InvalidData(
+            f"the keys of a map must all be of one kind, not {listed}. Turn them into "
+            "text."
+        )
     if kinds == {"times"}:
         _check_times(keys)
     if kinds != {"tuples"}:
         return
     if len(set(map(len, keys))) > 1:
-        raise InvalidData("keys that are tuples must all have the same length.")
+        raise InvalidData(
+            "keys that are tuples must all have the same length. Fill up the shorter "
+            "ones."
+        )
     for place in zip(*keys, strict=True):
         _check_kind(place)
 
@@ -306,11 +312,11 @@ _BASES: Final[tuple[tuple[str, Any], ...]] = (
 def _no_key(kind: str) -> InvalidData:
     """Return the refusal of a kind of key."""
     return InvalidData(
-        f"a key may not be of type {kind}: keys are {_KINDS}. "
+        f"a key must not be of type {kind}: keys are {_KINDS}. "
         "Turn numbers with fractions into text or integers, and drop missing keys."
     )
 
 
 def _twice() -> InvalidData:
     """Return the refusal of a key that stands twice; which one is private."""
-    return InvalidData("a key stands twice. Add up the values of each key first.")
+    return InvalidData("a key occurs twice. Add up the values of each key first.")

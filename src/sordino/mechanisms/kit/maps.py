@@ -65,7 +65,7 @@ def _opened(given: Any) -> OpenedMap:
             return _opened_series(given)
         case "polars", "DataFrame":
             return _opened_frame(given)
-    raise InvalidData(f"a {type(given).__name__} is no map. Give {_KINDS}.")
+    raise InvalidData(f"a {type(given).__name__} is not a map. Give {_KINDS}.")
 
 
 def _opened_dict(given: dict[Any, Any]) -> OpenedMap:
@@ -85,7 +85,7 @@ def _opened_pair(given: tuple[Any, ...]) -> OpenedMap:
     """Open a pair of keys and values; keys may be a list, a NumPy or an Arrow array."""
     if len(given) != 2:
         raise InvalidData(
-            f"a tuple of {len(given)} is no map: give a pair (keys, values)."
+            f"a tuple of {len(given)} is not a map: give a pair (keys, values)."
         )
     keys, values = given
     if isinstance(keys, (pa.Array, pa.ChunkedArray)):
@@ -99,7 +99,7 @@ def _opened_pair(given: tuple[Any, ...]) -> OpenedMap:
         found, take = ObjectKeys(keys, unique=False), _list_take(keys)
     else:
         raise InvalidData(
-            f"keys may not stand in a {type(keys).__name__}: "
+            f"keys must not be a {type(keys).__name__}: "
             "give a list, a NumPy array or an Arrow array."
         )
     finish = _finisher(values)
@@ -119,7 +119,7 @@ def _finisher(values: Any) -> Callable[[NDArray[Any]], Any]:
     if isinstance(values, np.ndarray) and values.ndim == 1:
         return lambda answers: answers
     raise InvalidData(
-        f"values may not stand in a {type(values).__name__}: "
+        f"values must not be a {type(values).__name__}: "
         "give a list, a flat NumPy array or an Arrow array."
     )
 
@@ -184,7 +184,9 @@ def _numbers(values: Any) -> NDArray[Any]:
 def _flat(keys: NDArray[Any]) -> NDArray[Any]:
     """Refuse keys in more than one dimension, and masked ones."""
     if keys.ndim != 1 or isinstance(keys, np.ma.MaskedArray):
-        raise InvalidData("keys must stand in a plain array of one dimension.")
+        raise InvalidData(
+            "keys must be a plain array of one dimension. Flatten it first."
+        )
     return keys
 
 

@@ -12,7 +12,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def door(method: Callable[P, T]) -> Callable[P, T]:
+def guard_call(method: Callable[P, T]) -> Callable[P, T]:
     """Return a method that works wherever it is called, or refuses at once.
 
     - NumPy neither warns nor raises about numbers: what is not finite has a meaning in

@@ -5,9 +5,9 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 from sordino.release import formatting
-from sordino.release.cells import Row, rows
+from sordino.release.cell_texts import Row, row_texts
 from sordino.release.coverage_table import coverage_lines
-from sordino.release.formatting import cut, percent, width
+from sordino.release.formatting import cut_text, format_percent, text_width
 
 if TYPE_CHECKING:
     from sordino.release.release import Release
@@ -19,7 +19,7 @@ _GAP = "  "
 
 
 @final
-class Column(NamedTuple):
+class TextColumn(NamedTuple):
     """A heading above cells; numbers stand to the right."""
 
     heading: str
@@ -29,21 +29,21 @@ class Column(NamedTuple):
     @property
     def width(self) -> int:
         """Return the columns of the terminal that it takes."""
-        return max(map(width, (self.heading, *self.cells)))
+        return max(map(text_width, (self.heading, *self.cells)))
 
     def lines(self) -> list[str]:
         """Return the heading, a rule and the cells, all of one width."""
         size = self.width
         texts = [self.heading, "-" * size, *self.cells]
-        blanks = [" " * (size - width(text)) for text in texts]
+        blanks = [" " * (size - text_width(text)) for text in texts]
         if self.is_number:
             return [blank + text for blank, text in zip(blanks, texts, strict=True)]
         return [text + blank for blank, text in zip(blanks, texts, strict=True)]
 
 
-def text(release: "Release") -> str:
+def release_text(release: "Release") -> str:
     """Return the table, what it leaves out, and its price."""
-    shown = rows(release)
+    shown = row_texts(release)
     columns, left_out = _fitted(release, shown)
     lines = ["".join(_GAP + cell for cell in line) for line in _across(columns)]
     below = f"... and {len(release) - len(shown):,} more rows" if shown else "no rows"
@@ -54,15 +54,15 @@ def text(release: "Release") -> str:
         *coverage_lines(release.coverage),
         f"price: {release.price}",
     ]
-    return "\n".join(cut(part, WIDEST) for part in parts)
+    return "\n".join(cut_text(part, WIDEST) for part in parts)
 
 
-def _across(columns: list[Column]) -> Iterable[tuple[str, ...]]:
+def _across(columns: list[TextColumn]) -> Iterable[tuple[str, ...]]:
     """Return the lines of all columns, side by side."""
     return zip(*(column.lines() for column in columns), strict=True)
 
 
-def _fitted(release: "Release", shown: list[Row]) -> tuple[list[Column], list[str]]:
+def _fitted(release: "Release", shown: list[Row]) -> tuple[list[TextColumn], list[str]]:
     """Return the fullest columns that fit, and sentences on what did not."""
     keys = _keys(release, shown)
     figures = [
@@ -87,18 +87,18 @@ _OMITTED: Final = {
 }
 
 
-def _total(columns: list[Column]) -> int:
+def _total(columns: list[TextColumn]) -> int:
     """Return the width of columns side by side."""
     return sum(column.width for column in columns) + len(_GAP) * (len(columns) - 1)
 
 
-def _keys(release: "Release", shown: list[Row]) -> list[Column]:
+def _keys(release: "Release", shown: list[Row]) -> list[TextColumn]:
     """Return the columns of the keys; long ones are cut, more so if they are many."""
     most = max(4, min(_LONGEST, _ALL_KEYS // max(1, len(release.keys))))
     return [
-        Column(
-            cut(formatting.key(name), most),
-            tuple(cut(row.keys[index], most) for row in shown),
+        TextColumn(
+            cut_text(formatting.format_key(name), most),
+            tuple(cut_text(row.keys[index], most) for row in shown),
             is_number=False,
         )
         for index, name in enumerate(release.keys)
@@ -107,13 +107,13 @@ def _keys(release: "Release", shown: list[Row]) -> list[Column]:
 
 def _aggregate(
     release: "Release", shown: list[Row], index: int, known_as: str
-) -> list[Column]:
+) -> list[TextColumn]:
     """Return the values of an aggregate, their deviations and their intervals."""
     figures = [row.figures[index] for row in shown]
-    name = cut(formatting.key(known_as), _LONGEST)
-    share = f"{percent(release.confidence)} interval"
+    name = cut_text(formatting.format_key(known_as), _LONGEST)
+    share = f"{format_percent(release.confidence)} interval"
     return [
-        Column(name, tuple(figure.value for figure in figures), is_number=True),
-        Column("± sd", tuple(figure.sd for figure in figures), is_number=True),
-        Column(share, tuple(figure.interval for figure in figures), is_number=True),
+        TextColumn(name, tuple(figure.value for figure in figures), is_number=True),
+        TextColumn("± sd", tuple(figure.sd for figure in figures), is_number=True),
+        TextColumn(share, tuple(figure.interval for figure in figures), is_number=True),
     ]

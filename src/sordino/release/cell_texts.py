@@ -4,7 +4,7 @@ import math
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from sordino.release import formatting
-from sordino.release.columns import error_names
+from sordino.release.column_names import error_names
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,10 +32,12 @@ class Row(NamedTuple):
     figures: tuple[Figure, ...]
 
 
-def rows(release: "Release") -> list[Row]:
+def row_texts(release: "Release") -> list[Row]:
     """Return the first rows."""
     table, errors = release.table.slice(0, MOST), release.errors.slice(0, MOST)
-    keys = [list(map(formatting.key, table[k].to_pylist())) for k in release.keys]
+    keys = [
+        list(map(formatting.format_key, table[k].to_pylist())) for k in release.keys
+    ]
     figures = [
         list(map(_figure, table[name].to_pylist(), *_bars(errors, name)))
         for name in release.names
@@ -56,9 +58,9 @@ def _figure(value: Any, *bars: float | None) -> Figure:
     sd, low, high = bars
     grain = _grain(sd, low, high)
     return Figure(
-        formatting.number(value, grain),
-        formatting.spread(sd),
-        formatting.interval(value, (grain, low, high)),
+        formatting.format_number(value, grain),
+        formatting.format_spread(sd),
+        formatting.format_interval(value, (grain, low, high)),
     )
 
 

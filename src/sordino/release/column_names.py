@@ -8,17 +8,17 @@ from sordino.errors import InvalidParameter
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["beside", "check", "error_names", "side_by_side"]
+__all__ = ["check_tables", "error_names", "names_with_errors", "side_by_side"]
 
 
-def beside(keys: tuple[str, ...], names: tuple[str, ...]) -> list[str]:
+def names_with_errors(keys: tuple[str, ...], names: tuple[str, ...]) -> list[str]:
     """Return the names of a table of values and errors, or refuse two of one name.
 
     Ask before anything is charged: a release with such columns cannot be made.
 
-    >>> beside(("ward",), ("n",))
+    >>> names_with_errors(("ward",), ("n",))
     ['ward', 'n', 'n sd', 'n low', 'n high']
-    >>> beside((), ("n", "n sd"))
+    >>> names_with_errors((), ("n", "n sd"))
     Traceback (most recent call last):
     sordino.errors.InvalidParameter: columns names two columns, one of them of errors...
     """
@@ -32,14 +32,14 @@ def beside(keys: tuple[str, ...], names: tuple[str, ...]) -> list[str]:
     return listed
 
 
-def check(table: "pa.Table", errors: "pa.Table", keys: tuple[str, ...]) -> None:
+def check_tables(table: "pa.Table", errors: "pa.Table", keys: tuple[str, ...]) -> None:
     """Refuse tables that do not belong together."""
     names = tuple(table.column_names)
     if names[: len(keys)] != keys:
         raise InvalidParameter(
             "table", names, "must begin with the keys", f"Begin with {keys}."
         )
-    listed = beside(keys, names[len(keys) :])
+    listed = names_with_errors(keys, names[len(keys) :])
     wanted = [name for name in listed if name in keys or name not in names]
     if errors.column_names != wanted:
         raise InvalidParameter(

@@ -17,11 +17,11 @@ from sordino.expressions.base import AbstractExpression
 from sordino.keysets.canonical import (
     KINDS,
     Extent,
-    canonical,
-    in_one,
+    join_tables,
     ranks,
     refuse_too_many,
-    taken,
+    sort_canonically,
+    take_rows,
 )
 from sordino.schema import Column, Schema
 
@@ -77,7 +77,7 @@ class AbstractKeys(ABC):
 
 @final
 @dataclass(frozen=True, eq=False)
-class Listed(AbstractKeys):
+class ListedKeys(AbstractKeys):
     """Keys written out."""
 
     rows: pa.Table
@@ -143,7 +143,7 @@ class Projected(AbstractKeys):
 
     def listed(self) -> pa.Table:
         """Drop columns, then what is now there twice."""
-        return canonical(self.child.table.select(self.names))
+        return sort_canonically(self.child.table.select(self.names))
 
 
 @final
@@ -217,12 +217,12 @@ class Filtered(AbstractKeys):
         names = sorted(self.condition.names()) or table.column_names[:1]
         read = table.select(names)
         _, first, which = np.unique(ranks(read), return_index=True, return_inverse=True)
-        columns = [column.to_pylist() for column in taken(read, first).columns]
+        columns = [column.to_pylist() for column in take_rows(read, first).columns]
         rows = (
             dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)
         )
         kept = np.array([self.condition.value(row) is True for row in rows], np.bool_)
-        return taken(table, np.flatnonzero(kept[which]))
+        return take_rows(table, np.flatnonzero(kept[which]))
 
 
 @final
@@ -261,7 +261,7 @@ class Union(AbstractKeys):
 
     def listed(self) -> pa.Table:
         """List both, and drop what is in both."""
-        return canonical(in_one(_aligned(self.left, self.right)))
+        return sort_canonically(join_tables(_aligned(self.left, self.right)))
 
 
 @final
@@ -297,7 +297,7 @@ class Difference(AbstractKeys):
         left, right = _aligned(self.left, self.right)
         ours, theirs = _shared_ranks(left, right)
         kept = np.isin(ours, theirs, invert=True)
-        return taken(left, np.flatnonzero(kept))
+        return take_rows(left, np.flatnonzero(kept))
 
 
 @final
@@ -353,16 +353,16 @@ class Joined(AbstractKeys):
         refuse_too_many(Extent(total, self.schema.names))
         before = np.cumsum(partners) - partners
         places = np.arange(total) + np.repeat(first - before, partners)
-        table = taken(left, np.repeat(np.arange(left.num_rows), partners))
-        others = taken(right.select(self._others), order[places])
+        table = take_rows(left, np.repeat(np.arange(left.num_rows), partners))
+        others = take_rows(right.select(self._others), order[places])
         for name in self._others:
             table = table.append_column(name, others.column(name))
         return table
 
 
-def settled(keys: AbstractKeys) -> AbstractKeys:
+def settle_keys(keys: AbstractKeys) -> AbstractKeys:
     """Return the same keys, listed if they were made in very many steps."""
-    return keys if keys.depth < _DEEP else Listed(keys.table)
+    return keys if keys.depth < _DEEP else ListedKeys(keys.table)
 
 
 def _aligned(left: AbstractKeys, right: AbstractKeys) -> tuple[pa.Table, pa.Table]:
@@ -374,5 +374,5 @@ def _shared_ranks(
     left: pa.Table, right: pa.Table
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return ranks of the rows of two tables that can be compared."""
-    places = ranks(in_one([left, right]))
+    places = ranks(join_tables([left, right]))
     return places[: left.num_rows], places[left.num_rows :]

@@ -1,0 +1,384 @@
+"""What is done to noisy answers: it costs nothing, whatever it is.
+
+For any two neighbours, a function of a private answer is as private as the answer.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cmp_to_key
+from typing import TYPE_CHECKING, Any, Final, final
+
+from sordino import _validate
+from sordino.aggregations.intervals import error_names
+from sordino.errors import InvalidParameter, InvalidQuery
+from sordino.expressions.base import AbstractExpression
+from sordino.expressions.comparison import order
+from sordino.expressions.fluent import lifted
+from sordino.expressions.language import checked
+from sordino.query.slopes import slope
+from sordino.schema import Column, Schema, arrow_type, unknown
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_MOST_ROWS: Final = 2**62
+_TYPES: Final = {
+    str(arrow_name): kind
+    for kind, arrow_name in (
+        *(("i64", "int64"), ("f64", "double"), ("text", "string")),
+        *(("bool", "bool"), ("date", "date32[day]"), ("time", "timestamp[us]")),
+    )
+}
+SELECTED: Final = (
+    "Rows were chosen by their noisy numbers: those shown lie farther from the exact "
+    "ones than the intervals say."
+)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class NoisyRows:
+    """Noisy numbers beside their keys, and their errors."""
+
+    table: "pa.Table"
+    errors: "pa.Table"
+    keys: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the answers, in order."""
+        return tuple(self.table.column_names[len(self.keys) :])
+
+    @property
+    def schema(self) -> Schema:
+        """Return the columns as expressions see them: anything may be missing."""
+        return Schema(
+            tuple(
+                (one.name, Column(_TYPES[str(one.type)])) for one in self.table.schema
+            )
+        )
+
+    def taken(self, rows: Sequence[int]) -> "NoisyRows":
+        """Return some rows, in an order."""
+        import pyarrow as pa  # noqa: PLC0415 loaded when needed
+
+        places = pa.array(rows, pa.int64())
+        return replace(
+            self, table=self.table.take(places), errors=self.errors.take(places)
+        )
+
+    def noted(self, note: str) -> "NoisyRows":
+        """Return the same with a sentence for the reader."""
+        known = (*self.notes, note)
+        return replace(self, notes=tuple(dict.fromkeys(known)))
+
+    def refuse_ungrouped(self, verb: str) -> None:
+        """Refuse to choose among rows where there is one."""
+        if not self.keys:
+            raise InvalidQuery(
+                f"without groups there is one row, and nothing to {verb}",
+                f"Leave {verb} out, or group the rows.",
+            )
+
+
+class AbstractProcess(ABC):
+    """One thing that is done to noisy answers.
+
+    Whether it can be done hangs on the names and types of the columns alone.
+    """
+
+    @abstractmethod
+    def apply(self, answer: NoisyRows) -> NoisyRows:
+        """Return what becomes of an answer, or refuse columns that make no sense."""
+
+
+@final
+@dataclass(frozen=True)
+class ComputeAnswers(AbstractProcess):
+    """Add answers that are computed of others, each from its row."""
+
+    columns: tuple[tuple[str, AbstractExpression], ...]
+
+    def __repr__(self) -> str:
+        """ShowAnswers the call."""
+        told = ", ".join(f"{name}={made}" for name, made in self.columns)
+        return f"with_columns({told})"
+
+    def apply(self, answer: NoisyRows) -> NoisyRows:
+        """Return the answers with more of them; an old name is written anew."""
+        import pyarrow as pa  # noqa: PLC0415 loaded when needed
+
+        schema, rows = answer.schema, answer.table.to_pylist()
+        table, errors = answer.table, answer.errors
+        for name, made in self.columns:
+            if name in answer.keys:
+                raise InvalidQuery(
+                    f"the key {name!r} cannot be written anew", "Choose another name."
+                )
+            kind = made.column(schema).type
+            values = pa.array([made.value(row) for row in rows], arrow_type(kind))
+            table = _with(table, name, values)
+            for at, bar in zip(error_names(name), _bars(answer, made), strict=True):
+                errors = _with(errors, at, pa.array(bar, pa.float64()))
+        return _ordered(replace(answer, table=table, errors=errors))
+
+
+@final
+@dataclass(frozen=True)
+class FilterGroups(AbstractProcess):
+    """FilterGroups the rows for which a condition on noisy answers is true."""
+
+    condition: AbstractExpression
+
+    def __repr__(self) -> str:
+        """ShowAnswers the call."""
+        return f"filter({self.condition})"
+
+    def apply(self, answer: NoisyRows) -> NoisyRows:
+        """Return some of the rows, with a note that they were chosen."""
+        answer.refuse_ungrouped("filter")
+        found = self.condition.column(answer.schema)
+        if found.type != "bool":
+            raise InvalidQuery(
+                f"a filter takes a condition, and {self.condition} has type "
+                f"{found.type}",
+                'Compare it with something: sd.col("n") > 10.',
+            )
+        rows = answer.table.to_pylist()
+        kept = [at for at, row in enumerate(rows) if self.condition.value(row)]
+        chosen = self.condition.names() - set(answer.keys)
+        return (answer.noted(SELECTED) if chosen else answer).taken(kept)
+
+
+@final
+@dataclass(frozen=True)
+class SortGroups(AbstractProcess):
+    """Put rows into an order; equal ones stay as they are."""
+
+    names: tuple[str, ...]
+    descending: tuple[str, ...]
+    nulls_first: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        """ShowAnswers the call."""
+        told = [repr(one) for one in self.names]
+        for word in ("descending", "nulls_first"):
+            given = getattr(self, word)
+            told += [f"{word}={given!r}"] if given else []
+        return f"sort({', '.join(told)})"
+
+    def apply(self, answer: NoisyRows) -> NoisyRows:
+        """Return the rows in their order, the first column counting most."""
+        answer.refuse_ungrouped("sort")
+        for name in self.names:
+            _known(answer, name)
+        rows = list(range(answer.table.num_rows))
+        for name in reversed(self.names):
+            values = answer.table[name].to_pylist()
+            there = [at for at in rows if values[at] is not None]
+            gone = [at for at in rows if values[at] is None]
+            there.sort(
+                key=lambda at, held=values: cmp_to_key(order)(held[at]),  # type: ignore[misc]
+                reverse=name in self.descending,
+            )
+            rows = gone + there if name in self.nulls_first else there + gone
+        return answer.taken(rows)
+
+
+@final
+@dataclass(frozen=True)
+class CutGroups(AbstractProcess):
+    """FilterGroups so many rows, after leaving some out."""
+
+    rows: int
+    offset: int
+
+    def __repr__(self) -> str:
+        """ShowAnswers the call."""
+        return f"limit({self.rows}{f', offset={self.offset}' if self.offset else ''})"
+
+    def apply(self, answer: NoisyRows) -> NoisyRows:
+        """Return the first rows, with a note that they were chosen."""
+        answer.refuse_ungrouped("limit")
+        last = min(self.offset + self.rows, answer.table.num_rows)
+        return answer.noted(SELECTED).taken(range(min(self.offset, last), last))
+
+
+@final
+@dataclass(frozen=True)
+class ShowAnswers(AbstractProcess):
+    """FilterGroups some answers, in an order; keys always stay."""
+
+    names: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        """ShowAnswers the call."""
+        return f"select({', '.join(map(repr, self.names))})"
+
+    def apply(self, answer: NoisyRows) -> NoisyRows:
+        """Return the keys and some of the answers."""
+        for name in self.names:
+            _known(answer, name)
+        shown = [name for name in self.names if name not in answer.keys]
+        if not shown and not answer.keys:
+            raise InvalidQuery("nothing is left to show", "Name an answer.")
+        return _ordered(answer, shown)
+
+
+@final
+@dataclass(frozen=True)
+class RenameAnswers(AbstractProcess):
+    """Give columns other names."""
+
+    names: tuple[tuple[str, str], ...]
+
+    def __repr__(self) -> str:
+        """ShowAnswers the call."""
+        return f"rename({dict(self.names)!r})"
+
+    def apply(self, answer: NoisyRows) -> NoisyRows:
+        """Return the same numbers under other names."""
+        renamed = dict(self.names)
+        for old in renamed:
+            _known(answer, old)
+        bars = {
+            one: other
+            for old, new in renamed.items()
+            for one, other in zip(error_names(old), error_names(new), strict=True)
+        }
+        names = [renamed.get(one, one) for one in answer.table.column_names]
+        errors = [(renamed | bars).get(one, one) for one in answer.errors.column_names]
+        if len({*names, *errors}) < len({
+            *answer.table.column_names,
+            *answer.errors.column_names,
+        }):
+            raise InvalidParameter(
+                "columns", renamed, "names two columns alike", "Choose other names."
+            )
+        keys = tuple(renamed.get(one, one) for one in answer.keys)
+        return replace(
+            answer,
+            table=answer.table.rename_columns(names),
+            errors=answer.errors.rename_columns(errors),
+            keys=keys,
+        )
+
+
+def compute_answers(columns: Mapping[str, Any]) -> ComputeAnswers:
+    """Return the step of computed answers, refusing none at all."""
+    if not columns:
+        raise InvalidParameter(
+            "with_columns", columns, "names no column", "Try share=sd.col('n') / 10."
+        )
+    made = {_validate.text(columns=name): lifted(one) for name, one in columns.items()}
+    return ComputeAnswers(tuple(made.items()))
+
+
+def filter_groups(condition: Any) -> FilterGroups:
+    """Return the step of a filter."""
+    return FilterGroups(checked(condition=condition))
+
+
+def sort_groups(
+    names: tuple[Any, ...], descending: Any, nulls_first: Any
+) -> SortGroups:
+    """Return the step of an order, refusing one by nothing."""
+    found = tuple(_validate.text(names=one) for one in names)
+    if not found:
+        raise InvalidParameter("names", names, "names no column", 'Try sort("n").')
+    sides = []
+    for word, given in (("descending", descending), ("nulls_first", nulls_first)):
+        listed = _several(word, given, found)
+        for one in listed:
+            if one not in found:
+                raise InvalidParameter(word, one, "is not sorted by", "Name it first.")
+        sides.append(listed)
+    return SortGroups(found, *sides)
+
+
+def _several(word: str, given: Any, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return some of the names: all for True, none for False."""
+    if isinstance(given, bool):
+        return names if given else ()
+    listed = (given,) if isinstance(given, str) else given
+    if not isinstance(listed, (tuple, list)):
+        raise InvalidParameter(word, given, "must be names", f'Try {word}="n".')
+    return tuple(_validate.text(**{word: one}) for one in listed)
+
+
+def cut_groups(rows: Any, offset: Any) -> CutGroups:
+    """Return the step of a number of rows."""
+    most = _validate.integer(rows=rows, least=0, most=_MOST_ROWS)
+    first = _validate.integer(offset=offset, least=0, most=_MOST_ROWS)
+    return CutGroups(int(most), int(first))
+
+
+def show_answers(names: tuple[Any, ...]) -> ShowAnswers:
+    """Return the step of some answers."""
+    return ShowAnswers(tuple(_validate.text(names=one) for one in names))
+
+
+def rename_answers(columns: Any) -> RenameAnswers:
+    """Return the step of other names."""
+    if not isinstance(columns, Mapping) or not columns:
+        raise InvalidParameter(
+            "columns", columns, "must map names to names", 'Try {"n": "visits"}.'
+        )
+    pairs = (
+        (_validate.text(columns=a), _validate.text(columns=b))
+        for a, b in columns.items()
+    )
+    return RenameAnswers(tuple(pairs))
+
+
+def _known(answer: NoisyRows, name: str) -> None:
+    """Refuse a name that no column has."""
+    if name not in answer.table.column_names:
+        raise unknown("column of the answer", name, answer.table.column_names)
+
+
+def _with(table: "pa.Table", name: str, values: Any) -> "pa.Table":
+    """Return a table with a column, written anew where it is there."""
+    if name in table.column_names:
+        return table.set_column(table.column_names.index(name), name, values)
+    return table.append_column(name, values)
+
+
+def _ordered(answer: NoisyRows, names: Sequence[str] | None = None) -> NoisyRows:
+    """Return an answer whose errors stand in the order of its numbers."""
+    shown = list(answer.names if names is None else names)
+    bars = [bar for name in shown for bar in error_names(name)]
+    return replace(
+        answer,
+        table=answer.table.select([*answer.keys, *shown]),
+        errors=answer.errors.select([*answer.keys, *bars]),
+    )
+
+
+def _bars(answer: NoisyRows, made: AbstractExpression) -> list[list[Any]]:
+    """Return the error and the interval of a linear function of one answer.
+
+    Of any other function nothing is said: intervals that each hold do not hold
+    together with the same chance.
+    """
+    found = slope(made)
+    name = None if found is None else found[0]
+    nothing: list[Any] = [None] * answer.table.num_rows
+    if found is None or name not in answer.names:
+        return [nothing, nothing, nothing]
+    sd, low, high = (answer.errors[one].to_pylist() for one in error_names(found[0]))
+    scaled = [None if one is None else abs(found[1]) * one for one in sd]
+    pairs = [_ends(made, found[0], pair) for pair in zip(low, high, strict=True)]
+    return [scaled, [first for first, _ in pairs], [last for _, last in pairs]]
+
+
+def _ends(
+    made: AbstractExpression, name: str, pair: tuple[Any, Any]
+) -> tuple[float | None, float | None]:
+    """Return between what a linear function lies where its answer is in an interval."""
+    if None in pair:
+        return None, None
+    found = [made.value({name: one}) for one in pair]
+    return (None, None) if None in found else (min(found), max(found))

@@ -1,0 +1,1 @@
+"""SQL in, our own requests out: what is not understood in full is refused."""

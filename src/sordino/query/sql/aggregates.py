@@ -1,0 +1,365 @@
+"""Aggregates as questions about groups, each within public bounds."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Final, final
+
+from sqlglot import exp
+
+from sordino import _validate
+from sordino.aggregations import quantile
+from sordino.aggregations.base import AbstractAggregation
+from sordino.aggregations.column_values import Nulls
+from sordino.aggregations.count import count
+from sordino.aggregations.count_distinct import count_distinct
+from sordino.aggregations.count_ids import count_ids
+from sordino.aggregations.mean import mean
+from sordino.aggregations.sum import sum as sum_of
+from sordino.aggregations.variance import stdev, variance
+from sordino.errors import InvalidParameter
+from sordino.expressions import numeric
+from sordino.expressions.language import Expression, when
+from sordino.expressions.tree import Call, Col
+from sordino.query.sql.choice_rules import condition
+from sordino.query.sql.function_rules import check_order, written_number
+from sordino.query.sql.leaf_rules import is_null_word
+from sordino.query.sql.ranges import range_of
+from sordino.query.sql.reading import BOUNDS, Clause
+from sordino.query.sql.row_scope import RowScope
+from sordino.query.sql.scope import Value
+from sordino.query.sql.unknown import unknown_part
+from sordino.schema import NUMBERS
+
+Ends = tuple[Any, Any]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Aggregate:
+    """A question, the type of its answer, and how it may be called."""
+
+    asked: AbstractAggregation
+    type: str
+    name: str
+    counts: bool = False
+    """Whether it counts the rows of a group."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Asking:
+    """What is asked: of which rows, within which bounds, with which more columns."""
+
+    rows: RowScope
+    bounds: Mapping[str, Ends]
+    used: set[str] = field(default_factory=set)
+    """The columns whose bounds were needed."""
+    made: dict[str, Expression] = field(default_factory=dict)
+    """Columns that are counted by their values."""
+    per_group: set[int] = field(default_factory=set)
+    """How many rows of a person count in a group, where COUNT says so."""
+
+    def question(self, clause: Clause) -> Aggregate:
+        """Return the question of an aggregate."""
+        inner, kept = clause, None
+        if clause.kind is exp.Filter:
+            inner, where = clause.take("this"), clause.take("expression")
+            where.look()
+            kept = condition(where.take("this"), self.rows)
+        ask = _QUESTIONS.get(inner.kind)
+        if ask is None:
+            raise unknown_part(inner)
+        return ask(self, inner, kept)
+
+    def value(self, clause: Clause, kept: Expression | None) -> Value:
+        """Return what is aggregated, missing in rows that do not count."""
+        if clause.kind is exp.Distinct:
+            raise clause.refusal(
+                "of different values this has no bound: one row can add one that "
+                "many share, or none",
+                "Leave DISTINCT out, or ask COUNT(DISTINCT ...).",
+            )
+        found = self.rows.value(clause)
+        if kept is None:
+            return found
+        made = when(kept).then(found.expression).otherwise(None)
+        return self.rows.made(made, decimal=found.decimal)
+
+    def ends(self, clause: Clause, body: Clause, value: Value) -> tuple[Any, Any, Any]:
+        """Return what is aggregated, and its bounds."""
+        tree = value.expression.tree
+        if isinstance(tree, Call) and tree.operation is numeric.CLIP:
+            inner, low, high = tree.arguments
+            return _column(inner), low.constant, high.constant
+        name = tree.name if isinstance(tree, Col) else None
+        if name in self.bounds:
+            self.used.add(str(name))
+            return (name, *self.bounds[str(name)])
+        known = range_of(tree)
+        if known is None:
+            raise clause.refusal(
+                f"{clause.node.key.upper()} needs bounds: one person could move it "
+                "without limit",
+                f"Write CLAMP({body.written}, low, high) in it, or give "
+                "bounds={...} for the column.",
+            )
+        return (_column(tree), *known)
+
+    def column(self, clause: Clause, kept: Expression | None) -> str:
+        """Return the name of a column that holds the values of an expression."""
+        value = self.value(clause, kept)
+        tree = value.expression.tree
+        if isinstance(tree, Col):
+            return tree.name
+        for name, known in self.made.items():
+            if known.same(value.expression):
+                return name
+        name = _fresh("value", {*self.rows.schema, *self.made})
+        self.made[name] = value.expression
+        return name
+
+
+def _column(tree: Any) -> Any:
+    """Return a column by its name, an expression as it is."""
+    return tree.name if isinstance(tree, Col) else Expression(tree)
+
+
+def _fresh(name: str, taken: set[str]) -> str:
+    """Return a name that is not taken."""
+    number, found = 1, name
+    while found in taken:
+        number += 1
+        found = f"{name}_{number}"
+    return found
+
+
+def _counted(asking: Asking, clause: Clause, kept: Expression | None) -> Aggregate:
+    """Return COUNT of rows, of values that are there, or of different values."""
+    clause.scalar("big_int")
+    this = clause.take("this")
+    _bound_rows(asking, clause, this)
+    if this.kind is exp.Distinct:
+        return _different(asking, this, kept)
+    if is_null_word(this):
+        raise this.refusal("COUNT(NULL) is always 0", "Write COUNT(*).")
+    if this.kind is not exp.Star:
+        value = asking.rows.value(this)
+        facts = value.expression.column(asking.rows.schema)
+        if facts.nullable:
+            there = ~value.expression.is_null()
+            kept = there if kept is None else kept & there
+    if kept is None:
+        return Aggregate(count(), "i64", "count", counts=True)
+    return Aggregate(_ones(kept), "i64", "count")
+
+
+def _bound_rows(asking: Asking, clause: Clause, this: Clause) -> None:
+    """Note how many rows of a person count in a group: BigQuery's own meaning."""
+    if not clause.has(BOUNDS):
+        return
+    word, (low, high) = _named_bounds(asking, clause)
+    if word != "contribution_bounds_per_group" or this.kind is not exp.Star or low:
+        raise clause.refusal(
+            "these bounds clamp each person's count",
+            "Write COUNT(*, contribution_bounds_per_group => (0, 3)).",
+        )
+    if not isinstance(high, int) or high < 1:
+        raise clause.refusal("this keeps no row", "Write a whole number of 1 or more.")
+    asking.per_group.add(high)
+
+
+def _named_bounds(asking: Asking, clause: Clause) -> tuple[str, Ends]:
+    """Return the name and the ends of bounds in the style of BigQuery."""
+    named = clause.take(BOUNDS)
+    named.look()
+    word = named.take("this")
+    word.look()
+    pair = named.take("expression")
+    if pair.kind is not exp.Tuple or len(pair.node.expressions) != 2:
+        raise pair.refusal("bounds are a pair", "Write (0, 30).")
+    low, high = (written_number(one, asking.rows) for one in pair.each("expressions"))
+    return str(word.scalar("this")).lower(), (low, high)
+
+
+def _ones(kept: Expression) -> AbstractAggregation:
+    """Return the number of rows for which a condition is true."""
+    return sum_of(when(kept).then(1).otherwise(0), 0, 1)
+
+
+def _different(asking: Asking, clause: Clause, kept: Expression | None) -> Aggregate:
+    """Return the number of different values, rows with a missing one left out."""
+    parts = clause.each("expressions")
+    for one in parts:
+        if one.kind is exp.Tuple:
+            raise one.refusal(
+                "a tuple with a missing part counts in SQL, and does not here",
+                "Write COUNT(DISTINCT a || '-' || b), or ask of one column.",
+            )
+    if len(parts) > 1 and clause.dialect.name != "spark":
+        raise clause.refusal("this takes one column", "Ask of one column at a time.")
+    names = [asking.column(one, kept) for one in parts]
+    ids = asking.rows.query.resolve(asking.rows.catalog).ids
+    if names == [ids]:
+        return Aggregate(count_ids(), "i64", "people")
+    return Aggregate(count_distinct(*names), "i64", f"distinct_{names[0]}")
+
+
+def _count_if(asking: Asking, clause: Clause, kept: Expression | None) -> Aggregate:
+    """Return the number of rows for which a condition is true."""
+    clause.scalar("zero_on_all_null")
+    true = condition(clause.take("this"), asking.rows)
+    both = true if kept is None else kept & true
+    return Aggregate(_ones(both), "i64", "count")
+
+
+def _numeric(
+    word: str, build: Callable[..., AbstractAggregation], kind: str | None = "f64"
+) -> Callable[[Asking, Clause, Expression | None], Aggregate]:
+    """Return the rule of an aggregate of numbers; its answer may be of their type."""
+
+    def ask(asking: Asking, clause: Clause, kept: Expression | None) -> Aggregate:
+        body = clause.take("this")
+        value = asking.value(body, kept)
+        if value.type not in NUMBERS:
+            raise clause.refusal(
+                f"{clause.node.key.upper()} takes numbers, and this is of type "
+                f"{value.type}",
+                _REMEDIES.get(value.type, "Group by it, or ask COUNT(DISTINCT ...)."),
+            )
+        column, low, high = _ends(asking, clause, body, value)
+        asked = build(column, low, high, nulls=_nulls(asking, value))
+        return Aggregate(asked, kind or value.type, _called(word, column))
+
+    return ask
+
+
+_REMEDIES: Final = {"bool": "Write COUNT_IF(...), or AVG(CASE WHEN ... THEN 1.0 ...)."}
+
+
+def _ends(
+    asking: Asking, clause: Clause, body: Clause, value: Value
+) -> tuple[Any, Any, Any]:
+    """Return what is aggregated and its bounds, also in the style of BigQuery."""
+    if not clause.has(BOUNDS):
+        return asking.ends(clause, body, value)
+    word, ends = _named_bounds(asking, clause)
+    if word != "contribution_bounds_per_row":
+        raise clause.refusal(
+            "contribution bounds per group clamp each person's total or mean, which "
+            "cannot be asked in SQL yet",
+            "Write CLAMP(x, low, high), which clamps each row.",
+        )
+    return (_column(value.expression.tree), *check_order(clause, *ends))
+
+
+def _nulls(asking: Asking, value: Value) -> Nulls:
+    """Return the rule for missing values: written only where one must be."""
+    facts = value.expression.column(asking.rows.schema)
+    return None if facts.unsettled is None else "drop"
+
+
+def _called(word: str, column: Any) -> str:
+    """Return how an answer may be called."""
+    return f"{word}_{column}" if isinstance(column, str) else word
+
+
+def _share(asking: Asking, clause: Clause, kept: Expression | None) -> Aggregate:
+    """Return PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY x)."""
+    inner, order = clause.take("this"), clause.take("expression")
+    if inner.kind not in _SHARES or order.kind is not exp.Order:
+        raise unknown_part(inner)
+    (ordered,) = order.each("expressions")
+    ordered.look()
+    ordered.scalar("nulls_first")
+    share = _written(inner.take("this"))
+    share = 1 - share if ordered.scalar("desc") else share
+    return _quantile(asking, clause, ordered.take("this"), share, kept)
+
+
+def _direct_share(asking: Asking, clause: Clause, kept: Expression | None) -> Aggregate:
+    """Return QUANTILE_CONT(x, 0.9)."""
+    other = "quantile" if clause.has("quantile") else "expression"
+    share = _written(clause.take(other))
+    return _quantile(asking, clause, clause.take("this"), share, kept)
+
+
+def _quantile(
+    asking: Asking,
+    clause: Clause,
+    body: Clause,
+    share: Fraction,
+    kept: Expression | None,
+) -> Aggregate:
+    """Return the question for a quantile."""
+    value = asking.value(body, kept)
+    if value.type not in NUMBERS:
+        raise clause.refusal(
+            f"this is of type {value.type}, no number", "Ask in Python."
+        )
+    column, low, high = asking.ends(clause, body, value)
+    asked = quantile.quantile(column, share, low, high, nulls=_nulls(asking, value))
+    return Aggregate(asked, value.type, _called("quantile", column))
+
+
+def _written(clause: Clause) -> Fraction:
+    """Return a share that is written in the text, exactly."""
+    inner = clause.bare()
+    if inner.kind is exp.Literal and not inner.scalar("is_string"):
+        return Fraction(str(inner.scalar("this")))
+    raise clause.refusal("a share must be a number written here", "Write 0.5.")
+
+
+def _sample(asking: Asking, clause: Clause, kept: Expression | None) -> Aggregate:
+    """Refuse what divides by the number of values less one."""
+    del asking, kept
+    raise clause.refusal(
+        "the variance of a sample divides by n - 1, which is not asked yet",
+        "Write VAR_POP or STDDEV_POP.",
+    )
+
+
+_SHARES: Final = (exp.PercentileCont, exp.PercentileDisc)
+_VARIANCE: Final = _numeric("variance", variance)
+_STDEV: Final = _numeric("stdev", stdev)
+_QUESTIONS: Final[
+    Mapping[type[exp.Expr], Callable[[Asking, Clause, Any], Aggregate]]
+] = {
+    exp.Count: _counted,
+    exp.CountIf: _count_if,
+    exp.Sum: _numeric("sum", sum_of, None),
+    exp.Avg: _numeric("mean", mean),
+    exp.VariancePop: _VARIANCE,
+    exp.StddevPop: _STDEV,
+    exp.Variance: _sample,
+    exp.Stddev: _sample,
+    exp.StddevSamp: _sample,
+    exp.Min: _numeric("min", quantile.min, None),
+    exp.Max: _numeric("max", quantile.max, None),
+    exp.Median: _numeric("median", quantile.median, None),
+    exp.WithinGroup: _share,
+    exp.PercentileCont: _direct_share,
+    exp.PercentileDisc: _direct_share,
+    exp.Quantile: _direct_share,
+}
+
+
+def asks(node: exp.Expr) -> bool:
+    """Tell whether a node is an aggregate, or one with a FILTER or an order."""
+    return isinstance(node, (exp.Filter, exp.WithinGroup, exp.AggFunc))
+
+
+def checked_bounds(bounds: Any) -> dict[str, Ends]:
+    """Return bounds by column, refusing what is none."""
+    if not isinstance(bounds, Mapping):
+        raise InvalidParameter(
+            "bounds", bounds, "must map columns to pairs", 'Try {"days": (0, 30)}.'
+        )
+    found = {}
+    for name, pair in bounds.items():
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise InvalidParameter(
+                f"bounds[{name!r}]", pair, "must be a pair", "Try (0, 30)."
+            )
+        found[_validate.text(bounds=name)] = (pair[0], pair[1])
+    return found

@@ -1,0 +1,169 @@
+"""SELECT, HAVING and ORDER BY: what is made of the noisy answers about each group."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, final
+
+from sqlglot import exp
+
+from sordino.aggregations.intervals import error_names
+from sordino.errors import InvalidSQL, SordinoError
+from sordino.expressions.language import Expression, col
+from sordino.query.sql.aggregates import Aggregate, Asking, asks
+from sordino.query.sql.all_rules import RULES
+from sordino.query.sql.reading import Clause
+from sordino.query.sql.row_scope import RowScope, identifier
+from sordino.query.sql.scope import AbstractScope, Rule, Value
+from sordino.schema import Column, Schema
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Key:
+    """What groups are marked by: a column of the query, and what it is in the text."""
+
+    name: str
+    value: Value
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class AnswerScope(AbstractScope):
+    """The noisy answers about each group, by the aggregates that ask for them."""
+
+    rows: RowScope
+    keys: tuple[Key, ...]
+    asking: Asking
+    asked: dict[str, Aggregate] = field(default_factory=dict)
+    """Questions by the name of their answer, in the order in which they are asked."""
+    selected: dict[str, Clause] = field(default_factory=dict)
+    """What is selected under an alias, by the alias."""
+    prefer: list[bool] = field(default_factory=list)
+    """Whether an alias goes before a column: not empty while an order is read."""
+    open: list[str] = field(default_factory=list)
+    """The aliases that are being read, one within the other."""
+    rules: Mapping[type[Any], Rule] = field(default_factory=lambda: RULES)
+
+    def facts(self) -> Schema:
+        """Return keys and answers as expressions see them."""
+        keys = [(one.name, Column(one.value.type)) for one in self.keys]
+        found = [(name, Column(one.type)) for name, one in self.asked.items()]
+        return Schema((*keys, *found))
+
+    def instead(self, clause: Clause) -> Value | None:
+        """Return a key or an answer, where a whole expression is one."""
+        if asks(clause.node):
+            return self._answer(self.ask(clause, None))
+        return None if _asks_within(clause) else self.key_of(clause)
+
+    def key_of(self, clause: Clause) -> Value | None:
+        """Return the key that an expression of a row is, if it is one."""
+        if not _reads(clause) or self._is_alias(clause):
+            return None
+        try:
+            found = self.rows.value(clause)
+        except InvalidSQL:
+            return None
+        for key in self.keys:
+            if key.value.expression.same(found.expression):
+                return self.made(col(key.name), decimal=key.value.decimal)
+        return None
+
+    def column(self, clause: Clause) -> Value:
+        """Return what a name stands for: what is selected under it."""
+        name = self._alias_of(clause)
+        if name is not None:
+            clause.look()
+            identifier(clause.take("this"))
+            if name in self.open:
+                raise clause.refusal(
+                    f"{name} is said by itself", "Give one of the two another name."
+                )
+            self.open.append(name)
+            found = self.value(self.selected[name])
+            self.open.pop()
+            return found
+        self.rows.column(clause)  # refuses a name that is none
+        raise clause.refusal(
+            f"{clause.written} is neither grouped nor aggregated",
+            "Add it to GROUP BY, or ask an aggregate of it.",
+        )
+
+    def counts(self, clause: Clause) -> bool:
+        """Tell whether an expression is the number of rows of a group."""
+        if not self.keys or not asks(clause.node):
+            return False
+        return self.asked[self.ask(clause, None)].counts
+
+    def ask(self, clause: Clause, name: str | None) -> str:
+        """Return the name of the answer to an aggregate, which is asked for once."""
+        if name in _WORDS:
+            raise clause.refusal(
+                f"{name} is a word of agg, and cannot name an answer",
+                "Give it another alias.",
+            )
+        try:
+            question = self.asking.question(clause)
+        except InvalidSQL:
+            raise
+        except SordinoError as error:
+            raise clause.wrap(error) from None
+        for known, other in self.asked.items():
+            if other.asked.words == question.asked.words and name in (None, known):
+                return known
+        found = name or self.fresh(question.name)
+        self.asked[found] = question
+        return found
+
+    def fresh(self, name: str) -> str:
+        """Return a name that no column of the answer has."""
+        known = [*self.asked, *self.selected, *(one.name for one in self.keys)]
+        taken = {bar for one in known for bar in (one, *error_names(one))}
+        number, found = 1, name
+        while taken & {found, *error_names(found)}:
+            number += 1
+            found = f"{name}_{number}"
+        return found
+
+    def _answer(self, name: str) -> Value:
+        """Return an answer in the type that SQL gives it."""
+        kind = self.asked[name].type
+        found: Expression = col(name)
+        exact = self.asked[name].counts or kind not in _NUMBERS
+        return self.made(found if exact else found.cast(kind))
+
+    def _is_alias(self, clause: Clause) -> bool:
+        """Tell whether a name is an alias and no column, or an alias goes before."""
+        return self._alias_of(clause) is not None
+
+    def _alias_of(self, clause: Clause) -> str | None:
+        """Return the alias that a name stands for."""
+        node = clause.node
+        if not isinstance(node, exp.Column) or node.table or self.selected is None:
+            return None
+        name = node.name
+        found = next(
+            (one for one in self.selected if one.lower() == name.lower()), None
+        )
+        if found is None or (not self.prefer and self.rows.knows(name)):
+            return None
+        return found
+
+
+_WORDS: Final = ("noise", "weights", "coverage")
+_NUMBERS: Final = ("i64", "f64")
+
+
+def _asks_within(clause: Clause) -> bool:
+    """Tell whether there is an aggregate in an expression."""
+    return any(map(asks, clause.node.walk()))
+
+
+def _reads(clause: Clause) -> bool:
+    """Tell whether an expression reads a column."""
+    return clause.node.find(exp.Column) is not None
+
+
+def aggregates_of(clause: Clause) -> Iterator[exp.Expr]:
+    """Yield the aggregates of an expression."""
+    return filter(asks, clause.node.walk())

@@ -1,0 +1,300 @@
+"""Comparisons, truths and choices of rows, with a NULL that is unknown."""
+
+import operator
+from collections.abc import Callable, Sequence
+from itertools import starmap
+from typing import Any, Final
+
+from sqlglot import exp
+
+from sordino.expressions.language import Expression, lit, when
+from sordino.query.sql.leaf_rules import is_null_word
+from sordino.query.sql.number_rules import settled_value
+from sordino.query.sql.reading import Clause
+from sordino.query.sql.scope import AbstractScope, Rule, Value
+from sordino.schema import NUMBERS
+
+_MOMENTS: Final = ("date", "time")
+
+
+def condition(clause: Clause, scope: AbstractScope) -> Expression:
+    """Return a truth, refusing what is none."""
+    found = scope.value(clause)
+    if found.type != "bool":
+        raise clause.refusal(
+            f"{clause.written} is of type {found.type}, no condition",
+            "Compare it with something.",
+        )
+    return found.expression
+
+
+def meet(clause: Clause, values: Sequence[Value]) -> list[Value]:
+    """Return values in the one type in which SQL has them meet, or refuse them."""
+    kinds = {one.type for one in values}
+    if kinds == set(NUMBERS):
+        decimal = all(one.decimal for one in values if one.type == "f64")
+        return [Value(_real(one), "f64", decimal) for one in values]
+    if kinds == set(_MOMENTS):
+        return [Value(one.expression.cast("time"), "time") for one in values]
+    written = [one for one in values if one.type == "text" and one.constant is not None]
+    others = {one.type for one in values if one not in written}
+    if written and len(others) == 1 and others <= set(_MOMENTS):
+        (kind,) = others
+        return [_read(clause, one, kind) if one in written else one for one in values]
+    if len(kinds) > 1:
+        raise clause.refusal(
+            f"{clause.written} takes values of one type, and these are "
+            f"{' and '.join(sorted(kinds))}",
+            "Cast one of them, or declare the column's type at its table.",
+        )
+    return list(values)
+
+
+def _real(value: Value) -> Expression:
+    """Return a number as f64, a literal as a literal."""
+    if isinstance(value.constant, int):
+        return lit(float(value.constant))
+    return value.expression if value.type == "f64" else value.expression.cast("f64")
+
+
+def _read(clause: Clause, value: Value, kind: str) -> Value:
+    """Return a text that is written in the statement as a date or a time."""
+    known = lit(value.constant).cast(kind).value({})
+    if known is None:
+        raise clause.refusal(
+            f"{value.constant!r} is no {kind}",
+            "Write it as '2026-01-31' or '2026-01-31 23:59:59'.",
+        )
+    return Value(lit(known), kind)
+
+
+def _pair(clause: Clause, scope: AbstractScope) -> tuple[Expression, Expression]:
+    """Return both sides of a comparison in one type."""
+    one, other = clause.take("this"), clause.take("expression")
+    if is_null_word(one) or is_null_word(other):
+        raise clause.refusal(
+            "nothing equals NULL, so this keeps no row", "Write IS NULL or IS NOT NULL."
+        )
+    first, second = meet(clause, [scope.value(one), scope.value(other)])
+    return settled_value(one, first).expression, settled_value(other, second).expression
+
+
+def _comparison(compare: Callable[[Any, Any], Any]) -> Rule:
+    """Return the rule of a comparison."""
+
+    def rule(clause: Clause, scope: AbstractScope) -> Value:
+        return scope.made(compare(*_pair(clause, scope)))
+
+    return rule
+
+
+def _distinct(same: bool) -> Rule:  # noqa: FBT001 of two rules that are one
+    """Return the rule of IS [NOT] DISTINCT FROM: NULL is a value there."""
+
+    def rule(clause: Clause, scope: AbstractScope) -> Value:
+        one, other = _pair(clause, scope)
+        equal = (one == other).fill_null(False) | (one.is_null() & other.is_null())
+        return scope.made(equal if same else ~equal)
+
+    return rule
+
+
+def _connected(kind: type[exp.Expr], connect: Callable[..., Any]) -> Rule:
+    """Return the rule of AND or OR: a long chain becomes a low tree."""
+
+    def rule(clause: Clause, scope: AbstractScope) -> Value:
+        parts = [condition(one, scope) for one in _chain(clause, kind)]
+        while len(parts) > 1:
+            pairs = zip(parts[::2], parts[1::2], strict=False)
+            odd = parts[-1:] if len(parts) % 2 else []
+            parts = list(starmap(connect, pairs)) + odd
+        return scope.made(parts[0])
+
+    return rule
+
+
+def _chain(clause: Clause, kind: type[exp.Expr]) -> list[Clause]:
+    """Return what is connected, in order."""
+    found, waiting = [], [clause]
+    while waiting:
+        one = waiting.pop()
+        if one.kind is kind:
+            waiting += [one.take("expression"), one.take("this")]
+        else:
+            found.append(one)
+    return found
+
+
+def _not(clause: Clause, scope: AbstractScope) -> Value:
+    """Return the other truth."""
+    return scope.made(~condition(clause.take("this"), scope))
+
+
+def _is(clause: Clause, scope: AbstractScope) -> Value:
+    """Return IS NULL, IS TRUE or IS FALSE, which are never unknown."""
+    negated = bool(clause.scalar("negate"))
+    this, wanted = clause.take("this"), clause.take("expression").bare()
+    if wanted.kind is exp.Null:
+        found = scope.value(this).expression.is_null()
+    elif wanted.kind is exp.Boolean:
+        truth = condition(this, scope)
+        held = truth if wanted.scalar("this") else ~truth
+        found = held.fill_null(False)
+    else:
+        raise clause.refusal("only NULL, TRUE and FALSE stand behind IS", "Write =.")
+    return scope.made(~found if negated else found)
+
+
+def _in(clause: Clause, scope: AbstractScope) -> Value:
+    """Return whether a value is one of some that are written in the text."""
+    for name in ("query", "unnest", "field"):
+        if clause.has(name):
+            raise clause.part(clause.node.args[name]).refusal(
+                "IN asks another query",
+                "Join a public table, or list the values.",
+            )
+    listed = clause.each("expressions")
+    for one in listed:
+        if is_null_word(one):
+            raise one.refusal(
+                "NULL in a list: NOT IN then keeps no row, and IN never it",
+                "Leave NULL out, or add OR ... IS NULL.",
+            )
+    this = clause.take("this")
+    values = meet(clause, [scope.value(one) for one in (this, *listed)])
+    literals = [one.constant for one in values[1:]]
+    if None in literals:
+        raise clause.refusal("a list holds values that are written in it", "Write OR.")
+    return scope.made(settled_value(this, values[0]).expression.is_in(literals))
+
+
+def _between(clause: Clause, scope: AbstractScope) -> Value:
+    """Return whether a value lies between two others, both included."""
+    parts = [clause.take(name) for name in ("this", "low", "high")]
+    if any(map(is_null_word, parts)):
+        raise clause.refusal("nothing lies between NULL", "Write numbers or dates.")
+    values = meet(clause, [scope.value(one) for one in parts])
+    one, low, high = (settled_value(clause, value).expression for value in values)
+    return scope.made((one >= low) & (one <= high))
+
+
+def _first(clause: Clause, scope: AbstractScope) -> Value:
+    """Return the first value that is there."""
+    for name in ("is_nvl", "is_null"):
+        clause.scalar(name)
+    parts = [clause.take("this"), *clause.each("expressions")]
+    there = [scope.value(one) for one in parts if not is_null_word(one)]
+    if not there:
+        raise clause.refusal("all of this is NULL", "Name a column.")
+    values = meet(clause, there)
+    first, *others = (one.expression for one in values)
+    decimal = any(one.decimal for one in values)
+    return scope.made(first.coalesce(*others) if others else first, decimal=decimal)
+
+
+def _nullif(clause: Clause, scope: AbstractScope) -> Value:
+    """Return a value, missing where it equals another."""
+    this, other = clause.take("this"), clause.take("expression")
+    one = scope.value(this)
+    if is_null_word(other):
+        return one
+    first, second = meet(clause, [one, scope.value(other)])
+    equal = settled_value(this, first).expression == second.expression
+    made = when(equal).then(None).otherwise(one.expression)
+    return scope.made(made, decimal=one.decimal)
+
+
+def _case(clause: Clause, scope: AbstractScope) -> Value:
+    """Return the value of the first condition that is true."""
+    of = clause.some("this")
+    default = clause.some("default")
+    return _chosen(clause, scope, of, clause.each("ifs"), default)
+
+
+def _if(clause: Clause, scope: AbstractScope) -> Value:
+    """Return one value or another."""
+    return _chosen(clause, scope, None, [clause], clause.some("false"))
+
+
+def _chosen(
+    clause: Clause,
+    scope: AbstractScope,
+    of: Clause | None,
+    branches: Sequence[Clause],
+    default: Clause | None,
+) -> Value:
+    """Return a choice; a value that is NULL or not said is missing."""
+    tests = [_test(one, scope, of) for one in branches]
+    told = [one.take("true") for one in branches] + ([default] if default else [])
+    there = [one for one in told if not is_null_word(one)]
+    if not there:
+        raise clause.refusal(
+            "all of this is NULL", "Write a value for one of the cases."
+        )
+    values = iter(meet(clause, [scope.value(one) for one in there]))
+    each = [None if is_null_word(one) else next(values) for one in told]
+    results = [None if one is None else one.expression for one in each]
+    last = results.pop() if default else None
+    made: Any = None
+    for test, result in zip(tests, results, strict=True):
+        made = (when(test) if made is None else made.when(test)).then(result)
+    decimal = any(one.decimal for one in each if one is not None)
+    return scope.made(made.otherwise(last), decimal=decimal)
+
+
+def _test(branch: Clause, scope: AbstractScope, of: Clause | None) -> Expression:
+    """Return the condition of a case, or whether it is what is asked of."""
+    branch.look()
+    this = branch.take("this")
+    if of is None:
+        return condition(this, scope)
+    if is_null_word(this):
+        raise this.refusal("nothing equals NULL", "Write CASE WHEN ... IS NULL THEN.")
+    one, other = meet(branch, [scope.value(of), scope.value(this)])
+    equal: Any = settled_value(of, one).expression == other.expression
+    return equal  # type: ignore[no-any-return]  # == builds an expression
+
+
+def _extreme(name: str) -> Rule:
+    """Return the rule of the greatest or the least of some values."""
+
+    def rule(clause: Clause, scope: AbstractScope) -> Value:
+        clause.scalar("ignore_nulls")
+        if not clause.dialect.extremes_skip:
+            raise clause.refusal(
+                "what is missing wins in this dialect", "Write CASE WHEN a > b THEN a."
+            )
+        parts = [clause.take("this"), *clause.each("expressions")]
+        there = [scope.value(one) for one in parts if not is_null_word(one)]
+        if not there:
+            raise clause.refusal("all of this is NULL", "Name a column.")
+        values = meet(clause, there)
+        first, *others = (settled_value(clause, one).expression for one in values)
+        build = first.greatest if name == "greatest" else first.least
+        return scope.made(build(*others) if others else first)
+
+    return rule
+
+
+RULES: Final[dict[type[exp.Expr], Rule]] = {
+    exp.EQ: _comparison(operator.eq),
+    exp.NEQ: _comparison(operator.ne),
+    exp.LT: _comparison(operator.lt),
+    exp.LTE: _comparison(operator.le),
+    exp.GT: _comparison(operator.gt),
+    exp.GTE: _comparison(operator.ge),
+    exp.NullSafeEQ: _distinct(same=True),
+    exp.NullSafeNEQ: _distinct(same=False),
+    exp.And: _connected(exp.And, operator.and_),
+    exp.Or: _connected(exp.Or, operator.or_),
+    exp.Not: _not,
+    exp.Is: _is,
+    exp.In: _in,
+    exp.Between: _between,
+    exp.Coalesce: _first,
+    exp.Nullif: _nullif,
+    exp.Case: _case,
+    exp.If: _if,
+    exp.Greatest: _extreme("greatest"),
+    exp.Least: _extreme("least"),
+}

@@ -1,0 +1,207 @@
+"""Dates and times of rows: parts, starts of periods, days and seconds later."""
+
+from collections.abc import Callable
+from typing import Final
+
+from sqlglot import exp
+
+from sordino.expressions.dates import DAYS, UNITS
+from sordino.expressions.language import Expression
+from sordino.query.sql.leaf_rules import whole_number
+from sordino.query.sql.reading import Clause
+from sordino.query.sql.scope import AbstractScope, Rule, Value
+
+_MOMENTS: Final = ("date", "time")
+_SECONDS: Final = {
+    "second": 1,
+    "minute": 60,
+    "hour": 3600,
+    "day": 86400,
+    "week": 604800,
+}
+_PARTS: Final[dict[str, Callable[[Expression], Expression]]] = {
+    "year": lambda one: one.year(),
+    "quarter": lambda one: (one.month() + 2) // 3,
+    "month": lambda one: one.month(),
+    "day": lambda one: one.day(),
+    "hour": lambda one: one.hour(),
+    "minute": lambda one: one.minute(),
+    "second": lambda one: one.second(),
+    "isodow": lambda one: one.weekday() + 1,
+    "doy": lambda one: one.truncate("year").days_between(one) + 1,
+    "dayofyear": lambda one: one.truncate("year").days_between(one) + 1,
+}
+_CLOCK: Final = ("hour", "minute", "second")
+
+
+def moment(clause: Clause, scope: AbstractScope) -> Value:
+    """Return a date or a time, refusing all else."""
+    found = scope.value(clause)
+    if found.type not in _MOMENTS:
+        raise clause.refusal(
+            f"{clause.written} is of type {found.type}, no date and no time",
+            "Declare the column's type at its table.",
+        )
+    return found
+
+
+def unit_of(clause: Clause) -> str:
+    """Return the name of a unit in small letters, without a plural."""
+    if clause.kind is exp.Literal:
+        clause.scalar("is_string")
+    name = str(clause.scalar("this")).lower()
+    return name.removesuffix("s") if name not in _PARTS else name
+
+
+def _part(clause: Clause, scope: AbstractScope, name: str, of: Clause) -> Value:
+    """Return a part of a date or a time."""
+    if name not in _PARTS:
+        raise clause.refusal(
+            f"{name.upper()} is counted from different days by different dialects",
+            "There are YEAR, QUARTER, MONTH, DAY, ISODOW (Monday is 1), DOY, HOUR, "
+            "MINUTE and SECOND.",
+        )
+    found = moment(of, scope)
+    if name == "second" and not clause.dialect.whole_seconds:
+        raise clause.refusal(
+            "seconds have a fraction in this dialect", "Ask for MINUTE, or in Python."
+        )
+    one = found.expression
+    if name in _CLOCK and found.type == "date":
+        one = one.cast("time")
+    return scope.made(_PARTS[name](one))
+
+
+def _named_part(name: str) -> Rule:
+    """Return the rule of YEAR(x) and its like."""
+
+    def rule(clause: Clause, scope: AbstractScope) -> Value:
+        return _part(clause, scope, name, clause.take("this"))
+
+    return rule
+
+
+def _extracted(clause: Clause, scope: AbstractScope) -> Value:
+    """Return EXTRACT(part FROM x)."""
+    name = unit_of(clause.take("this"))
+    return _part(clause, scope, name, clause.take("expression"))
+
+
+def _start(clause: Clause, scope: AbstractScope) -> Value:
+    """Return the start of a period; of a date it is a time where SQL has it so."""
+    clause.scalar("input_type_preserved")
+    unit = unit_of(clause.take("unit"))
+    found = moment(clause.take("this"), scope)
+    if unit not in UNITS:
+        raise clause.refusal(
+            f"there is no start of a {unit} here", f"There are {', '.join(UNITS)}."
+        )
+    if unit == "week" and clause.dialect.name == "bigquery":
+        raise clause.refusal("weeks begin on Sunday in this dialect", "Write ISOWEEK.")
+    one = found.expression
+    if found.type == "date" and unit in DAYS and clause.dialect.dates_stay:
+        return scope.made(one.truncate(unit))
+    return scope.made(one.cast("time").truncate(unit))
+
+
+def _between(clause: Clause, scope: AbstractScope) -> Value:
+    """Return the days between two dates: of times, the midnights between them."""
+    unit = clause.some("unit")
+    if unit is not None and unit_of(unit) != "day":
+        raise clause.refusal("only days are counted between dates", "Write 'day'.")
+    for name in ("date_part_boundary", "big_int"):
+        clause.scalar(name)
+    end = moment(clause.take("this"), scope).expression
+    start = moment(clause.take("expression"), scope).expression
+    return scope.made(start.cast("date").days_between(end.cast("date")))
+
+
+def later_moment(clause: Clause, scope: AbstractScope) -> Value | None:
+    """Return a later day or time; None where numbers are added."""
+    one, other = clause.take("this"), clause.take("expression")
+    if other.bare().kind is exp.Interval:
+        return _moved(clause, moment(one, scope), other.bare(), scope, 1)
+    found = scope.value(one)
+    if found.type != "date":
+        return None
+    return scope.made(found.expression.add_days(_days(other, scope)))
+
+
+def earlier_moment(clause: Clause, scope: AbstractScope) -> Value | None:
+    """Return an earlier day or time, or days between; None where numbers are."""
+    one, other = clause.take("this"), clause.take("expression")
+    if other.bare().kind is exp.Interval:
+        return _moved(clause, moment(one, scope), other.bare(), scope, -1)
+    found = scope.value(one)
+    if found.type not in _MOMENTS:
+        return None
+    second = scope.value(other)
+    if found.type == second.type == "date" and clause.dialect.days_subtract:
+        return scope.made(second.expression.days_between(found.expression))
+    if found.type == "date" and second.type == "i64":
+        return scope.made(found.expression.add_days(-_days(other, scope)))
+    raise clause.refusal(
+        "the difference of these is an interval, which has no type here",
+        "Write DATE_DIFF('day', a, b), or EXTRACT parts of both.",
+    )
+
+
+def _days(clause: Clause, scope: AbstractScope) -> Expression:
+    """Return a number of days."""
+    found = scope.value(clause)
+    if found.type != "i64":
+        raise clause.refusal("only whole days are added to a date", "Write date + 3.")
+    return found.expression
+
+
+def _moved(
+    clause: Clause, found: Value, interval: Clause, scope: AbstractScope, sign: int
+) -> Value:
+    """Return a time so much later; of a date it is the time that SQL has."""
+    name = unit_of(interval.take("unit"))
+    if name not in _SECONDS:
+        raise clause.refusal(
+            f"{name}s are not of one length", "Add days, or truncate to the month."
+        )
+    size = interval.take("this")
+    length = whole_number(size, "the length of an interval", quoted=True)
+    seconds = sign * length * _SECONDS[name]
+    one = found.expression.cast("time")
+    return scope.made(one.add_seconds(seconds))
+
+
+def _shifted(sign: int) -> Rule:
+    """Return the rule of DATE_ADD and DATE_SUB, which keep a date where they say so."""
+
+    def rule(clause: Clause, scope: AbstractScope) -> Value:
+        found = moment(clause.take("this"), scope)
+        unit = unit_of(clause.take("unit"))
+        size = clause.take("expression")
+        days = sign * whole_number(size, "a number of days", quoted=True)
+        if unit != "day" or found.type != "date":
+            raise clause.refusal("only whole days are added to a date", "Use DAY.")
+        if not clause.dialect.dates_stay:
+            raise clause.refusal("this makes a time in this dialect", "Write date + 3.")
+        return scope.made(found.expression.add_days(days))
+
+    return rule
+
+
+RULES: Final[dict[type[exp.Expr], Rule]] = {
+    exp.Extract: _extracted,
+    exp.Year: _named_part("year"),
+    exp.Quarter: _named_part("quarter"),
+    exp.Month: _named_part("month"),
+    exp.Day: _named_part("day"),
+    exp.DayOfMonth: _named_part("day"),
+    exp.DayOfYear: _named_part("doy"),
+    exp.DayOfWeekIso: _named_part("isodow"),
+    exp.Hour: _named_part("hour"),
+    exp.Minute: _named_part("minute"),
+    exp.Second: _named_part("second"),
+    exp.DateTrunc: _start,
+    exp.TimestampTrunc: _start,
+    exp.DateDiff: _between,
+    exp.DateAdd: _shifted(1),
+    exp.DateSub: _shifted(-1),
+}

@@ -1,0 +1,39 @@
+"""From a text to what is asked, and within what, if it says so."""
+
+from dataclasses import dataclass
+from typing import Any, final
+
+from sordino.losses.base import Budget
+from sordino.query.relation import AbstractCatalog
+from sordino.query.request import Request
+from sordino.query.sql.from_clause import Tables
+from sordino.query.sql.input_dialects import input_dialect
+from sordino.query.sql.options import split_options
+from sordino.query.sql.reading import read_statement
+from sordino.query.sql.statement import Given, request_of
+from sordino.query.sql.tokens import check_text, split_words
+
+
+@final
+@dataclass(frozen=True)
+class AskedSql:
+    """A request, and the budget that its text states."""
+
+    request: Request
+    budget: Budget | None
+
+
+def ask_sql(
+    text: Any,
+    known: tuple[AbstractCatalog, tuple[str, ...], tuple[str, ...]],
+    dialect: Any,
+    given: tuple[Any, Any, Any],
+) -> AskedSql:
+    """Return what a text asks of private and public tables; no private row is read."""
+    spoken, said = input_dialect(dialect), Given.of(*given)
+    statement = check_text(text)
+    options, words = split_options(statement, split_words(statement, spoken))
+    reading = read_statement(statement, words, spoken)
+    found = request_of(reading, Tables(*known), said, options)
+    reading.refuse_rest()
+    return AskedSql(found, options.budget)

@@ -1,0 +1,296 @@
+"""FROM, JOIN and WHERE: the rows that a statement asks about."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, final
+
+from sqlglot import exp
+
+from sordino.errors import InvalidSQL
+from sordino.expressions.language import col
+from sordino.query.builder import Query, table
+from sordino.query.relation import AbstractCatalog
+from sordino.query.sql.all_rules import RULES
+from sordino.query.sql.choice_rules import condition
+from sordino.query.sql.reading import Clause
+from sordino.query.sql.row_scope import RowScope, Visible, alias, identifier
+from sordino.schema import Schema, unknown
+
+_PER_PERSON: Final = (
+    "a grouping inside FROM would be of each person, which cannot be asked in SQL yet",
+    "Move the grouping outside, or bound each person by limits=.",
+)
+_INNER: Final[Mapping[str, tuple[str, str]]] = {
+    "group": _PER_PERSON,
+    "having": _PER_PERSON,
+    "distinct": _PER_PERSON,
+    "order": ("rows have no order before they are asked", "Leave it out."),
+    "limit": (
+        "which rows LIMIT keeps depends on everybody's rows",
+        "Leave it out; to keep a few rows of each person, give limits=.",
+    ),
+    "offset": ("rows have no order before they are asked", "Leave it out."),
+}
+_SIDES: Final = {("", ""), ("", "INNER"), ("LEFT", ""), ("LEFT", "OUTER")}
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """The tables that a statement can name: those of the session, and its own."""
+
+    catalog: AbstractCatalog
+    private: tuple[str, ...]
+    public: tuple[str, ...]
+    own: Mapping[str, Clause] = field(default_factory=dict)
+    """Queries named by WITH, in small letters, each seeing those before it."""
+
+    def with_own(self, clause: Clause | None) -> "Tables":
+        """Return the tables with those of a WITH."""
+        if clause is None:
+            return self
+        clause.look()
+        own = dict(self.own)
+        for one in clause.each("expressions"):
+            named = one.take("alias")
+            named.look()
+            own[identifier(named.take("this"))[0].lower()] = one
+        return replace(self, own=own)
+
+    def before(self, name: str) -> "Tables":
+        """Return the tables that a query of WITH sees: those named before it."""
+        names = list(self.own)
+        seen = names[: names.index(name)]
+        return replace(self, own={one: self.own[one] for one in seen})
+
+    def find(self, clause: Clause, names: tuple[str, ...]) -> str | None:
+        """Return the name of a table of the session as it is spelled there."""
+        name, quoted = identifier(clause)
+        if name in names:
+            return name
+        close = [one for one in names if one.lower() == name.lower()]
+        return close[0] if len(close) == 1 and not quoted else None
+
+
+def selected_rows(clause: Clause, tables: Tables) -> RowScope:
+    """Return the rows of a SELECT before they are grouped."""
+    tables = tables.with_own(clause.some("with_"))
+    start = clause.some("from_")
+    if start is None:
+        raise clause.refusal("nothing is asked FROM", "Name a table.")
+    start.look()
+    found = _source(start.take("this"), tables)
+    for join in clause.each("joins"):
+        found = _joined(join, found, tables)
+    where = clause.some("where")
+    if where is None:
+        return found
+    where.look()
+    kept = found.query.filter(condition(where.take("this"), found))
+    return found.with_query(kept)
+
+
+def _source(clause: Clause, tables: Tables) -> RowScope:
+    """Return the rows of a table, or of a query."""
+    if clause.kind is exp.Subquery:
+        return _named(_selected(clause.take("this"), tables), alias(clause))
+    if clause.kind is not exp.Table or not isinstance(clause.node.this, exp.Identifier):
+        raise clause.refusal(
+            "this is no table of this session, and nobody said whom it protects",
+            "Give it to sd.Session as PrivateTable or PublicTable, and name it.",
+        )
+    named = clause.take("this")
+    name = identifier(named)[0]
+    known = alias(clause) or name
+    if name.lower() in tables.own:
+        inner = tables.own[name.lower()]
+        inner.look()
+        seen = tables.before(name.lower())
+        return _named(_selected(inner.take("this"), seen), known)
+    private = tables.find(named, tables.private)
+    if private is None:
+        raise _unknown_table(named, name, tables)
+    query = table(private)
+    return _named(_visible(query, tables.catalog), known)
+
+
+def _unknown_table(clause: Clause, name: str, tables: Tables) -> InvalidSQL:
+    """Return the refusal of a name that no private table has."""
+    if tables.find(clause, tables.public) is not None:
+        return clause.refusal(
+            f"{name} is public", "It needs no privacy: ask it directly, or join it."
+        )
+    return clause.wrap(unknown("private table", name, (*tables.private, *tables.own)))
+
+
+def _visible(query: Query, catalog: AbstractCatalog) -> RowScope:
+    """Return the rows of a query with all their columns."""
+    schema = query.resolve(catalog).schema
+    return RowScope(query, catalog, schema, {name: name for name in schema}, {}, RULES)
+
+
+def _named(found: RowScope, name: str | None) -> RowScope:
+    """Return rows whose columns can be asked for under the name of their table."""
+    tables = {} if name is None else {name.lower(): found.columns}
+    return replace(found, tables=tables)
+
+
+def _selected(clause: Clause, tables: Tables) -> RowScope:
+    """Return the rows that a query in FROM makes, each of one row."""
+    if clause.kind is not exp.Select:
+        raise clause.refusal(
+            "queries are not put together here", "Pose each SELECT by itself."
+        )
+    for name, (problem, remedy) in _INNER.items():
+        if clause.has(name):
+            part = clause.part(clause.node.args[name])
+            raise part.refusal(problem, remedy)
+    found = selected_rows(clause, tables)
+    listed = clause.each("expressions")
+    if len(listed) == 1 and listed[0].kind is exp.Star:
+        return found
+    return _projected(found, listed)
+
+
+def _projected(found: RowScope, listed: list[Clause]) -> RowScope:
+    """Return the rows with some columns, old and new."""
+    names: Visible = {}
+    made: dict[str, Any] = {}
+    ids = found.query.resolve(found.catalog).ids
+    for one in listed:
+        name = alias(one)
+        body = one.take("this") if one.kind is exp.Alias else one
+        value = found.value(body)
+        same = str(value.expression)
+        name = name or (body.node.name if body.kind is exp.Column else None)
+        if name is None:
+            raise one.refusal("this column has no name", "Name it: ... AS name.")
+        if name.lower() in map(str.lower, names):
+            raise one.refusal(f"{name} names two columns", "Give one another name.")
+        names[name] = name
+        if same != str(col(name)):
+            made[name] = value.expression
+        if name == ids and name in made:
+            raise one.refusal("the ids cannot be written anew", "Give it another name.")
+    query = found.query.with_columns(**made) if made else found.query
+    query = query.select(*names)
+    schema = query.resolve(found.catalog).schema
+    return RowScope(query, found.catalog, schema, names, {}, RULES)
+
+
+def _joined(clause: Clause, left: RowScope, tables: Tables) -> RowScope:
+    """Return the rows of two tables that agree in some columns."""
+    sides = tuple(str(clause.scalar(one) or "").upper() for one in ("side", "kind"))
+    named = clause.take("this")
+    if sides not in _SIDES or named.kind is not exp.Table:
+        raise clause.refusal(
+            f"{clause.written} has no bound on what one person can move",
+            "Join tables of the session, by JOIN or LEFT JOIN.",
+        )
+    outer = sides[0] == "LEFT"
+    name = tables.find(named.take("this"), (*tables.public, *tables.private))
+    if name is None or named.node.name.lower() in tables.own:
+        raise named.refusal(
+            f"{named.written} is no table of this session",
+            "Join a table of the session; a query of WITH can stand after FROM.",
+        )
+    public = name in tables.public
+    if outer and not public:
+        raise clause.refusal(
+            "an outer join of two private tables has no bound",
+            "Write JOIN, or begin with the table whose rows must stay.",
+        )
+    source = tables.catalog.public(name) if public else tables.catalog.relation(name)
+    right = replace(
+        left, columns={one: one for one in source.schema}, schema=source.schema
+    )
+    known = alias(named) or name
+    right = replace(right, tables={known.lower(): right.columns})
+    pairs, merged = _pairs(clause, left, right)
+    query = _with_keys(clause, left, pairs)
+    on = [theirs for _, theirs in pairs]
+    if public:
+        query = query.join_public(name, on=on, how="left" if outer else "inner")
+    else:
+        query = query.join_private(name, on=on)
+    return _both(query, left, right, on, hidden=outer and not merged)
+
+
+def _pairs(
+    clause: Clause, left: RowScope, right: RowScope
+) -> tuple[list[tuple[str, str]], bool]:
+    """Return the columns that must agree, and whether USING makes them one."""
+    if clause.has("using"):
+        found = []
+        for one in clause.each("using"):
+            name = one.take("this") if one.kind is exp.Column else one
+            found.append((left.find(name, None), right.find(name, None)))
+        return found, True
+    on = clause.some("on")
+    if on is None:
+        raise clause.refusal(
+            "this joins every row with every row",
+            "Say by what: JOIN ... USING (column).",
+        )
+    found = []
+    waiting = [on.bare()]
+    while waiting:
+        one = waiting.pop(0)
+        if one.kind is exp.And:
+            waiting[:0] = [one.take("this").bare(), one.take("expression").bare()]
+            continue
+        if one.kind is not exp.EQ:
+            raise one.refusal(
+                "tables are joined where columns agree", "Write ON a.x = b.x."
+            )
+        found.append(_sides(one, left, right))
+    return found, False
+
+
+def _sides(clause: Clause, left: RowScope, right: RowScope) -> tuple[str, str]:
+    """Return the columns of both sides of an equation, in order."""
+    one, other = clause.take("this").bare(), clause.take("expression").bare()
+    for side in (one, other):
+        if side.kind is not exp.Column or not side.has("table"):
+            raise side.refusal(
+                "this must be a column of one of the tables", "Write ON a.x = b.x."
+            )
+    if right.has_table(one):
+        one, other = other, one
+    return left.named(one), right.named(other)
+
+
+def _with_keys(clause: Clause, left: RowScope, pairs: list[tuple[str, str]]) -> Query:
+    """Return the left rows with columns named as the right side names them."""
+    made: dict[str, Any] = {}
+    for ours, theirs in pairs:
+        if ours != theirs:
+            if theirs in left.schema:
+                raise clause.refusal(
+                    f"{theirs} is a column of both tables, and {ours} is joined to it",
+                    "Rename one of them where the tables are made.",
+                )
+            made[theirs] = col(ours)
+    return left.query.with_columns(**made) if made else left.query
+
+
+def _both(
+    query: Query, left: RowScope, right: RowScope, on: list[str], *, hidden: bool
+) -> RowScope:
+    """Return the pairs with the names of both sides."""
+    schema: Schema = query.resolve(left.catalog).schema
+    names: Visible = {}
+    before = {*left.schema.names, *on}
+    for one in right.schema:
+        if one in on:
+            names[one] = None if hidden else one
+        else:
+            names[one] = f"{one}_right" if one in before else one
+    columns: Visible = {**names, **left.columns}
+    for one, ours in names.items():
+        if one in left.columns and ours not in (None, left.columns[one]):
+            columns[one] = None
+    theirs = dict.fromkeys(right.tables, names)
+    return RowScope(
+        query, left.catalog, schema, columns, {**left.tables, **theirs}, RULES
+    )

@@ -1,0 +1,196 @@
+"""Arithmetic of rows, as SQL has it.
+
+Integers that leave 64 bits are missing, where SQL fails. What is divided by is a number
+written in the text, or NULLIF(x, 0): dialects disagree on a division by zero.
+"""
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from sqlglot import exp
+
+from sordino.expressions.language import Expression, lit
+from sordino.query.sql.date_rules import earlier_moment, later_moment
+from sordino.query.sql.leaf_rules import whole_number
+from sordino.query.sql.reading import Clause
+from sordino.query.sql.scope import AbstractScope, Rule, Value
+from sordino.schema import NUMBERS
+
+_DOUBLE: Final = "Write CAST(... AS DOUBLE) around it."
+_HIGHEST: Final = 4
+
+
+def numbers(clause: Clause, values: Sequence[Value]) -> tuple[bool, bool]:
+    """Return whether numbers meet in f64, and whether they are decimals in SQL."""
+    for one in values:
+        if one.type not in NUMBERS:
+            raise clause.refusal(
+                f"{clause.written} takes numbers, and one is of type {one.type}",
+                "Cast it, or declare the column's type at its table.",
+            )
+    real = any(one.type == "f64" for one in values)
+    doubles = any(one.type == "f64" and not one.decimal for one in values)
+    return real, real and not doubles
+
+
+def settled_value(clause: Clause, value: Value) -> Value:
+    """Refuse a computed decimal where its last digit decides."""
+    if value.decimal and value.constant is None:
+        raise clause.refusal(
+            "this is an exact decimal in SQL, and a double here, so its last digit "
+            "may differ",
+            _DOUBLE,
+        )
+    return value
+
+
+def _arithmetic(operation: Callable[[Any, Any], Any]) -> Rule:
+    """Return the rule of a sum, a difference or a product."""
+
+    def rule(clause: Clause, scope: AbstractScope) -> Value:
+        one = scope.value(clause.take("this"))
+        other = scope.value(clause.take("expression"))
+        real, decimal = numbers(clause, (one, other))
+        if real and one.bare and other.bare:
+            raise clause.refusal(
+                "this is the same for every row", "Write what it comes to."
+            )
+        return scope.made(operation(one.expression, other.expression), decimal=decimal)
+
+    return rule
+
+
+def _plus(clause: Clause, scope: AbstractScope) -> Value:
+    """Return a sum, or a later day."""
+    later = later_moment(clause, scope)
+    return _arithmetic(operator.add)(clause, scope) if later is None else later
+
+
+def _minus(clause: Clause, scope: AbstractScope) -> Value:
+    """Return a difference, or an earlier day, or a number of days."""
+    earlier = earlier_moment(clause, scope)
+    return _arithmetic(operator.sub)(clause, scope) if earlier is None else earlier
+
+
+def _divisor(clause: Clause, scope: AbstractScope) -> Value:
+    """Return what is divided by, refusing what may be zero."""
+    inner = clause.bare()
+    found = scope.value(clause)
+    numbers(clause, (found,))
+    never = found.constant is not None and found.constant != 0
+    if not never and inner.kind is not exp.Nullif and not scope.counts(inner):
+        raise clause.refusal(
+            "dialects disagree on what a division by zero is, and this may be zero",
+            f"Write NULLIF({clause.written}, 0), which makes it NULL.",
+        )
+    return found
+
+
+def _divide(clause: Clause, scope: AbstractScope) -> Value:
+    """Return a quotient: of integers cut towards zero where the dialect has it so."""
+    one = scope.value(clause.take("this"))
+    other = _divisor(clause.take("expression"), scope)
+    clause.scalar("typed"), clause.scalar("safe")
+    real, _ = numbers(clause, (one, other))
+    if clause.dialect.whole_division and not real:
+        return scope.made(one.expression.quotient(other.expression))
+    decimal = clause.dialect.whole_division and (one.decimal or other.decimal)
+    return scope.made(one.expression / other.expression, decimal=decimal)
+
+
+def _whole(build: Callable[[Expression, Expression], Expression]) -> Rule:
+    """Return the rule of a quotient or a remainder of integers."""
+
+    def rule(clause: Clause, scope: AbstractScope) -> Value:
+        one = scope.value(clause.take("this"))
+        other = _divisor(clause.take("expression"), scope)
+        if numbers(clause, (one, other))[0]:
+            raise clause.refusal(
+                "of fractions this is division in one dialect and whole division in "
+                "another",
+                "Write FLOOR(a / b).",
+            )
+        return scope.made(build(one.expression, other.expression))
+
+    return rule
+
+
+def _negative(clause: Clause, scope: AbstractScope) -> Value:
+    """Return a negative; that of a literal is a literal."""
+    one = scope.value(clause.take("this"))
+    numbers(clause, (one,))
+    if one.constant is not None:
+        return scope.made(lit(-one.constant), decimal=one.decimal)
+    return scope.made(-one.expression, decimal=one.decimal)
+
+
+def _absolute(clause: Clause, scope: AbstractScope) -> Value:
+    """Return a size."""
+    one = scope.value(clause.take("this"))
+    numbers(clause, (one,))
+    return scope.made(one.expression.abs(), decimal=one.decimal)
+
+
+def _down(clause: Clause, scope: AbstractScope) -> Value:
+    """Return the whole number below, which SQL has as a double."""
+    one = settled_value(clause, scope.value(clause.take("this")))
+    numbers(clause, (one,))
+    return scope.made(one.expression.cast("f64").round_down(1.0))
+
+
+def _up(clause: Clause, scope: AbstractScope) -> Value:
+    """Return the whole number above, which SQL has as a double."""
+    one = settled_value(clause, scope.value(clause.take("this")))
+    numbers(clause, (one,))
+    return scope.made(-((-one.expression.cast("f64")).round_down(1.0)))
+
+
+def _rounded(clause: Clause, scope: AbstractScope) -> Value:
+    """Return a number with fewer digits, halves away from zero."""
+    one = settled_value(clause, scope.value(clause.take("this")))
+    numbers(clause, (one,))
+    digits = clause.some("decimals")
+    clause.scalar("casts_non_integer_decimals")
+    places = 0 if digits is None else whole_number(digits, "the number of digits")
+    return scope.made(one.expression.round(places))
+
+
+def _root(clause: Clause, scope: AbstractScope) -> Value:
+    """Return a square root."""
+    one = scope.value(clause.take("this"))
+    numbers(clause, (one,))
+    return scope.made(one.expression.sqrt())
+
+
+def _power(clause: Clause, scope: AbstractScope) -> Value:
+    """Return a small power as a product."""
+    one = scope.value(clause.take("this"))
+    times = whole_number(clause.take("expression"), "a power")
+    numbers(clause, (one,))
+    if not 1 < times <= _HIGHEST:
+        raise clause.refusal(
+            "engines round powers differently, so only 2, 3 and 4 are asked",
+            "Write a product, or compute it with sd.udf.",
+        )
+    base = made = one.expression.cast("f64")
+    for _ in range(times - 1):
+        made *= base
+    return scope.made(made)
+
+
+RULES: Final[dict[type[exp.Expr], Rule]] = {
+    exp.Add: _plus,
+    exp.Sub: _minus,
+    exp.Mul: _arithmetic(operator.mul),
+    exp.Div: _divide,
+    exp.IntDiv: _whole(lambda one, other: one.quotient(other)),
+    exp.Mod: _whole(lambda one, other: one.remainder(other)),
+    exp.Neg: _negative,
+    exp.Abs: _absolute,
+    exp.Floor: _down,
+    exp.Ceil: _up,
+    exp.Round: _rounded,
+    exp.Sqrt: _root,
+    exp.Pow: _power,
+}

@@ -1,0 +1,183 @@
+"""Clauses in the style of BigQuery: SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (...).
+
+The parser does not read them, so they are cut out of the words beforehand; all other
+words keep their places. An option that means something else here is refused by name.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, NoReturn, final
+
+from sqlglot.tokenizer_core import Token, TokenType
+
+from sordino.errors import InvalidSQL, SordinoError
+from sordino.losses.base import Budget
+from sordino.losses.closed import ApproxDP
+
+_CLAUSES: Final = ("DIFFERENTIAL_PRIVACY", "ANONYMIZATION")
+
+
+@final
+@dataclass(frozen=True)
+class Option:
+    """One option: its value in its very letters, and its place."""
+
+    value: str
+    start: int
+    end: int
+
+
+@final
+@dataclass(frozen=True)
+class Options:
+    """What a statement says of its own privacy."""
+
+    text: str
+    given: Mapping[str, Option] = field(default_factory=dict)
+    budget: Budget | None = None
+    groups: int | None = None
+    """In how many groups an id may be."""
+
+    def refusal(self, name: str, problem: str, remedy: str) -> InvalidSQL:
+        """Return the refusal of an option."""
+        place = self.given[name]
+        return InvalidSQL(problem, remedy, self.text, place.start, place.end)
+
+    def refuse_other_ids(self, ids: str | None) -> None:
+        """Refuse a unit of privacy that is not the one of the session."""
+        if "privacy_unit_column" not in self.given:
+            return
+        said = self.given["privacy_unit_column"].value.strip('`"').split(".")[-1]
+        if ids is None or said.lower() != ids.lower():
+            kept = "rows" if ids is None else ids
+            raise self.refusal(
+                "privacy_unit_column",
+                f"the session protects {kept}, and a query cannot choose another unit",
+                "Leave it out, or open the session with protects=sd.AddRowsWithID.",
+            )
+
+
+_WHY: Final[Mapping[str, tuple[str, str]]] = {
+    "min_privacy_units_per_group": (
+        "this adds an exact count to the test of a group, which is not used here",
+        "Leave it out: groups are shown above the threshold that price() tells.",
+    ),
+    "k_threshold": (
+        "groups are not shown by a threshold that is chosen here",
+        "Leave it out: price() tells the threshold that epsilon and delta make.",
+    ),
+    "max_rows_contributed": (
+        "a bound on all rows of a person is said beside the text",
+        "Give limits=sd.MaxRowsPerID(5).",
+    ),
+}
+
+
+def split_options(text: str, words: Sequence[Token]) -> tuple[Options, list[Token]]:
+    """Return the options of a statement, and its words without them."""
+    for place, word in enumerate(words[:-2]):
+        if word.token_type is not TokenType.SELECT or not _begins(words, place + 1):
+            continue
+        if any(_begins(words, later) for later in range(place + 2, len(words) - 1)):
+            _refuse_clause(text, words[place + 1], "a second clause of privacy")
+        if any(one.token_type is TokenType.SELECT for one in words[:place]):
+            _refuse_clause(text, words[place + 1], "privacy of a query in a query")
+        end, given = _options(text, words, place + 3)
+        rest = [*words[: place + 1], *words[end:]]
+        return _understood(text, given), rest
+    return Options(text), list(words)
+
+
+def _begins(words: Sequence[Token], place: int) -> bool:
+    """Tell whether a clause of privacy begins at a word."""
+    return (
+        words[place].token_type is TokenType.WITH
+        and place + 1 < len(words)
+        and words[place + 1].text.upper() in _CLAUSES
+    )
+
+
+def _refuse_clause(text: str, word: Token, problem: str) -> NoReturn:
+    """Refuse a clause that does not stand behind the first SELECT."""
+    raise InvalidSQL(
+        f"{problem} is not understood",
+        "State it once, behind the first SELECT.",
+        text,
+        word.start,
+        word.end + 1,
+    )
+
+
+def _options(
+    text: str, words: Sequence[Token], place: int
+) -> tuple[int, dict[str, Option]]:
+    """Return where the options end, and what they are."""
+    if place >= len(words) or words[place].text.upper() != "OPTIONS":
+        return place, {}
+    place, depth, parts = place + 1, 0, [[]]  # type: ignore[var-annotated]
+    while place < len(words):
+        word = words[place]
+        place += 1
+        depth += (word.token_type is TokenType.L_PAREN) - (
+            word.token_type is TokenType.R_PAREN
+        )
+        if depth == 0:
+            break
+        if depth == 1 and word.token_type is TokenType.COMMA:
+            parts.append([])
+        elif depth > 1 or word.token_type is not TokenType.L_PAREN:
+            parts[-1].append(word)
+    return place, dict(_option(text, part) for part in parts if part)
+
+
+def _option(text: str, part: Sequence[Token]) -> tuple[str, Option]:
+    """Return one option by its name in small letters."""
+    start, end = part[0].start, part[-1].end + 1
+    if len(part) < 3 or part[1].token_type is not TokenType.EQ:
+        raise InvalidSQL("this is no option", "Write epsilon = 1.", text, start, end)
+    return part[0].text.lower(), Option(text[part[2].start : end], start, end)
+
+
+def _understood(text: str, given: dict[str, Option]) -> Options:
+    """Return what options mean, refusing those that mean something else here."""
+    raw = Options(text, given)
+    for name in given:
+        if name not in _KNOWN:
+            raise raw.refusal(
+                name, *_WHY.get(name, (f"there is no option {name} here", _THERE))
+            )
+    if ("epsilon" in given) != ("delta" in given):
+        raise raw.refusal(
+            next(iter({"epsilon", "delta"} & set(given))),
+            "epsilon and delta are said together",
+            "Write OPTIONS (epsilon = 1, delta = 1e-6).",
+        )
+    budget = None
+    if "epsilon" in given:
+        budget = _read(
+            raw, "epsilon", lambda said: ApproxDP(said, given["delta"].value)
+        )
+    groups = None
+    if "max_groups_contributed" in given:
+        groups = _read(raw, "max_groups_contributed", int)
+        if groups < 1:
+            raise raw.refusal(
+                "max_groups_contributed", "this keeps nothing", "Write 1."
+            )
+    return Options(text, given, budget, groups)
+
+
+def _read(options: Options, name: str, build: Callable[[str], Any]) -> Any:
+    """Return the value of an option."""
+    try:
+        return build(options.given[name].value)
+    except (SordinoError, ValueError):
+        raise options.refusal(
+            name,
+            f"{name} must be a number here: without one a person has no bound",
+            f"Write {name} = 1.",
+        ) from None
+
+
+_KNOWN: Final = ("epsilon", "delta", "max_groups_contributed", "privacy_unit_column")
+_THERE: Final = f"There are {', '.join(_KNOWN)}."

@@ -1,0 +1,279 @@
+"""A text as a tree whose every node knows its place and what of it was understood.
+
+A rule looks at a node through a `Clause` and *takes* what it understands. What no rule
+took is refused in the end, so nothing of a text can be forgotten.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, final
+
+from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect as Grammar
+from sqlglot.errors import ErrorLevel, ParseError, SqlglotError
+from sqlglot.parser import Parser
+from sqlglot.tokenizer_core import Token, TokenType
+
+from sordino.errors import InvalidSQL
+from sordino.query.sql.input_dialects import InputDialect
+
+_START: Final = "sordino start"
+_END: Final = "sordino end"
+_ROOTS: Final = (exp.Select,)
+_BOUNDED: Final = ("SUM", "AVG", "COUNT", "VAR_POP", "STDDEV_POP")
+BOUNDS: Final = "sordino bounds"
+"""The argument of an aggregate that holds bounds in the style of BigQuery."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """A statement: its text, its tree, and what of the tree was understood."""
+
+    text: str
+    dialect: InputDialect
+    root: exp.Expr
+    looked: set[int] = field(default_factory=set)
+    """The nodes that a rule looked at."""
+    taken: set[tuple[int, str]] = field(default_factory=set)
+    """The arguments that a rule understood."""
+
+    @property
+    def whole(self) -> "Clause":
+        """Return the root."""
+        return Clause(self, self.root)
+
+    def refuse_rest(self) -> None:
+        """Refuse the first part of the tree that no rule understood."""
+        for node in self.root.walk():
+            clause = Clause(self, node)
+            if id(node) not in self.looked:
+                raise clause.refusal(f"{clause.written} is not understood here", _LEAVE)
+            for name, value in node.args.items():
+                if value and (id(node), name) not in self.taken:
+                    part = clause.part(value)
+                    said = name.strip("_").replace("_", " ").upper()
+                    said = part.written if name in _PLAIN else said
+                    raise part.refusal(f"{said} is not understood here", _LEAVE)
+
+
+_PLAIN: Final = ("this", "expression", "expressions")
+_LEAVE: Final = "Leave it out, or ask in Python by sd.table(...)."
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Clause:
+    """A node of a tree, looked at by a rule."""
+
+    reading: Reading
+    node: exp.Expr
+
+    @property
+    def kind(self) -> type[exp.Expr]:
+        """Return what it is; the node counts as looked at."""
+        self.reading.looked.add(id(self.node))
+        return type(self.node)
+
+    @property
+    def dialect(self) -> InputDialect:
+        """Return the dialect of the text."""
+        return self.reading.dialect
+
+    def has(self, name: str) -> bool:
+        """Tell whether there is an argument."""
+        return bool(self.node.args.get(name))
+
+    def take(self, name: str) -> "Clause":
+        """Return an argument that is a node, which the caller understands."""
+        found = self.scalar(name)
+        if not isinstance(found, exp.Expr):
+            raise self.refusal(f"{self.written} is not complete", "Write it in full.")
+        return Clause(self.reading, found)
+
+    def some(self, name: str) -> "Clause | None":
+        """Return an argument that may be left out."""
+        return self.take(name) if self.has(name) else None
+
+    def each(self, name: str) -> "list[Clause]":
+        """Return an argument that is a list."""
+        listed = self.scalar(name) or []
+        return [Clause(self.reading, one) for one in listed]
+
+    def scalar(self, name: str) -> Any:
+        """Return an argument as it is, which the caller understands."""
+        self.reading.looked.add(id(self.node))
+        self.reading.taken.add((id(self.node), name))
+        return self.node.args.get(name)
+
+    def part(self, value: Any) -> "Clause":
+        """Return the place of an argument, this one itself if it has none."""
+        first = value[0] if isinstance(value, list) and value else value
+        if isinstance(first, exp.Expr):
+            return Clause(self.reading, first)
+        return self
+
+    def bare(self) -> "Clause":
+        """Return what stands within brackets."""
+        inner = self
+        while inner.kind is exp.Paren:
+            inner = inner.take("this")
+        return inner
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """Return where it begins and ends in the text."""
+        starts, ends = [], []
+        for node in self.node.walk():
+            for begin, end in (("start", "end"), (_START, _END)):
+                if begin in node.meta:
+                    starts.append(node.meta[begin])
+                    ends.append(node.meta[end] + 1)
+        if starts:
+            return self._closed(min(starts), max(ends))
+        parent = self.node.parent
+        return (0, 1) if parent is None else Clause(self.reading, parent).span
+
+    def _closed(self, start: int, end: int) -> tuple[int, int]:
+        """Return a part of the text with the brackets that close it."""
+        text = self.reading.text
+        opened = text.count("(", start, end) - text.count(")", start, end)
+        while opened > 0 and text[end:].lstrip().startswith(")"):
+            end = text.index(")", end) + 1
+            opened -= 1
+        return start, end
+
+    @property
+    def written(self) -> str:
+        """Return its letters, shortened."""
+        start, end = self.span
+        words = " ".join(self.reading.text[start:end].split())
+        return words if len(words) <= _SHORT else f"{words[: _SHORT - 3]}..."
+
+    def look(self) -> "Clause":
+        """Return it as a part that says no more than its arguments do."""
+        self.reading.looked.add(id(self.node))
+        return self
+
+    def wrap(self, error: Exception) -> InvalidSQL:
+        """Return the refusal of this part for the reason of another refusal."""
+        problem, _, remedy = str(error).partition(". ")
+        return self.refusal(problem.rstrip("."), remedy or "Ask for something else.")
+
+    def refusal(self, problem: str, remedy: str) -> InvalidSQL:
+        """Return the refusal of this part of the text."""
+        return InvalidSQL(problem, remedy, self.reading.text, *self.span)
+
+
+_SHORT: Final = 40
+
+
+def read_statement(
+    text: str, listed: Sequence[Token], dialect: InputDialect
+) -> Reading:
+    """Return the tree of the words of a statement, refusing all but a SELECT."""
+    grammar = Grammar.get_or_raise(dialect.name)
+    try:
+        trees = _parser(grammar).parse(list(listed), text)
+    except ParseError as error:
+        raise _unread(text, error, dialect) from None
+    except (SqlglotError, RecursionError, ValueError, TypeError, AttributeError):
+        raise InvalidSQL(
+            "this cannot be read as SQL", "Write it in simpler parts.", text, 0, 1
+        ) from None
+    if len(trees) != 1 or trees[0] is None:
+        raise InvalidSQL("there is no statement", "Begin with SELECT.", text, 0, 1)
+    reading = Reading(text, dialect, trees[0])
+    if reading.whole.kind not in _ROOTS:
+        first = listed[0]
+        word = first.text.upper()
+        raise InvalidSQL(
+            f"{word} is no question: a session only reads, one SELECT at a time",
+            "Begin with SELECT.",
+            text,
+            first.start,
+            first.end + 1,
+        )
+    return reading
+
+
+def _unread(text: str, error: ParseError, dialect: InputDialect) -> InvalidSQL:
+    """Return the refusal of what the parser does not read, where it stopped."""
+    told = error.errors[0] if error.errors else {}
+    line, column = int(told.get("line") or 1), int(told.get("col") or 1)
+    first = 0
+    for _ in range(line - 1):
+        first = text.find("\n", first) + 1
+    end = min(first + column, len(text))
+    size = max(1, len(str(told.get("highlight") or "x")))
+    return InvalidSQL(
+        "this cannot be read as SQL",
+        f"Is it written for {dialect.name}? Say dialect=... if not.",
+        text,
+        max(first, end - size),
+        max(end, 1),
+    )
+
+
+def _parser(grammar: Grammar) -> Parser:
+    """Return the parser of a dialect that notes where each node lies."""
+    base: Any = grammar.parser_class
+
+    @final
+    class Placed(base):  # type: ignore[misc]  # the class of a dialect
+        """A parser that notes places, and reads the bounds of aggregates."""
+
+        FUNCTION_PARSERS = {  # noqa: RUF012 so the base class has it
+            **base.FUNCTION_PARSERS,
+            **({name: _bounded(name) for name in _BOUNDED} if _named(grammar) else {}),
+        }
+
+        def expression(self, instance: Any, *given: Any, **named: Any) -> Any:
+            """Return a node that knows the word it ends with."""
+            made = super().expression(instance, *given, **named)
+            if self._prev is not None and _END not in made.meta:
+                made.meta[_START], made.meta[_END] = self._prev.start, self._prev.end
+            return made
+
+    parser: Parser = Placed(dialect=grammar, error_level=ErrorLevel.IMMEDIATE)
+    return parser
+
+
+def _named(grammar: Grammar) -> bool:
+    """Tell whether aggregates of a dialect take bounds by name."""
+    return type(grammar).__name__ == "BigQuery"
+
+
+def _bounded(name: str) -> Any:
+    """Return what reads an aggregate that may have bounds by name."""
+
+    def parse(parser: Any) -> Any:
+        distinct = parser._match(TokenType.DISTINCT)  # noqa: SLF001 its own door
+        this = parser._parse_star() or parser._parse_disjunction()  # noqa: SLF001
+        listed = [this]
+        bounds = None
+        while parser._match(TokenType.COMMA):  # noqa: SLF001
+            one = parser._parse_lambda() or parser._parse_disjunction()  # noqa: SLF001
+            if isinstance(one, (exp.Kwarg, exp.PropertyEQ)) and bounds is None:
+                bounds = one
+            else:
+                listed.append(one)
+        if distinct:
+            listed = [parser.expression(exp.Distinct(expressions=listed))]
+        if len(listed) > 1 or listed[0] is None:
+            parser.raise_error("Expected one argument")
+        made = _AGGREGATES[name](this=listed[0])
+        if bounds is not None:
+            made.set(BOUNDS, bounds)
+        return made
+
+    return parse
+
+
+_AGGREGATES: Final[dict[str, type[exp.Expr]]] = {
+    "SUM": exp.Sum,
+    "AVG": exp.Avg,
+    "COUNT": exp.Count,
+    "VAR_POP": exp.VariancePop,
+    "STDDEV_POP": exp.StddevPop,
+}

@@ -1,0 +1,116 @@
+"""The words of a text, held to a little more than the parser asks for.
+
+The parser reads `SELECT a,, b` and `1_000` in ways that nobody means, and does not come
+back from fifty open brackets.
+"""
+
+import itertools
+from collections.abc import Sequence
+from typing import Any, Final
+
+from sqlglot.dialects.dialect import Dialect as Grammar
+from sqlglot.errors import TokenError
+from sqlglot.tokenizer_core import Token, TokenType
+
+from sordino.errors import InvalidParameter, InvalidSQL
+from sordino.query.sql.input_dialects import InputDialect
+
+LONGEST: Final = 2**16
+"""Characters of a statement."""
+DEEPEST: Final = 30
+"""Brackets, CASEs and signs that stand in each other: the parser calls itself."""
+MOST_NOTS: Final = 30
+_AFTER_COMMA: Final = (TokenType.COMMA, TokenType.FROM, TokenType.R_PAREN)
+_OPEN: Final = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.CASE)
+_CLOSED: Final = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.END)
+_SIGNS: Final = (TokenType.NOT, TokenType.DASH, TokenType.TILDE)
+
+
+def check_text(text: Any) -> str:
+    """Return a statement that can be read, refusing what is no text."""
+    if not isinstance(text, str) or not text.strip():
+        raise InvalidParameter(
+            "text", text, "must be a statement of SQL", 'Try "SELECT COUNT(*) FROM t".'
+        )
+    if len(text) > LONGEST:
+        raise InvalidParameter(
+            "text",
+            f"{len(text)} characters",
+            f"must have at most {LONGEST}",
+            "Put lists of values into a public table.",
+        )
+    return text
+
+
+def split_words(text: str, dialect: InputDialect) -> list[Token]:
+    """Return the words of one statement, refusing what the parser would misread."""
+    try:
+        found = list(Grammar.get_or_raise(dialect.name).tokenize(text))
+    except TokenError:
+        raise InvalidSQL(
+            "this text cannot be taken apart into words",
+            "Look for a quote or a comment that is not closed.",
+            text,
+            0,
+            1,
+        ) from None
+    if found and found[-1].token_type is TokenType.SEMICOLON:
+        found.pop()
+    _refuse_several(text, found)
+    _refuse_deep(text, found)
+    for one, other in itertools.pairwise(found):
+        _refuse_pair(text, one, other, dialect)
+    return found
+
+
+def _refuse_several(text: str, found: Sequence[Token]) -> None:
+    """Refuse a second statement, and a text without one."""
+    for one in found:
+        if one.token_type is TokenType.SEMICOLON:
+            raise InvalidSQL(
+                "there are several statements",
+                "Pose one at a time: each is priced and charged by itself.",
+                text,
+                one.start,
+                one.end + 1,
+            )
+    if not found:
+        raise InvalidSQL(
+            "there is no statement", "Write SELECT ... FROM a table.", text, 0, 1
+        )
+
+
+def _refuse_deep(text: str, found: Sequence[Token]) -> None:
+    """Refuse brackets in brackets, and signs after signs, beyond what is ever meant."""
+    depth = signs = 0
+    for one in found:
+        depth += (one.token_type in _OPEN) - (one.token_type in _CLOSED)
+        signs = signs + 1 if one.token_type in _SIGNS else 0
+        if depth > DEEPEST or signs > MOST_NOTS:
+            raise InvalidSQL(
+                f"more than {DEEPEST} brackets are open here",
+                "Name a part of it in a query in FROM, and go on from its columns.",
+                text,
+                one.start,
+                one.end + 1,
+            )
+
+
+def _refuse_pair(text: str, one: Token, other: Token, dialect: InputDialect) -> None:
+    """Refuse two words that stand side by side by mistake."""
+    if one.token_type is TokenType.COMMA and other.token_type in _AFTER_COMMA:
+        problem, remedy = "nothing stands after this comma", "Leave the comma out."
+    elif _torn(one, other):
+        problem = f"this number is not read so in the dialect {dialect.name}"
+        remedy = "Write its digits without _ and letters, and a space behind them."
+    else:
+        return
+    raise InvalidSQL(problem, remedy, text, one.start, one.end + 1)
+
+
+def _torn(one: Token, other: Token) -> bool:
+    """Tell whether a word stands directly behind a number."""
+    close = other.start == one.end + 1
+    return (
+        one.token_type is TokenType.NUMBER and close and other.text[:1].isidentifier()
+    )

@@ -1,0 +1,47 @@
+"""A text of SQL as a request of a session, and the budget that it states."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Final, Literal, TypeAlias, final
+
+from sordino.constraints import AbstractConstraint
+from sordino.errors import InvalidParameter
+from sordino.losses.base import Budget
+from sordino.query.request import Request
+from sordino.session.catalog import Catalog
+
+Limits: TypeAlias = AbstractConstraint | Iterable[AbstractConstraint]
+SqlName = Literal["duckdb", "postgres", "spark", "bigquery"]
+NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
+
+
+@final
+@dataclass(frozen=True)
+class SqlGiven:
+    """What is said of a text beside it."""
+
+    limits: Any
+    bounds: Any
+    keys: Any
+    dialect: Any
+
+
+def sql_request(
+    catalog: Catalog, text: Any, budget: Budget | None, given: SqlGiven
+) -> tuple[Request, Budget | None]:
+    """Return what a text asks, and within which budget, said in it or beside it."""
+    from sordino.query.sql.door import ask_sql  # noqa: PLC0415 a parser is slow
+
+    tables = (catalog, tuple(catalog.relations), tuple(catalog.publics))
+    beside = (given.limits, given.bounds, given.keys)
+    with catalog.explaining():
+        asked = ask_sql(text, tables, given.dialect, beside)
+    if budget is not None and asked.budget is not None:
+        raise InvalidParameter(
+            "budget",
+            budget,
+            "stands in the text as well",
+            "State it once: in the text, or as an argument.",
+        )
+    return asked.request, asked.budget if budget is None else budget

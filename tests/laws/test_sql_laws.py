@@ -1,0 +1,156 @@
+"""Any statement is refused with its reason, or means what DuckDB says it means."""
+
+import datetime as dt
+import math
+import random
+from collections import Counter
+from typing import Any, Final
+
+import duckdb
+import pytest
+from sqlglot import exp
+
+import sordino as sd
+from sordino.errors import InvalidSQL
+from sordino.query.sql import all_rules
+from sordino.query.sql.reading import Clause
+from sordino.query.sql.scope import AbstractScope, Value
+from tests.drawn_sql import PLACES, Grammar, oracle, visits
+
+EXACT: Final = sd.ApproxDP(10**12, "1e-6")
+"""So much that no noise is left."""
+
+
+FINE: Final = 1e-4
+COARSE: Final = 3e-3
+"""Squares are added on a lattice of 2**-13 of the range."""
+
+
+def opened(table: Any, engine: Any = "memory") -> sd.Session:
+    """Return a session on some rows."""
+    return sd.Session(
+        tables={
+            "v": sd.PrivateTable(table, protects=sd.AddOneRow()),
+            "places": sd.PublicTable(PLACES),
+        },
+        budget=sd.ApproxDP(10**18, "0.9"),
+        engine=engine,
+    )
+
+
+def as_read(value: Any) -> Any:
+    """Return a value of DuckDB as a release has it."""
+    if hasattr(value, "as_tuple"):
+        return float(value)
+    return value
+
+
+def alike(ours: Any, theirs: Any, apart: float) -> bool:
+    """Tell whether two cells agree; a number stands for NULL of nothing."""
+    if theirs is None:
+        return ours is None or isinstance(ours, (int, float))
+    if ours is None:
+        return False
+    if isinstance(theirs, dt.datetime) != isinstance(ours, dt.datetime):
+        return False
+    if isinstance(theirs, bool) or not isinstance(theirs, (int, float)):
+        return bool(ours == theirs)
+    return math.isclose(ours, theirs, rel_tol=apart, abs_tol=10 * apart)
+
+
+def ordered(rows: list[dict[str, Any]], keys: list[str]) -> list[dict[str, Any]]:
+    """Return rows in the order of their keys."""
+    return sorted(
+        rows, key=lambda row: [(row[k] is not None, str(row[k])) for k in keys]
+    )
+
+
+def difference(
+    release: sd.Release, names: list[str], rows: list[dict[str, Any]], keys: list[str]
+) -> str:
+    """Return how a release differs from the rows of DuckDB, "equal" if it does not."""
+    ours = release.table.to_pylist()
+    if set(names) != set(release.table.column_names) or len(ours) != len(rows):
+        return f"{release.table.column_names}: {len(ours)} rows, not {len(rows)}"
+    coarse = any(word in release.plan for word in ("variance", "stdev"))
+    for one, other in zip(ordered(ours, keys), ordered(rows, keys), strict=True):
+        for name in names:
+            if not alike(one[name], other[name], COARSE if coarse else FINE):
+                return f"{name} is {one[name]!r}, not {other[name]!r} in {other}"
+    return "equal"
+
+
+def refused(session: sd.Session, text: str) -> bool:
+    """Tell whether a statement is refused, as every refusal should look."""
+    try:
+        session.sql(text)
+    except InvalidSQL as error:
+        told = str(error).split("\n")
+        placed = f"line {error.line}, column {error.column}:" in told[1]
+        return placed and "^" in told[3] and bool(told[4])
+    return False
+
+
+def outcome(
+    text: str,
+    keys: list[str],
+    session: sd.Session,
+    database: duckdb.DuckDBPyConnection,
+) -> str:
+    """Return what becomes of a statement: refused, equal, or what differs."""
+    if refused(session, text):
+        return "refused"
+    release = session.sql(text, EXACT)
+    assert isinstance(release, sd.Release)
+    try:
+        asked = database.execute(text)
+    except duckdb.Error:
+        return "fails in DuckDB"
+    names = [one[0] for one in asked.description or ()]
+    rows = [
+        dict(zip(names, map(as_read, row), strict=True)) for row in asked.fetchall()
+    ]
+    return difference(release, names, rows, keys)
+
+
+def tried(seed: int, count: int, engine: str = "memory") -> Counter[str]:
+    """Try statements, and return how many came out how."""
+    table = visits(seed)
+    session, database = opened(table, engine), oracle(table)
+    grammar, found = Grammar(random.Random(seed)), Counter[str]()
+    for _ in range(count):
+        text = grammar.statement()
+        got = outcome(text, grammar.keys, session, database)
+        assert got in {"equal", "refused", "fails in DuckDB"}, (text, got)
+        found[got] += 1
+    return found
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_statement_is_refused_or_means_what_it_says(seed: int) -> None:
+    """For any drawn statement: DuckDB's own answer, or a refusal with its place."""
+    found = tried(seed, 60)
+    assert found["equal"] >= 15
+    assert found["refused"] >= 5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(10, 20))
+def test_ten_thousand_statements(seed: int) -> None:
+    """The same for ten thousand, the last thousand of them on DuckDB as the engine."""
+    found = tried(seed, 1000, "duckdb" if seed == 19 else "memory")
+    assert found["equal"] >= 350
+
+
+def test_a_planted_error_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted: NOT LIKE that loses its NOT, as sqlglot makes it easy to write."""
+    plain = all_rules.RULES[exp.Like]
+
+    def forgetful(clause: Clause, scope: AbstractScope) -> Value:
+        clause.scalar("negate")
+        clause.node.set("negate", False)
+        return plain(clause, scope)
+
+    monkeypatch.setitem(all_rules.RULES, exp.Like, forgetful)
+    with pytest.raises(AssertionError, match="LIKE"):
+        tried(1, 200)

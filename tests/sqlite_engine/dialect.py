@@ -1,0 +1,145 @@
+"""SQLite's dialect: integers, truths, texts, dates and times, and no doubles.
+
+It has no hash and no integers of 128 bits: the database registers functions of Python
+for these, which give wide totals as decimal texts.
+"""
+
+from collections.abc import Sequence
+from typing import ClassVar, Final, final
+
+import pyarrow as pa
+from sqlglot import exp
+
+from sordino.engines.sql import pieces as sql
+from sordino.engines.sql.dialect import SALT, AbstractDialect, refusal
+from sordino.engines.sql.pieces import Sql
+from sordino.expressions.operations import OPERATIONS
+from sordino.schema import PLAIN
+from sordino.sources.base import AbstractSource
+from sordino.sources.plain_values import LONGEST
+from tests.sqlite_engine.entries import ENTRIES
+
+_DOUBLES: Final = "it holds no NaN"
+_LISTS: Final = "it holds no lists"
+_UNWRITTEN: Final = "it has no such function, or one of other rules"
+
+
+@final
+class SQLiteDialect(AbstractDialect):
+    """The dialect of SQLite 3.35 and later."""
+
+    name = "sqlite"
+    types: ClassVar = {
+        "i64": "INTEGER",
+        "text": "TEXT",
+        "bool": "BOOLEAN",
+        "date": "TEXT",
+        "time": "INTEGER",
+    }
+    wide_type = pa.string()
+    digest_type = pa.int64()
+    entries: ClassVar = ENTRIES
+    absent: ClassVar = {
+        "f64": _DOUBLES,
+        **{f"list[{one}]": _LISTS for one in PLAIN},
+        **{one.name: _UNWRITTEN for one in OPERATIONS if one not in ENTRIES},
+    }
+
+    def placeholder(self, number: int) -> Sql:
+        """Return :pn."""
+        return exp.Placeholder(this=f"p{number}")
+
+    def in_place(self, source: AbstractSource, places: Sequence[int]) -> None:
+        """Return None: SQLite reads none of our sources."""
+        del source, places
+
+    def value_of(self, column: Sql, arrow: pa.DataType) -> Sql:
+        """Return a text that is not too long."""
+        del arrow
+        size = sql.function("length", exp.Cast(this=column, to=sql.sql_type("BLOB")))
+        return sql.case([(sql.is_at_most(size, sql.whole(LONGEST)), column.copy())])
+
+    def digest(self, values: Sequence[Sql]) -> Sql:
+        """Return a keyed hash, of Python."""
+        salt = exp.Placeholder(this=SALT)
+        return sql.function("digest", salt, *(one.copy() for one in values))
+
+    def ordered(self, value: Sql) -> exp.Ordered:
+        """Return the value: texts go by their bytes, NULL is least."""
+        return exp.Ordered(this=value, nulls_first=True)
+
+    def same(self, one: Sql, other: Sql) -> Sql:
+        """Return IS."""
+        return exp.NullSafeEQ(this=one, expression=other)
+
+    def first(self, value: Sql) -> Sql:
+        """Return the least value."""
+        return exp.Min(this=value)
+
+    def in_part(self, values: Sequence[Sql], number: int, count: int) -> Sql:
+        """Return the rest of the digest, compared; no digest is negative."""
+        rest = sql.infix(exp.Mod, self.digest(values), sql.whole(count))
+        return sql.is_equal(rest, sql.whole(number))
+
+    def unnested(self, entries: Sql, limit: int | None) -> Sql:
+        """Refuse: there are no lists."""
+        del entries, limit
+        raise refusal(self.name, "explode", _LISTS)
+
+    def matched(
+        self, rows: exp.Select, other: exp.Table, on: exp.Condition
+    ) -> exp.Select:
+        """Return WHERE EXISTS."""
+        return rows.where(_exists(other, on), copy=False)
+
+    def unmatched(
+        self, rows: exp.Select, other: exp.Table, on: exp.Condition
+    ) -> exp.Select:
+        """Return WHERE NOT EXISTS."""
+        return rows.where(exp.not_(_exists(other, on)), copy=False)
+
+    def materialised(self, *, shared: bool) -> bool:
+        """Store what several read."""
+        return shared
+
+    def summed(
+        self, value: Sql, factor: int, shift: int, *, complete: bool = False
+    ) -> Sql:
+        """Return a sum of Python, as text."""
+        del complete
+        whole = (exp.Literal.string(str(one)) for one in (factor, shift))
+        return _sum(value, *whole)
+
+    def added(self, total: Sql) -> Sql:
+        """Return a sum of texts, as text."""
+        one, nothing = exp.Literal.string("1"), exp.Literal.string("0")
+        return _sum(total, one, nothing)
+
+    def counted(self, times: int) -> Sql:
+        """Return the sum of a constant."""
+        one, each = exp.Literal.string("0"), exp.Literal.string(str(times))
+        return _sum(sql.whole(1), one, each)
+
+    def held(self, total: Sql) -> Sql:
+        """Return a text held within the limits, as an integer; counts are held."""
+        return sql.function("held", total)
+
+    def distinct(self, values: Sequence[Sql]) -> Sql:
+        """Return COUNT(DISTINCT ...) of the values as one text or NULL, as text."""
+        told = sql.function("row_text", *(one.copy() for one in values))
+        count = exp.Count(this=exp.Distinct(expressions=[told]))
+        return sql.as_type(count, "TEXT")
+
+
+def _sum(value: Sql, factor: Sql, shift: Sql) -> Sql:
+    """Return a sum of Python; SQLite has none of no rows."""
+    total = sql.function("wide_sum", value.copy(), factor, shift)
+    return exp.Coalesce(this=total, expressions=[exp.Literal.string("0")])
+
+
+def _exists(other: exp.Table, on: exp.Condition) -> exp.Exists:
+    inner = exp.Select().select(sql.whole(1)).from_(other).where(on)
+    return exp.Exists(this=inner)
+
+
+SQLITE: Final = SQLiteDialect()

@@ -1,0 +1,218 @@
+"""A third dialect behind the door: SQLite's, in a folder of the tests.
+
+What it computes is what the memory engine and DuckDB compute; what it cannot compute
+it refuses by name, before anything is charged.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import pyarrow as pa
+import pytest
+
+import sordino as sd
+from sordino.engines import doors
+from sordino.engines.base import AbstractEngine
+from sordino.engines.doors import Door, Settings, engine_named
+from sordino.engines.duckdb.engine import duckdb_engine
+from sordino.engines.memory import MemoryEngine, Order
+from sordino.engines.sql.engine import SQLEngine
+from sordino.errors import InvalidParameter, InvalidQuery, MissingDependency
+from sordino.expressions.language import col
+from sordino.expressions.operations import OPERATIONS
+from sordino.query.nodes import Source
+from sordino.schema import arrow_type
+from tests import plans
+from tests.engine_cases import ADDING_CASES, CASES, Case
+from tests.engine_tables import SALT, TABLES, compared
+from tests.expressions_cases import FORMS, Form
+from tests.plans import ask
+from tests.sqlite_engine.dialect import SQLITE, SQLiteDialect
+from tests.sqlite_engine.engine import sqlite_engine
+
+Sources = Mapping[str, Source]
+SQLITE_ENGINE: Final = sqlite_engine(salt=SALT)
+BUDGET: Final = sd.PureDP(1)
+
+
+def order_of(engine: SQLEngine) -> Order:
+    """Return the order in which an engine keeps rows, for the memory engine."""
+
+    def order(rows: list[tuple[Any, ...]], kinds: tuple[str, ...]) -> list[Any]:
+        columns = list(zip(*rows, strict=True)) or [()] * len(kinds)
+        arrays = [
+            pa.array(column, arrow_type(kind))
+            for column, kind in zip(columns, kinds, strict=True)
+        ]
+        names = [f"x{place}" for place in range(len(kinds))]
+        return engine.digests(pa.Table.from_arrays(arrays, names=names))
+
+    return order
+
+
+def whole(table: pa.Table) -> pa.Table:
+    """Return a table whose doubles are integers, and which has no lists."""
+    columns = {}
+    for field in table.schema:
+        held = table[field.name]
+        if pa.types.is_floating(field.type):
+            known: dict[str, int] = {"None": 0}
+            places = [
+                known.setdefault(repr(one), len(known)) for one in held.to_pylist()
+            ]
+            held = pa.array([one or None for one in places], pa.int64())
+        if not pa.types.is_list(field.type):
+            columns[field.name] = held
+    return pa.table(columns)
+
+
+def opened(engine: AbstractEngine) -> Sources:
+    """Open the tables of the cases, as SQLite can hold them."""
+    return {
+        name: Source(name, engine.open(name, whole(table), {}))
+        for name, table in TABLES.items()
+    }
+
+
+def answered(engine: AbstractEngine, case: Case, tables: Sources) -> Any:
+    """Return what an engine answers, as what must be equal for all."""
+    question = case.asked(tables)
+    return compared(question, engine.answer(question))
+
+
+MEMORY: Final = MemoryEngine(order=order_of(SQLITE_ENGINE))
+ENGINES: Final[dict[str, AbstractEngine]] = {
+    "sqlite": SQLITE_ENGINE,
+    "memory": MEMORY,
+    "duckdb": duckdb_engine(salt=SALT),
+}
+OPENED: Final = {name: opened(one) for name, one in ENGINES.items()}
+BEYOND: Final = {
+    "keys of doubles",
+    "explode",
+    "explode two",
+    "explode unseen",
+    "bounds over lists",
+    "broken map",
+    "flat map half-way",
+    "map",
+    "filter",
+    "public facts of few rows",
+}
+"""Cases that ask for doubles or for lists."""
+WITHIN: Final = [case for case in CASES if case.name not in BEYOND]
+
+
+@pytest.mark.parametrize("case", WITHIN, ids=[case.name for case in WITHIN])
+def test_sqlite_agrees(case: Case) -> None:
+    """Each kind of node, bound and total, with the rows that SQLite's digests keep."""
+    told = answered(SQLITE_ENGINE, case, OPENED["sqlite"])
+    assert told == answered(MEMORY, case, OPENED["memory"])
+
+
+def test_parts_add_up() -> None:
+    """Totals wider than any integer of SQLite leave it, come back and are added."""
+    engine = sqlite_engine(salt=SALT, parts=(5,))
+    tables = opened(engine)
+    for case in ADDING_CASES:
+        if case.name not in BEYOND:
+            told = answered(engine, case, tables)
+            assert told == answered(MEMORY, case, OPENED["memory"])
+
+
+def form_question(form: Form, engine: AbstractEngine) -> Any:
+    """Return the answer of a question for each row of extremes."""
+    rows = form.rows()
+    arrays = {
+        f"x{place}": pa.array([row[f"x{place}"] for row in rows], arrow_type(kind))
+        for place, kind in enumerate(form.types)
+    }
+    table = pa.table({**arrays, "row": pa.array(range(len(rows)))})
+    source = Source("t", engine.open("t", table, {}))
+    made = plans.project(source, row=col("row"), made=form.on_columns().tree)
+    question = ask(made, "row", "made")
+    return compared(question, engine.answer(question))
+
+
+HELD: Final = [form for form in FORMS if set(form.types) <= set(SQLITE.types)]
+
+
+@pytest.mark.parametrize("form", HELD, ids=str)
+def test_operations_agree_or_are_refused(form: Form) -> None:
+    """At the edges of each type: what Python means, or a refusal that says why."""
+    try:
+        told = form_question(form, sqlite_engine())
+    except InvalidQuery as refusal:
+        assert "sqlite cannot compute" in str(refusal)  # noqa: PT017 one of two ways
+        return
+    assert told == form_question(form, MemoryEngine())
+
+
+def test_most_of_the_door_is_tried() -> None:
+    """The dialect says enough to prove something."""
+    assert len(WITHIN) > 50
+    assert len(SQLITE.entries) > 25
+
+
+LEAVING: Final = [
+    (
+        {"entries": dict([*SQLITE.entries.items()][:9])},
+        "leaves open: abs",
+    ),
+    ({"types": {"i64": "INTEGER"}}, "leaves open: bool, date, text, time"),
+    ({"absent": {}}, "leaves open: "),
+]
+
+
+@pytest.mark.parametrize(("facts", "told"), LEAVING)
+def test_a_dialect_is_complete_or_not_there(facts: dict[str, Any], told: str) -> None:
+    """One that leaves a type or an operation open cannot even be imported."""
+    base = SQLiteDialect.__bases__[0]
+    whole_class = {**vars(SQLiteDialect), **facts}
+    with pytest.raises(TypeError, match=told):
+        type("HalfDialect", (base,), whole_class)
+
+
+@pytest.fixture
+def sqlite_door(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have sessions find the engine by its name."""
+    place = "tests.sqlite_engine.engine:sqlite_of_settings"
+    monkeypatch.setitem(doors.DOORS, "sqlite", Door(place))
+
+
+@pytest.mark.usefixtures("sqlite_door")
+def test_a_session_asks_sqlite() -> None:
+    """By its name, with a line of the table of doors: bounded, noisy, charged."""
+    rows = {"id": [1, 1, 1, 2, 3], "ward": ["a", "a", "b", "b", None], "n": range(5)}
+    table = sd.PrivateTable(pa.table(rows), protects=sd.AddRowsWithID("id"))
+    engine: Any = "sqlite"
+    session = sd.Session({"t": table}, budget=sd.PureDP(2), engine=engine)
+    keys = sd.KeySet.from_dict({"ward": ["a", "b"]})
+    bounded = sd.table("t").enforce(sd.MaxRowsPerID(2)).group_by(keys)
+    release = session.release(bounded.agg(n=sd.count(), s=sd.sum("n", 0, 9)), BUDGET)
+    assert release.table.num_rows == 2
+    long = sd.table("t").filter(sd.col("ward").length() > 1)
+    lengths = long.enforce(sd.MaxRowsPerID(2)).agg(n=sd.count())
+    with pytest.raises(InvalidQuery, match="sqlite cannot compute length"):
+        session.release(lengths, BUDGET)
+    assert session.remaining == sd.PureDP(1)
+
+
+def test_engines_have_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An unknown name is refused with those known, a missing package with its extra."""
+    with pytest.raises(InvalidParameter, match='one of "duckdb", "memory"'):
+        engine_named("postgress", Settings())
+    for name in (None, 7, ["duckdb"], "x" * 10_000):
+        unknown: Any = name
+        with pytest.raises(InvalidParameter) as caught:
+            engine_named(unknown, Settings())
+        assert len(str(caught.value)) < 300
+    monkeypatch.setitem(doors.DOORS, "far", Door("nowhere:made", "no_such_package"))
+    with pytest.raises(MissingDependency, match=r"'sordino\[far\]'"):
+        engine_named("far", Settings())
+
+
+def test_every_operation_is_written_or_absent() -> None:
+    """The names of types and operations are told apart, so that none hides another."""
+    assert len({one.name for one in OPERATIONS}) == len(OPERATIONS)
+    assert not {one.name for one in OPERATIONS} & set(SQLITE.types)

@@ -1,0 +1,205 @@
+"""What is done to noisy answers: by a request and by a release alike."""
+
+import operator
+import random
+from typing import Any, Final
+
+import pytest
+
+import sordino as sd
+from sordino.errors import SordinoError
+from sordino.expressions.language import Expression
+from sordino.query.slopes import slope
+from sordino.query.sql.ranges import range_of
+
+EXACT = sd.PureDP(10**9)
+KEYS = sd.KeySet.from_dict({"w": ["a", "b", "c", None]})
+
+
+@pytest.fixture
+def session() -> sd.Session:
+    """Return a session on a few wards."""
+    rows = {"w": ["a"] * 3 + ["b"] * 5 + [None], "x": [1, 2, 3, 4, 5, 6, 7, 8, 9]}
+    return sd.Session(
+        tables={"v": sd.PrivateTable(rows, protects=sd.AddOneRow())},
+        budget=sd.PureDP(10**12),
+        engine="memory",
+    )
+
+
+def request_of() -> sd.Request:
+    """Return a question about each ward."""
+    asked = sd.table("v").group_by(KEYS)
+    return asked.agg(n=sd.count(), x=sd.sum("x", 0, 10))
+
+
+def done(asked: Any) -> Any:
+    """Return a question or its answer with all that can be done to it."""
+    return (
+        asked
+        .with_columns(half=sd.col("n") / 2, mean=sd.col("x") / sd.col("n"))
+        .filter(sd.col("n") > 0)
+        .sort("n", descending=True)
+        .limit(2, offset=1)
+        .select("half", "n")
+        .rename({"half": "h", "w": "ward"})
+    )
+
+
+def test_a_request_does_what_a_release_does(session: sd.Session) -> None:
+    """The same verbs, before and after: the same table."""
+    before = session.release(done(request_of()), EXACT)
+    after = done(session.release(request_of(), EXACT))
+    assert before.table.equals(after.table)
+    assert before.errors.column_names == after.errors.column_names
+    assert before.table.to_pydict() == {
+        "ward": ["a", None],
+        "h": [1.5, 0.5],
+        "n": [3, 1],
+    }
+    assert any("chosen by their noisy numbers" in note for note in before.notes)
+    assert repr(done(request_of())).endswith(
+        ".filter(col('n') > 0).sort('n', descending=('n',)).limit(2, offset=1)"
+        ".select('half', 'n').rename({'half': 'h', 'w': 'ward'})"
+    )
+
+
+def test_processing_is_not_of_the_identity(session: sd.Session) -> None:
+    """A key finds the paid answer, whatever is done to it; and it costs nothing."""
+    first = session.release(request_of(), EXACT, key="k")
+    spent = session.spent
+    again = session.release(request_of().sort("n"), EXACT, key="k")
+    assert session.spent == spent
+    assert sorted(again["n"].to_pylist()) == sorted(first["n"].to_pylist())
+    prices = [session.price(one, EXACT) for one in (request_of(), done(request_of()))]
+    assert prices[0].loss == prices[1].loss
+    assert prices[0].plan == prices[1].plan
+
+
+def test_release_all_processes_each(session: sd.Session) -> None:
+    """Requests that are planned together keep what is done to each."""
+    found = session.release_all({"a": request_of().limit(1), "b": request_of()}, EXACT)
+    assert (len(found["a"]), len(found["b"])) == (1, 4)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda one: one.filter(sd.col("nn") > 0),
+        lambda one: one.filter(sd.col("n") + 1),
+        lambda one: one.filter("n"),
+        lambda one: one.with_columns(w=sd.col("n")),
+        lambda one: one.with_columns(),
+        lambda one: one.with_columns(z=sd.col("w") + 1),
+        lambda one: one.sort(),
+        lambda one: one.sort("zz"),
+        lambda one: one.sort("n", descending="x"),
+        lambda one: one.sort("n", descending=5),
+        lambda one: one.limit(-1),
+        lambda one: one.limit("5"),
+        lambda one: one.select("zz"),
+        lambda one: one.rename({"n": "x"}),
+        lambda one: one.rename({"zz": "x"}),
+        lambda one: one.rename({}),
+        lambda one: one.rename({"n": "x sd"}),
+    ],
+)
+def test_what_cannot_be_done_is_refused_before_it_is_charged(
+    session: sd.Session, wrong: Any
+) -> None:
+    """Of a request when it is priced, of a release at once; nothing is charged."""
+    spent = session.spent
+    with pytest.raises(SordinoError):
+        session.release(wrong(request_of()), EXACT)
+    assert session.spent == spent
+    release = session.release(request_of(), EXACT)
+    with pytest.raises(SordinoError):
+        wrong(release)
+
+
+@pytest.mark.parametrize("verb", ["filter", "sort", "limit"])
+def test_one_row_is_not_chosen_from(session: sd.Session, verb: str) -> None:
+    """Without groups there is nothing to choose."""
+    asked = sd.table("v").agg(n=sd.count())
+    given: Any = {"filter": sd.col("n") > 0, "sort": "n", "limit": 1}[verb]
+    with pytest.raises(SordinoError, match="one row"):
+        session.price(getattr(asked, verb)(given), EXACT)
+
+
+def test_quantiles_and_unknown_keys_are_rehearsed(session: sd.Session) -> None:
+    """Whatever is asked can be tried on nothing."""
+    asked = (
+        sd
+        .table("v")
+        .group_by("w")
+        .agg(n=sd.count(), m=sd.median("x", 0, 9), v=sd.variance("x", 0, 9))
+    )
+    price = session.price(
+        asked.sort("m").filter(sd.col("v") > 0), sd.ApproxDP(1, "1e-6")
+    )
+    assert price.loss is not None
+    with pytest.raises(SordinoError):
+        session.price(asked.filter(sd.col("m") == "x"), sd.ApproxDP(1, "1e-6"))
+
+
+def test_intervals_go_through_linear_functions(session: sd.Session) -> None:
+    """Of one answer; of others nothing is said."""
+    release = session.release(request_of(), sd.PureDP(1))
+    made = release.with_columns(
+        up=100 - sd.col("n") * 2,
+        both=sd.col("n") + sd.col("x"),
+        square=sd.col("n") * sd.col("n"),
+    )
+    rows = zip(made.errors.to_pylist(), made.table.to_pylist(), strict=True)
+    for errors, row in rows:
+        assert errors["up sd"] == pytest.approx(2 * errors["n sd"])
+        assert errors["up low"] == 100 - 2 * errors["n high"]
+        assert errors["up high"] == 100 - 2 * errors["n low"]
+        assert row["up"] == 100 - 2 * row["n"]
+        assert errors["both sd"] is None
+        assert errors["square low"] is None
+
+
+def drawn(dice: random.Random, depth: int) -> Expression:
+    """Return an expression of numbers."""
+    if depth <= 0 or dice.random() < 0.2:
+        return dice.choice((
+            sd.lit(dice.randint(-9, 9)),
+            sd.col("x"),
+            sd.col("y").clip(-3, 4),
+        ))
+    one, other = drawn(dice, depth - 1), drawn(dice, depth - 1)
+    made: Expression = dice.choice(BUILD)(one, other)
+    return made
+
+
+BUILD: Final[tuple[Any, ...]] = (
+    operator.add,
+    operator.sub,
+    operator.mul,
+    lambda one, other: one.greatest(other),
+    lambda one, other: one.least(other),
+    lambda one, other: one.coalesce(other),
+    lambda one, other: sd.when(one > other).then(one).otherwise(1),
+    lambda one, _: -one,
+    lambda one, _: one.abs(),
+    lambda one, _: one.clip(-2, 5),
+    lambda one, _: one.remainder(7),
+    lambda one, _: one.cast("f64").cast("i64"),
+)
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_ranges_and_slopes_hold(seed: int) -> None:
+    """For any expression and any row: within the range, and along the slope."""
+    dice = random.Random(seed)
+    made = drawn(dice, 4)
+    known, line = range_of(made.tree), slope(made.tree)
+    numbers = [None, *range(-50, 50, 7)]
+    for _ in range(10):
+        row = {"x": dice.choice(numbers), "y": dice.choice(numbers)}
+        value = made.value(row)
+        if known is not None and value is not None:
+            assert known[0] <= value <= known[1]
+        if line is not None and line[0] == "x" and row["x"] is not None:
+            assert made.value({**row, "x": row["x"] + 1}) - value == line[1]

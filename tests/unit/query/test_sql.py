@@ -1,0 +1,265 @@
+"""SQL in: what it becomes in Python, and what is refused, where and why."""
+
+import datetime as dt
+import pickle
+from typing import Any, Final
+
+import pytest
+
+import sordino as sd
+from sordino.errors import InvalidSQL
+from tests.clinics import clinic
+
+__all__ = ["clinic"]
+
+_NAMES: Final = (
+    *("table", "col", "lit", "when", "count", "count_ids", "count_distinct", "sum"),
+    *("mean", "variance", "stdev", "min", "max", "median", "quantile"),
+    *("MaxRowsPerID", "MaxGroupsPerID", "MaxRowsPerGroupPerID"),
+)
+PYTHON: Final = {name: getattr(sd, name) for name in _NAMES} | {"datetime": dt}
+
+
+AS_PYTHON: Final = {
+    "SELECT COUNT(*) AS n FROM visits": "table('visits').agg(n=count())",
+    "select Ward, count(*) n from VISITS group by WARD": (
+        "table('visits').group_by('ward').agg(n=count())"
+    ),
+    "SELECT AVG(CLAMP(days, 0, 30)) AS d FROM visits WHERE day >= '2026-01-01'": (
+        "table('visits').filter(col('day') >= datetime.date(2026, 1, 1))"
+        ".agg(d=mean('days', 0, 30))"
+    ),
+    "SELECT COUNT(DISTINCT patient) AS n FROM visits": (
+        "table('visits').agg(n=count_ids())"
+    ),
+    "SELECT COUNT(DISTINCT ward) AS n FROM visits": (
+        "table('visits').agg(n=count_distinct('ward'))"
+    ),
+    "SELECT SUM(CASE WHEN ill THEN 1 ELSE 0 END) AS n FROM visits": (
+        "table('visits').agg(n=sum(when(col('ill')).then(1).otherwise(0), 0, 1))"
+    ),
+    "SELECT AVG(EXTRACT(MONTH FROM day)) AS m FROM visits": (
+        "table('visits').agg(m=mean(col('day').month(), 1, 12))"
+    ),
+    "SELECT ward FROM visits GROUP BY ward": "table('visits').group_by('ward').keys()",
+    "SELECT DISTINCT ward FROM visits": "table('visits').group_by('ward').keys()",
+    "SELECT ward AS w, COUNT(*) AS n FROM visits GROUP BY 1 ORDER BY n DESC LIMIT 3": (
+        "table('visits').group_by('ward').agg(n=count())"
+        ".sort('n', descending=('n',)).limit(3).rename({'ward': 'w'})"
+    ),
+    "SELECT YEAR(day) AS y, COUNT(*) AS n FROM visits GROUP BY y HAVING n > 9": (
+        "table('visits').with_columns(y=col('day').year()).group_by('y')"
+        ".agg(n=count()).filter(col('n') > 9)"
+    ),
+    "SELECT ward, SUM(CLAMP(days, 0, 9)) / COUNT(*) AS r FROM visits GROUP BY 1": (
+        "table('visits').group_by('ward')"
+        ".agg(sum_days=sum('days', 0, 9), count=count())"
+        ".with_columns(r=col('sum_days').cast(to='i64') / col('count')).select('r')"
+    ),
+    "SELECT w.ward, COUNT(*) AS n FROM visits v JOIN wards w USING (ward) GROUP BY 1": (
+        "table('visits').join_public('wards', on=['ward'], how='inner')"
+        ".group_by('ward').agg(n=count())"
+    ),
+    "SELECT COUNT(*) AS n FROM visits v LEFT JOIN wards w ON v.ward = w.ward"
+    " WHERE w.days = 1 AND v.days = 2": (
+        "table('visits').join_public('wards', on=['ward'], how='left')"
+        ".filter((col('days_right') == 1) & (col('days') == 2)).agg(n=count())"
+    ),
+    "SELECT COUNT(*) AS n FROM visits JOIN tests USING (patient)": (
+        "table('visits').join_private('tests', on=['patient'], left=None, right=None)"
+        ".agg(n=count())"
+    ),
+    "WITH w AS (SELECT ward, days + 1 AS d FROM visits WHERE ill)"
+    " SELECT COUNT(*) AS n FROM w WHERE d > 1": (
+        "table('visits').filter(col('ill')).with_columns(d=col('days') + 1)"
+        ".select('ward', 'd').filter(col('d') > 1).agg(n=count())"
+    ),
+    "SELECT MEDIAN(CLAMP(days, 0, 9)) AS m, PERCENTILE_CONT(0.9) WITHIN GROUP"
+    " (ORDER BY CLAMP(cost, 0, 5)) AS p FROM visits": (
+        "table('visits').agg(m=median('days', 0, 9), p=quantile('cost', '9/10', 0, 5))"
+    ),
+    "SELECT COUNT(*) AS n FROM visits WHERE \"Name\" = 'x'": (
+        "table('visits').filter(col('Name') == 'x').agg(n=count())"
+    ),
+}
+
+
+@pytest.mark.parametrize("text", AS_PYTHON)
+def test_a_text_is_the_python_that_it_prints(clinic: sd.Session, text: str) -> None:
+    """The request prints as Python, which makes the same request again."""
+    found = clinic.sql(text)
+    assert isinstance(found, sd.Request)
+    assert repr(found) == AS_PYTHON[text]
+    again = eval(repr(found), dict(PYTHON))  # noqa: S307 our own text
+    assert again.words(clinic._catalog) == found.words(clinic._catalog)
+    assert repr(again) == repr(found)
+
+
+REFUSED: Final = {
+    "SELECT [AVG(days)] FROM visits": "needs bounds",
+    "SELECT AVG([CLAMP(days, 30, 0)]) FROM visits": "wrong way round",
+    "SELECT AVG(CLAMP(days, 0, [patient])) FROM visits": "would be private",
+    "SELECT [*] FROM visits": "rows of people",
+    "SELECT [ward], COUNT(*) FROM visits": "neither grouped nor aggregated",
+    "SELECT [RANK() OVER (ORDER BY days)] FROM visits": "other people's rows",
+    "SELECT COUNT(*) FROM visits WHERE [random()] < 0.5": "no price covers it",
+    "SELECT COUNT(*) FROM visits WHERE seen < [now()]": "clock",
+    "SELECT COUNT(*) FROM visits WHERE day < [CURRENT_DATE]": "clock",
+    "SELECT COUNT(*) FROM [read_csv('x.csv')]": "no table of this session",
+    "SELECT COUNT(*) FROM [vists]": "Did you mean 'visits'",
+    "SELECT COUNT(*) FROM [wards]": "is public",
+    "SELECT COUNT(*) FROM visits[;] DROP TABLE visits": "several statements",
+    "[DELETE] FROM visits": "only reads",
+    "[EXPLAIN] SELECT 1": "only reads",
+    "[INSERT] INTO visits VALUES (1)": "only reads",
+    "SELECT SUM([DISTINCT days]) FROM visits": "has no bound",
+    "SELECT [MAX(ward)] FROM visits": "text",
+    "SELECT [BOOL_OR(ill)] FROM visits": "one person",
+    "SELECT [ANY_VALUE(ward)] FROM visits": "one person",
+    "SELECT [LIST(ward)] FROM visits": "rows of people",
+    "SELECT COUNT(*) FROM visits WHERE [days = NULL]": "nothing equals NULL",
+    "SELECT COUNT(*) FROM visits WHERE ward NOT IN ('A', [NULL])": "NOT IN",
+    "SELECT cost, COUNT(*) FROM visits GROUP BY [cost]": "seldom agree",
+    "SELECT COUNT(*) FROM visits WHERE [CAST(cost AS BIGINT)] = 1": "FLOOR",
+    "SELECT COUNT(*) FROM visits WHERE [cost // 10] = 1": "FLOOR",
+    "SELECT COUNT(*) FROM visits WHERE days / [patient] > 1": "NULLIF",
+    "SELECT COUNT(*) FROM visits WHERE [EXTRACT(DOW FROM day)] = 1": "ISODOW",
+    "SELECT COUNT(*) FROM visits WHERE [ward = 5]": "Cast one of them",
+    "SELECT COUNT(*) FROM visits WHERE [LN(cost)] > 1": "one meaning",
+    "SELECT COUNT(*) FROM visits v [LEFT JOIN tests USING (patient)]": "outer join",
+    "SELECT COUNT(*) FROM visits v [CROSS JOIN wards]": "has no bound",
+    "SELECT COUNT(*) FROM visits, [wards]": "joins every row",
+    "SELECT COUNT(*) FROM (SELECT ward FROM visits GROUP BY [ward]) q": "each person",
+    "SELECT COUNT(*) FROM (SELECT * FROM visits LIMIT [10]) q": "depends on everybody",
+    "SELECT ward FROM visits GROUP BY ward ORDER BY [SUM(CLAMP(days, 0, 9))]": (
+        "has a price"
+    ),
+    "SELECT COUNT(*) FROM visits ORDER BY [1]": "there is one row",
+    "SELECT ward, COUNT(*) FROM visits GROUP BY [ROLLUP(ward)]": "several groupings",
+    "SELECT COUNT(*) FROM visits WHERE [frobnicate(days)] > 1": "no function FROB",
+    "SELECT COUNT(*) FROM visits WHERE [lenght(ward)] > 1": "LENGTH",
+    "SELECT COUNT(*) FROM visits WHERE [dayz] > 1": "Did you mean",
+    "SELECT COUNT(*) FROM visits WHERE days IN ([SELECT beds FROM wards])": "IN asks",
+    "SELECT COUNT(*) FROM visits UNION SELECT 1": "only reads",
+    "SELECT ward, [COUNT(*)] AS noise FROM visits GROUP BY ward": "word of agg",
+    "SELECT COUNT(*) AS n, [COUNT(days)] AS n FROM visits": "twice",
+}
+
+
+@pytest.mark.parametrize("marked", REFUSED)
+def test_a_refusal_names_its_place(clinic: sd.Session, marked: str) -> None:
+    """What is not asked is refused by a typed error that says where and why."""
+    text = marked.replace("[", "").replace("]", "")
+    left = clinic.remaining
+    with pytest.raises(InvalidSQL, match=REFUSED[marked]) as refused:
+        clinic.sql(text, sd.ApproxDP(1, "1e-6"))
+    assert clinic.remaining == left
+    row, carets = str(refused.value).split("\n")[2:4]
+    assert row.strip() == text
+    if "[" in marked:
+        start = marked.index("[")
+        within = text[start : marked.index("]") - 1]
+        place = refused.value.column - 1
+        assert start <= place + 1
+        assert text[place : place + 3] in text
+        assert carets.index("^") == place + 4
+        assert within in text
+    again = pickle.loads(pickle.dumps(refused.value))
+    assert (str(again), again.line, again.column) == (
+        str(refused.value),
+        refused.value.line,
+        refused.value.column,
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "",
+            "   ",
+            ";",
+            "SELECT",
+            "SELECT 1",
+            "SELECT 'a",
+            "((((",
+            "SELECT FROM visits",
+        ),
+        *("SELECT a,, b FROM visits", "SELECT COUNT(*) FROM", "\x00", "SELECT \ud800"),
+        *("NOT " * 200 + "x", "SELECT " + "(" * 500, "SELECT " + "-" * 500 + "1"),
+        *("SELECT COUNT(*) FROM visits WHERE " + "ill AND " * 3000 + "ill",),
+        *("SELECT COUNT(*) FROM visits WHERE days = 99999999999999999999999",),
+        *("SELECT COUNT(*) FROM visits WHERE cost < 1e999", "VALUES (1)", "\n\n)"),
+        *("SELECT " + "COALESCE(" * 60 + "1" + ")" * 60, "SELECT ? FROM visits"),
+        *("SELECT COUNT(*) FROM visits WHERE ward = $1", "SELECT @x FROM visits"),
+        *("SELECT COUNT(*) FROM visits PIVOT (COUNT(*) FOR ward IN ('A'))",),
+        *("SELECT COUNT(*) FROM visits QUALIFY 1 = 1", "CREATE TABLE x AS SELECT 1"),
+        *("COPY visits TO 'x'", "ATTACH 'x'", "SET x = 1", "PRAGMA x", "SELECT [1, 2]"),
+        *("SELECT COUNT(*) INTO x FROM visits", "SELECT {'a': 1}", "FROM visits"),
+        *(
+            "SELECT COUNT(*) FROM visits WHERE EXISTS (SELECT 1)",
+            "WITH x AS (SELECT 1)",
+        ),
+        *("WITH RECURSIVE w AS (SELECT * FROM visits) SELECT COUNT(*) FROM w",),
+        *(
+            "SELECT COUNT(*) FROM other.visits",
+            "SELECT COUNT(*) FROM visits TABLESAMPLE 5",
+        ),
+        *(
+            "SELECT TOP 5 ward FROM visits",
+            "SELECT COUNT(*) FILTER (WHERE 1) FROM visits",
+        ),
+    ],
+    ids=lambda text: repr(text[:30]),
+)
+@pytest.mark.parametrize("dialect", ["duckdb", "postgres", "spark", "bigquery"])
+def test_bad_texts_are_refused_by_our_own_errors(
+    clinic: sd.Session, text: str, dialect: Any
+) -> None:
+    """Whatever is written: an error of ours, short enough to be read, or a request."""
+    assert told(clinic, text, dialect) < 900
+
+
+def told(clinic: sd.Session, text: str, dialect: Any) -> int:
+    """Return the length of what is said of a text, 0 of one that is understood."""
+    try:
+        clinic.sql(text, dialect=dialect)
+    except sd.errors.SordinoError as error:
+        return len(str(error))
+    return 0
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        *({"bounds": {"days": 3}}, {"bounds": [1]}, {"bounds": {"cost": (0, 9)}}),
+        *({"keys": {"ward": ["A"]}}, {"keys": 5}, {"limits": 5}, {"limits": "x"}),
+        *({"limits": [5]}, {"dialect": "mysql"}, {"dialect": 5}),
+    ],
+)
+def test_what_is_said_beside_a_text_is_checked(
+    clinic: sd.Session, given: dict[str, Any]
+) -> None:
+    """Nothing that is given is left out in silence."""
+    with pytest.raises(sd.errors.SordinoError):
+        clinic.sql("SELECT COUNT(*) AS n FROM visits", **given)
+
+
+def test_bounds_limits_and_keys_are_used(clinic: sd.Session) -> None:
+    """What is said beside the text stands in the request."""
+    request = clinic.sql(
+        "SELECT ward, AVG(days) AS d FROM visits GROUP BY ward",
+        bounds={"days": (0, 30)},
+        limits=sd.MaxRowsPerID(2),
+        keys={"ward": ["A", "B"]},
+    )
+    keys = sd.KeySet.from_dict({"ward": ["A", "B"]})
+    wanted = (
+        sd
+        .table("visits")
+        .enforce(sd.MaxRowsPerID(2))
+        .group_by(keys)
+        .agg(d=sd.mean("days", 0, 30))
+    )
+    assert isinstance(request, sd.Request)
+    assert request.words(clinic._catalog) == wanted.words(clinic._catalog)

@@ -1,0 +1,154 @@
+# ruff: noqa: S608 statements are what is asked here
+"""Dialects of SQL, and the clause of BigQuery: the same words, other questions."""
+
+from typing import Any, Final
+
+import pytest
+
+import sordino as sd
+from sordino.errors import InvalidParameter, InvalidSQL
+from tests.clinics import clinic
+
+__all__ = ["clinic"]
+
+
+def asked(clinic: sd.Session, text: str, **given: Any) -> str:
+    """Return what a text asks, as Python."""
+    return repr(clinic.sql(text, **given))
+
+
+OPTIONS: Final = (
+    "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS ({}) ward, {} AS n "
+    "FROM visits GROUP BY ward"
+)
+
+
+def test_options_in_the_style_of_bigquery() -> None:
+    """Budget, groups and rows of a person are said in the text, and paid for."""
+    visits = {"patient": list(range(400)), "ward": ["A"] * 400}
+    clinic = sd.Session(
+        tables={
+            "visits": sd.PrivateTable(visits, protects=sd.AddRowsWithID("patient"))
+        },
+        budget=sd.ApproxDP(3, "1e-3"),
+        engine="memory",
+    )
+    said = "epsilon = 1, delta = 1e-6, max_groups_contributed = 2"
+    said += ", privacy_unit_column = patient"
+    count = "COUNT(*, contribution_bounds_per_group => (0, 3))"
+    release = clinic.sql(OPTIONS.format(said, count), dialect="bigquery")
+    assert isinstance(release, sd.Release)
+    assert clinic.spent == sd.ApproxDP(1, "1e-6")
+    assert abs(release.table["n"][0].as_py() - 400) < 200  # or once in 1e14
+    text = OPTIONS.format("max_groups_contributed = 2", count)
+    asked_ = clinic.sql(text, dialect="bigquery")
+    wanted = (
+        sd
+        .table("visits")
+        .enforce(sd.MaxGroupsPerID("ward", 2), sd.MaxRowsPerGroupPerID("ward", 3))
+        .group_by("ward")
+        .agg(n=sd.count())
+    )
+    assert isinstance(asked_, sd.Request)
+    assert asked_.words(clinic._catalog) == wanted.words(clinic._catalog)
+
+
+@pytest.mark.parametrize(
+    ("options", "answer", "why"),
+    [
+        ("epsilon = 1", "COUNT(*)", "said together"),
+        ("epsilon = x, delta = 0", "COUNT(*)", "must be a number"),
+        ("max_groups_contributed = NULL", "COUNT(*)", "has no bound"),
+        ("privacy_unit_column = ward", "COUNT(*)", "cannot choose"),
+        ("min_privacy_units_per_group = 50", "COUNT(*)", "exact count"),
+        ("kappa = 1", "COUNT(*)", "no option kappa"),
+        ("epsilon", "COUNT(*)", "no option"),
+        ("", "AVG(days, contribution_bounds_per_group => (0, 9))", "each person"),
+        ("", "COUNT(*, contribution_bounds_per_group => (1, 9))", "each person"),
+        ("", "SUM(days, contribution_bounds_per_row => (9, 0))", "wrong way round"),
+    ],
+)
+def test_options_that_mean_something_else_are_refused(
+    clinic: sd.Session, options: str, answer: str, why: str
+) -> None:
+    """By name, and with what to say instead."""
+    with pytest.raises(InvalidSQL, match=why):
+        clinic.sql(OPTIONS.format(options, answer), dialect="bigquery")
+
+
+def test_a_budget_is_said_once(clinic: sd.Session) -> None:
+    """In the text or beside it."""
+    text = OPTIONS.format("epsilon = 1, delta = 1e-6", "COUNT(*)")
+    with pytest.raises(InvalidParameter, match="State it once"):
+        clinic.sql(text, sd.ApproxDP(1, "1e-6"), dialect="bigquery")
+
+
+DIALECTS: Final = [
+    ("postgres", "days / 2 = 1", "col('days').quotient(2) == 1"),
+    ("duckdb", "days / 2 = 1", "(col('days') / 2) == 1.0"),
+    ("spark", "days / 2 = 1", "(col('days') / 2) == 1.0"),
+    ("bigquery", "DIV(days, 2) = 1", "col('days').quotient(2) == 1"),
+    ("spark", 'ward = "A"', "col('ward') == 'A'"),
+    ("bigquery", "`ward` = 'A'", "col('ward') == 'A'"),
+    (
+        "bigquery",
+        "DATE_TRUNC(day, MONTH) = day",
+        "col('day').truncate(unit='month') == col('day')",
+    ),
+    (
+        "bigquery",
+        "DATE_ADD(day, INTERVAL 3 DAY) = day",
+        "col('day').add_days(3) == col('day')",
+    ),
+    (
+        "bigquery",
+        "DATE_DIFF(day, DATE '2026-01-01', DAY) = 3",
+        "datetime.date(2026, 1, 1)",
+    ),
+    ("postgres", "day - DATE '2026-01-01' = 3", "days_between(col('day')) == 3"),
+    ("postgres", "seen::date = day", "col('seen').cast(to='date') == col('day')"),
+    (
+        "postgres",
+        "LENGTH(TRIM(ward)) = 1",
+        "col('ward').strip(letters=' ').length() == 1",
+    ),
+    ("spark", "CONCAT(ward, 'x') = 'Ax'", "lit('').concat(col('ward'), 'x')"),
+    (
+        "duckdb",
+        "CONCAT(ward, 'x') = 'Ax'",
+        "lit('').concat(col('ward').fill_null(''), 'x')",
+    ),
+    (
+        "bigquery",
+        "SAFE_CAST(days AS FLOAT64) > 1.5",
+        "col('days').cast(to='f64') > 1.5",
+    ),
+]
+
+
+@pytest.mark.parametrize(("dialect", "text", "python"), DIALECTS)
+def test_a_text_means_what_its_dialect_says(
+    clinic: sd.Session, dialect: Any, text: str, python: str
+) -> None:
+    """The same words are different questions in different dialects."""
+    full = f"SELECT COUNT(*) AS n FROM visits WHERE {text}"
+    assert python in asked(clinic, full, dialect=dialect)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "text"),
+    [
+        ("bigquery", "GREATEST(days, 1) = 1"),
+        ("postgres", "EXTRACT(SECOND FROM seen) = 1"),
+        ("spark", "day - DATE '2026-01-01' = 3"),
+        ("postgres", r"ward LIKE 'a\%'"),
+        ("bigquery", "DATE_TRUNC(day, WEEK) = day"),
+        ("postgres", "1_000 = 1"),
+    ],
+)
+def test_what_a_dialect_says_otherwise_is_refused(
+    clinic: sd.Session, dialect: Any, text: str
+) -> None:
+    """Where a dialect means what we cannot ask, it is refused, not asked anew."""
+    with pytest.raises(InvalidSQL):
+        clinic.sql(f"SELECT COUNT(*) AS n FROM visits WHERE {text}", dialect=dialect)
