@@ -9,7 +9,6 @@ from sordino.aggregations.base import Expected
 from sordino.losses.base import Budget, Loss
 from sordino.losses.headline import headline
 from sordino.losses.spending import Family
-from sordino.mechanisms.mechanism import AbstractMechanism
 from sordino.planning.plan_text import plan_text
 from sordino.planning.purchase import Purchase, best_purchase
 from sordino.query.relation import AbstractCatalog
@@ -44,8 +43,8 @@ class Price:
         return self._purchase.loss
 
     @cached_property
-    def noise(self) -> dict[str, tuple[AbstractMechanism, ...]]:
-        """Return the mechanisms behind each column, in order."""
+    def noise(self) -> dict[str, tuple[Any, ...]]:
+        """Return the mechanisms behind each column, in order: each has its own facts."""
         return {
             name: self._purchase.mechanisms(place)
             for place, (name, _) in enumerate(self.request.columns)
