@@ -44,7 +44,7 @@ class Price:
 
     @cached_property
     def noise(self) -> dict[str, tuple[Any, ...]]:
-        """Return the mechanisms behind each column, in order: each has its own facts."""
+        """Return the mechanisms behind each column, in order."""
         return {
             name: self._purchase.mechanisms(place)
             for place, (name, _) in enumerate(self.request.columns)
