@@ -22,7 +22,7 @@ from sordino.expressions.language import checked, col
 from sordino.keysets import KeySet
 from sordino.query import joins, steps
 from sordino.query.functions import Udf, udf_of
-from sordino.query.nodes import refuse_long
+from sordino.query.plan_size import refuse_long
 from sordino.query.relation import AbstractCatalog, Relation
 from sordino.query.request import Request, make_request
 from sordino.query.steps import AbstractStep
