@@ -111,7 +111,7 @@ def plans(request: Request, catalog: AbstractCatalog) -> list[Plan]:
     """Return the ways to answer a request, the estimators of all columns alike."""
     relation = request.rows.resolve(catalog)
     setting = _setting(request, relation)
-    options = [asked.estimators(setting) for _, asked in request.columns]
+    options = [aggregation.estimators(setting) for _, aggregation in request.columns]
     presence = _presence(setting) if request.selects_keys else None
     counts = coverage_counts(request, relation, setting)
     coverage = {count.measurement.key: count for count in counts}
@@ -137,8 +137,8 @@ def _setting(request: Request, relation: Relation) -> Setting:
         request.keyset.checked(relation.schema, request.by)
     refuse_large([request])
     spread = relation.spread if _is_by_row(request, relation) else None
-    known = relation.schema, relation.contribution
-    return Setting(*known, request.by, relation.ids, spread)
+    facts = relation.schema, relation.contribution
+    return Setting(*facts, request.by, relation.ids, spread)
 
 
 def _is_by_row(request: Request, relation: Relation) -> bool:
@@ -168,8 +168,8 @@ def _plan(
     measurements: dict[Hashable, AbstractMeasurement] = {}
     choices: dict[Hashable, AbstractChoice] = {}
     for estimator in estimators:
-        held: dict[Hashable, Any] = choices if estimator.chooses else measurements
-        held |= {one.key: one for one in estimator.measurements}
+        needed: dict[Hashable, Any] = choices if estimator.chooses else measurements
+        needed |= {one.key: one for one in estimator.measurements}
     alone = dict.fromkeys(coverage, _each(request.coverage, len(coverage)))
     if presence is not None and presence.key not in measurements:
         measurements[presence.key] = presence

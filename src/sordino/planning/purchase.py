@@ -207,8 +207,8 @@ def _best_within(options: list[Purchase]) -> Purchase:
 
 def purchases(plan: Plan, budget: Budget) -> list[Purchase]:
     """Return what each family that was asked for buys; none that cannot serve."""
-    asked = plan.request.noise
-    families = FAMILIES if asked is None else (asked,)
+    noise = plan.request.noise
+    families = FAMILIES if noise is None else (noise,)
     spent = plan.spendable(budget)
     spendings = {family: spent.spending(family) for family in families}
     bought = [

@@ -71,9 +71,9 @@ def _unknown(release: "Release") -> str:
 
 def _covered(release: "Release") -> str:
     """Say what was left out, as far as that was asked for."""
-    said = list(coverage_lines(release.coverage))
-    before = ["Left out or changed, of all rows together:"] if said else []
-    return "\n".join([*before, *(f"  {line}" for line in said)])
+    counts = list(coverage_lines(release.coverage))
+    before = ["Left out or changed, of all rows together:"] if counts else []
+    return "\n".join([*before, *(f"  {line}" for line in counts)])
 
 
 def _notes(release: "Release") -> str:

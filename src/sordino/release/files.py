@@ -32,8 +32,8 @@ def to_parquet(release: "Release", path: Any) -> None:
     from pyarrow import parquet  # noqa: PLC0415 loaded when needed
 
     table = side_by_side(release.table, release.errors, len(release.keys))
-    told = {**(table.schema.metadata or {}), METADATA: json.dumps(_facts(release))}
-    labelled = table.replace_schema_metadata(told)
+    metadata = {**(table.schema.metadata or {}), METADATA: json.dumps(_facts(release))}
+    labelled = table.replace_schema_metadata(metadata)
     _write(path, lambda target: parquet.write_table(labelled, target))
 
 
@@ -53,12 +53,12 @@ def _facts(release: "Release") -> dict[str, object]:
 
 def _guarantees(loss: Loss) -> dict[str, float | str]:
     """Return the headline numbers, rounded up; JSON knows no infinity."""
-    known = loss.guarantees
+    held = loss.guarantees
     numbers = {
-        "delta": up(known.delta),
-        "epsilon": up(known.epsilon),
-        "mu": up(known.mu),
-        "rho": up(known.rho),
+        "delta": up(held.delta),
+        "epsilon": up(held.epsilon),
+        "mu": up(held.mu),
+        "rho": up(held.rho),
     }
     return {name: value for name, value in numbers.items() if value != float("inf")}
 
@@ -79,9 +79,9 @@ def _write(path: Any, write: Callable[[str], object]) -> None:
 def _replace(target: Path, write: Callable[[str], object]) -> None:
     """Write beside the target, then put the finished file in its place."""
     with TemporaryDirectory(prefix=".sordino-", dir=target.parent) as folder:
-        made = Path(folder) / target.name
-        write(str(made))
-        made.replace(target)
+        unfinished = Path(folder) / target.name
+        write(str(unfinished))
+        unfinished.replace(target)
 
 
 def _target(path: Any) -> Path:

@@ -50,7 +50,7 @@ class ReleasePanel(NamedTuple):
     value: Floats
     low: Floats
     high: Floats
-    told: str
+    interval: str
     """The number in digits, where there is only one."""
 
 
@@ -130,11 +130,11 @@ def _panel(release: "Release", name: str, order: Any) -> ReleasePanel:
     """Return the numbers of a panel, in order."""
     _, *ends = (_numbers(release.errors[part])[order] for part in error_names(name))
     low, high = (np.where(np.isfinite(end), end, np.nan) for end in ends)
-    told = "" if release.keys else _told(release, name)
-    return ReleasePanel(name, _numbers(release[name])[order], low, high, told)
+    interval = "" if release.keys else _interval_text(release, name)
+    return ReleasePanel(name, _numbers(release[name])[order], low, high, interval)
 
 
-def _told(release: "Release", name: str) -> str:
+def _interval_text(release: "Release", name: str) -> str:
     """Return the only number of an aggregate, and its standard deviation."""
     figure = cell_texts.row_texts(release)[0].figures[release.names.index(name)]
     return f"{figure.value} ± {figure.sd}" if figure.sd else figure.value
@@ -192,11 +192,16 @@ def _given(ax: Any, count: int) -> "list[Axes]":
 def _fill(axes: "Axes", panel: ReleasePanel, labels: list[str]) -> None:
     """Draw the points and lines of a panel."""
     rows = np.arange(len(labels))
-    known = ~np.isnan(panel.low + panel.high)
+    has_bars = ~np.isnan(panel.low + panel.high)
     axes.hlines(
-        rows[known], panel.low[known], panel.high[known], _INK, alpha=0.45, lw=2.4
+        rows[has_bars],
+        panel.low[has_bars],
+        panel.high[has_bars],
+        _INK,
+        alpha=0.45,
+        lw=2.4,
     )
-    for marked, face in ((known, _INK), (~known, "none")):
+    for marked, face in ((has_bars, _INK), (~has_bars, "none")):
         axes.plot(
             panel.value[marked],
             rows[marked],
@@ -214,8 +219,8 @@ def _fill(axes: "Axes", panel: ReleasePanel, labels: list[str]) -> None:
     _frame(axes, labels)
     if np.isnan(panel.value).all():
         axes.set_xticks([])
-    elif panel.told:
-        axes.text(panel.value[0], -0.15, panel.told, ha="center", fontsize=_SMALL)
+    elif panel.interval:
+        axes.text(panel.value[0], -0.15, panel.interval, ha="center", fontsize=_SMALL)
 
 
 def _frame(axes: "Axes", labels: list[str]) -> None:

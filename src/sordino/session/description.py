@@ -20,7 +20,7 @@ class Holding:
     """A table or a view: a sentence on it, its columns, and what cannot be used."""
 
     name: str
-    told: str
+    sentence: str
     columns: tuple[tuple[str, str, str], ...]
     """(name, type, what of its values may be missing)"""
     unusable: tuple[tuple[str, str], ...]
@@ -28,14 +28,14 @@ class Holding:
 
     @classmethod
     def of(
-        cls, name: str, told: str, schema: Schema, unusable: Mapping[str, str]
+        cls, name: str, sentence: str, schema: Schema, unusable: Mapping[str, str]
     ) -> "Holding":
         """Return what is to be said of a table or a view."""
         columns = tuple(
             (known, column.type, missing_word(column))
             for known, column in schema.columns
         )
-        return cls(name, told, columns, tuple(unusable.items()))
+        return cls(name, sentence, columns, tuple(unusable.items()))
 
     @property
     def shown(self) -> tuple[tuple[str, str, str], ...]:
@@ -95,7 +95,7 @@ def missing_word(column: Column) -> str:
 
 def _listed(holding: Holding) -> Iterator[str]:
     """Return the lines of a table."""
-    yield _line(f"{_name(holding.name)}: {format_key(holding.told)}")
+    yield _line(f"{_name(holding.name)}: {format_key(holding.sentence)}")
     heading = ("column", "type", "may be missing")
     shown = [(_name(name), kind, may_be) for name, kind, may_be in holding.shown]
     first, second = (

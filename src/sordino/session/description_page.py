@@ -25,14 +25,14 @@ _STYLE: Final = """
 """No colours of its own, so that it reads on a dark page as well."""
 
 
-def description_page(told: "Description") -> str:
+def description_page(description: "Description") -> str:
     """Return the description of a session as HTML."""
     parts = [
         f'<div class="sordino-session"><style>{_STYLE}</style>',
-        *map(_section, told.holdings),
+        *map(_section, description.holdings),
         "<section>",
-        *(f"<p>asked by: {_text(one)}</p>" for one in told.keysets),
-        f"<p>left: {_text(told.left, _SENTENCE)}</p>",
+        *(f"<p>asked by: {_text(one)}</p>" for one in description.keysets),
+        f"<p>left: {_text(description.left, _SENTENCE)}</p>",
         "</section></div>",
     ]
     return "\n".join(parts)
@@ -42,9 +42,9 @@ def _section(holding: "Holding") -> str:
     """Return a table or a view, its columns as rows."""
     heading = "<tr><th>column</th><th>type</th><th>may be missing</th></tr>"
     rows = "".join(map(_row, holding.shown))
-    name, told = _text(holding.name), _text(holding.told, _SENTENCE)
+    name, sentence = _text(holding.name), _text(holding.sentence, _SENTENCE)
     lines = [
-        f'<p><strong>{name}</strong> <span class="aside">{told}</span></p>',
+        f'<p><strong>{name}</strong> <span class="aside">{sentence}</span></p>',
         f"<table><thead>{heading}</thead><tbody>{rows}</tbody></table>",
     ]
     if holding.rest:
