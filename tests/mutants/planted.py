@@ -131,8 +131,8 @@ PLANTED: Final[tuple[Planted, ...]] = (
     Planted(
         "losses",
         "src/sordino/losses/closed.py",
-        "Fraction(loss.delta_at(self.epsilon)) <= self.delta",
-        "Fraction(loss.delta_at(self.epsilon)) <= self.delta * Fraction(101, 100)",
+        "shortest(loss.delta_at(self.epsilon)) <= self.delta",
+        "shortest(loss.delta_at(self.epsilon)) <= self.delta * Fraction(101, 100)",
         "admits 1% more delta",
     ),
     Planted(
@@ -166,15 +166,15 @@ PLANTED: Final[tuple[Planted, ...]] = (
     Planted(
         "mechanisms",
         "src/sordino/mechanisms/kit/distance.py",
-        "return total(given, root * rounding.step)",
-        "return total(given, rounding.step)",
+        "return total(norm, product(root(_count(d_in, rounding)), rounding.step))",
+        "return total(norm, rounding.step)",
         "l2 grid rounding without sqrt n",
     ),
     Planted(
         "mechanisms",
         "src/sordino/mechanisms/quantiles.py",
-        "(asked.levels * asked.rows * unit * _span(share))",
-        "(asked.levels * asked.rows * unit * _span(share) / 2)",
+        "quantiles.levels * quantiles.rows * unit * _span(share)\n",
+        "quantiles.levels * quantiles.rows * unit * _span(share) / 2\n",
         "quantiles twice as sharp",
     ),
     Planted(
@@ -187,8 +187,8 @@ PLANTED: Final[tuple[Planted, ...]] = (
     Planted(
         "mechanisms",
         "src/sordino/mechanisms/randomized_response.py",
-        "return 1 / (1 + (self.categories - 1) * (-ball(self.epsilon)).exp())",
-        "return 1 / (1 + (self.categories - 1) * (-ball(self.epsilon) * 1.01).exp())",
+        "return 1 / (1 + (self.categories - 1) * (-odds).exp())",
+        "return 1 / (1 + (self.categories - 1) * (-odds * 1.01).exp())",
         "truth 1% too often in epsilon",
     ),
     Planted(
@@ -215,8 +215,8 @@ PLANTED: Final[tuple[Planted, ...]] = (
     Planted(
         "sampling",
         "src/sordino/sampling/uniform.py",
-        "open_ = np.flatnonzero(found >= limits)\n",
-        "open_ = np.flatnonzero(found > limits)\n",
+        "open_ = np.flatnonzero(draws >= limits)\n",
+        "open_ = np.flatnonzero(draws > limits)\n",
         "limit itself accepted",
     ),
     Planted(
@@ -264,9 +264,9 @@ PLANTED: Final[tuple[Planted, ...]] = (
     Planted(
         "prices",
         "src/sordino/planning/plan.py",
-        "whole = sum((*request.weights, *alone.values()), Fraction(0))",
-        "whole = sum(request.weights, Fraction(0))",
-        "presence part spends extra",
+        "whole = joint + sum(beside.values(), Fraction(0))",
+        "whole = joint",
+        "choices and coverage spend extra",
     ),
     Planted(
         "prices",
@@ -277,10 +277,24 @@ PLANTED: Final[tuple[Planted, ...]] = (
     ),
     Planted(
         "prices",
-        "src/sordino/aggregations/variance.py",
-        "size = (grid.high - grid.low) ** 2",
-        "size = (grid.high - grid.low) ** 2 / 2",
+        "src/sordino/aggregations/moments.py",
+        "size = grid.width**2 * Fraction(2) ** exponent",
+        "size = grid.width**2 * Fraction(2) ** exponent / 2",
         "variance sensitivity halved",
+    ),
+    Planted(
+        "prices",
+        "src/sordino/aggregations/moments.py",
+        "scaled(setting.rows(), width, len(totals)),",
+        "scaled(setting.rows(), width / 2, len(totals)),",
+        "divided rows at half their size",
+    ),
+    Planted(
+        "prices",
+        "src/sordino/mechanisms/laplace_sum_threshold.py",
+        "gap = self.threshold - _largest(apart) - _margin(self.scale, apart)",
+        "gap = self.threshold - _margin(self.scale, apart)",
+        "a new key's own numbers not counted",
     ),
     Planted(
         "prices",
@@ -320,7 +334,7 @@ PLANTED: Final[tuple[Planted, ...]] = (
     Planted(
         "budgets",
         "src/sordino/budgets/filter_choice.py",
-        "rest = ApproxDP(epsilon, (delta - kept) / (1 - kept))",
+        "rest = ApproxDP(epsilon, (delta - reserved) / (1 - reserved))",
         "rest = ApproxDP(epsilon, delta)",
         "delta spent twice",
     ),
@@ -334,7 +348,7 @@ PLANTED: Final[tuple[Planted, ...]] = (
     Planted(
         "budgets",
         "src/sordino/budgets/filters.py",
-        "        if isinstance(asked, self.own):\n            known.reverse()\n",
+        "        if isinstance(asked, self.own):\n            candidates.reverse()\n",
         "",
         "charged by loss, not as asked",
     ),
