@@ -5,21 +5,19 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Loss
 from sordino.numbers import up
 from sordino.release.column_names import side_by_side
-
-if TYPE_CHECKING:
-    from sordino.release.release import Release
+from sordino.release.release_view import ReleaseView
 
 METADATA = b"sordino"
 """The key of the JSON among the metadata of a Parquet file."""
 
 
-def to_csv(release: "Release", path: Any) -> None:
+def to_csv(release: ReleaseView, path: Any) -> None:
     """Write values and errors side by side; missing is empty, empty text is quoted."""
     from pyarrow import csv  # noqa: PLC0415 loaded when needed
 
@@ -27,7 +25,7 @@ def to_csv(release: "Release", path: Any) -> None:
     _write(path, lambda target: csv.write_csv(table, target))
 
 
-def to_parquet(release: "Release", path: Any) -> None:
+def to_parquet(release: ReleaseView, path: Any) -> None:
     """Write values and errors side by side, with the loss and the plan as metadata."""
     from pyarrow import parquet  # noqa: PLC0415 loaded when needed
 
@@ -37,7 +35,7 @@ def to_parquet(release: "Release", path: Any) -> None:
     _write(path, lambda target: parquet.write_table(labelled, target))
 
 
-def _facts(release: "Release") -> dict[str, object]:
+def _facts(release: ReleaseView) -> dict[str, object]:
     """Return what a file says of its release."""
     return {
         "confidence": str(release.confidence),

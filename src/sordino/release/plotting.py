@@ -17,13 +17,13 @@ from sordino.errors import InvalidParameter, MissingDependency
 from sordino.losses.points import Floats
 from sordino.release import cell_texts, explanation, formatting
 from sordino.release.column_names import error_names
+from sordino.release.release_view import ReleaseView
 from sordino.schema import unknown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-    from sordino.release.release import Release
 
 _SORTS: Final = ("value", "key")
 _INK, _FAINT, _RULE = "#0b5c8a", "#707070", "#e6e6e6"
@@ -55,7 +55,7 @@ class ReleasePanel(NamedTuple):
 
 
 def plot_release(
-    release: "Release", names: tuple[str, ...], ax: Any, sort: str, top: int
+    release: ReleaseView, names: tuple[str, ...], ax: Any, sort: str, top: int
 ) -> "Figure | SubFigure":
     """Draw a panel for each aggregate, the groups as rows, and return the figure."""
     chosen = _chosen(release, names)
@@ -80,7 +80,7 @@ def plot_release(
     return axes[0].figure
 
 
-def _chosen(release: "Release", names: tuple[str, ...]) -> tuple[str, ...]:
+def _chosen(release: ReleaseView, names: tuple[str, ...]) -> tuple[str, ...]:
     """Return the aggregates to draw: those named, or all that are numbers."""
     import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
@@ -107,14 +107,14 @@ def _numbers(column: Any) -> Floats:
     return np.asarray(column.to_numpy(zero_copy_only=False), np.float64)
 
 
-def _order(release: "Release", name: str, sort: str) -> Any:
+def _order(release: ReleaseView, name: str, sort: str) -> Any:
     """Return the rows in the order of the picture, missing numbers last."""
     if sort == "key":
         return np.arange(len(release))
     return np.argsort(-_numbers(release[name]), kind="stable")
 
 
-def _labels(release: "Release", order: Any) -> list[str]:
+def _labels(release: ReleaseView, order: Any) -> list[str]:
     """Return the names of the groups, long ones cut."""
     picked = release.table.select(list(release.keys)).take(order)
     parts = [
@@ -126,7 +126,7 @@ def _labels(release: "Release", order: Any) -> list[str]:
     )
 
 
-def _panel(release: "Release", name: str, order: Any) -> ReleasePanel:
+def _panel(release: ReleaseView, name: str, order: Any) -> ReleasePanel:
     """Return the numbers of a panel, in order."""
     _, *ends = (_numbers(release.errors[part])[order] for part in error_names(name))
     low, high = (np.where(np.isfinite(end), end, np.nan) for end in ends)
@@ -134,7 +134,7 @@ def _panel(release: "Release", name: str, order: Any) -> ReleasePanel:
     return ReleasePanel(name, _numbers(release[name])[order], low, high, interval)
 
 
-def _interval_text(release: "Release", name: str) -> str:
+def _interval_text(release: ReleaseView, name: str) -> str:
     """Return the only number of an aggregate, and its standard deviation."""
     figure = cell_texts.row_texts(release)[0].figures[release.names.index(name)]
     return f"{figure.value} ± {figure.sd}" if figure.sd else figure.value
@@ -238,7 +238,7 @@ def _frame(axes: "Axes", labels: list[str]) -> None:
     axes.xaxis.set_major_formatter("{x:,.10g}")
 
 
-def _caption(release: "Release", shown: int, by: str) -> str:
+def _caption(release: ReleaseView, shown: int, by: str) -> str:
     """Say what the lines are, and which rows are left out."""
     part = f"the first {shown:,} of " if shown < len(release) else ""
     order = f", {by}" if release.keys else ""

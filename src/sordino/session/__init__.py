@@ -2,8 +2,8 @@
 
 - `session`: the methods; `call_guard`: what holds for each call; `given_requests`,
   `sql_request`: questions as they are given
-- `catalog`: tables and views by name; `description`, `description_page`: what everybody
-  may know of them
+- `catalog`: tables and views by name; `holding`, `description` and `description_page`:
+  what everybody may know of them
 - `book`: the ledger as a session uses it; `identity`: what makes two requests the same,
   with `rows_digest` for public tables
 - `partition`: parts of a table, charged once; `outlook`: what a release would leave

@@ -15,7 +15,7 @@ from sordino.query.passage import Origin
 from sordino.query.relation import AbstractCatalog, Relation
 from sordino.query.tables import PrivateTable, PublicTable
 from sordino.schema import Schema, unknown
-from sordino.session.description import Holding
+from sordino.session.holding import Holding
 from sordino.session.rows_digest import rows_digest
 from sordino.words import Words, call, worded_pairs
 
