@@ -121,7 +121,9 @@ class Loss(ABC):
         size, known = np.abs(asked.values), self.guarantees
         found = self._upper_delta(size)
         at_limit = asked.reaches(known.epsilon) | (np.isinf(size) & known.is_bounded)
-        found = np.where(at_limit, np.minimum(found, points.told(known.delta)), found)
+        found = np.where(
+            at_limit, np.minimum(found, points.double_of_bound(known.delta)), found
+        )
         with np.errstate(all="ignore"):
             mirrored = points.raised(-np.expm1(-size) + np.exp(-size) * found)
         return asked.answer(np.where(asked.values < 0, np.minimum(mirrored, 1), found))
@@ -137,7 +139,7 @@ class Loss(ABC):
         known = self.guarantees
         with np.errstate(all="ignore"):
             found = points.enough(self._epsilon(asked.before))
-        capped = np.minimum(found, points.told(known.epsilon))
+        capped = np.minimum(found, points.double_of_bound(known.epsilon))
         found = np.where(asked.reaches(known.delta), capped, found)
         return asked.answer(np.where(asked.values >= 1, 0.0, found))
 
@@ -149,7 +151,7 @@ class Loss(ABC):
             return asked.answer(values)
         with np.errstate(all="ignore"):
             found = np.maximum(points.above(self._tpr(values)), values)
-        surely = points.told(known.delta) if known.is_bounded else 1.0
+        surely = points.double_of_bound(known.delta) if known.is_bounded else 1.0
         return asked.answer(np.where(values == 0, np.minimum(found, surely), found))
 
     def beta_at(self, alpha: Any) -> Answer:

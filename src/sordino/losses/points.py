@@ -170,13 +170,13 @@ def _least_double(bound: "Exact | float") -> float:
     return near
 
 
-def told(bound: "Exact | float") -> float:
+def double_of_bound(bound: "Exact | float") -> float:
     """Return the least double that bounds a number from above, however it is read.
 
     As the double it is, or as the decimal that it is written as.
 
     >>> from fractions import Fraction
-    >>> told(Fraction(1, 10)), told(Fraction(1, 3)) > Fraction(1, 3)
+    >>> double_of_bound(Fraction(1, 10)), double_of_bound(Fraction(1, 3)) * 3 > 1
     (0.1, True)
     """
     return max(up(bound), _least_double(bound))

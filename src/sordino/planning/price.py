@@ -88,8 +88,8 @@ class Price:
     @property
     def thresholds(self) -> tuple[Fraction, ...]:
         """Return what a group must reach to be shown, if the groups are not known."""
-        level = self._purchase.level
-        return () if level is None else (level,)
+        shown = self._purchase.least_shown
+        return () if shown is None else shown[:1]
 
     @cached_property
     def plan(self) -> str:
@@ -101,8 +101,8 @@ class Price:
         lines = [f"price: {headline(self.loss, self.budget)}"]
         lines += [f"{name}: {error}" for name, error in self.errors.items()]
         lines += [f"coverage, {name}: {error}" for name, error in self.coverage.items()]
-        for level in self.thresholds:
-            unit = "rows" if self._purchase.plan.relation.ids is None else "ids"
+        if self._purchase.least_shown is not None:
+            level, unit = self._purchase.least_shown
             lines.append(f"a group shows from about {float(level):.4g} {unit} on")
         return "\n".join(lines)
 

@@ -359,11 +359,14 @@ class Session:
         bins = {key: prepared(one) for key, one in plan.choice_questions.items()}
         exact = prepared(plan.question)
         counts = [prepared(question) for question in plan.coverage_questions]
+        if plan.keys is not None:
+            prepared(plan.keys.after(plan.keys.none))
         return lambda: noisy_answer(
             purchase,
             exact(),
             {key: compute() for key, compute in bins.items()},
             [compute() for compute in counts],
+            lambda question: prepared(question)(),
         )
 
     def _part(self, catalog: Catalog, budget: Budget) -> Self:
