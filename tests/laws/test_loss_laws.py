@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from sordino.budgets.risk import Advantage, ErrorRates
-from sordino.losses.base import NOTHING, Loss
+from sordino.losses.base import Loss
 from sordino.losses.closed import ZCDP, ApproxDP, GaussianDP, PureDP
+from sordino.losses.guarantees import NOTHING
 from sordino.losses.pld import Convolution
 from sordino.numbers import up
 from tests.cases import LOSSES

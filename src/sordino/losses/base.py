@@ -13,12 +13,11 @@ are upper bounds, beta and the Bayes risk are lower bounds, rounding included. A
 them leave through the methods of `Loss` (docs/proofs/losses.md, section 6).
 """
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, final, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -26,6 +25,7 @@ from sordino import _validate
 from sordino._completion import hides
 from sordino.errors import InvalidParameter
 from sordino.losses import points
+from sordino.losses.guarantees import NOTHING, Guarantees
 from sordino.losses.points import Answer, Floats
 from sordino.losses.spending import Family, Spending
 from sordino.numbers import Exact, down, number_text
@@ -33,26 +33,6 @@ from sordino.numbers import Exact, down, number_text
 if TYPE_CHECKING:
     from sordino.losses.law import AbstractLossLaw
     from sordino.losses.tradeoff import TradeoffCurve
-
-
-@final
-@dataclass(frozen=True)
-class Guarantees:
-    """What is known exactly of a loss, infinite where nothing is known.
-
-    With probability at least 1 - delta the release comes from a pair of laws that is
-    epsilon-DP, and rho-zCDP, and mu-GDP.
-    """
-
-    epsilon: Exact | float
-    delta: Fraction
-    rho: Exact | float
-    mu: Exact | float
-
-    @property
-    def is_bounded(self) -> bool:
-        """Tell whether nothing but the reserve delta can be seen with certainty."""
-        return min(self.epsilon, self.rho, self.mu) < math.inf
 
 
 @runtime_checkable
@@ -269,10 +249,6 @@ class Loss(ABC):
         return repeated(self, _validate.integer(times=times, least=0))
 
     __rmul__ = __mul__
-
-
-NOTHING = Guarantees(Fraction(0), Fraction(0), Fraction(0), Fraction(0))
-"""The guarantees of a release that reveals nothing."""
 
 
 def compose(losses: Iterable[Loss]) -> Loss:

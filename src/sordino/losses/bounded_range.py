@@ -16,7 +16,8 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from sordino.losses import conversion, forms
-from sordino.losses.base import Guarantees, Loss
+from sordino.losses.base import Loss
+from sordino.losses.guarantees import Guarantees
 from sordino.losses.law import AbstractLossLaw, cells
 from sordino.losses.points import ELEMENTARY, Floats, lowered, raised
 from sordino.losses.spending import Family, Spending, finite

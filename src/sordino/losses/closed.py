@@ -14,8 +14,9 @@ from typing import Any, final
 import numpy as np
 
 from sordino.losses import forms, normal
-from sordino.losses.base import Guarantees, Loss
+from sordino.losses.base import Loss
 from sordino.losses.forms import inverse
+from sordino.losses.guarantees import Guarantees, pure_guarantees, zcdp_guarantees
 from sordino.losses.law import AbstractLossLaw, GaussianLaw
 from sordino.losses.points import Floats
 from sordino.losses.profile import symmetric
@@ -43,7 +44,7 @@ class PureDP(Loss):
     @property
     def guarantees(self) -> Guarantees:
         """Return epsilon, and the least rho and mu that it implies."""
-        return forms.pure_guarantees(self.epsilon, Fraction(0))
+        return pure_guarantees(self.epsilon, Fraction(0))
 
     def laws(self) -> tuple[AbstractLossLaw, ...]:
         """Return randomized response."""
@@ -103,7 +104,7 @@ class ApproxDP(Loss):
     @property
     def guarantees(self) -> Guarantees:
         """Return epsilon beside its reserve delta, and what epsilon implies."""
-        return forms.pure_guarantees(self.epsilon, self.delta)
+        return pure_guarantees(self.epsilon, self.delta)
 
     def laws(self) -> tuple[AbstractLossLaw, ...]:
         """Return randomized response that fails with probability delta."""
@@ -172,7 +173,7 @@ class ZCDP(Loss):
     @property
     def guarantees(self) -> Guarantees:
         """Return rho; nothing pure follows from it, nor a Gaussian of the same rho."""
-        return forms.zcdp_guarantees(self.rho, Fraction(0))
+        return zcdp_guarantees(self.rho, Fraction(0))
 
     def laws(self) -> tuple[AbstractLossLaw, ...]:
         """Return the law of the best known curve of all rho-zCDP releases."""
@@ -232,7 +233,7 @@ class ApproxZCDP(Loss):
     @property
     def guarantees(self) -> Guarantees:
         """Return rho beside its reserve delta."""
-        return forms.zcdp_guarantees(self.rho, self.delta)
+        return zcdp_guarantees(self.rho, self.delta)
 
     def laws(self) -> tuple[AbstractLossLaw, ...]:
         """Return the law of the best known curve, that fails with probability delta."""

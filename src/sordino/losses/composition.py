@@ -19,9 +19,10 @@ from typing import Any, TypeAlias, final
 
 import numpy as np
 
-from sordino.losses.base import NOTHING, Guarantees, Loss
+from sordino.losses.base import Loss
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
 from sordino.losses.coarseness import kept
+from sordino.losses.guarantees import NOTHING, Guarantees
 from sordino.losses.law import AbstractLossLaw
 from sordino.losses.outlines import outlined
 from sordino.losses.pld import Convolution, both_ways

@@ -11,8 +11,7 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from sordino.losses import concentrated, conversion, normal
-from sordino.losses.base import Guarantees
+from sordino.losses import concentrated, normal
 from sordino.losses.law import AbstractLossLaw, Atoms, mirrored
 from sordino.losses.points import ELEMENTARY, Floats, raised
 from sordino.losses.profile import Profile, symmetric
@@ -35,12 +34,6 @@ _BAND_POINTS = 81
 """Tangents of a band: between two that touch 1/64 apart a rate is 8e-6 too far up."""
 _LEAST_NORMAL = 1e-300
 _NONE = np.zeros(0)
-
-
-def pure_guarantees(epsilon: Exact | float, delta: Fraction) -> Guarantees:
-    """Return what (epsilon, delta)-DP implies: a reserve delta beside epsilon."""
-    rho, mu = conversion.pure_to_rho(epsilon), conversion.pure_to_mu(epsilon)
-    return Guarantees(epsilon, delta, rho, mu)
 
 
 def pure_delta(limit: Exact | float, delta: Fraction, epsilon: Floats) -> Floats:
@@ -89,12 +82,6 @@ def response(limit: Exact | float, delta: Fraction) -> AbstractLossLaw:
     ends = np.array([-most, most])
     masses = np.array([lie, truth])
     return Atoms(ends, masses, masses[::-1].copy(), reserve, most)
-
-
-def zcdp_guarantees(rho: Exact | float, delta: Fraction) -> Guarantees:
-    """Return rho beside its reserve; only rho = 0 implies anything else."""
-    nothing = Fraction(0) if rho == 0 else math.inf
-    return Guarantees(nothing, delta, rho, nothing)
 
 
 def zcdp_delta(rho: Exact | float, delta: Fraction, epsilon: Floats) -> Floats:

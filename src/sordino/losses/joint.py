@@ -14,8 +14,9 @@ from typing import TypeAlias, final
 
 import numpy as np
 
-from sordino.losses.base import Guarantees, Loss
+from sordino.losses.base import Loss
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP
+from sordino.losses.guarantees import Guarantees
 from sordino.losses.law import AbstractLossLaw
 from sordino.losses.points import Floats
 from sordino.losses.reserved import joint_breach

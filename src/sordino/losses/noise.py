@@ -13,8 +13,9 @@ import numpy as np
 
 from sordino import _validate
 from sordino.losses import conversion, forms
-from sordino.losses.base import Guarantees, Loss
+from sordino.losses.base import Loss
 from sordino.losses.coarseness import kept
+from sordino.losses.guarantees import Guarantees, pure_guarantees
 from sordino.losses.law import (
     DEPTH,
     REACH,
@@ -272,7 +273,7 @@ class RandomizedResponseLoss(AbstractTabledLoss):
     @property
     def guarantees(self) -> Guarantees:
         """Return epsilon, and the rho and mu that it implies."""
-        return forms.pure_guarantees(self.epsilon, Fraction(0))
+        return pure_guarantees(self.epsilon, Fraction(0))
 
     def laws(self) -> tuple[AbstractLossLaw, ...]:
         """Return the losses of the truth, of the other's truth, and of the rest."""

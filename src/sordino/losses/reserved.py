@@ -14,8 +14,9 @@ from typing import final
 import numpy as np
 from flint import arb
 
-from sordino.losses.base import Guarantees, Loss
+from sordino.losses.base import Loss
 from sordino.losses.derived import Moved
+from sordino.losses.guarantees import Guarantees
 from sordino.losses.law import AbstractLossLaw
 from sordino.losses.points import ELEMENTARY, Floats
 from sordino.numbers import Exact, ball, up

@@ -18,9 +18,10 @@ from typing import final
 
 import numpy as np
 
-from sordino.losses.base import Guarantees, Loss
+from sordino.losses.base import Loss
 from sordino.losses.coarseness import kept
 from sordino.losses.forms import inverse
+from sordino.losses.guarantees import Guarantees
 from sordino.losses.law import AbstractLossLaw
 from sordino.losses.points import ELEMENTARY, Floats
 from sordino.losses.profile import Profile, symmetric

@@ -11,10 +11,11 @@ from functools import cached_property
 from typing import Any, final
 
 from sordino.losses import conversion
-from sordino.losses.base import Guarantees, Loss
+from sordino.losses.base import Loss
 from sordino.losses.closed import PureDP
 from sordino.losses.coarseness import kept
 from sordino.losses.derived import Sampled, SampledAdding
+from sordino.losses.guarantees import Guarantees
 from sordino.losses.law import AbstractLossLaw
 from sordino.losses.pld import Convolution, both_ways
 from sordino.losses.tabled import AbstractTabledLoss

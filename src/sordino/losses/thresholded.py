@@ -21,10 +21,11 @@ import numpy as np
 
 from sordino import _validate
 from sordino.errors import InvalidParameter
-from sordino.losses.base import Guarantees, Loss
+from sordino.losses.base import Loss
 from sordino.losses.coarseness import kept
 from sordino.losses.derived import Mixed
 from sordino.losses.forms import inverse
+from sordino.losses.guarantees import Guarantees
 from sordino.losses.law import AbstractLossLaw
 from sordino.losses.points import ELEMENTARY, Floats
 from sordino.losses.profile import Profile, symmetric

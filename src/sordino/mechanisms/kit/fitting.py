@@ -6,7 +6,8 @@ from fractions import Fraction
 from typing import Any, TypeVar
 
 from sordino.errors import InvalidParameter
-from sordino.losses.base import Budget, Guarantees, Loss
+from sordino.losses.base import Budget, Loss
+from sordino.losses.guarantees import Guarantees
 from sordino.losses.root import least
 from sordino.mechanisms.mechanism import AbstractMechanism
 from sordino.numbers import Exact, shortest, up
