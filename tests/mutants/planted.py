@@ -166,15 +166,15 @@ PLANTED: Final[tuple[Planted, ...]] = (
     Planted(
         "mechanisms",
         "src/sordino/mechanisms/kit/distance.py",
-        "return total(given, root * rounding.step)",
-        "return total(given, rounding.step)",
+        "return total(norm, product(root(_count(d_in, rounding)), rounding.step))",
+        "return total(norm, rounding.step)",
         "l2 grid rounding without sqrt n",
     ),
     Planted(
         "mechanisms",
         "src/sordino/mechanisms/quantiles.py",
-        "(asked.levels * asked.rows * unit * _span(share))",
-        "(asked.levels * asked.rows * unit * _span(share) / 2)",
+        "quantiles.levels * quantiles.rows * unit * _span(share)\n",
+        "quantiles.levels * quantiles.rows * unit * _span(share) / 2\n",
         "quantiles twice as sharp",
     ),
     Planted(
@@ -187,8 +187,8 @@ PLANTED: Final[tuple[Planted, ...]] = (
     Planted(
         "mechanisms",
         "src/sordino/mechanisms/randomized_response.py",
-        "return 1 / (1 + (self.categories - 1) * (-ball(self.epsilon)).exp())",
-        "return 1 / (1 + (self.categories - 1) * (-ball(self.epsilon) * 1.01).exp())",
+        "return 1 / (1 + (self.categories - 1) * (-odds).exp())",
+        "return 1 / (1 + (self.categories - 1) * (-odds * 1.01).exp())",
         "truth 1% too often in epsilon",
     ),
     Planted(
@@ -215,8 +215,8 @@ PLANTED: Final[tuple[Planted, ...]] = (
     Planted(
         "sampling",
         "src/sordino/sampling/uniform.py",
-        "open_ = np.flatnonzero(found >= limits)\n",
-        "open_ = np.flatnonzero(found > limits)\n",
+        "open_ = np.flatnonzero(draws >= limits)\n",
+        "open_ = np.flatnonzero(draws > limits)\n",
         "limit itself accepted",
     ),
     Planted(
@@ -320,7 +320,7 @@ PLANTED: Final[tuple[Planted, ...]] = (
     Planted(
         "budgets",
         "src/sordino/budgets/filter_choice.py",
-        "rest = ApproxDP(epsilon, (delta - kept) / (1 - kept))",
+        "rest = ApproxDP(epsilon, (delta - reserved) / (1 - reserved))",
         "rest = ApproxDP(epsilon, delta)",
         "delta spent twice",
     ),
@@ -334,7 +334,7 @@ PLANTED: Final[tuple[Planted, ...]] = (
     Planted(
         "budgets",
         "src/sordino/budgets/filters.py",
-        "        if isinstance(asked, self.own):\n            known.reverse()\n",
+        "        if isinstance(asked, self.own):\n            candidates.reverse()\n",
         "",
         "charged by loss, not as asked",
     ),

@@ -135,10 +135,10 @@ def test_empty_tables(ids: list[None]) -> None:
 
 def test_refusals() -> None:
     """Limits of nobody, what is no limit, and columns that are not there."""
-    with pytest.raises(InvalidParameter, match="no ids are named"):
+    with pytest.raises(InvalidParameter, match="no id column is named"):
         sd.inspect(ROWS, columns=KINDS, limits=[sd.MaxRowsPerID(1)])
     limits: Any = [7]
-    with pytest.raises(InvalidParameter, match="must list constraints"):
+    with pytest.raises(InvalidParameter, match="must be a list of constraints"):
         sd.inspect(ROWS, PERSON, KINDS, limits)
     with pytest.raises(UnknownName, match="no column 'town'"):
         sd.inspect(ROWS, PERSON, KINDS, [sd.MaxGroupsPerID("town", 1)])
@@ -181,7 +181,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         (["{}", "--column", "x=int"], "must be one of"),
         (["{}", "--encoding", "utf8"], "must be one of"),
         (["{}", "--id", "nobody"], "no column 'nobody'"),
-        (["{}", "--max-rows-per-id", "1"], "no ids are named"),
+        (["{}", "--max-rows-per-id", "1"], "no id column is named"),
     ],
 )
 def test_refused_commands(

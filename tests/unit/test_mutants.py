@@ -9,7 +9,7 @@ import pytest
 
 from tests.mutants.__main__ import TREE, drawn
 from tests.mutants.changes import Change, changes
-from tests.mutants.planted import PLANTED
+from tests.mutants.planted import PLANTED, Planted
 from tests.mutants.rooms import ROOMS
 from tests.mutants.trial import COPIED
 
@@ -71,12 +71,12 @@ def test_every_room_has_files_and_tests(room: str) -> None:
     assert len(set(itertools.islice(drawn(TREE, ROOMS[room], 1), 20))) == 20
 
 
-def test_every_planted_error_is_one_of_a_room() -> None:
-    """Rooms and files exist; whether the text still stands, `make mutants` says."""
-    for error in PLANTED:
-        assert error.room in ROOMS
-        assert (TREE / error.file).is_file()
-        assert error.before != error.after
+@pytest.mark.parametrize("error", PLANTED, ids=lambda error: error.says)
+def test_every_planted_error_can_be_planted(error: Planted) -> None:
+    """Its room exists, and its text stands once in its file: else write it anew."""
+    assert error.room in ROOMS
+    assert (TREE / error.file).read_text().count(error.before) == 1
+    assert error.before != error.after
 
 
 @pytest.fixture(name="small")

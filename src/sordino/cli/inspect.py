@@ -38,11 +38,13 @@ _SIGNS: Final[dict[str, str | None]] = {"\\t": "\t", "none": None}
 """Words for what is hard to write on a command line."""
 
 
-def add_arguments(made: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments, and what runs."""
-    made.set_defaults(run=run)
-    made.add_argument("paths", nargs="+", metavar="FILE", help="Parquet or text files")
-    made.add_argument(
+    parser.set_defaults(run=run)
+    parser.add_argument(
+        "paths", nargs="+", metavar="FILE", help="Parquet or text files"
+    )
+    parser.add_argument(
         "--column",
         action="append",
         default=[],
@@ -50,8 +52,8 @@ def add_arguments(made: argparse.ArgumentParser) -> None:
         metavar="NAME=TYPE",
         help="a column and its type: i64, f64, text, bool, date or time",
     )
-    made.add_argument("--id", metavar="COLUMN", help="the column that marks people")
-    made.add_argument(
+    parser.add_argument("--id", metavar="COLUMN", help="the column that marks people")
+    parser.add_argument(
         "--max-rows-per-id",
         action="append",
         default=[],
@@ -60,7 +62,7 @@ def add_arguments(made: argparse.ArgumentParser) -> None:
         help="a limit to try",
     )
     for name in ("--max-groups-per-id", "--max-rows-per-group-per-id"):
-        made.add_argument(
+        parser.add_argument(
             name,
             action="append",
             default=[],
@@ -69,37 +71,41 @@ def add_arguments(made: argparse.ArgumentParser) -> None:
             help="a limit to try",
         )
     for name, what in _DIALECT.items():
-        made.add_argument(f"--{name}", help=what)
-    made.add_argument("--json", action="store_true", help="print JSON")
+        parser.add_argument(f"--{name}", help=what)
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
-def run(asked: argparse.Namespace) -> None:
+def run(arguments: argparse.Namespace) -> None:
     """Print what a table holds."""
-    found = inspect(
-        _source(asked),
-        protects=None if asked.id is None else AddRowsWithID(asked.id),
-        columns=dict(asked.column),
-        limits=list(_limits(asked)),
+    inspection = inspect(
+        _source(arguments),
+        protects=None if arguments.id is None else AddRowsWithID(arguments.id),
+        columns=dict(arguments.column),
+        limits=list(_limits(arguments)),
     )
-    told = json.dumps(found.to_dict(), indent=2) if asked.json else str(found)
-    write(told)
+    text = (
+        json.dumps(inspection.to_dict(), indent=2)
+        if arguments.json
+        else str(inspection)
+    )
+    write(text)
 
 
-def _source(asked: argparse.Namespace) -> Any:
+def _source(arguments: argparse.Namespace) -> Any:
     """Return the files, with what is said of how they are written."""
-    given = {name: vars(asked)[name] for name in _DIALECT}
-    said = {name: text for name, text in given.items() if text is not None}
-    if not said:
-        return asked.paths
-    signs = {name: _SIGNS.get(text, text) for name, text in said.items()}
-    return Csv(asked.paths, **signs)
+    options = {name: vars(arguments)[name] for name in _DIALECT}
+    dialect = {name: text for name, text in options.items() if text is not None}
+    if not dialect:
+        return arguments.paths
+    signs = {name: _SIGNS.get(text, text) for name, text in dialect.items()}
+    return Csv(arguments.paths, **signs)
 
 
-def _limits(asked: argparse.Namespace) -> Iterator[AbstractConstraint]:
+def _limits(arguments: argparse.Namespace) -> Iterator[AbstractConstraint]:
     """Yield the limits to try."""
-    yield from map(MaxRowsPerID, asked.max_rows_per_id)
-    yield from starmap(MaxGroupsPerID, asked.max_groups_per_id)
-    yield from starmap(MaxRowsPerGroupPerID, asked.max_rows_per_group_per_id)
+    yield from map(MaxRowsPerID, arguments.max_rows_per_id)
+    yield from starmap(MaxGroupsPerID, arguments.max_groups_per_id)
+    yield from starmap(MaxRowsPerGroupPerID, arguments.max_rows_per_group_per_id)
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -20,52 +20,55 @@ if TYPE_CHECKING:
     from sordino.release.release import Release
 
 
-def show_answer(asked: argparse.Namespace) -> None:
+def show_answer(arguments: argparse.Namespace) -> None:
     """Show the paid answer of a key, or write it as CSV."""
-    with open_ledger(asked) as ledger:
-        found = ledger.answer(asked.key)
-    several = found if isinstance(found, dict) else {"": found}
-    if asked.name is not None:
-        several = {"": _named(several, asked.name)}
-    if asked.csv is not None:
-        _one(several).to_csv(asked.csv)
-        say(f"{asked.csv} has the answer and its errors.")
+    with open_ledger(arguments) as ledger:
+        releases = ledger.answer(arguments.key)
+    several = releases if isinstance(releases, dict) else {"": releases}
+    if arguments.name is not None:
+        several = {"": _named(several, arguments.name)}
+    if arguments.csv is not None:
+        _one(several).to_csv(arguments.csv)
+        say(f"{arguments.csv} has the answer and its errors.")
         return
     for name, release in several.items():
         title = name if name.isprintable() else repr(name)
-        shown = f"{title}:\n{release}\n" if name else str(release)
-        write(shown)
+        text = f"{title}:\n{release}\n" if name else str(release)
+        write(text)
 
 
-def back_up_ledger(asked: argparse.Namespace) -> None:
+def back_up_ledger(arguments: argparse.Namespace) -> None:
     """Write a whole copy to a new file."""
-    with open_ledger(asked) as ledger:
-        ledger.backup(asked.copy)
-    say(f"{asked.copy} holds all of {asked.path}, answers included.")
+    with open_ledger(arguments) as ledger:
+        ledger.backup(arguments.copy)
+    say(f"{arguments.copy} holds all of {arguments.path}, answers included.")
     say("What is charged after this stands in the ledger and its witness only.")
 
 
-def restore_ledger(asked: argparse.Namespace) -> None:
+def restore_ledger(arguments: argparse.Namespace) -> None:
     """Make a ledger of a copy, and of what the witness saw after it."""
     with Ledger.restore(
-        asked.copy, asked.path, witness=asked.witness, signer=_signer(asked.signer)
+        arguments.copy,
+        arguments.path,
+        witness=arguments.witness,
+        signer=_signer(arguments.signer),
     ) as ledger:
         left = ledger.remaining()
-    say(f"{asked.path} is restored, and every charge counts.")
+    say(f"{arguments.path} is restored, and every charge counts.")
     say(f"left: {left!r}")
 
 
-def close_budget(asked: argparse.Namespace) -> None:
+def close_budget(arguments: argparse.Namespace) -> None:
     """Let nothing more be charged to a budget."""
-    with open_ledger(asked, _signer(asked.signer)) as ledger:
-        ledger.close_budget(asked.budget, who=asked.who, why=asked.why)
-    say(f"{asked.budget} is closed: nothing more is charged to it.")
+    with open_ledger(arguments, _signer(arguments.signer)) as ledger:
+        ledger.close_budget(arguments.budget, who=arguments.who, why=arguments.why)
+    say(f"{arguments.budget} is closed: nothing more is charged to it.")
 
 
 def _named(several: "dict[str, Release]", name: str) -> "Release":
     """Return one of several answers."""
     if name not in several:
-        raise unknown("answer", name, [one for one in several if one])
+        raise unknown("answer", name, [other for other in several if other])
     return several[name]
 
 

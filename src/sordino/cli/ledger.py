@@ -18,10 +18,10 @@ up anew, against its limit; that keys and answers are used once; every answer
 that is kept against its hash."""
 
 
-def show_ledger(asked: argparse.Namespace) -> None:
+def show_ledger(arguments: argparse.Namespace) -> None:
     """Show the budgets of a ledger and its last releases."""
-    with open_ledger(asked) as ledger:
-        table([("ledger", str(asked.path)), ("for", ledger.about)])
+    with open_ledger(arguments) as ledger:
+        table([("ledger", str(arguments.path)), ("for", ledger.about)])
         for name, limit in ledger.limits().items():
             write()
             rows = [
@@ -33,38 +33,41 @@ def show_ledger(asked: argparse.Namespace) -> None:
         entries, aside = ledger.entries(), ledger.earmarks()
     if aside:
         write()
-        rows = [(one.name, one.budget, f"{one.left!r} of {one.asked}") for one in aside]
+        rows = [
+            (earmark.name, earmark.budget, f"{earmark.left!r} of {earmark.asked}")
+            for earmark in aside
+        ]
         table([("set aside", "of", "left"), *rows])
-    last = entries[max(len(entries) - asked.last, 0) :]
+    last = entries[max(len(entries) - arguments.last, 0) :]
     write()
     write(f"{_counted(len(entries), 'release')}, {len(last)} shown")
     for entry in last:
         table(_release(entry))
 
 
-def verify_ledger(asked: argparse.Namespace) -> None:
+def verify_ledger(arguments: argparse.Namespace) -> None:
     """Hold every record and every answer of a ledger against what it follows from."""
-    with open_ledger(asked) as ledger:
-        found = ledger.verify()
+    with open_ledger(arguments) as ledger:
+        verdict = ledger.verify()
     counts = ", ".join([
-        _counted(found.records, "record"),
-        _counted(found.releases, "release"),
-        _counted(found.answers, "answer"),
+        _counted(verdict.records, "record"),
+        _counted(verdict.releases, "release"),
+        _counted(verdict.answers, "answer"),
     ])
-    say(f"{asked.path} is what was written: {counts}.")
+    say(f"{arguments.path} is what was written: {counts}.")
     write(_CHECKED)
     write("Newest record, to be written down elsewhere:")
-    write(found.head)
+    write(verdict.head)
 
 
-def export_ledger(asked: argparse.Namespace) -> None:
+def export_ledger(arguments: argparse.Namespace) -> None:
     """Write a ledger as lines of JSON, or as an entry of the public registry."""
-    answers = {} if asked.answers is None else _answers(asked.answers)
-    with open_ledger(asked) as ledger:
-        if asked.format == "jsonl":
+    answers = {} if arguments.answers is None else _answers(arguments.answers)
+    with open_ledger(arguments) as ledger:
+        if arguments.format == "jsonl":
             lines = list(json_lines(ledger))
         else:
-            lines = registry_yaml(ledger, answers, draft=asked.draft).splitlines()
+            lines = registry_yaml(ledger, answers, draft=arguments.draft).splitlines()
     for line in lines:
         write(line)
 
@@ -97,20 +100,20 @@ def _release(entry: Entry) -> list[tuple[str, ...]]:
         "answered" if entry.answered else "not answered",
     ]
     lines: list[tuple[str, ...]] = [
-        (str(entry.number), "when", ", ".join(one for one in facts if one)),
+        (str(entry.number), "when", ", ".join(fact for fact in facts if fact)),
         ("", "asked", entry.asked),
         ("", "loss", entry.loss),
     ]
     return lines + ([("", "why", entry.why)] if entry.why else [])
 
 
-def open_ledger(asked: argparse.Namespace, signer: Any = None) -> Ledger:
+def open_ledger(arguments: argparse.Namespace, signer: Any = None) -> Ledger:
     """Return the ledger at a path."""
-    if not asked.path.is_file():
+    if not arguments.path.is_file():
         raise InvalidParameter(
-            "PATH", str(asked.path), "must be a file", "Name the file of a ledger."
+            "PATH", str(arguments.path), "must be a file", "Name the file of a ledger."
         )
-    return Ledger.at(asked.path, witness=asked.witness, signer=signer)
+    return Ledger.at(arguments.path, witness=arguments.witness, signer=signer)
 
 
 def _counted(count: int, what: str) -> str:

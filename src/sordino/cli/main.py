@@ -21,9 +21,9 @@ _REFUSED: Final = 1
 
 def main(words: Sequence[str] | None = None) -> int:
     """Run a command; 0 if all is well, 1 if it was refused, 2 if not understood."""
-    asked = parser().parse_args(words)
+    arguments = parser().parse_args(words)
     try:
-        asked.run(asked)
+        arguments.run(arguments)
         sys.stdout.flush()
     except SordinoError as error:
         sys.stderr.write(f"sordino: {error}\n")
@@ -83,27 +83,27 @@ class Command:
     example: str
     options: Callable[[argparse.ArgumentParser], None]
 
-    def fill(self, made: argparse.ArgumentParser) -> None:
+    def fill(self, parser: argparse.ArgumentParser) -> None:
         """Add its arguments, and what runs."""
-        made.set_defaults(run=self.run)
-        made.add_argument("path", type=Path, metavar="PATH", help="the ledger's file")
-        made.add_argument(
+        parser.set_defaults(run=self.run)
+        parser.add_argument("path", type=Path, metavar="PATH", help="the ledger's file")
+        parser.add_argument(
             "--witness",
             type=Path,
             metavar="PATH",
             help="a file kept elsewhere, by which a ledger put back is found out",
         )
-        self.options(made)
+        self.options(parser)
 
 
-def _none(made: argparse.ArgumentParser) -> None:
+def _none(parser: argparse.ArgumentParser) -> None:
     """Add nothing."""
-    del made
+    del parser
 
 
-def _last(made: argparse.ArgumentParser) -> None:
+def _last(parser: argparse.ArgumentParser) -> None:
     """Add how many releases are shown."""
-    made.add_argument(
+    parser.add_argument(
         "--last",
         type=_count,
         default=10,
@@ -112,34 +112,34 @@ def _last(made: argparse.ArgumentParser) -> None:
     )
 
 
-def _form(made: argparse.ArgumentParser) -> None:
+def _form(parser: argparse.ArgumentParser) -> None:
     """Add the form of an export, and what the registry asks."""
-    made.add_argument(
+    parser.add_argument(
         "--format",
         choices=("jsonl", "yaml"),
         default="jsonl",
         help="jsonl: every record, one a line; yaml: the entry of the registry",
     )
-    made.add_argument(
+    parser.add_argument(
         "--answers",
         type=Path,
         metavar="TOML",
         help="for yaml: what only a person knows, by section and field",
     )
-    made.add_argument(
+    parser.add_argument(
         "--draft",
         action="store_true",
         help="for yaml: mark what is missing instead of refusing",
     )
 
 
-def _key(made: argparse.ArgumentParser) -> None:
+def _key(parser: argparse.ArgumentParser) -> None:
     """Add which answer, and where it goes."""
-    made.add_argument("key", metavar="KEY", help="what the answer was asked for with")
-    made.add_argument(
+    parser.add_argument("key", metavar="KEY", help="what the answer was asked for with")
+    parser.add_argument(
         "--name", metavar="NAME", help="which one, of requests answered together"
     )
-    made.add_argument(
+    parser.add_argument(
         "--csv",
         type=Path,
         metavar="FILE",
@@ -147,36 +147,36 @@ def _key(made: argparse.ArgumentParser) -> None:
     )
 
 
-def _copy(made: argparse.ArgumentParser) -> None:
+def _copy(parser: argparse.ArgumentParser) -> None:
     """Add where the copy goes."""
-    made.add_argument(
+    parser.add_argument(
         "copy", type=Path, metavar="COPY", help="a file that is not there"
     )
 
 
-def _source(made: argparse.ArgumentParser) -> None:
+def _source(parser: argparse.ArgumentParser) -> None:
     """Add which copy, and who signs."""
-    made.add_argument(
+    parser.add_argument(
         "--copy",
         type=Path,
         required=True,
         metavar="COPY",
         help="what `backup` wrote",
     )
-    _signed(made)
+    _signed(parser)
 
 
-def _budget(made: argparse.ArgumentParser) -> None:
+def _budget(parser: argparse.ArgumentParser) -> None:
     """Add which budget, who closes it and why, and who signs."""
-    made.add_argument("budget", metavar="NAME", help="of an analyst, or `dataset`")
-    made.add_argument("--who", default="", metavar="WHO", help="who closes it")
-    made.add_argument("--why", default="", metavar="WHY", help="what for")
-    _signed(made)
+    parser.add_argument("budget", metavar="NAME", help="of an analyst, or `dataset`")
+    parser.add_argument("--who", default="", metavar="WHO", help="who closes it")
+    parser.add_argument("--why", default="", metavar="WHY", help="what for")
+    _signed(parser)
 
 
-def _signed(made: argparse.ArgumentParser) -> None:
+def _signed(parser: argparse.ArgumentParser) -> None:
     """Add the key of a signed ledger."""
-    made.add_argument(
+    parser.add_argument(
         "--signer",
         type=Path,
         metavar="PEM",

@@ -33,8 +33,8 @@ class NoiseRow:
     @property
     def loss(self) -> sd.Loss:
         """Return what an answer costs."""
-        found: sd.Loss = self.mechanism.map(self.d_in)
-        return found
+        loss: sd.Loss = self.mechanism.map(self.d_in)
+        return loss
 
 
 def noises() -> tuple[NoiseRow, ...]:
@@ -59,11 +59,15 @@ def show_mechanisms(console: Console) -> None:
     )
     drawn = ("published", "again")
     table = columns("noise", "exact", *drawn, "± 95%", "price")
-    for one in noises():
-        answers = [short_number(one.mechanism(one.exact)) for _ in drawn]
-        error = f"{math.ceil(one.mechanism.error(0.95)):,}"
+    for noise in noises():
+        answers = [short_number(noise.mechanism(noise.exact)) for _ in drawn]
+        error = f"{math.ceil(noise.mechanism.error(0.95)):,}"
         table.add_row(
-            one.name, short_number(one.exact), *answers, error, loss_text(one.loss)
+            noise.name,
+            short_number(noise.exact),
+            *answers,
+            error,
+            loss_text(noise.loss),
         )
     console.print(table)
 
@@ -78,10 +82,10 @@ def show_thresholds(console: Console) -> None:
         "A diagnosis shows if its noisy count is large enough: a rare one vanishes,\n"
         "key and all. delta is the chance that one patient's own diagnosis appears.",
     )
-    kept = fitted(DIAGNOSES)
+    passing = fitted(DIAGNOSES)
     table = columns("diagnosis", *DIAGNOSES)
     table.add_row("exact", *map(short_number, DIAGNOSES.values()), style="dim")
-    noisy = [short_number(kept[key]) if key in kept else "-" for key in DIAGNOSES]
+    noisy = [short_number(passing[key]) if key in passing else "-" for key in DIAGNOSES]
     table.add_row("published", *noisy)
     console.print(table)
     reach = f"keep {fitted.threshold} or more; scale and threshold solved for a budget"
@@ -92,7 +96,7 @@ def show_thresholds(console: Console) -> None:
 
 def show_curves(console: Console) -> None:
     """Show that losses add up as one curve, less than the sum of their epsilons."""
-    losses = [one.loss for one in noises()]
+    losses = [noise.loss for noise in noises()]
     epsilons = [float(loss.epsilon_at(DELTA)) for loss in losses]
     print_heading(
         console,
@@ -118,8 +122,8 @@ def total_epsilon(losses: list[sd.Loss]) -> float:
 
 def loss_text(loss: sd.Loss) -> str:
     """Return the exact parameter of a loss."""
-    known = loss.guarantees
-    named = {"epsilon": known.epsilon, "mu": known.mu, "rho": known.rho}
+    guarantees = loss.guarantees
+    named = {"epsilon": guarantees.epsilon, "mu": guarantees.mu, "rho": guarantees.rho}
     for name, value in named.items():
         if value != math.inf:
             return f"{name} = {value}"

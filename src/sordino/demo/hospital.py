@@ -50,15 +50,15 @@ def by_unknown() -> Any:
 
 def show_data(console: Console, path: Path, visits: int, patients: int) -> pa.Table:
     """Make the table, and say what is in it."""
-    told = (
+    summary = (
         TextColumn("inventing visits"),
         BarColumn(40),
         TextColumn("{task.completed:,}"),
     )
-    with Progress(*told, console=console, transient=True) as progress:
+    with Progress(*summary, console=console, transient=True) as progress:
         task = progress.add_task("", total=visits)
         table = clinic.write_visits(
-            path, visits, patients, lambda made: progress.advance(task, made)
+            path, visits, patients, lambda done: progress.advance(task, done)
         )
     print_heading(
         console,
@@ -66,11 +66,11 @@ def show_data(console: Console, path: Path, visits: int, patients: int) -> pa.Ta
         f"A hospital has a table of {visits:,} visits, invented here. It wants to\n"
         "publish numbers by ward, and nobody may learn who was a patient.",
     )
-    shown = columns(*table.column_names)
+    first_rows = columns(*table.column_names)
     for row in table.slice(0, 3).to_pylist():
-        shown.add_row(*map(str, row.values()))
-    shown.add_row("...")
-    console.print(shown)
+        first_rows.add_row(*map(str, row.values()))
+    first_rows.add_row("...")
+    console.print(first_rows)
     return table
 
 
@@ -192,16 +192,18 @@ def _beside(release: sd.Release, table: pa.Table, wards: tuple[str, ...]) -> Tab
     exact = _exact(table)
     noisy = {row["ward"]: row for row in release.table.to_pylist()}
     bars = {row["ward"]: row for row in release.errors.to_pylist()}
-    shown = columns("ward", "patients", "± 95%", "exact", "mean days", "± 95%", "exact")
+    ward_table = columns(
+        "ward", "patients", "± 95%", "exact", "mean days", "± 95%", "exact"
+    )
     for ward in wards:
         cells: list[str] = []
-        for name, known in zip(
+        for name, truth in zip(
             ("patients", "days"), exact.get(ward, _NONE), strict=True
         ):
             cells += _cells(name, noisy.get(ward), bars.get(ward))
-            cells.append("-" if known is None else short_number(known))
-        shown.add_row(ward, *cells)
-    return shown
+            cells.append("-" if truth is None else short_number(truth))
+        ward_table.add_row(ward, *cells)
+    return ward_table
 
 
 def _cells(name: str, row: Any, bars: Any) -> tuple[str, str]:
@@ -219,7 +221,7 @@ def _exact(table: pa.Table) -> dict[str, tuple[int, float]]:
     """Return the exact answers for each ward, of invented patients only."""
     adults = table.filter(pc.greater_equal(table["age"], 18))
     days = pc.min_element_wise(adults["days"], 30)
-    found = (
+    rows = (
         adults
         .append_column("stay", days)
         .group_by("ward")
@@ -227,5 +229,5 @@ def _exact(table: pa.Table) -> dict[str, tuple[int, float]]:
     )
     return {
         row["ward"]: (row["patient_count_distinct"], row["stay_mean"])
-        for row in found.to_pylist()
+        for row in rows.to_pylist()
     }

@@ -44,8 +44,8 @@ def columns(*headings: str, wide: int = 0) -> Table:
     """Return an empty table: text on the left, numbers on the right."""
     table = Table(box=None, padding=(0, 0, 0, 2), header_style="dim")
     table.add_column(headings[0], min_width=wide)
-    for one in headings[1:]:
-        table.add_column(one, justify="right")
+    for title in headings[1:]:
+        table.add_column(title, justify="right")
     return table
 
 

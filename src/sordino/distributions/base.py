@@ -107,14 +107,14 @@ class AbstractLatticeLaw(AbstractLaw):
     def upper_quantile(self, tail: Fraction) -> Exact:
         """Return the least multiple that is certainly enough."""
         guess = max(0, self.near_quantile(float(tail)))
-        found = _least(lambda k: bool(self._from(k + 1) <= ball(tail)), guess)
-        return found * self.unit
+        steps = _least(lambda k: bool(self._from(k + 1) <= ball(tail)), guess)
+        return steps * self.unit
 
     def _lower_quantile(self, p: Fraction) -> Exact:
         """Mirror: P[K <= -k] = P[K >= k] >= p holds up to the last such k."""
         guess = max(0, self.near_quantile(float(p)))
-        found = _least(lambda k: not self._from(k + 1) >= ball(p), guess)
-        return -found * self.unit
+        steps = _least(lambda k: not self._from(k + 1) >= ball(p), guess)
+        return -steps * self.unit
 
     def _from(self, k: int) -> arb:
         """Return P[K >= k] for any integer."""

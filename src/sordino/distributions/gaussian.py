@@ -126,8 +126,10 @@ class DiscreteGaussianLaw(AbstractLatticeLaw):
         """Return the logarithm of each of the different tails, as balls."""
         places, back = np.unique(x, return_inverse=True)
         with precision(PRECISION):
-            found = [float(self.at_least(Fraction(one)).log().mid()) for one in places]
-        return np.array(found)[back].reshape(np.shape(x))
+            logarithms = [
+                float(self.at_least(Fraction(place)).log().mid()) for place in places
+            ]
+        return np.array(logarithms)[back].reshape(np.shape(x))
 
     def mass(self, k: int) -> arb:
         """Return P[K = k]."""
@@ -183,7 +185,7 @@ class DiscreteGaussianLaw(AbstractLatticeLaw):
         z, height = k / s, self._height(k)
         result = s * (arb.pi() / 2).sqrt() * (z / arb(2).sqrt()).erfc() + height / 2
         quarter = arb.pi().sqrt() * (z / 2).erfc()
-        wanted = result * arb(2) ** -ctx.prec
+        precise = result * arb(2) ** -ctx.prec
         before, now = arb(1), z
         remainder = result
         for j in range(1, _MOST_TERMS):
@@ -193,7 +195,7 @@ class DiscreteGaussianLaw(AbstractLatticeLaw):
             result += ball(_bernoulli(n)) / factorial * scale * now * height
             bound = ball(_CRAMER) * factorial.sqrt() * scale * quarter
             remainder = 2 * arb(n).zeta() / (2 * arb.pi()) ** n * bound
-            if remainder < wanted:
+            if remainder < precise:
                 break
             before, now = now, z * now - (n - 1) * before
             before, now = now, z * now - n * before

@@ -72,7 +72,7 @@ class AbstractKeys(ABC):
     @cached_property
     def depth(self) -> int:
         """Return the number of sets on the longest way to a listed one."""
-        return 1 + max((one.depth for one in self.inputs), default=0)
+        return 1 + max((node.depth for node in self.inputs), default=0)
 
 
 @final
@@ -221,8 +221,10 @@ class Filtered(AbstractKeys):
         rows = (
             dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)
         )
-        kept = np.array([self.condition.value(row) is True for row in rows], np.bool_)
-        return take_rows(table, np.flatnonzero(kept[which]))
+        passing = np.array(
+            [self.condition.value(row) is True for row in rows], np.bool_
+        )
+        return take_rows(table, np.flatnonzero(passing[which]))
 
 
 @final
@@ -244,9 +246,11 @@ class Union(AbstractKeys):
         return Schema.of(
             (
                 name,
-                replace(one, nullable=one.nullable or self.right.schema[name].nullable),
+                replace(
+                    column, nullable=column.nullable or self.right.schema[name].nullable
+                ),
             )
-            for name, one in self.left.schema.columns
+            for name, column in self.left.schema.columns
         )
 
     @cached_property
@@ -296,8 +300,8 @@ class Difference(AbstractKeys):
         """Keep what the right set lacks."""
         left, right = _aligned(self.left, self.right)
         ours, theirs = _shared_ranks(left, right)
-        kept = np.isin(ours, theirs, invert=True)
-        return take_rows(left, np.flatnonzero(kept))
+        remaining = np.isin(ours, theirs, invert=True)
+        return take_rows(left, np.flatnonzero(remaining))
 
 
 @final
@@ -332,9 +336,9 @@ class Joined(AbstractKeys):
     def at_most(self) -> int:
         """Return the product, or one side where the other adds no column."""
         bounds = [self.left.at_most * self.right.at_most]
-        for one, other in ((self.left, self.right), (self.right, self.left)):
-            if len(other.schema.names) == len(self.on):
-                bounds.append(one.at_most)
+        for first, second in ((self.left, self.right), (self.right, self.left)):
+            if len(second.schema.names) == len(self.on):
+                bounds.append(first.at_most)
         return min(bounds)
 
     @property

@@ -293,15 +293,15 @@ class KeySet:
                     f"the keys have {kind} in the column {name!r}, the table {there}",
                     _remedy(there),
                 )
-        wanted = self.columns if by is None else by
-        if sorted(wanted) != sorted(self.columns):
+        names = self.columns if by is None else by
+        if sorted(names) != sorted(self.columns):
             raise InvalidParameter(
                 "keys",
                 self,
-                f"must have the columns {', '.join(wanted)}",
+                f"must have the columns {', '.join(names)}",
                 "Project them, keys[[...]], or join them with the missing columns.",
             )
-        return self if wanted == self.columns else self[wanted]
+        return self if names == self.columns else self[names]
 
     def _alike(self, other: object) -> "KeySet":
         """Return another set, refusing one with other columns."""

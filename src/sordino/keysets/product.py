@@ -56,8 +56,10 @@ class Product(AbstractKeys):
     @cached_property
     def schema(self) -> Schema:
         """Return the columns of all factors."""
-        known = dict(pair for one in self.factors for pair in one.schema.columns)
-        return Schema.of((name, known[name]) for name in self.names)
+        columns = dict(
+            pair for factor in self.factors for pair in factor.schema.columns
+        )
+        return Schema.of((name, columns[name]) for name in self.names)
 
     @cached_property
     def at_most(self) -> int:
@@ -68,7 +70,7 @@ class Product(AbstractKeys):
     @cached_property
     def exact(self) -> bool:
         """Tell whether every factor knows its number."""
-        return all(one.exact for one in self.inputs)
+        return all(factor.exact for factor in self.inputs)
 
     @cached_property
     def count(self) -> int:
@@ -111,8 +113,8 @@ class Product(AbstractKeys):
 
     def only(self, names: tuple[str, ...]) -> "Product":
         """Return the product of what is left of the factors."""
-        kept, dropped = _parted(self.factors, names)
-        factors = (_only(factor, names) for factor in kept)
+        chosen, dropped = _parted(self.factors, names)
+        factors = (_only(factor, names) for factor in chosen)
         guards = (one for one in dropped if not (one.exact and one.at_most))
         return Product(tuple(map(settle_keys, factors)), names, (*self.guards, *guards))
 
@@ -120,8 +122,8 @@ class Product(AbstractKeys):
         """Return the product with a condition on the factors whose columns it reads."""
         read = condition.names() or self.factors[0].schema.names
         met, rest = _parted(self.factors, read)
-        kept = settle_keys(Filtered(Product.of(*met), condition))
-        return Product((kept, *rest), self.names, self.guards)
+        filtered = settle_keys(Filtered(Product.of(*met), condition))
+        return Product((filtered, *rest), self.names, self.guards)
 
     def renamed(self, names: Mapping[str, str]) -> "Product":
         """Return the product of renamed factors."""
@@ -158,27 +160,29 @@ class Product(AbstractKeys):
             return _same(self, other)
         if not (self.count and other.count):
             return self.count == other.count
-        return all(_same(one, theirs[names]) for names, one in ours.items())
+        return all(_same(factor, theirs[names]) for names, factor in ours.items())
 
 
 def _none(schema: Schema) -> pa.Table:
     """Return no keys of some columns."""
-    return pa.table({name: pa.array([], one.arrow) for name, one in schema.columns})
+    return pa.table({
+        name: pa.array([], column.arrow) for name, column in schema.columns
+    })
 
 
 def _parted(
     factors: tuple[AbstractKeys, ...], names: Iterable[str]
 ) -> tuple[list[AbstractKeys], list[AbstractKeys]]:
     """Return the factors that have one of some columns, and those that have none."""
-    wanted = set(names)
-    met = [one for one in factors if not wanted.isdisjoint(one.schema.names)]
-    return met, [one for one in factors if wanted.isdisjoint(one.schema.names)]
+    chosen = set(names)
+    met = [factor for factor in factors if not chosen.isdisjoint(factor.schema.names)]
+    return met, [factor for factor in factors if chosen.isdisjoint(factor.schema.names)]
 
 
 def _only(factor: AbstractKeys, names: tuple[str, ...]) -> AbstractKeys:
     """Return a factor with some of its columns, itself if these are all."""
-    kept = tuple(name for name in factor.schema if name in names)
-    return factor if kept == factor.schema.names else Projected(factor, kept)
+    chosen = tuple(name for name in factor.schema if name in names)
+    return factor if chosen == factor.schema.names else Projected(factor, chosen)
 
 
 def _by_columns(keys: Product) -> dict[frozenset[str], AbstractKeys]:

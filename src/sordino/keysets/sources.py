@@ -38,9 +38,9 @@ def columns_of_dict(given: Any, types: Types) -> list[pa.Table]:
         )
     pairs = list(given.items())
     checked_names(name for name, _ in pairs)
-    known = _checked_types(types, given)
+    declared = _checked_types(types, given)
     return [
-        sort_canonically(pa.table({name: _column(name, values, known.get(name))}))
+        sort_canonically(pa.table({name: _column(name, values, declared.get(name))}))
         for name, values in pairs
     ]
 
@@ -59,11 +59,11 @@ def table_of_tuples(given: Any, columns: Any, types: Types) -> pa.Table:
             )
     if not rows:
         raise _empty("keys", rows)
-    known = _checked_types(types, names)
+    declared = _checked_types(types, names)
     columns_of_rows = zip(*rows, strict=True)
     return sort_canonically(
         pa.table({
-            name: _column(name, list(values), known.get(name))
+            name: _column(name, list(values), declared.get(name))
             for name, values in zip(names, columns_of_rows, strict=True)
         })
     )
@@ -73,8 +73,10 @@ def table_of_table(given: Any, types: Types) -> pa.Table:
     """Return the canonical table of the rows of a table of any kind."""
     pairs = _pairs(given)
     names = checked_names(name for name, _ in pairs)
-    known = _checked_types(types, names)
-    columns = {name: _column(name, values, known.get(name)) for name, values in pairs}
+    declared = _checked_types(types, names)
+    columns = {
+        name: _column(name, values, declared.get(name)) for name, values in pairs
+    }
     lengths = {name: len(column) for name, column in columns.items()}
     if len(set(lengths.values())) > 1:
         raise InvalidParameter(
@@ -114,7 +116,7 @@ def checked_names(names: Iterable[Any]) -> tuple[str, ...]:
 
 def _is_unicode(text: str) -> bool:
     """Tell whether text has no lone surrogates."""
-    return text.isascii() or not any("\ud800" <= one <= "\udfff" for one in text)
+    return text.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
 def _names(columns: Any) -> Sequence[Any]:

@@ -108,10 +108,10 @@ class DiscreteGaussian(AbstractIntegerMechanism):
         Fraction(4, 1)
         """
         change = positive_distance(l2(d_in), d_in)
-        given = guarantees_of(loss)
+        guarantees = guarantees_of(loss)
         guesses = [
-            scale_guess(change**2, 2 * given.rho),
-            scale_guess(change, given.mu) ** 2,
+            scale_guess(change**2, 2 * guarantees.rho),
+            scale_guess(change, guarantees.mu) ** 2,
         ]
         return least_noise(
             lambda variance: cls(variance=variance, **options), loss, d_in, guesses

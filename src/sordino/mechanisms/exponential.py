@@ -153,9 +153,13 @@ class Exponential(AbstractMechanism):
         >>> Exponential.for_loss(ZCDP("1/8"), 3)
         Exponential(epsilon=1, span=3)
         """
-        span, known = positive_distance(distance(d_in=d_in), d_in), guarantees_of(loss)
+        span, guarantees = (
+            positive_distance(distance(d_in=d_in), d_in),
+            guarantees_of(loss),
+        )
         guesses = [
-            scale_guess(_ONE, limit) for limit in (known.epsilon, widest(known.rho))
+            scale_guess(_ONE, limit)
+            for limit in (guarantees.epsilon, widest(guarantees.rho))
         ]
         return least_noise(lambda s: cls(_ONE / s, span), loss, d_in, guesses)
 
@@ -207,16 +211,16 @@ def _listed(scores: Any) -> "Whole | list[Fraction]":
             f"scores must not be a {type(scores).__name__}: "
             "give a list of integers or fractions, or an array of integers."
         )
-    known = list(scores)
-    if set(map(type, known)) == {int} and max(map(abs, known)) <= _MOST:
-        return np.array(known, np.int64)
-    if not all(map(_is_exact, known)):
+    numbers = list(scores)
+    if set(map(type, numbers)) == {int} and max(map(abs, numbers)) <= _MOST:
+        return np.array(numbers, np.int64)
+    if not all(map(_is_exact, numbers)):
         raise InvalidData(
             "a score is neither an integer nor a fraction. Scores are exact: count in "
             "whole "
             "units, or give Fraction(1, 3)."
         )
-    return [Fraction(int(score.numerator), int(score.denominator)) for score in known]
+    return [Fraction(int(score.numerator), int(score.denominator)) for score in numbers]
 
 
 def _is_exact(score: Any) -> bool:

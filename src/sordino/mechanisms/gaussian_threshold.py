@@ -119,9 +119,9 @@ class GaussianThreshold(AbstractThresholdMechanism):
         """
         probe = cls(variance=1, threshold=1, **options)
         apart = positive_change(probe.change(d_in), d_in)
-        known = guarantees_of(loss)
-        delta = positive_delta(loss, known.delta)
-        if not isinstance(known.epsilon, float):
+        guarantees = guarantees_of(loss)
+        delta = positive_delta(loss, guarantees.delta)
+        if not isinstance(guarantees.epsilon, float):
             delta *= SPARE
 
         def fitted(variance: Exact) -> Self:
@@ -129,12 +129,14 @@ class GaussianThreshold(AbstractThresholdMechanism):
             spread = _fields.change(probe, variance=variance)
             return fit_threshold(spread, apart, delta, negative=negative)
 
-        if isinstance(known.epsilon, float):
+        if isinstance(guarantees.epsilon, float):
             return fitted(_by_rho(loss, apart))
-        safe = _by_curve(apart, known.epsilon, delta, on_lattice=probe.unit is not None)
+        safe = _by_curve(
+            apart, guarantees.epsilon, delta, on_lattice=probe.unit is not None
+        )
         if not probe.is_exact(apart):
             return _admitted(fitted, loss, d_in, safe)
-        near = _by_curve(apart, known.epsilon, delta, on_lattice=False)
+        near = _by_curve(apart, guarantees.epsilon, delta, on_lattice=False)
 
         def within(part: float) -> bool:
             """Tell whether so much of the safe variance is enough, by the curve."""
@@ -207,9 +209,9 @@ def _admitted(
 ) -> Mechanism:
     """Return the mechanism whose very loss is admitted, at a variance or just above."""
     for _ in range(_TRIES):
-        found = fitted(variance)
-        if loss.admits(found.map(d_in)):
-            return found
+        mechanism = fitted(variance)
+        if loss.admits(mechanism.map(d_in)):
+            return mechanism
         variance = rounded_up(variance * _MORE)
     raise InvalidParameter(
         "loss",

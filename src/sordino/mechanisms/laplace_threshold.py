@@ -106,8 +106,8 @@ class LaplaceThreshold(AbstractThresholdMechanism):
         """
         probe = cls(1, 1, **options)
         apart = positive_change(probe.change(d_in), d_in)
-        known = guarantees_of(loss)
-        epsilon, delta = known.epsilon, positive_delta(loss, known.delta)
+        guarantees = guarantees_of(loss)
+        epsilon, delta = guarantees.epsilon, positive_delta(loss, guarantees.delta)
         if isinstance(epsilon, float) or epsilon == 0:
             raise InvalidParameter(
                 "loss",

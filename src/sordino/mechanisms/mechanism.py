@@ -58,12 +58,12 @@ class AbstractMechanism(ABC):
 
     def __repr__(self) -> str:
         """Show the call that makes an equal mechanism."""
-        shown = (
+        parameters = (
             f"{field.name}={number_text(getattr(self, field.name))}"
             for field in fields(self)  # type: ignore[arg-type]
             if getattr(self, field.name) is not None
         )
-        return f"{type(self).__name__}({', '.join(shown)})"
+        return f"{type(self).__name__}({', '.join(parameters)})"
 
     def check(self, d_in: Any, d_out: Any) -> bool:
         """Tell whether outputs of inputs at distance d_in are within the loss d_out.

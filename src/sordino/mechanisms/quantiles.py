@@ -79,11 +79,11 @@ class Quantiles(AbstractMechanism):
 
         There are fewer parts where probabilities are fine.
         """
-        asked = _ascending(probabilities)
-        most = FINE // _finest(asked)
+        ascending = _ascending(probabilities)
+        most = FINE // _finest(ascending)
         fill(
             self,
-            probabilities=asked,
+            probabilities=ascending,
             epsilon=positive(epsilon=epsilon),
             rows=_validate.integer(rows=rows, least=1),
             parts=min(_validate.integer(parts=parts, least=1), most),
@@ -126,12 +126,20 @@ class Quantiles(AbstractMechanism):
         >>> Quantiles.for_loss(BoundedRangeLoss(1), 3, ["0.5"]).epsilon
         Fraction(1, 1)
         """
-        rows, known = _validate.integer(d_in=d_in, least=1), guarantees_of(loss)
-        asked = _ascending(probabilities)
-        height = len(asked).bit_length()
-        level = known.rho if isinstance(known.rho, float) else known.rho * height
-        guesses = [scale_guess(_ONE, limit) for limit in (known.epsilon, widest(level))]
-        return least_noise(lambda s: cls(asked, _ONE / s, rows), loss, d_in, guesses)
+        rows, guarantees = _validate.integer(d_in=d_in, least=1), guarantees_of(loss)
+        ascending = _ascending(probabilities)
+        height = len(ascending).bit_length()
+        level = (
+            guarantees.rho
+            if isinstance(guarantees.rho, float)
+            else guarantees.rho * height
+        )
+        guesses = [
+            scale_guess(_ONE, limit) for limit in (guarantees.epsilon, widest(level))
+        ]
+        return least_noise(
+            lambda s: cls(ascending, _ONE / s, rows), loss, d_in, guesses
+        )
 
     def release(
         self, positions: Any, counts: Any, size: int, bits: BitSource
@@ -152,17 +160,17 @@ class Quantiles(AbstractMechanism):
         For any groups that were fixed without the data: an empty group is answered
         as well. Bins may differ in weight.
         """
-        known = EvenWeights(bins.size) if weights is None else weights
-        parts = max(min(self.parts, MOST_BINS // known.total), 1)
+        candidates = EvenWeights(bins.size) if weights is None else weights
+        parts = max(min(self.parts, MOST_BINS // candidates.total), 1)
         answers = np.empty((bins.groups, len(self.probabilities)), np.int64)
         first = 0
         while first < bins.groups:
             reached = np.searchsorted(bins.starts, bins.starts[first] + _CHUNK, "right")
             last = min(max(int(reached) - 1, first + 1), first + _CHUNK, bins.groups)
-            layout = CandidateRuns.of(bins.part(first, last), parts, known)
+            layout = CandidateRuns.of(bins.part(first, last), parts, candidates)
             _Recursion(self, layout, answers[first:last], bits).run()
             first = last
-        return known.holding(answers.ravel() // parts).reshape(answers.shape)
+        return candidates.holding(answers.ravel() // parts).reshape(answers.shape)
 
 
 @final
@@ -170,14 +178,14 @@ class Quantiles(AbstractMechanism):
 class _Recursion:
     """All groups at once."""
 
-    asked: Quantiles
+    quantiles: Quantiles
     layout: CandidateRuns
     answers: Whole
     bits: BitSource
 
     def run(self) -> None:
         """Choose every quantile."""
-        self._choose(0, len(self.asked.probabilities), *self.layout.outer())
+        self._choose(0, len(self.quantiles.probabilities), *self.layout.outer())
 
     def _choose(
         self, first: int, last: int, low: QuantileCut, high: QuantileCut
@@ -186,7 +194,7 @@ class _Recursion:
         if first == last:
             return
         middle = (first + last) // 2
-        cut = self._cut(self.asked.probabilities[middle], low, high)
+        cut = self._cut(self.quantiles.probabilities[middle], low, high)
         self.answers[:, middle] = cut.position
         self._choose(first, middle, low, cut)
         self._choose(middle + 1, last, cut, high)
@@ -203,9 +211,11 @@ class _Recursion:
 
     def _rate(self, share: Fraction) -> Exact:
         """Return the exponent of one unit of a score: a row in parts, by the share."""
-        asked = self.asked
+        quantiles = self.quantiles
         unit = self.layout.parts * share.denominator
-        return asked.epsilon / (asked.levels * asked.rows * unit * _span(share))
+        return quantiles.epsilon / (
+            quantiles.levels * quantiles.rows * unit * _span(share)
+        )
 
 
 def _ascending(probabilities: Any) -> tuple[Fraction, ...]:
@@ -217,22 +227,22 @@ def _ascending(probabilities: Any) -> tuple[Fraction, ...]:
             "must be a list of at least one probability",
             'Try ("0.5",).',
         )
-    known = tuple(probability(probabilities=one) for one in probabilities)
-    if any(left >= right for left, right in pairwise(known)):
+    listed = tuple(probability(probabilities=given) for given in probabilities)
+    if any(left >= right for left, right in pairwise(listed)):
         raise InvalidParameter(
             "probabilities",
             probabilities,
             "must be in ascending order, each once",
             "Sort them, and drop those that occur twice.",
         )
-    if _finest(known) > FINEST:
+    if _finest(listed) > FINEST:
         raise InvalidParameter(
             "probabilities",
             probabilities,
             "must have fewer digits",
             'Write them as text or fractions, such as ("0.25", "0.5").',
         )
-    return known
+    return listed
 
 
 def _span(share: Fraction) -> Fraction:
@@ -244,18 +254,18 @@ def _span(share: Fraction) -> Fraction:
 
 
 def _shares(
-    known: tuple[Fraction, ...], low: Fraction, high: Fraction
+    ascending: tuple[Fraction, ...], low: Fraction, high: Fraction
 ) -> list[Fraction]:
     """Return the shares at which slices are cut."""
-    if not known:
+    if not ascending:
         return []
-    middle = len(known) // 2
-    cut = known[middle]
+    middle = len(ascending) // 2
+    cut = ascending[middle]
     share = (cut - low) / (high - low)
-    left = _shares(known[:middle], low, cut)
-    return [share, *left, *_shares(known[middle + 1 :], cut, high)]
+    left = _shares(ascending[:middle], low, cut)
+    return [share, *left, *_shares(ascending[middle + 1 :], cut, high)]
 
 
-def _finest(known: tuple[Fraction, ...]) -> int:
+def _finest(ascending: tuple[Fraction, ...]) -> int:
     """Return the greatest denominator of the shares."""
-    return max(share.denominator for share in _shares(known, Fraction(0), _ONE))
+    return max(share.denominator for share in _shares(ascending, Fraction(0), _ONE))

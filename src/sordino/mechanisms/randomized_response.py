@@ -102,13 +102,13 @@ class RandomizedResponse(AbstractMechanism):
 
         They keep their dtype if it holds every category.
         """
-        known = self._checked(values)
-        lied = np.flatnonzero(~self._truthful(known.size, bits))
+        answers = self._checked(values)
+        lied = np.flatnonzero(~self._truthful(answers.size, bits))
         others = np.full(lied.size, self.categories - 1, np.int64)
-        known[lied] += 1 + uniform_below(others, bits)
-        known[known >= self.categories] -= self.categories
+        answers[lied] += 1 + uniform_below(others, bits)
+        answers[answers >= self.categories] -= self.categories
         fits = self.categories - 1 <= np.iinfo(values.dtype).max
-        return known.astype(values.dtype, copy=False) if fits else known
+        return answers.astype(values.dtype, copy=False) if fits else answers
 
     def _checked(self, values: NDArray[Any]) -> NDArray[np.int64]:
         """Return a copy of the values as int64, each of them a category."""

@@ -128,10 +128,10 @@ class AbstractThresholdMechanism(AbstractNoiseMechanism):
         For any order of the same keys and values the answer has the same law, and its
         order is that of the keys alone.
         """
-        given = open_map(value)
-        rows, answers = self.carrier.passing(given.values, self._rule, Bits())
-        order = given.keys.order(rows)
-        return given.close(rows, order, answers[order])
+        opened = open_map(value)
+        rows, answers = self.carrier.passing(opened.values, self._rule, Bits())
+        order = opened.keys.order(rows)
+        return opened.close(rows, order, answers[order])
 
     def passing(self, values: NDArray[Any]) -> Passing:
         """Return the places of the values that pass, ascending, and their answers.

@@ -4,13 +4,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import final
 
-from sordino._completion import hides
 from sordino.losses.base import Budget, Loss
 from sordino.planning.bundle import Bundle
 from sordino.planning.price import Price
 
 
-@hides("gain", "score")
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Batch:

@@ -61,7 +61,7 @@ def best_bundle(
     refuse_large(named.values())
     if not isinstance(budget, Budget):
         raise InvalidParameter(
-            "budget", budget, "is no budget", 'Try sd.ApproxDP(1, "1e-6").'
+            "budget", budget, "must be a budget", 'Try sd.ApproxDP(1, "1e-6").'
         )
     share = budget.scaled(Fraction(1, len(named)))
     best = alone = Bundle(_each(named, catalog, share), budget, 1.0)

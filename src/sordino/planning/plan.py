@@ -213,8 +213,8 @@ def _narrow(ways: list[Plan]) -> list[Plan]:
     if not narrow:
         least = min(plan.width for plan in ways)
         raise InvalidQuery(
-            f"this needs {least} exact totals of each group, and {MOST_TOTALS} is the "
-            "most",
+            f"this needs {least} exact totals for each group, and the limit is "
+            f"{MOST_TOTALS}",
             "Ask for fewer at a time: session.release_all plans requests together.",
         )
     return narrow

@@ -173,7 +173,7 @@ def best_purchase(
     """
     if not isinstance(budget, Budget):
         raise InvalidParameter(
-            "budget", budget, "is no budget", 'Try sd.ApproxDP(1, "1e-6").'
+            "budget", budget, "must be a budget", 'Try sd.ApproxDP(1, "1e-6").'
         )
     options = [
         purchase
@@ -198,7 +198,10 @@ def _best_within(options: list[Purchase]) -> Purchase:
             return best
         options[options.index(best)] = replace(best, joint=best.joint.scaled(_LESS))
     raise InvalidParameter(
-        "budget", best.limit, "is too small for unknown keys", "Ask for a larger one."
+        "budget",
+        best.limit,
+        "is too small for unknown keys",
+        "Use a larger budget, or group by a sd.KeySet.",
     )
 
 

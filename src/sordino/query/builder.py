@@ -35,7 +35,7 @@ Returns = Mapping[str, str | Column]
 _MOST_ROWS = 10**9
 
 
-@hides("resolve")
+@hides("asked", "resolve", "steps", "table", "words")
 @final
 @dataclass(frozen=True, repr=False)
 class Query:
@@ -78,7 +78,7 @@ class Query:
             raise InvalidParameter(
                 "columns",
                 given,
-                "must map names to names",
+                "must be a dict from old names to new names",
                 'Try rename({"old": "new"}).',
             )
         pairs = tuple(
@@ -164,7 +164,7 @@ class Query:
                 raise InvalidParameter(
                     "returns",
                     returns,
-                    "is known for a list",
+                    "does not apply to a list column",
                     "Leave it out, or give a function.",
                 )
             return self._then(
@@ -201,7 +201,7 @@ class Query:
         for side, given in (("left", left), ("right", right)):
             if given is not None and not isinstance(given, AbstractTruncation):
                 raise InvalidParameter(
-                    side, given, "is no truncation", f"Try {side}=sd.DropExcess(2)."
+                    side, given, "must be a truncation", f"Try {side}=sd.DropExcess(2)."
                 )
         name, keys = _validate.text(table=table), column_names(on=on, some=True)
         step = joins.JoinPrivate(name, keys, left, right, _validate.text(suffix=suffix))
@@ -215,7 +215,7 @@ class Query:
                 raise InvalidParameter(
                     "constraints",
                     given,
-                    "is no constraint",
+                    "must be a constraint",
                     "Try sd.MaxRowsPerID(5).",
                 )
         return self._then(steps.Enforce(constraints), "enforce", constraints)
@@ -274,6 +274,7 @@ class Query:
         return Query(self.table, (*self.steps, step), asked)
 
 
+@hides("by", "keyset", "query")
 @final
 @dataclass(frozen=True, repr=False)
 class Grouped:
@@ -335,11 +336,14 @@ def column_names(*, some: bool = False, **argument: Any) -> tuple[str, ...]:
     listed = (given,) if isinstance(given, str) else given
     if not isinstance(listed, (tuple, list)) or (some and not listed):
         raise InvalidParameter(
-            name, given, "must be a name or names", f'Try {name}="ward".'
+            name,
+            given,
+            "must be a column name or a list of column names",
+            f'Try {name}="ward".',
         )
     found = tuple(_validate.text(**{name: one}) for one in listed)
     if len(set(found)) < len(found):
-        raise InvalidParameter(name, given, "names one twice", "Name it once.")
+        raise InvalidParameter(name, given, "contains a name twice", "Name it once.")
     return found
 
 
@@ -347,7 +351,7 @@ def _finite(name: str, pair: Any) -> AbstractExpression:
     """Return a column with numbers in place of its infinities."""
     if not isinstance(pair, (tuple, list)) or len(pair) != 2:
         raise InvalidParameter(
-            name, pair, "must be two numbers", f"Try {name}=(-1000, 1000)."
+            name, pair, "must be a pair of numbers", f"Try {name}=(-1000, 1000)."
         )
     low, high = pair
     return col(name).replace_infinity(low, high).tree

@@ -68,7 +68,7 @@ def udf(
         raise InvalidParameter(
             "version",
             version,
-            "goes with a name, and a name with it",
+            "and name must be given together",
             'Try name="half", version="1".',
         )
     for given, said in (("name", name), ("version", version)):
@@ -83,7 +83,7 @@ def udf_of(function: Any, returns: Mapping[str, Any] | None) -> Udf:
         return Udf(function, returned_columns(function, returns))
     if returns is not None:
         raise InvalidParameter(
-            "returns", returns, "is known for sd.udf", "Leave it out here."
+            "returns", returns, "was already given to sd.udf", "Leave it out here."
         )
     return function
 
@@ -98,7 +98,10 @@ def returned_columns(
         )
     if not isinstance(returns, Mapping) or not returns:
         raise InvalidParameter(
-            "returns", returns, "must name columns", 'Try returns={"half": "f64"}.'
+            "returns",
+            returns,
+            "must be a dict from column names to types",
+            'Try returns={"half": "f64"}.',
         )
     return tuple(
         (_validate.text(returns=name), _declared(kind))

@@ -49,8 +49,8 @@ def function_words(function: Callable[..., Any]) -> Words:
     except RecursionError:
         found = "code or values too deep to be read"
     return InvalidQuery(
-        f"what a Python function does cannot be told: it holds {found}",
-        "Say what it is and which, and change the version with it: "
+        f"this Python function cannot be identified, because it holds {found}",
+        "Give it a name and a version, and change the version whenever it changes: "
         'sd.udf(f, returns={...}, name="half", version="1").',
     )
 

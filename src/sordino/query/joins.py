@@ -100,7 +100,7 @@ class ExplodeStep(AbstractStep):
         found = relation.schema[self.name]
         if not found.type.startswith("list["):
             raise InvalidQuery(
-                f"{self.name!r} has type {found.type}, and only a list can be exploded",
+                f"{self.name!r} has type {found.type}, and only lists can be exploded",
                 "Name a list column, or give a function that makes rows.",
             )
         facts = dict(relation.schema.columns)
@@ -170,7 +170,7 @@ class JoinPrivate(AbstractStep):
         if (relation.ids is None) != (other.ids is None):
             raise InvalidQuery(
                 "one of the tables protects ids and the other protects rows",
-                "Join tables that protect the same kind of thing.",
+                "Join two tables that protect ids, or two that protect rows.",
             )
         if relation.ids is None:
             return self._by_rows(relation, other)
@@ -216,14 +216,14 @@ class JoinPrivate(AbstractStep):
             )
         if one.space != other.space:
             raise InvalidQuery(
-                f"the ids of the tables stand for different things, {one.space!r} and "
-                f"{other.space!r}",
+                "the tables have different id spaces, "
+                f"{one.space!r} and {other.space!r}",
                 "Give both tables the same id_space if they hold the same people.",
             )
         if one.ids != other.ids or one.ids not in self.on:
             raise InvalidQuery(
-                "a join of tables that protect ids must be on the column of ids, under "
-                "one name",
+                "tables that protect ids must be joined on their id column, under one "
+                "name",
                 f"Join on {one.ids!r}; rename the column of the other table to it.",
             )
         pairs = join_nodes(one.node, other.node, self.on, self.suffix, outer=False)
@@ -288,12 +288,14 @@ def refuse_unlike(name: str, left: str, right: str) -> None:
     """Refuse columns to join on that cannot agree without a cast."""
     if left != right:
         raise InvalidQuery(
-            f"the sides of the join hold {left} and {right} in {name!r}",
-            "Cast one of them first: no cast is made unasked.",
+            f"the join column {name!r} has type {left} on the left and {right} on the "
+            "right",
+            "Cast one of them first.",
         )
     if left.startswith("list"):
         raise InvalidQuery(
-            f"{name!r} is a list, and lists are not compared", "Explode it first."
+            f"{name!r} is a list column, and lists cannot be compared",
+            "Explode it first.",
         )
 
 
@@ -301,8 +303,8 @@ def refuse_unbounded(relation: Relation, limit: int | None) -> None:
     """Refuse rows without number where it is rows that are protected."""
     if limit is None and relation.ids is None:
         raise InvalidQuery(
-            "this makes any number of rows of one, and the table protects rows",
-            "Say how many are kept: max_rows=3.",
+            "a row could become any number of rows, and the table protects rows",
+            "Give a limit: max_rows=3.",
         )
 
 

@@ -336,6 +336,6 @@ def refuse_long(node: AbstractNode) -> None:
     """Refuse a plan that an engine might not get through."""
     if len(tuple(islice(nodes_below(node), MOST_NODES + 1))) > MOST_NODES:
         raise InvalidQuery(
-            f"the query has more than {MOST_NODES} steps, those of its views included",
-            "Put conditions together with &, and columns into one with_columns.",
+            f"the query has more than {MOST_NODES} steps, including those of its views",
+            "Combine conditions with &, and columns in one with_columns.",
         )

@@ -42,7 +42,7 @@ class Rows(Protocol):
         """Return the rows as they were asked for, in a form that lasts."""
 
 
-@hides("selects_keys", "words")
+@hides("grouped", "numbers", "processing", "rows", "selects_keys", "words")
 @final
 @dataclass(frozen=True, repr=False)
 class Request:
@@ -159,13 +159,13 @@ def make_request(  # noqa: PLR0913 what the two doors of agg take
     """Return a checked request."""
     if not aggregations and (not by or keyset is not None):
         raise InvalidQuery(
-            "nothing is asked of the groups", "Ask something: agg(n=sd.count())."
+            "the query has no aggregation", "Add one: agg(n=sd.count())."
         )
     names: list[str] = []
     for name, asked in aggregations.items():
         if not isinstance(asked, AbstractAggregation):
             raise InvalidParameter(
-                name, asked, "is no aggregation", f"Try agg({name}=sd.count())."
+                name, asked, "must be an aggregation", f"Try agg({name}=sd.count())."
             )
         for column in asked.columns(name):
             names += [column, *error_names(column)]
@@ -174,7 +174,7 @@ def make_request(  # noqa: PLR0913 what the two doors of agg take
         noise = _validate.choice(FAMILIES, noise=noise)
     if not isinstance(coverage, bool):
         raise InvalidParameter(
-            "coverage", coverage, "must be a bool", "Say coverage=True."
+            "coverage", coverage, "must be True or False", "Try coverage=True."
         )
     beside = (COVERAGE,) if coverage else ()
     given = {} if weights is None else weights
@@ -198,7 +198,7 @@ def with_confidence(request: Request, confidence: Any) -> Request:
         raise InvalidParameter(
             "confidence",
             confidence,
-            "must be a chance, not below 1e-9 and not above 1 - 1e-9",
+            "must be a probability between 1e-9 and 1 - 1e-9",
             'Try confidence="0.95".',
         )
     return replace(request, confidence=share)
@@ -209,8 +209,8 @@ def refuse_large(requests: Iterable[Request]) -> None:
     found = sum(one.numbers for one in requests)
     if found > MOST_NUMBERS:
         raise InvalidQuery(
-            f"the answer would have {show(found)} cells, its error bars included, and "
-            f"{MOST_NUMBERS} is the most",
+            f"the answer would have {show(found)} cells, including its error bars, and "
+            f"the limit is {MOST_NUMBERS}",
             "Ask for fewer groups, or for fewer columns at a time.",
         )
 
@@ -223,7 +223,7 @@ def _refuse_twice(names: list[str]) -> None:
             raise InvalidParameter(
                 "agg",
                 name,
-                "names two columns of the answer or of its errors",
+                "has two output columns of one name, errors included",
                 "Rename one.",
             )
         seen.add(name)
@@ -233,7 +233,10 @@ def _weights(given: Mapping[str, Any], names: tuple[str, ...]) -> tuple[Fraction
     """Return the weight of each column, 1 unless it was given."""
     if not isinstance(given, Mapping):
         raise InvalidParameter(
-            "weights", given, "must map columns to numbers", 'Try weights={"n": 2}.'
+            "weights",
+            given,
+            "must be a dict from columns to numbers",
+            'Try weights={"n": 2}.',
         )
     for name in given:
         if name not in names:

@@ -102,7 +102,7 @@ class Where(AbstractStep):
         found = self.condition.column(relation.schema)
         if found.type != "bool":
             raise InvalidQuery(
-                f"a filter takes a condition, and {self.condition} has type "
+                f"a filter needs a condition, and {self.condition} has type "
                 f"{found.type}",
                 'Compare it with something: sd.col("age") >= 18.',
             )
@@ -179,7 +179,7 @@ class DropNaN(AbstractStep):
             cell, column = col(name), schema[name]
             if column.type != "f64" and self.names:
                 raise InvalidQuery(
-                    f"only columns of type f64 hold NaN, and {name!r} has type "
+                    f"only f64 columns can hold NaN, and {name!r} has type "
                     f"{column.type}",
                     "Name float columns, or use drop_nulls.",
                 )
@@ -234,7 +234,7 @@ class Enforce(AbstractStep):
         del catalog
         if relation.ids is None:
             raise InvalidQuery(
-                "constraints bound the rows of an id, and this table protects rows",
+                "constraints limit the rows of an id, and this table protects rows",
                 "Leave enforce out, or protect ids: "
                 'protects=sd.AddRowsWithID("person").',
             )
@@ -288,7 +288,7 @@ def refuse_ids(relation: Relation, names: Iterable[str]) -> None:
     """Refuse to write the column of ids anew: it says who is protected."""
     if relation.ids in set(names):
         raise InvalidQuery(
-            f"the column of ids, {relation.ids!r}, cannot be written anew",
+            f"the id column {relation.ids!r} cannot be overwritten",
             "Give the new column another name.",
         )
 
@@ -298,7 +298,7 @@ def group_column(schema: Schema, name: str) -> Column:
     found = schema[name]
     if found.type == "f64" or found.type.startswith("list"):
         raise InvalidQuery(
-            f"groups cannot be marked by {name!r}, whose type is {found.type}",
+            f"cannot group by {name!r}, which has type {found.type}",
             "Bin it first, or cast it to i64 or text.",
         )
     return found
@@ -308,6 +308,6 @@ def literal_pairs(given: Mapping[str, Any], what: str) -> tuple[tuple[str, Any],
     """Return what was given for named columns, refusing nothing at all."""
     if not given:
         raise InvalidParameter(
-            what, dict(given), "names no column", f"Try {what}(age=0)."
+            what, dict(given), "must name at least one column", f"Try {what}(age=0)."
         )
     return tuple(given.items())

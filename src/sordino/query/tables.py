@@ -38,7 +38,7 @@ class PrivateTable:
             raise InvalidParameter(
                 "protects",
                 protects,
-                "must say whom the table protects",
+                "must be a protected unit",
                 'Try protects=sd.AddRowsWithID("person") or sd.AddOneRow().',
             )
         object.__setattr__(self, "source", source)
@@ -80,7 +80,10 @@ def read_columns(columns: Any) -> dict[str, Column]:
         return {}
     if not isinstance(columns, Mapping):
         raise InvalidParameter(
-            "columns", columns, "must map names to types", 'Try {"age": "i64"}.'
+            "columns",
+            columns,
+            "must be a dict from names to types",
+            'Try {"age": "i64"}.',
         )
     return {
         _validate.text(columns=name): given

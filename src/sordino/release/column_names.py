@@ -37,24 +37,27 @@ def check_tables(table: "pa.Table", errors: "pa.Table", keys: tuple[str, ...]) -
     names = tuple(table.column_names)
     if names[: len(keys)] != keys:
         raise InvalidParameter(
-            "table", names, "must begin with the keys", f"Begin with {keys}."
+            "table", names, "must begin with the key columns", f"Begin with {keys}."
         )
     listed = names_with_errors(keys, names[len(keys) :])
     wanted = [name for name in listed if name in keys or name not in names]
     if errors.column_names != wanted:
         raise InvalidParameter(
-            "errors", errors.column_names, "has other columns", f"Give {wanted}."
+            "errors", errors.column_names, "has the wrong columns", f"Give {wanted}."
         )
     if errors.num_rows != table.num_rows:
         raise InvalidParameter(
             "errors",
             errors.num_rows,
-            "has another number of rows",
+            "has the wrong number of rows",
             f"Give {table.num_rows}.",
         )
     if not keys and table.num_rows != 1:
         raise InvalidParameter(
-            "table", table.num_rows, "without keys has one row", "Give one."
+            "table",
+            table.num_rows,
+            "must have exactly one row if there are no keys",
+            "Give one.",
         )
 
 

@@ -6,6 +6,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final, overload
 
+from sordino._completion import hides
 from sordino.expressions.base import AbstractExpression
 from sordino.losses.base import Budget, Loss
 from sordino.losses.headline import headline
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
 
+@hides("of")
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Release:

@@ -140,9 +140,9 @@ class BlockTable:
         tail = self._is_tail(outcome)
         for i in np.flatnonzero((np.abs(surplus) <= doubt) | tail):
             position = int(positions[i])
-            known = Uniform(bits, int(draws.place[position]), _WHOLE, self.depth)
+            uniform = Uniform(bits, int(draws.place[position]), _WHOLE, self.depth)
             lazy = Uniform(bits, int(v[i]), _WHOLE)
-            point = self._settled(int(outcome[i]), known, lazy, bits)
+            point = self._settled(int(outcome[i]), uniform, lazy, bits)
             accepted[i] = point is not None
             if point is not None:
                 draws.exact[position] = point
@@ -152,9 +152,9 @@ class BlockTable:
         """Choose and test a block above the floor for one draw; None is a rejection."""
         unit, v = bits.word(8) >> 2, Uniform(bits, bits.word(8), _WHOLE)
         outcome = int(np.searchsorted(self.edges, unit, side="right"))
-        known = math.ldexp(place.prefix, -place.known)
+        start = math.ldexp(place.prefix, -place.known)
         surplus, doubt = self._surplus(
-            np.array([outcome]), np.array([known]), np.array([v.prefix * _UNIT])
+            np.array([outcome]), np.array([start]), np.array([v.prefix * _UNIT])
         )
         if abs(surplus[0]) <= doubt[0] or self._is_tail(outcome):
             return self._settled(outcome, place, v, bits)

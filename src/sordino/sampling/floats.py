@@ -61,9 +61,9 @@ class FloatFormat:
         size = abs(count)
         excess = max(size.bit_length() - self.precision, self.least - unit, 0)
         if excess:
-            kept, lost = size >> excess, size & ((1 << excess) - 1)
+            head, lost = size >> excess, size & ((1 << excess) - 1)
             half = 1 << (excess - 1)
-            size = kept + (lost > half or (lost == half and kept & 1 == 1))
+            size = head + (lost > half or (lost == half and head & 1 == 1))
         try:
             magnitude = min(math.ldexp(size, unit + excess), self.largest)
         except OverflowError:
@@ -154,12 +154,12 @@ class FloatSampler(AbstractSampler):
         level = self.target.rounded(threshold.level)
         for begin in range(0, values.size, _CHUNK):
             part = slice(begin, begin + _CHUNK)
-            known, near = values[part], sums[part]
-            draws = self._add_chunk(known, bits, near)
+            exact, near = values[part], sums[part]
+            draws = self._add_chunk(exact, bits, near)
             reached[part] = near > level if threshold.upward else near < level
             for i in np.flatnonzero(near == level).tolist():
                 point = draws.exact.get(i) or self._point(draws, i, bits)
-                reached[begin + i] = self._reaches(float(known[i]), point, threshold)
+                reached[begin + i] = self._reaches(float(exact[i]), point, threshold)
         return Compared(sums, reached)
 
     def add_to_one(self, value: float, bits: BitSource) -> float:

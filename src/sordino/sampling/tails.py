@@ -33,7 +33,7 @@ def passes(chance: Ball, count: int, bits: BitSource) -> list[int]:
     P[floor(log U / log(1 - p)) >= k] = (1 - p)**k is the law of the failures before the
     next success; the work is in proportion to the successes.
     """
-    found: list[int] = []
+    places: list[int] = []
     place = -1
     while True:
         u = _uniform(bits)
@@ -43,8 +43,8 @@ def passes(chance: Ball, count: int, bits: BitSource) -> list[int]:
 
         place += 1 + settle(failures, u)
         if place >= count:
-            return found
-        found.append(place)
+            return places
+        places.append(place)
 
 
 @final
@@ -91,7 +91,7 @@ class Tail:
             if self._accepts(excess, bits, u):
                 return settle(rounded, u)
 
-    def _accepts(self, excess: Ball, bits: BitSource, *known: Uniform) -> bool:
+    def _accepts(self, excess: Ball, bits: BitSource, *uniforms: Uniform) -> bool:
         """Accept a proposal with the chance exp(-excess**2 / (2 variance))."""
         variance = self.variance
         if variance is None:
@@ -102,7 +102,7 @@ class Tail:
             chance = (-(excess() ** 2) / (2 * ball(variance))).exp()
             return surely_less(v.enclosure(), chance)
 
-        return settle(below, v, *known)
+        return settle(below, v, *uniforms)
 
 
 def _uniform(bits: BitSource) -> Uniform:

@@ -105,7 +105,10 @@ def open_book(
         return Book(_checked(ledger, limit, about), name, who)
     if not isinstance(ledger, (str, os.PathLike)):
         raise InvalidParameter(
-            "ledger", ledger, "must be a path", 'Try ledger="clinic.ledger".'
+            "ledger",
+            ledger,
+            "must be a path or an open ledger",
+            'Try ledger="clinic.ledger".',
         )
     if limit is None or _there(ledger):
         return Book(_checked(Ledger.at(ledger, limit), limit, about), name, who)
@@ -125,14 +128,14 @@ def _checked(ledger: Ledger, limit: Limit | None, about: str) -> Ledger:
             "budget",
             limit.stated,
             f"differs from that of the ledger, {recorded.stated}",
-            "A limit is for ever: leave it out, or make another ledger.",
+            "The budget of a ledger never changes: leave it out, or create another.",
         )
     if ledger.about.startswith(TABLES) and ledger.about != about:
         raise InvalidParameter(
             "tables",
             about.removeprefix(TABLES),
             f"differ from those of the ledger, {ledger.about.removeprefix(TABLES)}",
-            "A ledger is for one set of tables: make another one.",
+            "A ledger belongs to one set of tables: create another ledger.",
         )
     return ledger
 

@@ -31,8 +31,9 @@ def guard_call(method: Callable[P, T]) -> Callable[P, T]:
         except RecursionError:
             pass
         raise InvalidQuery(
-            "Python has no room left for the calls that this query needs",
-            "Call it from less deep, raise sys.setrecursionlimit, or shorten the query",
+            "the query needs more nested calls than Python allows here",
+            "Call it from a shallower stack, raise sys.setrecursionlimit, or shorten "
+            "the query.",
         )
 
     return called

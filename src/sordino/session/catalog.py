@@ -42,7 +42,10 @@ class Catalog(AbstractCatalog):
         if name not in self.relations:
             if name in self.publics:
                 raise InvalidParameter(
-                    "table", name, "is public", "Ask it directly, or join it."
+                    "table",
+                    name,
+                    "is a public table",
+                    "Read it directly, or join it with join_public.",
                 )
             raise unknown("private table", name, self.relations)
         return self.relations[name]
@@ -52,7 +55,7 @@ class Catalog(AbstractCatalog):
         if name not in self.publics:
             if name in self.relations:
                 raise InvalidParameter(
-                    "table", name, "is private", "Use join_private for it."
+                    "table", name, "is a private table", "Use join_private."
                 )
             raise unknown("public table", name, self.publics)
         return self.publics[name]
@@ -128,7 +131,7 @@ class Catalog(AbstractCatalog):
             return error
         for table, columns in self.unusable.items():
             if error.name in columns:
-                why = f" to be used in {show(table)}: {columns[error.name]}."
+                why = f" that can be used in {show(table)}: {columns[error.name]}."
                 return UnknownName("column", error.name, (), why)
         return error
 
@@ -145,7 +148,7 @@ class Catalog(AbstractCatalog):
         """Refuse a name that is taken."""
         if name in self.relations or name in self.publics:
             raise InvalidParameter(
-                "name", name, "is taken by another table", "Choose another."
+                "name", name, "is already the name of a table", "Choose another name."
             )
 
 
@@ -156,18 +159,20 @@ def open_catalog(engine: AbstractEngine, tables: Any) -> Catalog:
         raise InvalidParameter(
             "tables",
             tables,
-            "must name at least one table",
+            "must be a dict of at least one table",
             'Try {"visits": sd.PrivateTable(df, protects=sd.AddOneRow())}.',
         )
     for name, table in tables.items():
         if not isinstance(name, str):
-            raise InvalidParameter("tables", name, "must be text", 'Try "visits".')
+            raise InvalidParameter(
+                "tables", name, "must have text as names", 'Try "visits".'
+            )
         if not isinstance(table, (PrivateTable, PublicTable)):
             raise InvalidParameter(
                 f"tables[{name!r}]",
                 type(table).__name__,
-                "is no table",
-                "Say sd.PrivateTable(df, protects=...) or sd.PublicTable(df).",
+                "must be a table",
+                "Try sd.PrivateTable(df, protects=...) or sd.PublicTable(df).",
             )
         found.add(name, table)
     return found

@@ -135,6 +135,6 @@ def _budget_words(budget: Budget) -> Words:
     return InvalidParameter(
         "budget",
         budget,
-        "has no words that last, which a key needs",
+        "cannot be recorded, which a key requires",
         "State it as sd.ApproxDP or sd.GaussianDP.",
     )

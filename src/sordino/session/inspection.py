@@ -165,13 +165,16 @@ def _checked(limits: Any, unit: AbstractUnit) -> tuple[AbstractConstraint, ...]:
         isinstance(one, AbstractConstraint) for one in listed
     ):
         raise InvalidParameter(
-            "limits", limits, "must list constraints", "Try [sd.MaxRowsPerID(5)]."
+            "limits",
+            limits,
+            "must be a list of constraints",
+            "Try [sd.MaxRowsPerID(5)].",
         )
     if listed and unit.id_column is None:
         raise InvalidParameter(
             "limits",
             listed,
-            "bound the rows of an id, and no ids are named",
+            "apply to the rows of an id, and no id column is named",
             'Say protects=sd.AddRowsWithID("person").',
         )
     return tuple(listed)

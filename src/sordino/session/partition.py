@@ -41,13 +41,18 @@ def partition_of(relation: Relation, by: str, values: Any) -> Partition:
     kind = group_column(relation.schema, by).type
     if isinstance(values, str) or not isinstance(values, Sequence) or not values:
         raise InvalidParameter(
-            "values", values, "must list the values of the parts", 'Try ["A", "B"].'
+            "values",
+            values,
+            "must be a list of the values of the parts",
+            'Try ["A", "B"].',
         )
     marks: dict[str, Any] = {}
     for value in values:
         mark = repr(_marked(value, kind).constant)
         if mark in marks:
-            raise InvalidParameter("values", value, "stands twice", "Name it once.")
+            raise InvalidParameter(
+                "values", value, "contains a value twice", "Name it once."
+            )
         marks[mark] = value
     times, spread = _charge(relation, by, len(marks))
     parts = {
@@ -87,8 +92,9 @@ def _touched(held: Contribution, by: str, column: Versions) -> int:
     touched = held.touched(column)
     if touched is None:
         raise InvalidQuery(
-            f"nothing bounds in how many values of {by!r} one id lies",
-            f"Make a view with .enforce(sd.MaxGroupsPerID({by!r}, 1)) and part that.",
+            f"nothing limits how many values of {by!r} one id can have",
+            f"Make a view with .enforce(sd.MaxGroupsPerID({by!r}, 1)), and partition "
+            "that.",
         )
     return touched
 
@@ -100,7 +106,7 @@ def _marked(value: Any, kind: str) -> Literal:
         raise InvalidParameter(
             "values",
             value,
-            f"has type {marked.type}, where the column has type {kind}",
+            f"contains a value of type {marked.type}, and the column has type {kind}",
             "Write the values as they stand in the column.",
         )
     return marked

@@ -21,7 +21,7 @@ from sordino.planning.plan_text import plan_text
 from sordino.planning.price import Price
 from sordino.planning.purchase import Purchase, best_purchase
 from sordino.query.builder import Query
-from sordino.query.request import CONFIDENCE, Request, with_confidence
+from sordino.query.request import CONFIDENCE, Request
 from sordino.release.answer import Answer, noisy_answer
 from sordino.release.rehearsal import rehearse
 from sordino.release.release import Release
@@ -35,6 +35,7 @@ from sordino.session.book import Book, open_book
 from sordino.session.call_guard import guard_call
 from sordino.session.catalog import Catalog, open_catalog
 from sordino.session.description import Description
+from sordino.session.given_requests import read_request, read_requests
 from sordino.session.identity import (
     batch_identity,
     part_step,
@@ -103,7 +104,7 @@ class Session:
 
         No private data is read, and nothing is charged.
         """
-        return Price(self._purchase(_request(query, confidence), budget))
+        return Price(self._purchase(read_request(query, confidence), budget))
 
     @guard_call
     def price_all(
@@ -114,7 +115,7 @@ class Session:
         confidence: Any = CONFIDENCE,
     ) -> Batch:
         """Return what requests cost that are planned together: more fits a budget."""
-        return Batch(self._bundle(_requests(queries, confidence), budget))
+        return Batch(self._bundle(read_requests(queries, confidence), budget))
 
     @guard_call
     def what_if(
@@ -124,7 +125,7 @@ class Session:
 
         A release that does not fit is refused, as `release` would refuse it.
         """
-        request = _request(query, CONFIDENCE)
+        request = read_request(query, CONFIDENCE)
         purchase = self._purchase(request, budget)
         self._prepared(purchase)
         identity = request_identity(request, self._catalog, budget, None)
@@ -150,7 +151,7 @@ class Session:
         after a crash or in another process of the same ledger. With an `earmark` it is
         paid from what was set aside (`session.ledger.earmark`).
         """
-        request = _request(query, confidence)
+        request = read_request(query, confidence)
         purchase = self._purchase(request, budget)
         plan = plan_text(purchase)
 
@@ -178,7 +179,7 @@ class Session:
         confidence: Any = CONFIDENCE,
     ) -> dict[str, Release]:
         """Charge one budget and return the answers of requests planned together."""
-        requests = _requests(queries, confidence)
+        requests = read_requests(queries, confidence)
         bundle = self._bundle(requests, budget)
         purchases = bundle.purchases
         texts = (f"{name}:\n{plan_text(one)}" for name, one in purchases.items())
@@ -258,7 +259,10 @@ class Session:
         self._refuse_strangers()
         if not isinstance(query, Query):
             raise InvalidParameter(
-                "query", query, "is no query of rows", 'Try sd.table("visits").'
+                "query",
+                query,
+                "must be a query without an aggregation",
+                'Try sd.table("visits").',
             )
         with self._catalog.explaining():
             self._catalog.view(_validate.text(name=name), query)
@@ -266,7 +270,7 @@ class Session:
     @guard_call
     def statement(self, query: Request, budget: Budget) -> str:
         """Return the statement that the engine would run; nothing runs."""
-        purchase = self._purchase(_request(query, CONFIDENCE), budget)
+        purchase = self._purchase(read_request(query, CONFIDENCE), budget)
         return self._engine.statement(purchase.plan.question)
 
     @property
@@ -375,24 +379,3 @@ class Session:
         """Refuse to work in a process that did not make the session."""
         if os.getpid() != self._process:
             raise SessionMoved("used in a forked process")
-
-
-def _request(query: Any, confidence: Any, name: str = "query") -> Request:
-    """Return a request at a confidence, refusing a query that asks nothing yet."""
-    if isinstance(query, Request):
-        return with_confidence(query, confidence)
-    raise InvalidParameter(
-        name, query, "asks nothing yet", "End it with .agg(n=sd.count())."
-    )
-
-
-def _requests(queries: Any, confidence: Any) -> dict[str, Request]:
-    """Return named requests at a confidence, refusing what is none."""
-    if not isinstance(queries, Mapping) or not queries:
-        raise InvalidParameter(
-            "requests", queries, "must name requests", 'Try {"by ward": query}.'
-        )
-    return {
-        _validate.text(requests=name): _request(one, confidence, f"requests[{name!r}]")
-        for name, one in queries.items()
-    }

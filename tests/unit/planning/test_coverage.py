@@ -189,7 +189,7 @@ def test_weights_and_names() -> None:
     table = sd.table("visits")
     wrongs: list[Any] = [1, None, sd.count()]
     for wrong in wrongs:
-        with pytest.raises(InvalidParameter, match="coverage must be a bool"):
+        with pytest.raises(InvalidParameter, match="coverage must be True or False"):
             table.agg(n=sd.count(), coverage=wrong)
     with pytest.raises(sd.errors.UnknownName, match="coverage"):
         table.agg(n=sd.count(), weights={"coverage": 2})

@@ -26,7 +26,7 @@ ASKING: Final = (
         "text for a question",
         lambda s: s.price("SELECT 1", BUDGET),
         InvalidParameter,
-        ("query", "asks nothing", "SELECT"),
+        ("query", "has no aggregation", "SELECT"),
     ),
     Refused(
         "a query that asks nothing",
@@ -53,19 +53,19 @@ ASKING: Final = (
         ("query",),
     ),
     Refused(
-        "no answers", lambda _: ROWS.agg(), InvalidQuery, ("nothing is asked", "agg(")
+        "no answers", lambda _: ROWS.agg(), InvalidQuery, ("has no aggregation", "agg(")
     ),
     Refused(
         "a function for an aggregation",
         lambda _: ROWS.agg(n=sd.count),
         InvalidParameter,
-        ("n", "is no aggregation"),
+        ("n", "must be an aggregation"),
     ),
     Refused(
         "an expression for an aggregation",
         lambda _: ROWS.agg(n=sd.col("days")),
         InvalidParameter,
-        ("n", "is no aggregation"),
+        ("n", "must be an aggregation"),
     ),
     Refused(
         "text for an aggregation",
@@ -242,7 +242,7 @@ ASKING: Final = (
         "keys that are known",
         lambda _: ROWS.group_by(WARDS).keys(),
         InvalidQuery,
-        ("nothing is asked",),
+        ("has no aggregation",),
     ),
     Refused(
         "keys of another type",

@@ -323,5 +323,5 @@ def test_rows_are_made_by_a_function_with_a_version() -> None:
     made = sd.udf(lambda row: [row, row], {"y": "i64"}, name="twice", version="1")
     rows = sd.table("t").flat_map(made, max_rows=2)
     assert rows.agg(n=sd.count()).columns[0][0] == "n"
-    with pytest.raises(InvalidParameter, match="is known for sd"):
+    with pytest.raises(InvalidParameter, match="was already given to sd"):
         sd.table("t").flat_map(made, {"y": "i64"}, max_rows=2)

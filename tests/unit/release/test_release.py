@@ -210,10 +210,10 @@ def test_columns_are_arrow_arrays() -> None:
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        ({"keys": ("n",)}, "table must begin with the keys"),
-        ({"keys": ()}, "errors has other columns"),
-        ({"errors": few().table}, "errors has other columns"),
-        ({"errors": few().errors.slice(1)}, "errors has another number of rows"),
+        ({"keys": ("n",)}, "table must begin with the key columns"),
+        ({"keys": ()}, "errors has the wrong columns"),
+        ({"errors": few().table}, "errors has the wrong columns"),
+        ({"errors": few().errors.slice(1)}, "errors has the wrong number of rows"),
         (
             {"table": few().table.rename_columns(["ward", "n", "n sd"])},
             "columns names two columns",
@@ -233,7 +233,9 @@ def test_without_keys_there_is_one_row() -> None:
     """An ungrouped release has exactly one row."""
     given = {**vars(RELEASES["single"])}
     given["table"], given["errors"] = given["table"].slice(1), given["errors"].slice(1)
-    with pytest.raises(InvalidParameter, match="without keys has one row"):
+    with pytest.raises(
+        InvalidParameter, match="must have exactly one row if there are no keys"
+    ):
         Release(**given)
 
 

@@ -201,7 +201,9 @@ DOORS_OF_NAMES: dict[str, Callable[[sd.Session], object]] = {
 @pytest.mark.parametrize("door", DOORS_OF_NAMES)
 def test_columns_that_cannot_be_used_are_told_with_the_reason(door: str) -> None:
     """Wherever the name of such a column stands, its refusal says why."""
-    with pytest.raises(UnknownName, match=r"'stay' to be used in 't': its type dur"):
+    with pytest.raises(
+        UnknownName, match=r"'stay' that can be used in 't': its type dur"
+    ):
         DOORS_OF_NAMES[door](session())
 
 

@@ -97,7 +97,7 @@ def test_one_value_in_two_guises_is_refused(kind: str, pair: list[Any]) -> None:
     """Values that Python tells apart and an engine does not, and values of no type."""
     rows = pa.table({"x": pa.array([], VALUES[kind][0])})
     opened = session(rows=rows)
-    with pytest.raises(InvalidParameter, match=r"occurs twice|has type|must be"):
+    with pytest.raises(InvalidParameter, match=r"contains a value|must be"):
         opened.partition("visits", "x", pair, BUDGET)
     assert opened.spent == sd.PureDP(0)
 

@@ -131,7 +131,7 @@ def test_quotes_can_be_letters(tmp_path: Path) -> None:
         ({"true": ()}, "a text or some texts"),
         ({"true": "no"}, "a word for false as well"),
         ({"null": 7}, "a text or some texts"),
-        ({"columns": ["x"]}, "must map names to types"),
+        ({"columns": ["x"]}, "must be a dict from names to types"),
         ({"columns": {"x": "int"}}, "must be one of"),
     ],
 )

@@ -50,12 +50,12 @@ class BinCounts:
         owner, where, rows = (column[order] for column in columns)
         _check(owner, where, rows, (number, most))
         starts = np.searchsorted(owner, np.arange(number + 1))
-        found = BinCounts(starts.astype(np.int64), where, rows, most)
-        if rows.size and int(found.totals.max()) >= MOST_ROWS:
+        bins = BinCounts(starts.astype(np.int64), where, rows, most)
+        if rows.size and int(bins.totals.max()) >= MOST_ROWS:
             raise InvalidData(
                 "a group has 2**38 rows or more: too many to be counted exactly."
             )
-        return found
+        return bins
 
     @property
     def groups(self) -> int:
@@ -86,12 +86,12 @@ class BinCounts:
         """
         owner = np.repeat(np.arange(self.groups), np.diff(self.starts))
         cells = owner * last.size + np.searchsorted(last, self.positions)
-        held, first = np.unique(cells, return_index=True)
+        filled, first = np.unique(cells, return_index=True)
         rows = np.append(0, np.cumsum(self.counts))
-        starts = np.searchsorted(held, np.arange(self.groups + 1) * last.size)
+        starts = np.searchsorted(filled, np.arange(self.groups + 1) * last.size)
         return BinCounts(
             starts.astype(np.int64),
-            held % last.size,
+            filled % last.size,
             np.diff(rows[np.append(first, cells.size)]),
             last.size,
         )
@@ -112,14 +112,14 @@ class BinCounts:
 
 def _column(values: Any) -> Whole:
     """Return a flat array of integers."""
-    known = np.asarray(values)
-    if known.ndim != 1 or (known.size and known.dtype.kind not in "iu"):
+    column = np.asarray(values)
+    if column.ndim != 1 or (column.size and column.dtype.kind not in "iu"):
         raise InvalidData(
             "groups, positions and counts must be flat arrays of integers."
         )
-    if known.size and int(known.max()) >= MOST_BINS:
+    if column.size and int(column.max()) >= MOST_BINS:
         raise InvalidData("a group, a position or a count is 2**61 or more.")
-    return known.astype(np.int64, copy=False)
+    return column.astype(np.int64, copy=False)
 
 
 def _check(owner: Whole, where: Whole, rows: Whole, most: tuple[int, int]) -> None:

@@ -87,8 +87,8 @@ class IntegerCarrier(AbstractCarrier):
         if self.domain.dtype == "u64":
             threshold = replace(threshold, level=threshold.level - (1 << 63))
         compared = self.sampler.compare(present, threshold, bits)
-        kept = np.flatnonzero(compared.reached)
-        return Passing(_rows(rows, kept), self._saturated(compared.sums[kept]))
+        places = np.flatnonzero(compared.reached)
+        return Passing(_rows(rows, places), self._saturated(compared.sums[places]))
 
     def _saturated(self, sums: NDArray[np.int64]) -> NDArray[Any]:
         """Return sums in the dtype, the ends standing for what lies beyond."""
@@ -137,35 +137,35 @@ class FloatCarrier(AbstractCarrier):
 
     def one(self, value: Any, bits: BitSource) -> Any:
         """Return one number with noise."""
-        known = value if type(value) is float else exact_float(value)
-        if not math.isfinite(known):
+        number = value if type(value) is float else exact_float(value)
+        if not math.isfinite(number):
             raise _not_finite()
         if self.grid is not None:
-            known = float(_on_grid(np.array([known]), self.grid)[0])
-        answer = self.sampler.add_to_one(known, bits)
+            number = float(_on_grid(np.array([number]), self.grid)[0])
+        answer = self.sampler.add_to_one(number, bits)
         if isinstance(value, np.generic):
             return self.domain.numpy.type(answer)
         return answer
 
     def many(self, values: NDArray[Any], bits: BitSource) -> NDArray[Any]:
         """Return numbers with noise."""
-        known = _finite(values)
+        numbers = _finite(values)
         if self.grid is not None:
-            known = _on_grid(known, self.grid)
-        return self.sampler.add(known, bits)
+            numbers = _on_grid(numbers, self.grid)
+        return self.sampler.add(numbers, bits)
 
     def passing(
         self, values: NDArray[Any], threshold: Threshold, bits: BitSource
     ) -> Passing:
         """Return the numbers that pass; sums are rounded after the comparison."""
-        known = _finite(values)
-        rows = _present(known)
-        present = known if rows is None else known[rows]
+        numbers = _finite(values)
+        rows = _present(numbers)
+        present = numbers if rows is None else numbers[rows]
         if self.grid is not None:
             present = _on_grid(present, self.grid)
         compared = self.sampler.compare(present, threshold, bits)
-        kept = np.flatnonzero(compared.reached)
-        return Passing(_rows(rows, kept), compared.sums[kept])
+        places = np.flatnonzero(compared.reached)
+        return Passing(_rows(rows, places), compared.sums[places])
 
 
 def _present(values: NDArray[Any]) -> NDArray[np.intp] | None:
@@ -173,9 +173,11 @@ def _present(values: NDArray[Any]) -> NDArray[np.intp] | None:
     return None if values.all() else np.flatnonzero(values)
 
 
-def _rows(present: NDArray[np.intp] | None, kept: NDArray[np.intp]) -> NDArray[np.intp]:
+def _rows(
+    present: NDArray[np.intp] | None, places: NDArray[np.intp]
+) -> NDArray[np.intp]:
     """Return the rows of what is kept of the present ones."""
-    return kept if present is None else present[kept]
+    return places if present is None else present[places]
 
 
 def _on_grid(values: NDArray[np.float64], grid: int) -> NDArray[np.float64]:
@@ -194,10 +196,10 @@ def _on_grid(values: NDArray[np.float64], grid: int) -> NDArray[np.float64]:
 
 def _finite(values: NDArray[Any]) -> NDArray[np.float64]:
     """Return numbers as the doubles they equal, none of them NaN or infinite."""
-    known = _as_floats(values)
-    if not np.isfinite(known).all():
+    numbers = _as_floats(values)
+    if not np.isfinite(numbers).all():
         raise _not_finite()
-    return known
+    return numbers
 
 
 def _as_floats(values: NDArray[Any]) -> NDArray[np.float64]:

@@ -86,10 +86,10 @@ def read_change(
 
 def _stated(d_in: Any, norm: Norm) -> tuple[int, Extended, Extended]:
     """Read a triple."""
-    wanted = f"must be three numbers (l0, {norm}, linf)"
+    expected = f"must be three numbers (l0, {norm}, linf)"
     if not isinstance(d_in, (tuple, list)) or len(d_in) != 3:
         example = "Write d_in=(1, 1, 1), or sd.Sensitivity(l0=1, linf=1)."
-        raise InvalidParameter("d_in", d_in, wanted, example)
+        raise InvalidParameter("d_in", d_in, expected, example)
     count, whole, largest = d_in
     return (
         _validate.integer(l0=count, least=0),

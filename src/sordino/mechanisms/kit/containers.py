@@ -126,13 +126,13 @@ def _array_of(value: "list[Any] | tuple[Any, ...]") -> NDArray[Any]:
 def exact_float(value: Any) -> float:
     """Return a number as the double it equals, or refuse it."""
     try:
-        known = float(value)
+        double = float(value)
     except OverflowError:
         raise _not_exact() from None
-    told = int(value) if isinstance(value, (int, np.integer)) else value
-    if told != known and not math.isnan(known):
+    exact = int(value) if isinstance(value, (int, np.integer)) else value
+    if exact != double and not math.isnan(double):
         raise _not_exact()
-    return known
+    return double
 
 
 def _not_exact() -> InvalidData:

@@ -41,18 +41,18 @@ def l1(d_in: Any, rounding: Rounding | None = None) -> Extended:
     Rounding moves each of the n changed values by at most a step relative to its
     neighbour, so it adds n steps; a `Sensitivity` brings its own n, l0.
     """
-    given = _norm(d_in, "l1")
-    if rounding is None or given == 0:
-        return given
-    return total(given, product(_count(d_in, rounding), rounding.step))
+    norm = _norm(d_in, "l1")
+    if rounding is None or norm == 0:
+        return norm
+    return total(norm, product(_count(d_in, rounding), rounding.step))
 
 
 def l2(d_in: Any, rounding: Rounding | None = None) -> Extended:
     """Return an l2 distance, rounding added as sqrt(n) steps."""
-    given = _norm(d_in, "l2")
-    if rounding is None or given == 0:
-        return given
-    return total(given, product(root(_count(d_in, rounding)), rounding.step))
+    norm = _norm(d_in, "l2")
+    if rounding is None or norm == 0:
+        return norm
+    return total(norm, product(root(_count(d_in, rounding)), rounding.step))
 
 
 def change_ratio(change: Extended, spread: Exact) -> Extended:

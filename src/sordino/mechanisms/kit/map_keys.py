@@ -70,8 +70,8 @@ class ObjectKeys(AbstractMapKeys):
 
     def order(self, rows: NDArray[np.intp]) -> NDArray[np.intp]:
         """Sort by comparing the objects."""
-        kept = [self.keys[row] for row in rows.tolist()]
-        return np.array(sorted(range(len(kept)), key=kept.__getitem__), np.intp)
+        keys = [self.keys[row] for row in rows.tolist()]
+        return np.array(sorted(range(len(keys)), key=keys.__getitem__), np.intp)
 
 
 @final
@@ -127,8 +127,8 @@ def _among(hashes: NDArray[np.uint32], met: NDArray[np.uint32]) -> NDArray[np.bo
     """Tell which hashes may be among a few, by their last 16 digits."""
     marked = np.zeros(1 << 16, np.bool_)
     marked[met & np.uint32(0xFFFF)] = True
-    found: NDArray[np.bool_] = marked[hashes & np.uint32(0xFFFF)]
-    return found
+    marks: NDArray[np.bool_] = marked[hashes & np.uint32(0xFFFF)]
+    return marks
 
 
 def column_keys(columns: Sequence[Any]) -> ColumnKeys:
@@ -191,11 +191,11 @@ def _text_words(column: pa.Array, offset_type: type[np.signedinteger]) -> list[W
         return [ranks.astype(np.uint64)]
     if not longest:
         return [lengths.astype(np.uint64)]
-    held = np.frombuffer(data_buffer, np.uint8)[offsets[0] : offsets[-1]]
+    letters = np.frombuffer(data_buffer, np.uint8)[offsets[0] : offsets[-1]]
     if shortest == longest >= _BYTES:
-        return [_evenly(held, longest, at) for at in range(0, longest, _BYTES)]
-    data = np.empty(held.size + _LONGEST, np.uint8)
-    data[: held.size], data[held.size :] = held, 0
+        return [_evenly(letters, longest, at) for at in range(0, longest, _BYTES)]
+    data = np.empty(letters.size + _LONGEST, np.uint8)
+    data[: letters.size], data[letters.size :] = letters, 0
     starts, lengths = (
         offsets[:-1].astype(np.int64) - offsets[0],
         lengths.astype(np.int64),
@@ -259,7 +259,7 @@ def _packed(columns: Sequence[Words]) -> Words | None:
 def _check_kind(keys: Sequence[Any]) -> None:
     """Refuse keys that are not all of one kind; tuples are checked place by place."""
     types = set(map(type, keys))
-    kinds = {_kind(one) for one in types}
+    kinds = {_kind(kind) for kind in types}
     if len(kinds) > 1:
         listed = " and ".join(sorted(kinds))
         raise InvalidData(

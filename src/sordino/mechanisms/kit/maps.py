@@ -43,11 +43,11 @@ class OpenedMap(NamedTuple):
 
 def open_map(given: Any) -> OpenedMap:
     """Return the keys and values of a map, checked."""
-    found = _opened(given)
-    if found.keys.count != found.values.size:
+    opened = _opened(given)
+    if opened.keys.count != opened.values.size:
         raise InvalidData("there must be one value for each key.")
-    found.keys.check()
-    return found
+    opened.keys.check()
+    return opened
 
 
 def _opened(given: Any) -> OpenedMap:
@@ -73,8 +73,8 @@ def _opened_dict(given: dict[Any, Any]) -> OpenedMap:
     keys = list(given)
 
     def close(rows: Rows, order: Rows, answers: NDArray[Any]) -> dict[Any, Any]:
-        kept = (keys[row] for row in rows[order].tolist())
-        return dict(zip(kept, answers.tolist(), strict=True))
+        chosen = (keys[row] for row in rows[order].tolist())
+        return dict(zip(chosen, answers.tolist(), strict=True))
 
     return OpenedMap(
         ObjectKeys(keys, unique=True), _numbers(list(given.values())), close
@@ -130,8 +130,8 @@ def _opened_table(given: pa.Table) -> OpenedMap:
     keys = column_keys(given.columns[:-1])
 
     def close(rows: Rows, order: Rows, answers: NDArray[Any]) -> pa.Table:
-        kept = [_arrow_take(column)(rows, order) for column in given.columns[:-1]]
-        whole = [column.combine_chunks() for column in kept]
+        columns = [_arrow_take(column)(rows, order) for column in given.columns[:-1]]
+        whole = [column.combine_chunks() for column in columns]
         return pa.table([*whole, pa.array(answers)], names=names)
 
     return OpenedMap(keys, _numbers(given.columns[-1]), close)
@@ -143,8 +143,8 @@ def _opened_series(given: Any) -> OpenedMap:
     keys = ObjectKeys(index.tolist(), unique=index.is_unique)
 
     def close(rows: Rows, order: Rows, answers: NDArray[Any]) -> Any:
-        kept = _index_take(index, rows[order])
-        return type(given)(answers, index=kept, name=given.name)
+        chosen = _index_take(index, rows[order])
+        return type(given)(answers, index=chosen, name=given.name)
 
     return OpenedMap(keys, _numbers(given), close)
 
@@ -156,11 +156,11 @@ def _opened_frame(given: Any) -> OpenedMap:
 
     def close(rows: Rows, order: Rows, answers: NDArray[Any]) -> Any:
         values = type(given)({names[-1]: answers}).get_column(names[-1])
-        kept = given.select(names[:-1])[rows[order]]
+        chosen = given.select(names[:-1])[rows[order]]
         texts = {
-            name: str for name in names[:-1] if "Categorical" in str(kept[name].dtype)
+            name: str for name in names[:-1] if "Categorical" in str(chosen[name].dtype)
         }
-        return kept.cast(texts).with_columns(values)
+        return chosen.cast(texts).with_columns(values)
 
     return OpenedMap(keys, _numbers(given.get_column(names[-1])), close)
 
@@ -176,9 +176,11 @@ def _names(names: list[str]) -> list[str]:
 
 def _numbers(values: Any) -> NDArray[Any]:
     """Return the values of a container as a flat array."""
-    known = open_numbers(values).values
+    numbers = open_numbers(values).values
     # Objects may be anything: let the reader of lists look at each.
-    return open_numbers(known.tolist()).values if known.dtype.kind == "O" else known
+    return (
+        open_numbers(numbers.tolist()).values if numbers.dtype.kind == "O" else numbers
+    )
 
 
 def _flat(keys: NDArray[Any]) -> NDArray[Any]:
@@ -196,8 +198,8 @@ def _arrow_take(column: "pa.Array | pa.ChunkedArray") -> Take:
         return lambda rows, order: column.take(pa.array(rows)).take(pa.array(order))
 
     def take(rows: Rows, order: Rows) -> Any:
-        kept = column.take(pa.array(rows)).take(pa.array(order))
-        return kept.cast(column.type.value_type).dictionary_encode().cast(column.type)
+        chosen = column.take(pa.array(rows)).take(pa.array(order))
+        return chosen.cast(column.type.value_type).dictionary_encode().cast(column.type)
 
     return take
 
@@ -212,16 +214,16 @@ def _array_take(keys: NDArray[Any]) -> Take:
 
 def _index_take(index: Any, rows: Rows) -> Any:
     """Return rows of a pandas index, without levels or categories left unused."""
-    kept = index.take(rows)
+    chosen = index.take(rows)
     match type(index).__name__:
         case "MultiIndex" if rows.size:
-            return type(index).from_tuples(kept.tolist(), names=index.names)
+            return type(index).from_tuples(chosen.tolist(), names=index.names)
         case "MultiIndex":
-            return kept.remove_unused_levels()
+            return chosen.remove_unused_levels()
         case "CategoricalIndex":
-            return kept.remove_unused_categories()
+            return chosen.remove_unused_categories()
         case _:
-            return kept
+            return chosen
 
 
 def _list_take(keys: "list[Any] | tuple[Any, ...]") -> Take:

@@ -72,9 +72,9 @@ class CandidateRuns:
         added[full] = bins.counts
         before = np.cumsum(added) - added
         before -= np.repeat(before[first], np.diff(np.append(first, begins.size)))
-        held = ends > begins
-        base = np.append(0, np.cumsum(held))[first]
-        counts, places = added[held], (begins[held], ends[held])
+        filled = ends > begins
+        base = np.append(0, np.cumsum(filled))[first]
+        counts, places = added[filled], (begins[filled], ends[filled])
         first, last = map(weights.before, places)
         return cls(
             parts,
@@ -83,7 +83,7 @@ class CandidateRuns:
             first * parts,
             last * parts,
             np.where(counts > 0, last - first, 1),
-            before[held],
+            before[filled],
             counts,
         )
 
@@ -159,14 +159,14 @@ class Pieces:
         off = [missing - slope * at, np.where(flat, abs(missing), 0)]
         gaps = np.stack([*off, slope * after - missing], 1).ravel()
         slopes = np.stack([-slope, np.zeros_like(slope), slope], 1).ravel()
-        held = lasts > firsts
+        filled = lasts > firsts
         return cls(
-            np.repeat(owner, 3)[held],
-            np.repeat(run, 3)[held],
-            firsts[held],
-            lasts[held],
-            gaps[held],
-            slopes[held],
+            np.repeat(owner, 3)[filled],
+            np.repeat(run, 3)[filled],
+            firsts[filled],
+            lasts[filled],
+            gaps[filled],
+            slopes[filled],
         )
 
     def stretched(self, rate: Exact) -> Self:

@@ -124,9 +124,9 @@ def gaussian_ratio(
     depth = math.sqrt(2 * max(-target, 1e-3))
     # sqrt(depth**2 + 2 epsilon) - depth, without a difference of near numbers
     ratio = 2 * epsilon / (math.sqrt(depth**2 + 2 * epsilon) + depth)
-    found = _root(excess, -math.log(max(ratio, _FAINTEST)))
-    if math.isfinite(found):
-        return math.exp(-found)
+    logarithm = _root(excess, -math.log(max(ratio, _FAINTEST)))
+    if math.isfinite(logarithm):
+        return math.exp(-logarithm)
     raise InvalidParameter(
         "delta",
         float(delta),
@@ -173,8 +173,8 @@ def _normal(epsilon: Floats, ratio: Floats) -> Floats:
 
     with np.errstate(all="ignore"):
         x = epsilon / ratio - ratio / 2
-        found = ndtr(-x) - np.exp(epsilon + log_ndtr(-x - ratio))
-    return np.where(np.isnan(found), 1.0, found)
+        deltas = ndtr(-x) - np.exp(epsilon + log_ndtr(-x - ratio))
+    return np.where(np.isnan(deltas), 1.0, deltas)
 
 
 def _concentrated(epsilon: Floats, ratio: Floats) -> Floats:
