@@ -8,6 +8,7 @@ import numpy as np
 
 import sordino as sd
 from sordino.aggregations.base import AbstractAggregation
+from sordino.curves.laws.law import Atoms
 from sordino.engines.base import AbstractEngine
 from sordino.engines.duckdb.engine import duckdb_engine
 from sordino.engines.memory import MemoryEngine
@@ -15,7 +16,6 @@ from sordino.losses.base import Loss, compose
 from sordino.losses.bounded_range import BoundedRangeLoss
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
 from sordino.losses.interop import TableLoss
-from sordino.losses.law import Atoms
 from sordino.losses.noise import (
     DiscreteGaussianLoss,
     GeometricLoss,

@@ -14,11 +14,11 @@ from contextlib import contextmanager
 from typing import Any, TypeAlias, final
 
 from sordino.budgets.risk import Advantage, ErrorRates
+from sordino.curves.coarseness import COARSENESS
+from sordino.curves.search import least
+from sordino.curves.watching import Tick, watching
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Budget, Loss
-from sordino.losses.coarseness import COARSENESS
-from sordino.losses.progress import Tick, watching
-from sordino.losses.root import least
 from sordino.numbers import positive, up
 
 _ROUNDS = 24

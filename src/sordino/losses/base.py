@@ -23,15 +23,15 @@ import numpy as np
 
 from sordino import _validate
 from sordino._completion import hides
+from sordino.curves import points
+from sordino.curves.points import Answer, Floats
 from sordino.errors import InvalidParameter
-from sordino.losses import points
 from sordino.losses.guarantees import NOTHING, Guarantees
-from sordino.losses.points import Answer, Floats
 from sordino.losses.spending import Family, Spending
 from sordino.numbers import Exact, down, number_text
 
 if TYPE_CHECKING:
-    from sordino.losses.law import AbstractLossLaw
+    from sordino.curves.laws.law import AbstractLossLaw
     from sordino.losses.tradeoff import TradeoffCurve
 
 

@@ -15,11 +15,12 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from sordino.losses import conversion, forms
+from sordino.curves import forms
+from sordino.curves.laws.law import AbstractLossLaw, cells
+from sordino.curves.points import ELEMENTARY, Floats, lowered, raised
+from sordino.losses import conversion
 from sordino.losses.base import Loss
 from sordino.losses.guarantees import Guarantees
-from sordino.losses.law import AbstractLossLaw, cells
-from sordino.losses.points import ELEMENTARY, Floats, lowered, raised
 from sordino.losses.spending import Family, Spending, finite
 from sordino.numbers import Exact, distance, up
 from sordino.words import Words, call, number

@@ -13,13 +13,13 @@ from typing import Any, final
 
 import numpy as np
 
-from sordino.losses import forms, normal
+from sordino.curves import forms, normal
+from sordino.curves.forms import inverse
+from sordino.curves.laws.law import AbstractLossLaw, GaussianLaw
+from sordino.curves.points import Floats
+from sordino.curves.profile import symmetric
 from sordino.losses.base import Loss
-from sordino.losses.forms import inverse
 from sordino.losses.guarantees import Guarantees, pure_guarantees, zcdp_guarantees
-from sordino.losses.law import AbstractLossLaw, GaussianLaw
-from sordino.losses.points import Floats
-from sordino.losses.profile import symmetric
 from sordino.losses.spending import Family, Spending, finite, largest_parameter
 from sordino.numbers import Exact, distance, probability, shortest, sqrt, up
 from sordino.words import Words, call, number

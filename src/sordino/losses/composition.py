@@ -19,16 +19,16 @@ from typing import Any, TypeAlias, final
 
 import numpy as np
 
+from sordino.curves.coarseness import kept
+from sordino.curves.convolution.convolution import Convolution, both_ways
+from sordino.curves.convolution.sums import DEPTHS
+from sordino.curves.laws.law import AbstractLossLaw
+from sordino.curves.laws.outlines import outlined
+from sordino.curves.profile import Profile, symmetric
 from sordino.losses.base import Loss
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
-from sordino.losses.coarseness import kept
 from sordino.losses.guarantees import NOTHING, Guarantees
-from sordino.losses.law import AbstractLossLaw
-from sordino.losses.outlines import outlined
-from sordino.losses.pld import Convolution, both_ways
-from sordino.losses.profile import Profile, symmetric
 from sordino.losses.reserved import ReservedLoss
-from sordino.losses.sums import DEPTHS
 from sordino.losses.tabled import AbstractTabledLoss
 from sordino.numbers import Exact, sqrt, total
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from flint import arb
 
-from sordino.losses.normal import quantile
+from sordino.curves.normal import quantile
 from sordino.numbers import Exact, ball, up
 from sordino.numbers.precision import precision
 

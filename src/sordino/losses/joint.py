@@ -14,11 +14,11 @@ from typing import TypeAlias, final
 
 import numpy as np
 
+from sordino.curves.laws.law import AbstractLossLaw
+from sordino.curves.points import Floats
 from sordino.losses.base import Loss
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP
 from sordino.losses.guarantees import Guarantees
-from sordino.losses.law import AbstractLossLaw
-from sordino.losses.points import Floats
 from sordino.losses.reserved import joint_breach
 from sordino.losses.thresholded import thresholded
 from sordino.numbers import Exact

@@ -12,11 +12,10 @@ from typing import Any, final
 import numpy as np
 
 from sordino import _validate
-from sordino.losses import conversion, forms
-from sordino.losses.base import Loss
-from sordino.losses.coarseness import kept
-from sordino.losses.guarantees import Guarantees, pure_guarantees
-from sordino.losses.law import (
+from sordino.curves import forms
+from sordino.curves.coarseness import kept
+from sordino.curves.convolution.convolution import Convolution
+from sordino.curves.laws.law import (
     DEPTH,
     REACH,
     AbstractLossLaw,
@@ -24,8 +23,10 @@ from sordino.losses.law import (
     GeometricLaw,
     LaplaceLaw,
 )
-from sordino.losses.pld import Convolution
-from sordino.losses.points import ELEMENTARY, Floats
+from sordino.curves.points import ELEMENTARY, Floats
+from sordino.losses import conversion
+from sordino.losses.base import Loss
+from sordino.losses.guarantees import Guarantees, pure_guarantees
 from sordino.losses.tabled import AbstractTabledLoss
 from sordino.numbers import Exact, distance, positive, sqrt, up
 from sordino.words import Words, call, number

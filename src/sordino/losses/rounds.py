@@ -18,13 +18,13 @@ from typing import final
 
 import numpy as np
 
+from sordino.curves.coarseness import kept
+from sordino.curves.forms import inverse
+from sordino.curves.laws.law import AbstractLossLaw
+from sordino.curves.points import ELEMENTARY, Floats
+from sordino.curves.profile import Profile, symmetric
 from sordino.losses.base import Loss
-from sordino.losses.coarseness import kept
-from sordino.losses.forms import inverse
 from sordino.losses.guarantees import Guarantees
-from sordino.losses.law import AbstractLossLaw
-from sordino.losses.points import ELEMENTARY, Floats
-from sordino.losses.profile import Profile, symmetric
 from sordino.numbers import INFINITE
 
 _POINTS = 1200

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, final
 
+from sordino.curves.search import least
 from sordino.errors import InvalidParameter
-from sordino.losses.root import least
 from sordino.numbers import Exact, shortest
 
 if TYPE_CHECKING:

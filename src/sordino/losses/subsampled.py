@@ -10,14 +10,14 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, final
 
+from sordino.curves.coarseness import kept
+from sordino.curves.convolution.convolution import Convolution, both_ways
+from sordino.curves.laws.derived import Sampled, SampledAdding
+from sordino.curves.laws.law import AbstractLossLaw
 from sordino.losses import conversion
 from sordino.losses.base import Loss
 from sordino.losses.closed import PureDP
-from sordino.losses.coarseness import kept
-from sordino.losses.derived import Sampled, SampledAdding
 from sordino.losses.guarantees import Guarantees
-from sordino.losses.law import AbstractLossLaw
-from sordino.losses.pld import Convolution, both_ways
 from sordino.losses.tabled import AbstractTabledLoss
 from sordino.numbers import Exact, ball, probability, up
 from sordino.numbers.precision import precision

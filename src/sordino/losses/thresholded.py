@@ -20,15 +20,15 @@ from typing import Any, final
 import numpy as np
 
 from sordino import _validate
+from sordino.curves.coarseness import kept
+from sordino.curves.forms import inverse
+from sordino.curves.laws.derived import Mixed
+from sordino.curves.laws.law import AbstractLossLaw
+from sordino.curves.points import ELEMENTARY, Floats
+from sordino.curves.profile import Profile, symmetric
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Loss
-from sordino.losses.coarseness import kept
-from sordino.losses.derived import Mixed
-from sordino.losses.forms import inverse
 from sordino.losses.guarantees import Guarantees
-from sordino.losses.law import AbstractLossLaw
-from sordino.losses.points import ELEMENTARY, Floats
-from sordino.losses.profile import Profile, symmetric
 from sordino.losses.reserved import joint_breach
 from sordino.numbers import Exact, probability
 

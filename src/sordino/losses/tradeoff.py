@@ -32,10 +32,10 @@ import numpy as np
 
 from sordino import _validate
 from sordino._completion import hides
+from sordino.curves import points
+from sordino.curves.points import Answer, Floats
 from sordino.errors import InvalidParameter
-from sordino.losses import points
 from sordino.losses.base import Loss
-from sordino.losses.points import Answer, Floats
 from sordino.numbers import down
 
 if TYPE_CHECKING:

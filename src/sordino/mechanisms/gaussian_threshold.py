@@ -7,11 +7,11 @@ from fractions import Fraction
 from typing import ClassVar, Self, Unpack, final
 
 from sordino import _fields
+from sordino.curves.search import least
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Loss
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP
 from sordino.losses.noise import DiscreteGaussianLoss
-from sordino.losses.root import least
 from sordino.mechanisms.kit.change import Change, MapDistance, Norm, floor_to
 from sordino.mechanisms.kit.distance import change_ratio
 from sordino.mechanisms.kit.domain import Metric

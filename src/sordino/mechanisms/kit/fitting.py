@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any, TypeVar
 
+from sordino.curves.search import least
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Budget, Loss
 from sordino.losses.guarantees import Guarantees
-from sordino.losses.root import least
 from sordino.mechanisms.mechanism import AbstractMechanism
 from sordino.numbers import Exact, shortest, up
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from sordino.curves.points import Floats
+from sordino.curves.search import crossing
 from sordino.errors import InvalidParameter
 from sordino.losses.closed import PureDP
-from sordino.losses.points import Floats
-from sordino.losses.root import crossing
 from sordino.losses.thresholded import ThresholdedLoss, thresholded
 from sordino.mechanisms.kit.appearance import each_passes
 from sordino.mechanisms.kit.change import Change

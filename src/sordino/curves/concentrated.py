@@ -19,8 +19,8 @@ from collections.abc import Callable
 import numpy as np
 from flint import arb
 
-from sordino.losses.normal import FEW, each
-from sordino.losses.points import ELEMENTARY, Floats
+from sordino.curves.normal import FEW, each
+from sordino.curves.points import ELEMENTARY, Floats
 from sordino.numbers import Exact, ball, up
 from sordino.numbers.precision import precision
 

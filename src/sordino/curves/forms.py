@@ -11,11 +11,11 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from sordino.losses import concentrated, normal
-from sordino.losses.law import AbstractLossLaw, Atoms, mirrored
-from sordino.losses.points import ELEMENTARY, Floats, raised
-from sordino.losses.profile import Profile, symmetric
-from sordino.losses.root import crossings, least
+from sordino.curves import concentrated, normal
+from sordino.curves.laws.law import AbstractLossLaw, Atoms, mirrored
+from sordino.curves.points import ELEMENTARY, Floats, raised
+from sordino.curves.profile import Profile, symmetric
+from sordino.curves.search import crossings, least
 from sordino.numbers import Exact, ball, up
 from sordino.numbers.precision import precision
 

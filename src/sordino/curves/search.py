@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sordino.losses.points import Floats
+from sordino.curves.points import Floats
 
 _STEPS = 400
 

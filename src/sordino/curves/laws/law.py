@@ -16,7 +16,7 @@ from typing import Any, TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sordino.losses.points import ELEMENTARY, Floats
+from sordino.curves.points import ELEMENTARY, Floats
 
 Wide: TypeAlias = NDArray[np.floating[Any]]
 """Doubles, or the longer floats of the platform where sums need them."""

@@ -10,9 +10,17 @@ from typing import final
 
 import numpy as np
 
-from sordino.losses.convolve import Factor, Moment, Stack, Sum, stacked, summed, tilted
-from sordino.losses.grid import Grid
-from sordino.losses.points import ELEMENTARY, Floats
+from sordino.curves.convolution.grid import Grid
+from sordino.curves.convolution.transform import (
+    Factor,
+    Moment,
+    Stack,
+    Sum,
+    stacked,
+    summed,
+    tilted,
+)
+from sordino.curves.points import ELEMENTARY, Floats
 
 DEPTHS = (0.0, 4.0, 8.0, 12.0)
 """The tilts, by depth: the last serves deltas down to 1e-50."""

@@ -14,7 +14,7 @@ from collections.abc import Callable
 import numpy as np
 from flint import arb
 
-from sordino.losses.points import ELEMENTARY, Floats
+from sordino.curves.points import ELEMENTARY, Floats
 from sordino.numbers import Exact, ball, down, up
 from sordino.numbers.precision import enclose
 

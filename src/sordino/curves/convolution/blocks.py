@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from sordino.losses.grid import Grid
-from sordino.losses.points import Floats
-from sordino.losses.sums import DEPTHS, TINY, Sums
+from sordino.curves.convolution.grid import Grid
+from sordino.curves.convolution.sums import DEPTHS, TINY, Sums
+from sordino.curves.points import Floats
 
 _BLOCK = 1 << 20
 """Points of the laws of a block."""

@@ -22,7 +22,7 @@ from sordino.losses.noise import (
     RandomizedResponseLoss,
 )
 
-VECTORS = Path(__file__).parent.parent / "vectors" / "tradeoff_pitfalls.json"
+VECTORS = Path(__file__).parents[2] / "vectors" / "tradeoff_pitfalls.json"
 PITFALLS = {row["id"]: row for row in json.loads(VECTORS.read_text())}
 ALPHAS = np.linspace(0, 1, 2001)
 

@@ -21,9 +21,9 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from sordino.losses.grid import Grid
-from sordino.losses.points import Floats
-from sordino.losses.progress import watched
+from sordino.curves.convolution.grid import Grid
+from sordino.curves.points import Floats
+from sordino.curves.watching import watched
 
 _UNIT = float(np.finfo(np.float64).eps) / 2
 _WIDEST_PAIR = 1 << 14

@@ -12,9 +12,9 @@ from typing import final
 
 import numpy as np
 
-from sordino.losses.law import AbstractLossLaw, mirrored
-from sordino.losses.normal import tangents
-from sordino.losses.points import ELEMENTARY, Floats
+from sordino.curves.laws.law import AbstractLossLaw, mirrored
+from sordino.curves.normal import tangents
+from sordino.curves.points import ELEMENTARY, Floats
 
 
 @final

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from sordino.losses import convolve, grid
+from sordino.curves.convolution import grid, transform
+from sordino.curves.convolution.convolution import Convolution, tail_profile
+from sordino.curves.convolution.grid import Grid, on_grid
+from sordino.curves.laws.derived import Sampled
+from sordino.curves.laws.law import AbstractLossLaw, Atoms, GaussianLaw, LaplaceLaw
+from sordino.curves.points import Floats
 from sordino.losses.closed import ApproxDP, GaussianDP, PureDP
-from sordino.losses.derived import Sampled
-from sordino.losses.grid import Grid, on_grid
-from sordino.losses.law import AbstractLossLaw, Atoms, GaussianLaw, LaplaceLaw
 from sordino.losses.noise import LaplaceLoss
-from sordino.losses.pld import Convolution, tail_profile
-from sordino.losses.points import Floats
 from sordino.losses.tabled import AbstractTabledLoss
 from sordino.losses.thresholded import thresholded
 
@@ -77,13 +77,13 @@ def test_a_grid_that_rounds_losses_down_is_caught(
 def test_no_factor_is_lost_when_pairs_are_made(lengths: tuple[int, ...]) -> None:
     """Factors as long as the longest that is paired, longer and shorter, all count."""
     factors = [
-        convolve.Factor(np.full(length, 1.5), times, 0.0)
+        transform.Factor(np.full(length, 1.5), times, 0.0)
         for times in (1, 2)
         for length in lengths
     ]
     before, after = (
         sum(one.times * math.log(one.masses.sum()) for one in found)
-        for found in (factors, convolve.paired(factors, 64))
+        for found in (factors, transform.paired(factors, 64))
     )
     assert after == pytest.approx(before, rel=1e-12)
 
@@ -136,14 +136,14 @@ def test_transform_errors_are_within_their_bound() -> None:
     generator = np.random.default_rng(5)
     weights = [generator.dirichlet(np.ones(40)) for _ in range(6)]
     factors = [
-        convolve.Factor(w, n, 0.0)
+        transform.Factor(w, n, 0.0)
         for w, n in zip(weights, (1, 1, 1, 2, 3, 7), strict=True)
     ]
     exact = np.array([Fraction(1)], dtype=object)
     for factor in factors:
         for _ in range(factor.times):
             exact = np.convolve(exact, [Fraction(float(m)) for m in factor.masses])
-    found = convolve.summed(factors, 0, 1024)
+    found = transform.summed(factors, 0, 1024)
     off = np.abs(found.masses[: len(exact)] - exact.astype(float))
     assert off.max() <= found.error
     assert found.error < 1e-12

@@ -13,14 +13,14 @@ from typing import final
 
 import numpy as np
 
-from sordino.losses.blocks import blocked
-from sordino.losses.coarseness import COARSENESS
-from sordino.losses.grid import Grid, on_grid
-from sordino.losses.law import AbstractLossLaw
-from sordino.losses.points import ELEMENTARY, Floats, raised
-from sordino.losses.profile import Profile
-from sordino.losses.progress import watched, watching
-from sordino.losses.sums import DEPTHS, TINY, Sums
+from sordino.curves.coarseness import COARSENESS
+from sordino.curves.convolution.blocks import blocked
+from sordino.curves.convolution.grid import Grid, on_grid
+from sordino.curves.convolution.sums import DEPTHS, TINY, Sums
+from sordino.curves.laws.law import AbstractLossLaw
+from sordino.curves.points import ELEMENTARY, Floats, raised
+from sordino.curves.profile import Profile
+from sordino.curves.watching import watched, watching
 
 _PRECISION = 6e-7
 """Wanted error of the mean loss, in standard deviations of the sum."""

@@ -13,17 +13,18 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 import sordino as sd
-from sordino.losses import blocks, outlines, pld
+from sordino.curves.convolution import blocks, convolution
+from sordino.curves.convolution.blocks import blocked, condensed
+from sordino.curves.convolution.convolution import Convolution
+from sordino.curves.convolution.grid import Grid
+from sordino.curves.convolution.sums import Sums
+from sordino.curves.laws import outlines
+from sordino.curves.laws.law import GaussianLaw, Wide
+from sordino.curves.laws.outlines import Outline
 from sordino.losses.base import compose
-from sordino.losses.blocks import blocked, condensed
 from sordino.losses.closed import GaussianDP, PureDP
 from sordino.losses.composition import Composition
-from sordino.losses.grid import Grid
-from sordino.losses.law import GaussianLaw, Wide
 from sordino.losses.noise import DiscreteGaussianLoss
-from sordino.losses.outlines import Outline
-from sordino.losses.pld import Convolution
-from sordino.losses.sums import Sums
 
 Places: TypeAlias = NDArray[np.signedinteger[Any]]
 
@@ -34,7 +35,7 @@ DISTINCT = 40_000
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a few laws fill several blocks."""
-    monkeypatch.setattr(pld, "_MANY", 0)
+    monkeypatch.setattr(convolution, "_MANY", 0)
     monkeypatch.setattr(blocks, "_BLOCK", 1 << 13)
 
 
@@ -133,7 +134,7 @@ def test_blocks_change_nothing_that_is_seen(monkeypatch: pytest.MonkeyPatch) -> 
     epsilon = np.linspace(0, 4, 30)
     at_once = Convolution(laws)
     whole = at_once.profile(4.0).delta_at(epsilon)
-    monkeypatch.setattr(pld, "_MANY", 0)
+    monkeypatch.setattr(convolution, "_MANY", 0)
     monkeypatch.setattr(blocks, "_BLOCK", 1 << 13)
     by_blocks = Convolution(laws).profile(4.0).delta_at(epsilon)
     assert not np.array_equal(by_blocks, whole)
