@@ -25,7 +25,7 @@ class Planted:
 PLANTED: Final[tuple[Planted, ...]] = (
     Planted(
         "losses",
-        "src/sordino/losses/noise.py",
+        "src/sordino/losses/noise_losses.py",
         "gap = np.minimum(epsilon - ratio, 0.0) / 2\n",
         "gap = np.minimum(epsilon - ratio, 0.0) / 2.0001\n",
         "laplace delta slightly too small",
@@ -81,14 +81,14 @@ PLANTED: Final[tuple[Planted, ...]] = (
     ),
     Planted(
         "losses",
-        "src/sordino/curves/convolution/sums.py",
+        "src/sordino/curves/convolution/grid_sums.py",
         "masses = (found.masses + found.error) * weight * (1 + 1e-12)",
         "masses = found.masses * weight",
         "error not charged to masses",
     ),
     Planted(
         "losses",
-        "src/sordino/curves/convolution/sums.py",
+        "src/sordino/curves/convolution/grid_sums.py",
         "logs += times * (math.log1p(-finite) if finite < 1 else -math.inf)",
         "logs += math.log1p(-finite) if finite < 1 else -math.inf",
         "breach once, not times",

@@ -15,8 +15,8 @@ from typing import Any, TypeAlias, final
 
 from sordino.budgets.risk import Advantage, ErrorRates
 from sordino.curves.coarseness import COARSENESS
-from sordino.curves.search import least
-from sordino.curves.watching import Tick, watching
+from sordino.curves.search import find_least
+from sordino.curves.ticks import Tick, open_ticker
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Budget, Loss
 from sordino.numbers import positive, up
@@ -61,7 +61,7 @@ def calibrate(
         raise InvalidParameter(
             "target", target, "must be a loss or a risk", "Try sd.Advantage(0.1)."
         )
-    with watching() as tick:
+    with open_ticker() as tick:
         return _searched(_Search(loss_at, target, tick), math.log(first), relative)
 
 
@@ -149,7 +149,7 @@ class _Search:
     def least(self, near: float, relative: float) -> float:
         """Return an admitted scale within a tolerance of a refused one."""
         low, high = self.bracket(near + 0.4 * relative, 0.8 * relative)
-        return least(self.admitted, math.exp(low), math.exp(high), relative)
+        return find_least(self.admitted, math.exp(low), math.exp(high), relative)
 
     def excess(self, risk: Risk, place: float) -> float:
         """Return how far the loss at the exponential of a place is beyond a risk."""

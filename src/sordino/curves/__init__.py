@@ -6,5 +6,5 @@ The way of a curve through the files, from a question to its answer:
 - `normal`, `concentrated`, `forms`: closed forms; `profile`: bounds at points;
 - `laws`: what a pair of worlds tells, as masses of the privacy loss;
 - `convolution`: sums of independent losses, every error charged;
-- `search`: where decreasing functions fall; `coarseness`, `watching`: while one looks.
+- `search`: where decreasing functions fall; `coarseness`, `ticks`: while one looks.
 """

@@ -21,9 +21,9 @@ import numpy as np
 
 from sordino.curves.coarseness import kept
 from sordino.curves.convolution.convolution import Convolution, both_ways
-from sordino.curves.convolution.sums import DEPTHS
+from sordino.curves.convolution.grid_sums import DEPTHS
 from sordino.curves.laws.law import AbstractLossLaw
-from sordino.curves.laws.outlines import outlined
+from sordino.curves.laws.outlines import outline_laws
 from sordino.curves.profile import Profile, symmetric
 from sordino.losses.base import Loss
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
@@ -92,7 +92,7 @@ class Composition(AbstractTabledLoss):
     @kept
     def convolutions(self) -> tuple[Convolution, ...]:
         """Return the sums of losses, in each direction that differs."""
-        laws = outlined(part.laws for part in self.counts)
+        laws = outline_laws(part.laws for part in self.counts)
         sides = max(len(ways) for ways in laws)
         return both_ways([
             tuple(
@@ -129,12 +129,12 @@ class Composition(AbstractTabledLoss):
         return " + ".join(shown) + (f" + ... ({more} more)" if more else "")
 
 
-def composed(losses: Iterable[Loss]) -> Loss:
+def compose_losses(losses: Iterable[Loss]) -> Loss:
     """Return the loss of all releases together, folded where a closed form exists."""
     return _folded([(loss, 1) for loss in losses])
 
 
-def repeated(loss: Loss, times: int) -> Loss:
+def repeat_loss(loss: Loss, times: int) -> Loss:
     """Return the loss of several releases of the same loss."""
     return _folded([(loss, times)])
 

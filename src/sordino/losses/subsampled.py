@@ -59,7 +59,7 @@ class SubsampledLoss(AbstractTabledLoss):
         return both_ways([((law, 1),) for law in self.laws()])
 
 
-def subsampled(loss: Loss, q: Any) -> Loss:
+def subsample(loss: Loss, q: Any) -> Loss:
     """Return the loss on a Poisson sample of rate q."""
     rate = probability(q=q)
     if rate == 0:

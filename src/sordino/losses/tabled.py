@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sordino.curves.coarseness import kept
 from sordino.curves.convolution.convolution import Convolution
-from sordino.curves.convolution.sums import DEPTHS
+from sordino.curves.convolution.grid_sums import DEPTHS
 from sordino.curves.points import Answer, Floats, read
 from sordino.curves.profile import Profile
 from sordino.losses.base import Loss

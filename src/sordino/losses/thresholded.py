@@ -125,7 +125,7 @@ class ThresholdedLoss(Loss):
         return self.profile.rates(alpha)[1]
 
 
-def thresholded(noise: Callable[[int], Loss], *, key_delta: Any, keys: Any) -> Loss:
+def threshold_loss(noise: Callable[[int], Loss], *, key_delta: Any, keys: Any) -> Loss:
     """Return the loss of a thresholded release in which at most `keys` keys change.
 
     `noise(m)` is the loss of the noise when m changed keys are kept, and must not fall

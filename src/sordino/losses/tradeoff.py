@@ -210,9 +210,9 @@ class TradeoffCurve:
 
     def plot(self, path: "str | Path | None" = None, *, title: str = "") -> "Axes":
         """Draw the curve, and save it as PNG or SVG when a path is given."""
-        from sordino.losses.drawing import draw  # noqa: PLC0415 matplotlib is slow
+        from sordino.losses.curve_plot import plot_curve  # noqa: PLC0415 matplotlib is slow
 
-        return draw(self, path, title)
+        return plot_curve(self, path, title)
 
 
 def _pmf(name: str, given: Any, infinite: float) -> Floats:

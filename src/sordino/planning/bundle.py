@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final, final
 
 from sordino.curves.coarseness import COARSENESS
-from sordino.curves.search import crossing
+from sordino.curves.search import find_crossing
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Budget, Loss, compose
 from sordino.losses.closed import ApproxDP
@@ -127,7 +127,7 @@ class _Search:
         try:
             if self._excess(1 / needed) > 0:
                 return best
-            shrink = crossing(self._excess, 1 / most, 1 / needed, _CLOSE)
+            shrink = find_crossing(self._excess, 1 / most, 1 / needed, _CLOSE)
         finally:
             COARSENESS.reset(token)
         return min(best, self.at(1 / shrink), key=lambda bundle: bundle.score)

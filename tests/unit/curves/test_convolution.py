@@ -15,9 +15,9 @@ from sordino.curves.laws.derived import Sampled
 from sordino.curves.laws.law import AbstractLossLaw, Atoms, GaussianLaw, LaplaceLaw
 from sordino.curves.points import Floats
 from sordino.losses.closed import ApproxDP, GaussianDP, PureDP
-from sordino.losses.noise import LaplaceLoss
+from sordino.losses.noise_losses import LaplaceLoss
 from sordino.losses.tabled import AbstractTabledLoss
-from sordino.losses.thresholded import thresholded
+from sordino.losses.thresholded import threshold_loss
 
 EPSILONS = np.array([0.0, 0.05, 0.2, 0.7, 1.5])
 
@@ -83,7 +83,7 @@ def test_no_factor_is_lost_when_pairs_are_made(lengths: tuple[int, ...]) -> None
     ]
     before, after = (
         sum(one.times * math.log(one.masses.sum()) for one in found)
-        for found in (factors, transform.paired(factors, 64))
+        for found in (factors, transform.convolve_pairs(factors, 64))
     )
     assert after == pytest.approx(before, rel=1e-12)
 
@@ -143,7 +143,7 @@ def test_transform_errors_are_within_their_bound() -> None:
     for factor in factors:
         for _ in range(factor.times):
             exact = np.convolve(exact, [Fraction(float(m)) for m in factor.masses])
-    found = transform.summed(factors, 0, 1024)
+    found = transform.convolve(factors, 0, 1024)
     off = np.abs(found.masses[: len(exact)] - exact.astype(float))
     assert off.max() <= found.error
     assert found.error < 1e-12
@@ -167,7 +167,9 @@ def test_an_empty_grid_costs_nothing() -> None:
 def test_the_joint_threshold_is_tighter_than_the_sum() -> None:
     """New keys and kept keys are never the same: delta is a maximum, not a sum."""
     keys, chance = 3, "4.1576435955178394203e-7"
-    joint = thresholded(lambda kept: LaplaceLoss(1) * kept, key_delta=chance, keys=keys)
+    joint = threshold_loss(
+        lambda kept: LaplaceLoss(1) * kept, key_delta=chance, keys=keys
+    )
     simple = LaplaceLoss(1) * keys + ApproxDP(0, chance) * keys
     for epsilon in (0.0, 0.2, 1.0, 2.9):
         assert joint.delta_at(epsilon) < simple.delta_at(epsilon)
@@ -178,7 +180,7 @@ def test_the_joint_threshold_is_tighter_than_the_sum() -> None:
 def test_the_joint_threshold_gives_the_published_noise() -> None:
     """One key, Gaussian: scale 4.225 and threshold 21.08 meet (1, 1e-6)."""
     chance = float(ndtr((1 - 21.08) / 4.225))
-    made = thresholded(
+    made = threshold_loss(
         lambda kept: GaussianDP(1 / Fraction("4.226")) if kept else PureDP(0),
         key_delta=chance,
         keys=1,

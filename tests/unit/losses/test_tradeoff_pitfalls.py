@@ -16,7 +16,7 @@ from sordino.errors import InvalidParameter
 from sordino.losses.base import Loss
 from sordino.losses.closed import ApproxDP, GaussianDP, PureDP
 from sordino.losses.interop import from_dp_accounting
-from sordino.losses.noise import (
+from sordino.losses.noise_losses import (
     DiscreteGaussianLoss,
     LaplaceLoss,
     RandomizedResponseLoss,

@@ -11,7 +11,7 @@ import pytest
 
 from sordino.losses.base import Loss
 from sordino.losses.closed import ApproxDP, GaussianDP, PureDP
-from sordino.losses.noise import (
+from sordino.losses.noise_losses import (
     DiscreteGaussianLoss,
     GeometricLoss,
     LaplaceLoss,

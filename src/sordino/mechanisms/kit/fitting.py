@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any, TypeVar
 
-from sordino.curves.search import least
+from sordino.curves.search import find_least
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Budget, Loss
 from sordino.losses.guarantees import Guarantees
@@ -57,7 +57,7 @@ def _searched(within: Callable[[Exact], bool], high: float) -> Exact:
     low = high / 2
     while within(shortest(low)) and low > 1 / _WIDEST:
         low, high = low / 2, low
-    return shortest(least(lambda x: within(shortest(x)), low, high, _CLOSE))
+    return shortest(find_least(lambda x: within(shortest(x)), low, high, _CLOSE))
 
 
 def guarantees_of(budget: Any) -> Guarantees:
