@@ -79,7 +79,7 @@ $(READY): $(PACKAGES) pyproject.toml
 	@touch $@
 
 $(PEERS): $(PACKAGES) requirements/peers.txt
-	@for peer in opendp dp-accounting riskcal; do \
+	@for peer in opendp dp-accounting riskcal pipeline-dp; do \
 		$(PIP) install -c $(PINS) -c requirements/peers.txt $$peer > .venv/$$peer.log 2>&1 || \
 		echo "$$peer cannot be installed here (.venv/$$peer.log): its rows will say so"; \
 	done

@@ -27,10 +27,14 @@ class Measured:
     floor: float
     goal: float | None
     better: Literal["less", "more"]
+    lost: str = ""
+    """What is worse than it once was, and since when."""
 
     @property
     def verdict(self) -> str:
         """The best target that is met."""
+        if self.lost:
+            return self.lost
         if self.ratio is None:
             return "peer absent"
         if self.goal is not None and self._meets(self.ratio, self.goal):

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -26,6 +27,7 @@ from sordino.losses.thresholded import mixture, threshold_loss
 from sordino.mechanisms.above_threshold import AboveThreshold
 from sordino.mechanisms.exponential import Exponential
 from sordino.mechanisms.kit.key_rounds import KeyRounds, ToldNumbers
+from sordino.mechanisms.laplace_sum_threshold import LaplaceSumThreshold
 from sordino.mechanisms.noise_mechanism import AbstractAdditiveMechanism
 from sordino.mechanisms.quantiles import Quantiles
 from sordino.mechanisms.randomized_response import RandomizedResponse
@@ -67,6 +69,12 @@ THRESHOLDS: Final[dict[str, Callable[[Any, Any], AbstractThresholdMechanism]]] =
     ),
 }
 """Every mechanism that releases maps above a threshold, by its scale and threshold."""
+
+SUMS: Final[dict[str, Callable[[Any, Any], LaplaceSumThreshold]]] = {
+    f"LaplaceSumThreshold of {numbers}": partial(LaplaceSumThreshold, numbers=numbers)
+    for numbers in (1, 2, 3, 4)
+}
+"""Every mechanism that shows keys by the sum of their noisy numbers."""
 
 SELECTIONS: Final[dict[str, Choice]] = {
     "Exponential": Choice(

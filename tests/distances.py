@@ -75,7 +75,7 @@ def claim(request: Request, catalog: AbstractCatalog) -> Claim:
         choices |= plan.choices
         counts = tuple(plan.coverage.values())
         if plan.presence is not None:
-            groups = plan.presence.change.l0
+            groups = plan.presence.whole.l0
     listed = (tuple(measurements.values()), tuple(choices.values()))
     return Claim(request, relation, *listed, groups, counts)
 

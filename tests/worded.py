@@ -206,10 +206,12 @@ QUERIES: Final[dict[str, dict[str, Any]]] = {
 def _bounded(word: str, **further: Any) -> dict[str, Any]:
     """Return calls of an aggregation of values between bounds."""
     base = {"column": "days", **further, "low": 0, "high": 30, "nulls": "drop"}
+    base |= {"ddof": 0} if word in {"variance", "stdev"} else {}
     others = {"column": "cost", "low": -1, "high": "30.5", "nulls": 3}
     others |= {
         "probability": "0.6",
         "probabilities": ["0.1", "0.6"],
+        "ddof": 1,
     }
     calls = {name: base | {name: others[name]} for name in base}
     return {

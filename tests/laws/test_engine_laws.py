@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sordino.conformance.example_tables import comparable_answer
 from sordino.engines.base import AbstractEngine
 from sordino.engines.duckdb.engine import duckdb_engine
 from sordino.engines.memory import MemoryEngine
@@ -16,7 +17,7 @@ from tests.dice import Dice, shrinking
 from tests.distances import Claim, claim
 from tests.doors import DOORS
 from tests.drawn_queries import asked, drawn
-from tests.engine_tables import SALT, compared, in_duckdb_order
+from tests.duckdb_order import SALT, in_duckdb_order
 from tests.worlds import world
 
 QUESTIONS: Final = 4
@@ -52,7 +53,7 @@ def differences(
             continue
         for question in (made.question, *made.choice_questions):
             told = {
-                name: compared(question, known.engine.answer(question))
+                name: comparable_answer(question, known.engine.answer(question))
                 for name, known in opened.items()
             }
             yield made, question, told

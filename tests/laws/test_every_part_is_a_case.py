@@ -12,7 +12,7 @@ import sordino.losses
 import sordino.mechanisms
 from sordino.losses.base import Loss
 from sordino.mechanisms.mechanism import AbstractMechanism
-from tests.cases import LOSSES, MECHANISMS, SELECTIONS, THRESHOLDS
+from tests.cases import LOSSES, MECHANISMS, SELECTIONS, SUMS, THRESHOLDS
 
 
 def concrete(kind: type[Any]) -> set[type[Any]]:
@@ -40,6 +40,7 @@ def listed() -> set[type[Any]]:
     """Return the kinds of mechanisms that the laws examine."""
     built: list[Any] = [build(1) for build in MECHANISMS.values()]
     built += [build(1, 9) for build in THRESHOLDS.values()]
+    built += [build(1, 9) for build in SUMS.values()]
     built += [choice.build(1) for choice in SELECTIONS.values()]
     return {type(mechanism) for mechanism in built}
 

@@ -18,7 +18,7 @@ from sordino.aggregations.shares import GaussianShare
 from sordino.engines.memory import MemoryEngine, keyed_order
 from sordino.planning import coverage, plan, purchase
 from sordino.planning.plan import Plan
-from sordino.planning.purchase import Purchase, purchases
+from sordino.planning.purchase import Purchase, purchase_of
 from sordino.sensitivity import Sensitivity
 from sordino.session.catalog import Catalog, open_catalog
 from sordino.session.partition import partition_of
@@ -179,9 +179,8 @@ def bought(budget: Any, noise: Any) -> list[Purchase]:
     query = sd.table("few").group_by(KEYS)
     asked = {name: ASKED[name] for name in ("n", "people", "total", "spread")}
     request = query.agg(noise=noise, **asked)
-    return [
-        one for way in plan.plans(request, catalog) for one in purchases(way, budget)
-    ]
+    found = (purchase_of(way, budget) for way in plan.plans(request, catalog))
+    return [one for one in found if one is not None]
 
 
 def beyond(budget: Any, one: Purchase) -> Iterator[int]:

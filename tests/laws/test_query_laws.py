@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sordino.aggregations import mean
+from sordino.aggregations import measurements, moments
 from sordino.aggregations.column_values import bounds, width_lattice
 from sordino.aggregations.lattice import Lattice
 from sordino.aggregations.measurements import IntegerMeasurement, scaled
@@ -171,8 +171,9 @@ def _bounds_before_the_lattice(patch: Patch) -> None:
     def cheaper(change: Sensitivity, factor: Any, copies: int = 1) -> Sensitivity:
         return scaled(change, factor * asked_for["share"], copies)
 
-    patch.setattr(mean, "width_lattice", remembered)
-    patch.setattr(mean, "scaled", cheaper)
+    patch.setattr(moments, "width_lattice", remembered)
+    patch.setattr(moments, "scaled", cheaper)
+    patch.setattr(measurements, "scaled", cheaper)
 
 
 def _rows_made_for_nothing(patch: Patch) -> None:

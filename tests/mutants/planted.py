@@ -117,8 +117,8 @@ PLANTED: Final[tuple[Planted, ...]] = (
     Planted(
         "losses",
         "src/sordino/losses/base.py",
-        "risk = points.lowered(rarer * (1 - self._upper_delta(safe)))",
-        "risk = points.raised(rarer * (1 - self._upper_delta(safe)), 1e-9)",
+        "risk = points.shrink(rarer * (1 - self._upper_delta(safe)))",
+        "risk = points.grow(rarer * (1 - self._upper_delta(safe)), 1e-9)",
         "Bayes risk rounded the wrong way",
     ),
     Planted(
@@ -264,9 +264,9 @@ PLANTED: Final[tuple[Planted, ...]] = (
     Planted(
         "prices",
         "src/sordino/planning/plan.py",
-        "whole = sum((*request.weights, *alone.values()), Fraction(0))",
-        "whole = sum(request.weights, Fraction(0))",
-        "presence part spends extra",
+        "whole = joint + sum(beside.values(), Fraction(0))",
+        "whole = joint",
+        "choices and coverage spend extra",
     ),
     Planted(
         "prices",
@@ -277,10 +277,24 @@ PLANTED: Final[tuple[Planted, ...]] = (
     ),
     Planted(
         "prices",
-        "src/sordino/aggregations/variance.py",
-        "size = (grid.high - grid.low) ** 2",
-        "size = (grid.high - grid.low) ** 2 / 2",
+        "src/sordino/aggregations/moments.py",
+        "size = grid.width**2 * Fraction(2) ** exponent",
+        "size = grid.width**2 * Fraction(2) ** exponent / 2",
         "variance sensitivity halved",
+    ),
+    Planted(
+        "prices",
+        "src/sordino/aggregations/moments.py",
+        "scaled(setting.rows(), width, len(totals)),",
+        "scaled(setting.rows(), width / 2, len(totals)),",
+        "divided rows at half their size",
+    ),
+    Planted(
+        "prices",
+        "src/sordino/mechanisms/laplace_sum_threshold.py",
+        "gap = self.threshold - _largest(apart) - _margin(self.scale, apart)",
+        "gap = self.threshold - _margin(self.scale, apart)",
+        "a new key's own numbers not counted",
     ),
     Planted(
         "prices",

@@ -3,15 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final, final
+from typing import Any, final
 
 import numpy as np
 
 from sordino.aggregations.base import AbstractEstimator, Expected, Finished, Noisy
-from sordino.aggregations.intervals import additive
+from sordino.aggregations.intervals import Shown, Sums, additive, linear
 from sordino.aggregations.measurements import AbstractMeasurement
-
-_WHOLE: Final = (Fraction(1),)
 
 
 @final
@@ -21,7 +19,7 @@ class SingleEstimator(AbstractEstimator):
 
     measurements: tuple[AbstractMeasurement]
     least: float = -np.inf
-    shares: tuple[Fraction, ...] = _WHOLE
+    slopes: tuple[float, ...] = (1.0,)
 
     def expected(self, mechanisms: Sequence[Any], confidence: Fraction) -> Expected:
         """Return the spread of the noise."""
@@ -34,8 +32,18 @@ class SingleEstimator(AbstractEstimator):
         """Return the numbers as they are."""
         import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
-        noise = self.measurements[0].noise(noisy[0].mechanism)
-        return tuple(
-            Finished(pa.array(values), additive(values, noise, confidence, self.least))
-            for values in noisy[0].values
-        )
+        (one,) = noisy
+        noise = self.measurements[0].noise(one.mechanism)
+        if one.cut is None:
+            bars = [
+                additive(held, noise, confidence, self.least) for held in one.values
+            ]
+        else:
+            shown, whole = (
+                Shown((1.0,), float(one.cut)),
+                one.values[0].dtype.kind == "i",
+            )
+            sums = Sums((one.values[0].astype(np.float64),), (noise,), shown)
+            bars = [linear(sums, (1.0,), confidence, self.least, whole=whole)]
+        pairs = zip(one.values, bars, strict=True)
+        return tuple(Finished(pa.array(held), bar) for held, bar in pairs)

@@ -19,6 +19,14 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+SINGLE, DIVIDED, SEPARATE = range(3)
+"""The ways to answer, in the order of an aggregation's estimators.
+
+Each number by itself; by the numbers into which the rows of a column are divided; by
+its count and deviations, a measurement each.
+"""
+
+
 @final
 @dataclass(frozen=True)
 class Setting:
@@ -30,6 +38,10 @@ class Setting:
     ids: str | None
     spread: Spread | None = None
     """If a unit's rows are charged one by one: all changes are so many of one row's."""
+    clamped: "tuple[AbstractClamped, ...]" = ()
+    """What is asked of the same groups and adds up values, in order."""
+    needs_rows: bool = False
+    """Whether the number of rows is asked for, or shows which groups exist."""
 
     @property
     def versions(self) -> Versions:
@@ -97,6 +109,8 @@ class Noisy:
 
     values: tuple[Numbers, ...]
     mechanism: Any
+    cut: Fraction | None = None
+    """What the values had to reach together where they show the groups, else None."""
 
 
 @final
@@ -138,7 +152,9 @@ class AbstractEstimator(ABC):
     """Whether it is made of choices among candidates instead of noisy numbers."""
     measurements: "tuple[Any, ...]"
     shares: tuple[Fraction, ...]
-    """What each measurement gets of what the answer may spend; they add up to 1."""
+    """Of choices: what each gets of what the answer may spend; they add up to 1."""
+    slopes: tuple[float, ...]
+    """Of measurements: by how much the answer's variance grows with that of each."""
 
     @abstractmethod
     def expected(self, mechanisms: Sequence[Any], confidence: Fraction) -> Expected:
@@ -153,6 +169,9 @@ class AbstractEstimator(ABC):
 
 class AbstractClamped(ABC):
     """Public bounds to which values are moved before they are aggregated."""
+
+    degree: int
+    """Up to which power values are added up, 0 where they are not."""
 
     @abstractmethod
     def key(self, setting: Setting) -> Hashable:
@@ -182,7 +201,10 @@ class AbstractAggregation(ABC):
 
     @abstractmethod
     def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:
-        """Return the ways to answer, or refuse what has no sound answer."""
+        """Return the ways to answer, or refuse what has no sound answer.
+
+        They are in the order of the ways; the last one stands for those left out.
+        """
 
 
 def _listed(columns: tuple[str, ...]) -> str:

@@ -7,7 +7,7 @@ or second. Answers have the type of the column, and lie within the bounds.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, final
 
@@ -248,6 +248,7 @@ class ClampedMoments(AbstractClamped):
     low: date
     high: date
     nulls: Nulls
+    degree: int = field(default=0, init=False)
 
     def __str__(self) -> str:
         """Show the values and their bounds."""

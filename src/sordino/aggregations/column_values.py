@@ -15,6 +15,7 @@ from sordino.aggregations.lattice import Lattice
 from sordino.errors import InvalidParameter, InvalidQuery, show
 from sordino.expressions.base import AbstractExpression
 from sordino.expressions.language import Expression, checked, col, when
+from sordino.expressions.tree import AbstractTree
 from sordino.numbers import down, exact, floor_log2, up
 from sordino.schema import NUMBERS
 from sordino.words import Words, call, number
@@ -26,7 +27,7 @@ SUM_STEPS: Final = {"i64": 2**31, "f64": 2**24}
 """Most steps of one row in a sum: 2**22 rows of such size, 2**29 for floats, add up to
 the largest exact total."""
 SQUARE_STEPS: Final = {"i64": 2**13, "f64": 2**13}
-"""Most steps of a row whose square is added up."""
+"""Most steps of a row whose square is added up as it is."""
 _FURTHEST: Final = 2**40
 _LONGEST: Final = 2**63 - 1
 _SMALLEST: Final = -200
@@ -75,7 +76,9 @@ def nulls_words(nulls: Nulls) -> Words:
     return number(exact(nulls=nulls))
 
 
-def ranged(word: str, column: Any, ends: tuple[Any, Any], nulls: Nulls) -> Words:
+def ranged(
+    word: str, column: Any, ends: tuple[Any, Any], nulls: Nulls, **more: Words
+) -> Words:
     """Return the words of a question about values between two bounds."""
     low, high = map(number, bounds(*ends))
     return call(
@@ -84,6 +87,7 @@ def ranged(word: str, column: Any, ends: tuple[Any, Any], nulls: Nulls) -> Words
         low=low,
         high=high,
         nulls=nulls_words(nulls),
+        **more,
     )
 
 
@@ -104,7 +108,7 @@ def measured(
             f"{cell} may be missing: {facts.unsettled}",
             'Say what then counts: nulls="drop" or nulls=0; or use fill_null.',
         )
-    key: Hashable = facts.version if isinstance(column, str) else _Same(cell)
+    key: Hashable = facts.version if isinstance(column, str) else _Same(cell.tree)
     if nulls is None or nulls == "drop":
         complete = not facts.nullable and not facts.nan
         return ColumnValues(cell, key, facts.type, complete)
@@ -124,6 +128,7 @@ class Clamped(AbstractClamped):
     low: Any
     high: Any
     nulls: Nulls
+    degree: int = 0
 
     def __str__(self) -> str:
         """Show the values and their bounds."""
@@ -155,9 +160,17 @@ class Clamped(AbstractClamped):
 @final
 @dataclass(frozen=True, eq=False)
 class _Same:
-    """The identity of an expression, which it keeps alive."""
+    """An expression, the same as another that is written alike."""
 
-    expression: Expression
+    tree: AbstractTree
+
+    def __eq__(self, other: object) -> bool:
+        """Compare what is written: of the same rows it has the same values."""
+        return isinstance(other, _Same) and self.tree.same(other.tree)
+
+    def __hash__(self) -> int:
+        """Return what expressions of the same columns have in common."""
+        return hash(self.tree.names())
 
 
 def _cell(column: Any) -> Expression:

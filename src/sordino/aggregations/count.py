@@ -3,15 +3,9 @@
 from dataclasses import dataclass
 from typing import final
 
-from sordino.aggregations.additive import SingleEstimator
-from sordino.aggregations.base import AbstractAggregation, Setting
-from sordino.aggregations.measurements import IntegerMeasurement
-from sordino.aggregations.totals import Total
-from sordino.expressions.literals import literal
+from sordino.aggregations.base import AbstractAggregation, AbstractEstimator, Setting
+from sordino.aggregations.row_counts import row_estimators
 from sordino.words import Words, call
-
-ROWS = "rows"
-"""The key of the number of rows."""
 
 
 @final
@@ -36,14 +30,9 @@ class Count(AbstractAggregation):
     def clamped(self) -> None:
         """Return None: nothing is clamped."""
 
-    def estimators(self, setting: Setting) -> tuple[SingleEstimator, ...]:
+    def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:
         """Return the row counts with noise."""
-        return (SingleEstimator((rows_measurement(setting),), least=0),)
-
-
-def rows_measurement(setting: Setting) -> IntegerMeasurement:
-    """Return the row counts of the groups: a row moves one of them by 1."""
-    return IntegerMeasurement(ROWS, setting.rows(), (Total(literal(1)),))
+        return row_estimators(setting)
 
 
 def count() -> Count:

@@ -5,8 +5,8 @@ from typing import Any, final
 
 from sordino import _validate
 from sordino.aggregations.additive import SingleEstimator
-from sordino.aggregations.base import AbstractAggregation, Setting
-from sordino.aggregations.count_ids import ids_measurement
+from sordino.aggregations.base import AbstractAggregation, AbstractEstimator, Setting
+from sordino.aggregations.count_ids import ids_estimators
 from sordino.aggregations.measurements import IntegerMeasurement
 from sordino.aggregations.totals import Distinct
 from sordino.errors import InvalidParameter, InvalidQuery
@@ -37,10 +37,10 @@ class CountDistinct(AbstractAggregation):
     def clamped(self) -> None:
         """Return None: nothing is clamped."""
 
-    def estimators(self, setting: Setting) -> tuple[SingleEstimator, ...]:
+    def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:
         """Return the counts with noise: a row moves one of them by at most 1."""
         if self.names == (setting.ids,):
-            return (SingleEstimator((ids_measurement(setting),), least=0),)
+            return ids_estimators(setting)
         for name in self.names:
             if setting.schema[name].type.startswith("list"):
                 raise InvalidQuery(

@@ -4,9 +4,10 @@ from dataclasses import dataclass
 from typing import final
 
 from sordino.aggregations.additive import SingleEstimator
-from sordino.aggregations.base import AbstractAggregation, Setting
-from sordino.aggregations.count import rows_measurement
+from sordino.aggregations.base import AbstractAggregation, AbstractEstimator, Setting
 from sordino.aggregations.measurements import IntegerMeasurement
+from sordino.aggregations.row_counts import row_estimators
+from sordino.aggregations.rows import ROWS, rows_measurement
 from sordino.aggregations.totals import Distinct
 from sordino.errors import InvalidQuery
 from sordino.words import Words, call
@@ -37,9 +38,17 @@ class CountIds(AbstractAggregation):
     def clamped(self) -> None:
         """Return None: nothing is clamped."""
 
-    def estimators(self, setting: Setting) -> tuple[SingleEstimator, ...]:
+    def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:
         """Return the counts of ids with noise."""
-        return (SingleEstimator((ids_measurement(setting),), least=0),)
+        return ids_estimators(setting)
+
+
+def ids_estimators(setting: Setting) -> tuple[AbstractEstimator, ...]:
+    """Return the counts of ids, or of rows where they are the same."""
+    measurement = ids_measurement(setting)
+    if measurement.key == ROWS:
+        return row_estimators(setting)
+    return (SingleEstimator((measurement,), least=0),)
 
 
 def ids_measurement(setting: Setting) -> IntegerMeasurement:

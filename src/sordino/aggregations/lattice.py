@@ -7,7 +7,8 @@ from typing import final
 from sordino.aggregations.totals import Total
 from sordino.expressions.base import AbstractExpression
 from sordino.expressions.fluent import lifted
-from sordino.expressions.language import Expression
+from sordino.expressions.language import Expression, when
+from sordino.expressions.lattice import portion as portion_of
 from sordino.expressions.lattice import steps as steps_of
 from sordino.expressions.tree import AbstractTree
 
@@ -70,6 +71,27 @@ def spread(expression: AbstractExpression, grid: Lattice) -> Total:
     """Return the sum of 2 (2 k - low - high)**2 - width**2, at most the square."""
     aside = Expression(height(expression, grid)) * 2 - grid.width
     return Total((aside * aside).tree, 2, -(grid.width**2))
+
+
+def triple(
+    expression: AbstractExpression, grid: Lattice, finer: int
+) -> tuple[Total, Total, Total]:
+    """Return the sums of three integers that add up to the width times 2**finer.
+
+    The last is the square of k - low, in that many steps of the greatest square.
+    """
+    ends = (grid.low, grid.high, grid.exponent)
+    first, second, third = (
+        Total(lifted(portion_of(expression, *ends, place, finer)))
+        for place in (0, 1, 2)
+    )
+    return first, second, third
+
+
+def gap_total(expression: AbstractExpression, grid: Lattice, whole: int) -> Total:
+    """Return a whole for each row whose value is missing."""
+    lost = Expression(height(expression, grid)).is_null()
+    return Total(when(lost).then(1).otherwise(0).tree, whole)
 
 
 def present(expression: AbstractExpression, grid: Lattice) -> Total:

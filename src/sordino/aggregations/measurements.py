@@ -5,7 +5,7 @@ Two aggregations that need the same number share one part, and it is paid for on
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Final, TypeAlias, final
 
@@ -13,14 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino.aggregations.intervals import Noise
-from sordino.aggregations.shares import AbstractShare
+from sordino.aggregations.shares import AbstractShare, LaplaceShare
 from sordino.aggregations.totals import AbstractTotal
+from sordino.losses.closed import ApproxDP
+from sordino.mechanisms.laplace_sum_threshold import LaplaceSumThreshold
 from sordino.mechanisms.noise_mechanism import (
     AbstractAdditiveMechanism,
     AbstractNoiseMechanism,
 )
-from sordino.mechanisms.threshold_mechanism import AbstractThresholdMechanism
-from sordino.numbers import finite
+from sordino.numbers import INFINITE, finite
 from sordino.sensitivity import Sensitivity
 
 Integers: TypeAlias = NDArray[np.int64]
@@ -60,23 +61,31 @@ class AbstractMeasurement(ABC):
     def noise(self, mechanism: AbstractNoiseMechanism) -> Noise:
         """Return the noise in what is released, for error bars."""
 
-    def selection(
-        self, share: AbstractShare, delta: Fraction
-    ) -> AbstractThresholdMechanism:
-        """Return what shows the groups that reach a threshold, with noisy numbers."""
-        return share.thresholded(self.change, delta)
 
+class AbstractPresence(AbstractMeasurement):
+    """A measurement that can show which groups exist, by a sum of its numbers."""
+
+    whole: Sensitivity
+    """How far the sums of the numbers of each group move."""
+
+    @abstractmethod
+    def selection(self, share: AbstractShare, delta: Fraction) -> Any:
+        """Return what shows the groups that reach a threshold, with noisy numbers."""
+
+    @abstractmethod
     def shown(
-        self, selection: AbstractThresholdMechanism, exact: Sequence[Integers]
+        self, selection: Any, exact: Sequence[Integers]
     ) -> tuple[Integers, tuple[Numbers, ...]]:
         """Return the places of the groups that are shown, and their noisy numbers."""
-        passing = selection.passing(exact[0])
-        return passing.rows, (self.taken(passing.answers),)
+
+    @abstractmethod
+    def level(self, selection: Any) -> Fraction:
+        """Return how many must be counted in a group, noise included, to show it."""
 
 
 @final
 @dataclass(frozen=True)
-class IntegerMeasurement(AbstractMeasurement):
+class IntegerMeasurement(AbstractPresence):
     """Integers that are released as integers: counts, and sums of integers."""
 
     key: Hashable
@@ -99,6 +108,27 @@ class IntegerMeasurement(AbstractMeasurement):
         """Return the noise, and up to a half where sums are rounded to integers."""
         moved = 0 if mechanism.input_domain.is_integer else _HALF
         return Noise(mechanism, rounding=Fraction(moved))
+
+    @property
+    def whole(self) -> Sensitivity:  # type: ignore[override]
+        """Return the change: each group has one number."""
+        return self.change
+
+    def selection(self, share: AbstractShare, delta: Fraction) -> Any:
+        """Return noise for counts, and a threshold."""
+        return share.thresholded(self.change, delta)
+
+    def shown(
+        self, selection: Any, exact: Sequence[Integers]
+    ) -> tuple[Integers, tuple[Numbers, ...]]:
+        """Return the groups whose noisy count reaches the threshold."""
+        passing = selection.passing(exact[0])
+        return passing.rows, (self.taken(passing.answers),)
+
+    def level(self, selection: Any) -> Fraction:
+        """Return the threshold."""
+        threshold: Fraction = selection.threshold
+        return threshold
 
 
 @final
@@ -126,6 +156,63 @@ class LatticeMeasurement(AbstractMeasurement):
     def noise(self, mechanism: AbstractNoiseMechanism) -> Noise:
         """Return the noise."""
         return Noise(mechanism)
+
+
+@final
+@dataclass(frozen=True)
+class DividedMeasurement(AbstractPresence):
+    """Nonnegative numbers into which each row is divided, by one rule for all rows.
+
+    For any row they add up to `size` at most, so over all of them a change is no
+    greater than that of their sum (docs/proofs/moments.md, lemma 2).
+    """
+
+    key: Hashable
+    change: Sensitivity
+    size: Fraction
+    exponent: int
+    totals: tuple[AbstractTotal, ...] = field(compare=False)
+
+    @property
+    def whole(self) -> Sensitivity:  # type: ignore[override]
+        """Return the same norms for fewer numbers: one for each group."""
+        change = self.change
+        assert change.l0 is not INFINITE  # noqa: S101 measurements bound their change
+        return replace(change, l0=change.l0 // len(self.totals))
+
+    def mechanism(self, share: AbstractShare) -> AbstractAdditiveMechanism:
+        """Return noise for real numbers."""
+        return share.reals(self.change)
+
+    def given(self, exact: Integers) -> Numbers:
+        """Return multiples of the step: totals of at most 2**53 steps are doubles."""
+        return np.ldexp(exact.astype(np.float64), self.exponent)
+
+    def taken(self, noisy: Numbers) -> Numbers:
+        """Return the doubles."""
+        return noisy
+
+    def noise(self, mechanism: AbstractNoiseMechanism) -> Noise:
+        """Return the noise."""
+        return Noise(mechanism)
+
+    def selection(self, share: AbstractShare, delta: Fraction) -> LaplaceSumThreshold:
+        """Return Laplace noise for the numbers, and a threshold for their sum."""
+        assert isinstance(share, LaplaceShare)  # noqa: S101 so plans are made
+        loss = ApproxDP(share.epsilon, delta)
+        return LaplaceSumThreshold.for_loss(loss, self.whole, numbers=len(self.totals))
+
+    def shown(
+        self, selection: Any, exact: Sequence[Integers]
+    ) -> tuple[Integers, tuple[Numbers, ...]]:
+        """Return the groups whose noisy numbers reach the threshold together."""
+        found = selection([self.given(one) for one in exact])
+        return found.rows, found.answers
+
+    def level(self, selection: Any) -> Fraction:
+        """Return the threshold, in rows."""
+        threshold: Fraction = selection.threshold
+        return threshold / self.size
 
 
 def draw(

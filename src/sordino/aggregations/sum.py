@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import Any, final
 
 from sordino.aggregations.additive import SingleEstimator
-from sordino.aggregations.base import AbstractAggregation, Setting
+from sordino.aggregations.base import AbstractAggregation, AbstractEstimator, Setting
 from sordino.aggregations.column_values import (
     SUM_STEPS,
     Clamped,
@@ -17,6 +17,7 @@ from sordino.aggregations.column_values import (
     ranged,
     written,
 )
+from sordino.aggregations.estimators import LinearEstimator
 from sordino.aggregations.lattice import Lattice, steps
 from sordino.aggregations.measurements import (
     AbstractMeasurement,
@@ -24,6 +25,7 @@ from sordino.aggregations.measurements import (
     LatticeMeasurement,
     scaled,
 )
+from sordino.aggregations.moments import divided_moments, separate_moments
 from sordino.words import Words
 
 
@@ -53,13 +55,27 @@ class Sum(AbstractAggregation):
     @property
     def clamped(self) -> Clamped:
         """Return the bounds."""
-        return Clamped(self.column, self.low, self.high, self.nulls)
+        return Clamped(self.column, self.low, self.high, self.nulls, degree=1)
 
-    def estimators(self, setting: Setting) -> tuple[SingleEstimator, ...]:
-        """Return the sums with noise."""
+    def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:
+        """Return the sums with noise, and those that the moments of the column tell.
+
+        Where the moments lie on a coarser lattice than the sum, it stands alone.
+        """
         values = measured(setting, self.column, self.nulls)
         grid = lattice(self.low, self.high, values.type, SUM_STEPS)
-        return (SingleEstimator((sum_measurement(setting, values, grid),)),)
+        single = SingleEstimator((sum_measurement(setting, values, grid),))
+        whole = values.type == "i64" and grid.exponent == 0
+        if whole and grid.width > SUM_STEPS["i64"]:
+            return (single,)
+        ways = (
+            divided_moments(setting, self.clamped),
+            separate_moments(setting, self.clamped),
+        )
+        return (
+            single,
+            *(LinearEstimator(one, one.total, whole=whole) for one in ways),
+        )
 
 
 def sum_measurement(
@@ -83,7 +99,7 @@ def sum(column: Any, low: Any, high: Any, *, nulls: Nulls = None) -> Sum:  # noq
 
     Missing values and NaN count as nothing, or as the number `nulls`. Values are added
     on a public lattice: whole numbers exactly while the bounds are within 2**31, floats
-    and wider bounds to 2**-24 or 2**-31 of the larger bound. A total stops growing at
+    and wider bounds to 2**-23 or 2**-30 of the larger bound. A total stops growing at
     2**53 steps.
 
     >>> sum("days", 0, 30)

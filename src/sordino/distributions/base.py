@@ -8,6 +8,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Any, Protocol
 
 from flint import arb
 
@@ -17,6 +18,16 @@ from sordino.numbers.precision import precision
 
 PRECISION = 128
 _HALF = Fraction(1, 2)
+
+
+class Tails(Protocol):
+    """What answers how likely large values are."""
+
+    def at_least(self, x: Any) -> arb:
+        """Return P[Z >= x]."""
+
+    def above(self, x: Any) -> arb:
+        """Return P[Z > x]."""
 
 
 class AbstractLaw(ABC):

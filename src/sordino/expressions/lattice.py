@@ -1,6 +1,11 @@
 """Numbers as whole steps of a public lattice: what sums are made of.
 
 steps(x) = floor(min(max(x, low * 2^e), high * 2^e) / 2^e + 1/2) - origin
+
+And the three nonnegative integers into which a number is divided for its square (see
+docs/proofs/moments.md, lemma 1): with k = steps(x), W = high - low and m = 2^finer,
+
+portion 2 = floor(k^2 m / W), portion 1 = 2 (k m - portion 2), portion 0 = W m - both
 """
 
 import math
@@ -16,6 +21,10 @@ from sordino.schema import NUMBERS, Column
 
 FARTHEST: Final = 2**40
 """The most steps on either side: their sums stay exact, and each is a double."""
+WIDEST: Final = 2**31
+"""The most steps whose square fits into 64 bits."""
+_LONGEST_PORTION: Final = 31
+"""Finer portions than of so many bits could have squares beyond 64 bits."""
 STEEPEST: Final = 960
 """Beyond this exponent the ends of a lattice need not be doubles."""
 
@@ -48,9 +57,31 @@ def _of_integer(one: int, low: int, high: int, exponent: int) -> int:
     return min(max((one + (1 << exponent - 1)) >> exponent, low), high)
 
 
-STEPS: Final = Operation("steps", _facts, _meaning, copies=4)
+def _portion_facts(
+    one: Argument, low: int, high: int, exponent: int, place: int, finer: int
+) -> Column:
+    """Return the facts of a number of steps."""
+    del place, finer
+    return _facts(one, low, high, exponent)
 
-OPERATIONS: Final = (STEPS,)
+
+def _portion(
+    one: Value, low: int, high: int, exponent: int, place: int, finer: int
+) -> Value:
+    """Return one of the three integers; portion 0 is that of the mirrored number."""
+    found = _meaning(one, low, high, exponent, low)
+    if not isinstance(found, int):
+        return None
+    width = high - low
+    height = found if place else width - found
+    square = (height * height << finer) // width
+    return 2 * ((height << finer) - square) if place == 1 else square
+
+
+STEPS: Final = Operation("steps", _facts, _meaning, copies=4)
+PORTION: Final = Operation("portion", _portion_facts, _portion, copies=12)
+
+OPERATIONS: Final = (STEPS, PORTION)
 
 
 def steps(
@@ -76,6 +107,36 @@ def steps(
     if origin:
         options["origin"] = int(origin)
     return Call(STEPS, (lifted(expression),), options)
+
+
+def portion(
+    expression: AbstractExpression,
+    low: int,
+    high: int,
+    exponent: int,
+    place: int,
+    finer: int,
+) -> AbstractExpression:
+    """Return one of the integers whose sum is (high - low) 2**finer for every number.
+
+    >>> from sordino.expressions.language import col
+    >>> parts = [portion(col("x"), 0, 8, 0, place, 3) for place in (0, 1, 2)]
+    >>> [[part.value({"x": x}) for part in parts] for x in (0, 3, 8)]
+    [[64, 0, 0], [25, 30, 9], [0, 0, 64]]
+    """
+    wide = _validate.integer(high=high, least=low + 1, most=FARTHEST) - low
+    finest = max(0, _LONGEST_PORTION - wide.bit_length())
+    options = {
+        "low": _validate.integer(low=low, least=-FARTHEST, most=FARTHEST),
+        "high": int(high),
+        "exponent": _validate.integer(
+            exponent=exponent, least=-STEEPEST, most=STEEPEST
+        ),
+        "place": _validate.integer(place=place, least=0, most=2),
+        "finer": _validate.integer(finer=finer, least=0, most=finest),
+    }
+    _validate.integer(width=wide, least=1, most=WIDEST)
+    return Call(PORTION, (lifted(expression),), options)
 
 
 def thresholds(low: int, high: int, exponent: int) -> tuple[int, int]:

@@ -1,33 +1,43 @@
 """The ways to answer a request: estimators of its columns, and what they measure.
 
-Columns share the budget by their weights, and an estimator says what each of its
-measurements gets of that. A measurement that several columns need is made once, with
-all their shares. Where the groups are not known, whoever is there is counted to show
-that they exist, by a measurement of its own unless a column needs it already.
+Columns share the budget by their weights. A measurement that several columns need is
+made once; the shares of measurements are those with which the columns err least. Where
+the groups are not known, whoever is there is counted to show that they exist, by a
+measurement of its own unless a column needs it already.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Final, final
 
-from sordino.aggregations.base import AbstractEstimator, Setting
+from sordino.aggregations.base import (
+    DIVIDED,
+    SEPARATE,
+    SINGLE,
+    AbstractEstimator,
+    Setting,
+)
 from sordino.aggregations.choices import AbstractChoice
-from sordino.aggregations.count import rows_measurement
-from sordino.aggregations.count_ids import ids_measurement
-from sordino.aggregations.measurements import AbstractMeasurement
+from sordino.aggregations.count import Count
+from sordino.aggregations.count_ids import CountIds, ids_measurement
+from sordino.aggregations.measurements import AbstractMeasurement, AbstractPresence
+from sordino.aggregations.moments import row_presence
+from sordino.aggregations.rows import ROWS, rows_measurement
 from sordino.errors import InvalidQuery
 from sordino.expressions.base import AbstractExpression
 from sordino.expressions.literals import literal
 from sordino.expressions.tree import Col
 from sordino.losses.base import Budget
+from sordino.losses.spending import Family
 from sordino.planning.coverage import coverage_counts, coverage_questions
+from sordino.planning.share_search import Answered, measurement_shares
 from sordino.query.nodes import Project
 from sordino.query.passage import Counted
 from sordino.query.question import Question, Total
 from sordino.query.relation import AbstractCatalog, Relation
-from sordino.query.request import Request, refuse_large
+from sordino.query.request import FAMILIES, Request, refuse_large
 from sordino.query.steps import group_column
 from sordino.schema import Schema
 
@@ -42,6 +52,7 @@ class Plan:
 
     request: Request
     relation: Relation
+    family: Family
     estimators: tuple[AbstractEstimator, ...]
     """Of the columns, in order."""
     weights: tuple[Fraction, ...]
@@ -50,7 +61,7 @@ class Plan:
     choices: Mapping[Hashable, AbstractChoice]
     coverage: Mapping[Hashable, Counted]
     """What is counted of all rows together, beside the answers."""
-    presence: AbstractMeasurement | None
+    presence: AbstractPresence | None
     """What shows that a group exists, where groups are not known."""
     shares: Mapping[Hashable, Fraction]
     """Of the budget, for each measurement, choice and count; they add up to 1."""
@@ -112,21 +123,27 @@ def plans(request: Request, catalog: AbstractCatalog) -> list[Plan]:
     relation = request.rows.resolve(catalog)
     setting = _setting(request, relation)
     options = [asked.estimators(setting) for _, asked in request.columns]
-    presence = _presence(setting) if request.selects_keys else None
     counts = coverage_counts(request, relation, setting)
-    coverage = {count.measurement.key: count for count in counts}
-    variants = max(map(len, options), default=1)
-    ways = [
-        _plan(
-            request,
-            relation,
-            tuple(ways[min(variant, len(ways) - 1)] for ways in options),
-            presence,
-            coverage,
-        )
-        for variant in range(variants)
-    ]
+    frame = _Frame(
+        request, relation, {count.measurement.key: count for count in counts}
+    )
+    ways: list[Plan] = []
+    for family in FAMILIES if request.noise is None else (request.noise,):
+        seen: list[tuple[AbstractEstimator, ...]] = []
+        for variant in _WAYS[family]:
+            estimators = tuple(each[min(variant, len(each) - 1)] for each in options)
+            if estimators not in seen:
+                seen.append(estimators)
+                presence = _presence(setting, variant) if request.selects_keys else None
+                ways.append(frame.plan(family, estimators, presence))
     return _narrow(ways)
+
+
+_WAYS: Final[Mapping[Family, tuple[int, ...]]] = {
+    "laplace": (SINGLE, DIVIDED, SEPARATE),
+    "gaussian": (SINGLE, SEPARATE),
+}
+"""Which of the estimators of an aggregation are of use for a family of noise."""
 
 
 def _setting(request: Request, relation: Relation) -> Setting:
@@ -136,9 +153,20 @@ def _setting(request: Request, relation: Relation) -> Setting:
     if request.keyset is not None:
         request.keyset.checked(relation.schema, request.by)
     refuse_large([request])
-    spread = relation.spread if _is_by_row(request, relation) else None
-    known = relation.schema, relation.contribution
-    return Setting(*known, request.by, relation.ids, spread)
+    asked = [one for _, one in request.columns]
+    clamped = tuple(
+        one.clamped for one in asked if one.clamped is not None and one.clamped.degree
+    )
+    counted = any(isinstance(one, Count | CountIds) for one in asked)
+    return Setting(
+        relation.schema,
+        relation.contribution,
+        request.by,
+        relation.ids,
+        relation.spread if _is_by_row(request, relation) else None,
+        clamped,
+        needs_rows=counted or request.selects_keys,
+    )
 
 
 def _is_by_row(request: Request, relation: Relation) -> bool:
@@ -150,61 +178,96 @@ def _is_by_row(request: Request, relation: Relation) -> bool:
     return alone and not request.selects_keys
 
 
-def _presence(setting: Setting) -> AbstractMeasurement:
+def _presence(setting: Setting, variant: int) -> AbstractPresence:
     """Return what shows that a group exists: people, or else rows."""
     if setting.ids is None:
-        return rows_measurement(setting)
-    return ids_measurement(setting)
+        counted = rows_measurement(setting)
+    else:
+        counted = ids_measurement(setting)
+    divided = row_presence(setting) if variant == DIVIDED else None
+    return counted if divided is None or counted.key != ROWS else divided
 
 
-def _plan(
-    request: Request,
-    relation: Relation,
-    estimators: tuple[AbstractEstimator, ...],
-    presence: AbstractMeasurement | None,
-    coverage: dict[Hashable, Counted],
-) -> Plan:
-    """Return the measurements of some estimators, each once, with their shares."""
-    measurements: dict[Hashable, AbstractMeasurement] = {}
-    choices: dict[Hashable, AbstractChoice] = {}
-    for estimator in estimators:
-        held: dict[Hashable, Any] = choices if estimator.chooses else measurements
-        held |= {one.key: one for one in estimator.measurements}
-    alone = dict.fromkeys(coverage, _each(request.coverage, len(coverage)))
-    if presence is not None and presence.key not in measurements:
-        measurements[presence.key] = presence
-        alone[presence.key] = Fraction(1)
-    whole = sum((*request.weights, *alone.values()), Fraction(0))
-    weights = tuple(weight / whole for weight in request.weights)
-    shares = {key: weight / whole for key, weight in alone.items()}
-    _add_shares(shares, estimators, weights)
-    return Plan(
-        request,
-        relation,
-        estimators,
-        weights,
-        measurements,
-        choices,
-        coverage,
-        presence,
-        shares,
-    )
+@final
+@dataclass(frozen=True, eq=False)
+class _Frame:
+    """What all ways to answer a request have in common."""
+
+    request: Request
+    relation: Relation
+    coverage: dict[Hashable, Counted]
+
+    def plan(
+        self,
+        family: Family,
+        estimators: tuple[AbstractEstimator, ...],
+        presence: AbstractPresence | None,
+    ) -> Plan:
+        """Return the measurements of some estimators, each once, with their shares."""
+        measurements: dict[Hashable, AbstractMeasurement] = {}
+        choices: dict[Hashable, AbstractChoice] = {}
+        for estimator in estimators:
+            held: dict[Hashable, Any] = choices if estimator.chooses else measurements
+            held |= {one.key: one for one in estimator.measurements}
+        wanted = self._wanted(estimators, presence, measurements)
+        if presence is not None:
+            measurements[presence.key] = presence
+        beside = self._beside(estimators)
+        joint = sum((one.weight for one in wanted), Fraction(0))
+        whole = joint + sum(beside.values(), Fraction(0))
+        found = measurement_shares(wanted, measurements, family)
+        shares = {key: share * joint / whole for key, share in found.items()}
+        shares |= {key: weight / whole for key, weight in beside.items()}
+        return Plan(
+            self.request,
+            self.relation,
+            family,
+            estimators,
+            tuple(weight / whole for weight in self.request.weights),
+            measurements,
+            choices,
+            self.coverage,
+            presence,
+            shares,
+        )
+
+    def _wanted(
+        self,
+        estimators: tuple[AbstractEstimator, ...],
+        presence: AbstractPresence | None,
+        needed: Mapping[Hashable, AbstractMeasurement],
+    ) -> list[Answered]:
+        """Return what noise moves: the columns, and which groups show.
+
+        Where a column counts what shows them, that weighs as much as all columns.
+        """
+        wanted = [
+            Answered(dict(zip(_keys(one), one.slopes, strict=True)), weight)
+            for one, weight in zip(estimators, self.request.weights, strict=True)
+            if not one.chooses
+        ]
+        if presence is not None:
+            columns = sum((one.weight for one in wanted), Fraction(0))
+            weight = columns if presence.key in needed else Fraction(1)
+            wanted.append(Answered({presence.key: 1.0}, weight))
+        return wanted
+
+    def _beside(
+        self, estimators: tuple[AbstractEstimator, ...]
+    ) -> dict[Hashable, Fraction]:
+        """Return the weights of choices and of counts of what is left out."""
+        each = (self.request.coverage or Fraction(0)) / max(1, len(self.coverage))
+        found = dict.fromkeys(self.coverage, each)
+        pairs = zip(estimators, self.request.weights, strict=True)
+        for one, weight in ((one, weight) for one, weight in pairs if one.chooses):
+            for key, share in zip(_keys(one), one.shares, strict=True):
+                found[key] = found.get(key, Fraction(0)) + share * weight
+        return found
 
 
-def _each(weight: Fraction | None, count: int) -> Fraction:
-    """Return the weight of each count of what was left out."""
-    return Fraction(0) if weight is None or not count else weight / count
-
-
-def _add_shares(
-    shares: dict[Hashable, Fraction],
-    estimators: Sequence[AbstractEstimator],
-    weights: Sequence[Fraction],
-) -> None:
-    """Add the share of each measurement: what all its estimators have for it."""
-    for estimator, weight in zip(estimators, weights, strict=True):
-        for one, share in zip(estimator.measurements, estimator.shares, strict=True):
-            shares[one.key] = shares.get(one.key, Fraction(0)) + share * weight
+def _keys(estimator: AbstractEstimator) -> tuple[Hashable, ...]:
+    """Return the keys of what an estimator is made of."""
+    return tuple(one.key for one in estimator.measurements)
 
 
 def _narrow(ways: list[Plan]) -> list[Plan]:

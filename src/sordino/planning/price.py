@@ -39,7 +39,7 @@ class Price:
     @property
     def family(self) -> Family:
         """Return the family of the noise."""
-        return self._purchase.family
+        return self._purchase.plan.family
 
     @property
     def loss(self) -> Loss:
@@ -88,8 +88,8 @@ class Price:
     @property
     def thresholds(self) -> tuple[Fraction, ...]:
         """Return what a group must reach to be shown, if the groups are not known."""
-        selection = self._purchase.selection
-        return () if selection is None else (selection.threshold,)
+        level = self._purchase.level
+        return () if level is None else (level,)
 
     @cached_property
     def plan(self) -> str:

@@ -23,13 +23,13 @@ from sordino.aggregations.shares import (
 from sordino.errors import InvalidParameter, InvalidQuery
 from sordino.losses.base import Budget, Loss, compose
 from sordino.losses.closed import ApproxDP
-from sordino.losses.spending import Family, Spending
+from sordino.losses.spending import Spending
 from sordino.mechanisms.gaussian import Gaussian
 from sordino.mechanisms.kit.threshold_fitting import SPARE
 from sordino.numbers import Exact
 from sordino.planning.plan import Plan, plans
 from sordino.query.relation import AbstractCatalog
-from sordino.query.request import FAMILIES, Request
+from sordino.query.request import Request
 
 _EVEN: Final = Fraction(1, 2)
 _LESS: Final = (1 - Fraction(1, 2**16)) ** 2
@@ -43,7 +43,6 @@ class Purchase:
 
     plan: Plan
     budget: Budget
-    family: Family
     joint: AbstractShare
     """What measurements of groups may spend together, for a share of 1."""
     apart: AbstractShare
@@ -95,7 +94,7 @@ class Purchase:
         noise = [
             (one, plan.measurements[key].change) for key, one in self.noise.items()
         ]
-        presence = None if plan.presence is None else plan.presence.change
+        presence = None if plan.presence is None else plan.presence.whole
         return self.joint.together(self.selection, presence, noise)
 
     @property
@@ -144,11 +143,27 @@ class Purchase:
         Where only keys are asked for, it is that of the threshold.
         """
         if not self.plan.estimators:
-            level = self.selection.threshold if self.selection else Fraction(1)
-            return math.log(max(level, Fraction(1)))
-        return math.fsum(
-            float(weight) * math.log(self.expected(place, _EVEN).sd)
+            return math.log(max(self.level or 1, 1))
+        logarithms = math.fsum(
+            float(weight) * math.log(self._deviation(place))
             for place, weight in enumerate(self.plan.weights)
+        )
+        return logarithms / float(sum(self.plan.weights))
+
+    @property
+    def level(self) -> Fraction | None:
+        """Return how many must be counted in a group to show it, if any is hidden."""
+        presence = self.plan.presence
+        return None if presence is None else presence.level(self.selection)
+
+    def _deviation(self, place: int) -> float:
+        """Return the deviation of a column, in a typical group."""
+        estimator, mechanisms = self.plan.estimators[place], self.mechanisms(place)
+        if estimator.chooses:
+            return estimator.expected(mechanisms, _EVEN).sd
+        each = zip(estimator.measurements, mechanisms, estimator.slopes, strict=True)
+        return math.hypot(
+            *(math.sqrt(slope) * one.noise(noise).sd for one, noise, slope in each)
         )
 
     @cached_property
@@ -175,11 +190,8 @@ def best_purchase(
         raise InvalidParameter(
             "budget", budget, "must be a budget", 'Try sd.ApproxDP(1, "1e-6").'
         )
-    options = [
-        purchase
-        for plan in plans(request, catalog)
-        for purchase in purchases(plan, budget)
-    ]
+    bought = (purchase_of(plan, budget) for plan in plans(request, catalog))
+    options = [purchase for purchase in bought if purchase is not None]
     if not options:
         raise _unaffordable(request, budget)
     return _best_within(options)
@@ -205,24 +217,18 @@ def _best_within(options: list[Purchase]) -> Purchase:
     )
 
 
-def purchases(plan: Plan, budget: Budget) -> list[Purchase]:
-    """Return what each family that was asked for buys; none that cannot serve."""
-    asked = plan.request.noise
-    families = FAMILIES if asked is None else (asked,)
-    spent = plan.spendable(budget)
-    spendings = {family: spent.spending(family) for family in families}
-    bought = [
-        _BUY[family](plan, budget, spending)
-        for family, spending in spendings.items()
-        if spending is not None and (plan.presence is None or spending.delta > 0)
-    ]
-    return [purchase for purchase in bought if purchase is not None]
+def purchase_of(plan: Plan, budget: Budget) -> Purchase | None:
+    """Return what a budget buys for a plan, None where its noise cannot serve."""
+    spending = plan.spendable(budget).spending(plan.family)
+    if spending is None or (plan.presence is not None and spending.delta == 0):
+        return None
+    return _BUY[plan.family](plan, budget, spending)
 
 
 def _laplace(plan: Plan, budget: Budget, spending: Spending) -> Purchase:
     """Return what an epsilon buys."""
     share = LaplaceShare(spending.amount)
-    return Purchase(plan, budget, "laplace", share, share, spending.delta)
+    return Purchase(plan, budget, share, share, spending.delta)
 
 
 def _gaussian(plan: Plan, budget: Budget, spending: Spending) -> Purchase | None:
@@ -235,7 +241,7 @@ def _gaussian(plan: Plan, budget: Budget, spending: Spending) -> Purchase | None
             share = GaussianShare(spending.amount**2)
         case _:
             return _mixed(plan, budget, spending)
-    return Purchase(plan, budget, "gaussian", share, share, spending.delta)
+    return Purchase(plan, budget, share, share, spending.delta)
 
 
 def _mixed(plan: Plan, budget: Budget, spending: Spending) -> Purchase | None:
@@ -253,11 +259,11 @@ def _mixed(plan: Plan, budget: Budget, spending: Spending) -> Purchase | None:
         if plan.is_by_row:  # up to there delta falls as fast as the rows of a unit
             square = min(square, 2 * spending.amount * left)
         joint = GaussianShare(square / left)
-        return Purchase(plan, budget, "gaussian", joint, apart, spending.delta)
+        return Purchase(plan, budget, joint, apart, spending.delta)
     changes = [one.change for one in plan.measurements.values()]
-    joint = GaussianShare(largest_mu(plan.presence.change, changes, rest) ** 2 / left)
+    joint = GaussianShare(largest_mu(plan.presence.whole, changes, rest) ** 2 / left)
     delta = spending.delta * SPARE
-    return Purchase(plan, budget, "gaussian", joint, apart, delta, rest)
+    return Purchase(plan, budget, joint, apart, delta, rest)
 
 
 @lru_cache(maxsize=64)

@@ -60,7 +60,7 @@ def noisy_tables(
         keys = keys.take(rows)
         totals = {name: [one[rows] for one in each] for name, each in totals.items()}
         shown = tuple(one[order] for one in values)
-        noisy[key] = Noisy(shown, purchase.selection)
+        noisy[key] = Noisy(shown, purchase.selection, purchase.selection.threshold)
     for key, mechanism in purchase.noise.items():
         drawn = draw(plan.measurements[key], mechanism, totals[key])
         noisy[key] = Noisy(drawn, mechanism)

@@ -15,9 +15,9 @@ def release_notes(purchase: Purchase) -> tuple[str, ...]:
 def _groups(purchase: Purchase) -> Iterator[str]:
     """Yield which groups have a row."""
     plan = purchase.plan
-    if purchase.selection is not None:
+    if purchase.level is not None:
         unit = "rows" if plan.relation.ids is None else "people"
-        level = float(purchase.selection.threshold)
+        level = float(purchase.level)
         yield (
             f"Groups of fewer than about {level:.3g} {unit} are not shown, and "
             "intervals hold for groups that show, given that they do."

@@ -9,13 +9,14 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sordino.conformance import short_plans as plans
+from sordino.conformance.example_tables import comparable_answer
+from sordino.conformance.short_plans import whole_question
 from sordino.engines.duckdb.engine import duckdb_engine
 from sordino.engines.memory import MemoryEngine
 from sordino.expressions.language import col
 from sordino.query.nodes import AbstractNode, Source
-from tests import plans
-from tests.engine_tables import SALT, compared, in_duckdb_order
-from tests.plans import ask_all
+from tests.duckdb_order import SALT, in_duckdb_order
 
 DUCKDB = duckdb_engine(salt=SALT)
 MEMORY = MemoryEngine(order=in_duckdb_order(SALT))
@@ -55,33 +56,33 @@ def _joined(rows: AbstractNode, other: AbstractNode, on: Any, outer: Any) -> Any
     """Return a join with a table whose other columns have names of their own."""
     names = {name: f"{name}{len(rows.schema.names)}" for name in VALUES}
     names = {known: new for known, new in names.items() if known not in on}
-    return plans.join(rows, plans.renamed(other, names), on, outer=outer)
+    return plans.join_rows(rows, plans.rename_columns(other, names), on, outer=outer)
 
 
 PERS = st.sampled_from([("id",), ("g",), ("x", "id"), ("day", "g")])
 STEPS: st.SearchStrategy[Step] = st.one_of(
     st.builds(
-        lambda per, n: lambda rows, _: plans.keep_rows(rows, per, n),
+        lambda per, n: lambda rows, _: plans.bound_rows(rows, per, n),
         PERS,
         st.integers(1, 3),
     ),
     st.builds(
-        lambda per, n: lambda rows, _: plans.keep_groups(rows, per, ("g", "x"), n),
+        lambda per, n: lambda rows, _: plans.bound_groups(rows, per, ("g", "x"), n),
         PERS,
         st.integers(1, 3),
     ),
-    st.builds(lambda per: lambda rows, _: plans.keep_unique(rows, per), PERS),
+    st.builds(lambda per: lambda rows, _: plans.bound_unique(rows, per), PERS),
     st.builds(
         lambda on, outer: lambda rows, other: _joined(rows, other, on, outer),
         PERS,
         st.booleans(),
     ),
     st.sampled_from([
-        lambda rows, _: plans.where(rows, col("x") > 0.0),
-        lambda rows, _: plans.where(rows, col("g") == "a"),
-        lambda rows, _: plans.where(rows, col("id") >= 0),
-        lambda rows, _: plans.flat_map(rows, _twice, 1, x="f64"),
-        lambda rows, _: plans.flat_map(rows, _twice, None, x="f64"),
+        lambda rows, _: plans.filter_rows(rows, col("x") > 0.0),
+        lambda rows, _: plans.filter_rows(rows, col("g") == "a"),
+        lambda rows, _: plans.filter_rows(rows, col("id") >= 0),
+        lambda rows, _: plans.call_flat(rows, _twice, 1, x="f64"),
+        lambda rows, _: plans.call_flat(rows, _twice, None, x="f64"),
     ]),
 )
 
@@ -103,6 +104,6 @@ def test_engines_agree_on_any_plan(
         plan: AbstractNode = first
         for step in steps:
             plan = step(plan, second)
-        asked = ask_all(plan, *by)
-        answers.append(compared(asked, engine.answer(asked)))
+        asked = whole_question(plan, *by)
+        answers.append(comparable_answer(asked, engine.answer(asked)))
     assert answers[0] == answers[1]

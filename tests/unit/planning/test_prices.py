@@ -8,8 +8,9 @@ import pytest
 import sordino as sd
 from sordino.losses.base import Budget
 from sordino.numbers import total
+from sordino.planning.plan import plans
 from sordino.planning.price import Price
-from sordino.planning.purchase import purchases
+from sordino.planning.purchase import purchase_of
 
 VISITS: Final = {"ward": ["A"], "days": [2], "cost": [1.5], "person": ["x"]}
 KEYS: Final = sd.KeySet.from_dict({"ward": ["A", "B"]})
@@ -86,10 +87,10 @@ def test_gaussian_spends_all_of_rho() -> None:
 
 def test_weights_share_the_budget() -> None:
     """A column of weight 3 gets three times the epsilon of one of weight 1."""
-    asked = {"n": sd.count(), "days": sd.sum("days", 0, 30)}
+    asked = {"cost": sd.sum("cost", 0, 100), "days": sd.sum("days", 0, 30)}
     found = priced(asked, sd.PureDP(1), weights={"days": 3})
-    (few,), (many,) = found.noise["n"], found.noise["days"]
-    assert few.map(found.sensitivity["n"]).guarantees.epsilon == Fraction(1, 4)
+    (few,), (many,) = found.noise["cost"], found.noise["days"]
+    assert few.map(found.sensitivity["cost"]).guarantees.epsilon == Fraction(1, 4)
     assert many.map(found.sensitivity["days"]).guarantees.epsilon == Fraction(3, 4)
 
 
@@ -144,7 +145,8 @@ def test_keys_alone_take_the_lower_threshold(groups: int) -> None:
     query = sd.table("visits").enforce(sd.MaxGroupsPerID("ward", groups))
     asked, budget = query.group_by("ward").keys(), sd.ApproxDP(1, "1e-6")
     found = session().price(asked, budget)
-    each = purchases(found._purchase.plan, budget)
-    levels = {one.family: one.selection.threshold for one in each}
+    ways = plans(asked, session()._catalog)
+    each = [purchase_of(plan, budget) for plan in ways]
+    levels = {one.plan.family: one.level or 0 for one in each if one is not None}
     assert len(levels) == 2
     assert levels[found.family] == min(levels.values())

@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,16 +29,17 @@ MADE: Final = "max_rows is known, so bounds on rows are multiplied, not forgotte
 NO_RATE: Final = (
     "the vectors hold no number; a row has the same rate here as a quantile"
 )
+DIVIDED: Final = "a row is divided into three numbers, which share one noise"
 NO_NOISE: Final = "keys have a threshold and no column with noise"
 REFUSED: Final = "both refuse"
 ENDLESS: Final = "an infinite budget is refused here"
 
 DEVIATIONS: Final[dict[int, tuple[str, Any]]] = {
     5: (PAIR, [10]),
-    6: (CENTRED, [3, 15, 37.5]),
-    7: (CENTRED, [3, 75, 468.75]),
-    8: (CENTRED, [3, 15, 37.5]),
-    9: (CENTRED, [3, 75, 468.75]),
+    6: (DIVIDED, [10]),
+    7: (CENTRED, [Fraction(1251, 401), Fraction(417, 8), Fraction(6255, 8)]),
+    8: (DIVIDED, [10]),
+    9: (CENTRED, [Fraction(1251, 401), Fraction(417, 8), Fraction(6255, 8)]),
     24: (TOTAL, [8]),
     25: (TOTAL, [8]),
     29: (PAIR, [80]),
@@ -47,7 +49,7 @@ DEVIATIONS: Final[dict[int, tuple[str, Any]]] = {
     39: (DELTA, [17.84791173040867]),
     68: (PAIR, [40]),
     69: (PAIR, [40]),
-    70: (CENTRED, [48, 1200, 7500]),
+    70: (CENTRED, [Fraction(20016, 401), 834, 12510]),
     81: (PAIR, [180]),
     86: (EXACT, [8]),
     88: (REFUSED, InvalidQuery),

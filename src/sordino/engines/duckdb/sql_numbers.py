@@ -6,6 +6,7 @@ come back by TRY_CAST; `+ 0.0` turns -0.0 into 0.0. Nothing here can raise.
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from sqlglot import exp
@@ -253,6 +254,26 @@ def _between(to: Written, exponent: int) -> Sql:
     return sql.plus(shifted, sql.infix(exp.BitwiseAnd, rest, sql.bigint(1)))
 
 
+def _portion(to: Written) -> Sql:
+    """Return a portion of a number of steps: squares of 31 bits, or of 31 in all."""
+    low, place = to.options["low"], to.options["place"]
+    size = sql.bigint(to.options["high"] - low)
+    fine = sql.bigint(1 << to.options["finer"])
+    above = replace(to, options={**to.options, "origin": low})
+
+    def height() -> Sql:
+        """Return the steps above the low end, for portion 0 below the high one."""
+        found = _steps(above)
+        return found if place else sql.minus(size.copy(), found)
+
+    square = sql.multiplied_by(sql.multiplied_by(height(), height()), fine.copy())
+    share = sql.infix(exp.IntDiv, square, size.copy())
+    if place != 1:
+        return share
+    rest = sql.minus(sql.multiplied_by(height(), fine), share)
+    return sql.multiplied_by(sql.bigint(2), rest)
+
+
 ENTRIES: Final[Mapping[Operation, Entry]] = {
     arithmetic.ADD: _infix(exp.Add),
     arithmetic.SUBTRACT: _infix(exp.Sub),
@@ -271,4 +292,5 @@ ENTRIES: Final[Mapping[Operation, Entry]] = {
     numeric.FLOOR: _integer("floor"),
     numeric.CEIL: _integer("ceil"),
     lattice.STEPS: _steps,
+    lattice.PORTION: _portion,
 }

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from flint import arb
 
-from sordino.distributions.base import AbstractLaw
+from sordino.distributions.base import Tails
 from sordino.numbers import ball, fraction, shortest
 from sordino.numbers.precision import precision
 
@@ -21,7 +21,7 @@ _COARSE = 1e-300
 
 
 @lru_cache(maxsize=1024)
-def any_passes(law: AbstractLaw, gap: Fraction, keys: int) -> Fraction:
+def any_passes(law: Tails, gap: Fraction, keys: int) -> Fraction:
     """Return 1 - (1 - P[Z >= gap])**keys, rounded up to a short decimal."""
     digits = _PRECISION
     while True:
@@ -52,7 +52,7 @@ def _decimal(point: float) -> Fraction:
     return shortest(point) if point > _COARSE else Fraction(point)
 
 
-def _any(law: AbstractLaw, gap: Fraction, keys: int) -> arb:
+def _any(law: Tails, gap: Fraction, keys: int) -> arb:
     """Enclose the chance, from whichever of p and 1 - p is small."""
     if gap <= 0:
         return 1 - law.above(-gap) ** keys

@@ -15,6 +15,7 @@ from typing import Any, Final, final
 from sordino.expressions import lattice
 from sordino.expressions.bins import Bins
 from sordino.expressions.cells import READ, Spelling
+from sordino.expressions.fluent import lifted
 from sordino.expressions.language import Expression, col, lit, when
 
 DAY: Final = dt.date
@@ -154,6 +155,15 @@ def _steps(
     return build
 
 
+def _portion(*ends: int) -> Callable[..., Expression]:
+    """Return a portion of the steps of a lattice as an expression."""
+
+    def build(one: Expression) -> Expression:
+        return Expression(lifted(lattice.portion(one, *ends)))
+
+    return build
+
+
 _COMPARED = list(dict.fromkeys([*_pairs(), *_same(2)]))
 _SHORT = ("text", "text")
 
@@ -219,6 +229,17 @@ NUMBERS: Final = (
             *((5, 9, 61), (-9, -5, 62), (3, 3, 0), (1, 2, 40), (-9, -1, -1)),
         )
     ),
+)
+
+PORTIONS: Final = tuple(
+    Form(f"portion {ends}", (kind,), _portion(*ends))
+    for kind in ("i64", "f64")
+    for place in (0, 1, 2)
+    for ends in (
+        *((0, 1, 0, place, 23), (-3, 4, -1, place, 5), (0, 94, 0, place, 17)),
+        *((-(2**30), 2**30, 33, place, 0), (2**39, 2**39 + 7, 3, place, 28)),
+        *((-(2**24), 0, -40, place, 6), (0, 2**24 - 1, -17, place, 7)),
+    )
 )
 
 CHOICES: Final = (
@@ -368,6 +389,7 @@ OTHERS: Final = (
 TOPICS: Final[Mapping[str, tuple[Form, ...]]] = {
     "arithmetic": ARITHMETIC,
     "numbers": NUMBERS,
+    "portions": PORTIONS,
     "choices": CHOICES,
     "texts": TEXTS,
     "others": OTHERS,

@@ -1,0 +1,273 @@
+"""Answers made of noisy numbers: forms in them, their quotients, and variances.
+
+How far the noise moves an answer depends, for means and variances, on where the values
+lie in their range, which is private. What a price tells is true of a skewed column, as
+most are; beside it stands between what it lies for any data.
+"""
+
+import math
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Final, TypeAlias, final
+
+import numpy as np
+
+from sordino.aggregations.base import AbstractEstimator, Expected, Finished, Noisy
+from sordino.aggregations.intervals import Bars, Noise, Shown, Sums, linear, reach
+from sordino.aggregations.intervals import quotient as quotient_bars
+from sordino.aggregations.intervals import spread as spread_bars
+from sordino.aggregations.measurements import AbstractMeasurement, rounded
+from sordino.aggregations.moments import Form, Moments
+from sordino.curves.points import Floats
+from sordino.numbers import up
+
+Factors: TypeAlias = tuple[float, ...]
+
+TYPICAL: Final = (0.2, 0.0145)
+"""Mean and variance of a skewed column, Beta(2, 8), in a range of 0 to 1."""
+_MEANS: Final = np.linspace(0, 1, 21)
+_QUARTER: Final = 0.25
+"""The greatest variance of values between 0 and 1."""
+_DIVISOR: Final = Fraction(1, 50)
+"""What the number of values takes of the chance to miss, where it is a divisor."""
+
+
+class AbstractFormEstimator(AbstractEstimator):
+    """An answer that noise moves by a form in it, to first order."""
+
+    moments: Moments
+
+    @property
+    @abstractmethod
+    def steepness(self) -> Factors:
+        """Return by how much the answer moves with each number of a typical column."""
+
+    @property
+    def measurements(self) -> tuple[AbstractMeasurement, ...]:  # type: ignore[override]
+        """Return those of the moments."""
+        return self.moments.measurements
+
+    @property
+    def slopes(self) -> tuple[float, ...]:  # type: ignore[override]
+        """Return by how much its variance grows with that of each measurement."""
+        numbers = iter(self.steepness)
+        pairs = zip(self.measurements, self.moments.units, strict=True)
+        return tuple(
+            math.fsum((next(numbers) / float(unit)) ** 2 for _ in one.totals)
+            for one, unit in pairs
+        )
+
+    def told(
+        self,
+        mechanisms: Sequence[Any],
+        confidence: Fraction,
+        unit: str = "",
+        remark: str = "",
+    ) -> Expected:
+        """Return how far the answer of a typical column will be off."""
+        noises, form = self.noises(mechanisms), self.steepness
+        sd = float(Sums((), noises).sd(form))
+        return Expected(sd, reach(noises, form, confidence), unit, remark)
+
+    def between(self, forms: Floats, mechanisms: Sequence[Any]) -> str:
+        """Return between what the deviation lies if it is that of one of some forms."""
+        spreads = Sums((), self.noises(mechanisms)).sd(forms)
+        least, most = spreads.min(), spreads.max()
+        return f"sd {least:.3g} to {most:.3g} by where the values lie"
+
+    def noises(self, mechanisms: Sequence[Any]) -> tuple[Noise, ...]:
+        """Return the noise of every number."""
+        each = zip(self.measurements, mechanisms, self.moments.units, strict=True)
+        return tuple(
+            one.noise(mechanism).times(1 / unit)
+            for one, mechanism, unit in each
+            for _ in one.totals
+        )
+
+    def sums(self, noisy: Sequence[Noisy]) -> Sums:
+        """Return the noisy numbers, and what showed their groups."""
+        each = list(zip(noisy, self.moments.units, strict=True))
+        values = tuple(held / float(unit) for one, unit in each for held in one.values)
+        weights = [float(one.cut is not None) for one, _ in each for _ in one.values]
+        cuts = [float(one.cut / unit) for one, unit in each if one.cut is not None]
+        shown = Shown(tuple(weights), cuts[0]) if cuts else None
+        return Sums(values, self.noises([one.mechanism for one, _ in each]), shown)
+
+
+@final
+@dataclass(frozen=True)
+class LinearEstimator(AbstractFormEstimator):
+    """A form in noisy numbers, unbiased; its interval is cut to the public range."""
+
+    moments: Moments
+    form: Form
+    least: float = -np.inf
+    whole: bool = False
+    """Whether it is an integer."""
+
+    @property
+    def steepness(self) -> Factors:
+        """Return the form."""
+        return _floats(self.form)
+
+    def expected(self, mechanisms: Sequence[Any], confidence: Fraction) -> Expected:
+        """Return the spread of the noise in the form."""
+        return self.told(mechanisms, confidence)
+
+    def finish(
+        self, noisy: Sequence[Noisy], confidence: Fraction
+    ) -> tuple[Finished, ...]:
+        """Return the form of the noisy numbers."""
+        import pyarrow as pa  # noqa: PLC0415 loaded when needed
+
+        sums, form = self.sums(noisy), self.steepness
+        values = sums.of(form)
+        bars = linear(sums, form, confidence, self.least, whole=self.whole)
+        told = rounded(values) if self.whole else values
+        return (Finished(pa.array(told), bars),)
+
+
+@final
+@dataclass(frozen=True)
+class MeanEstimator(AbstractFormEstimator):
+    """Where the mean divides the range: the first moment over the count."""
+
+    moments: Moments
+
+    @property
+    def steepness(self) -> Factors:
+        """Return the factors times the number of values."""
+        return tuple(self._steepness(np.array(TYPICAL[0])).tolist())
+
+    def expected(self, mechanisms: Sequence[Any], confidence: Fraction) -> Expected:
+        """Return the spread of the mean times the number of values."""
+        remark = self.between(self._steepness(_MEANS), mechanisms)
+        return self.told(mechanisms, confidence, "/ rows", remark)
+
+    def finish(
+        self, noisy: Sequence[Noisy], confidence: Fraction
+    ) -> tuple[Finished, ...]:
+        """Return the means, within the public range."""
+        import pyarrow as pa  # noqa: PLC0415 loaded when needed
+
+        sums, moments = self.sums(noisy), self.moments
+        count, first = _floats(moments.count), _floats(moments.first)
+        part = np.clip(sums.of(first) / np.maximum(sums.of(count), 1.0), 0.0, 1.0)
+        bars = quotient_bars(sums, first, count, confidence, (0.0, 1.0))
+        start, width, most = _range(moments)
+        values = np.clip(start + width * part, start, most)
+        told = pa.array(values, pa.float64())
+        return (Finished(told, bars.moved(start, width, most)),)
+
+    def _steepness(self, mean: Floats) -> Floats:
+        """Return the factors where the mean lies at some places of the range."""
+        pairs = zip(
+            *map(_floats, (self.moments.count, self.moments.first)), strict=True
+        )
+        width = float(self.moments.width)
+        return np.array([width * (one - mean * none) for none, one in pairs])
+
+
+@final
+@dataclass(frozen=True)
+class VarianceEstimator(AbstractFormEstimator):
+    """The mean square less the square of the mean, or its root."""
+
+    moments: Moments
+    freedom: int
+    """What is taken off the number of values that the squares are divided by."""
+    root: bool
+
+    @property
+    def steepness(self) -> Factors:
+        """Return the factors times the number of values."""
+        mean, variance = map(np.array, TYPICAL)
+        return tuple(self._steepness(mean, variance).tolist())
+
+    def expected(self, mechanisms: Sequence[Any], confidence: Fraction) -> Expected:
+        """Return the spread of the answer times the number of values."""
+        remark = "more where values hardly differ"
+        if not self.root:
+            variances = np.array([part * _MEANS * (1 - _MEANS) for part in (0, 0.5, 1)])
+            remark = self.between(self._steepness(_MEANS, variances), mechanisms)
+        return self.told(mechanisms, confidence, "/ rows", remark)
+
+    def finish(
+        self, noisy: Sequence[Noisy], confidence: Fraction
+    ) -> tuple[Finished, ...]:
+        """Return the variances, within what values in the range can have."""
+        import pyarrow as pa  # noqa: PLC0415 loaded when needed
+
+        sums, size = self.sums(noisy), float(self.moments.width) ** 2
+        found = np.clip(size * self._values(sums), 0.0, size * self._most)
+        bars = self._bars(sums, confidence).moved(0.0, size, size * self._most)
+        values = np.sqrt(found) if self.root else found
+        told = pa.array(values, pa.float64())
+        return (Finished(told, bars.root if self.root else bars),)
+
+    @property
+    def _most(self) -> float:
+        """Return the greatest variance of values between 0 and 1: half at each end."""
+        return _QUARTER * (1 + self.freedom)
+
+    def _values(self, sums: Sums) -> Floats:
+        """Return the variances of values between 0 and 1."""
+        forms = (self.moments.count, self.moments.first, self.moments.second)
+        count, first, second = (sums.of(_floats(form)) for form in forms)
+        size = np.maximum(count, 1.0)
+        found = np.clip(second / size - (first / size) ** 2, 0.0, _QUARTER)
+        return np.asarray(found * size / np.maximum(size - self.freedom, 1.0))
+
+    def _bars(self, sums: Sums, confidence: Fraction) -> Bars:
+        """Return the bars of variances of values between 0 and 1.
+
+        Where the divisor is not the count, the count is held in an interval at a small
+        part of the chance to miss, and all divisors in it are allowed for.
+        """
+        forms = (self.moments.count, self.moments.first, self.moments.second)
+        count, first, second = map(_floats, forms)
+        if not self.freedom:
+            bars = spread_bars(sums, count, first, second, confidence)
+            high = np.minimum(bars.high + up(self.moments.rounding), self._most)
+            return Bars(bars.sd, bars.low, high)
+        each = (1 - confidence) * _DIVISOR
+        sizes = linear(sums, count, 1 - each, 0.0, whole=True)
+        bars = spread_bars(sums, count, first, second, confidence + each)
+        sure = sizes.low > self.freedom
+        least = np.where(sure, sizes.low, 1.0 + self.freedom)
+        with np.errstate(invalid="ignore"):
+            less = np.where(np.isinf(sizes.high), 1.0, _grown(sizes.high, self.freedom))
+        high = (bars.high + up(self.moments.rounding)) * _grown(least, self.freedom)
+        return Bars(
+            np.where(sure, bars.sd, np.nan),
+            np.where(sure, bars.low * less, 0.0),
+            np.where(sure, np.minimum(high, self._most), self._most),
+        )
+
+    def _steepness(self, mean: Floats, variance: Floats) -> Floats:
+        """Return the factors at some means and variances of values between 0 and 1."""
+        moments, width = self.moments, float(self.moments.width)
+        size = width / (2 * np.sqrt(variance)) if self.root else width**2
+        forms = map(_floats, (moments.count, moments.first, moments.second))
+        return np.array([
+            size * (two - 2 * mean * one + (mean**2 - variance) * none)
+            for none, one, two in zip(*forms, strict=True)
+        ])
+
+
+def _grown(size: Floats, freedom: int) -> Floats:
+    """Return n / (n - freedom), rounded as doubles are; what is cut goes outward."""
+    return np.asarray(size / np.maximum(size - freedom, 1.0))
+
+
+def _floats(form: Form) -> Factors:
+    """Return the factors of a form as doubles."""
+    return tuple(map(float, form))
+
+
+def _range(moments: Moments) -> tuple[float, float, float]:
+    """Return the low end of the range, its width and its high end."""
+    most = moments.bottom + moments.width
+    return float(moments.bottom), float(moments.width), float(most)

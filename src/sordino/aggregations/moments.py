@@ -1,0 +1,220 @@
+"""The moments of a column: how many values, their sum, and the sum of their squares.
+
+There are two ways to measure them, both unbiased, and all that is asked of a column is
+made of one of them (docs/proofs/moments.md).
+
+- Apart: the number of values, the sum of their distances from the middle of the range,
+  the sum of the squares of these; each a measurement with a share of its own.
+- Together: nonnegative numbers that add up to the width of the range, row by row, in
+  one measurement; with Laplace noise all of them are as dear as one.
+
+Values are counted from the low end of the range, in its widths: t from 0 to 1. A moment
+is a form in the noisy numbers: a factor for each of them, in order, where each number
+is counted in what a row can add to it.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final, TypeAlias, final
+
+from sordino.aggregations.base import AbstractClamped, Setting
+from sordino.aggregations.column_values import (
+    SQUARE_STEPS,
+    SUM_STEPS,
+    Clamped,
+    ColumnValues,
+    measured,
+    width_lattice,
+)
+from sordino.aggregations.lattice import (
+    Lattice,
+    above,
+    below,
+    centred,
+    gap_total,
+    present,
+    spread,
+    triple,
+)
+from sordino.aggregations.measurements import (
+    AbstractMeasurement,
+    DividedMeasurement,
+    IntegerMeasurement,
+    LatticeMeasurement,
+    scaled,
+)
+from sordino.aggregations.rows import rows_measurement
+
+if TYPE_CHECKING:
+    from sordino.aggregations.totals import AbstractTotal
+
+Form: TypeAlias = tuple[Fraction, ...]
+
+_FINEST: Final = 24
+"""How many bits the steps have in which squares are added up together."""
+_NONE, _HALF, _ONE = Fraction(0), Fraction(1, 2), Fraction(1)
+
+
+@final
+@dataclass(frozen=True)
+class Moments:
+    """Measurements of a column, and what of their numbers its moments are."""
+
+    measurements: tuple[AbstractMeasurement, ...]
+    units: Form
+    """In what the numbers of each measurement are counted."""
+    bottom: Fraction
+    width: Fraction
+    rows: Form | None
+    """The number of rows, None where those without a value are not counted."""
+    count: Form
+    """The number of values."""
+    first: Form
+    """The sum of t."""
+    second: Form
+    """The sum of t**2; empty where nothing asks for it."""
+    rounding: Fraction = _NONE
+    """By how much the square of a value may be too small."""
+
+    @property
+    def total(self) -> Form:
+        """Return the sum of the values."""
+        pairs = zip(self.count, self.first, strict=True)
+        return tuple(self.bottom * one + self.width * other for one, other in pairs)
+
+
+def separate_moments(setting: Setting, clamped: Clamped) -> Moments:
+    """Return the number of values and the sums of powers of their deviations.
+
+    With y = t - 1/2, t**2 is y**2 + y + 1/4, and y**2 is measured less 1/8.
+    """
+    values = measured(setting, clamped.column, clamped.nulls)
+    squared = clamped.degree > 1
+    steps = SQUARE_STEPS if squared else SUM_STEPS
+    grid = width_lattice(clamped.low, clamped.high, values.type, steps)
+    measurements: tuple[AbstractMeasurement, ...] = (
+        values_measurement(setting, values, grid),
+        deviation_measurement(setting, values, grid),
+    )
+    rest = (_NONE,) * squared
+    width = grid.top - grid.bottom
+    if squared:
+        measurements = (*measurements, square_measurement(setting, values, grid))
+    count = (_ONE, _NONE, *rest)
+    units = (_ONE, width, *((width**2,) * squared))
+    return Moments(
+        measurements,
+        units,
+        grid.bottom,
+        width,
+        count if values.complete else None,
+        count,
+        (_HALF, _ONE, *rest),
+        (Fraction(3, 8), _ONE, _ONE) if squared else (),
+    )
+
+
+def divided_moments(setting: Setting, clamped: AbstractClamped) -> Moments:
+    """Return numbers that add up to the width, for all that is asked of a column.
+
+    For any row they do and none is negative, so l1 moves by the width for each row, l2
+    and linf by no more (docs/proofs/moments.md, lemma 2).
+    """
+    asked = _alike(setting, clamped)
+    values = measured(setting, asked[0].column, asked[0].nulls)
+    grid = width_lattice(asked[0].low, asked[0].high, values.type, SUM_STEPS)
+    squared = max(one.degree for one in asked) > 1
+    finer = max(0, _FINEST - grid.width.bit_length()) if squared else 0
+    totals: tuple[AbstractTotal, ...] = (
+        triple(values.expression, grid, finer)
+        if squared
+        else (below(values.expression, grid), above(values.expression, grid))
+    )
+    used = len(totals)
+    if not values.complete and _tells_rows(setting, clamped):
+        totals = (*totals, gap_total(values.expression, grid, grid.width << finer))
+    width, rest = grid.top - grid.bottom, (_NONE,) * (len(totals) - used)
+    measurement = DividedMeasurement(
+        ("together", values.key, grid, used, len(totals)),
+        scaled(setting.rows(), width, len(totals)),
+        width,
+        grid.exponent - finer,
+        totals,
+    )
+    return Moments(
+        (measurement,),
+        (width,),
+        grid.bottom,
+        width,
+        (_ONE,) * len(totals) if values.complete or rest else None,
+        (*((_ONE,) * used), *rest),
+        (_NONE, *((_HALF,) * squared), _ONE, *rest),
+        (_NONE, _NONE, _ONE, *rest) if squared else (),
+        Fraction(1, grid.width << finer) if squared else _NONE,
+    )
+
+
+def row_moments(setting: Setting) -> Moments | None:
+    """Return the numbers of a column that tell the number of rows, if there is one."""
+    if not (setting.needs_rows and setting.clamped):
+        return None
+    return divided_moments(setting, setting.clamped[0])
+
+
+def row_presence(setting: Setting) -> DividedMeasurement | None:
+    """Return the numbers of a column that show which groups have rows."""
+    found = row_moments(setting)
+    one = None if found is None else found.measurements[0]
+    return one if isinstance(one, DividedMeasurement) else None
+
+
+def _tells_rows(setting: Setting, clamped: AbstractClamped) -> bool:
+    """Tell whether a column is the one that tells the number of rows as well."""
+    if not (setting.needs_rows and setting.clamped):
+        return False
+    return clamped.key(setting) == setting.clamped[0].key(setting)
+
+
+def _alike(setting: Setting, clamped: AbstractClamped) -> list[Clamped]:
+    """Return what is asked of the same values within the same bounds."""
+    key = clamped.key(setting)
+    found = [one for one in (clamped, *setting.clamped) if one.key(setting) == key]
+    return [one for one in found if isinstance(one, Clamped)]
+
+
+def values_measurement(
+    setting: Setting, values: ColumnValues, grid: Lattice
+) -> AbstractMeasurement:
+    """Return the numbers of values that are not missing."""
+    if values.complete:
+        return rows_measurement(setting)
+    total = (present(values.expression, grid),)
+    return IntegerMeasurement(("values", values.key), setting.rows(), total)
+
+
+def deviation_measurement(
+    setting: Setting, values: ColumnValues, grid: Lattice
+) -> AbstractMeasurement:
+    """Return the sums of deviations from the middle: a row adds at most half the width.
+
+    In half steps the deviation 2 k - low - high is an integer of size high - low.
+    """
+    total = (centred(values.expression, grid),)
+    change = scaled(setting.rows(), Fraction(grid.width, 2) * grid.unit)
+    key = ("deviations", values.key, grid)
+    return LatticeMeasurement(key, change, grid.exponent - 1, total)
+
+
+def square_measurement(
+    setting: Setting, values: ColumnValues, grid: Lattice
+) -> AbstractMeasurement:
+    """Return the sums of centred squares: a row adds at most R**2 / 8.
+
+    With w = high - low steps and d = 2 k - low - high, the integer 2 d**2 - w**2 is of
+    size w**2 at most, in units of step**2 / 8.
+    """
+    total = (spread(values.expression, grid),)
+    exponent = 2 * grid.exponent - 3
+    size = grid.width**2 * Fraction(2) ** exponent
+    key = ("squares", values.key, grid)
+    return LatticeMeasurement(key, scaled(setting.rows(), size), exponent, total)

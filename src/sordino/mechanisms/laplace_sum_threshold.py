@@ -1,0 +1,204 @@
+"""Laplace noise on several numbers of each key, which shows if their sum is large."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, Final, NamedTuple, Self, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sordino import _fields, _validate
+from sordino.curves.points import Floats
+from sordino.distributions.laplace import ContinuousLaplaceLaw
+from sordino.distributions.laplace_sums import LaplaceSumLaw
+from sordino.errors import InvalidParameter
+from sordino.losses.closed import ApproxDP
+from sordino.losses.joint import JointLoss
+from sordino.mechanisms.kit.appearance import any_passes, each_passes
+from sordino.mechanisms.kit.change import Change, MapDistance
+from sordino.mechanisms.kit.distance import change_ratio
+from sordino.mechanisms.kit.domain import MapDomain, Metric, NumberDomain
+from sordino.mechanisms.kit.fitting import guarantees_of
+from sordino.mechanisms.kit.noise import AbstractNoise, LaplaceNoise
+from sordino.mechanisms.kit.threshold_fitting import positive_change, positive_delta
+from sordino.mechanisms.laplace import Laplace
+from sordino.mechanisms.laplace_threshold import LaplaceThreshold
+from sordino.mechanisms.noise_mechanism import AbstractNoiseMechanism
+from sordino.mechanisms.threshold_mechanism import KeptKeys
+from sordino.numbers import (
+    INFINITE,
+    Exact,
+    Number,
+    finite,
+    positive,
+    rational_above,
+    shortest,
+    up,
+)
+
+_MOST_NUMBERS: Final = 4
+_SLACK: Final = Fraction(1, 2**20)
+"""Of the scale: what rounding to doubles may add to a sum of noisy numbers."""
+_ROUNDING: Final = Fraction(1, 2**49)
+"""Of the exact numbers: the same."""
+_BEYOND: Final = 1 + Fraction(1, 2**50)
+"""What larger noise, whose rounding adds more, adds to a chance."""
+_FARTHEST: Final = 800.0
+_HALVINGS: Final = 60
+_NEXT: Final = 1 + 2.0**-45
+
+
+@final
+class ShownRows(NamedTuple):
+    """The rows whose noisy numbers reached a threshold together, and these numbers."""
+
+    rows: NDArray[np.intp]
+    answers: tuple[Floats, ...]
+
+
+@final
+@dataclass(frozen=True, init=False, repr=False)
+class LaplaceSumThreshold(AbstractNoiseMechanism):
+    """Add Laplace noise to each number of a key; show it if their sum is large enough.
+
+    A distance is stated in the sums of the numbers of each key, none of which is
+    negative: how many of them change, by how much in all, and by how much each.
+
+    | case | what happens |
+    |---|---|
+    | the exact numbers of a key are all 0 | it counts as absent, and never shows |
+    | a change of nothing | costs nothing |
+    | one number | as `LaplaceThreshold` |
+
+    >>> mechanism = LaplaceSumThreshold(1, 20, numbers=2)
+    >>> loss = mechanism.map((1, 1, 1))
+    >>> loss.epsilon, round(float(loss.delta), 12)
+    (Fraction(1, 1), 2.9415e-08)
+    """
+
+    scale: Exact
+    threshold: Fraction
+    numbers: int
+    input_metric: ClassVar[Metric] = "l0, l1, linf"
+    output_measure: ClassVar[type[ApproxDP]] = ApproxDP
+    input_domain: ClassVar[MapDomain] = MapDomain(NumberDomain("f64"))
+
+    def __init__(self, scale: Number, threshold: Number, *, numbers: int) -> None:
+        """Read the parameters exactly."""
+        level = positive(threshold=threshold)
+        if not isinstance(level, Fraction):
+            raise InvalidParameter(
+                "threshold", threshold, "must be rational", "Try threshold=20."
+            )
+        count = _validate.integer(numbers=numbers, least=1, most=_MOST_NUMBERS)
+        size = positive(scale=scale)
+        _fields.fill(self, scale=size, threshold=level, numbers=count)
+
+    @classmethod
+    def for_loss(cls, loss: ApproxDP, d_in: MapDistance, *, numbers: int) -> Self:
+        """Return the least scale, and for it the least threshold, within a loss.
+
+        >>> pair = LaplaceSumThreshold.for_loss(
+        ...     ApproxDP(1, "1e-6"), (1, 1, 1), numbers=2
+        ... )
+        >>> pair.scale, round(float(pair.threshold), 3)
+        (Fraction(1, 1), 16.279)
+        """
+        apart = positive_change(cls(1, 1, numbers=numbers).change(d_in), d_in)
+        known = guarantees_of(loss)
+        epsilon, delta = known.epsilon, positive_delta(loss, known.delta)
+        if isinstance(epsilon, float) or epsilon == 0:
+            raise InvalidParameter(
+                "loss", loss, "needs a positive epsilon", 'Use sd.ApproxDP(1, "1e-6").'
+            )
+        scale = rational_above(finite(apart.whole)) / epsilon
+        level = up(_largest(apart) + _margin(scale, apart))
+        level += up(scale) * _quantile(numbers, each_passes(delta, int(apart.l0)))
+        while True:
+            found = cls(scale, shortest(level), numbers=numbers)
+            if found.delta(apart) <= delta:
+                return found
+            level *= _NEXT
+
+    @property
+    def noise(self) -> AbstractNoise:
+        """Return Laplace noise."""
+        return LaplaceNoise(self.scale)
+
+    @property
+    def law(self) -> ContinuousLaplaceLaw:
+        """Return the law of the noise on each number."""
+        return ContinuousLaplaceLaw(self.scale)
+
+    def __call__(self, value: Sequence[Any]) -> ShownRows:
+        """Return the rows that show, and their noisy numbers.
+
+        For any keys the answer's law depends on each row's numbers alone.
+        """
+        exact_numbers = [np.asarray(one, np.float64) for one in value]
+        if len(exact_numbers) != self.numbers:
+            raise InvalidParameter(
+                "value",
+                len(exact_numbers),
+                f"must be {self.numbers} arrays, one for each number",
+                "Give the numbers of all keys, number by number.",
+            )
+        present = np.flatnonzero(np.any(exact_numbers, axis=0))
+        draw = Laplace(self.scale)
+        noisy: list[Any] = [draw(one[present]) for one in exact_numbers]
+        kept = np.flatnonzero(np.sum(noisy, axis=0) >= up(self.threshold))
+        return ShownRows(present[kept], tuple(one[kept] for one in noisy))
+
+    def map(self, d_in: MapDistance) -> JointLoss:
+        """Return the loss between maps at distance d_in: headline and joint curve.
+
+        For any two maps at distance d_in a key in both differs by noise on numbers
+        whose sizes add up to its change, and a key in one is silent but with chance
+        delta: docs/proofs/moments.md, lemma 4.
+        """
+        apart = self.change(d_in)
+        headline = ApproxDP(change_ratio(apart.whole, self.scale), self.delta(apart))
+        if apart.linf is INFINITE or headline.delta in {0, 1}:
+            return JointLoss(headline, headline.delta, 1, None)
+        kept = KeptKeys(LaplaceThreshold(self.scale, self.threshold), apart)
+        return JointLoss(headline, self._chance(apart, 1), int(apart.l0), kept)
+
+    def change(self, d_in: MapDistance) -> Change:
+        """Return a distance, tightened."""
+        return LaplaceThreshold(self.scale, self.threshold).change(d_in)
+
+    def delta(self, apart: Change) -> Fraction:
+        """Return the chance that any key of a change shows that one map lacks."""
+        if apart.l0 == 0:
+            return Fraction(0)
+        if INFINITE in {apart.linf, apart.l0}:
+            return Fraction(1)
+        return self._chance(apart, int(apart.l0))
+
+    def _chance(self, apart: Change, keys: int) -> Fraction:
+        """Return the chance that one of some new keys shows, rounding allowed for."""
+        gap = self.threshold - _largest(apart) - _margin(self.scale, apart)
+        law = LaplaceSumLaw(self.numbers, self.scale)
+        return min(any_passes(law, gap, keys) * _BEYOND, Fraction(1))
+
+
+def _largest(apart: Change) -> Fraction:
+    """Return the greatest sum of the numbers of a new key."""
+    return rational_above(finite(apart.linf))
+
+
+def _margin(scale: Exact, apart: Change) -> Fraction:
+    """Return by how much less than a threshold a sum of doubles may come from."""
+    return rational_above(scale) * _SLACK + _largest(apart) * _ROUNDING
+
+
+def _quantile(numbers: int, chance: Fraction) -> float:
+    """Return about the t at which a sum of so many noises exceeds t with a chance."""
+    law, wanted = LaplaceSumLaw(numbers, Fraction(1)), float(chance)
+    low, high = 0.0, _FARTHEST
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        beyond = float(law.at_least(Fraction(middle)).mid()) > wanted
+        low, high = (middle, high) if beyond else (low, middle)
+    return high

@@ -1,0 +1,100 @@
+"""How measurements share a budget: so that the answers err least together.
+
+The mean logarithm of the errors is minimised, each answer with its weight; at the least
+one a measurement has the share of the errors that it causes (docs/proofs/moments.md,
+lemma 5). Where each answer has a measurement of its own, shares are the weights.
+"""
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Final, TypeAlias, final
+
+import numpy as np
+
+from sordino.aggregations.measurements import AbstractMeasurement
+from sordino.losses.spending import Family
+from sordino.numbers import finite
+
+Slopes: TypeAlias = tuple[tuple[float, ...], ...]
+"""For each answer the variance that each measurement causes if it has all."""
+
+_STEPS: Final = 60
+_FAINTEST: Final = 1e-9
+_FINEST: Final = 2**12
+"""Shares are near rationals of such denominators: short, and thirds are thirds."""
+
+
+@final
+@dataclass(frozen=True)
+class Answered:
+    """What noise moves: by how much each measurement does, and what that weighs."""
+
+    slopes: Mapping[Hashable, float]
+    weight: Fraction
+
+
+def measurement_shares(
+    wanted: Sequence[Answered],
+    measurements: Mapping[Hashable, AbstractMeasurement],
+    family: Family,
+) -> dict[Hashable, Fraction]:
+    """Return the share of each measurement in what all of them may spend."""
+    if not measurements:
+        return {}
+    sizes = {key: _size(one, family) for key, one in measurements.items()}
+    table = tuple(
+        tuple(one.slopes.get(key, 0.0) * size for key, size in sizes.items())
+        for one in wanted
+    )
+    weights = tuple(one.weight for one in wanted)
+    found = best_shares(table, weights, _POWERS[family])
+    return dict(zip(measurements, found, strict=True))
+
+
+def _size(one: AbstractMeasurement, family: Family) -> float:
+    """Return the variance of the noise of a whole budget, but for a factor."""
+    change = one.change
+    return float(finite(change.l1 if family == "laplace" else change.l2)) ** 2
+
+
+_POWERS: Final[Mapping[Family, int]] = {"laplace": 2, "gaussian": 1}
+
+
+@lru_cache(maxsize=4096)
+def best_shares(
+    slopes: Slopes, weights: tuple[Fraction, ...], power: int
+) -> tuple[Fraction, ...]:
+    """Return the shares of measurements, which add up to 1.
+
+    Noise of a share s has the variance slope / s**power in an answer: 1 for Gaussian
+    noise, whose shares are of mu squared, 2 for Laplace noise.
+
+    >>> best_shares(((4.0, 0.0), (0.0, 1.0)), (Fraction(1), Fraction(2)), 1)
+    (Fraction(1, 3), Fraction(2, 3))
+    >>> best_shares(((1.0, 1.0),), (Fraction(1),), 2)
+    (Fraction(1, 2), Fraction(1, 2))
+    """
+    table, weight = np.array(slopes), np.array([float(one) for one in weights])
+    weight /= weight.sum()
+    held = np.full(table.shape[1], 1 / table.shape[1])
+    for _ in range(_STEPS):
+        caused = weight @ _parts(table, held, power)
+        held = (caused * held**power) ** (1 / (power + 1))
+        held = np.maximum(held / held.sum(), _FAINTEST)
+    found = weight @ _parts(table, held, power)
+    near = [Fraction(one).limit_denominator(_FINEST) for one in found.tolist()]
+    least = Fraction(1, _FINEST**2)
+    whole = sum((max(one, least) for one in near), Fraction(0))
+    return tuple(max(one, least) / whole for one in near)
+
+
+def _parts(
+    table: "np.ndarray[tuple[int, int], np.dtype[np.float64]]",
+    held: "np.ndarray[tuple[int], np.dtype[np.float64]]",
+    power: int,
+) -> "np.ndarray[tuple[int, int], np.dtype[np.float64]]":
+    """Return which part of each answer's variance each measurement causes."""
+    variances = table / held**power
+    return np.asarray(variances / variances.sum(axis=1, keepdims=True))

@@ -1,0 +1,129 @@
+"""Keys shown by the sum of their noisy numbers: the mechanism against its map.
+
+Chances are compared by binomial tests of 1e-9 each; every law rejects a planted mutant.
+"""
+
+import pickle
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, Final
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import sordino as sd
+from sordino.distributions.laplace_sums import LaplaceSumLaw
+from sordino.errors import InvalidParameter
+from sordino.mechanisms.laplace_sum_threshold import LaplaceSumThreshold
+from tests.audits import is_broken
+from tests.cases import SUMS
+
+KEYS: Final = 100_000
+ALARM: Final = 1e-9
+Build = Callable[[Any, Any], LaplaceSumThreshold]
+mechanisms = pytest.mark.parametrize("build", SUMS.values(), ids=list(SUMS))
+
+
+@mechanisms
+def test_no_change_costs_nothing(build: Build) -> None:
+    """Equal keys are indistinguishable; an endless change has no bound."""
+    assert sd.PureDP(0).admits(build(1, 9).map((0, 0, 0)))
+    assert build(1, 9).map((1, np.inf, np.inf)).delta == 1
+
+
+@mechanisms
+def test_curve_starts_below_one_and_ends_at_delta(build: Build) -> None:
+    """Delta falls from less than 1 at epsilon 0 to the headline's delta."""
+    loss = build(2, 40).map((2, 2, 1))
+    deltas = loss.delta_at(np.array([0.0, 1.0, 3.0, 400.0]))
+    assert 1 > deltas[0] >= deltas[1] >= deltas[2] >= deltas[3]
+    assert deltas[3] == pytest.approx(float(loss.delta), rel=1e-6)
+
+
+@mechanisms
+def test_survives_a_pickle_and_shows_itself(build: Build) -> None:
+    """A mechanism pickles to an equal one, and so does what its repr makes."""
+    mechanism = build("1/3", 9)
+    assert pickle.loads(pickle.dumps(mechanism)) == mechanism
+    names = {"LaplaceSumThreshold": LaplaceSumThreshold}
+    assert eval(repr(mechanism), names) == mechanism  # noqa: S307 our own
+
+
+@mechanisms
+def test_a_fitted_mechanism_is_within_its_loss_and_not_far(build: Build) -> None:
+    """The least threshold is met exactly: a little lower, and delta is beyond."""
+    numbers = build(1, 9).numbers
+    for change in ((1, 1, 1), (3, 6, 2)):
+        loss = sd.ApproxDP("0.7", "1e-5")
+        fitted = LaplaceSumThreshold.for_loss(loss, change, numbers=numbers)
+        assert loss.admits(fitted.map(change))
+        less = fitted.threshold * Fraction(999_999, 1_000_000)
+        lower = LaplaceSumThreshold(fitted.scale, less, numbers=numbers)
+        assert lower.map(change).delta > loss.delta
+
+
+def shown(mechanism: LaplaceSumThreshold, sums: float) -> int:
+    """Return how many of many keys show whose numbers add up to a sum."""
+    held = [np.full(KEYS, sums / mechanism.numbers)] * mechanism.numbers
+    return len(mechanism(held).rows)
+
+
+def off(mechanism: LaplaceSumThreshold, found: int, sums: Any) -> bool:
+    """Tell whether keys show more or less often than the law of the noise says."""
+    law = LaplaceSumLaw(mechanism.numbers, mechanism.scale)
+    chance = float(law.at_least(mechanism.threshold - Fraction(sums)).mid())
+    return bool(stats.binomtest(found, KEYS, min(chance, 1.0)).pvalue < ALARM)
+
+
+@mechanisms
+@pytest.mark.slow
+def test_keys_show_as_often_as_the_law_says(build: Build) -> None:
+    """And a sum that is one higher, or a tenth more noise, is told apart."""
+    mechanism = build("3/2", 4)
+    assert not off(mechanism, shown(mechanism, 1.0), 1)
+    assert off(mechanism, shown(mechanism, 2.0), 1)
+    assert off(mechanism, shown(build("33/20", 4), 1.0), 1)
+
+
+@mechanisms
+@pytest.mark.slow
+def test_no_event_beats_the_map(build: Build) -> None:
+    """A row in one number tells no more than the curve; three rows are seen to."""
+    mechanism = build(1, 2)
+    loss = mechanism.map((1, 1, 1))
+
+    def told(row: float) -> Any:
+        """Return a number for each key: what its numbers came to, or -1000."""
+        held = [np.full(KEYS, 0.5)] * mechanism.numbers
+        found = mechanism([held[0] + row, *held[1:]])
+        answers = np.full(KEYS, -1000.0)
+        answers[found.rows] = found.answers[0]
+        return answers
+
+    assert not is_broken(loss, told(0.0), told(1.0))
+    assert is_broken(loss, told(0.0), told(3.0))
+
+
+def test_a_key_without_anything_never_shows() -> None:
+    """Keys whose numbers are all 0 are absent, however low the threshold is."""
+    mechanism = LaplaceSumThreshold(100, "1e-9", numbers=2)
+    held = np.zeros(1000)
+    held[7] = 1
+    found = mechanism([held, np.zeros(1000)])
+    assert set(found.rows.tolist()) <= {7}
+
+
+@pytest.mark.parametrize("given", [0, -1, "sqrt(2)", np.nan, True])
+def test_a_senseless_threshold_is_refused(given: Any) -> None:
+    """It must be a positive rational number."""
+    with pytest.raises(InvalidParameter, match="threshold"):
+        LaplaceSumThreshold(1, given, numbers=2)
+
+
+def test_the_numbers_must_be_as_many_as_were_said() -> None:
+    """The refusal names the argument."""
+    with pytest.raises(InvalidParameter, match="value"):
+        LaplaceSumThreshold(1, 9, numbers=2)([np.ones(3)])
+    with pytest.raises(InvalidParameter, match="numbers"):
+        LaplaceSumThreshold(1, 9, numbers=5)
