@@ -2,11 +2,14 @@
 
 from typing import Final
 
+import pyarrow as pa
+
 from sordino.conformance import short_plans as plans
 from sordino.conformance.example_tables import Sources
 from sordino.conformance.plan_cases import BY, PLAIN_CASES, Case, endless_rows
 from sordino.conformance.short_plans import question_of, whole_question
 from sordino.expressions.language import col, lit
+from sordino.query.nodes import AbstractNode
 from sordino.query.question import Distinct, Question, Total
 
 
@@ -18,6 +21,12 @@ def case_of_few_rows(name: str, limit: int) -> Case:
         return whole_question(kept, name)
 
     return Case(f"keep {limit} rows by {name}", asked)
+
+
+def _groups_of_people(rows: AbstractNode, groups: tuple[str, ...]) -> Question:
+    """Return a question for groups, and how many all of their people are in."""
+    sizes = plans.sized_memberships(rows, ("id",), groups)
+    return question_of(sizes, *groups, totals=(Total(lit(1)), Total(col("size"))))
 
 
 BOUNDED_CASES: Final = (
@@ -51,6 +60,27 @@ BOUNDED_CASES: Final = (
     Case(
         "keep groups of nothing",
         lambda t: whole_question(plans.bound_groups(t["empty"], ("id",), ("ward",), 1)),
+    ),
+    Case("groups of people", lambda t: _groups_of_people(t["visits"], ("ward",))),
+    Case("groups of two", lambda t: _groups_of_people(t["visits"], ("ward", "days"))),
+    Case("groups of nothing", lambda t: _groups_of_people(t["empty"], ("ward",))),
+    Case(
+        "groups that are not public",
+        lambda t: _groups_of_people(
+            plans.rows_without(
+                t["visits"], pa.table({"ward": pa.array(["a", None])}), ("ward",)
+            ),
+            ("ward",),
+        ),
+    ),
+    Case(
+        "groups that are none of no public ones",
+        lambda t: _groups_of_people(
+            plans.rows_without(
+                t["visits"], pa.table({"ward": pa.array([], pa.string())}), ("ward",)
+            ),
+            ("ward",),
+        ),
     ),
     Case(
         "bounds on bounds",

@@ -221,6 +221,15 @@ PLAIN_CASES: Final = (
         ),
     ),
     Case(
+        "map of no columns",
+        lambda t: question_of(
+            plans.call_rows(
+                plans.project_to(t["visits"]), lambda row: {"n": len(row)}, n="i64"
+            ),
+            "n",
+        ),
+    ),
+    Case(
         "broken map",
         lambda t: question_of(
             plans.call_rows(t["visits"], broken_values, n="i64", x="f64", y="text"),

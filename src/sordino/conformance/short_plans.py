@@ -18,7 +18,10 @@ from sordino.query.nodes import (
     KeepRows,
     KeepUnique,
     MapRows,
+    Memberships,
     Project,
+    PublicRows,
+    Without,
 )
 from sordino.query.pruning import narrow_schema
 from sordino.query.question import AbstractTotal, Distinct, Question, Total
@@ -64,6 +67,26 @@ def crowded_ids(
     return Crowded(
         child, names, tuple(groups), limit, narrow_schema(child.schema, names)
     )
+
+
+def rows_without(
+    left: AbstractNode, right: AbstractNode | pa.Table, on: Iterable[str]
+) -> Without:
+    """Return the rows that agree with none of others, or of a public table."""
+    names = tuple(on)
+    if isinstance(right, pa.Table):
+        right = PublicRows(right, narrow_schema(left.schema, names))
+    return Without(left, right, names, left.schema)
+
+
+def sized_memberships(
+    child: AbstractNode, per: Iterable[str], groups: Iterable[str], size: str = "size"
+) -> Memberships:
+    """Return a row for each value and each of its groups, with their number."""
+    given = tuple(per), tuple(groups)
+    kept = narrow_schema(child.schema, {*given[0], *given[1]})
+    schema = Schema((*kept.columns, (size, Column("i64", nullable=False))))
+    return Memberships(child, *given, size, schema)
 
 
 def bound_unique(child: AbstractNode, per: Iterable[str]) -> KeepUnique:

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import math
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -14,11 +15,13 @@ from sordino.conformance.example_tables import comparable_answer
 from sordino.conformance.short_plans import whole_question
 from sordino.engines.duckdb.engine import duckdb_engine
 from sordino.engines.memory import MemoryEngine
-from sordino.expressions.language import col
+from sordino.expressions.language import col, lit
 from sordino.query.nodes import AbstractNode, Source
+from sordino.query.question import Total
 from tests.duckdb_order import SALT, in_duckdb_order
 
 DUCKDB = duckdb_engine(salt=SALT)
+IN_PARTS = duckdb_engine(salt=SALT, parts=(4,))
 MEMORY = MemoryEngine(order=in_duckdb_order(SALT))
 Step = Callable[[AbstractNode, AbstractNode], AbstractNode]
 
@@ -72,6 +75,7 @@ STEPS: st.SearchStrategy[Step] = st.one_of(
         st.integers(1, 3),
     ),
     st.builds(lambda per: lambda rows, _: plans.bound_unique(rows, per), PERS),
+    st.builds(lambda on: lambda rows, other: plans.rows_without(rows, other, on), PERS),
     st.builds(
         lambda on, outer: lambda rows, other: _joined(rows, other, on, outer),
         PERS,
@@ -107,3 +111,38 @@ def test_engines_agree_on_any_plan(
         asked = whole_question(plan, *by)
         answers.append(comparable_answer(asked, engine.answer(asked)))
     assert answers[0] == answers[1]
+
+
+def _columns(table: pa.Table, names: tuple[str, ...]) -> list[list[Any]]:
+    """Return the values of some columns."""
+    return [table.column(name).to_pylist() for name in names]
+
+
+@given(
+    _tables(),
+    _tables(),
+    st.sampled_from([("id",), ("g",)]),
+    st.sampled_from([("g",), ("g", "day"), ("id",), ("id", "g")]),
+)
+def test_engines_agree_on_memberships(
+    rows: pa.Table, gone: pa.Table, per: tuple[str, ...], groups: tuple[str, ...]
+) -> None:
+    """What is left of whatever groups, missing ones too, is counted alike, in parts."""
+    listed, answers, sizes = gone.select(list(groups)), [], 0
+    for engine in (MEMORY, DUCKDB, IN_PARTS):
+        left = plans.rows_without(
+            Source("rows", engine.open("rows", rows, {})), listed, groups
+        )
+        pairs_of = plans.sized_memberships(left, per, groups)
+        totals = (Total(col("size")), Total(lit(1)))
+        asked = plans.question_of(pairs_of, *groups, totals=totals)
+        answer = engine.answer(asked)
+        sizes = sum(answer.column("total 0").to_pylist())
+        answers.append(comparable_answer(asked, answer))
+    assert answers[0] == answers[1] == answers[2]
+    taken = set(zip(*_columns(gone, groups), strict=True))
+    pairs = zip(*_columns(rows, per), *_columns(rows, groups), strict=True)
+    left_over = {pair for pair in pairs if pair[len(per) :] not in taken}
+    # each of the s groups of a value adds s
+    sizes_of = Counter(pair[: len(per)] for pair in left_over)
+    assert sum(n * n for n in sizes_of.values()) == sizes

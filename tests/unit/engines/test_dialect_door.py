@@ -15,7 +15,7 @@ import sordino as sd
 from sordino.conformance.bound_cases import ADDING_CASES, CASES
 from sordino.conformance.example_tables import TABLES, comparable_answer
 from sordino.conformance.operation_cases import FORMS, Form
-from sordino.conformance.plan_cases import Case
+from sordino.conformance.plan_cases import PLAIN_CASES, Case
 from sordino.conformance.verdicts import answer_of_form, open_each, order_of, verdict
 from sordino.engines import doors
 from sordino.engines.base import AbstractEngine
@@ -85,6 +85,8 @@ def test_sqlite_agrees(case: Case) -> None:
     """Each kind of node, bound and total, with the rows that SQLite's digests keep."""
     told = answered(SQLITE_ENGINE, case, OPENED["sqlite"])
     assert told == answered(MEMORY, case, OPENED["memory"])
+    if case in PLAIN_CASES:
+        assert told == answered(ENGINES["duckdb"], case, OPENED["duckdb"])
 
 
 def test_parts_add_up() -> None:
