@@ -14,10 +14,16 @@ from numpy.typing import NDArray
 
 from sordino import _validate
 from sordino.errors import InvalidParameter
-from sordino.numbers import Exact, down, exact, shortest, up
+from sordino.numbers import Exact, Infinity, Number, down, exact, shortest, up
 
 Floats: TypeAlias = NDArray[np.float64]
 """A flat array of doubles."""
+
+One: TypeAlias = Number | Infinity | np.number[Any]
+"""A single number."""
+
+Many: TypeAlias = NDArray[Any] | list[Any] | tuple[Any, ...]
+"""Numbers of any shape."""
 
 Answer: TypeAlias = Any
 """A float for one number; an array of the shape of the question otherwise."""
