@@ -144,6 +144,14 @@ QUERIES: Final[dict[str, dict[str, Any]]] = {
                 "others", "ward", sd.DropExcess(2), sd.DropExcess(1)
             )
         ),
+        "query": counted(
+            sd.table("rows").join_private(
+                sd.table("others").filter(sd.col("days") > 1),
+                "ward",
+                sd.DropExcess(2),
+                sd.DropExcess(1),
+            )
+        ),
         "table": counted(
             sd.table("rows").join_private(
                 "rows", "ward", sd.DropExcess(2), sd.DropExcess(1)
@@ -177,6 +185,7 @@ QUERIES: Final[dict[str, dict[str, Any]]] = {
     "group_by": {
         "": BOUNDED.group_by("ward").agg(n=sd.count()),
         "columns": BOUNDED.group_by("ward", "days").agg(n=sd.count()),
+        "expressions": BOUNDED.group_by(ill=sd.col("days") > 3).agg(n=sd.count()),
         "keys": BOUNDED.group_by(WARDS).agg(n=sd.count()),
         "other keys": BOUNDED.group_by(sd.KeySet.from_dict({"ward": ["A", "C"]})).agg(
             n=sd.count()

@@ -224,6 +224,28 @@ CELLS: Final[dict[str, dict[str, Any]]] = {
         "self": _SEEN.add_days(1).seconds_between(datetime(2026, 1, 31, tzinfo=UTC)),
         "end": _SEEN.seconds_between(datetime(2026, 1, 31, 0, 0, 0, 1, tzinfo=UTC)),
     },
+    "map_values": {
+        "": _WARD.map_values({"A": 1}),
+        "self": _WARD.strip().map_values({"A": 1}),
+        "values": _WARD.map_values({"A": 2}),
+        "otherwise": _WARD.map_values({"A": 1}, 0),
+    },
+    "split": {
+        "": _WARD.split(";"),
+        "self": _WARD.strip().split(";"),
+        "separator": _WARD.split(","),
+    },
+    "strptime": {
+        "": _WARD.strptime("%Y-%m-%d"),
+        "self": _WARD.strip().strptime("%Y-%m-%d"),
+        "layout": _WARD.strptime("%d.%m.%Y"),
+        "to": _WARD.strptime("%Y-%m-%d", "date"),
+    },
+    "strftime": {
+        "": _BORN.strftime("%Y-%m"),
+        "self": _SEEN.strftime("%Y-%m"),
+        "layout": _BORN.strftime("%Y"),
+    },
     "add_seconds": {
         "": _SEEN.add_seconds(1),
         "self": _SEEN.add_days(1).add_seconds(1),

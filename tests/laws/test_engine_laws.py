@@ -1,5 +1,6 @@
-"""DuckDB gives the answers of the memory engine to every question, bounds included."""
+"""Engines give the answers of the memory engine to every question, bounds included."""
 
+import itertools
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -7,16 +8,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sordino.conformance.example_tables import comparable_answer
+from sordino.conformance.verdicts import order_of
 from sordino.engines.base import AbstractEngine
 from sordino.engines.duckdb.engine import duckdb_engine
 from sordino.engines.memory import MemoryEngine
-from sordino.errors import SordinoError
+from sordino.errors import EngineFailure, SordinoError
 from sordino.query.question import Question
-from tests.dice import Dice, shrinking
+from tests.dice import Dice, rolled, shrinking
 from tests.distances import Claim, claim
 from tests.doors import DOORS
 from tests.drawn_queries import asked, drawn
-from tests.engine_tables import SALT, compared, in_duckdb_order
+from tests.duckdb_order import SALT, in_duckdb_order
+from tests.sqlite_engine import database
+from tests.sqlite_engine.engine import sqlite_engine
 from tests.worlds import world
 
 QUESTIONS: Final = 4
@@ -52,7 +57,7 @@ def differences(
             continue
         for question in (made.question, *made.choice_questions):
             told = {
-                name: compared(question, known.engine.answer(question))
+                name: comparable_answer(question, known.engine.answer(question))
                 for name, known in opened.items()
             }
             yield made, question, told
@@ -83,3 +88,47 @@ def test_every_door_leads_to_the_same_answers(door: str) -> None:
         assert not list(disagreements(shrinking(data), door))
 
     agree()
+
+
+def told_by_sqlite(dice: Dice) -> Iterator[bool]:
+    """Draw a database and questions: whether SQLite answers, and not another thing.
+
+    Nothing is yielded for a question that it refuses, for it holds no doubles.
+    """
+    one, engine = world(dice), sqlite_engine()
+    opened = one.catalog(engine, one.private)
+    meaning = one.catalog(MemoryEngine(order=order_of(engine)), one.private)
+    for _ in range(QUESTIONS):
+        try:
+            made = claim(asked(drawn(dice, opened)), opened)
+            questions = (made.question, *made.choice_questions)
+            answers = [engine.answer(question) for question in questions]
+        except EngineFailure:
+            raise
+        except SordinoError:
+            continue
+        for question, answer in zip(questions, answers, strict=True):
+            expected = meaning.engine.answer(question)
+            same = comparable_answer(question, expected)
+            yield comparable_answer(question, answer) == same
+
+
+@settings(max_examples=max(4, settings().max_examples // 8))
+@given(st.data())
+def test_sqlite_gives_the_answers_of_the_memory_engine(data: st.DataObject) -> None:
+    """For any database and any question that a database without doubles can answer."""
+    assert all(told_by_sqlite(shrinking(data)))
+
+
+def test_sqlite_answers_many_questions() -> None:
+    """The law has something to hold: of few worlds, many questions are answered."""
+    told = [one for seed in range(12) for one in told_by_sqlite(rolled(seed))]
+    assert len(told) > 10
+    assert all(told)
+
+
+def test_another_digest_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where rows are kept by their place, not by what they are, an answer differs."""
+    counter = itertools.count()
+    monkeypatch.setattr(database, "keyed_digest", lambda *_: next(counter) % 7)
+    assert not all(one for seed in range(40) for one in told_by_sqlite(rolled(seed)))

@@ -6,16 +6,16 @@ import pyarrow as pa
 import pytest
 
 import sordino as sd
+from sordino.conformance import short_plans as plans
+from sordino.conformance.example_tables import comparable_answer
+from sordino.conformance.operation_cases import FORMS, Form
 from sordino.engines.base import AbstractEngine
 from sordino.engines.duckdb.engine import duckdb_engine
 from sordino.engines.memory import MemoryEngine
 from sordino.expressions.language import col
 from sordino.schema import arrow_type
 from sordino.session.catalog import open_catalog
-from tests import plans
 from tests.doors import DOORS, across
-from tests.engine_tables import compared
-from tests.expressions_cases import FORMS, Form
 
 ROWS = 30
 
@@ -34,9 +34,9 @@ def answer(engine: AbstractEngine, form: Form, door: str) -> Any:
     """Return what an operation gives in each row."""
     private = DOORS[door].private(held(form), sd.AddOneRow())
     rows = open_catalog(engine, {"t": private}).relations["t"].node
-    made = plans.project(rows, i=col("i"), y=form.on_columns())
-    asked = plans.ask(made, "i", "y")
-    return compared(asked, engine.answer(asked))
+    made = plans.project_to(rows, i=col("i"), y=form.on_columns())
+    asked = plans.question_of(made, "i", "y")
+    return comparable_answer(asked, engine.answer(asked))
 
 
 @pytest.mark.parametrize(("form", "door"), across(FORMS), ids=str)

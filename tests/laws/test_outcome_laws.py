@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 import sordino as sd
+from sordino.conformance.example_tables import comparable_answer
 from sordino.engines.base import AbstractEngine
 from sordino.engines.duckdb.engine import duckdb_engine
 from sordino.engines.memory import MemoryEngine
@@ -21,7 +22,7 @@ from sordino.session.catalog import Catalog, open_catalog
 from tests.cases import AGGREGATIONS
 from tests.distances import broken, claim, exact
 from tests.doors import DOORS, across
-from tests.engine_tables import SALT, compared, in_duckdb_order
+from tests.duckdb_order import SALT, in_duckdb_order
 from tests.extremes import BASE, EXTREMES, PUBLIC, STEPS, STRANGER, Row, table
 
 BUDGETS: Final = {
@@ -186,7 +187,8 @@ def test_a_step_gives_the_same_on_every_engine(step: str) -> None:
         made = claim(request, held["memory"])
         for question in (made.question, *made.choice_questions):
             told = [
-                compared(question, one.engine.answer(question)) for one in held.values()
+                comparable_answer(question, one.engine.answer(question))
+                for one in held.values()
             ]
             assert told[0] == told[1]
 
@@ -206,7 +208,9 @@ def test_a_step_gives_the_same_by_every_door(step: str, door: str) -> None:
     for request in asked(step):
         found = claim(request, held[0])
         for question in (found.question, *found.choice_questions):
-            told = [compared(question, one.engine.answer(question)) for one in held]
+            told = [
+                comparable_answer(question, one.engine.answer(question)) for one in held
+            ]
             assert told[0] == told[1]
 
 
@@ -276,7 +280,7 @@ def test_the_order_of_rows_changes_no_answer(step: str) -> None:
         known = opened(engine, held)
         made = [claim(request, known) for request in asked(step)]
         answers.append([
-            compared(question, engine.answer(question))
+            comparable_answer(question, engine.answer(question))
             for one in made
             for question in (one.question, *one.choice_questions)
         ])
@@ -292,6 +296,6 @@ def test_the_order_of_rows_changes_no_answer_of_the_memory_engine() -> None:
         known = opened(engine, held)
         made = [claim(request, known) for step in LOSING for request in asked(step)]
         answers.append([
-            compared(one.question, engine.answer(one.question)) for one in made
+            comparable_answer(one.question, engine.answer(one.question)) for one in made
         ])
     assert answers[0] == answers[1]

@@ -14,6 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sordino.conformance import short_plans as plans
+from sordino.conformance.example_tables import comparable_answer, sortable_rows
+from sordino.conformance.short_plans import question_of
 from sordino.engines.base import AbstractEngine
 from sordino.engines.duckdb.database import DuckDB
 from sordino.engines.duckdb.engine import duckdb_engine
@@ -23,11 +26,9 @@ from sordino.query.nodes import Source
 from sordino.schema import PLAIN, Column, arrow_type
 from sordino.sources import arrow_values, python_objects
 from sordino.sources.python_cells import coerce
-from tests import plans, tables
+from tests import tables
 from tests.doors import DOORS, Door
-from tests.engine_tables import compared, plain
 from tests.odd_cells import ARROW, FRAMES, Form
-from tests.plans import ask
 
 FEW: Final = settings(max_examples=max(3, settings().max_examples // 25))
 ENGINES: Final[Mapping[str, Callable[[], AbstractEngine]]] = {
@@ -58,10 +59,12 @@ def told(
     schema = engine.open("t", source, declared)
     rows = Source("t", schema)
     names = [name for name in schema if schema[name].type in PLAIN]
-    questions = [ask(rows, *names)]
+    questions = [question_of(rows, *names)]
     if "codes" in schema:
-        questions.append(ask(plans.explode(rows, "codes"), "codes", "a i64"))
-    return [compared(one, engine.answer(one)) for one in questions]
+        questions.append(
+            question_of(plans.explode_rows(rows, "codes"), "codes", "a i64")
+        )
+    return [comparable_answer(one, engine.answer(one)) for one in questions]
 
 
 def _agree(door: Door, engine: str, table: pa.Table) -> bool:
@@ -114,12 +117,15 @@ def read(
     rows = Source("t", engine.open("t", source, kinds))
     assert "x" in rows.schema
     if rows.schema["x"].type not in PLAIN:
-        exploded = ask(plans.explode(rows, "x"), "i", "x")
+        exploded = question_of(plans.explode_rows(rows, "x"), "i", "x")
         found: dict[Any, Any] = {}
-        for place, *rest in sorted(plain(engine.answer(exploded))):
+        for place, *rest in sorted(sortable_rows(engine.answer(exploded))):
             found.setdefault(place, []).append(rest)
         return found
-    return {row[0]: row[1:] for row in plain(engine.answer(ask(rows, "i", "x")))}
+    return {
+        row[0]: row[1:]
+        for row in sortable_rows(engine.answer(question_of(rows, "i", "x")))
+    }
 
 
 def complaints(

@@ -131,8 +131,8 @@ PLANTED: Final[tuple[Planted, ...]] = (
     Planted(
         "losses",
         "src/sordino/losses/closed.py",
-        "Fraction(loss.delta_at(self.epsilon)) <= self.delta",
-        "Fraction(loss.delta_at(self.epsilon)) <= self.delta * Fraction(101, 100)",
+        "shortest(loss.delta_at(self.epsilon)) <= self.delta",
+        "shortest(loss.delta_at(self.epsilon)) <= self.delta * Fraction(101, 100)",
         "admits 1% more delta",
     ),
     Planted(

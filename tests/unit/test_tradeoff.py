@@ -3,6 +3,7 @@
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -119,7 +120,7 @@ def test_masses_at_infinity_count_exactly() -> None:
     "alpha",
     [0, 1, 0.5, np.float32(0.25), np.int64(1), np.array(0.5), [0, 1], [[0.9], [0.1]]],
 )
-def test_any_form_of_alpha_is_answered_in_kind(alpha: ArrayLike) -> None:
+def test_any_form_of_alpha_is_answered_in_kind(alpha: Any) -> None:
     """P009: integers, single floats, 0-d and unsorted arrays all give exact floats."""
     variables = PLRVs(0, [0.25, 0.75], 0.0, 0, [0.75, 0.25], 0.0, True)
     found = np.asarray(get_beta(variables, alpha))
@@ -143,7 +144,7 @@ def test_any_form_of_alpha_is_answered_in_kind(alpha: ArrayLike) -> None:
         [[0.1], [1, 2]],
     ],
 )
-def test_senseless_alphas_are_refused_by_name(alpha: object) -> None:
+def test_senseless_alphas_are_refused_by_name(alpha: Any) -> None:
     """P010: NaN, infinity and rates outside [0, 1] are refused, never answered."""
     variables = PLRVs(0, [0.25, 0.75], 0.0, 0, [0.75, 0.25], 0.0, True)
     with pytest.raises(InvalidParameter, match="alpha"):

@@ -22,14 +22,11 @@ from sordino.losses.spending import largest_parameter
 from sordino.mechanisms.gaussian import Gaussian
 from sordino.mechanisms.gaussian_threshold import GaussianThreshold
 from sordino.mechanisms.geometric import Geometric
-from sordino.mechanisms.kit.threshold_fitting import positive_change
+from sordino.mechanisms.kit.threshold_fitting import fit_threshold, positive_change
 from sordino.mechanisms.laplace import Laplace
 from sordino.mechanisms.laplace_threshold import LaplaceThreshold
 from sordino.mechanisms.noise_mechanism import AbstractAdditiveMechanism
-from sordino.mechanisms.threshold_mechanism import (
-    AbstractThresholdMechanism,
-    fit_threshold,
-)
+from sordino.mechanisms.threshold_mechanism import AbstractThresholdMechanism
 from sordino.numbers import Exact, finite, sqrt
 from sordino.sensitivity import Sensitivity
 

@@ -1,1 +1,12 @@
-"""Exact relational work, never noise: one room for each engine."""
+"""Exact totals, never noise: what each engine computes of a question.
+
+| room | what it has |
+|---|---|
+| `base` | what every engine is: it opens sources and answers questions |
+| `doors` | the engines by name, and what makes sources of what lives in them |
+| `memory` | the meaning of every question, in plain Python |
+| `sql/` | what SQL engines share: plan, statements, script, rehearsal, answer |
+| `duckdb/` | a dialect and a database: all that is particular about one engine |
+| `row_functions` | Python functions of rows, which no database computes |
+| `failures`, `canary`, `watching` | failures told, belief found out, progress shown |
+"""

@@ -28,9 +28,12 @@ from sordino.query.nodes import (
     KeepRows,
     KeepUnique,
     MapRows,
+    Memberships,
     Project,
+    PublicRows,
     Source,
     Unreadable,
+    Without,
     tables_of,
 )
 from sordino.query.pruning import prune_question
@@ -290,6 +293,29 @@ def _crowded(engine: MemoryEngine, node: Crowded) -> Iterator[Row]:
             yield _taken(rows[0], node.schema)
 
 
+def _listed(engine: MemoryEngine, node: PublicRows) -> Iterator[Row]:
+    del engine
+    columns = {
+        name: values_of(node.rows[name].combine_chunks()) for name in node.schema
+    }
+    for values in zip(*columns.values(), strict=True):
+        yield dict(zip(columns, values, strict=True))
+
+
+def _without(engine: MemoryEngine, node: Without) -> Iterator[Row]:
+    gone = {_key(row, node.on) for row in engine.rows(node.right)}
+    for row in engine.rows(node.left):
+        if _key(row, node.on) not in gone:
+            yield _taken(row, node.schema)
+
+
+def _memberships(engine: MemoryEngine, node: Memberships) -> Iterator[Row]:
+    for rows in _grouped(engine.rows(node.child), node.per):
+        groups = _grouped(rows, node.groups)
+        for group in groups:
+            yield _taken({**group[0], node.size: len(groups)}, node.schema)
+
+
 def _join(engine: MemoryEngine, node: Join) -> Iterator[Row]:
     partners: defaultdict[tuple[Any, ...], list[Row]] = defaultdict(list)
     for row in engine.rows(node.right):
@@ -347,6 +373,9 @@ _WORK: Final[Mapping[type[AbstractNode], _Work]] = by_kind(
         KeepGroups: _keep_groups,
         KeepUnique: _keep_unique,
         Crowded: _crowded,
+        PublicRows: _listed,
+        Without: _without,
+        Memberships: _memberships,
         Join: _join,
         Explode: _explode,
         MapRows: _map_rows,

@@ -23,10 +23,9 @@ from sordino.errors import InvalidQuery
 from sordino.expressions import facts
 from sordino.expressions.arithmetic import within
 from sordino.expressions.base import Value
-from sordino.expressions.language import Expression, col
 from sordino.expressions.layouts import ISO_DATE, ISO_TIME, Layout
 from sordino.expressions.text import BLANKS
-from sordino.expressions.tree import Argument, Operation
+from sordino.expressions.tree import AbstractTree, Argument, Call, Col, Operation
 from sordino.schema import Column
 
 WORDS: Final = "(?i:[+-]?inf(?:inity)?|nan)"
@@ -62,15 +61,17 @@ class Spelling:
         digits = f"(?:[0-9]+{point}?[0-9]*|{point}[0-9]+)"
         return f"[+-]?{digits}(?:[eE][+-]?[0-9]+)?|{WORDS}"
 
-    def reading(self, kind: str) -> Expression:
+    def reading(self, kind: str) -> AbstractTree:
         """Return the value of a cell x of text as one of a type, or missing.
 
         >>> number = Spelling(decimal=",").reading("f64")
         >>> number.value({"x": "-1,5"}), number.value({"x": "1.5"})
         (-1.5, None)
         """
-        cell = col("x")
-        return cell if kind == "text" else cell.call(READ, cell, to=kind, spelling=self)
+        cell = Col("x")
+        if kind == "text":
+            return cell
+        return Call(READ, (cell,), {"to": kind, "spelling": self})
 
 
 def folded(word: str) -> str:
@@ -170,11 +171,11 @@ def _facts(one: Argument, to: str, spelling: Spelling) -> Column:
     return facts.result(to, (one,), nan=to == "f64", lost=f"a cell that is no {to}")
 
 
-def _read(cell: Value, to: str, spelling: Spelling) -> Value:
+def spelled_value(cell: Value, to: str, spelling: Spelling) -> Value:
     """Return the value of a cell."""
     return _READERS[to](cell.strip(BLANKS), spelling)
 
 
-READ: Final = Operation("read", _facts, _read, copies=5)
+READ: Final = Operation("read", _facts, spelled_value, copies=5)
 
 OPERATIONS: Final = (READ,)

@@ -17,12 +17,15 @@ from sordino.expressions import (
     conditional,
     dates,
     extremes,
+    formats,
     letters,
     logic,
+    mapping,
     membership,
     missing,
     numeric,
     patterns,
+    pieces_of_text,
     text,
 )
 from sordino.expressions.base import AbstractExpression, Value
@@ -151,6 +154,7 @@ class Expression(AbstractFluent):
     ceil = numeric.ceil
     bin = bins.bin_
     is_in = membership.is_in
+    map_values = mapping.map_values
     cast = casts.cast
 
     lower = text.lower
@@ -162,6 +166,7 @@ class Expression(AbstractFluent):
     contains = text.contains
     find = text.find
     like = patterns.like
+    split = pieces_of_text.split_
     starts_with = text.starts_with
     ends_with = text.ends_with
     concat = text.concat
@@ -181,6 +186,8 @@ class Expression(AbstractFluent):
     seconds_between = dates.seconds_between
     add_days = dates.add_days
     add_seconds = dates.add_seconds
+    strptime = formats.strptime
+    strftime = formats.strftime
 
 
 def col(name: str) -> Expression:

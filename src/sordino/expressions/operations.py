@@ -11,6 +11,7 @@ from sordino.expressions import (
     conditional,
     dates,
     extremes,
+    formats,
     lattice,
     letters,
     logic,
@@ -18,6 +19,7 @@ from sordino.expressions import (
     missing,
     numeric,
     patterns,
+    pieces_of_text,
     text,
 )
 from sordino.expressions.tree import Operation
@@ -35,6 +37,8 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
     *text.OPERATIONS,
     *patterns.OPERATIONS,
     *letters.OPERATIONS,
+    *pieces_of_text.OPERATIONS,
+    *formats.OPERATIONS,
     *dates.OPERATIONS,
     *conditional.OPERATIONS,
     *membership.OPERATIONS,

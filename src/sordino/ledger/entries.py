@@ -26,8 +26,8 @@ class Remark:
 
     def __post_init__(self) -> None:
         """Refuse what is no text."""
-        check_text("who", self.who)
-        check_text("why", self.why)
+        check_unicode("who", self.who)
+        check_unicode("why", self.why)
 
     def fields(self, when: str) -> dict[str, Any]:
         """Return what is recorded of it."""
@@ -75,7 +75,7 @@ class Claim:
                 "Leave them out.",
             )
         for name in ("request", "who", "why", "plan", "words"):
-            check_text(name, getattr(self, name))
+            check_unicode(name, getattr(self, name))
         for name, kind, expected in (
             ("asked", Budget, "must be a loss or a risk"),
             ("loss", Loss, "must be a loss"),
@@ -173,7 +173,7 @@ def check_name(**argument: Any) -> str:
     'monday'
     """
     ((name, value),) = argument.items()
-    text = check_text(name, value)
+    text = check_unicode(name, value)
     if not 1 <= len(text.encode()) <= LONGEST_KEY:
         raise InvalidParameter(
             name, value, f"must have 1 to {LONGEST_KEY} bytes", f'Try {name}="monday".'
@@ -185,7 +185,7 @@ def check_name(**argument: Any) -> str:
     return text
 
 
-def check_text(name: str, value: Any) -> str:
+def check_unicode(name: str, value: Any) -> str:
     """Return text that can be written as UTF-8."""
     try:
         value.encode()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, final
 from sordino.budgets.limits import Limit
 from sordino.errors import InvalidParameter, LedgerDamaged, LedgerUnavailable
 from sordino.ledger import file_creation
-from sordino.ledger.entries import DATASET, check_text
+from sordino.ledger.entries import DATASET, check_unicode
 from sordino.ledger.file_format import FORMAT
 from sordino.ledger.file_store import FileStore
 from sordino.ledger.handle import Handle
@@ -58,7 +58,7 @@ class LedgerTerms:
             limit=limit
             if limit is None or isinstance(limit, Limit)
             else Limit.of(limit),
-            about=check_text("about", about),
+            about=check_unicode("about", about),
             witness=None
             if witness is None
             else file_creation.locate_file(witness, "witness"),

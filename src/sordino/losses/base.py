@@ -18,7 +18,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, final, runtime_checkable
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Protocol,
+    final,
+    overload,
+    runtime_checkable,
+)
 
 import numpy as np
 
@@ -26,7 +34,7 @@ from sordino import _validate
 from sordino._completion import hides
 from sordino.errors import InvalidParameter
 from sordino.losses import points
-from sordino.losses.points import Answer, Floats
+from sordino.losses.points import Answer, Floats, Many, One
 from sordino.losses.spending import Family, Spending
 from sordino.numbers import Exact, Number, down, number_text, positive
 
@@ -80,6 +88,24 @@ class Loss(ABC):
     the two laws of outputs lies on or above `beta_at`.
     """
 
+    if TYPE_CHECKING:  # the headline: which of these a loss has is seen when it runs
+
+        @property
+        def epsilon(self) -> Exact | float:
+            """Return the exact epsilon, of losses that have one."""
+
+        @property
+        def delta(self) -> Fraction:
+            """Return the exact delta, of losses that have one."""
+
+        @property
+        def rho(self) -> Exact | float:
+            """Return the exact rho, of losses that have one."""
+
+        @property
+        def mu(self) -> Exact | float:
+            """Return the exact mu, of losses that have one."""
+
     gains_by_rho: ClassVar[bool] = False
     """Whether `laws`, composed often, say more than the exact rho does."""
 
@@ -111,6 +137,11 @@ class Loss(ABC):
     def _beta(self, alpha: Floats) -> Floats:
         """Return lower bounds on the false negative rate."""
 
+    @overload
+    def delta_at(self, epsilon: One) -> float: ...
+    @overload
+    def delta_at(self, epsilon: Many) -> Floats: ...
+
     def delta_at(self, epsilon: Any) -> Answer:
         """Return the least delta such that the release is (epsilon, delta)-DP.
 
@@ -121,7 +152,9 @@ class Loss(ABC):
         size, known = np.abs(asked.values), self.guarantees
         found = self._upper_delta(size)
         at_limit = asked.reaches(known.epsilon) | (np.isinf(size) & known.is_bounded)
-        found = np.where(at_limit, np.minimum(found, points.told(known.delta)), found)
+        found = np.where(
+            at_limit, np.minimum(found, points.double_of_bound(known.delta)), found
+        )
         with np.errstate(all="ignore"):
             mirrored = points.raised(-np.expm1(-size) + np.exp(-size) * found)
         return asked.answer(np.where(asked.values < 0, np.minimum(mirrored, 1), found))
@@ -131,15 +164,25 @@ class Loss(ABC):
         with np.errstate(all="ignore"):
             return points.above(self._delta(epsilon))
 
+    @overload
+    def epsilon_at(self, delta: One) -> float: ...
+    @overload
+    def epsilon_at(self, delta: Many) -> Floats: ...
+
     def epsilon_at(self, delta: Any) -> Answer:
         """Return an epsilon such that the release is (epsilon, delta)-DP."""
         asked = points.read(-1, most=1.0, delta=delta)
         known = self.guarantees
         with np.errstate(all="ignore"):
             found = points.enough(self._epsilon(asked.before))
-        capped = np.minimum(found, points.told(known.epsilon))
+        capped = np.minimum(found, points.double_of_bound(known.epsilon))
         found = np.where(asked.reaches(known.delta), capped, found)
         return asked.answer(np.where(asked.values >= 1, 0.0, found))
+
+    @overload
+    def tpr_at(self, alpha: One) -> float: ...
+    @overload
+    def tpr_at(self, alpha: Many) -> Floats: ...
 
     def tpr_at(self, alpha: Any) -> Answer:
         """Return the greatest true positive rate at a false positive rate alpha."""
@@ -149,8 +192,13 @@ class Loss(ABC):
             return asked.answer(values)
         with np.errstate(all="ignore"):
             found = np.maximum(points.above(self._tpr(values)), values)
-        surely = points.told(known.delta) if known.is_bounded else 1.0
+        surely = points.double_of_bound(known.delta) if known.is_bounded else 1.0
         return asked.answer(np.where(values == 0, np.minimum(found, surely), found))
+
+    @overload
+    def beta_at(self, alpha: One) -> float: ...
+    @overload
+    def beta_at(self, alpha: Many) -> Floats: ...
 
     def beta_at(self, alpha: Any) -> Answer:
         """Return the least false negative rate at a false positive rate alpha."""
@@ -167,6 +215,11 @@ class Loss(ABC):
     def advantage(self) -> float:
         """Return the greatest true minus false positive rate, which is delta(0)."""
         return float(self.delta_at(0.0))
+
+    @overload
+    def bayes_risk(self, prior: One) -> float: ...
+    @overload
+    def bayes_risk(self, prior: Many) -> Floats: ...
 
     def bayes_risk(self, prior: Any) -> Answer:
         """Return the least chance of a wrong guess when the prior is `prior`.

@@ -23,7 +23,7 @@ from sordino.losses.base import NOTHING, Guarantees, Loss
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
 from sordino.losses.coarseness import kept
 from sordino.losses.law import AbstractLossLaw
-from sordino.losses.outlines import outlined
+from sordino.losses.outlines import outline_laws
 from sordino.losses.pld import Convolution, both_ways
 from sordino.losses.profile import Profile, symmetric
 from sordino.losses.reserved import ReservedLoss
@@ -91,7 +91,7 @@ class Composition(AbstractTabledLoss):
     @kept
     def convolutions(self) -> tuple[Convolution, ...]:
         """Return the sums of losses, in each direction that differs."""
-        laws = outlined(part.laws for part in self.counts)
+        laws = outline_laws(part.laws for part in self.counts)
         sides = max(len(ways) for ways in laws)
         return both_ways([
             tuple(

@@ -37,7 +37,7 @@ class Outline(AbstractLossLaw):
         return self.source()[self.side].masses(edges)
 
 
-def outlined(sources: Iterable[Callable[[], Laws]]) -> list[Laws]:
+def outline_laws(sources: Iterable[Callable[[], Laws]]) -> list[Laws]:
     """Return the laws of each source, as outlines once the tables are large."""
     listed: list[Laws] = []
     room = _MOST_HELD

@@ -14,10 +14,16 @@ from numpy.typing import NDArray
 
 from sordino import _validate
 from sordino.errors import InvalidParameter
-from sordino.numbers import Exact, down, exact, shortest, up
+from sordino.numbers import Exact, Infinity, Number, down, exact, shortest, up
 
 Floats: TypeAlias = NDArray[np.float64]
 """A flat array of doubles."""
+
+One: TypeAlias = Number | Infinity | np.number[Any]
+"""A single number."""
+
+Many: TypeAlias = NDArray[Any] | list[Any] | tuple[Any, ...]
+"""Numbers of any shape."""
 
 Answer: TypeAlias = Any
 """A float for one number; an array of the shape of the question otherwise."""
@@ -170,13 +176,13 @@ def _least_double(bound: "Exact | float") -> float:
     return near
 
 
-def told(bound: "Exact | float") -> float:
+def double_of_bound(bound: "Exact | float") -> float:
     """Return the least double that bounds a number from above, however it is read.
 
     As the double it is, or as the decimal that it is written as.
 
     >>> from fractions import Fraction
-    >>> told(Fraction(1, 10)), told(Fraction(1, 3)) > Fraction(1, 3)
+    >>> double_of_bound(Fraction(1, 10)), double_of_bound(Fraction(1, 3)) * 3 > 1
     (0.1, True)
     """
     return max(up(bound), _least_double(bound))

@@ -20,15 +20,17 @@ import numpy as np
 
 from sordino.losses.base import Guarantees, Loss
 from sordino.losses.coarseness import kept
-from sordino.losses.forms import inverse
 from sordino.losses.law import AbstractLossLaw
+from sordino.losses.normal import FEW
 from sordino.losses.points import ELEMENTARY, Floats
 from sordino.losses.profile import Profile, symmetric
-from sordino.numbers import INFINITE
+from sordino.numbers import INFINITE, number_text
 
 _POINTS = 1200
 _LEAST_DELTA = 1e-40
 _FURTHEST = 700.0
+_WIDE = 2 * FEW
+_NARROWINGS = 6
 
 
 @final
@@ -41,6 +43,12 @@ class RoundsLoss(Loss):
     """
 
     cases: tuple[tuple[Fraction, Loss], ...]
+
+    def __repr__(self) -> str:
+        """Show the greatest parameters."""
+        known = self.guarantees
+        mu, delta = number_text(known.mu), number_text(known.delta)
+        return f"RoundsLoss(mu={mu}, delta={delta})"
 
     @property
     def delta(self) -> Fraction:
@@ -81,7 +89,26 @@ class RoundsLoss(Loss):
         return np.minimum(found * (1 + ELEMENTARY), 1.0)
 
     def _epsilon(self, delta: Floats) -> Floats:
-        return inverse(self._delta, delta)
+        return np.array([self._least_epsilon(float(target)) for target in delta])
+
+    def _least_epsilon(self, target: float) -> float:
+        """Return an epsilon where delta is seen to be within a target.
+
+        By long grids, which the curves of noise answer in doubles.
+        """
+        if target < float(self.delta):
+            return math.inf  # where all keys are a unit's own, no epsilon serves
+        low, high = 0.0, 1.0
+        while self._delta(np.array([high]))[0] > target and high < _FURTHEST:
+            low, high = high, 4 * high
+        for _ in range(_NARROWINGS):
+            points = np.linspace(low, high, _WIDE)
+            within = self._delta(points) <= target
+            if not within.any():
+                break  # doubles are looser at the end that balls let pass
+            first = int(within.argmax())
+            low, high = float(points[max(first - 1, 0)]), float(points[first])
+        return high if self._delta(np.array([high]))[0] <= target else math.inf
 
     def _tpr(self, alpha: Floats) -> Floats:
         return self.profile.rates(alpha)[0]

@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, final, overload
 
 import numpy as np
 
@@ -35,7 +35,7 @@ from sordino._completion import hides
 from sordino.errors import InvalidParameter
 from sordino.losses import points
 from sordino.losses.base import Loss
-from sordino.losses.points import Answer, Floats
+from sordino.losses.points import Answer, Floats, Many, One
 from sordino.numbers import down
 
 if TYPE_CHECKING:
@@ -145,6 +145,12 @@ class PLRVs:
         return np.minimum(x, 1.0), np.minimum(y, 1 - self.infinity_mass_Y)
 
 
+@overload
+def get_beta(plrvs: PLRVs, alpha: One) -> float: ...
+@overload
+def get_beta(plrvs: PLRVs, alpha: Many) -> Floats: ...
+
+
 def get_beta(plrvs: PLRVs, alpha: Any) -> Answer:
     """Return the least false negative rate of any attack at false positive rate alpha.
 
@@ -201,6 +207,11 @@ class TradeoffCurve:
             reserve,
             bound.beta_at(alpha),
         )
+
+    @overload
+    def beta_at(self, alpha: One) -> float: ...
+    @overload
+    def beta_at(self, alpha: Many) -> Floats: ...
 
     def beta_at(self, alpha: Any) -> Answer:
         """Return the bound between the points: the lower of the two around alpha."""

@@ -19,6 +19,8 @@ from sordino.mechanisms.kit.fitting import guarantees_of
 from sordino.mechanisms.kit.noise import AbstractNoise, GaussianNoise, NoNoise
 from sordino.mechanisms.kit.threshold_fitting import (
     SPARE,
+    Mechanism,
+    fit_threshold,
     gaussian_ratio,
     positive_change,
     positive_delta,
@@ -26,9 +28,7 @@ from sordino.mechanisms.kit.threshold_fitting import (
 from sordino.mechanisms.noise_mechanism import variance_of
 from sordino.mechanisms.threshold_mechanism import (
     AbstractThresholdMechanism,
-    Mechanism,
     ThresholdOptions,
-    fit_threshold,
     read_threshold_options,
 )
 from sordino.numbers import (

@@ -15,11 +15,14 @@ from sordino.mechanisms.kit.distance import change_ratio
 from sordino.mechanisms.kit.domain import Metric
 from sordino.mechanisms.kit.fitting import guarantees_of
 from sordino.mechanisms.kit.noise import AbstractNoise, LaplaceNoise, NoNoise
-from sordino.mechanisms.kit.threshold_fitting import positive_change, positive_delta
+from sordino.mechanisms.kit.threshold_fitting import (
+    fit_threshold,
+    positive_change,
+    positive_delta,
+)
 from sordino.mechanisms.threshold_mechanism import (
     AbstractThresholdMechanism,
     ThresholdOptions,
-    fit_threshold,
     read_threshold_options,
 )
 from sordino.numbers import INFINITE, Exact, Number, finite, positive, rational_above

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias, TypedDict, TypeVar, final, overload
 
 from numpy.typing import NDArray
 
-from sordino import _fields, _validate
+from sordino import _validate
 from sordino.distributions.base import AbstractLaw
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Loss
@@ -39,13 +39,12 @@ from sordino.mechanisms.kit.domain import (
     float_format,
 )
 from sordino.mechanisms.kit.maps import open_map
-from sordino.mechanisms.kit.threshold_fitting import least_threshold
 from sordino.mechanisms.noise_mechanism import (
     COARSEST_GRID,
     FINEST_GRID,
     AbstractNoiseMechanism,
 )
-from sordino.numbers import INFINITE, Exact, exact, finite, rational_above, up
+from sordino.numbers import INFINITE, Exact, exact, finite, rational_above
 from sordino.sampling.bits import Bits
 from sordino.sampling.sampler import Threshold
 
@@ -245,29 +244,6 @@ class KeptKeys:
         least = Fraction(1 if mechanism.values.is_integer else 0)
         left = self.apart.kept(keys, mechanism.norm, least)
         return mechanism.noise_loss(left) if left.l0 else PureDP(0)
-
-
-Mechanism = TypeVar("Mechanism", bound=AbstractThresholdMechanism)
-
-
-def fit_threshold(
-    mechanism: Mechanism, apart: Change, delta: Fraction, *, negative: bool
-) -> Mechanism:
-    """Return the mechanism with the least threshold whose delta is within a given one.
-
-    A negative threshold is the mirror image of the positive one.
-    """
-    level = least_threshold(mechanism, apart, delta)
-    signed = -level if negative else level
-    least, most = dtype_ends(mechanism.values)
-    if not least <= signed <= most:
-        raise InvalidParameter(
-            "dtype",
-            mechanism.dtype,
-            f"cannot hold the threshold that is needed, {up(signed):g}",
-            "Use a wider dtype or a larger loss.",
-        )
-    return _fields.change(mechanism, threshold=signed)
 
 
 def read_threshold_options(

@@ -6,8 +6,8 @@ the groups are not known, whoever is there is counted to show that they exist, b
 measurement of its own unless a column needs it already.
 """
 
-from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Final, final
@@ -35,6 +35,7 @@ from sordino.losses.base import Budget
 from sordino.losses.spending import Family
 from sordino.planning.coverage import coverage_counts, coverage_questions
 from sordino.planning.share_search import Answered, measurement_shares
+from sordino.planning.weighted_keys import KeyQuestion, weights_of_keys
 from sordino.query.nodes import Project
 from sordino.query.passage import Counted
 from sordino.query.question import Question, Total
@@ -67,6 +68,8 @@ class Plan:
     """What shows that a group exists, where groups are not known."""
     shares: Mapping[Hashable, Fraction]
     """Of the budget, for each measurement, choice and count; they add up to 1."""
+    keys: KeyQuestion | None = None
+    """What is asked in each round, where keys are shown in rounds."""
 
     @property
     def width(self) -> int:
@@ -97,7 +100,9 @@ class Plan:
 
     @cached_property
     def question(self) -> Question:
-        """Return the exact totals that the engine is asked for."""
+        """Return the exact totals that the engine is asked for, at first."""
+        if self.keys is not None:
+            return self.keys.after(None)
         keyset, kept = self.request.keyset, self.of_groups.values()
         return Question(
             self.relation.node,
@@ -161,7 +166,18 @@ def plans(request: Request, catalog: AbstractCatalog) -> list[Plan]:
                 seen.append(estimators)
                 presence = _presence(setting, variant) if request.selects_keys else None
                 ways.append(frame.plan(family, estimators, presence))
-    return _narrow(ways)
+    return _narrow([*ways, *_in_rounds(frame, setting)])
+
+
+def _in_rounds(frame: "_Frame", setting: Setting) -> Iterator[Plan]:
+    """Yield the plan that shows keys in rounds, where nothing but keys is asked."""
+    request, relation = frame.request, frame.relation
+    if request.columns or not request.selects_keys or request.noise == "laplace":
+        return
+    weights = weights_of_keys(relation, setting)
+    if weights is not None:
+        asked = KeyQuestion(relation, request.by, weights)
+        yield replace(frame.plan("gaussian", (), weights), keys=asked)
 
 
 _WAYS: Final[Mapping[Family, tuple[int, ...]]] = {

@@ -25,9 +25,11 @@ from sordino.losses.base import Budget, Loss, compose
 from sordino.losses.closed import ApproxDP
 from sordino.losses.spending import Spending
 from sordino.mechanisms.gaussian import Gaussian
+from sordino.mechanisms.kit.key_rounds import KeyRounds
 from sordino.mechanisms.kit.threshold_fitting import SPARE
 from sordino.numbers import Exact
 from sordino.planning.plan import Plan, plans
+from sordino.planning.weighted_keys import buy_rounds
 from sordino.query.relation import AbstractCatalog
 from sordino.query.request import Request
 
@@ -51,13 +53,15 @@ class Purchase:
     """The chance that a group shows which is new, where groups are not known."""
     limit: Budget | None = None
     """What the measurements' loss must be within, if that remains to be checked."""
+    rounds: KeyRounds | None = None
+    """Noise and thresholds of keys that are shown in rounds."""
 
     @cached_property
     def selection(self) -> Any:
         """Return noise and threshold of what shows which groups exist, or None."""
         presence = self.plan.presence
-        if presence is None:
-            return None
+        if presence is None or self.rounds is not None:
+            return self.rounds
         share = self.joint.scaled(self.plan.shares[presence.key])
         return presence.selection(share, self.delta)
 
@@ -91,6 +95,8 @@ class Purchase:
     def additive_loss(self) -> Loss:
         """Return the loss of all measurements of groups, jointly with the selection."""
         plan = self.plan
+        if self.rounds is not None:
+            return self.rounds.loss()
         noise = [
             (one, plan.measurements[key].change) for key, one in self.noise.items()
         ]
@@ -155,6 +161,14 @@ class Purchase:
         """Return how many must be counted in a group to show it, if any is hidden."""
         presence = self.plan.presence
         return None if presence is None else presence.level(self.selection)
+
+    @property
+    def least_shown(self) -> tuple[Fraction, str] | None:
+        """Return from how many of what on a group shows, if any is hidden."""
+        if self.rounds is not None:
+            return self.rounds.thresholds[-1], "ids that have no other group left"
+        unit = "rows" if self.plan.relation.ids is None else "ids"
+        return None if self.level is None else (self.level, unit)
 
     def _deviation(self, place: int) -> float:
         """Return the deviation of a column, in a typical group."""
@@ -222,7 +236,18 @@ def purchase_of(plan: Plan, budget: Budget) -> Purchase | None:
     spending = plan.spendable(budget).spending(plan.family)
     if spending is None or (plan.presence is not None and spending.delta == 0):
         return None
+    if plan.keys is not None:
+        return _in_rounds(plan, budget, spending)
     return _BUY[plan.family](plan, budget, spending)
+
+
+def _in_rounds(plan: Plan, budget: Budget, spending: Spending) -> Purchase | None:
+    """Return the rounds of keys that Gaussian noise buys, if it does."""
+    assert plan.presence is not None  # noqa: S101 it shows the keys
+    rounds = buy_rounds(int(plan.presence.change.l0), spending)
+    share = GaussianShare(Fraction(1))
+    bought = Purchase(plan, budget, share, share, spending.delta, rounds=rounds)
+    return None if rounds is None else bought
 
 
 def _laplace(plan: Plan, budget: Budget, spending: Spending) -> Purchase:

@@ -22,11 +22,11 @@ from sordino.expressions.language import checked, col
 from sordino.keysets import KeySet
 from sordino.query import joins, steps
 from sordino.query.functions import Udf, udf_of
-from sordino.query.nodes import refuse_long
+from sordino.query.plan_size import refuse_long
 from sordino.query.relation import AbstractCatalog, Relation
 from sordino.query.request import Request, make_request
 from sordino.query.steps import AbstractStep
-from sordino.schema import Column
+from sordino.schema import Column, unknown
 from sordino.words import Words
 
 Names = str | tuple[str, ...] | list[str]
@@ -188,7 +188,7 @@ class Query:
 
     def join_private(
         self,
-        table: str,
+        table: "str | Query",
         on: Names,
         left: AbstractTruncation | None = None,
         right: AbstractTruncation | None = None,
@@ -196,17 +196,20 @@ class Query:
     ) -> "Query":
         """Bring together two private tables, each bounded by a truncation.
 
-        Tables that protect ids are joined on the ids, with no truncation.
+        The other is a table, a view or a query. Tables that protect ids are joined on
+        the ids, with no truncation.
         """
         for side, given in (("left", left), ("right", right)):
             if given is not None and not isinstance(given, AbstractTruncation):
                 raise InvalidParameter(
                     side, given, "must be a truncation", f"Try {side}=sd.DropExcess(2)."
                 )
-        name, keys = _validate.text(table=table), column_names(on=on, some=True)
-        step = joins.JoinPrivate(name, keys, left, right, _validate.text(suffix=suffix))
+        other = table if isinstance(table, Query) else _validate.text(table=table)
+        rows = other if isinstance(other, Query) else Query(other)
+        keys = column_names(on=on, some=True)
+        step = joins.JoinPrivate(rows, keys, left, right, _validate.text(suffix=suffix))
         shown = {"on": on, "left": left, "right": right}
-        return self._then(step, "join_private", (name,), shown)
+        return self._then(step, "join_private", (other,), shown)
 
     def enforce(self, *constraints: AbstractConstraint) -> "Query":
         """Bound what each id contributes."""
@@ -220,13 +223,22 @@ class Query:
                 )
         return self._then(steps.Enforce(constraints), "enforce", constraints)
 
-    def group_by(self, *columns: Any) -> "Grouped":
-        """Ask for each group: of columns with unknown values, or of a `KeySet`."""
+    def group_by(self, *columns: Any, **expressions: Any) -> "Grouped":
+        """Ask for each group: of columns with unknown values, or of a `KeySet`.
+
+        Groups may be computed: `group_by("ward", decade=col("age").round_down(10))`.
+        """
+        query = self.with_columns(**expressions) if expressions else self
         if len(columns) == 1 and isinstance(columns[0], KeySet):
             keys = columns[0]
-            return Grouped(self, tuple(keys.columns), keys)
+            for name in expressions:
+                if name not in keys.columns:
+                    raise unknown("column of the keys", name, keys.columns)
+            return Grouped(query, tuple(keys.columns), keys)
         flat = columns[0] if len(columns) == 1 else columns
-        return Grouped(self, column_names(columns=flat, some=True), None)
+        named = column_names(columns=flat) if columns or not expressions else ()
+        names = column_names(columns=(*named, *expressions), some=True)
+        return Grouped(query, names, None)
 
     def agg(
         self,

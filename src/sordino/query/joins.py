@@ -23,6 +23,7 @@ from sordino.query.nodes import (
 from sordino.query.passage import Cut
 from sordino.query.pruning import narrow_schema
 from sordino.query.relation import AbstractCatalog, Relation
+from sordino.query.request import Rows
 from sordino.query.steps import AbstractStep, refuse_ids
 from sordino.schema import Column, Schema, Version
 from sordino.words import Words, call
@@ -147,7 +148,7 @@ class JoinPublic(AbstractStep):
 class JoinPrivate(AbstractStep):
     """Bring together two private tables."""
 
-    table: str
+    other: Rows
     on: tuple[str, ...]
     left: AbstractTruncation | None
     right: AbstractTruncation | None
@@ -157,7 +158,7 @@ class JoinPrivate(AbstractStep):
         """Return the rows of the other table, and how they are joined."""
         return call(
             "join_private",
-            table=catalog.words(self.table),
+            table=self.other.words(catalog),
             on=list(self.on),
             left=None if self.left is None else self.left.words,
             right=None if self.right is None else self.right.words,
@@ -166,7 +167,7 @@ class JoinPrivate(AbstractStep):
 
     def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:
         """Return the pairs, of which those of one unit are bounded by both sides."""
-        other = catalog.relation(self.table)
+        other = self.other.resolve(catalog)
         if (relation.ids is None) != (other.ids is None):
             raise InvalidQuery(
                 "one of the tables protects ids and the other protects rows",

@@ -9,15 +9,13 @@ order of rows.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import islice
-from typing import Any, Final, final
+from typing import TYPE_CHECKING, Any, final
 
-from sordino.errors import InvalidQuery
 from sordino.expressions.base import AbstractExpression
 from sordino.schema import Schema
 
-MOST_NODES: Final = 200
-"""So many steps every engine takes, called from wherever."""
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 class AbstractNode(ABC):
@@ -316,6 +314,73 @@ class FlatMap(AbstractNode):
         return f"flat map {', '.join(self.returns)} by a Python function{cap}"
 
 
+@final
+@dataclass(frozen=True, eq=False)
+class PublicRows(AbstractNode):
+    """Public rows that are given with the plan; its columns are those of the schema."""
+
+    rows: "pa.Table"
+    schema: Schema
+
+    @property
+    def inputs(self) -> tuple[AbstractNode, ...]:
+        """Return nothing."""
+        return ()
+
+    def describe(self) -> str:
+        """Say how many they are, which is public."""
+        return f"{self.rows.num_rows} public rows"
+
+
+@final
+@dataclass(frozen=True)
+class Without(AbstractNode):
+    """The rows of the left side that agree with none of the right one in columns `on`.
+
+    A missing value agrees with a missing value.
+    """
+
+    left: AbstractNode
+    right: AbstractNode
+    on: tuple[str, ...]
+    schema: Schema
+
+    @property
+    def inputs(self) -> tuple[AbstractNode, ...]:
+        """Return the rows, and those that are taken away."""
+        return (self.left, self.right)
+
+    def describe(self) -> str:
+        """Show the columns."""
+        return f"without those that agree in {', '.join(self.on)}"
+
+
+@final
+@dataclass(frozen=True)
+class Memberships(AbstractNode):
+    """A row for each value of `per` and of `groups` that stand together in some row.
+
+    Its column `size` says with how many values of `groups` that value of `per` stands.
+    Missing values count as one value. Its columns are of `per`, `groups` and `size`.
+    """
+
+    child: AbstractNode
+    per: tuple[str, ...]
+    groups: tuple[str, ...]
+    size: str
+    schema: Schema
+
+    @property
+    def inputs(self) -> tuple[AbstractNode, ...]:
+        """Return the child."""
+        return (self.child,)
+
+    def describe(self) -> str:
+        """Show what is counted for whom."""
+        groups, per = ", ".join(self.groups), ", ".join(self.per)
+        return f"each {groups} of each {per}, with their number"
+
+
 def nodes_below(node: AbstractNode) -> Iterator[AbstractNode]:
     """Yield a node and all nodes under it, however deep they lie."""
     waiting = [node]
@@ -330,12 +395,3 @@ def tables_of(node: AbstractNode) -> frozenset[str]:
     return frozenset(
         one.table for one in nodes_below(node) if isinstance(one, (Source, Unreadable))
     )
-
-
-def refuse_long(node: AbstractNode) -> None:
-    """Refuse a plan that an engine might not get through."""
-    if len(tuple(islice(nodes_below(node), MOST_NODES + 1))) > MOST_NODES:
-        raise InvalidQuery(
-            f"the query has more than {MOST_NODES} steps, including those of its views",
-            "Combine conditions with &, and columns in one with_columns.",
-        )

@@ -21,9 +21,12 @@ from sordino.query.nodes import (
     KeepRows,
     KeepUnique,
     MapRows,
+    Memberships,
     Project,
+    PublicRows,
     Source,
     Unreadable,
+    Without,
 )
 from sordino.query.question import Question
 from sordino.schema import Schema
@@ -79,8 +82,23 @@ def _per(node: KeepRows | KeepUnique, needed: Names) -> AbstractNode:
     return _reading(node, needed, frozenset(node.per))
 
 
-def _keep_groups(node: KeepGroups | Crowded, needed: Names) -> AbstractNode:
+def _keep_groups(
+    node: KeepGroups | Crowded | Memberships, needed: Names
+) -> AbstractNode:
     return _reading(node, needed, frozenset(node.per + node.groups))
+
+
+def _public_rows(node: PublicRows, needed: Names) -> AbstractNode:
+    return replace(node, schema=narrow_schema(node.schema, needed))
+
+
+def _without(node: Without, needed: Names) -> AbstractNode:
+    """Keep the columns that rows are taken away by, on both sides."""
+    on = frozenset(node.on)
+    left, right = prune(node.left, needed | on), prune(node.right, on)
+    return replace(
+        node, left=left, right=right, schema=narrow_schema(node.schema, needed)
+    )
 
 
 def _join(node: Join, needed: Names) -> AbstractNode:
@@ -121,6 +139,9 @@ _RULES: Final[Mapping[type[AbstractNode], _Rule]] = by_kind(
         KeepGroups: _keep_groups,
         KeepUnique: _per,
         Crowded: _keep_groups,
+        PublicRows: _public_rows,
+        Without: _without,
+        Memberships: _keep_groups,
         Join: _join,
         Explode: _explode,
         MapRows: _map_rows,

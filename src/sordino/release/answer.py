@@ -16,6 +16,7 @@ from sordino.keysets.canonical import canonical_order
 from sordino.planning.plan import Plan
 from sordino.planning.purchase import Purchase
 from sordino.release.coverage_table import coverage_table
+from sordino.release.shown_keys import Ask, show_keys
 from sordino.schema import arrow_type
 
 if TYPE_CHECKING:
@@ -37,13 +38,18 @@ def noisy_answer(
     exact: "pa.Table",
     bins: "dict[Hashable, pa.Table]",
     counts: "Sequence[pa.Table]" = (),
+    ask: "Ask | None" = None,
 ) -> Answer:
     """Return exact totals with the noise of a purchase that has been charged.
 
     `bins` holds, for each choice, the exact counts of its candidates; `counts` the
-    answers to the questions of coverage.
+    answers to the questions of coverage. Keys that are shown in rounds `ask` for more.
     """
-    table, errors = noisy_tables(purchase, exact, bins)
+    if ask is not None and purchase.rounds is not None:
+        shown = show_keys(purchase, exact, ask)
+        table, errors = _columns(purchase.plan, shown, {})
+    else:
+        table, errors = noisy_tables(purchase, exact, bins)
     return Answer(table, errors, coverage_table(purchase, counts))
 
 

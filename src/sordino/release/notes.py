@@ -15,13 +15,11 @@ def release_notes(purchase: Purchase) -> tuple[str, ...]:
 def _groups(purchase: Purchase) -> Iterator[str]:
     """Yield which groups have a row."""
     plan = purchase.plan
-    if purchase.level is not None:
-        unit = "rows" if plan.relation.ids is None else "people"
-        level = float(purchase.level)
-        yield (
-            f"Groups of fewer than about {level:.3g} {unit} are not shown, and "
-            "intervals hold for groups that show, given that they do."
-        )
+    if purchase.least_shown is not None:
+        level, unit = purchase.least_shown
+        yield f"Groups of fewer than about {float(level):.3g} {unit} are not shown."
+        if plan.estimators:
+            yield "Intervals hold for groups that show, given that they do."
     elif plan.request.by:
         yield "Every public key has a row, whether anybody is in it or not."
     if plan.of_everything:

@@ -15,6 +15,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from sordino.conformance import short_plans as plans
+from sordino.conformance.short_plans import question_of
 from sordino.engines.base import AbstractEngine
 from sordino.engines.duckdb.engine import duckdb_engine
 from sordino.engines.duckdb.optimisers import HARMLESS
@@ -24,8 +26,6 @@ from sordino.expressions.language import col, lit
 from sordino.query.nodes import Source
 from sordino.query.question import Question, Total
 from sordino.schema import Column, Schema
-from tests import plans
-from tests.plans import ask
 
 PRIVATE = "a private value"
 ROWS = pa.table({"id": list(range(5000)), "x": [PRIVATE] * 5000})
@@ -78,7 +78,7 @@ def test_damaged_files_fail_alike(
     made = engine()
     rows = Source("t", made.open("t", path, {}))
     damage(path)
-    _fails(made, ask(rows, "x", totals=(Total(col("id")),)))
+    _fails(made, question_of(rows, "x", totals=(Total(col("id")),)))
 
 
 def test_damaged_files_fail_when_opened(tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_written_anew_in_the_same_form(tmp_path: Path) -> None:
     engine = duckdb_engine()
     rows = Source("t", engine.open("t", path, {}))
     pq.write_table(ROWS.slice(0, 7), path)
-    assert engine.answer(ask(rows)).to_pylist() == [{"total 0": 7}]
+    assert engine.answer(question_of(rows)).to_pylist() == [{"total 0": 7}]
 
 
 def test_unknown_tables_are_named() -> None:
@@ -107,8 +107,8 @@ def test_unknown_tables_are_named() -> None:
     engine = duckdb_engine()
     for asked in (
         lambda: engine.multiplicity("t", ()),
-        lambda: engine.answer(ask(Source("t", Schema(())))),
-        lambda: engine.statement(ask(Source("t", Schema(())))),
+        lambda: engine.answer(question_of(Source("t", Schema(())))),
+        lambda: engine.statement(question_of(Source("t", Schema(())))),
     ):
         with pytest.raises(UnknownName, match="no table 't'"):
             asked()
@@ -160,7 +160,7 @@ def test_short_memory_is_answered_in_parts(monkeypatch: pytest.MonkeyPatch) -> N
     """When memory runs out, parts of the ids are answered one after the other."""
     engine = duckdb_engine()
     rows = Source("t", engine.open("t", ROWS, {}))
-    asked = ask(plans.keep_rows(rows, ("id",), 1), totals=(Total(col("id")),))
+    asked = question_of(plans.bound_rows(rows, ("id",), 1), totals=(Total(col("id")),))
     run, tried = engine._database.table, []
 
     def short(statement: Any, salt: int) -> Any:
@@ -183,7 +183,7 @@ def test_memory_that_never_suffices_fails(monkeypatch: pytest.MonkeyPatch) -> No
         raise duckdb.OutOfMemoryException(PRIVATE)
 
     monkeypatch.setattr(engine._database, "table", short)
-    _fails(engine, ask(plans.keep_rows(rows, ("id",), 1)))
+    _fails(engine, question_of(plans.bound_rows(rows, ("id",), 1)))
 
 
 def test_interruptions_pass() -> None:
@@ -195,10 +195,12 @@ def test_interruptions_pass() -> None:
     engine = duckdb_engine()
     rows = Source("t", engine.open("t", ROWS, {}))
     with pytest.raises(KeyboardInterrupt):
-        engine.answer(ask(plans.map_rows(rows, interrupted, n="i64"), "n"))
-    twice = plans.renamed(rows, {"id": "other"})
-    every = plans.join(rows, twice, ("x",))  # 25 million pairs
-    slow = ask(plans.keep_rows(every, ("id",), 1), totals=(Total(col("other")),))
+        engine.answer(question_of(plans.call_rows(rows, interrupted, n="i64"), "n"))
+    twice = plans.rename_columns(rows, {"id": "other"})
+    every = plans.join_rows(rows, twice, ("x",))  # 25 million pairs
+    slow = question_of(
+        plans.bound_rows(every, ("id",), 1), totals=(Total(col("other")),)
+    )
     timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
     # a process in the background is started with the signal ignored
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -206,7 +208,7 @@ def test_interruptions_pass() -> None:
     with pytest.raises(KeyboardInterrupt):
         engine.answer(slow)
     signal.signal(signal.SIGINT, before)
-    assert engine.answer(ask(rows)).to_pylist() == [{"total 0": 5000}]
+    assert engine.answer(question_of(rows)).to_pylist() == [{"total 0": 5000}]
 
 
 def test_progress_is_percent(
@@ -223,7 +225,7 @@ def test_progress_is_percent(
             time.sleep(0.5)
         return {}
 
-    engine.answer(ask(plans.map_rows(rows, late, n="i64"), "n"))
+    engine.answer(question_of(plans.call_rows(rows, late, n="i64"), "n"))
     shown = capsys.readouterr()
     assert re.search(r"\rcomputing: \d+ %, \d+ s", shown.err)
     assert shown.err.endswith("\r")
@@ -235,11 +237,11 @@ def test_statement_is_readable() -> None:
     """The statement shows the bound values and the steps, but neither names nor key."""
     engine = duckdb_engine(salt=123456789)
     rows = Source("t", engine.open("t", ROWS, {}))
-    mapped = plans.map_rows(
-        plans.where(rows, col("x") == "o'neill"), lambda row: row, n="i64"
+    mapped = plans.call_rows(
+        plans.filter_rows(rows, col("x") == "o'neill"), lambda row: row, n="i64"
     )
-    kept = plans.keep_groups(mapped, ("n",), ("id",), 2)
-    asked = ask(kept, "n", totals=(Total(lit(1)),))
+    kept = plans.bound_groups(mapped, ("n",), ("id",), 2)
+    asked = question_of(kept, "n", totals=(Total(lit(1)),))
     text = engine.statement(asked)
     assert "-- m0: map n = a Python function of the row" in text
     assert '-- $1 = "o\'neill"' in text
@@ -259,8 +261,8 @@ def test_sources_of_duckdb_are_left_alone() -> None:
     assert pending.fetchone() == (0,)
     engine = duckdb_engine()
     rows = Source("t", engine.open("t", (user, "t"), {}))
-    itself = plans.join(rows, rows, ("id",))
-    assert engine.answer(ask(itself)).to_pylist() == [{"total 0": 10000}]
+    itself = plans.join_rows(rows, rows, ("id",))
+    assert engine.answer(question_of(itself)).to_pylist() == [{"total 0": 10000}]
     assert pending.fetchone() == (1,)
     pending.fetchall()
     assert user.sql("FROM duckdb_settings() ORDER BY name").fetchall() == settings

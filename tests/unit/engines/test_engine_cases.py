@@ -2,20 +2,22 @@
 
 import pytest
 
+from sordino.conformance.bound_cases import ADDING_CASES, BOUNDED_CASES, CASES
+from sordino.conformance.example_tables import Sources, comparable_answer, open_tables
+from sordino.conformance.plan_cases import PLAIN_CASES, Case
 from sordino.engines.base import AbstractEngine
 from sordino.engines.duckdb.engine import duckdb_engine
 from sordino.engines.memory import MemoryEngine
 from sordino.errors import EngineFailure
-from tests.engine_cases import ADDING_CASES, BOUNDED_CASES, CASES, PLAIN_CASES, Case
-from tests.engine_tables import SALT, Sources, compared, in_duckdb_order, opened
+from tests.duckdb_order import SALT, in_duckdb_order
 
 MEMORY = MemoryEngine(order=in_duckdb_order(SALT))
 ENGINES: dict[str, AbstractEngine] = {
     "duckdb": duckdb_engine(salt=SALT, threads=1),
     "duckdb, many threads": duckdb_engine(salt=SALT, threads=8),
 }
-TABLES: dict[str, Sources] = {name: opened(one) for name, one in ENGINES.items()}
-EXPECTED = opened(MEMORY)
+TABLES: dict[str, Sources] = {name: open_tables(one) for name, one in ENGINES.items()}
+EXPECTED = open_tables(MEMORY)
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
@@ -25,7 +27,9 @@ def test_engines_agree(name: str, case: Case) -> None:
     """An engine's answer is that of the memory engine, bounds included."""
     asked, expected = case.asked(TABLES[name]), case.asked(EXPECTED)
     answer = ENGINES[name].answer(asked)
-    assert compared(asked, answer) == compared(expected, MEMORY.answer(expected))
+    assert comparable_answer(asked, answer) == comparable_answer(
+        expected, MEMORY.answer(expected)
+    )
 
 
 MULTIPLICITIES = {
@@ -49,17 +53,19 @@ def test_multiplicity(table: str, on: tuple[str, ...]) -> None:
 def test_parts_add_up() -> None:
     """Answers in parts of the ids are those of all ids at once."""
     engine = duckdb_engine(salt=SALT, parts=(5,))
-    tables = opened(engine)
+    tables = open_tables(engine)
     for case in ADDING_CASES:
         asked, expected = case.asked(tables), case.asked(EXPECTED)
         answer = engine.answer(asked)
-        assert compared(asked, answer) == compared(expected, MEMORY.answer(expected))
+        assert comparable_answer(asked, answer) == comparable_answer(
+            expected, MEMORY.answer(expected)
+        )
 
 
 def test_parts_that_do_not_add_up() -> None:
     """Nothing is answered in parts where an id, or what is counted, is in several."""
     engine = duckdb_engine(salt=SALT, parts=(5,))
-    tables = opened(engine)
+    tables = open_tables(engine)
     for case in PLAIN_CASES[:9] + BOUNDED_CASES[:12]:
         asked = case.asked(tables)
         with pytest.raises(EngineFailure):
@@ -70,10 +76,12 @@ def test_parts_that_do_not_add_up() -> None:
 def test_cases_see_which_rows_are_kept() -> None:
     """Most bounded cases have another answer when rows are kept in another order."""
     other = MemoryEngine(order=in_duckdb_order(SALT + 1))
-    tables = opened(other)
+    tables = open_tables(other)
     differing = 0
     for case in BOUNDED_CASES:
         asked, expected = case.asked(tables), case.asked(EXPECTED)
         answers = other.answer(asked), MEMORY.answer(expected)
-        differing += compared(asked, answers[0]) != compared(expected, answers[1])
+        differing += comparable_answer(asked, answers[0]) != comparable_answer(
+            expected, answers[1]
+        )
     assert 2 * differing > len(BOUNDED_CASES)

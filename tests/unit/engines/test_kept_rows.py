@@ -10,13 +10,14 @@ import pyarrow.parquet as pq
 import pytest
 from scipy import stats
 
+from sordino.conformance import short_plans as plans
+from sordino.conformance.example_tables import sortable_rows
+from sordino.conformance.short_plans import question_of
 from sordino.engines.base import AbstractEngine
 from sordino.engines.duckdb.engine import duckdb_engine
 from sordino.engines.memory import MemoryEngine, keyed_order
 from sordino.query.nodes import AbstractNode, Source
-from tests import plans
-from tests.engine_tables import SALT, plain
-from tests.plans import ask
+from tests.duckdb_order import SALT
 
 
 def _visits(count: int) -> pa.Table:
@@ -31,11 +32,11 @@ def _visits(count: int) -> pa.Table:
 
 
 BOUNDS: dict[str, Any] = {
-    "rows": lambda rows: plans.keep_rows(rows, ("id",), 2),
-    "groups": lambda rows: plans.keep_groups(rows, ("id",), ("ward", "days"), 2),
-    "unique": lambda rows: plans.keep_unique(rows, ("id", "ward")),
-    "rows of groups": lambda rows: plans.keep_rows(
-        plans.keep_groups(rows, ("id",), ("ward",), 2), ("id", "ward"), 1
+    "rows": lambda rows: plans.bound_rows(rows, ("id",), 2),
+    "groups": lambda rows: plans.bound_groups(rows, ("id",), ("ward", "days"), 2),
+    "unique": lambda rows: plans.bound_unique(rows, ("id", "ward")),
+    "rows of groups": lambda rows: plans.bound_rows(
+        plans.bound_groups(rows, ("id",), ("ward",), 2), ("id", "ward"), 1
     ),
 }
 VISITS = _visits(3000)
@@ -44,7 +45,7 @@ VISITS = _visits(3000)
 def _kept(engine: AbstractEngine, source: Any, bound: str) -> list[tuple[Any, ...]]:
     rows = Source("t", engine.open("t", source, {}))
     kept: AbstractNode = BOUNDS[bound](rows)
-    return sorted(plain(engine.answer(ask(kept, "id", "ward", "days"))))
+    return sorted(sortable_rows(engine.answer(question_of(kept, "id", "ward", "days"))))
 
 
 def _engines() -> dict[str, AbstractEngine]:
@@ -132,10 +133,10 @@ def test_kept_rows_are_even() -> None:
     engine = duckdb_engine()
     visits = Source("t", engine.open("t", rows, {}))
     for kept in (
-        plans.keep_rows(visits, ("id",), 1),
-        plans.keep_groups(visits, ("id",), ("ward",), 1),
+        plans.bound_rows(visits, ("id",), 1),
+        plans.bound_groups(visits, ("id",), ("ward",), 1),
     ):
-        answer = engine.answer(ask(kept, "ward"))
+        answer = engine.answer(question_of(kept, "ward"))
         assert _unevenness(answer.column(1).to_pylist()) < limit
     naive = (
         "SELECT count(*) FROM (SELECT ward, row_number() OVER "
@@ -161,7 +162,7 @@ def test_rows_that_are_alike_count_each() -> None:
     })
     engine = duckdb_engine()
     visits = Source("t", engine.open("t", rows, {}))
-    answer = engine.answer(ask(plans.keep_rows(visits, ("id",), 1), "ward"))
+    answer = engine.answer(question_of(plans.bound_rows(visits, ("id",), 1), "ward"))
     counts = dict(zip(*(one.to_pylist() for one in answer.columns), strict=True))
 
     def unevenness(rare: int) -> float:

@@ -7,6 +7,7 @@ import duckdb
 import pytest
 from sqlglot import exp
 
+from sordino.conformance.operation_cases import EXTREMES, FORMS, Form
 from sordino.engines.duckdb.dialect import DUCKDB
 from sordino.engines.sql.rendering import Parameters, render, typed_columns, with_type
 from sordino.errors import InvalidParameter, InvalidQuery, UnknownName
@@ -16,7 +17,6 @@ from sordino.expressions.lattice import steps
 from sordino.expressions.tree import DEEPEST, Call
 from sordino.schema import Column, Schema
 from sordino.words import Words
-from tests.expressions_cases import EXTREMES, FORMS, Form
 
 CONNECTION = duckdb.connect()
 

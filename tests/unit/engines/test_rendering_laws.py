@@ -11,6 +11,7 @@ from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 from sqlglot import exp
 
+from sordino.conformance.operation_cases import EXTREMES, FORMS, TOPICS, Form
 from sordino.engines.duckdb.dialect import DUCKDB
 from sordino.engines.sql.dialect import AbstractDialect
 from sordino.engines.sql.pieces import (
@@ -29,7 +30,6 @@ from sordino.expressions.language import Expression, col, lit
 from sordino.expressions.operations import OPERATIONS
 from sordino.expressions.tree import AbstractTree, Call, Operation
 from sordino.schema import Column, Schema, arrow_type
-from tests.expressions_cases import EXTREMES, FORMS, TOPICS, Form
 
 VALUES: dict[str, st.SearchStrategy[Any]] = {
     "i64": st.integers(-(2**63), 2**63 - 1),

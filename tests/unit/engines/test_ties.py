@@ -7,13 +7,13 @@ import pyarrow as pa
 import pytest
 from sqlglot import exp
 
+from sordino.conformance import short_plans as plans
+from sordino.conformance.example_tables import comparable_answer
+from sordino.conformance.short_plans import question_of
 from sordino.engines.duckdb.dialect import DuckDBDialect
 from sordino.engines.duckdb.engine import duckdb_engine
 from sordino.engines.memory import MemoryEngine
 from sordino.query.nodes import Source
-from tests import plans
-from tests.engine_tables import compared
-from tests.plans import ask
 
 LEVELS = 3
 """Of digests: with as many ids as values all of them are met by several rows."""
@@ -61,6 +61,6 @@ def test_ties(
     answers = []
     for engine in (duckdb_engine(threads=2), MemoryEngine(order=same_digests)):
         held = Source("t", engine.open("t", rows(), {}))
-        asked = ask(plans.keep_rows(held, per, limit), "id", "ward", "days")
-        answers.append(compared(asked, engine.answer(asked)))
+        asked = question_of(plans.bound_rows(held, per, limit), "id", "ward", "days")
+        answers.append(comparable_answer(asked, engine.answer(asked)))
     assert answers[0] == answers[1]

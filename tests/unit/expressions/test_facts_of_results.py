@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from sordino.conformance.operation_cases import EXTREMES, FORMS, Form
 from sordino.errors import InvalidQuery
 from sordino.expressions.language import Expression, col, lit, when
 from sordino.schema import Column, Schema
-from tests.expressions_cases import EXTREMES, FORMS, Form
 
 ASKED = {"bin", "when", "fill_nan None"}
 """Forms that make values missing because that is what they were asked for."""

@@ -7,6 +7,9 @@ import pyarrow as pa
 import pytest
 
 import sordino as sd
+from sordino.conformance import short_plans as plans
+from sordino.conformance.example_tables import comparable_answer
+from sordino.conformance.short_plans import question_of, whole_question
 from sordino.engines.base import AbstractEngine
 from sordino.engines.duckdb.engine import duckdb_engine
 from sordino.engines.memory import MemoryEngine
@@ -21,9 +24,7 @@ from sordino.query.question import Question, Total
 from sordino.release.answer import Answer
 from sordino.release.storage import answer_bytes, read_answer
 from sordino.session.catalog import open_catalog
-from tests import plans
-from tests.engine_tables import SALT, compared, in_duckdb_order
-from tests.plans import ask, ask_all
+from tests.duckdb_order import SALT, in_duckdb_order
 
 VISITS: Final = pa.table({
     "person": [1, 1, 1, 1, 2, 2, 3, None, 4],
@@ -127,9 +128,11 @@ def test_engines_agree_on_what_is_crowded(
     for name in ("memory", "duckdb", "in parts"):
         engine = ENGINES[name]()
         rows = Source("t", engine.open("t", VISITS.select(["person", "ward"]), {}))
-        above = plans.crowded(rows, per, groups, limit)
-        asked = ask(above) if name == "in parts" else ask_all(above, *per)
-        answers.append(compared(asked, engine.answer(asked))[1])
+        above = plans.crowded_ids(rows, per, groups, limit)
+        asked = (
+            question_of(above) if name == "in parts" else whole_question(above, *per)
+        )
+        answers.append(comparable_answer(asked, engine.answer(asked))[1])
     assert answers[0] == answers[1]
     assert answers[2] == [((1, len(answers[0])),)]
 

@@ -141,12 +141,13 @@ def test_a_mean_beside_an_answer_of_one_form_is_a_pair_all_the_same() -> None:
 
 @pytest.mark.parametrize("groups", [1, 4, 100])
 def test_keys_alone_take_the_lower_threshold(groups: int) -> None:
-    """Of the two families the one is bought that shows keys of fewer rows."""
+    """Of the ways to show keys the one is bought that shows those of fewer rows."""
     query = sd.table("visits").enforce(sd.MaxGroupsPerID("ward", groups))
     asked, budget = query.group_by("ward").keys(), sd.ApproxDP(1, "1e-6")
     found = session().price(asked, budget)
     ways = plans(asked, session()._catalog)
     each = [purchase_of(plan, budget) for plan in ways]
-    levels = {one.plan.family: one.level or 0 for one in each if one is not None}
-    assert len(levels) == 2
-    assert levels[found.family] == min(levels.values())
+    levels = [one.level or 0 for one in each if one is not None]
+    # weights in rounds are a third way where an id may have several groups
+    assert len(levels) == 2 + (groups > 1)
+    assert found._purchase.level == min(levels)

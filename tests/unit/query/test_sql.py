@@ -32,6 +32,10 @@ AS_PYTHON: Final = {
     "SELECT COUNT(DISTINCT patient) AS n FROM visits": (
         "table('visits').agg(n=count_ids())"
     ),
+    "SELECT VARIANCE(CLAMP(days, 0, 9)) AS v, STDDEV_POP(CLAMP(days, 0, 9)) AS s"
+    " FROM visits": (
+        "table('visits').agg(v=variance('days', 0, 9, ddof=1), s=stdev('days', 0, 9))"
+    ),
     "SELECT COUNT(DISTINCT ward) AS n FROM visits": (
         "table('visits').agg(n=count_distinct('ward'))"
     ),
@@ -67,6 +71,15 @@ AS_PYTHON: Final = {
     ),
     "SELECT COUNT(*) AS n FROM visits JOIN tests USING (patient)": (
         "table('visits').join_private('tests', on=['patient'], left=None, right=None)"
+        ".agg(n=count())"
+    ),
+    "SELECT COUNT(*) AS n FROM visits v JOIN (SELECT * FROM tests WHERE result > 1) t"
+    " ON v.patient = t.patient": (
+        "table('visits').join_private(table('tests').filter(col('result') > 1.0), "
+        "on=['patient'], left=None, right=None).agg(n=count())"
+    ),
+    "SELECT STRFTIME(day, '%Y-%m') AS m, COUNT(*) AS n FROM visits GROUP BY 1": (
+        "table('visits').with_columns(m=col('day').strftime(layout='%Y-%m')).group_by('m')"
         ".agg(n=count())"
     ),
     "WITH w AS (SELECT ward, days + 1 AS d FROM visits WHERE ill)"
@@ -141,6 +154,7 @@ REFUSED: Final = {
     "SELECT COUNT(*) FROM visits WHERE [dayz] > 1": "Did you mean",
     "SELECT COUNT(*) FROM visits WHERE days IN ([SELECT beds FROM wards])": "IN asks",
     "SELECT COUNT(*) FROM visits UNION SELECT 1": "only reads",
+    "WITH [w AS (SELECT * FROM visits)] SELECT COUNT(*) FROM visits": "nothing asks",
     "SELECT ward, [COUNT(*)] AS noise FROM visits GROUP BY ward": "word of agg",
     "SELECT COUNT(*) AS n, [COUNT(days)] AS n FROM visits": "twice",
 }

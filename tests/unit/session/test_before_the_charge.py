@@ -23,7 +23,7 @@ from sordino.errors import (
     InvalidQuery,
     SordinoError,
 )
-from sordino.query.nodes import MOST_NODES
+from sordino.query.plan_size import MOST_NODES
 from sordino.sources.arrow import TableSource
 from sordino.sources.parquet import ParquetSource
 

@@ -17,6 +17,9 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
+from sordino.conformance import short_plans as plans
+from sordino.conformance.example_tables import STRANGE, comparable_answer, sortable_rows
+from sordino.conformance.short_plans import question_of, whole_question
 from sordino.engines.base import AbstractEngine
 from sordino.engines.duckdb.engine import duckdb_engine
 from sordino.engines.memory import MemoryEngine
@@ -25,9 +28,7 @@ from sordino.expressions.language import col
 from sordino.query.nodes import Source
 from sordino.query.question import Distinct, Question, Total
 from sordino.schema import Column
-from tests import plans
-from tests.engine_tables import SALT, STRANGE, compared, in_duckdb_order, plain
-from tests.plans import ask, ask_all
+from tests.duckdb_order import SALT, in_duckdb_order
 
 ROWS = pa.table({
     "id": pa.array([1, 1, 1, 2, None, 2**62, -5], pa.int64()),
@@ -96,8 +97,8 @@ ENGINES: dict[str, Callable[[], AbstractEngine]] = {
 def _asked(engine: AbstractEngine, source: Any, declared: Any) -> Any:
     schema = engine.open("t", source, declared)
     assert {name: schema[name].type for name in schema} == KINDS
-    asked = ask_all(plans.keep_rows(Source("t", schema), ("id",), 2), "id")
-    return compared(asked, engine.answer(asked))
+    asked = whole_question(plans.bound_rows(Source("t", schema), ("id",), 2), "id")
+    return comparable_answer(asked, engine.answer(asked))
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -182,8 +183,8 @@ def test_types_become_ours(name: str, form: str, tmp_path: Path) -> None:
         source = tmp_path / "t.parquet"
     answers = []
     for engine in (MemoryEngine(), duckdb_engine()):
-        asked = ask(Source("t", engine.open("t", source, {})), name)
-        answers.append(compared(asked, engine.answer(asked)))
+        asked = question_of(Source("t", engine.open("t", source, {})), name)
+        answers.append(comparable_answer(asked, engine.answer(asked)))
     assert answers[0] == answers[1]
 
 
@@ -193,8 +194,8 @@ def test_lists_become_ours(name: str) -> None:
     answers = []
     for engine in (MemoryEngine(), duckdb_engine()):
         rows = Source("t", engine.open("t", LISTS, {}))
-        asked = ask(plans.explode(rows, name), name)
-        answers.append(compared(asked, engine.answer(asked)))
+        asked = question_of(plans.explode_rows(rows, name), name)
+        answers.append(comparable_answer(asked, engine.answer(asked)))
     assert answers[0] == answers[1]
 
 
@@ -204,7 +205,7 @@ def test_long_text_is_missing() -> None:
     texts = pa.table({"x": [longest, longest + "a", "a"]})
     for engine in (MemoryEngine(), duckdb_engine()):
         rows = Source("t", engine.open("t", texts, {}))
-        answer = engine.answer(ask(rows, totals=(Distinct(("x",)),)))
+        answer = engine.answer(question_of(rows, totals=(Distinct(("x",)),)))
         assert answer.to_pylist() == [{"total 0": 2}]
 
 
@@ -231,8 +232,8 @@ def test_unusable_columns_are_left_out(name: str, engine: type[Any]) -> None:
     assert schema.names == ("id",)
     assert name in made.unusable("t")
     rows = Source("t", schema)
-    assert made.answer(ask(rows, "id")).to_pylist() == [{"id": 1, "total 0": 1}]
-    assert made.answer(ask(rows)).to_pylist() == [{"total 0": 1}]
+    assert made.answer(question_of(rows, "id")).to_pylist() == [{"id": 1, "total 0": 1}]
+    assert made.answer(question_of(rows)).to_pylist() == [{"total 0": 1}]
     with pytest.raises(InvalidParameter, match="declares a column that cannot be used"):
         made.open("t", table, {name: Column("i64")})
 
@@ -259,8 +260,8 @@ def test_declared_types_are_casts() -> None:
     for engine in (MemoryEngine(), duckdb_engine()):
         schema = engine.open("t", table, declared)
         assert schema["x"] is declared["x"]
-        answer = engine.answer(ask(Source("t", schema), "x", "y"))
-        rows = sorted(row[:2] for row in plain(answer))
+        answer = engine.answer(question_of(Source("t", schema), "x", "y"))
+        rows = sorted(row[:2] for row in sortable_rows(answer))
         assert rows[:3] == [((0,), (1, 3.0)), ((0,), (1, 4.0)), ((0,), (1, 5.0))]
         assert rows[3:] == [((1, 1), (1, 1.0)), ((1, 2), (1, 2.0))]
 

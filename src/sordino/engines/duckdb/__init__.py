@@ -1,1 +1,10 @@
-"""DuckDB, the embedded engine: how it is reached, and how it writes and reads."""
+"""DuckDB, the embedded engine: how it is reached, and how it writes and reads.
+
+| file | what it has |
+|---|---|
+| `engine` | an engine of settings |
+| `database`, `connection`, `optimisers` | a database of our own, its settings locked |
+| `dialect`, `sql_*` | the forms that decide about privacy; operations by topic |
+| `file_reading`, `belief` | Parquet read in place, and nothing of it believed |
+| `relations` | sources that live in a connection of the user |
+"""

@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from sordino.engines.sql import pieces as sql
 from sordino.engines.sql.pieces import Entry, Sql, Written
-from sordino.expressions import cells
+from sordino.expressions import cells, formats
 from sordino.expressions.casts import GRAMMARS
 from sordino.expressions.cells import Spelling
 from sordino.expressions.layouts import ISO_DATE, ISO_TIME, Layout
@@ -214,4 +214,13 @@ def _read(to: Written) -> Sql:
     return _READERS[to.options["to"]](to, to.options["spelling"])
 
 
-ENTRIES: Final[Mapping[Operation, Entry]] = {cells.READ: _read}
+def _parse(to: Written) -> Sql:
+    """Return the date or time of a text in a format."""
+    kind = to.options["to"]
+    return _READERS[kind](to, formats.spelling_of(to.options["layout"], kind))
+
+
+ENTRIES: Final[Mapping[Operation, Entry]] = {
+    cells.READ: _read,
+    formats.STRPTIME: _parse,
+}

@@ -11,7 +11,14 @@ from sqlglot import exp
 
 from sordino.engines.sql import pieces as sql
 from sordino.engines.sql.pieces import Entry, Sql, Written
-from sordino.expressions import casts, letters, patterns, text
+from sordino.expressions import (
+    casts,
+    formats,
+    letters,
+    patterns,
+    pieces_of_text,
+    text,
+)
 from sordino.expressions.settled import RUNS
 from sordino.expressions.tree import Operation
 
@@ -100,6 +107,16 @@ def _cased(name: str, plain: Entry) -> Entry:
         return sql.case([(settled, sql.function(name, to[0]))], plain(to))
 
     return entry
+
+
+def _split(to: Written) -> Sql:
+    """Return what stands between separators, as a list."""
+    return sql.function("string_split", to[0], to.bind(to.options["separator"], "text"))
+
+
+def _format(to: Written) -> Sql:
+    """Return a date or a time as a text."""
+    return sql.function("strftime", to[0], to.bind(to.options["layout"], "text"))
 
 
 def _find(to: Written) -> Sql:
@@ -206,6 +223,8 @@ ENTRIES: Final[Mapping[Operation, Entry]] = {
     text.CONTAINS: _named("contains"),
     text.FIND: _find,
     patterns.LIKE: _like,
+    pieces_of_text.SPLIT: _split,
+    formats.STRFTIME: _format,
     text.STARTS_WITH: _named("starts_with"),
     text.ENDS_WITH: _named("suffix"),
     text.CONCAT: _concat,

@@ -24,21 +24,25 @@ from sordino.query.nodes import (
     KeepRows,
     KeepUnique,
     MapRows,
+    Memberships,
     Project,
+    PublicRows,
     Source,
     Unreadable,
+    Without,
 )
 from sordino.query.question import AbstractTotal, Distinct, Question, Total
 from sordino.schema import Schema, Version
 
-Bound: TypeAlias = KeepRows | KeepGroups | KeepUnique | Crowded
+Bound: TypeAlias = KeepRows | KeepGroups | KeepUnique | Crowded | Memberships
 
 _IS_BOUND: Final[Mapping[type[Any], bool]] = by_kind(
     AbstractNode,
     {
         **dict.fromkeys((KeepRows, KeepGroups, KeepUnique, Crowded), True),
-        **dict.fromkeys((Source, Unreadable, Project, Filter), False),
-        **dict.fromkeys((Join, Explode, MapRows, FlatMap), False),
+        Memberships: True,
+        **dict.fromkeys((Source, Unreadable, PublicRows, Project, Filter), False),
+        **dict.fromkeys((Join, Without, Explode, MapRows, FlatMap), False),
     },
 )
 """Whether a row of a node depends on more than one row below it."""

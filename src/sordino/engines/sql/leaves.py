@@ -15,8 +15,8 @@ from sordino.engines.sql.dialect import AbstractDialect
 from sordino.engines.sql.rendering import Parameters, render, with_type
 from sordino.engines.sql.stages import Made
 from sordino.engines.sql.writer import Leaf, LeafNode
-from sordino.query.nodes import Source, Unreadable
-from sordino.sources.arrow import without_rows
+from sordino.query.nodes import PublicRows, Source, Unreadable
+from sordino.sources.arrow import TableSource, without_rows
 from sordino.sources.arrow_kinds import kind_of
 from sordino.sources.base import AbstractSource, Opened, Stored, lookup
 
@@ -69,6 +69,23 @@ class Leaves:
                 return self._stored(node.table, node.schema.names, parameters)
             case Unreadable():
                 return self._unreadable(node, parameters)
+            case PublicRows():
+                return self._listed(node)
+
+    def _listed(self, node: PublicRows) -> Leaf:
+        """Return rows that are given: their values are of our types already."""
+        names = node.rows.column_names
+        places = tuple(names.index(name) for name in node.schema)
+        name = f"s{len(self.handed)}"
+        source = TableSource(node.rows)
+        self.handed.append(Handed("public rows", name, source, places, False))
+        item = handed_table(name)
+        item.meta[SOURCE] = name
+        columns = {
+            known_as: exp.column(f"c{place}", table="t")
+            for known_as, place in zip(node.schema, places, strict=True)
+        }
+        return Leaf(item, columns)
 
     def _unreadable(self, node: Unreadable, parameters: Parameters) -> Leaf:
         """Return the rows with a cell that is there, and has no value."""

@@ -28,9 +28,12 @@ from sordino.query.nodes import (
     KeepGroups,
     KeepRows,
     KeepUnique,
+    Memberships,
     Project,
+    PublicRows,
     Source,
     Unreadable,
+    Without,
 )
 
 
@@ -97,6 +100,33 @@ def _crowded(work: Writer, node: Crowded) -> Subquery:
     )
 
 
+def _without(work: Writer, node: Without) -> Subquery:
+    left, right = work.rows(node.left), work.rows(node.right)
+    agree = exp.and_(
+        *(
+            work.dialect.same(left.columns[name], right.columns[name])
+            for name in node.on
+        )
+    )
+    other = table_named(right.name)
+    select = work.dialect.unmatched(select_from(left), other, agree)
+    return work.part(select, columns_named(left, node.schema), node.schema)
+
+
+def _memberships(work: Writer, node: Memberships) -> Subquery:
+    below = work.rows(node.child)
+    names = tuple(dict.fromkeys((*node.per, *node.groups)))
+    each = select_groups(below, [below.columns[name] for name in names])
+    pairs = work.part(each, columns_named(below, names), node.child.schema)
+    size = exp.Window(
+        this=exp.Count(this=exp.Star()),
+        partition_by=[pairs.columns[name] for name in node.per],
+    )
+    columns = {**pairs.columns, node.size: size}
+    made = [(name, columns[name]) for name in node.schema]
+    return work.part(select_from(pairs), made, node.schema)
+
+
 def _join(work: Writer, node: Join) -> Subquery:
     left, right = work.rows(node.left), work.rows(node.right)
     agree = exp.and_(*(left.columns[name].eq(right.columns[name]) for name in node.on))
@@ -133,6 +163,9 @@ RULES: Final[Mapping[type[AbstractNode], Rule]] = by_kind(
         KeepGroups: keep_groups,
         KeepUnique: _keep_unique,
         Crowded: _crowded,
+        PublicRows: _stored,
+        Without: _without,
+        Memberships: _memberships,
         Join: _join,
         Explode: _explode,
         Bucket: _bucket,

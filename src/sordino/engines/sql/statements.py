@@ -32,7 +32,7 @@ class Statement:
 
     dialect: AbstractDialect
     kinds: tuple[pa.DataType, ...]
-    """The types of its columns, which are called a0, a1, ..."""
+    """The types of its columns; one of no columns has one that stands for none."""
     tree: exp.Select
     """It has placeholders for the bound values, and $salt for the key."""
     text: str
@@ -56,8 +56,8 @@ class Statement:
         for one in keys:
             one.replace(dialect.placeholder(len(values) + 1))
         text = run.sql(dialect.name, copy=False)
-        bound = tuple(values)
-        return cls(dialect, tuple(kinds), tree, text, bound, bool(keys), tuple(handed))
+        bound, types = tuple(values), tuple(kinds) or (pa.int64(),)
+        return cls(dialect, types, tree, text, bound, bool(keys), tuple(handed))
 
     def shown(self) -> str:
         """Return the text for people to read, with the bound values: all public."""
@@ -177,7 +177,7 @@ def _most(work: Writer, rows: Subquery) -> exp.Select:
 
 
 def _all(rows: Subquery) -> exp.Select:
-    columns = enumerate(rows.columns.values())
+    columns = [*rows.columns.values()] or [exp.Literal.number(1)]
     return select_from(rows).select(
-        *(alias_as(one, f"a{place}") for place, one in columns)
+        *(alias_as(one, f"a{place}") for place, one in enumerate(columns))
     )

@@ -16,16 +16,18 @@ from typing import Any, Final, final
 import numpy as np
 from numpy.typing import NDArray
 
+from sordino.distributions.gaussian import ContinuousGaussianLaw
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Loss
 from sordino.losses.closed import ApproxDP, GaussianDP, PureDP
 from sordino.losses.points import Floats
 from sordino.losses.rounds import RoundsLoss
 from sordino.mechanisms.gaussian_threshold import GaussianThreshold
-from sordino.mechanisms.kit.appearance import any_passes
+from sordino.mechanisms.kit.appearance import any_passes, each_passes
 from sordino.mechanisms.kit.carrier import Passing
 from sordino.mechanisms.kit.threshold_fitting import SPARE
-from sordino.numbers import down, shortest, sqrt, up
+from sordino.numbers import Exact, down, rational_above, shortest, sqrt, up
+from sordino.numbers.precision import precision
 
 FRACTION_BITS: Final = 20
 """Weights are multiples of 2**-20, rounded down: their sums are exact integers."""
@@ -41,6 +43,7 @@ _SPARED: Final = 1 - np.geomspace(1e-4, 0.1, 24)
 _BISECTIONS: Final = 45
 _NUDGE: Final = 1 + Fraction(1, 10**7)
 _NUDGES: Final = 60
+_DIGITS: Final = 128
 
 
 @final
@@ -87,8 +90,18 @@ class KeyRounds:
             for variance, threshold in zip(self.variances, self.thresholds, strict=True)
         )
 
-    def passing(self, place: int, totals: NDArray[np.int64]) -> Passing:
-        """Return the places of exact sums of weights that pass a round."""
+    @property
+    def threshold(self) -> Fraction:
+        """Return from how many ids on a key shows, halfway between the extremes.
+
+        That is, the last threshold times the fourth root of the most groups of an id:
+        it would be the threshold itself for ids with one key left, and times the square
+        root for ids that have all of theirs.
+        """
+        return self.thresholds[-1] * shortest(self.keys**0.25)
+
+    def passing(self, totals: NDArray[np.int64], place: int = 0) -> Passing:
+        """Return the places of exact sums of weights that pass a round, the first."""
         weights = np.ldexp(totals.astype(np.float64), -FRACTION_BITS)
         return self.mechanisms[place].passing(weights)
 
@@ -191,6 +204,31 @@ def fit_key_rounds(
         "is too small for groups whose keys are unknown",
         "Ask for a larger budget, or group by a key set.",
     )
+
+
+@lru_cache(maxsize=64)
+def fit_by_rho(rho: Exact, delta: Fraction, keys: int) -> KeyRounds:
+    """Return the rounds whose noise has rho, and whose own keys are seen by delta."""
+    shares = _shares(2)
+    variances = tuple(1 / (rational_above(2 * rho) * share) for share in shares)
+    first = delta * shortest(_FIRST)
+    # chances of two rounds that are at most these add up to at most delta
+    thresholds = tuple(
+        _least_level(variance, keys, part)
+        for variance, part in zip(variances, (first, delta - first), strict=True)
+    )
+    return KeyRounds(keys, variances, thresholds)
+
+
+def _least_level(variance: Fraction, keys: int, delta: Fraction) -> Fraction:
+    """Return the least threshold that own keys pass with a chance of at most delta."""
+    law = ContinuousGaussianLaw(variance)
+    levels = []
+    for block in _blocks(keys)[1:]:
+        with precision(_DIGITS):
+            tail = law.upper_quantile(each_passes(delta, block.most))
+        levels.append(exact_weight(block.least) + rational_above(tail))
+    return shortest(up(max(levels)))
 
 
 def _shares(rounds: int) -> tuple[Fraction, ...]:

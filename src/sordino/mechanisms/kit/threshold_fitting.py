@@ -8,10 +8,11 @@ by a search over one number, in doubles with a margin above their error.
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
+from sordino import _fields
 from sordino.errors import InvalidParameter
 from sordino.losses.closed import PureDP
 from sordino.losses.points import Floats
@@ -19,10 +20,11 @@ from sordino.losses.root import crossing
 from sordino.losses.thresholded import ThresholdedLoss, thresholded
 from sordino.mechanisms.kit.appearance import each_passes
 from sordino.mechanisms.kit.change import Change
+from sordino.mechanisms.threshold_mechanism import (
+    AbstractThresholdMechanism,
+    dtype_ends,
+)
 from sordino.numbers import INFINITE, finite, rational_above, shortest, up
-
-if TYPE_CHECKING:
-    from sordino.mechanisms.threshold_mechanism import AbstractThresholdMechanism
 
 _MARGIN: Final = 1e-6
 """What a searched scale keeps free of delta, far above the error of doubles.
@@ -42,6 +44,9 @@ _ORDERS: Final = 1 + np.geomspace(1e-3, 1e12, 375)
 
 NoiseDelta = Callable[[Floats, Floats], Floats]
 """delta at each epsilon, of noise with each ratio of change to scale."""
+
+
+Mechanism = TypeVar("Mechanism", bound=AbstractThresholdMechanism)
 
 
 def positive_change(apart: Change, d_in: Any) -> Change:
@@ -76,8 +81,28 @@ def positive_delta(loss: Any, delta: Fraction) -> Fraction:
     return delta
 
 
+def fit_threshold(
+    mechanism: Mechanism, apart: Change, delta: Fraction, *, negative: bool
+) -> Mechanism:
+    """Return the mechanism with the least threshold whose delta is within a given one.
+
+    A negative threshold is the mirror image of the positive one.
+    """
+    level = least_threshold(mechanism, apart, delta)
+    signed = -level if negative else level
+    least, most = dtype_ends(mechanism.values)
+    if not least <= signed <= most:
+        raise InvalidParameter(
+            "dtype",
+            mechanism.dtype,
+            f"cannot hold the threshold that is needed, {up(signed):g}",
+            "Use a wider dtype or a larger loss.",
+        )
+    return _fields.change(mechanism, threshold=signed)
+
+
 def least_threshold(
-    mechanism: "AbstractThresholdMechanism", apart: Change, delta: Fraction
+    mechanism: AbstractThresholdMechanism, apart: Change, delta: Fraction
 ) -> Fraction:
     """Return the least threshold, in floats of double length, whose delta is within.
 

@@ -310,18 +310,22 @@ def _written(clause: Clause) -> Fraction:
     raise clause.refusal("a share must be a number written here", "Write 0.5.")
 
 
-def _sample(asking: Asking, clause: Clause, kept: Expression | None) -> Aggregate:
-    """Refuse what divides by the number of values less one."""
-    del asking, kept
-    raise clause.refusal(
-        "the variance of a sample divides by n - 1, which is not asked yet",
-        "Write VAR_POP or STDDEV_POP.",
-    )
+def _of_sample(
+    build: Callable[..., AbstractAggregation],
+) -> Callable[..., AbstractAggregation]:
+    """Return a variance or deviation of a sample: divided by n - 1."""
+
+    def asked(*given: Any, **named: Any) -> AbstractAggregation:
+        return build(*given, ddof=1, **named)
+
+    return asked
 
 
 _SHARES: Final = (exp.PercentileCont, exp.PercentileDisc)
 _VARIANCE: Final = _numeric("variance", variance)
 _STDEV: Final = _numeric("stdev", stdev)
+_SAMPLE_VARIANCE: Final = _numeric("variance", _of_sample(variance))
+_SAMPLE_STDEV: Final = _numeric("stdev", _of_sample(stdev))
 _QUESTIONS: Final[
     Mapping[type[exp.Expr], Callable[[Asking, Clause, Any], Aggregate]]
 ] = {
@@ -331,9 +335,9 @@ _QUESTIONS: Final[
     exp.Avg: _numeric("mean", mean),
     exp.VariancePop: _VARIANCE,
     exp.StddevPop: _STDEV,
-    exp.Variance: _sample,
-    exp.Stddev: _sample,
-    exp.StddevSamp: _sample,
+    exp.Variance: _SAMPLE_VARIANCE,
+    exp.Stddev: _SAMPLE_STDEV,
+    exp.StddevSamp: _SAMPLE_STDEV,
     exp.Min: _numeric("min", quantile.min, None),
     exp.Max: _numeric("max", quantile.max, None),
     exp.Median: _numeric("median", quantile.median, None),

@@ -187,6 +187,15 @@ def _shifted(sign: int) -> Rule:
     return rule
 
 
+def _formatted(clause: Clause, scope: AbstractScope) -> Value:
+    """Return a date or a time as a text in a format that is written here."""
+    found = moment(clause.take("this"), scope)
+    written = scope.value(clause.take("format"))
+    if not isinstance(written.constant, str):
+        raise clause.refusal("a format is a text written here", "Write '%Y-%m'.")
+    return scope.made(found.expression.strftime(written.constant))
+
+
 RULES: Final[dict[type[exp.Expr], Rule]] = {
     exp.Extract: _extracted,
     exp.Year: _named_part("year"),
@@ -199,6 +208,7 @@ RULES: Final[dict[type[exp.Expr], Rule]] = {
     exp.Hour: _named_part("hour"),
     exp.Minute: _named_part("minute"),
     exp.Second: _named_part("second"),
+    exp.TimeToStr: _formatted,
     exp.DateTrunc: _start,
     exp.TimestampTrunc: _start,
     exp.DateDiff: _between,

@@ -11,7 +11,7 @@ from sordino.query.sql.input_dialects import input_dialect
 from sordino.query.sql.options import split_options
 from sordino.query.sql.reading import read_statement
 from sordino.query.sql.statement import Given, request_of
-from sordino.query.sql.tokens import check_text, split_words
+from sordino.query.sql.tokens import check_statement, split_words
 
 
 @final
@@ -31,7 +31,7 @@ def ask_sql(
 ) -> AskedSql:
     """Return what a text asks of private and public tables; no private row is read."""
     spoken, said = input_dialect(dialect), Given.of(*given)
-    statement = check_text(text)
+    statement = check_statement(text)
     options, words = split_options(statement, split_words(statement, spoken))
     reading = read_statement(statement, words, spoken)
     found = request_of(reading, Tables(*known), said, options)

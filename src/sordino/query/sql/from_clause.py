@@ -181,39 +181,49 @@ def _projected(found: RowScope, listed: list[Clause]) -> RowScope:
 def _joined(clause: Clause, left: RowScope, tables: Tables) -> RowScope:
     """Return the rows of two tables that agree in some columns."""
     sides = tuple(str(clause.scalar(one) or "").upper() for one in ("side", "kind"))
-    named = clause.take("this")
-    if sides not in _SIDES or named.kind is not exp.Table:
+    if sides not in _SIDES:
         raise clause.refusal(
             f"{clause.written} has no bound on what one person can move",
             "Join tables of the session, by JOIN or LEFT JOIN.",
         )
     outer = sides[0] == "LEFT"
-    name = tables.find(named.take("this"), (*tables.public, *tables.private))
-    if name is None or named.node.name.lower() in tables.own:
-        raise named.refusal(
-            f"{named.written} is no table of this session",
-            "Join a table of the session; a query of WITH can stand after FROM.",
-        )
-    public = name in tables.public
-    if outer and not public:
+    named = clause.take("this")
+    name = _public_name(named, tables)
+    if name is not None:
+        source = tables.catalog.public(name).schema
+        known = (alias(named) or name).lower()
+        columns: Visible = {one: one for one in source}
+        right = replace(left, columns=columns, schema=source, tables={known: columns})
+    elif outer:
         raise clause.refusal(
             "an outer join of two private tables has no bound",
             "Write JOIN, or begin with the table whose rows must stay.",
         )
-    source = tables.catalog.public(name) if public else tables.catalog.relation(name)
-    right = replace(
-        left, columns={one: one for one in source.schema}, schema=source.schema
-    )
-    known = alias(named) or name
-    right = replace(right, tables={known.lower(): right.columns})
+    else:
+        right = _source(named, tables)
     pairs, merged = _pairs(clause, left, right)
     query = _with_keys(clause, left, pairs)
     on = [theirs for _, theirs in pairs]
-    if public:
+    if name is not None:
         query = query.join_public(name, on=on, how="left" if outer else "inner")
     else:
-        query = query.join_private(name, on=on)
+        plain = not right.query.steps
+        other = right.query.table if plain else right.query
+        query = query.join_private(other, on=on)
     return _both(query, left, right, on, hidden=outer and not merged)
+
+
+def _public_name(clause: Clause, tables: Tables) -> str | None:
+    """Return the public table that a part of FROM names, None for all else."""
+    if not isinstance(clause.node, exp.Table):
+        return None
+    named = clause.node.this
+    if not isinstance(named, exp.Identifier) or named.name.lower() in tables.own:
+        return None
+    name = tables.find(Clause(clause.reading, named), tables.public)
+    if name is not None:
+        clause.look().take("this")
+    return name
 
 
 def _pairs(

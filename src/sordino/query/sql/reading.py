@@ -47,6 +47,8 @@ class Reading:
         """Refuse the first part of the tree that no rule understood."""
         for node in self.root.walk():
             clause = Clause(self, node)
+            if isinstance(node, exp.CTE) and (id(node), "this") not in self.taken:
+                raise clause.refusal("nothing asks this query of WITH", "Leave it out.")
             if id(node) not in self.looked:
                 raise clause.refusal(f"{clause.written} is not understood here", _LEAVE)
             for name, value in node.args.items():

@@ -26,7 +26,7 @@ _CLOSED: Final = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.END)
 _SIGNS: Final = (TokenType.NOT, TokenType.DASH, TokenType.TILDE)
 
 
-def check_text(text: Any) -> str:
+def check_statement(text: Any) -> str:
     """Return a statement that can be read, refusing what is no text."""
     if not isinstance(text, str) or not text.strip():
         raise InvalidParameter(

@@ -1,27 +1,19 @@
-"""Small tables that hold what engines stumble over, and how answers are compared.
-
-`in_duckdb_order` gives the memory engine the order in which DuckDB keeps rows, so that
-bounds can be compared row by row.
-"""
+"""Small tables that hold what engines stumble over, and how answers are compared."""
 
 import datetime as dt
 import math
 from collections.abc import Mapping
 from typing import Any, Final
 
-import duckdb
 import pyarrow as pa
 
 from sordino.engines.base import AbstractEngine
-from sordino.engines.memory import Order
 from sordino.query.nodes import Source
 from sordino.query.question import Question
-from sordino.schema import arrow_type
 from sordino.sources.plain_values import sort_values, values_of
 
 NAN: Final = math.nan
 ODD: Final = ('a"b;--', "", "a.b", "select", "line\nbreak", "A.B", "$salt", "c0")
-SALT: Final = 0x9E3779B97F4A7C15
 
 VISITS: Final = pa.table({
     "id": pa.array([1, 1, 1, 1, 2, 2, 3, None, None, None, 4, 4], pa.int64()),
@@ -73,7 +65,7 @@ TABLES: Final[Mapping[str, pa.Table]] = {
 Sources = Mapping[str, Source]
 
 
-def opened(engine: AbstractEngine) -> Sources:
+def open_tables(engine: AbstractEngine) -> Sources:
     """Open the tables of the cases."""
     return {
         name: Source(name, engine.open(name, table, {}))
@@ -81,7 +73,7 @@ def opened(engine: AbstractEngine) -> Sources:
     }
 
 
-def plain(answer: pa.Table) -> list[tuple[Any, ...]]:
+def sortable_rows(answer: pa.Table) -> list[tuple[Any, ...]]:
     """Return the rows of an answer as values that compare as groups do."""
     if not answer.num_columns:
         return [()] * answer.num_rows
@@ -89,30 +81,7 @@ def plain(answer: pa.Table) -> list[tuple[Any, ...]]:
     return [sort_values(row) for row in zip(*columns, strict=True)]
 
 
-def compared(question: Question, answer: pa.Table) -> tuple[Any, ...]:
+def comparable_answer(question: Question, answer: pa.Table) -> tuple[Any, ...]:
     """Return an answer as what must be equal for any two engines."""
-    rows = plain(answer)
+    rows = sortable_rows(answer)
     return (answer.schema, rows if question.keys is not None else sorted(rows))
-
-
-def in_duckdb_order(salt: int) -> Order:
-    """Return the order in which a DuckDB engine of a key keeps rows."""
-    connection = duckdb.connect()
-
-    def order(rows: list[tuple[Any, ...]], kinds: tuple[str, ...]) -> list[Any]:
-        names = [f"c{place}" for place in range(len(kinds))]
-        columns = list(zip(*rows, strict=True)) or [()] * len(kinds)
-        arrays = [
-            pa.array(column, arrow_type(kind))
-            for column, kind in zip(columns, kinds, strict=True)
-        ]
-        held = pa.Table.from_arrays(
-            [*arrays, pa.array(range(len(rows)))], names=[*names, "place"]
-        )
-        connection.register("held", held)
-        missing = [f"{name} IS NULL" for name in names]
-        values = ", ".join([*names, *missing, "$1"])
-        text = f"SELECT hash(hash({values})) FROM held ORDER BY place"  # noqa: S608 ours
-        return [one for (one,) in connection.sql(text, params=[salt]).fetchall()]
-
-    return order

@@ -327,6 +327,30 @@ TEXTS: Final = (
             *("2024-__-%T%:__", "%a%b%a%b%", "é", "_\U0010ffff"),
         )
     ),
+    *(
+        Form(f"split {mark!r}", ("text",), lambda a, mark=mark: a.split(mark))
+        for mark in (" ", "a", "aa", "-", "\x00", "é", "'", ".")
+    ),
+    *(
+        Form(
+            f"strptime {to} {form}", ("text",), lambda a, f=form, t=to: a.strptime(f, t)
+        )
+        for to, form in (
+            ("date", "%Y-%m-%d"),
+            ("date", "%d%m%Y"),
+            ("time", "%Y-%m-%dT%H:%M:%S.%f"),
+            ("time", "%Y-%m-%d %H:%M%z"),
+        )
+    ),
+    *(
+        Form(f"strftime {form}", (kind,), lambda a, form=form: a.strftime(form))
+        for kind, form in (
+            ("date", "%Y-%m-%d"),
+            ("date", "%d%m%Y 'x' %%"),
+            ("time", "%Y/%m/%d %H:%M:%S.%f"),
+        )
+    ),
+    Form("map_values", ("text",), lambda a: a.map_values({"a": 1, None: 2}, 3)),
     Form("concat", _SHORT, lambda a, b: a.concat(b, "'", a)),
     Form("strip", ("text",), lambda a: a.strip()),
     Form("strip letters", ("text",), lambda a: a.strip("a0\u00a0-'")),

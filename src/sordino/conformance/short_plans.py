@@ -18,45 +18,48 @@ from sordino.query.nodes import (
     KeepRows,
     KeepUnique,
     MapRows,
+    Memberships,
     Project,
+    PublicRows,
+    Without,
 )
 from sordino.query.pruning import narrow_schema
 from sordino.query.question import AbstractTotal, Distinct, Question, Total
 from sordino.schema import Column, Schema, arrow_type
 
 
-def project(child: AbstractNode, **columns: AbstractExpression) -> Project:
+def project_to(child: AbstractNode, **columns: AbstractExpression) -> Project:
     """Return exactly these columns."""
     made = tuple(columns.items())
     schema = Schema.of((name, one.column(child.schema)) for name, one in made)
     return Project(child, made, schema)
 
 
-def renamed(child: AbstractNode, names: dict[str, str]) -> Project:
+def rename_columns(child: AbstractNode, names: dict[str, str]) -> Project:
     """Return all columns, some under another name."""
     made = [(names.get(name, name), col(name)) for name in child.schema]
     schema = Schema.of((name, one.column(child.schema)) for name, one in made)
     return Project(child, tuple(made), schema)
 
 
-def where(child: AbstractNode, condition: AbstractExpression) -> Filter:
+def filter_rows(child: AbstractNode, condition: AbstractExpression) -> Filter:
     """Return the rows for which a condition is true."""
     return Filter(child, condition, child.schema)
 
 
-def keep_rows(child: AbstractNode, per: Iterable[str], limit: int) -> KeepRows:
+def bound_rows(child: AbstractNode, per: Iterable[str], limit: int) -> KeepRows:
     """Return at most `limit` rows each."""
     return KeepRows(child, tuple(per), limit, child.schema)
 
 
-def keep_groups(
+def bound_groups(
     child: AbstractNode, per: Iterable[str], groups: Iterable[str], limit: int
 ) -> KeepGroups:
     """Return all rows of at most `limit` groups each."""
     return KeepGroups(child, tuple(per), tuple(groups), limit, child.schema)
 
 
-def crowded(
+def crowded_ids(
     child: AbstractNode, per: Iterable[str], groups: Iterable[str], limit: int
 ) -> Crowded:
     """Return a row for each value with more rows, or groups, than a limit."""
@@ -66,12 +69,32 @@ def crowded(
     )
 
 
-def keep_unique(child: AbstractNode, per: Iterable[str]) -> KeepUnique:
+def rows_without(
+    left: AbstractNode, right: AbstractNode | pa.Table, on: Iterable[str]
+) -> Without:
+    """Return the rows that agree with none of others, or of a public table."""
+    names = tuple(on)
+    if isinstance(right, pa.Table):
+        right = PublicRows(right, narrow_schema(left.schema, names))
+    return Without(left, right, names, left.schema)
+
+
+def sized_memberships(
+    child: AbstractNode, per: Iterable[str], groups: Iterable[str], size: str = "size"
+) -> Memberships:
+    """Return a row for each value and each of its groups, with their number."""
+    given = tuple(per), tuple(groups)
+    kept = narrow_schema(child.schema, {*given[0], *given[1]})
+    schema = Schema((*kept.columns, (size, Column("i64", nullable=False))))
+    return Memberships(child, *given, size, schema)
+
+
+def bound_unique(child: AbstractNode, per: Iterable[str]) -> KeepUnique:
     """Return the rows that are alone."""
     return KeepUnique(child, tuple(per), child.schema)
 
 
-def join(
+def join_rows(
     left: AbstractNode, right: AbstractNode, on: Iterable[str], *, outer: bool = False
 ) -> Join:
     """Return pairs of rows."""
@@ -81,14 +104,14 @@ def join(
     return Join(left, right, names, outer, schema)
 
 
-def explode(child: AbstractNode, column: str, limit: int | None = None) -> Explode:
+def explode_rows(child: AbstractNode, column: str, limit: int | None = None) -> Explode:
     """Return a row for each entry of a list."""
     columns = dict(child.schema.columns)
     columns[column] = Column(columns[column].type[5:-1])
     return Explode(child, column, limit, Schema.of(columns.items()))
 
 
-def map_rows(
+def call_rows(
     child: AbstractNode, function: Callable[[dict[str, Any]], Any], **returns: str
 ) -> MapRows:
     """Return rows with further columns."""
@@ -97,7 +120,7 @@ def map_rows(
     return MapRows(child, function, tuple(returns), schema)
 
 
-def flat_map(
+def call_flat(
     child: AbstractNode,
     function: Callable[[dict[str, Any]], Any],
     limit: int | None,
@@ -109,7 +132,7 @@ def flat_map(
     return FlatMap(child, function, tuple(returns), limit, Schema.of(columns.items()))
 
 
-def ask(
+def question_of(
     rows: AbstractNode,
     *by: str,
     totals: tuple[AbstractTotal, ...] = (),
@@ -124,11 +147,11 @@ def ask(
     return Question(rows, by, totals or (Total(lit(1)),), table)
 
 
-def ask_all(rows: AbstractNode, *by: str) -> Question:
+def whole_question(rows: AbstractNode, *by: str) -> Question:
     """Return a question that reads each column, so that none is pruned."""
     columns = (
         Distinct((name,))
         for name in rows.schema
         if "list" not in rows.schema[name].type
     )
-    return ask(rows, *by, totals=(Total(lit(1)), *columns))
+    return question_of(rows, *by, totals=(Total(lit(1)), *columns))

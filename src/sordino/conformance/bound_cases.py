@@ -1,0 +1,201 @@
+"""Bounds of every kind, over and below each other, and totals that parts add up to."""
+
+from typing import Final
+
+import pyarrow as pa
+
+from sordino.conformance import short_plans as plans
+from sordino.conformance.example_tables import Sources
+from sordino.conformance.plan_cases import BY, PLAIN_CASES, Case, endless_rows
+from sordino.conformance.short_plans import question_of, whole_question
+from sordino.expressions.language import col, lit
+from sordino.query.nodes import AbstractNode
+from sordino.query.question import Distinct, Question, Total
+
+
+def case_of_few_rows(name: str, limit: int) -> Case:
+    """Return a case of bounded rows for each value of a column."""
+
+    def asked(tables: Sources) -> Question:
+        kept = plans.bound_rows(tables["visits"], (name,), limit)
+        return whole_question(kept, name)
+
+    return Case(f"keep {limit} rows by {name}", asked)
+
+
+def _groups_of_people(rows: AbstractNode, groups: tuple[str, ...]) -> Question:
+    """Return a question for groups, and how many all of their people are in."""
+    sizes = plans.sized_memberships(rows, ("id",), groups)
+    return question_of(sizes, *groups, totals=(Total(lit(1)), Total(col("size"))))
+
+
+BOUNDED_CASES: Final = (
+    *(case_of_few_rows(name, limit) for name in BY for limit in (1, 2)),
+    Case(
+        "keep rows by two",
+        lambda t: whole_question(plans.bound_rows(t["visits"], ("id", "ward"), 1)),
+    ),
+    Case(
+        "keep rows of nothing",
+        lambda t: whole_question(plans.bound_rows(t["empty"], ("id",), 1)),
+    ),
+    Case(
+        "keep groups",
+        lambda t: whole_question(
+            plans.bound_groups(t["visits"], ("id",), ("ward",), 1), "id", "ward"
+        ),
+    ),
+    Case(
+        "keep groups of doubles",
+        lambda t: whole_question(
+            plans.bound_groups(t["visits"], ("id",), ("days",), 2), "id", "days"
+        ),
+    ),
+    Case(
+        "keep groups of two",
+        lambda t: whole_question(
+            plans.bound_groups(t["visits"], ("ok",), ("ward", "days"), 2)
+        ),
+    ),
+    Case(
+        "keep groups of nothing",
+        lambda t: whole_question(plans.bound_groups(t["empty"], ("id",), ("ward",), 1)),
+    ),
+    Case("groups of people", lambda t: _groups_of_people(t["visits"], ("ward",))),
+    Case("groups of two", lambda t: _groups_of_people(t["visits"], ("ward", "days"))),
+    Case("groups of nothing", lambda t: _groups_of_people(t["empty"], ("ward",))),
+    Case(
+        "groups that are not public",
+        lambda t: _groups_of_people(
+            plans.rows_without(
+                t["visits"], pa.table({"ward": pa.array(["a", None])}), ("ward",)
+            ),
+            ("ward",),
+        ),
+    ),
+    Case(
+        "groups that are none of no public ones",
+        lambda t: _groups_of_people(
+            plans.rows_without(
+                t["visits"], pa.table({"ward": pa.array([], pa.string())}), ("ward",)
+            ),
+            ("ward",),
+        ),
+    ),
+    Case(
+        "bounds on bounds",
+        lambda t: whole_question(
+            plans.bound_rows(
+                plans.bound_groups(t["visits"], ("id",), ("ward",), 1),
+                ("id", "ward"),
+                1,
+            ),
+            "id",
+        ),
+    ),
+    Case(
+        "bounds on both sides of a join",
+        lambda t: whole_question(
+            plans.join_rows(
+                plans.bound_rows(t["visits"], ("ward",), 1),
+                plans.bound_unique(t["beds"], ("ward",)),
+                ("ward",),
+                outer=True,
+            )
+        ),
+    ),
+    Case(
+        "bounds over a map",
+        lambda t: whole_question(
+            plans.bound_rows(
+                plans.call_flat(t["visits"], endless_rows, 5, part="i64", ward="text"),
+                ("id",),
+                3,
+            )
+        ),
+    ),
+    Case(
+        "bounds over lists",
+        lambda t: question_of(
+            plans.explode_rows(plans.bound_rows(t["visits"], ("ward",), 2), "codes"),
+            "codes",
+            "ward",
+        ),
+    ),
+    Case(
+        "bounds over a filter over a bound",
+        lambda t: whole_question(
+            plans.bound_rows(
+                plans.filter_rows(plans.bound_rows(t["visits"], ("id",), 2), col("ok")),
+                ("ward",),
+                1,
+            )
+        ),
+    ),
+)
+"""Bounds, which keep the same rows where rows are kept in the same order."""
+
+PEOPLE: Final = Distinct(("id",))
+ADDING_CASES: Final = (
+    Case(
+        "keep rows, few columns",
+        lambda t: question_of(plans.bound_rows(t["visits"], ("id",), 1), "ward"),
+    ),
+    Case(
+        "keep rows, no columns",
+        lambda t: question_of(plans.bound_rows(t["visits"], ("id",), 1)),
+    ),
+    Case(
+        "people in wards",
+        lambda t: question_of(
+            plans.bound_groups(t["visits"], ("id",), ("ward",), 1),
+            "ward",
+            totals=(Total(lit(1)), PEOPLE, Distinct(("days", "id"))),
+            keys={"ward": [None, "a", "b", "z"]},
+        ),
+    ),
+    Case(
+        "rows of groups of people",
+        lambda t: question_of(
+            plans.bound_rows(
+                plans.bound_groups(t["visits"], ("id",), ("ward",), 2),
+                ("ward", "id"),
+                1,
+            ),
+            "ward",
+            "ok",
+            totals=(PEOPLE, Total(col("id"))),
+        ),
+    ),
+    Case(
+        "parts beyond the limits",
+        lambda t: question_of(
+            plans.bound_rows(t["visits"], ("id",), 2),
+            totals=(
+                Total(lit(2**62)),
+                Total((col("id") * 4 - 7) * 2**51),
+                Total((col("id") * 4 - 7) * 2**54),
+            ),
+        ),
+    ),
+    Case(
+        "public facts of few rows",
+        lambda t: question_of(
+            plans.join_rows(
+                plans.filter_rows(
+                    plans.rename_columns(
+                        plans.bound_rows(t["visits"], ("id",), 3), {"id": "x"}
+                    ),
+                    col("days") > -1.0,
+                ),
+                t["beds"],
+                ("ward",),
+            ),
+            "ward",
+            totals=(Total(col("beds")), Distinct(("x",))),
+        ),
+    ),
+)
+"""Bounds of one id, whose totals may be added from parts of the ids."""
+
+CASES: Final = PLAIN_CASES + BOUNDED_CASES + ADDING_CASES

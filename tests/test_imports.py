@@ -1,0 +1,126 @@
+"""The drawing of imports has no circle, and few imports wait inside functions.
+
+Every import counts, also one inside a function and one for a type checker alone: who
+reads a file must be able to read what it needs first.
+"""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+SOURCE: Final = Path(__file__).parent.parent / "src"
+
+WAITING: Final = {
+    ("demo.start", "demo.show"): "the demonstration says first what it needs",
+    ("ledger.paid_answers", "release.recall"): "brings Arrow",
+    ("losses.drawing", "losses.pictures"): "brings matplotlib",
+    ("release.plotting", "losses.pictures"): "brings matplotlib",
+    ("release.release", "release.plotting"): "brings matplotlib",
+    ("session.sql_request", "query.sql.door"): "brings sqlglot",
+}
+"""Imports of our own modules inside functions: what they bring is heavy."""
+
+UNFINISHED: Final = frozenset({
+    "losses.base",
+    "losses.closed",
+    "losses.composition",
+    "losses.drawing",
+    "losses.explain",
+    "losses.forms",
+    "losses.reserved",
+    "losses.spending",
+    "losses.subsampled",
+    "losses.tabled",
+    "losses.tradeoff",
+    "release.cell_texts",
+    "release.explanation",
+    "release.files",
+    "release.plotting",
+    "release.release",
+    "release.release_page",
+    "release.release_text",
+    "session.description",
+    "session.description_page",
+})
+"""Modules that lie on a circle today; the list only shrinks."""
+
+
+def module_of(path: Path) -> str:
+    """Return the name of a module, without the package's."""
+    parts = path.relative_to(SOURCE / "sordino").with_suffix("").parts
+    return ".".join(part for part in parts if part != "__init__")
+
+
+TREES: Final = {
+    module_of(path): ast.parse(path.read_text())
+    for path in sorted((SOURCE / "sordino").rglob("*.py"))
+}
+
+
+def imports(tree: ast.AST) -> Iterator[str]:
+    """Yield the modules of ours that something imports, wherever it says so."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(
+            "sordino"
+        ):
+            home = (node.module or "").removeprefix("sordino").removeprefix(".")
+            for name in node.names:
+                inner = f"{home}.{name.name}".removeprefix(".")
+                yield inner if inner in TREES else home
+
+
+def circles(graph: dict[str, set[str]]) -> list[set[str]]:
+    """Return the sets of modules each of which leads to all others of its set."""
+    leads = {name: reached(graph, name) for name in graph}
+    found = {
+        frozenset(other for other in leads[name] if name in leads[other])
+        for name in graph
+        if name in leads[name]
+    }
+    return [set(circle) for circle in found]
+
+
+def reached(graph: dict[str, set[str]], start: str) -> set[str]:
+    """Return all that imports lead to from a module."""
+    seen: set[str] = set()
+    waiting = [start]
+    while waiting:
+        fresh = graph.get(waiting.pop(), set()) - seen
+        seen |= fresh
+        waiting += fresh
+    return seen
+
+
+GRAPH: Final = {name: set(imports(tree)) - {name, ""} for name, tree in TREES.items()}
+
+
+def test_no_modules_import_each_other() -> None:
+    """A circle is cut by moving what both need into a third module below."""
+    wrong = [circle - UNFINISHED for circle in circles(GRAPH)]
+    assert [sorted(circle) for circle in wrong if circle] == []
+
+
+def test_the_list_of_circles_shrinks() -> None:
+    """A module that is on no circle any more is taken off the list."""
+    assert sorted(UNFINISHED - set().union(*circles(GRAPH))) == []
+
+
+def test_imports_wait_in_functions_for_heavy_packages_alone() -> None:
+    """Each of them is listed with its reason, and none is there against a circle."""
+    waiting = {
+        (name, target)
+        for name, tree in TREES.items()
+        for function in ast.walk(tree)
+        if isinstance(function, ast.FunctionDef)
+        for target in imports(function)
+    }
+    known = {pair for pair in waiting if set(pair) <= UNFINISHED}
+    assert waiting - known == set(WAITING) - known
+
+
+def test_a_circle_is_caught() -> None:
+    """Two modules that import each other, and a third one on the way, are found."""
+    graph = {"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": set[str]()}
+    assert circles(graph) == [{"a", "b", "c"}]
+    assert circles(graph | {"c": {"d"}}) == []

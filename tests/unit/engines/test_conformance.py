@@ -1,0 +1,79 @@
+"""Verdicts on engines: DuckDB conforms, and what computes something else is told."""
+
+from collections import Counter
+from collections.abc import Callable
+from itertools import islice
+from operator import itemgetter
+from typing import Any, Final
+
+import pytest
+
+from sordino.conformance.bound_cases import CASES
+from sordino.conformance.verdicts import Verdict, verdicts
+from sordino.engines.duckdb.dialect import DuckDBDialect
+from sordino.engines.duckdb.engine import duckdb_engine
+from sordino.engines.sql import pieces as sql
+from sordino.expressions import arithmetic
+
+
+def on_plans() -> list[Verdict]:
+    """Return the verdicts on the plans alone."""
+    return list(islice(verdicts(duckdb_engine(threads=1)), len(CASES)))
+
+
+def test_duckdb_conforms_on_plans() -> None:
+    """It refuses nothing, and gives what is meant for each kind of node and total."""
+    assert {one.outcome for one in on_plans()} == {"agrees"}
+
+
+@pytest.mark.slow
+def test_duckdb_conforms() -> None:
+    """On plans, operations at extremes, multiplicities and frozen tables."""
+    told = list(verdicts(duckdb_engine()))
+    assert not [one for one in told if not one.conforms]
+    kinds = Counter(one.name.partition(":")[0] for one in told)
+    assert kinds["operation"] > 300
+    assert kinds["multiplicity"] == 7
+    assert kinds["frozen"] == 6
+
+
+def _nulls_as_zero(self: Any, value: Any, *_: Any, **__: Any) -> Any:
+    del self
+    return sql.function("count", value.copy())
+
+
+def _distinct_with_nulls(self: Any, values: Any) -> Any:
+    del self
+    row = sql.function("row", *(one.copy() for one in values))
+    return sql.function("len", sql.function("list_distinct", sql.function("list", row)))
+
+
+def _nothing(self: Any, value: Any) -> Any:
+    del self
+    return sql.function("nullif", sql.function("first", value.copy()), value.copy())
+
+
+WRONG: Final[dict[str, Callable[..., Any]]] = {
+    "summed": _nulls_as_zero,
+    "distinct": _distinct_with_nulls,
+    "first": _nothing,
+    "same": lambda _, one, other: one.eq(other),
+    "unmatched": DuckDBDialect.matched,
+    "held": lambda _, total: sql.as_type_or_null(total, "INTEGER"),
+}
+
+
+@pytest.mark.parametrize("form", WRONG)
+def test_a_wrong_form_is_told(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of forms that decide about privacy: some case differs or fails."""
+    monkeypatch.setattr(DuckDBDialect, form, WRONG[form])
+    assert [one.name for one in on_plans() if not one.conforms]
+
+
+def test_a_wrong_operation_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What differs is told with both answers."""
+    entries = {**DuckDBDialect.entries, arithmetic.ADD: itemgetter(0)}
+    monkeypatch.setattr(DuckDBDialect, "entries", entries)
+    wrong = [one for one in on_plans() if one.outcome == "differs"]
+    assert wrong
+    assert all("is meant" in one.told for one in wrong)
