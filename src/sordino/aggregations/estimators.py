@@ -20,7 +20,7 @@ from sordino.aggregations.intervals import quotient as quotient_bars
 from sordino.aggregations.intervals import spread as spread_bars
 from sordino.aggregations.measurements import AbstractMeasurement, rounded
 from sordino.aggregations.moments import Form, Moments
-from sordino.losses.points import Floats
+from sordino.curves.points import Floats
 from sordino.numbers import up
 
 Factors: TypeAlias = tuple[float, ...]

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 import numpy as np
 
 from sordino import _validate
+from sordino.curves.points import Floats
 from sordino.errors import InvalidParameter, MissingDependency
-from sordino.losses.points import Floats
 from sordino.release import cell_texts, explanation, formatting
 from sordino.release.column_names import error_names
 from sordino.schema import unknown
