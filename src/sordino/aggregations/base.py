@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-SINGLE, DIVIDED, SEPARATE = range(3)
+SINGLE, DIVIDED, SEPARATE, CENTRED = range(4)
 """The ways to answer, in the order of an aggregation's estimators.
 
 Each number by itself; by the numbers into which the rows of a column are divided; by
-its count and deviations, a measurement each.
+its count and deviations, a measurement each; counts less a share of all ids.
 """
 
 
@@ -41,6 +41,8 @@ class Setting:
     """If a unit's rows are charged one by one: all changes are so many of one row's."""
     clamped: "tuple[AbstractClamped, ...]" = ()
     """What is asked of the same groups and adds up values, in order."""
+    groups: int | None = None
+    """How many groups there are, where they are known beforehand."""
     needs_rows: bool = False
     """Whether the number of rows is asked for, or shows which groups exist."""
 
