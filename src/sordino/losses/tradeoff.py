@@ -32,10 +32,10 @@ import numpy as np
 
 from sordino import _validate
 from sordino._completion import hides
+from sordino.curves import points
+from sordino.curves.points import Answer, Floats, Many, One
 from sordino.errors import InvalidParameter
-from sordino.losses import points
 from sordino.losses.base import Loss
-from sordino.losses.points import Answer, Floats, Many, One
 from sordino.numbers import down
 
 if TYPE_CHECKING:
@@ -221,9 +221,9 @@ class TradeoffCurve:
 
     def plot(self, path: "str | Path | None" = None, *, title: str = "") -> "Axes":
         """Draw the curve, and save it as PNG or SVG when a path is given."""
-        from sordino.losses.drawing import draw  # noqa: PLC0415 matplotlib is slow
+        from sordino.losses.curve_plot import plot_curve  # noqa: PLC0415 matplotlib is slow
 
-        return draw(self, path, title)
+        return plot_curve(self, path, title)
 
 
 def _pmf(name: str, given: Any, infinite: float) -> Floats:

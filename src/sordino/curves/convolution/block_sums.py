@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from sordino.losses.grid import Grid
-from sordino.losses.points import Floats
-from sordino.losses.sums import DEPTHS, TINY, Sums
+from sordino.curves.convolution.grid import Grid
+from sordino.curves.convolution.grid_sums import DEPTHS, TINY, GridSums
+from sordino.curves.points import Floats
 
 _BLOCK = 1 << 20
 """Points of the laws of a block."""
@@ -23,7 +23,7 @@ _FEWEST = 8
 _UNIT = float(np.finfo(np.float64).eps) / 2
 
 
-def blocked(grids: Iterable[tuple[Grid, int]]) -> Iterator[tuple[Grid, int]]:
+def sum_blocks(grids: Iterable[tuple[Grid, int]]) -> Iterator[tuple[Grid, int]]:
     """Give laws of the same sum, each block as one; the last are given as they are."""
     block: list[tuple[Grid, int]] = []
     points = 0
@@ -31,12 +31,12 @@ def blocked(grids: Iterable[tuple[Grid, int]]) -> Iterator[tuple[Grid, int]]:
         block.append((grid, times))
         points += len(grid.masses)
         if points > _BLOCK and len(block) >= _FEWEST:
-            yield condensed(Sums(tuple(block))), 1
+            yield condense(GridSums(tuple(block))), 1
             block, points = [], 0
     yield from block
 
 
-def condensed(sums: Sums) -> Grid:
+def condense(sums: GridSums) -> Grid:
     """Return one law that dominates the sum, as sharp in its tail as in its bulk."""
     if sums.breach >= 1:
         return Grid(sums.origin, np.zeros(1), 1.0)

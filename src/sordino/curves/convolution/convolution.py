@@ -13,14 +13,14 @@ from typing import final
 
 import numpy as np
 
-from sordino.losses.blocks import blocked
-from sordino.losses.coarseness import COARSENESS
-from sordino.losses.grid import Grid, on_grid
-from sordino.losses.law import AbstractLossLaw
-from sordino.losses.points import ELEMENTARY, Floats, raised
-from sordino.losses.profile import Profile
-from sordino.losses.progress import watched, watching
-from sordino.losses.sums import DEPTHS, TINY, Sums
+from sordino.curves.coarseness import COARSENESS
+from sordino.curves.convolution.block_sums import sum_blocks
+from sordino.curves.convolution.grid import Grid, on_grid
+from sordino.curves.convolution.grid_sums import DEPTHS, TINY, GridSums
+from sordino.curves.laws.law import AbstractLossLaw
+from sordino.curves.points import ELEMENTARY, Floats, grow
+from sordino.curves.profile import Profile
+from sordino.curves.ticks import open_ticker, tick_each
 
 _PRECISION = 6e-7
 """Wanted error of the mean loss, in standard deviations of the sum."""
@@ -73,15 +73,15 @@ class Convolution:
     @cached_property
     def grids(self) -> tuple[tuple[Grid, int], ...]:
         """Return every law on the grid; of very many, blocks summed already."""
-        parts = watched(self.parts, "composing: loss")
+        parts = tick_each(self.parts, "composing: loss")
         found = ((on_grid(law, self.step), times) for law, times in parts)
         points = sum((law.span[1] - law.span[0]) / self.step for law, _ in self.parts)
-        return tuple(found if points < _MANY else blocked(blocked(found)))
+        return tuple(found if points < _MANY else sum_blocks(sum_blocks(found)))
 
     @cached_property
-    def sums(self) -> Sums:
+    def sums(self) -> GridSums:
         """Return the sums at any tilt."""
-        return Sums(self.grids)
+        return GridSums(self.grids)
 
     @cached_property
     def profiles(self) -> dict[float, Profile]:
@@ -91,7 +91,7 @@ class Convolution:
     def profile(self, depth: float) -> Profile:
         """Return upper bounds on delta, sharpest near exp(-depth^2 / 2)."""
         if depth not in self.profiles:
-            with watching():
+            with open_ticker():
                 self.profiles[depth] = self._profile(depth)
         return self.profiles[depth]
 
@@ -174,7 +174,7 @@ def tail_profile(masses: Floats, start: int, step: float, infinity: float) -> Pr
     q_tail = np.cumsum(terms[::-1], dtype=np.longdouble)[::-1]
     falls = np.exp(wide[:-1]) * np.expm1(np.diff(wide)) * q_tail[1:].astype(wide.dtype)
     above = np.append(np.cumsum(falls[::-1], dtype=np.longdouble)[::-1], 0.0) + infinity
-    bounds = raised(above.astype(np.float64), ELEMENTARY * (1 + losses[-1] / 8))
+    bounds = grow(above.astype(np.float64), ELEMENTARY * (1 + losses[-1] / 8))
     return Profile(losses, np.minimum.accumulate(bounds)).starting(float(bounds[0]))
 
 

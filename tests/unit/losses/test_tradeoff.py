@@ -15,7 +15,7 @@ from sordino.losses.closed import GaussianDP, PureDP
 from sordino.losses.tradeoff import PLRVs, get_beta
 
 PITFALLS = json.loads(
-    (Path(__file__).parent.parent / "vectors" / "tradeoff_pitfalls.json").read_text()
+    (Path(__file__).parents[2] / "vectors" / "tradeoff_pitfalls.json").read_text()
 )
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 import numpy as np
 from flint import arb
 
-from sordino.losses.points import ELEMENTARY, Floats
+from sordino.curves.points import ELEMENTARY, Floats
 from sordino.numbers import Exact, ball, down, up
 from sordino.numbers.precision import enclose
 
@@ -27,21 +27,21 @@ SPECIAL = 1e-13
 _UNDERFLOW = 1e-320
 
 
-def delta(mu: Exact, epsilon: Floats) -> Floats:
+def gaussian_delta(mu: Exact, epsilon: Floats) -> Floats:
     """Return upper bounds on delta for epsilon >= 0."""
     if len(epsilon) <= FEW:
         return each(lambda e: up(enclose(lambda: _delta_ball(mu, e))), epsilon)
     return _delta_doubles(up(mu), epsilon)
 
 
-def tpr(mu: Exact, alpha: Floats) -> Floats:
+def gaussian_tpr(mu: Exact, alpha: Floats) -> Floats:
     """Return upper bounds on the true positive rate."""
     if len(alpha) <= FEW:
         return each(lambda a: up(enclose(lambda: _rate_ball(mu, a, 1))), alpha)
     return _by_tangents(up(mu), alpha)[0]
 
 
-def beta(mu: Exact, alpha: Floats) -> Floats:
+def gaussian_beta(mu: Exact, alpha: Floats) -> Floats:
     """Return lower bounds on the false negative rate."""
     if len(alpha) <= FEW:
         return each(lambda a: down(enclose(lambda: _rate_ball(mu, a, -1))), alpha)
@@ -58,7 +58,7 @@ def tail(x: arb) -> arb:
     return (x / arb(2).sqrt()).erfc() / 2
 
 
-def quantile(alpha: arb) -> arb:
+def normal_quantile(alpha: arb) -> arb:
     """Return the z with Phi(-z) = alpha."""
     return (2 * alpha).erfcinv() * arb(2).sqrt()
 
@@ -75,7 +75,7 @@ def _rate_ball(mu: Exact, alpha: float, side: int) -> arb:
     """Return the true positive rate (side 1) or the false negative rate (side -1)."""
     if alpha in (0.0, 1.0):
         return arb((alpha == 1.0) == (side == 1))
-    return tail((quantile(arb(alpha)) - ball(mu)) * side)
+    return tail((normal_quantile(arb(alpha)) - ball(mu)) * side)
 
 
 def _delta_doubles(mu: float, epsilon: Floats) -> Floats:

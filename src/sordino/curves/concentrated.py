@@ -19,8 +19,8 @@ from collections.abc import Callable
 import numpy as np
 from flint import arb
 
-from sordino.losses.normal import FEW, each
-from sordino.losses.points import ELEMENTARY, Floats
+from sordino.curves.normal import FEW, each
+from sordino.curves.points import ELEMENTARY, Floats
 from sordino.numbers import Exact, ball, up
 from sordino.numbers.precision import precision
 
@@ -32,7 +32,7 @@ _ORDERS = (-14.0, 16.0)
 """ln(a - 1) is searched here; any order is sound."""
 
 
-def delta(rho: Exact, epsilon: Floats) -> Floats:
+def converted_delta(rho: Exact, epsilon: Floats) -> Floats:
     """Return upper bounds on delta for epsilon >= 0, at nearly the best order each."""
     order = _best(lambda u: _log_delta(up(rho), epsilon, u), len(epsilon))
     if len(epsilon) > FEW:

@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from sordino.losses import convolve, grid
+from sordino.curves.convolution import grid, transform
+from sordino.curves.convolution.convolution import Convolution, tail_profile
+from sordino.curves.convolution.grid import Grid, on_grid
+from sordino.curves.laws.derived import Sampled
+from sordino.curves.laws.law import AbstractLossLaw, Atoms, GaussianLaw, LaplaceLaw
+from sordino.curves.points import Floats
 from sordino.losses.closed import ApproxDP, GaussianDP, PureDP
-from sordino.losses.derived import Sampled
-from sordino.losses.grid import Grid, on_grid
-from sordino.losses.law import AbstractLossLaw, Atoms, GaussianLaw, LaplaceLaw
-from sordino.losses.noise import LaplaceLoss
-from sordino.losses.pld import Convolution, tail_profile
-from sordino.losses.points import Floats
+from sordino.losses.noise_losses import LaplaceLoss
 from sordino.losses.tabled import AbstractTabledLoss
-from sordino.losses.thresholded import thresholded
+from sordino.losses.thresholded import threshold_loss
 
 EPSILONS = np.array([0.0, 0.05, 0.2, 0.7, 1.5])
 
@@ -77,13 +77,13 @@ def test_a_grid_that_rounds_losses_down_is_caught(
 def test_no_factor_is_lost_when_pairs_are_made(lengths: tuple[int, ...]) -> None:
     """Factors as long as the longest that is paired, longer and shorter, all count."""
     factors = [
-        convolve.Factor(np.full(length, 1.5), times, 0.0)
+        transform.Factor(np.full(length, 1.5), times, 0.0)
         for times in (1, 2)
         for length in lengths
     ]
     before, after = (
         sum(one.times * math.log(one.masses.sum()) for one in found)
-        for found in (factors, convolve.paired(factors, 64))
+        for found in (factors, transform.convolve_pairs(factors, 64))
     )
     assert after == pytest.approx(before, rel=1e-12)
 
@@ -136,14 +136,14 @@ def test_transform_errors_are_within_their_bound() -> None:
     generator = np.random.default_rng(5)
     weights = [generator.dirichlet(np.ones(40)) for _ in range(6)]
     factors = [
-        convolve.Factor(w, n, 0.0)
+        transform.Factor(w, n, 0.0)
         for w, n in zip(weights, (1, 1, 1, 2, 3, 7), strict=True)
     ]
     exact = np.array([Fraction(1)], dtype=object)
     for factor in factors:
         for _ in range(factor.times):
             exact = np.convolve(exact, [Fraction(float(m)) for m in factor.masses])
-    found = convolve.summed(factors, 0, 1024)
+    found = transform.convolve(factors, 0, 1024)
     off = np.abs(found.masses[: len(exact)] - exact.astype(float))
     assert off.max() <= found.error
     assert found.error < 1e-12
@@ -167,7 +167,9 @@ def test_an_empty_grid_costs_nothing() -> None:
 def test_the_joint_threshold_is_tighter_than_the_sum() -> None:
     """New keys and kept keys are never the same: delta is a maximum, not a sum."""
     keys, chance = 3, "4.1576435955178394203e-7"
-    joint = thresholded(lambda kept: LaplaceLoss(1) * kept, key_delta=chance, keys=keys)
+    joint = threshold_loss(
+        lambda kept: LaplaceLoss(1) * kept, key_delta=chance, keys=keys
+    )
     simple = LaplaceLoss(1) * keys + ApproxDP(0, chance) * keys
     for epsilon in (0.0, 0.2, 1.0, 2.9):
         assert joint.delta_at(epsilon) < simple.delta_at(epsilon)
@@ -178,7 +180,7 @@ def test_the_joint_threshold_is_tighter_than_the_sum() -> None:
 def test_the_joint_threshold_gives_the_published_noise() -> None:
     """One key, Gaussian: scale 4.225 and threshold 21.08 meet (1, 1e-6)."""
     chance = float(ndtr((1 - 21.08) / 4.225))
-    made = thresholded(
+    made = threshold_loss(
         lambda kept: GaussianDP(1 / Fraction("4.226")) if kept else PureDP(0),
         key_delta=chance,
         keys=1,

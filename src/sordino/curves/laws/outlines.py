@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final, TypeAlias, final
 
-from sordino.losses.law import AbstractLossLaw
-from sordino.losses.points import Floats
+from sordino.curves.laws.law import AbstractLossLaw
+from sordino.curves.points import Floats
 
 Laws: TypeAlias = tuple[AbstractLossLaw, ...]
 

@@ -22,16 +22,16 @@ class Tick(Protocol):
 _WATCHED: ContextVar[Tick | None] = ContextVar("watched", default=None)
 
 
-def watched(work: Sequence[T], text: str) -> Generator[T]:
+def tick_each(work: Sequence[T], text: str) -> Generator[T]:
     """Give each piece of work in turn, and say how far it is."""
-    with watching() as tick:
+    with open_ticker() as tick:
         for done, piece in enumerate(work):
             tick(f"{text} {done + 1} of {len(work)}")
             yield piece
 
 
 @contextmanager
-def watching() -> Generator[Tick]:
+def open_ticker() -> Generator[Tick]:
     """Give a function to call along the way; after two seconds a line appears.
 
     Work within work shares one line.

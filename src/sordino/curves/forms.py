@@ -11,12 +11,11 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from sordino.losses import concentrated, conversion, normal
-from sordino.losses.base import Guarantees
-from sordino.losses.law import AbstractLossLaw, Atoms, mirrored
-from sordino.losses.points import ELEMENTARY, Floats, raised
-from sordino.losses.profile import Profile, symmetric
-from sordino.losses.root import crossings, least
+from sordino.curves import concentrated, normal
+from sordino.curves.laws.law import AbstractLossLaw, Atoms, mirror_law
+from sordino.curves.points import ELEMENTARY, Floats, grow
+from sordino.curves.profile import Profile, symmetric
+from sordino.curves.search import find_crossings, find_least
 from sordino.numbers import Exact, ball, up
 from sordino.numbers.precision import precision
 
@@ -37,12 +36,6 @@ _LEAST_NORMAL = 1e-300
 _NONE = np.zeros(0)
 
 
-def pure_guarantees(epsilon: Exact | float, delta: Fraction) -> Guarantees:
-    """Return what (epsilon, delta)-DP implies: a reserve delta beside epsilon."""
-    rho, mu = conversion.pure_to_rho(epsilon), conversion.pure_to_mu(epsilon)
-    return Guarantees(epsilon, delta, rho, mu)
-
-
 def pure_delta(limit: Exact | float, delta: Fraction, epsilon: Floats) -> Floats:
     """Return delta + (1 - delta) (1 - exp(e - limit)) / (1 + exp(-limit)), e < limit.
 
@@ -55,7 +48,7 @@ def pure_delta(limit: Exact | float, delta: Fraction, epsilon: Floats) -> Floats
     below = np.minimum(epsilon - most, 0.0)
     inner = -np.expm1(below) / (1 + math.exp(-most))
     slack = ELEMENTARY * most * np.exp(below)
-    found = reserve + (1 - reserve) * raised(inner + slack)
+    found = reserve + (1 - reserve) * grow(inner + slack)
     return np.where(epsilon >= most, reserve, np.minimum(found * (1 + ELEMENTARY), 1))
 
 
@@ -83,18 +76,12 @@ def response(limit: Exact | float, delta: Fraction) -> AbstractLossLaw:
     most, reserve = up(limit), up(delta)
     if math.isinf(most) or most == 0:
         lost = reserve if most == 0 else 1.0
-        return mirrored(_NONE, _NONE, _NONE, lost)
+        return mirror_law(_NONE, _NONE, _NONE, lost)
     truth = (1 - reserve) / (1 + math.exp(-most))
     lie = truth * math.exp(-most)
     ends = np.array([-most, most])
     masses = np.array([lie, truth])
     return Atoms(ends, masses, masses[::-1].copy(), reserve, most)
-
-
-def zcdp_guarantees(rho: Exact | float, delta: Fraction) -> Guarantees:
-    """Return rho beside its reserve; only rho = 0 implies anything else."""
-    nothing = Fraction(0) if rho == 0 else math.inf
-    return Guarantees(nothing, delta, rho, nothing)
 
 
 def zcdp_delta(rho: Exact | float, delta: Fraction, epsilon: Floats) -> Floats:
@@ -131,7 +118,7 @@ def _converted(rho: Exact | float, delta: Fraction, epsilon: Floats) -> Floats:
     reserve = up(delta)
     if isinstance(rho, float) or rho == 0:
         return np.full_like(epsilon, reserve if rho == 0 else 1.0)
-    inner = np.minimum(concentrated.delta(rho, epsilon), zcdp_advantage(rho))
+    inner = np.minimum(concentrated.converted_delta(rho, epsilon), zcdp_advantage(rho))
     return (reserve + (1 - reserve) * inner) * (1 + ELEMENTARY)
 
 
@@ -175,7 +162,7 @@ def zcdp_close(rho: Exact, delta: Fraction, band: int) -> Profile:
     epsilon, bound = concentrated.lines(rho, np.exp(depth), order)
     return Profile.of(
         np.append(whole.epsilon, epsilon),
-        np.append(whole.delta, raised(reserve + (1 - reserve) * bound)),
+        np.append(whole.delta, grow(reserve + (1 - reserve) * bound)),
     )
 
 
@@ -189,10 +176,10 @@ def zcdp_profile(rho: Exact | float, delta: Fraction) -> Profile:
     start, reach = zcdp_advantage(rho), _reach(rho)
     tangents = _tangents(rho)
     grid = np.linspace(0, reach, _POINTS)
-    direct = concentrated.delta(rho, grid)
+    direct = concentrated.converted_delta(rho, grid)
     points = np.concatenate(([0.0], tangents.epsilon, grid))
     bounds = np.concatenate(([start], tangents.delta, direct))
-    return Profile.of(points, raised(reserve + (1 - reserve) * bounds))
+    return Profile.of(points, grow(reserve + (1 - reserve) * bounds))
 
 
 @final
@@ -243,7 +230,7 @@ def zcdp_advantage(rho: Exact) -> float:
             a = arb(advantage)
             return bool(a * ((1 + a) / (1 - a)).log() >= ball(rho))
 
-    return min(least(enough, 0.0, math.nextafter(1.0, 0.0)), 1.0)
+    return min(find_least(enough, 0.0, math.nextafter(1.0, 0.0)), 1.0)
 
 
 def inverse(delta: Callable[[Floats], Floats], targets: Floats) -> Floats:
@@ -275,4 +262,4 @@ def _ends(delta: Callable[[Floats], Floats], targets: Floats) -> Floats:
     while (far := (excess(high) > 0) & (high < _FARTHEST)).any():
         high[far] *= 4
     low = np.where(high == 1, 0.0, high / 4)
-    return crossings(excess, low, high, ELEMENTARY / 8)
+    return find_crossings(excess, low, high, ELEMENTARY / 8)

@@ -13,17 +13,18 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 import sordino as sd
-from sordino.losses import blocks, outlines, pld
+from sordino.curves.convolution import block_sums, convolution
+from sordino.curves.convolution.block_sums import condense, sum_blocks
+from sordino.curves.convolution.convolution import Convolution
+from sordino.curves.convolution.grid import Grid
+from sordino.curves.convolution.grid_sums import GridSums
+from sordino.curves.laws import outlines
+from sordino.curves.laws.law import GaussianLaw, Wide
+from sordino.curves.laws.outlines import Outline
 from sordino.losses.base import compose
-from sordino.losses.blocks import blocked, condensed
 from sordino.losses.closed import GaussianDP, PureDP
 from sordino.losses.composition import Composition
-from sordino.losses.grid import Grid
-from sordino.losses.law import GaussianLaw, Wide
-from sordino.losses.noise import DiscreteGaussianLoss
-from sordino.losses.outlines import Outline
-from sordino.losses.pld import Convolution
-from sordino.losses.sums import Sums
+from sordino.losses.noise_losses import DiscreteGaussianLoss
 
 Places: TypeAlias = NDArray[np.signedinteger[Any]]
 
@@ -34,8 +35,8 @@ DISTINCT = 40_000
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a few laws fill several blocks."""
-    monkeypatch.setattr(pld, "_MANY", 0)
-    monkeypatch.setattr(blocks, "_BLOCK", 1 << 13)
+    monkeypatch.setattr(convolution, "_MANY", 0)
+    monkeypatch.setattr(block_sums, "_BLOCK", 1 << 13)
 
 
 def grids(seed: int, count: int) -> Iterator[tuple[Grid, int]]:
@@ -68,7 +69,7 @@ def tails(start: int, masses: Wide, infinity: float, places: Places) -> Wide:
 def test_a_block_dominates_its_sum_and_is_sharp(seed: int) -> None:
     """At every threshold it has at least the mass, and hardly more down to 1e-30."""
     given = [*grids(seed, 30), (Grid(5, np.full(2, 0.5), 0.0), 1)]
-    found = condensed(Sums(tuple(given)))
+    found = condense(GridSums(tuple(given)))
     start, masses, infinity = exactly(given)
     assert found.infinity >= infinity * (1 - 1e-12)
     assert found.infinity <= infinity * (1 + 1e-9) + 1e-60
@@ -79,7 +80,7 @@ def test_a_block_dominates_its_sum_and_is_sharp(seed: int) -> None:
     assert (bound + 1e-60 >= truth * (1 - 1e-15)).all()
     seen = truth > 1e-30
     assert (bound[seen] <= truth[seen] * (1 + 1e-8)).all()
-    short = condensed(Sums(tuple(given[:-1])))
+    short = condense(GridSums(tuple(given[:-1])))
     lost = tails(short.start, short.masses, 0.0, places)
     assert (lost < truth * (1 - 1e-15)).any(), "a lost law is seen"
 
@@ -87,10 +88,10 @@ def test_a_block_dominates_its_sum_and_is_sharp(seed: int) -> None:
 def test_a_gap_between_windows_moves_up() -> None:
     """Mass that no window holds goes to the least place of the next."""
     first, second = np.full(3, 0.25), np.full(2, 0.125)
-    masses, wider = blocks._least(first, 5, second, 0.25)
+    masses, wider = block_sums._least(first, 5, second, 0.25)
     assert wider
     assert masses.tolist() == [0.25, 0.25, 0.25, 0, 0, 0.375, 0.125]
-    masses, wider = blocks._least(np.full(3, 0.25), 1, np.full(1, 0.125), 0.5)
+    masses, wider = block_sums._least(np.full(3, 0.25), 1, np.full(1, 0.125), 0.5)
     assert not wider
     assert masses.tolist() == [0.25, 0.125, 0.25]
 
@@ -98,14 +99,14 @@ def test_a_gap_between_windows_moves_up() -> None:
 def test_certain_breaches_stay_certain() -> None:
     """A block with a law that lies at infinity lies there."""
     lost = Grid(3, np.zeros(1), 1.0)
-    found = condensed(Sums(((lost, 1), *grids(0, 8))))
+    found = condense(GridSums(((lost, 1), *grids(0, 8))))
     assert found.infinity == 1
 
 
 def test_few_laws_are_given_as_they_are() -> None:
     """Where the laws fill no block, nothing is summed: the answers are the same."""
     given = list(grids(1, 50))
-    assert list(blocked(given)) == given
+    assert list(sum_blocks(given)) == given
 
 
 @pytest.mark.usefixtures("small_blocks")
@@ -133,8 +134,8 @@ def test_blocks_change_nothing_that_is_seen(monkeypatch: pytest.MonkeyPatch) -> 
     epsilon = np.linspace(0, 4, 30)
     at_once = Convolution(laws)
     whole = at_once.profile(4.0).delta_at(epsilon)
-    monkeypatch.setattr(pld, "_MANY", 0)
-    monkeypatch.setattr(blocks, "_BLOCK", 1 << 13)
+    monkeypatch.setattr(convolution, "_MANY", 0)
+    monkeypatch.setattr(block_sums, "_BLOCK", 1 << 13)
     by_blocks = Convolution(laws).profile(4.0).delta_at(epsilon)
     assert not np.array_equal(by_blocks, whole)
     assert (by_blocks <= whole * (1 + 1e-6)).all()
@@ -171,7 +172,7 @@ TABLED = """
 import json, resource
 from fractions import Fraction
 import sordino as sd
-from sordino.losses import outlines
+from sordino.curves.laws import outlines
 n = 6000
 losses = [sd.DiscreteGaussianLoss(1, 40 + Fraction(i, n)) for i in range(n)]
 alike = sd.DiscreteGaussianLoss(1, 40) * n, sd.DiscreteGaussianLoss(1, 41) * n

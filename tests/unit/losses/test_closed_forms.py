@@ -9,7 +9,7 @@ import pytest
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Loss, compose
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
-from sordino.losses.noise import (
+from sordino.losses.noise_losses import (
     DiscreteGaussianLoss,
     GeometricLoss,
     LaplaceLoss,

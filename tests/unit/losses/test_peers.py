@@ -10,7 +10,7 @@ import pytest
 from sordino.losses.base import Loss
 from sordino.losses.closed import GaussianDP, PureDP
 from sordino.losses.interop import from_dp_accounting, to_dp_accounting
-from sordino.losses.noise import DiscreteGaussianLoss, GeometricLoss, LaplaceLoss
+from sordino.losses.noise_losses import DiscreteGaussianLoss, GeometricLoss, LaplaceLoss
 
 peer = pytest.importorskip(
     "dp_accounting.pld.privacy_loss_distribution",

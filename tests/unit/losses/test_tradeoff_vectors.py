@@ -11,7 +11,7 @@ import pytest
 
 from sordino.losses.base import Loss
 from sordino.losses.closed import ApproxDP, GaussianDP, PureDP
-from sordino.losses.noise import (
+from sordino.losses.noise_losses import (
     DiscreteGaussianLoss,
     GeometricLoss,
     LaplaceLoss,
@@ -19,7 +19,7 @@ from sordino.losses.noise import (
 )
 from sordino.losses.tabled import AbstractTabledLoss
 
-VECTORS = Path(__file__).parent.parent / "vectors" / "tradeoff_curves.json"
+VECTORS = Path(__file__).parents[2] / "vectors" / "tradeoff_curves.json"
 ROWS = json.loads(VECTORS.read_text())["rows"]
 
 Params: TypeAlias = dict[str, Any]

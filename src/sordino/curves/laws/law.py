@@ -16,7 +16,7 @@ from typing import Any, TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sordino.losses.points import ELEMENTARY, Floats
+from sordino.curves.points import ELEMENTARY, Floats
 
 Wide: TypeAlias = NDArray[np.floating[Any]]
 """Doubles, or the longer floats of the platform where sums need them."""
@@ -281,7 +281,7 @@ def cells(above: Floats, below: Floats) -> Floats:
     return np.concatenate((below[:1], np.maximum(inner, 0.0), above[-1:]))
 
 
-def mirrored(losses: Floats, q: Wide, p: Wide, infinity: float) -> Atoms:
+def mirror_law(losses: Floats, q: Wide, p: Wide, infinity: float) -> Atoms:
     """Return the symmetric law with given masses at losses > 0, and the rest at 0.
 
     Under exchange of P and Q a symmetric law is reflected: the mass of P at -l is the

@@ -10,9 +10,17 @@ from typing import final
 
 import numpy as np
 
-from sordino.losses.convolve import Factor, Moment, Stack, Sum, stacked, summed, tilted
-from sordino.losses.grid import Grid
-from sordino.losses.points import ELEMENTARY, Floats
+from sordino.curves.convolution.grid import Grid
+from sordino.curves.convolution.transform import (
+    Factor,
+    Moment,
+    Stack,
+    WindowSum,
+    convolve,
+    stack_rows,
+    tilt_masses,
+)
+from sordino.curves.points import ELEMENTARY, Floats
 
 DEPTHS = (0.0, 4.0, 8.0, 12.0)
 """The tilts, by depth: the last serves deltas down to 1e-50."""
@@ -32,7 +40,7 @@ TINY = 1e-16
 
 @final
 @dataclass(frozen=True, eq=False)
-class Sums:
+class GridSums:
     """Independent losses on one grid and how often each occurs."""
 
     grids: tuple[tuple[Grid, int], ...]
@@ -66,7 +74,7 @@ class Sums:
     @cached_property
     def stacks(self) -> list[Stack]:
         """Return the laws on the grid, stacked by length."""
-        return stacked(self.grids)
+        return stack_rows(self.grids)
 
     def tilt(self, depth: float) -> tuple[float, Moment]:
         """Return a tilt whose Chernoff exponent is about depth^2 / 2."""
@@ -114,12 +122,12 @@ class Sums:
         """Return the greatest index of the sum."""
         return sum((len(grid.masses) - 1) * times for grid, times in self.grids)
 
-    def summed(self, tilt: float, low: int, high: int) -> Sum:
+    def summed(self, tilt: float, low: int, high: int) -> WindowSum:
         """Return the tilted sum in a window."""
         from scipy import fft  # noqa: PLC0415 scipy is loaded when needed
 
         size = fft.next_fast_len(max(high - low + 1, 16), real=True)
-        return summed(self._factors(tilt), low, size)
+        return convolve(self._factors(tilt), low, size)
 
     def _factors(self, tilt: float) -> list[Factor]:
         """Return the tilted masses."""
@@ -127,7 +135,7 @@ class Sums:
         for stack in self.stacks:
             logs[list(stack.rows)] = stack.moments(tilt)[0]
         return [
-            Factor(tilted(grid, tilt, log), times, 0.0)
+            Factor(tilt_masses(grid, tilt, log), times, 0.0)
             for (grid, times), log in zip(self.grids, logs.tolist(), strict=True)
         ]
 

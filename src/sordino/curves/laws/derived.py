@@ -7,8 +7,8 @@ from typing import final
 
 import numpy as np
 
-from sordino.losses.law import AbstractLossLaw
-from sordino.losses.points import ELEMENTARY, Floats
+from sordino.curves.laws.law import AbstractLossLaw
+from sordino.curves.points import ELEMENTARY, Floats
 
 _COARSE = 1024
 

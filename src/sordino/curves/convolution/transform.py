@@ -21,9 +21,9 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from sordino.losses.grid import Grid
-from sordino.losses.points import Floats
-from sordino.losses.progress import watched
+from sordino.curves.convolution.grid import Grid
+from sordino.curves.points import Floats
+from sordino.curves.ticks import tick_each
 
 _UNIT = float(np.finfo(np.float64).eps) / 2
 _WIDEST_PAIR = 1 << 14
@@ -47,7 +47,7 @@ class Factor:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Sum:
+class WindowSum:
     """Masses of the tilted sum in a window, and a bound on the error of each."""
 
     masses: Floats
@@ -100,7 +100,7 @@ class Stack:
         return index, top, weight, weight.sum(axis=1)
 
 
-def stacked(grids: Sequence[tuple[Grid, int]]) -> list[Stack]:
+def stack_rows(grids: Sequence[tuple[Grid, int]]) -> list[Stack]:
     """Return the laws in stacks of rows whose lengths are within a factor of two."""
     order = sorted(range(len(grids)), key=lambda place: len(grids[place][0].masses))
     groups: list[list[int]] = []
@@ -124,13 +124,13 @@ def _stack(grids: Sequence[tuple[Grid, int]], group: Sequence[int]) -> Stack:
     return Stack(logs, times, tuple(group))
 
 
-def tilted(grid: Grid, tilt: float, log_total: float) -> Floats:
+def tilt_masses(grid: Grid, tilt: float, log_total: float) -> Floats:
     """Return the masses p_j exp(tilt j) / exp(log_total)."""
     exponent = grid.logs + (tilt * grid.index - log_total)
     return np.where(exponent > _FAINTEST, np.exp(np.maximum(exponent, _FAINTEST)), 0.0)
 
 
-def summed(factors: Sequence[Factor], low: int, size: int) -> Sum:
+def convolve(factors: Sequence[Factor], low: int, size: int) -> WindowSum:
     """Return the sum of all factors in the window of `size` indices from `low`.
 
     Frequencies where the product is certainly below exp(_FAINT) are left at zero.
@@ -141,8 +141,8 @@ def summed(factors: Sequence[Factor], low: int, size: int) -> Sum:
     product = np.ones(len(active), dtype=np.complex128)
     logs, least = np.zeros(len(active)), np.full(len(active), np.inf)
     unsure = 0.0
-    rest = sorted(paired(factors, size), key=lambda one: -one.times)
-    for factor in watched(rest, "composing: transform"):
+    rest = sorted(convolve_pairs(factors, size), key=lambda one: -one.times)
+    for factor in tick_each(rest, "composing: transform"):
         gamma = _gamma(size) * float(factor.masses.sum()) + factor.error
         wide = fft.rfft(_folded(factor.masses, size), size)[active]
         modulus = np.abs(wide) + gamma
@@ -159,10 +159,10 @@ def summed(factors: Sequence[Factor], low: int, size: int) -> Sum:
     error = (2 / size) * unsure * float((bound / least).sum())
     error += (2 / size) * _gamma(size) * float(bound.sum()) + 2 * math.exp(_FAINT)
     shift = -(low % size)
-    return Sum(np.maximum(np.roll(masses, shift), 0.0), error * (1 + 1e-6))
+    return WindowSum(np.maximum(np.roll(masses, shift), 0.0), error * (1 + 1e-6))
 
 
-def paired(factors: Sequence[Factor], size: int) -> list[Factor]:
+def convolve_pairs(factors: Sequence[Factor], size: int) -> list[Factor]:
     """Return fewer factors of the same sum: short single ones are convolved in pairs.
 
     A balanced tree of short transforms is far cheaper than one long transform each.

@@ -5,12 +5,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sordino.losses.points import Floats
+from sordino.curves.points import Floats
 
 _STEPS = 400
 
 
-def least(
+def find_least(
     holds: Callable[[float], bool], low: float, high: float, relative: float = 0.0
 ) -> float:
     """Return x in [low, high] where `holds` is true, within tolerance of the least.
@@ -18,7 +18,7 @@ def least(
     `holds` is false, then true. The answer is always a point where it was seen true;
     infinity if it is not true at `high`. Doubles far apart are halved by exponent.
 
-    >>> least(lambda x: x * x >= 2, 0.0, 2.0) >= math.sqrt(2)
+    >>> find_least(lambda x: x * x >= 2, 0.0, 2.0) >= math.sqrt(2)
     True
     """
     if holds(low):
@@ -33,7 +33,7 @@ def least(
     return high
 
 
-def crossing(
+def find_crossing(
     excess: Callable[[float], float], low: float, high: float, relative: float
 ) -> float:
     """Return x where the decreasing `excess` is at most 0, close to its root.
@@ -63,7 +63,7 @@ def crossing(
     return high
 
 
-def crossings(
+def find_crossings(
     excess: Callable[[Floats], Floats], low: Floats, high: Floats, relative: float
 ) -> Floats:
     """Return where each of many decreasing functions is at most 0, close to its root.

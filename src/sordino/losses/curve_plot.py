@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _KINDS = (".png", ".svg", ".pdf")
 
 
-def draw(curve: "TradeoffCurve", path: "str | Path | None", title: str) -> "Axes":
+def plot_curve(curve: "TradeoffCurve", path: "str | Path | None", title: str) -> "Axes":
     """Draw the curve between the lines of no privacy and of perfect privacy."""
     target = None if path is None else Path(path)
     if target is not None and target.suffix not in _KINDS:

@@ -12,9 +12,9 @@ from typing import final
 
 import numpy as np
 
-from sordino.losses.law import AbstractLossLaw, mirrored
-from sordino.losses.normal import tangents
-from sordino.losses.points import ELEMENTARY, Floats
+from sordino.curves.laws.law import AbstractLossLaw, mirror_law
+from sordino.curves.normal import tangents
+from sordino.curves.points import ELEMENTARY, Floats
 
 
 @final
@@ -167,4 +167,4 @@ def symmetric(profile: Profile) -> AbstractLossLaw:
     slope = np.append(np.diff(delta) / np.diff(t), 0.0)
     q = np.maximum(np.diff(slope), 0.0)
     reserve = float(delta[-1])
-    return mirrored(profile.epsilon[1:], q, q * t[1:], reserve)
+    return mirror_law(profile.epsilon[1:], q, q * t[1:], reserve)

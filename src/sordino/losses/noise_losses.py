@@ -12,10 +12,10 @@ from typing import Any, final
 import numpy as np
 
 from sordino import _validate
-from sordino.losses import conversion, forms
-from sordino.losses.base import Guarantees, Loss
-from sordino.losses.coarseness import kept
-from sordino.losses.law import (
+from sordino.curves import forms
+from sordino.curves.coarseness import kept
+from sordino.curves.convolution.convolution import Convolution
+from sordino.curves.laws.law import (
     DEPTH,
     REACH,
     AbstractLossLaw,
@@ -23,8 +23,10 @@ from sordino.losses.law import (
     GeometricLaw,
     LaplaceLaw,
 )
-from sordino.losses.pld import Convolution
-from sordino.losses.points import ELEMENTARY, Floats
+from sordino.curves.points import ELEMENTARY, Floats
+from sordino.losses import conversion
+from sordino.losses.base import Loss
+from sordino.losses.guarantees import Guarantees, pure_guarantees
 from sordino.losses.tabled import AbstractTabledLoss
 from sordino.numbers import Exact, distance, positive, sqrt, up
 from sordino.words import Words, call, number
@@ -272,7 +274,7 @@ class RandomizedResponseLoss(AbstractTabledLoss):
     @property
     def guarantees(self) -> Guarantees:
         """Return epsilon, and the rho and mu that it implies."""
-        return forms.pure_guarantees(self.epsilon, Fraction(0))
+        return pure_guarantees(self.epsilon, Fraction(0))
 
     def laws(self) -> tuple[AbstractLossLaw, ...]:
         """Return the losses of the truth, of the other's truth, and of the rest."""

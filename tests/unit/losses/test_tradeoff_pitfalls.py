@@ -16,13 +16,13 @@ from sordino.errors import InvalidParameter
 from sordino.losses.base import Loss
 from sordino.losses.closed import ApproxDP, GaussianDP, PureDP
 from sordino.losses.interop import from_dp_accounting
-from sordino.losses.noise import (
+from sordino.losses.noise_losses import (
     DiscreteGaussianLoss,
     LaplaceLoss,
     RandomizedResponseLoss,
 )
 
-VECTORS = Path(__file__).parent.parent / "vectors" / "tradeoff_pitfalls.json"
+VECTORS = Path(__file__).parents[2] / "vectors" / "tradeoff_pitfalls.json"
 PITFALLS = {row["id"]: row for row in json.loads(VECTORS.read_text())}
 ALPHAS = np.linspace(0, 1, 2001)
 

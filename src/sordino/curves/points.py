@@ -188,42 +188,42 @@ def double_of_bound(bound: "Exact | float") -> float:
     return max(up(bound), _least_double(bound))
 
 
-def above(values: Floats, most: float = 1.0) -> Floats:
+def raise_bounds(values: Floats, most: float = 1.0) -> Floats:
     """Return values one double further up, at most `most`: what is not known is most.
 
     The decimal that a double is written as lies within half a unit of it, so it is a
     bound as well.
 
-    >>> above(np.array([0.5, np.nan, 0, 2])).tolist()
+    >>> raise_bounds(np.array([0.5, np.nan, 0, 2])).tolist()
     [0.5000000000000001, 1.0, 5e-324, 1.0]
     """
     known = np.where(np.isnan(values), most, np.maximum(values, 0.0))
     return np.minimum(np.nextafter(known, np.inf), most)
 
 
-def enough(values: Floats) -> Floats:
+def raise_epsilons(values: Floats) -> Floats:
     """Return epsilons one double further up; 0 is enough where no more is needed.
 
-    >>> enough(np.array([0.5, np.nan, -1])).tolist()
+    >>> raise_epsilons(np.array([0.5, np.nan, -1])).tolist()
     [0.5000000000000001, inf, 0.0]
     """
-    return np.where(values <= 0, 0.0, above(values, np.inf))
+    return np.where(values <= 0, 0.0, raise_bounds(values, np.inf))
 
 
-def beneath(values: Floats) -> Floats:
+def lower_bounds(values: Floats) -> Floats:
     """Return values one double further down, at least 0, and 0 for what is not known.
 
-    >>> beneath(np.array([0.5, np.nan, 0])).tolist()
+    >>> lower_bounds(np.array([0.5, np.nan, 0])).tolist()
     [0.49999999999999994, 0.0, 0.0]
     """
     known = np.where(np.isnan(values), 0.0, values)
     return np.maximum(np.nextafter(known, -np.inf), 0.0)
 
 
-def rest(values: Floats) -> Floats:
+def complement(values: Floats) -> Floats:
     """Return 1 - x, rounded down, for x in [0, 1].
 
-    >>> rest(np.array([0.25, 1e-30, 1.0])).tolist()
+    >>> complement(np.array([0.25, 1e-30, 1.0])).tolist()
     [0.75, 0.9999999999999999, 0.0]
     """
     found = 1 - values
@@ -231,11 +231,11 @@ def rest(values: Floats) -> Floats:
     return np.where((1 - found) < values, np.nextafter(found, 0.0), found)
 
 
-def raised(values: Floats, margin: float = ELEMENTARY) -> Floats:
+def grow(values: Floats, margin: float = ELEMENTARY) -> Floats:
     """Return upper ends: the values grown by a relative margin."""
     return values * (1 + margin)
 
 
-def lowered(values: Floats, margin: float = ELEMENTARY) -> Floats:
+def shrink(values: Floats, margin: float = ELEMENTARY) -> Floats:
     """Return lower ends: the values shrunk by a relative margin."""
     return values * (1 - margin)

@@ -12,8 +12,8 @@ from typing import final
 
 import numpy as np
 
-from sordino.losses.law import AbstractLossLaw
-from sordino.losses.points import ELEMENTARY, Floats
+from sordino.curves.laws.law import AbstractLossLaw
+from sordino.curves.points import ELEMENTARY, Floats
 
 _UNIT = float(np.finfo(np.float64).eps)
 
