@@ -30,6 +30,7 @@ lint: $(READY) $(PYRIGHT)  ## format, lint, types and layers
 	@$(BIN)/ruff format --check --quiet . || { echo "run: make format"; exit 1; }
 	@$(BIN)/ruff check --quiet
 	@$(BIN)/mypy --no-error-summary
+	@$(BIN)/python -m tests.typing.pages build/pages
 	@if test -x $(BIN)/pyright; then $(BIN)/pyright > .venv/pyright.log || \
 		{ cat .venv/pyright.log; exit 1; }; \
 		else echo "PYRIGHT COULD NOT BE INSTALLED (.venv/pyright.log):"; \
@@ -63,7 +64,7 @@ format: $(READY)  ## format, and mend what lint can mend
 	@$(BIN)/ruff check --quiet --fix --exit-zero
 
 clean:  ## remove everything that was made
-	@rm -rf .venv dist .coverage .*_cache .hypothesis
+	@rm -rf .venv dist build .coverage .*_cache .hypothesis
 	@find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
 
 $(PACKAGES): $(PINS)

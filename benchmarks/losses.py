@@ -10,7 +10,7 @@ from sordino.budgets.calibration import calibrate
 from sordino.budgets.risk import Advantage
 from sordino.losses.base import Loss, compose
 from sordino.losses.closed import GaussianDP
-from sordino.losses.noise import LaplaceLoss
+from sordino.losses.noise_losses import LaplaceLoss
 from sordino.losses.tradeoff import PLRVs, get_beta
 
 MIXED = 300

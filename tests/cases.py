@@ -9,6 +9,7 @@ import numpy as np
 
 import sordino as sd
 from sordino.aggregations.base import AbstractAggregation
+from sordino.curves.laws.law import Atoms
 from sordino.engines.base import AbstractEngine
 from sordino.engines.duckdb.engine import duckdb_engine
 from sordino.engines.memory import MemoryEngine
@@ -16,14 +17,13 @@ from sordino.losses.base import Loss, compose
 from sordino.losses.bounded_range import BoundedRangeLoss
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
 from sordino.losses.interop import TableLoss
-from sordino.losses.law import Atoms
-from sordino.losses.noise import (
+from sordino.losses.noise_losses import (
     DiscreteGaussianLoss,
     GeometricLoss,
     LaplaceLoss,
     RandomizedResponseLoss,
 )
-from sordino.losses.thresholded import mixture, thresholded
+from sordino.losses.thresholded import mixture, threshold_loss
 from sordino.mechanisms.above_threshold import AboveThreshold
 from sordino.mechanisms.exponential import Exponential
 from sordino.mechanisms.kit.key_rounds import KeyRounds, ToldNumbers
@@ -142,10 +142,10 @@ LOSSES: Final[dict[str, Loss]] = {
     "sampled gaussian": GaussianDP(1).subsampled("0.1"),
     "sampled gaussian, often": GaussianDP(1).subsampled("0.02") * 100,
     "sampled response": PureDP(1).subsampled("0.2"),
-    "thresholded gaussian": thresholded(
+    "thresholded gaussian": threshold_loss(
         lambda kept: GaussianDP("0.4") if kept else PureDP(0), key_delta="1e-6", keys=3
     ),
-    "thresholded laplace": thresholded(
+    "thresholded laplace": threshold_loss(
         lambda kept: LaplaceLoss(Fraction(1, 10)) * kept, key_delta="1e-7", keys=12
     ),
     "keys in rounds": KeyRounds(

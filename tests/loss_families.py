@@ -10,13 +10,13 @@ from typing import Any, NamedTuple, TypeAlias
 from sordino.losses.base import Loss, compose
 from sordino.losses.bounded_range import BoundedRangeLoss
 from sordino.losses.closed import ApproxDP, GaussianDP, PureDP
-from sordino.losses.noise import (
+from sordino.losses.noise_losses import (
     DiscreteGaussianLoss,
     GeometricLoss,
     LaplaceLoss,
     RandomizedResponseLoss,
 )
-from sordino.losses.thresholded import mixture, thresholded
+from sordino.losses.thresholded import mixture, threshold_loss
 from tests import oracles
 from tests.oracles import Worlds, breach, mpf, worst
 
@@ -236,7 +236,7 @@ def thresholded_gaussian(rng: random.Random) -> Case:
     """Return Gaussian noise above a threshold."""
     keys, chance = rng.choice([1, 2, 5, 12]), size(rng, 1e-4, 0.01)
     mu2 = size(rng, 0.05, 1)
-    loss = thresholded(
+    loss = threshold_loss(
         lambda kept: GaussianDP(f"sqrt({mu2 * kept})"), key_delta=chance, keys=keys
     )
     found = oracles.splits(keys, chance, lambda m: oracles.gaussian(f"sqrt({mu2 * m})"))
@@ -251,7 +251,7 @@ def thresholded_few(rng: random.Random) -> Case:
         rng.randint(1, 3),
     )
     epsilon = size(rng, 0.1, 1)
-    loss = thresholded(
+    loss = threshold_loss(
         lambda kept: PureDP(epsilon * min(kept, most)), key_delta=chance, keys=keys
     )
     found = oracles.splits(
@@ -263,7 +263,9 @@ def thresholded_few(rng: random.Random) -> Case:
 def thresholded_often(rng: random.Random) -> Case:
     """Return several releases above a threshold."""
     chance, epsilon, times = size(rng, 1e-4, 0.01), size(rng, 0.2, 1), rng.randint(2, 5)
-    loss = thresholded(lambda m: PureDP(epsilon * m), key_delta=chance, keys=2) * times
+    loss = (
+        threshold_loss(lambda m: PureDP(epsilon * m), key_delta=chance, keys=2) * times
+    )
     found = oracles.splits(2, chance, lambda m: oracles.response(epsilon * m))
     return loss, lambda e: worst((one.times(times) for one in found), e)
 

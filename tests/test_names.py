@@ -83,7 +83,10 @@ def definitions() -> Iterator[Definition]:
                 yield Definition("function", node.name, file)
 
 
-ALL: Final = tuple(one for one in definitions() if not one.name.startswith("_"))
+ALL: Final = tuple(
+    dict.fromkeys(one for one in definitions() if not one.name.startswith("_"))
+)
+"""Each once, however many signatures (`overload`) it has."""
 
 
 def repeated() -> set[Definition]:

@@ -43,10 +43,10 @@ from sordino.losses.closed import GaussianDP as GaussianDP
 from sordino.losses.closed import PureDP as PureDP
 from sordino.losses.interop import from_dp_accounting as from_dp_accounting
 from sordino.losses.interop import to_dp_accounting as to_dp_accounting
-from sordino.losses.noise import DiscreteGaussianLoss as DiscreteGaussianLoss
-from sordino.losses.noise import GeometricLoss as GeometricLoss
-from sordino.losses.noise import LaplaceLoss as LaplaceLoss
-from sordino.losses.noise import RandomizedResponseLoss as RandomizedResponseLoss
+from sordino.losses.noise_losses import DiscreteGaussianLoss as DiscreteGaussianLoss
+from sordino.losses.noise_losses import GeometricLoss as GeometricLoss
+from sordino.losses.noise_losses import LaplaceLoss as LaplaceLoss
+from sordino.losses.noise_losses import RandomizedResponseLoss as RandomizedResponseLoss
 from sordino.losses.tradeoff import PLRVs as PLRVs
 from sordino.losses.tradeoff import TradeoffCurve as TradeoffCurve
 from sordino.losses.tradeoff import get_beta as get_beta

@@ -15,7 +15,7 @@ import pytest
 
 import sordino as sd
 from sordino.aggregations.keys_and_noise import KeptMeasurements, joint_loss
-from sordino.losses.thresholded import ThresholdedLoss, thresholded
+from sordino.losses.thresholded import ThresholdedLoss, threshold_loss
 from tests.oracles import Worlds, breach, gaussian, mp, mpf, real, response, worst
 
 SEED = 7
@@ -108,7 +108,7 @@ def test_a_block_of_cases_bounds_each_of_its_cases(keys: int) -> None:
     As many new keys are seen, all others vanish, and one is told of all the same.
     """
     chance = Fraction(1, 1000)
-    loss = thresholded(
+    loss = threshold_loss(
         lambda kept: sd.PureDP(min(kept, 1)), key_delta=chance, keys=keys
     )
     assert isinstance(loss, ThresholdedLoss)

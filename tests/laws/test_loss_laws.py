@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from sordino.budgets.risk import Advantage, ErrorRates
-from sordino.losses.base import NOTHING, Loss
+from sordino.curves.convolution.convolution import Convolution
+from sordino.losses.base import Loss
 from sordino.losses.closed import ZCDP, ApproxDP, GaussianDP, PureDP
-from sordino.losses.pld import Convolution
+from sordino.losses.guarantees import NOTHING
 from sordino.numbers import up
 from tests.cases import LOSSES
 

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, PureDP
-from sordino.losses.noise import GeometricLoss, LaplaceLoss
+from sordino.losses.noise_losses import GeometricLoss, LaplaceLoss
 from tests import oracles
 from tests.loss_families import FAINT, FAMILIES, LAST, SEED, Delta, drawn, size
 from tests.oracles import Worlds, mp, mpf

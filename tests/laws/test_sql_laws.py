@@ -134,6 +134,24 @@ def test_a_statement_is_refused_or_means_what_it_says(seed: int) -> None:
     assert found["refused"] >= 5
 
 
+@pytest.mark.parametrize("nulls", ["", "NULLS FIRST", "NULLS LAST"])
+@pytest.mark.parametrize("way", ["", "ASC", "DESC"])
+@pytest.mark.parametrize("key", ["s", "i", "d", "b"])
+def test_rows_come_in_the_order_that_is_asked_for(
+    key: str, way: str, nulls: str
+) -> None:
+    """ORDER BY, LIMIT and OFFSET choose the rows that DuckDB chooses."""
+    table = visits(3)
+    text = (
+        f"SELECT {key}, COUNT(*) AS n FROM v GROUP BY {key} "  # noqa: S608 ours
+        f"ORDER BY {key} {way} {nulls} LIMIT 4 OFFSET 1"
+    )
+    release = opened(table).sql(text, EXACT)
+    assert isinstance(release, sd.Release)
+    rows = oracle(table).execute(text).fetchall()
+    assert release.table[key].to_pylist() == [row[0] for row in rows]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(10, 20))
 def test_ten_thousand_statements(seed: int) -> None:

@@ -25,7 +25,7 @@ class Planted:
 PLANTED: Final[tuple[Planted, ...]] = (
     Planted(
         "losses",
-        "src/sordino/losses/noise.py",
+        "src/sordino/losses/noise_losses.py",
         "gap = np.minimum(epsilon - ratio, 0.0) / 2\n",
         "gap = np.minimum(epsilon - ratio, 0.0) / 2.0001\n",
         "laplace delta slightly too small",
@@ -39,14 +39,14 @@ PLANTED: Final[tuple[Planted, ...]] = (
     ),
     Planted(
         "losses",
-        "src/sordino/losses/forms.py",
+        "src/sordino/curves/forms.py",
         "inner = -np.expm1(below) / (1 + math.exp(-most))",
         "inner = -np.expm1(below) / (1 + 1.001 * math.exp(-most))",
         "pure delta slightly small",
     ),
     Planted(
         "losses",
-        "src/sordino/losses/concentrated.py",
+        "src/sordino/curves/concentrated.py",
         "(less / a).log())).exp() / a\n",
         "(less / a).log())).exp() / (a * 1.01)\n",
         "zcdp delta 1% small",
@@ -74,35 +74,35 @@ PLANTED: Final[tuple[Planted, ...]] = (
     ),
     Planted(
         "losses",
-        "src/sordino/losses/convolve.py",
+        "src/sordino/curves/convolution/transform.py",
         "error += (2 / size) * _gamma(size) * float(bound.sum())",
         "error = 0 * float(bound.sum())",
         "FFT rounding error not charged",
     ),
     Planted(
         "losses",
-        "src/sordino/losses/sums.py",
+        "src/sordino/curves/convolution/grid_sums.py",
         "masses = (found.masses + found.error) * weight * (1 + 1e-12)",
         "masses = found.masses * weight",
         "error not charged to masses",
     ),
     Planted(
         "losses",
-        "src/sordino/losses/sums.py",
+        "src/sordino/curves/convolution/grid_sums.py",
         "logs += times * (math.log1p(-finite) if finite < 1 else -math.inf)",
         "logs += math.log1p(-finite) if finite < 1 else -math.inf",
         "breach once, not times",
     ),
     Planted(
         "losses",
-        "src/sordino/losses/grid.py",
+        "src/sordino/curves/convolution/grid.py",
         "    p *= 1 + law.margin\n",
         "",
         "margin of P not charged",
     ),
     Planted(
         "losses",
-        "src/sordino/losses/derived.py",
+        "src/sordino/curves/laws/derived.py",
         "return p, (1 - self.rate) * p + self.rate * q",
         "return p, (1 - self.rate) * q + self.rate * p",
         "add direction of sampling swapped",
@@ -117,8 +117,8 @@ PLANTED: Final[tuple[Planted, ...]] = (
     Planted(
         "losses",
         "src/sordino/losses/base.py",
-        "risk = points.lowered(rarer * (1 - self._upper_delta(safe)))",
-        "risk = points.raised(rarer * (1 - self._upper_delta(safe)), 1e-9)",
+        "risk = points.shrink(rarer * (1 - self._upper_delta(safe)))",
+        "risk = points.grow(rarer * (1 - self._upper_delta(safe)), 1e-9)",
         "Bayes risk rounded the wrong way",
     ),
     Planted(
@@ -354,7 +354,7 @@ PLANTED: Final[tuple[Planted, ...]] = (
     ),
     Planted(
         "losses",
-        "src/sordino/losses/convolve.py",
+        "src/sordino/curves/convolution/transform.py",
         "if f.times == 1 and len(f.masses) <= longest]",
         "if f.times == 1 and len(f.masses) < longest]",
         "a loss of just the longest length is lost",

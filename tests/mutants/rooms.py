@@ -10,12 +10,8 @@ from typing import Final, final
 _LOSSES: Final = (
     "tests/laws/test_loss_oracles.py",
     "tests/laws/test_joint_laws.py",
-    "tests/unit/test_losses_closed.py",
     "tests/unit/losses",
-    "tests/unit/test_pld.py",
-    "tests/unit/test_tradeoff.py",
-    "tests/unit/test_tradeoff_vectors.py",
-    "tests/unit/test_tradeoff_pitfalls.py",
+    "tests/unit/curves",
     "tests/laws/test_loss_laws.py",
     "tests/unit/test_vectors_of_noise.py",
     "tests/laws/test_law_against_map.py",
@@ -59,7 +55,7 @@ class Room:
 
 
 ROOMS: Final[dict[str, Room]] = {
-    "losses": Room(("losses/*.py",), _LOSSES, 0.2),
+    "losses": Room(("losses/*.py", "curves/**/*.py"), _LOSSES, 0.2),
     "sampling": Room(
         ("sampling/*.py",),
         (

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 import sordino as sd
 from sordino.losses.joint import JointLoss
+from sordino.numbers import Radical
 
 
 def floats(noise: sd.Laplace | sd.Gaussian, doubles: NDArray[np.float64]) -> None:
@@ -77,6 +78,22 @@ def fitted(budget: sd.Budget) -> None:
     found = sd.LaplaceThreshold.for_loss(loss, triple, negative=True, dtype="i64")
     assert_type(found, sd.LaplaceThreshold)
     assert_type(found.error("0.95"), float | int)
+
+
+def curves(loss: sd.Loss, rates: NDArray[np.float64], pair: sd.PLRVs) -> None:
+    """A number is answered by a number, an array by an array."""
+    assert_type(loss.delta_at(1), float)
+    assert_type(loss.delta_at("1/3"), float)
+    assert_type(loss.epsilon_at(rates), NDArray[np.float64])
+    assert_type(loss.tpr_at([0.1, 0.2]), NDArray[np.float64])
+    assert_type(loss.beta_at(0.1), float)
+    assert_type(loss.bayes_risk("0.5"), float)
+    assert_type(loss.curve().beta_at(rates), NDArray[np.float64])
+    assert_type(sd.get_beta(pair, 0.25), float)
+    assert_type(sd.get_beta(pair, rates), NDArray[np.float64])
+    assert_type(loss.advantage(), float)
+    assert_type(loss + loss, sd.Loss)
+    assert_type(sd.Gaussian(scale=2).map(1).mu, Fraction | Radical | float)
 
 
 NOISY: Callable[[float], float] = sd.Laplace(1)

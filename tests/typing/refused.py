@@ -30,8 +30,10 @@ def parameters() -> None:
 
 
 def names(loss: sd.Loss) -> None:
-    """A name that is not public is no name, and a loss has no headline of its own."""
+    """A name that is not public is no name, and a curve is asked at numbers."""
     sd.Laplacian(1)  # type: ignore[attr-defined]
+    loss.delta_at({1: 2})  # type: ignore[call-overload]
+    loss.tpr_at(None)  # type: ignore[call-overload]
     loss.epsilon_for("1e-6")  # type: ignore[attr-defined]
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from sordino.losses.base import Loss, compose
 from sordino.losses.closed import ZCDP, PureDP
-from sordino.losses.noise import DiscreteGaussianLoss, GeometricLoss, LaplaceLoss
+from sordino.losses.noise_losses import DiscreteGaussianLoss, GeometricLoss, LaplaceLoss
 from sordino.losses.vectors import (
     discrete_gaussian_vector,
     geometric_vector,

@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from sordino.losses.points import Floats
+from sordino.curves.points import Floats
 
 _FINEST: Final = 330
 _LARGEST: Final = 10**19

@@ -14,11 +14,11 @@ from contextlib import contextmanager
 from typing import Any, TypeAlias, final
 
 from sordino.budgets.risk import Advantage, ErrorRates
+from sordino.curves.coarseness import COARSENESS
+from sordino.curves.search import find_least
+from sordino.curves.ticks import Tick, open_ticker
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Budget, Loss
-from sordino.losses.coarseness import COARSENESS
-from sordino.losses.progress import Tick, watching
-from sordino.losses.root import least
 from sordino.numbers import positive, up
 
 _ROUNDS = 24
@@ -61,7 +61,7 @@ def calibrate(
         raise InvalidParameter(
             "target", target, "must be a loss or a risk", "Try sd.Advantage(0.1)."
         )
-    with watching() as tick:
+    with open_ticker() as tick:
         return _searched(_Search(loss_at, target, tick), math.log(first), relative)
 
 
@@ -149,7 +149,7 @@ class _Search:
     def least(self, near: float, relative: float) -> float:
         """Return an admitted scale within a tolerance of a refused one."""
         low, high = self.bracket(near + 0.4 * relative, 0.8 * relative)
-        return least(self.admitted, math.exp(low), math.exp(high), relative)
+        return find_least(self.admitted, math.exp(low), math.exp(high), relative)
 
     def excess(self, risk: Risk, place: float) -> float:
         """Return how far the loss at the exponential of a place is beyond a risk."""

@@ -11,8 +11,9 @@ from typing import Any, ClassVar, final
 
 from sordino.budgets.charge import Amount, Charge
 from sordino.budgets.filters import AbstractFilter
-from sordino.losses.base import Guarantees, Loss, compose
+from sordino.losses.base import Loss, compose
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
+from sordino.losses.guarantees import Guarantees
 from sordino.numbers import INFINITE, Exact, finite, rational_above, root, sqrt
 
 

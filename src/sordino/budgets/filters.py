@@ -11,7 +11,8 @@ from typing import Any, ClassVar
 
 from sordino.budgets.charge import Amount, Charge
 from sordino.errors import BudgetExceeded, InvalidParameter
-from sordino.losses.base import Budget, Guarantees, Loss
+from sordino.losses.base import Budget, Loss
+from sordino.losses.guarantees import Guarantees
 from sordino.numbers import INFINITE
 
 

@@ -13,46 +13,33 @@ are upper bounds, beta and the Bayes risk are lower bounds, rounding included. A
 them leave through the methods of `Loss` (docs/proofs/losses.md, section 6).
 """
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, final, runtime_checkable
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Protocol,
+    overload,
+    runtime_checkable,
+)
 
 import numpy as np
 
 from sordino import _validate
 from sordino._completion import hides
+from sordino.curves import points
+from sordino.curves.points import Answer, Floats, Many, One
 from sordino.errors import InvalidParameter
-from sordino.losses import points
-from sordino.losses.points import Answer, Floats
+from sordino.losses.guarantees import NOTHING, Guarantees
 from sordino.losses.spending import Family, Spending
-from sordino.numbers import Exact, down, number_text
+from sordino.numbers import Exact, Number, down, number_text, positive
 
 if TYPE_CHECKING:
-    from sordino.losses.law import AbstractLossLaw
+    from sordino.curves.laws.law import AbstractLossLaw
     from sordino.losses.tradeoff import TradeoffCurve
-
-
-@final
-@dataclass(frozen=True)
-class Guarantees:
-    """What is known exactly of a loss, infinite where nothing is known.
-
-    With probability at least 1 - delta the release comes from a pair of laws that is
-    epsilon-DP, and rho-zCDP, and mu-GDP.
-    """
-
-    epsilon: Exact | float
-    delta: Fraction
-    rho: Exact | float
-    mu: Exact | float
-
-    @property
-    def is_bounded(self) -> bool:
-        """Tell whether nothing but the reserve delta can be seen with certainty."""
-        return min(self.epsilon, self.rho, self.mu) < math.inf
 
 
 @runtime_checkable
@@ -69,7 +56,7 @@ class Budget(Protocol):
         """Return so many times this budget: what as many releases of it add up to."""
 
 
-@hides(
+@hides(  # noqa: PLR0904 one value, with all views of it
     *("convolutions", "delta_beneath", "gains_by_rho", "laws", "profile", "scaled"),
     *("spending", "sums", "without_reserve", "words"),
 )
@@ -79,6 +66,24 @@ class Loss(ABC):
     Proof obligation: for any two neighbouring databases, the trade-off curve between
     the two laws of outputs lies on or above `beta_at`.
     """
+
+    if TYPE_CHECKING:  # the headline: which of these a loss has is seen when it runs
+
+        @property
+        def epsilon(self) -> Exact | float:
+            """Return the exact epsilon, of losses that have one."""
+
+        @property
+        def delta(self) -> Fraction:
+            """Return the exact delta, of losses that have one."""
+
+        @property
+        def rho(self) -> Exact | float:
+            """Return the exact rho, of losses that have one."""
+
+        @property
+        def mu(self) -> Exact | float:
+            """Return the exact mu, of losses that have one."""
 
     gains_by_rho: ClassVar[bool] = False
     """Whether `laws`, composed often, say more than the exact rho does."""
@@ -111,6 +116,11 @@ class Loss(ABC):
     def _beta(self, alpha: Floats) -> Floats:
         """Return lower bounds on the false negative rate."""
 
+    @overload
+    def delta_at(self, epsilon: One) -> float: ...
+    @overload
+    def delta_at(self, epsilon: Many) -> Floats: ...
+
     def delta_at(self, epsilon: Any) -> Answer:
         """Return the least delta such that the release is (epsilon, delta)-DP.
 
@@ -125,23 +135,33 @@ class Loss(ABC):
             at_limit, np.minimum(found, points.double_of_bound(known.delta)), found
         )
         with np.errstate(all="ignore"):
-            mirrored = points.raised(-np.expm1(-size) + np.exp(-size) * found)
+            mirrored = points.grow(-np.expm1(-size) + np.exp(-size) * found)
         return asked.answer(np.where(asked.values < 0, np.minimum(mirrored, 1), found))
 
     def _upper_delta(self, epsilon: Floats) -> Floats:
         """Return bounds on delta for epsilon >= 0 that are finite and rounded up."""
         with np.errstate(all="ignore"):
-            return points.above(self._delta(epsilon))
+            return points.raise_bounds(self._delta(epsilon))
+
+    @overload
+    def epsilon_at(self, delta: One) -> float: ...
+    @overload
+    def epsilon_at(self, delta: Many) -> Floats: ...
 
     def epsilon_at(self, delta: Any) -> Answer:
         """Return an epsilon such that the release is (epsilon, delta)-DP."""
         asked = points.read(-1, most=1.0, delta=delta)
         known = self.guarantees
         with np.errstate(all="ignore"):
-            found = points.enough(self._epsilon(asked.before))
+            found = points.raise_epsilons(self._epsilon(asked.before))
         capped = np.minimum(found, points.double_of_bound(known.epsilon))
         found = np.where(asked.reaches(known.delta), capped, found)
         return asked.answer(np.where(asked.values >= 1, 0.0, found))
+
+    @overload
+    def tpr_at(self, alpha: One) -> float: ...
+    @overload
+    def tpr_at(self, alpha: Many) -> Floats: ...
 
     def tpr_at(self, alpha: Any) -> Answer:
         """Return the greatest true positive rate at a false positive rate alpha."""
@@ -150,18 +170,23 @@ class Loss(ABC):
         if known == NOTHING:
             return asked.answer(values)
         with np.errstate(all="ignore"):
-            found = np.maximum(points.above(self._tpr(values)), values)
+            found = np.maximum(points.raise_bounds(self._tpr(values)), values)
         surely = points.double_of_bound(known.delta) if known.is_bounded else 1.0
         return asked.answer(np.where(values == 0, np.minimum(found, surely), found))
+
+    @overload
+    def beta_at(self, alpha: One) -> float: ...
+    @overload
+    def beta_at(self, alpha: Many) -> Floats: ...
 
     def beta_at(self, alpha: Any) -> Answer:
         """Return the least false negative rate at a false positive rate alpha."""
         asked = points.read(1, most=1.0, alpha=alpha)
-        known, guess = self.guarantees, points.rest(asked.values)
+        known, guess = self.guarantees, points.complement(asked.values)
         if known == NOTHING:
             return asked.answer(guess)
         with np.errstate(all="ignore"):
-            found = np.minimum(points.beneath(self._beta(asked.values)), guess)
+            found = np.minimum(points.lower_bounds(self._beta(asked.values)), guess)
         surely = down(1 - known.delta) if known.is_bounded else 0.0
         at_zero = asked.values == 0
         return asked.answer(np.where(at_zero, np.maximum(found, surely), found))
@@ -169,6 +194,11 @@ class Loss(ABC):
     def advantage(self) -> float:
         """Return the greatest true minus false positive rate, which is delta(0)."""
         return float(self.delta_at(0.0))
+
+    @overload
+    def bayes_risk(self, prior: One) -> float: ...
+    @overload
+    def bayes_risk(self, prior: Many) -> Floats: ...
 
     def bayes_risk(self, prior: Any) -> Answer:
         """Return the least chance of a wrong guess when the prior is `prior`.
@@ -183,8 +213,8 @@ class Loss(ABC):
             log_odds = np.log1p(-rarer) - np.log(rarer)
             # an epsilon too small only enlarges delta
             log_odds = np.where(np.isfinite(log_odds), log_odds, 0.0)
-            safe = np.maximum(points.lowered(log_odds) - points.ELEMENTARY, 0.0)
-            risk = points.lowered(rarer * (1 - self._upper_delta(safe)))
+            safe = np.maximum(points.shrink(log_odds) - points.ELEMENTARY, 0.0)
+            risk = points.shrink(rarer * (1 - self._upper_delta(safe)))
         return asked.answer(np.maximum(risk, 0.0))
 
     def curve(self) -> "TradeoffCurve":
@@ -199,9 +229,9 @@ class Loss(ABC):
 
     def subsampled(self, q: Any) -> "Loss":
         """Return the loss on a Poisson sample: each unit kept with probability q."""
-        from sordino.losses.subsampled import subsampled  # noqa: PLC0415 a cycle
+        from sordino.losses.subsampled import subsample  # noqa: PLC0415 a cycle
 
-        return subsampled(self, q)
+        return subsample(self, q)
 
     def admits(self, loss: "Loss") -> bool:
         """Say whether, as a budget, this certainly covers a loss.
@@ -266,15 +296,25 @@ class Loss(ABC):
 
     def __mul__(self, times: int) -> "Loss":
         """Compose a loss with itself."""
-        from sordino.losses.composition import repeated  # noqa: PLC0415 a cycle
+        from sordino.losses.composition import repeat_loss  # noqa: PLC0415 a cycle
 
-        return repeated(self, _validate.integer(times=times, least=0))
+        return repeat_loss(self, _validate.integer(times=times, least=0))
 
     __rmul__ = __mul__
 
+    def __truediv__(self, parts: Number) -> "Budget":
+        """Return the budget of one of so many equal parts, which add up to this.
 
-NOTHING = Guarantees(Fraction(0), Fraction(0), Fraction(0), Fraction(0))
-"""The guarantees of a release that reveals nothing."""
+        >>> from sordino.losses.closed import ApproxDP
+        >>> ApproxDP(1, "1e-6") / 5
+        ApproxDP(epsilon=0.2, delta=2e-07)
+        """
+        count = positive(parts=parts)
+        if not isinstance(count, Fraction):
+            raise InvalidParameter(
+                "parts", parts, "must be rational", "Try budget / 2."
+            )
+        return self.scaled(1 / count)
 
 
 def compose(losses: Iterable[Loss]) -> Loss:
@@ -283,11 +323,11 @@ def compose(losses: Iterable[Loss]) -> Loss:
     For any mechanisms whose losses were fixed before the first one ran, even when
     their questions depend on earlier answers.
     """
-    from sordino.losses.composition import composed  # noqa: PLC0415 a cycle
+    from sordino.losses.composition import compose_losses  # noqa: PLC0415 a cycle
 
     listed = list(losses)
     for index, loss in enumerate(listed):
         if not isinstance(loss, Loss):
             place = f"losses[{index}]"
             raise InvalidParameter(place, loss, "is not a loss", "Use sd.PureDP(1).")
-    return composed(listed)
+    return compose_losses(listed)

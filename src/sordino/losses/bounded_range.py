@@ -15,11 +15,13 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from sordino.losses import conversion, forms
-from sordino.losses.base import Guarantees, Loss
-from sordino.losses.law import AbstractLossLaw, cells
-from sordino.losses.points import ELEMENTARY, Floats, lowered, raised
-from sordino.losses.spending import Family, Spending, finite
+from sordino.curves import forms
+from sordino.curves.laws.law import AbstractLossLaw, cells
+from sordino.curves.points import ELEMENTARY, Floats, grow, shrink
+from sordino.losses import conversion
+from sordino.losses.base import Loss
+from sordino.losses.guarantees import Guarantees
+from sordino.losses.spending import Family, Spending, finite_parameter
 from sordino.numbers import Exact, distance, up
 from sordino.words import Words, call, number
 
@@ -83,7 +85,7 @@ class BoundedRangeLoss(Loss):
         """Return half of epsilon for Laplace noise, and nothing for Gaussian noise."""
         if family == "gaussian":
             return None
-        return Spending("epsilon", finite(self, self.epsilon) / 2)
+        return Spending("epsilon", finite_parameter(self, self.epsilon) / 2)
 
     def _delta(self, epsilon: Floats) -> Floats:
         """Return (1 - exp((e - ratio) / 2))**2 / (1 - exp(-ratio)) below the ratio."""
@@ -91,30 +93,30 @@ class BoundedRangeLoss(Loss):
         if ratio == 0 or math.isinf(ratio):
             return np.full_like(epsilon, float(ratio > 0))
         short = -np.expm1(np.minimum(epsilon - ratio, 0.0) / 2)
-        return raised(short**2 / -math.expm1(-ratio))
+        return grow(short**2 / -math.expm1(-ratio))
 
     def _epsilon(self, delta: Floats) -> Floats:
         """Return ratio + 2 ln(1 - sqrt(delta (1 - exp(-ratio))))."""
         ratio = up(self.epsilon)
         if math.isinf(ratio):
             return np.full_like(delta, math.inf)
-        short = lowered(np.sqrt(delta * -math.expm1(-ratio)))
+        short = shrink(np.sqrt(delta * -math.expm1(-ratio)))
         with np.errstate(divide="ignore"):
             found = ratio + 2 * np.log1p(-short) * (1 - ELEMENTARY)
         return np.where(delta > 0, found + ELEMENTARY * ratio, ratio)
 
     def _tpr(self, alpha: Floats) -> Floats:
         """Return alpha / (alpha + exp(-ratio) (1 - alpha))."""
-        shrink = math.exp(-up(self.epsilon))
-        if shrink == 0:
+        least = math.exp(-up(self.epsilon))
+        if least == 0:
             return np.ones_like(alpha)
-        missed = lowered(shrink * (1 - alpha))
-        return raised(alpha / np.maximum(alpha + missed, _SMALLEST))
+        missed = shrink(least * (1 - alpha))
+        return grow(alpha / np.maximum(alpha + missed, _SMALLEST))
 
     def _beta(self, alpha: Floats) -> Floats:
         """Return exp(-ratio) (1 - alpha) / (alpha + exp(-ratio) (1 - alpha))."""
-        missed = lowered(math.exp(-up(self.epsilon)) * (1 - alpha))
-        return lowered(missed / np.maximum(alpha + missed, _SMALLEST))
+        missed = shrink(math.exp(-up(self.epsilon)) * (1 - alpha))
+        return shrink(missed / np.maximum(alpha + missed, _SMALLEST))
 
 
 @final

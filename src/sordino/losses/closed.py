@@ -13,13 +13,19 @@ from typing import Any, final
 
 import numpy as np
 
-from sordino.losses import forms, normal
-from sordino.losses.base import Guarantees, Loss
-from sordino.losses.forms import inverse
-from sordino.losses.law import AbstractLossLaw, GaussianLaw
-from sordino.losses.points import Floats
-from sordino.losses.profile import symmetric
-from sordino.losses.spending import Family, Spending, finite, largest_parameter
+from sordino.curves import forms, normal
+from sordino.curves.forms import inverse
+from sordino.curves.laws.law import AbstractLossLaw, GaussianLaw
+from sordino.curves.points import Floats
+from sordino.curves.profile import symmetric
+from sordino.losses.base import Loss
+from sordino.losses.guarantees import Guarantees, pure_guarantees, zcdp_guarantees
+from sordino.losses.spending import (
+    Family,
+    Spending,
+    finite_parameter,
+    largest_parameter,
+)
 from sordino.numbers import Exact, distance, probability, shortest, sqrt, up
 from sordino.words import Words, call, number
 
@@ -43,7 +49,7 @@ class PureDP(Loss):
     @property
     def guarantees(self) -> Guarantees:
         """Return epsilon, and the least rho and mu that it implies."""
-        return forms.pure_guarantees(self.epsilon, Fraction(0))
+        return pure_guarantees(self.epsilon, Fraction(0))
 
     def laws(self) -> tuple[AbstractLossLaw, ...]:
         """Return randomized response."""
@@ -58,7 +64,7 @@ class PureDP(Loss):
         """Return epsilon for Laplace noise; Gaussian noise needs a delta."""
         if family == "gaussian":
             return None
-        return Spending("epsilon", finite(self, self.epsilon))
+        return Spending("epsilon", finite_parameter(self, self.epsilon))
 
     def scaled(self, factor: Fraction) -> "PureDP":
         """Return so many times epsilon."""
@@ -103,7 +109,7 @@ class ApproxDP(Loss):
     @property
     def guarantees(self) -> Guarantees:
         """Return epsilon beside its reserve delta, and what epsilon implies."""
-        return forms.pure_guarantees(self.epsilon, self.delta)
+        return pure_guarantees(self.epsilon, self.delta)
 
     def laws(self) -> tuple[AbstractLossLaw, ...]:
         """Return randomized response that fails with probability delta."""
@@ -122,7 +128,7 @@ class ApproxDP(Loss):
         """Return epsilon beside delta, without which Gaussian noise may spend none."""
         if family == "gaussian" and self.delta == 0:
             return None
-        return Spending("epsilon", finite(self, self.epsilon), self.delta)
+        return Spending("epsilon", finite_parameter(self, self.epsilon), self.delta)
 
     def scaled(self, factor: Fraction) -> "ApproxDP":
         """Return so many times epsilon and delta."""
@@ -172,7 +178,7 @@ class ZCDP(Loss):
     @property
     def guarantees(self) -> Guarantees:
         """Return rho; nothing pure follows from it, nor a Gaussian of the same rho."""
-        return forms.zcdp_guarantees(self.rho, Fraction(0))
+        return zcdp_guarantees(self.rho, Fraction(0))
 
     def laws(self) -> tuple[AbstractLossLaw, ...]:
         """Return the law of the best known curve of all rho-zCDP releases."""
@@ -186,7 +192,7 @@ class ZCDP(Loss):
     def spending(self, family: Family) -> Spending | None:
         """Return rho for Gaussian noise, the epsilon within it for Laplace noise."""
         if family == "gaussian":
-            return Spending("rho", finite(self, self.rho))
+            return Spending("rho", finite_parameter(self, self.rho))
         return Spending("epsilon", largest_parameter(self, PureDP))
 
     def scaled(self, factor: Fraction) -> "ZCDP":
@@ -232,7 +238,7 @@ class ApproxZCDP(Loss):
     @property
     def guarantees(self) -> Guarantees:
         """Return rho beside its reserve delta."""
-        return forms.zcdp_guarantees(self.rho, self.delta)
+        return zcdp_guarantees(self.rho, self.delta)
 
     def laws(self) -> tuple[AbstractLossLaw, ...]:
         """Return the law of the best known curve, that fails with probability delta."""
@@ -250,7 +256,7 @@ class ApproxZCDP(Loss):
     def spending(self, family: Family) -> Spending | None:
         """Return rho for Gaussian noise, or the epsilon within it, beside delta."""
         if family == "gaussian":
-            return Spending("rho", finite(self, self.rho), self.delta)
+            return Spending("rho", finite_parameter(self, self.rho), self.delta)
         return Spending(
             "epsilon", largest_parameter(ZCDP(self.rho), PureDP), self.delta
         )
@@ -320,7 +326,7 @@ class GaussianDP(Loss):
     def spending(self, family: Family) -> Spending | None:
         """Return mu for Gaussian noise, the epsilon within it for Laplace noise."""
         if family == "gaussian":
-            return Spending("mu", finite(self, self.mu))
+            return Spending("mu", finite_parameter(self, self.mu))
         return Spending("epsilon", largest_parameter(self, PureDP))
 
     def scaled(self, factor: Fraction) -> "GaussianDP":
@@ -335,7 +341,7 @@ class GaussianDP(Loss):
     def _delta(self, epsilon: Floats) -> Floats:
         if isinstance(self.mu, float) or self.mu == 0:
             return np.full_like(epsilon, float(self.mu != 0))
-        return normal.delta(self.mu, epsilon)
+        return normal.gaussian_delta(self.mu, epsilon)
 
     def _epsilon(self, delta: Floats) -> Floats:
         return inverse(self._delta, delta)
@@ -343,9 +349,9 @@ class GaussianDP(Loss):
     def _tpr(self, alpha: Floats) -> Floats:
         if isinstance(self.mu, float) or self.mu == 0:
             return alpha if self.mu == 0 else np.ones_like(alpha)
-        return normal.tpr(self.mu, alpha)
+        return normal.gaussian_tpr(self.mu, alpha)
 
     def _beta(self, alpha: Floats) -> Floats:
         if isinstance(self.mu, float) or self.mu == 0:
             return 1 - alpha if self.mu == 0 else np.zeros_like(alpha)
-        return normal.beta(self.mu, alpha)
+        return normal.gaussian_beta(self.mu, alpha)

@@ -19,15 +19,16 @@ from typing import Any, TypeAlias, final
 
 import numpy as np
 
-from sordino.losses.base import NOTHING, Guarantees, Loss
+from sordino.curves.coarseness import kept
+from sordino.curves.convolution.convolution import Convolution, both_ways
+from sordino.curves.convolution.grid_sums import DEPTHS
+from sordino.curves.laws.law import AbstractLossLaw
+from sordino.curves.laws.outlines import outline_laws
+from sordino.curves.profile import Profile, symmetric
+from sordino.losses.base import Loss
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
-from sordino.losses.coarseness import kept
-from sordino.losses.law import AbstractLossLaw
-from sordino.losses.outlines import outline_laws
-from sordino.losses.pld import Convolution, both_ways
-from sordino.losses.profile import Profile, symmetric
+from sordino.losses.guarantees import NOTHING, Guarantees
 from sordino.losses.reserved import ReservedLoss
-from sordino.losses.sums import DEPTHS
 from sordino.losses.tabled import AbstractTabledLoss
 from sordino.numbers import Exact, sqrt, total
 
@@ -128,12 +129,12 @@ class Composition(AbstractTabledLoss):
         return " + ".join(shown) + (f" + ... ({more} more)" if more else "")
 
 
-def composed(losses: Iterable[Loss]) -> Loss:
+def compose_losses(losses: Iterable[Loss]) -> Loss:
     """Return the loss of all releases together, folded where a closed form exists."""
     return _folded([(loss, 1) for loss in losses])
 
 
-def repeated(loss: Loss, times: int) -> Loss:
+def repeat_loss(loss: Loss, times: int) -> Loss:
     """Return the loss of several releases of the same loss."""
     return _folded([(loss, times)])
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from flint import arb
 
-from sordino.losses.normal import quantile
+from sordino.curves.normal import normal_quantile
 from sordino.numbers import Exact, ball, up
 from sordino.numbers.precision import precision
 
@@ -37,7 +37,7 @@ def pure_to_mu(epsilon: Exact | float) -> Exact | float:
     if epsilon == 0:
         return Fraction(0)
     with precision(_BITS + 2 * math.ceil(min(up(epsilon), 1e4))):
-        return _rounded(2 * quantile(1 / (1 + ball(epsilon).exp())))
+        return _rounded(2 * normal_quantile(1 / (1 + ball(epsilon).exp())))
 
 
 @lru_cache(maxsize=4096)

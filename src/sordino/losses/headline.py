@@ -30,11 +30,11 @@ def headline(loss: Loss, budget: Budget | None = None) -> str:
 def _known(loss: Loss) -> str:
     """Return the first parameter that holds, with the reserve delta if there is one."""
     held = loss.guarantees
-    reserve = f", delta = {upwards(held.delta)}" if held.delta else ""
+    reserve = f", delta = {decimal_above(held.delta)}" if held.delta else ""
     named = {"epsilon": held.epsilon, "mu": held.mu, "rho": held.rho}
     for name, value in named.items():
         if value != math.inf:
-            return f"{name} = {upwards(value)}{reserve}"
+            return f"{name} = {decimal_above(value)}{reserve}"
     return _at(loss, _NOTED_DELTA)
 
 
@@ -45,22 +45,22 @@ def _stated(loss: Loss, budget: Budget | None) -> str:
         case ApproxDP() if held.epsilon == math.inf and 0 < budget.delta < 1:
             return _at(loss, budget.delta)
         case ZCDP() | ApproxZCDP() if held.rho < math.inf != min(held.epsilon, held.mu):
-            return f"rho = {upwards(held.rho)}"
+            return f"rho = {decimal_above(held.rho)}"
         case GaussianDP() if held.mu < math.inf and held.epsilon < math.inf:
-            return f"mu = {upwards(held.mu)}"
+            return f"mu = {decimal_above(held.mu)}"
         case None | Loss():
             return ""
         case _:
-            return f"advantage = {upwards(loss.advantage())}"
+            return f"advantage = {decimal_above(loss.advantage())}"
 
 
 def _at(loss: Loss, delta: Fraction) -> str:
     """Return epsilon at a delta."""
     epsilon = float(loss.epsilon_at(delta))
-    return f"epsilon = {upwards(epsilon)} at delta = {upwards(delta)}"
+    return f"epsilon = {decimal_above(epsilon)} at delta = {decimal_above(delta)}"
 
 
-def upwards(value: "Exact | float") -> str:
+def decimal_above(value: "Exact | float") -> str:
     """Return four digits, rounded up."""
     if value == math.inf:
         return "inf"

@@ -12,11 +12,12 @@ from typing import Any, final
 
 import numpy as np
 
+from sordino.curves.convolution.convolution import Convolution, both_ways
+from sordino.curves.convolution.grid import on_grid
+from sordino.curves.laws.law import AbstractLossLaw, Atoms
 from sordino.errors import InvalidParameter, MissingDependency
-from sordino.losses.base import Guarantees, Loss
-from sordino.losses.grid import on_grid
-from sordino.losses.law import AbstractLossLaw, Atoms
-from sordino.losses.pld import Convolution, both_ways
+from sordino.losses.base import Loss
+from sordino.losses.guarantees import Guarantees
 from sordino.losses.tabled import AbstractTabledLoss
 from sordino.numbers import positive, up
 

@@ -14,12 +14,13 @@ from typing import TypeAlias, final
 
 import numpy as np
 
-from sordino.losses.base import Guarantees, Loss
+from sordino.curves.laws.law import AbstractLossLaw
+from sordino.curves.points import Floats
+from sordino.losses.base import Loss
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP
-from sordino.losses.law import AbstractLossLaw
-from sordino.losses.points import Floats
+from sordino.losses.guarantees import Guarantees
 from sordino.losses.reserved import joint_breach
-from sordino.losses.thresholded import thresholded
+from sordino.losses.thresholded import threshold_loss
 from sordino.numbers import Exact
 
 Headline: TypeAlias = ApproxDP | ApproxZCDP
@@ -65,7 +66,7 @@ class JointLoss(Loss):
         """Return the loss of new and kept keys together."""
         if self.kept is None:
             return self.headline
-        return thresholded(self.kept, key_delta=self.key_delta, keys=self.keys)
+        return threshold_loss(self.kept, key_delta=self.key_delta, keys=self.keys)
 
     def laws(self) -> tuple[AbstractLossLaw, ...]:
         """Return the law of the curve; what it was worked out from is not kept."""
@@ -91,7 +92,7 @@ class JointLoss(Loss):
 
     def _by_rho(self, kept: Callable[[int], Loss]) -> Loss:
         """Return the joint loss with the noise on kept keys priced by its rho."""
-        return thresholded(
+        return threshold_loss(
             lambda keys: ZCDP(kept(keys).guarantees.rho),
             key_delta=self.key_delta,
             keys=self.keys,

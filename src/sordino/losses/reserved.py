@@ -14,10 +14,11 @@ from typing import final
 import numpy as np
 from flint import arb
 
-from sordino.losses.base import Guarantees, Loss
-from sordino.losses.derived import Moved
-from sordino.losses.law import AbstractLossLaw
-from sordino.losses.points import ELEMENTARY, Floats
+from sordino.curves.laws.derived import Moved
+from sordino.curves.laws.law import AbstractLossLaw
+from sordino.curves.points import ELEMENTARY, Floats
+from sordino.losses.base import Loss
+from sordino.losses.guarantees import Guarantees
 from sordino.numbers import Exact, ball, up
 from sordino.numbers.precision import precision
 

@@ -18,12 +18,13 @@ from typing import final
 
 import numpy as np
 
-from sordino.losses.base import Guarantees, Loss
-from sordino.losses.coarseness import kept
-from sordino.losses.law import AbstractLossLaw
-from sordino.losses.normal import FEW
-from sordino.losses.points import ELEMENTARY, Floats
-from sordino.losses.profile import Profile, symmetric
+from sordino.curves.coarseness import kept
+from sordino.curves.laws.law import AbstractLossLaw
+from sordino.curves.normal import FEW
+from sordino.curves.points import ELEMENTARY, Floats
+from sordino.curves.profile import Profile, symmetric
+from sordino.losses.base import Loss
+from sordino.losses.guarantees import Guarantees
 from sordino.numbers import INFINITE, number_text
 
 _POINTS = 1200

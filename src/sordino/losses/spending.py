@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, final
 
+from sordino.curves.search import find_least
 from sordino.errors import InvalidParameter
-from sordino.losses.root import least
 from sordino.numbers import Exact, shortest
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Spending:
     delta: Fraction = Fraction(0)
 
 
-def finite(budget: "Budget", parameter: Exact | float) -> Exact:
+def finite_parameter(budget: "Budget", parameter: Exact | float) -> Exact:
     """Return a parameter of a budget that noise can be bought with."""
     if isinstance(parameter, float) or parameter == 0:
         raise InvalidParameter(
@@ -56,7 +56,7 @@ def largest_parameter(budget: "Budget", family: "Callable[[Any], Loss]") -> Frac
     def within(smallness: float) -> bool:
         return budget.admits(family(shortest(1 / smallness)))
 
-    inverse = least(within, 1 / _WIDEST, _WIDEST, _CLOSE)
+    inverse = find_least(within, 1 / _WIDEST, _WIDEST, _CLOSE)
     if inverse in {1 / _WIDEST, math.inf}:
         raise InvalidParameter(
             "budget", budget, "allows nothing, or everything", "Try sd.PureDP(1)."

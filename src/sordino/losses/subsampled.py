@@ -10,13 +10,14 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, final
 
+from sordino.curves.coarseness import kept
+from sordino.curves.convolution.convolution import Convolution, both_ways
+from sordino.curves.laws.derived import Sampled, SampledAdding
+from sordino.curves.laws.law import AbstractLossLaw
 from sordino.losses import conversion
-from sordino.losses.base import Guarantees, Loss
+from sordino.losses.base import Loss
 from sordino.losses.closed import PureDP
-from sordino.losses.coarseness import kept
-from sordino.losses.derived import Sampled, SampledAdding
-from sordino.losses.law import AbstractLossLaw
-from sordino.losses.pld import Convolution, both_ways
+from sordino.losses.guarantees import Guarantees
 from sordino.losses.tabled import AbstractTabledLoss
 from sordino.numbers import Exact, ball, probability, up
 from sordino.numbers.precision import precision
@@ -58,7 +59,7 @@ class SubsampledLoss(AbstractTabledLoss):
         return both_ways([((law, 1),) for law in self.laws()])
 
 
-def subsampled(loss: Loss, q: Any) -> Loss:
+def subsample(loss: Loss, q: Any) -> Loss:
     """Return the loss on a Poisson sample of rate q."""
     rate = probability(q=q)
     if rate == 0:

@@ -7,12 +7,12 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from sordino.curves.coarseness import kept
+from sordino.curves.convolution.convolution import Convolution
+from sordino.curves.convolution.grid_sums import DEPTHS
+from sordino.curves.points import Answer, Floats, read
+from sordino.curves.profile import Profile
 from sordino.losses.base import Loss
-from sordino.losses.coarseness import kept
-from sordino.losses.pld import Convolution
-from sordino.losses.points import Answer, Floats, read
-from sordino.losses.profile import Profile
-from sordino.losses.sums import DEPTHS
 from sordino.numbers import up
 
 Mask: TypeAlias = NDArray[np.bool_]

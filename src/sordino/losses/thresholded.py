@@ -20,14 +20,15 @@ from typing import Any, final
 import numpy as np
 
 from sordino import _validate
+from sordino.curves.coarseness import kept
+from sordino.curves.forms import inverse
+from sordino.curves.laws.derived import Mixed
+from sordino.curves.laws.law import AbstractLossLaw
+from sordino.curves.points import ELEMENTARY, Floats
+from sordino.curves.profile import Profile, symmetric
 from sordino.errors import InvalidParameter
-from sordino.losses.base import Guarantees, Loss
-from sordino.losses.coarseness import kept
-from sordino.losses.derived import Mixed
-from sordino.losses.forms import inverse
-from sordino.losses.law import AbstractLossLaw
-from sordino.losses.points import ELEMENTARY, Floats
-from sordino.losses.profile import Profile, symmetric
+from sordino.losses.base import Loss
+from sordino.losses.guarantees import Guarantees
 from sordino.losses.reserved import joint_breach
 from sordino.numbers import Exact, probability
 
@@ -124,7 +125,7 @@ class ThresholdedLoss(Loss):
         return self.profile.rates(alpha)[1]
 
 
-def thresholded(noise: Callable[[int], Loss], *, key_delta: Any, keys: Any) -> Loss:
+def threshold_loss(noise: Callable[[int], Loss], *, key_delta: Any, keys: Any) -> Loss:
     """Return the loss of a thresholded release in which at most `keys` keys change.
 
     `noise(m)` is the loss of the noise when m changed keys are kept, and must not fall

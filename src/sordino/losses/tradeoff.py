@@ -26,16 +26,16 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, final, overload
 
 import numpy as np
 
 from sordino import _validate
 from sordino._completion import hides
+from sordino.curves import points
+from sordino.curves.points import Answer, Floats, Many, One
 from sordino.errors import InvalidParameter
-from sordino.losses import points
 from sordino.losses.base import Loss
-from sordino.losses.points import Answer, Floats
 from sordino.numbers import down
 
 if TYPE_CHECKING:
@@ -145,6 +145,12 @@ class PLRVs:
         return np.minimum(x, 1.0), np.minimum(y, 1 - self.infinity_mass_Y)
 
 
+@overload
+def get_beta(plrvs: PLRVs, alpha: One) -> float: ...
+@overload
+def get_beta(plrvs: PLRVs, alpha: Many) -> Floats: ...
+
+
 def get_beta(plrvs: PLRVs, alpha: Any) -> Answer:
     """Return the least false negative rate of any attack at false positive rate alpha.
 
@@ -202,6 +208,11 @@ class TradeoffCurve:
             bound.beta_at(alpha),
         )
 
+    @overload
+    def beta_at(self, alpha: One) -> float: ...
+    @overload
+    def beta_at(self, alpha: Many) -> Floats: ...
+
     def beta_at(self, alpha: Any) -> Answer:
         """Return the bound between the points: the lower of the two around alpha."""
         asked = points.read(1, most=1.0, alpha=alpha)
@@ -210,9 +221,9 @@ class TradeoffCurve:
 
     def plot(self, path: "str | Path | None" = None, *, title: str = "") -> "Axes":
         """Draw the curve, and save it as PNG or SVG when a path is given."""
-        from sordino.losses.drawing import draw  # noqa: PLC0415 matplotlib is slow
+        from sordino.losses.curve_plot import plot_curve  # noqa: PLC0415 matplotlib is slow
 
-        return draw(self, path, title)
+        return plot_curve(self, path, title)
 
 
 def _pmf(name: str, given: Any, infinite: float) -> Floats:

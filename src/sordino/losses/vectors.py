@@ -11,7 +11,7 @@ from typing import Any
 
 from sordino.losses.base import Loss
 from sordino.losses.closed import ZCDP, PureDP
-from sordino.losses.noise import DiscreteGaussianLoss, GeometricLoss, LaplaceLoss
+from sordino.losses.noise_losses import DiscreteGaussianLoss, GeometricLoss, LaplaceLoss
 from sordino.numbers import Exact, down, floor_log2, positive
 from sordino.sensitivity import Sensitivity
 

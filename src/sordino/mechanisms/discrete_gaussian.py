@@ -7,7 +7,7 @@ from typing import ClassVar, Self, Unpack, final, overload
 from sordino._fields import fill, make
 from sordino.losses.base import Budget, Loss
 from sordino.losses.closed import ZCDP
-from sordino.losses.noise import DiscreteGaussianLoss
+from sordino.losses.noise_losses import DiscreteGaussianLoss
 from sordino.losses.vectors import discrete_gaussian_vector
 from sordino.mechanisms.kit.distance import Distance, change_ratio, l2
 from sordino.mechanisms.kit.domain import Metric, integer_domain

@@ -7,11 +7,11 @@ from fractions import Fraction
 from typing import ClassVar, Self, Unpack, final
 
 from sordino import _fields
+from sordino.curves.search import find_least
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Loss
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP
-from sordino.losses.noise import DiscreteGaussianLoss
-from sordino.losses.root import least
+from sordino.losses.noise_losses import DiscreteGaussianLoss
 from sordino.mechanisms.kit.change import Change, MapDistance, Norm, floor_to
 from sordino.mechanisms.kit.distance import change_ratio
 from sordino.mechanisms.kit.domain import Metric
@@ -142,7 +142,7 @@ class GaussianThreshold(AbstractThresholdMechanism):
             """Tell whether so much of the safe variance is enough, by the curve."""
             return bool(loss.admits(fitted(safe * shortest(part)).map(d_in)))
 
-        part = least(within, down(near / safe) * _BELOW, 1.0, _CLOSE)
+        part = find_least(within, down(near / safe) * _BELOW, 1.0, _CLOSE)
         best = safe * shortest(part) if math.isfinite(part) else safe
         return _admitted(fitted, loss, d_in, best)
 

@@ -7,7 +7,7 @@ from typing import ClassVar, Self, Unpack, final, overload
 from sordino._fields import fill, make
 from sordino.losses.base import Budget, Loss
 from sordino.losses.closed import PureDP
-from sordino.losses.noise import LaplaceLoss
+from sordino.losses.noise_losses import LaplaceLoss
 from sordino.losses.vectors import laplace_vector
 from sordino.mechanisms.kit.distance import Distance, change_ratio, l1
 from sordino.mechanisms.kit.domain import Metric

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino import _fields, _validate
+from sordino.curves.points import Floats
 from sordino.distributions.laplace import ContinuousLaplaceLaw
 from sordino.distributions.laplace_sums import LaplaceSumLaw
 from sordino.errors import InvalidParameter
 from sordino.losses.closed import ApproxDP
 from sordino.losses.joint import JointLoss
-from sordino.losses.points import Floats
 from sordino.mechanisms.kit.appearance import any_passes, each_passes
 from sordino.mechanisms.kit.change import Change, MapDistance
 from sordino.mechanisms.kit.distance import change_ratio

@@ -9,7 +9,7 @@ from sordino import _fields
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Loss, compose
 from sordino.losses.closed import ApproxDP, PureDP
-from sordino.losses.noise import GeometricLoss, LaplaceLoss
+from sordino.losses.noise_losses import GeometricLoss, LaplaceLoss
 from sordino.mechanisms.kit.change import Change, MapDistance, Norm
 from sordino.mechanisms.kit.distance import change_ratio
 from sordino.mechanisms.kit.domain import Metric

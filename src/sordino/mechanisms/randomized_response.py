@@ -14,7 +14,7 @@ from sordino._fields import change, fill
 from sordino.errors import InvalidData, InvalidParameter
 from sordino.losses.base import Budget, Loss
 from sordino.losses.closed import PureDP
-from sordino.losses.noise import RandomizedResponseLoss
+from sordino.losses.noise_losses import RandomizedResponseLoss
 from sordino.mechanisms.kit.containers import Kind, is_number, open_numbers
 from sordino.mechanisms.kit.domain import ChoiceDomain, Metric
 from sordino.mechanisms.kit.fitting import guarantees_of, least_noise, scale_guess

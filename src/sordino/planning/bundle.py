@@ -12,11 +12,11 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, final
 
+from sordino.curves.coarseness import COARSENESS
+from sordino.curves.search import find_crossing
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Budget, Loss, compose
 from sordino.losses.closed import ApproxDP
-from sordino.losses.coarseness import COARSENESS
-from sordino.losses.root import crossing
 from sordino.numbers import down
 from sordino.planning.purchase import Purchase, best_purchase
 from sordino.query.relation import AbstractCatalog
@@ -127,7 +127,7 @@ class _Search:
         try:
             if self._excess(1 / needed) > 0:
                 return best
-            shrink = crossing(self._excess, 1 / most, 1 / needed, _CLOSE)
+            shrink = find_crossing(self._excess, 1 / most, 1 / needed, _CLOSE)
         finally:
             COARSENESS.reset(token)
         return min(best, self.at(1 / shrink), key=lambda bundle: bundle.score)

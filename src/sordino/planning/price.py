@@ -3,20 +3,16 @@
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 from sordino.aggregations.base import Expected
 from sordino.losses.base import Budget, Loss
 from sordino.losses.headline import headline
 from sordino.losses.spending import Family
-from sordino.mechanisms.mechanism import AbstractMechanism
 from sordino.planning.plan_text import plan_text
 from sordino.planning.purchase import Purchase, best_purchase
 from sordino.query.relation import AbstractCatalog
 from sordino.query.request import Request
-
-if TYPE_CHECKING:
-    from sordino.sensitivity import Sensitivity
 
 
 @final
@@ -47,7 +43,7 @@ class Price:
         return self._purchase.loss
 
     @cached_property
-    def noise(self) -> dict[str, tuple[AbstractMechanism, ...]]:
+    def noise(self) -> dict[str, tuple[Any, ...]]:
         """Return the mechanisms behind each column, in order."""
         return {
             name: self._purchase.mechanisms(place)
@@ -55,12 +51,12 @@ class Price:
         }
 
     @cached_property
-    def sensitivity(self) -> "dict[str, Sensitivity | tuple[Sensitivity, ...]]":
+    def sensitivity(self) -> dict[str, Any]:
         """Return how far one unit can move the exact numbers behind each column.
 
-        For a column made of several numbers, a tuple of them in order.
+        A `Sensitivity`; for a column made of several numbers, a tuple of them in order.
         """
-        changes: dict[str, Any] = {}
+        changes = {}
         columns = zip(self.request.columns, self._purchase.plan.estimators, strict=True)
         for (name, _), estimator in columns:
             behind = tuple(one.change for one in estimator.measurements)

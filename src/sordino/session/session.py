@@ -5,7 +5,7 @@ price (public facts) ── rehearse (no rows) ── charge ── exact totals
 
 import os
 from collections.abc import Callable, Mapping
-from typing import Any, NoReturn, Self, final
+from typing import Any, NoReturn, Self, Unpack, final, overload
 
 from sordino import _validate
 from sordino.budgets.limits import Limit
@@ -22,30 +22,19 @@ from sordino.planning.price import Price
 from sordino.planning.purchase import Purchase, best_purchase
 from sordino.query.builder import Query
 from sordino.query.request import CONFIDENCE, Request
+from sordino.release import storage
 from sordino.release.answer import Answer, noisy_answer
 from sordino.release.rehearsal import rehearse
 from sordino.release.release import Release
-from sordino.release.storage import (
-    answer_bytes,
-    join_answers,
-    read_answer,
-    split_answers,
-)
+from sordino.session import identity, sql_request
 from sordino.session.book import Book, open_book
 from sordino.session.call_guard import guard_call
 from sordino.session.catalog import Catalog, open_catalog
 from sordino.session.description import Description
 from sordino.session.given_requests import read_request, read_requests
-from sordino.session.identity import (
-    batch_identity,
-    part_step,
-    partition_identity,
-    protection_text,
-    request_identity,
-)
 from sordino.session.outlook import Outlook
 from sordino.session.partition import partition_of, value_words
-from sordino.session.sql_request import NOTHING, Limits, SqlGiven, SqlName, sql_request
+from sordino.session.sql_request import SqlOptions
 
 
 @final
@@ -92,7 +81,9 @@ class Session:
         settings = Settings(memory_limit, threads, progress)
         self._engine = engine_named(engine, settings)
         self._catalog = open_catalog(self._engine, tables)
-        self._book = open_book(budget, ledger, protection_text(tables), analyst, who)
+        self._book = open_book(
+            budget, ledger, identity.protection_text(tables), analyst, who
+        )
         self._keysets: dict[str, None] = {}
         self._process = os.getpid()
 
@@ -128,8 +119,8 @@ class Session:
         request = read_request(query, CONFIDENCE)
         purchase = self._purchase(request, budget)
         self._prepared(purchase)
-        identity = request_identity(request, self._catalog, budget, None)
-        left = self._book.left_after(identity, (budget, purchase.loss), earmark)
+        asked = identity.request_identity(request, self._catalog, budget, None)
+        left = self._book.left_after(asked, (budget, purchase.loss), earmark)
         return Outlook(Price(purchase), left)
 
     @guard_call
@@ -157,15 +148,15 @@ class Session:
 
         def prepare() -> Callable[[], bytes]:
             compute = self._prepared(purchase)
-            return lambda: answer_bytes(compute())
+            return lambda: storage.answer_bytes(compute())
 
         stored = self._book.answer(
-            request_identity(request, self._catalog, budget, key),
+            identity.request_identity(request, self._catalog, budget, key),
             (budget, purchase.loss),
             {"key": key, "why": why, "plan": plan, "earmark": earmark},
             prepare,
         )
-        return Release.of(purchase, read_answer(stored))
+        return Release.of(purchase, storage.read_answer(stored))
 
     @guard_call
     def release_all(
@@ -186,19 +177,28 @@ class Session:
 
         def prepare() -> Callable[[], bytes]:
             each = [self._prepared(purchase) for purchase in purchases.values()]
-            return lambda: join_answers([answer_bytes(compute()) for compute in each])
+            return lambda: storage.join_answers([
+                storage.answer_bytes(compute()) for compute in each
+            ])
 
         stored = self._book.answer(
-            batch_identity(requests, self._catalog, budget, key),
+            identity.batch_identity(requests, self._catalog, budget, key),
             (budget, bundle.loss),
             {"key": key, "why": why, "plan": "\n\n".join(texts), "earmark": earmark},
             prepare,
         )
-        answers = map(read_answer, split_answers(stored))
+        answers = map(storage.read_answer, storage.split_answers(stored))
         return {
             name: Release.of(purchase, answer)
             for (name, purchase), answer in zip(purchases.items(), answers, strict=True)
         }
+
+    @overload
+    def sql(self, text: str, budget: Budget, **said: Unpack[SqlOptions]) -> Release: ...
+    @overload
+    def sql(
+        self, text: str, budget: None = None, **said: Unpack[SqlOptions]
+    ) -> Any: ...
 
     @guard_call
     def sql(
@@ -206,10 +206,10 @@ class Session:
         text: str,
         budget: Budget | None = None,
         *,
-        limits: Limits = (),
-        bounds: Mapping[str, tuple[Any, Any]] = NOTHING,
-        keys: KeySet | Mapping[str, Any] = NOTHING,
-        dialect: SqlName = "duckdb",
+        limits: sql_request.Limits = (),
+        bounds: Mapping[str, tuple[Any, Any]] = sql_request.NOTHING,
+        keys: KeySet | Mapping[str, Any] = sql_request.NOTHING,
+        dialect: sql_request.SqlName = "duckdb",
     ) -> Request | Release:
         """Return the request that a text of SQL is, or its release with a budget.
 
@@ -217,8 +217,8 @@ class Session:
         aggregated, `keys` name the groups beforehand (docs/guides/sql.md).
         """
         self._refuse_strangers()
-        given = SqlGiven(limits, bounds, keys, dialect)
-        request, allowed = sql_request(self._catalog, text, budget, given)
+        given = sql_request.SqlGiven(limits, bounds, keys, dialect)
+        request, allowed = sql_request.sql_request(self._catalog, text, budget, given)
         return request if allowed is None else self.release(request, allowed)
 
     @guard_call
@@ -239,15 +239,17 @@ class Session:
         Limit.of(budget)  # refuses a budget that no part could have
         cost: Any = budget.scaled(divided.times)
         shown = ", ".join(map(repr, divided.parts))
-        told = {"plan": f"parts of {name} by {column}: {shown}", "why": why}
+        details = {"plan": f"parts of {name} by {column}: {shown}", "why": why}
         marks = {value: value_words(whole, column, value) for value in divided.parts}
-        said = partition_identity(
+        asked = identity.partition_identity(
             self._catalog.words(name), column, [*marks.values()], budget
         )
-        self._book.answer(said, (cost, cost), told, lambda: bytes)
+        self._book.answer(asked, (cost, cost), details, lambda: bytes)
         return {
             value: self._part(
-                self._catalog.with_only(name, rows, part_step(column, marks[value])),
+                self._catalog.with_only(
+                    name, rows, identity.part_step(column, marks[value])
+                ),
                 budget,
             )
             for value, rows in divided.parts.items()

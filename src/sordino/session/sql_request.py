@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Final, Literal, TypeAlias, final
+from typing import Any, Final, Literal, TypeAlias, TypedDict, final
 
 from sordino.constraints import AbstractConstraint
 from sordino.errors import InvalidParameter
+from sordino.keysets import KeySet
 from sordino.losses.base import Budget
 from sordino.query.request import Request
 from sordino.session.catalog import Catalog
@@ -14,6 +15,16 @@ from sordino.session.catalog import Catalog
 Limits: TypeAlias = AbstractConstraint | Iterable[AbstractConstraint]
 SqlName = Literal["duckdb", "postgres", "spark", "bigquery"]
 NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
+
+
+@final
+class SqlOptions(TypedDict, total=False):
+    """What may be said of a text beside it, for editors."""
+
+    limits: Limits
+    bounds: Mapping[str, tuple[Any, Any]]
+    keys: KeySet | Mapping[str, Any]
+    dialect: SqlName
 
 
 @final

@@ -13,7 +13,7 @@ from sordino.budgets.risk import Advantage, ErrorRates
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Budget, Loss
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
-from sordino.losses.noise import LaplaceLoss
+from sordino.losses.noise_losses import LaplaceLoss
 
 
 def gaussian(scale: float) -> Loss:

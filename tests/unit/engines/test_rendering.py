@@ -7,7 +7,8 @@ import duckdb
 import pytest
 from sqlglot import exp
 
-from sordino.conformance.operation_cases import EXTREMES, FORMS, Form
+from sordino.conformance.edge_values import EXTREMES
+from sordino.conformance.operation_cases import FORMS, Form
 from sordino.engines.duckdb.dialect import DUCKDB
 from sordino.engines.sql.rendering import Parameters, render, typed_columns, with_type
 from sordino.errors import InvalidParameter, InvalidQuery, UnknownName

@@ -11,7 +11,8 @@ from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 from sqlglot import exp
 
-from sordino.conformance.operation_cases import EXTREMES, FORMS, TOPICS, Form
+from sordino.conformance.edge_values import EXTREMES
+from sordino.conformance.operation_cases import FORMS, TOPICS, Form
 from sordino.engines.duckdb.dialect import DUCKDB
 from sordino.engines.sql.dialect import AbstractDialect
 from sordino.engines.sql.pieces import (

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from sordino.conformance.operation_cases import EXTREMES, FORMS, Form
+from sordino.conformance.edge_values import EXTREMES
+from sordino.conformance.operation_cases import FORMS, Form
 from sordino.errors import InvalidQuery
 from sordino.expressions.language import Expression, col, lit, when
 from sordino.schema import Column, Schema

@@ -10,7 +10,7 @@ import pytest
 from flint import arb, ctx
 
 from sordino.errors import InvalidData, InvalidParameter
-from sordino.losses.noise import RandomizedResponseLoss
+from sordino.losses.noise_losses import RandomizedResponseLoss
 from sordino.mechanisms import randomized_response
 from sordino.mechanisms.randomized_response import RandomizedResponse
 from sordino.numbers import sqrt

@@ -219,6 +219,12 @@ def test_a_refusal_names_its_place(clinic: sd.Session, marked: str) -> None:
             "SELECT COUNT(*) FROM other.visits",
             "SELECT COUNT(*) FROM visits TABLESAMPLE 5",
         ),
+        *("SELECT SUM(CLAMP(" + "days + " * 3000 + "1, 0, 9)) FROM visits",),
+        *("SELECT COUNT(*) FROM visits WHERE ward = " + "'a' || " * 2000 + "ward",),
+        *("SELECT " + "COUNT(*) + " * 2000 + "1 FROM visits",),
+        *("SELECT COUNT(*) FROM visits WHERE days IN (" + "1, " * 12000 + "1)",),
+        *("SELECT COUNT(*) FROM visits" + " JOIN wards USING (ward)" * 2,),
+        *("SELECT LOWER(ward) AS ward, COUNT(*) FROM visits GROUP BY visits.ward",),
         *(
             "SELECT TOP 5 ward FROM visits",
             "SELECT COUNT(*) FILTER (WHERE 1) FROM visits",

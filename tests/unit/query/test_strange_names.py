@@ -179,6 +179,6 @@ def test_a_public_join_is_priced_by_the_equality_that_joins(engine: Any) -> None
         for how, least in (("inner", count), ("left", max(count, 3 - count))):
             joined = sd.table("rows").join_public("rates", on="y", how=how)  # type: ignore[arg-type]  # one of two words
             found = held.price(joined.agg(a=sd.count()), QUIET)
-            assert found.sensitivity["a"].l1 == most  # type: ignore[union-attr]  # one part
+            assert found.sensitivity["a"].l1 == most
             told = answer(held, joined.agg(a=sd.count()))[0]
             assert told == count if how == "inner" else told >= least

@@ -101,7 +101,7 @@ def _exceeds(session: sd.Session, change: Callable[[], object]) -> bool:
     asked = (first, session.price(sd.table("joined").agg(n=sd.count()), sd.PureDP(1)))
     return any(
         session._engine.answer(one._purchase.plan.question)["total 0"][0].as_py()
-        > len(VISITS["k"]) * one.sensitivity["n"].l1  # type: ignore[union-attr]
+        > len(VISITS["k"]) * one.sensitivity["n"].l1
         for one in asked
     )
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
 
-from sordino.losses.points import Floats
+from sordino.curves.points import Floats
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from sordino.aggregations.intervals.bars import Bars
 from sordino.aggregations.intervals.noise import Noise
-from sordino.losses.points import Floats
+from sordino.curves.points import Floats
 from sordino.numbers import probability
 
 _ROUNDING = 2.0**-48

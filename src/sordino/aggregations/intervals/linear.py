@@ -9,7 +9,7 @@ from sordino.aggregations.intervals.bars import Bars, blank_missing
 from sordino.aggregations.intervals.noise import Noise
 from sordino.aggregations.intervals.selected import invert_cut_law
 from sordino.aggregations.intervals.sums import Form, Sums
-from sordino.losses.points import Floats
+from sordino.curves.points import Floats
 from sordino.numbers import probability
 
 _WHOLE: Final = 2.0**53

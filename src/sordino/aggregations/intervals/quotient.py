@@ -11,7 +11,7 @@ import numpy as np
 
 from sordino.aggregations.intervals.bars import Bars, blank_missing
 from sordino.aggregations.intervals.sums import Form, Level, Sums
-from sordino.losses.points import Floats
+from sordino.curves.points import Floats
 from sordino.numbers import probability
 
 _PIECES: Final = 256

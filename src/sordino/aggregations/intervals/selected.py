@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
-from sordino.losses.points import Floats
+from sordino.curves.points import Floats
 
 if TYPE_CHECKING:
     from sordino.aggregations.intervals.sums import Sums

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sordino.aggregations.intervals.noise import Noise
-from sordino.losses.points import Floats
+from sordino.curves.points import Floats
 
 Form: TypeAlias = tuple[float, ...]
 

@@ -5,6 +5,6 @@
 | `engine` | an engine of settings |
 | `database`, `connection`, `optimisers` | a database of our own, its settings locked |
 | `dialect`, `sql_*` | the forms that decide about privacy; operations by topic |
-| `file_reading`, `belief` | Parquet read in place, and nothing that it states believed |
+| `file_reading`, `belief` | Parquet read in place, and nothing of it believed |
 | `relations` | sources that live in a connection of the user |
 """

@@ -1,6 +1,6 @@
 """What every SQL engine shares; what one says in its own way is its `dialect`.
 
-    question -> stages -> script of statements -> rehearsed -> run by a database -> answer
+    question -> stages -> script of statements -> rehearsed -> run -> answer
 
 | file | what it does |
 |---|---|
@@ -10,6 +10,6 @@
 | `leaves`, `plan_rows`, `kept_rows` | stored rows, nodes and bounds as subqueries |
 | `writer`, `rendering`, `pieces` | subqueries collected; expressions; trees of SQL |
 | `plain_entries` | operations that all databases write alike |
-| `group_totals`, `statements`, `scripts` | totals; whole statements; all of a question |
-| `answer_tables`, `room` | answers in their one form; a folder that goes with an engine |
+| `group_totals`, `statements`, `scripts` | totals; statements; all of a question |
+| `answer_tables`, `room` | answers in their one form; an engine's folder |
 """

@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any, TypeVar
 
+from sordino.curves.search import find_least
 from sordino.errors import InvalidParameter
-from sordino.losses.base import Budget, Guarantees, Loss
-from sordino.losses.root import least
+from sordino.losses.base import Budget, Loss
+from sordino.losses.guarantees import Guarantees
 from sordino.mechanisms.mechanism import AbstractMechanism
 from sordino.numbers import Exact, shortest, up
 
@@ -56,7 +57,7 @@ def _searched(within: Callable[[Exact], bool], high: float) -> Exact:
     low = high / 2
     while within(shortest(low)) and low > 1 / _WIDEST:
         low, high = low / 2, low
-    return shortest(least(lambda x: within(shortest(x)), low, high, _CLOSE))
+    return shortest(find_least(lambda x: within(shortest(x)), low, high, _CLOSE))
 
 
 def guarantees_of(budget: Any) -> Guarantees:

@@ -13,11 +13,11 @@ from typing import Any, Final, TypeVar
 import numpy as np
 
 from sordino import _fields
+from sordino.curves.points import Floats
+from sordino.curves.search import find_crossing
 from sordino.errors import InvalidParameter
 from sordino.losses.closed import PureDP
-from sordino.losses.points import Floats
-from sordino.losses.root import crossing
-from sordino.losses.thresholded import ThresholdedLoss, thresholded
+from sordino.losses.thresholded import ThresholdedLoss, threshold_loss
 from sordino.mechanisms.kit.appearance import each_passes
 from sordino.mechanisms.kit.change import Change
 from sordino.mechanisms.threshold_mechanism import (
@@ -162,7 +162,7 @@ def gaussian_ratio(
 
 def _blocks(keys: int) -> tuple[Floats, Floats]:
     """Return where the cases of the joint curve begin and end, all new left out."""
-    cases = thresholded(lambda _: PureDP(0), key_delta=0, keys=keys)
+    cases = threshold_loss(lambda _: PureDP(0), key_delta=0, keys=keys)
     assert isinstance(cases, ThresholdedLoss)  # noqa: S101 what it returns
     return np.array(cases.fresh[:-1], np.float64), np.array(cases.fresh[1:], np.float64)
 
@@ -180,7 +180,9 @@ def _root(excess: Callable[[float], float], start: float) -> float:
     high = low + _STRIDE
     # `crossing` stops by relative width, so the bracket is moved to begin at 1.
     return (
-        crossing(lambda x: excess(x - 1 + low), 1.0, 1 + high - low, _CLOSE) - 1 + low
+        find_crossing(lambda x: excess(x - 1 + low), 1.0, 1 + high - low, _CLOSE)
+        - 1
+        + low
     )
 
 

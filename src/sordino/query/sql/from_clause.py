@@ -6,7 +6,7 @@ from typing import Any, Final, final
 
 from sqlglot import exp
 
-from sordino.errors import InvalidSQL
+from sordino.errors import InvalidSQL, SordinoError
 from sordino.expressions.language import col
 from sordino.query.builder import Query, table
 from sordino.query.relation import AbstractCatalog
@@ -81,7 +81,12 @@ def selected_rows(clause: Clause, tables: Tables) -> RowScope:
     start.look()
     found = _source(start.take("this"), tables)
     for join in clause.each("joins"):
-        found = _joined(join, found, tables)
+        try:
+            found = _joined(join, found, tables)
+        except InvalidSQL:
+            raise
+        except SordinoError as error:
+            raise join.wrap(error) from None
     where = clause.some("where")
     if where is None:
         return found

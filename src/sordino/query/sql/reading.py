@@ -168,6 +168,8 @@ class Clause:
 
 
 _SHORT: Final = 40
+_DEEPEST: Final = 100
+"""Nodes above each other, chains of AND and OR counted once."""
 
 
 def read_statement(
@@ -186,6 +188,7 @@ def read_statement(
     if len(trees) != 1 or trees[0] is None:
         raise InvalidSQL("there is no statement", "Begin with SELECT.", text, 0, 1)
     reading = Reading(text, dialect, trees[0])
+    _refuse_deep(reading)
     if reading.whole.kind not in _ROOTS:
         first = listed[0]
         word = first.text.upper()
@@ -197,6 +200,21 @@ def read_statement(
             first.end + 1,
         )
     return reading
+
+
+def _refuse_deep(reading: Reading) -> None:
+    """Refuse a tree that rules which call themselves would not come back from."""
+    waiting = [(reading.root, 0)]
+    while waiting:
+        node, depth = waiting.pop()
+        if depth > _DEEPEST:
+            raise Clause(reading, node).refusal(
+                "this stands too deep in other operations",
+                "Name a part of it in a query in FROM, and go on from its columns.",
+            )
+        for one in node.iter_expressions():
+            chained = isinstance(node, exp.Connector) and type(one) is type(node)
+            waiting.append((one, depth + (not chained)))
 
 
 def _unread(text: str, error: ParseError, dialect: InputDialect) -> InvalidSQL:

@@ -115,6 +115,11 @@ def _show_computed(shown: Selection, item: Item, answers: AnswerScope) -> None:
             "this is the same for every group", "Leave it out, and write it yourself."
         )
     name = item.alias or answers.fresh("computed")
+    if any(one.name == name for one in answers.keys):
+        raise item.clause.refusal(
+            f"{name} is a key, and cannot be another answer as well",
+            "Give this another alias.",
+        )
     shown.made[name] = value.expression
     _show(shown, item, name, name)
 

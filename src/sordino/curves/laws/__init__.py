@@ -1,0 +1,1 @@
+"""Laws of privacy losses: closed ones, those made of others, outlines of large ones."""

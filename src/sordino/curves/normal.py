@@ -1,0 +1,124 @@
+"""The trade-off between N(0, 1) and N(mu, 1), enclosed for points.
+
+With x = epsilon/mu - mu/2 and Phi the normal law (Balle and Wang 2018; Dong, Roth and
+Su 2022, where f is Phi(Phi^-1(1 - alpha) - mu)):
+
+    delta(epsilon) = Phi(-x) - exp(epsilon) Phi(-x - mu).
+
+A long array is answered by tangents: for any e, tpr(alpha) <= delta(e) + exp(e) alpha,
+so an error in choosing e costs tightness of second order, and never the bound.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from flint import arb
+
+from sordino.curves.points import ELEMENTARY, Floats
+from sordino.numbers import Exact, ball, down, up
+from sordino.numbers.precision import enclose
+
+FEW = 64
+"""Up to this many points are answered by ball arithmetic."""
+
+SPECIAL = 1e-13
+"""Relative error allowed for scipy's ndtr and log_ndtr; tests compare them with Arb."""
+
+_UNDERFLOW = 1e-320
+
+
+def gaussian_delta(mu: Exact, epsilon: Floats) -> Floats:
+    """Return upper bounds on delta for epsilon >= 0."""
+    if len(epsilon) <= FEW:
+        return each(lambda e: up(enclose(lambda: _delta_ball(mu, e))), epsilon)
+    return _delta_doubles(up(mu), epsilon)
+
+
+def gaussian_tpr(mu: Exact, alpha: Floats) -> Floats:
+    """Return upper bounds on the true positive rate."""
+    if len(alpha) <= FEW:
+        return each(lambda a: up(enclose(lambda: _rate_ball(mu, a, 1))), alpha)
+    return _by_tangents(up(mu), alpha)[0]
+
+
+def gaussian_beta(mu: Exact, alpha: Floats) -> Floats:
+    """Return lower bounds on the false negative rate."""
+    if len(alpha) <= FEW:
+        return each(lambda a: down(enclose(lambda: _rate_ball(mu, a, -1))), alpha)
+    return _by_tangents(up(mu), alpha)[1]
+
+
+def each(function: Callable[[float], float], values: Floats) -> Floats:
+    """Return a function of one number, applied to each."""
+    return np.array([function(float(value)) for value in values], dtype=np.float64)
+
+
+def tail(x: arb) -> arb:
+    """Return Phi(-x)."""
+    return (x / arb(2).sqrt()).erfc() / 2
+
+
+def normal_quantile(alpha: arb) -> arb:
+    """Return the z with Phi(-z) = alpha."""
+    return (2 * alpha).erfcinv() * arb(2).sqrt()
+
+
+def _delta_ball(mu: Exact, epsilon: float) -> arb:
+    """Return delta at the working precision."""
+    size, x = ball(mu), arb(epsilon) / ball(mu) - ball(mu) / 2
+    first = tail(x)
+    exact = first - arb(epsilon).exp() * tail(x + size)
+    return exact if exact.is_finite() else first.union(arb(0))
+
+
+def _rate_ball(mu: Exact, alpha: float, side: int) -> arb:
+    """Return the true positive rate (side 1) or the false negative rate (side -1)."""
+    if alpha in (0.0, 1.0):
+        return arb((alpha == 1.0) == (side == 1))
+    return tail((normal_quantile(arb(alpha)) - ball(mu)) * side)
+
+
+def _delta_doubles(mu: float, epsilon: Floats) -> Floats:
+    """Return upper bounds on delta in doubles."""
+    from scipy.special import log_ndtr  # noqa: PLC0415 scipy is loaded when needed
+
+    x = epsilon / mu - mu / 2
+    log_tail = log_ndtr(-x)
+    exponent = epsilon + log_ndtr(-x - mu) - log_tail
+    # x carries a relative error, and the logarithm of the tail moves by at most
+    # |x| + 1 for each unit of x, because that bounds the hazard rate of the normal law
+    slack = ELEMENTARY * (1 + np.abs(x) + mu) * (np.abs(x) + epsilon / mu + mu + 1)
+    slack += SPECIAL * (1 + 2 * np.abs(log_tail) + epsilon)
+    found = np.exp(log_tail) * (-np.expm1(np.minimum(exponent, 0.0)) + slack)
+    # delta is at most the tail, also where that has no logarithm
+    found = np.where(np.isneginf(log_tail), 0.0, found)
+    answer: Floats = np.minimum(found + _UNDERFLOW, 1.0)
+    return answer
+
+
+def _by_tangents(mu: float, alpha: Floats) -> tuple[Floats, Floats]:
+    """Return tpr from above and beta from below, each from one tangent."""
+    from scipy.special import ndtri  # noqa: PLC0415 scipy is loaded when needed
+
+    with np.errstate(over="ignore", invalid="ignore"):
+        touch = -mu * ndtri(alpha) - mu * mu / 2
+        epsilon = np.minimum(np.nan_to_num(np.abs(touch), nan=0.0), 700.0)
+    return tangents(alpha, touch >= 0, epsilon, _delta_doubles(mu, epsilon))
+
+
+def tangents(
+    alpha: Floats, rising: np.ndarray, epsilon: Floats, bound: Floats
+) -> tuple[Floats, Floats]:
+    """Return (tpr, beta) at alpha from a bound on delta at one epsilon >= 0 each.
+
+    Where `rising`, the line tpr <= delta + exp(epsilon) alpha; elsewhere its mirror
+    image beta >= exp(-epsilon) (1 - alpha - delta), valid since both directions are
+    bounded by the same delta.
+    """
+    with np.errstate(over="ignore"):
+        growth = np.minimum(np.exp(epsilon) * (1 + ELEMENTARY), 1e308)
+        forward = np.minimum((bound + growth * alpha) * (1 + ELEMENTARY), 1.0)
+    back = np.maximum((1 - alpha) * (1 - ELEMENTARY) - bound, 0.0) / growth
+    upper = np.where(rising, forward, 1 - back)
+    lower = np.where(rising, 1 - forward, back * (1 - ELEMENTARY))
+    return upper, np.maximum(lower, 0.0)

@@ -1,0 +1,45 @@
+"""What is known exactly of a loss, beside its curve."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final
+
+from sordino.losses import conversion
+from sordino.numbers import INFINITE, Exact
+
+
+@final
+@dataclass(frozen=True)
+class Guarantees:
+    """What is known exactly of a loss, infinite where nothing is known.
+
+    With probability at least 1 - delta the release comes from a pair of laws that is
+    epsilon-DP, and rho-zCDP, and mu-GDP.
+    """
+
+    epsilon: Exact | float
+    delta: Fraction
+    rho: Exact | float
+    mu: Exact | float
+
+    @property
+    def is_bounded(self) -> bool:
+        """Tell whether nothing but the reserve delta can be seen with certainty."""
+        return min(self.epsilon, self.rho, self.mu) < math.inf
+
+
+NOTHING = Guarantees(Fraction(0), Fraction(0), Fraction(0), Fraction(0))
+"""The guarantees of a release that reveals nothing."""
+
+
+def pure_guarantees(epsilon: Exact | float, delta: Fraction) -> Guarantees:
+    """Return what (epsilon, delta)-DP implies: a reserve delta beside epsilon."""
+    rho, mu = conversion.pure_to_rho(epsilon), conversion.pure_to_mu(epsilon)
+    return Guarantees(epsilon, delta, rho, mu)
+
+
+def zcdp_guarantees(rho: Exact | float, delta: Fraction) -> Guarantees:
+    """Return rho beside its reserve; only rho = 0 implies anything else."""
+    nothing = Fraction(0) if rho == 0 else INFINITE
+    return Guarantees(nothing, delta, rho, nothing)
