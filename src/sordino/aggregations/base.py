@@ -55,7 +55,7 @@ class Setting:
             found[key] = max(one.degree, found.get(key, 0))
         return found
 
-    @property
+    @cached_property
     def versions(self) -> Versions:
         """Return the versions of the columns that mark groups."""
         return frozenset(self.schema[name].version for name in self.by)
@@ -65,7 +65,7 @@ class Setting:
 
         `more` are versions of columns that split the groups further.
         """
-        found = self._moved(lambda held: held.sensitivity(self.versions.union(*more)))
+        found = self._rows_split(*more) if more else self._rows
         if found is None:
             raise InvalidQuery(
                 "nothing bounds how many rows one id contributes", self._remedy()
@@ -87,6 +87,15 @@ class Setting:
                 f"Add .enforce(sd.MaxGroupsPerID({columns}, 2)) before group_by.",
             )
         return found
+
+    @cached_property
+    def _rows(self) -> Sensitivity | None:
+        """Return how far row counts move, which every measurement asks for."""
+        return self._rows_split()
+
+    def _rows_split(self, *more: Versions) -> Sensitivity | None:
+        """Return how far counts of rows move that more columns split."""
+        return self._moved(lambda held: held.sensitivity(self.versions.union(*more)))
 
     def _touched(self, held: Contribution) -> Sensitivity | None:
         """Return how far counts of ids move by a unit of which something is known."""

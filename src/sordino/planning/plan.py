@@ -157,6 +157,11 @@ def plans(request: Request, catalog: AbstractCatalog) -> list[Plan]:
     frame = _Frame(
         request, relation, {count.measurement.key: count for count in counts}
     )
+    presences = {
+        variant: _presence(setting, variant)
+        for variant in (SINGLE, DIVIDED)
+        if request.selects_keys
+    }
     ways: list[Plan] = []
     for family in FAMILIES if request.noise is None else (request.noise,):
         seen: list[tuple[AbstractEstimator, ...]] = []
@@ -164,7 +169,7 @@ def plans(request: Request, catalog: AbstractCatalog) -> list[Plan]:
             estimators = tuple(each[min(variant, len(each) - 1)] for each in options)
             if estimators not in seen:
                 seen.append(estimators)
-                presence = _presence(setting, variant) if request.selects_keys else None
+                presence = presences.get(variant, presences.get(SINGLE))
                 ways.append(frame.plan(family, estimators, presence))
     return _narrow([*ways, *_in_rounds(frame, setting)])
 
