@@ -97,7 +97,7 @@ def _alike(ways: Ways) -> list[Ways]:
     return found if ways in found else [*found, ways]
 
 
-def _of_family(each: tuple[Plan, ...], family: Family) -> tuple[Plan, ...]:
+def _of_family(each: tuple[Plan, ...], family: "Family") -> tuple[Plan, ...]:
     """Return the plans with one family of noise, and those that only choose.
 
     All of them where noise of another family was asked for.
