@@ -43,7 +43,7 @@ class Csv:
 
     >>> Csv("visits.csv", columns={"days": "i64"}, decimal=";")
     Traceback (most recent call last):
-    sordino.errors.InvalidParameter: decimal must be one of ".", ",", got ';'. Choose one.
+    sordino.errors.InvalidParameter: decimal must be one of ".", ",", got ';'. Try decimal=".".
     """  # noqa: E501 a table
 
     path: Any
