@@ -68,10 +68,10 @@ class Again:
 Node: TypeAlias = One | Chain | Either | Again
 
 
-def other_ranges(ranges: Ranges) -> Ranges:
+def all_but(ranges: Ranges) -> Ranges:
     """Return all other code points.
 
-    >>> other_ranges(((0, 8), (10, LAST)))
+    >>> all_but(((0, 8), (10, LAST)))
     ((9, 9),)
     """
     found, start = [], 0
@@ -101,9 +101,9 @@ _CLASSES: Final[Mapping[str, Ranges]] = {
     "d": _DIGITS,
     "w": _WORD,
     "s": _BLANKS,
-    "D": other_ranges(_DIGITS),
-    "W": other_ranges(_WORD),
-    "S": other_ranges(_BLANKS),
+    "D": all_but(_DIGITS),
+    "W": all_but(_WORD),
+    "S": all_but(_BLANKS),
 }
 
 
@@ -247,7 +247,7 @@ class _Reader:
         if not self.take("]") or not found:
             raise self.refusal("has a class that is open or empty", "Try [a-z].")
         runs = union(found)
-        return other_ranges(runs) if negated else runs
+        return all_but(runs) if negated else runs
 
     def _member(self) -> Ranges:
         """Return one letter of a class, or a run of them."""
