@@ -9,12 +9,12 @@
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NoReturn, final
+from typing import Any, ClassVar, NoReturn, final
 
 from sordino._completion import hides
 from sordino._fields import fill
 from sordino.errors import InvalidParameter
-from sordino.losses.base import Budget, Loss
+from sordino.losses.base import Budget, Loss, Stated
 from sordino.losses.closed import GaussianDP, PureDP
 from sordino.losses.spending import Family, Spending, largest_parameter
 from sordino.numbers import probability, shortest
@@ -28,6 +28,7 @@ class Advantage:
     """The true positive rate of any attack exceeds its false one by at most `most`."""
 
     most: Fraction
+    stated_by: ClassVar[Stated] = "advantage"
 
     def __init__(self, most: Any) -> None:
         """Read the advantage exactly."""
@@ -63,6 +64,7 @@ class ErrorRates:
 
     fpr: Fraction
     tpr: Fraction
+    stated_by: ClassVar[Stated] = "advantage"
 
     def __init__(self, *, fpr: Any, tpr: Any) -> None:
         """Read the rates exactly; a tpr below the fpr is met by no release at all."""

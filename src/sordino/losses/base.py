@@ -21,7 +21,9 @@ from typing import (
     TYPE_CHECKING,
     Any,
     ClassVar,
+    Literal,
     Protocol,
+    TypeAlias,
     overload,
     runtime_checkable,
 )
@@ -42,9 +44,18 @@ if TYPE_CHECKING:
     from sordino.losses.tradeoff import TradeoffCurve
 
 
+Counts: TypeAlias = "dict[Loss, int]"
+"""Losses and how often each occurs."""
+Pieces: TypeAlias = "tuple[Counts, dict[Fraction, int]]"
+Stated: TypeAlias = Literal["epsilon", "rho", "mu", "advantage", "itself"]
+"""The terms that a release is stated in under a budget."""
+
+
 @runtime_checkable
 class Budget(Protocol):
     """What may be spent: a loss, or a risk that an attacker may pose."""
+
+    stated_by: ClassVar[Stated]
 
     def admits(self, loss: "Loss") -> bool:
         """Say whether this certainly covers a loss."""
@@ -58,7 +69,7 @@ class Budget(Protocol):
 
 @hides(  # noqa: PLR0904 one value, with all views of it
     *("convolutions", "delta_beneath", "gains_by_rho", "laws", "profile", "scaled"),
-    *("spending", "sums", "without_reserve", "words"),
+    *("folded", "folds", "pieces", "spending", "stated_by", "sums", "words"),
 )
 class Loss(ABC):
     """What a release costs, or what may be spent.
@@ -85,6 +96,9 @@ class Loss(ABC):
         def mu(self) -> Exact | float:
             """Return the exact mu, of losses that have one."""
 
+    folds: ClassVar[bool] = False
+    """Whether several of this kind add up to one of this kind."""
+    stated_by: ClassVar[Stated] = "itself"
     gains_by_rho: ClassVar[bool] = False
     """Whether `laws`, composed often, say more than the exact rho does."""
 
@@ -239,6 +253,19 @@ class Loss(ABC):
         A loss without a closed form is a budget only for itself and for nothing.
         """
         return loss == self or loss.guarantees == NOTHING
+
+    def pieces(self) -> Pieces:
+        """Return what the loss comes apart into: losses, and chances of a breach.
+
+        Each with how often it occurs, and none where nothing is revealed. For any
+        release with this loss, all of them together bound what it reveals.
+        """
+        return ({} if self.guarantees == NOTHING else {self: 1}), {}
+
+    @classmethod
+    def folded(cls, group: "Counts") -> "Loss":
+        """Return the one loss of this kind that several of this kind add up to."""
+        raise NotImplementedError
 
     @property
     def sums(self) -> "dict[str, Exact | float]":
