@@ -1,4 +1,4 @@
-"""What every aggregation is: forms of an answer, made of noisy parts."""
+"""What every aggregation is: estimators of an answer, made of noisy measurements."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
