@@ -54,7 +54,9 @@ def finite_parameter(budget: object, parameter: Exact | float) -> Exact:
     return parameter
 
 
-def largest_parameter(budget: AdmittingBudget, family: Callable[[Any], Any]) -> Fraction:
+def largest_parameter(
+    budget: AdmittingBudget, family: Callable[[Any], Any]
+) -> Fraction:
     """Return nearly the largest parameter whose loss a budget admits."""
 
     def within(smallness: float) -> bool:
