@@ -35,6 +35,7 @@ from sordino._completion import hides
 from sordino.curves import points
 from sordino.curves.points import Answer, Floats, Many, One
 from sordino.errors import InvalidParameter
+from sordino.losses.explain import explain
 from sordino.losses.guarantees import NOTHING, Guarantees
 from sordino.losses.spending import Family, Spending
 from sordino.numbers import Extended, Number, down, number_text, positive
@@ -297,8 +298,6 @@ class Loss(ABC):
 
     def explain(self) -> str:
         """Return what the loss means to an attacker, in plain sentences."""
-        from sordino.losses.explain import explain  # noqa: PLC0415 a cycle
-
         return explain(self)
 
     def __repr__(self) -> str:
