@@ -21,14 +21,6 @@ shows. Proofs in docs/proofs/intervals.md.
 """
 
 from sordino.aggregations.intervals.bars import Bars, error_names, unknown_bars
-from sordino.aggregations.intervals.boxes import (
-    AnyNoise,
-    Combined,
-    ratio,
-    share,
-    stdev,
-    variance,
-)
 from sordino.aggregations.intervals.linear import additive, linear, reach
 from sordino.aggregations.intervals.noise import Noise
 from sordino.aggregations.intervals.quotient import quotient
@@ -36,9 +28,7 @@ from sordino.aggregations.intervals.spread import spread
 from sordino.aggregations.intervals.sums import Shown, Sums
 
 __all__ = [
-    "AnyNoise",
     "Bars",
-    "Combined",
     "Noise",
     "Shown",
     "Sums",
@@ -46,11 +36,7 @@ __all__ = [
     "error_names",
     "linear",
     "quotient",
-    "ratio",
     "reach",
-    "share",
     "spread",
-    "stdev",
     "unknown_bars",
-    "variance",
 ]
