@@ -13,6 +13,7 @@ from typing import Any, TypeAlias, final
 
 import numpy as np
 
+from sordino.aggregations.centred_counts import CentredMeasurement
 from sordino.aggregations.measurements import AbstractMeasurement
 from sordino.engines.base import AbstractEngine
 from sordino.numbers import finite, rational_above
@@ -71,7 +72,12 @@ def claim(request: Request, catalog: AbstractCatalog) -> Claim:
     groups: int | float | None = None
     counts: tuple[Counted, ...] = ()
     for plan in plans(request, catalog):
-        measurements |= plan.measurements
+        measurements |= {
+            key: one
+            for key, one in plan.of_groups.items()
+            # counts less a share of all ids have a law of their own
+            if not isinstance(one, CentredMeasurement)
+        }
         choices |= plan.choices
         counts = tuple(plan.coverage.values())
         if plan.presence is not None:

@@ -185,6 +185,11 @@ CELLS: Final[dict[str, dict[str, Any]]] = {
         }
         for word in ("contains", "find", "starts_with", "ends_with")
     },
+    "matches": {
+        "": _WARD.matches("a+"),
+        "self": _WARD.strip().matches("a+"),
+        "pattern": _WARD.matches("a*"),
+    },
     "like": {
         "": _WARD.like("a%"),
         "self": _WARD.strip().like("a%"),

@@ -12,14 +12,17 @@ import pytest
 from scipy.signal import fftconvolve
 
 from sordino.aggregations.base import Setting
+from sordino.aggregations.centred_counts import CentredMeasurement, centred_estimator
 from sordino.aggregations.column_values import Clamped
 from sordino.aggregations.moments import Moments, divided_moments, separate_moments
+from sordino.aggregations.rows import rows_measurement
 from sordino.contribution import Contribution
 from sordino.distributions.laplace_sums import LaplaceSumLaw
 from sordino.expressions.language import col
 from sordino.expressions.lattice import portion
 from sordino.planning.share_search import best_shares
 from sordino.schema import Column, Schema
+from sordino.sensitivity import Sensitivity
 
 Portions = tuple[int, int, int]
 HALF: Final = Fraction(1, 2)
@@ -285,3 +288,58 @@ def test_centred_counts_cost_what_lemma_6_says() -> None:
             units = [v for v in itertools.product((0, 1), repeat=d) if sum(v) <= k]
             moved = max(sum((x - c) ** 2 for x in unit) for unit in units)
             assert moved == k * (1 - 2 * c) + d * c**2
+
+
+def known_groups(groups: int, most: int, each: int) -> Setting:
+    """Return rows of ids in at most `most` of known groups, each with `each` rows."""
+    schema = Schema.of([("g", Column("i64")), ("id", Column("i64"))])
+    by = frozenset([schema["g"].version])
+    bounded = Contribution().with_groups(by, most).with_group_rows(by, each)
+    return Setting(schema, bounded, ("g",), "id", groups=groups)
+
+
+def test_centred_counts_move_no_further_than_they_say() -> None:
+    """Lemma 6 for every id in 8 groups, with one row in each or with up to two."""
+    groups, reached = 8, set()
+    for most, each in ((8, 1), (5, 1), (2, 2), (3, 2)):
+        setting = known_groups(groups, most, each)
+        found = centred_estimator(setting, rows_measurement(setting))
+        if found is None:
+            continue
+        whole, centred = found.moments.measurements
+        assert isinstance(centred, CentredMeasurement)
+        change = centred.change
+        assert whole.change == Sensitivity(l0=1, linf=1)
+        for unit in itertools.product(range(each + 1), repeat=groups):
+            if sum(map(bool, unit)) > most:
+                continue
+            (moved,) = centred.less([np.array(unit)], 1)
+            exact = [Fraction(int(one), 64) for one in moved]
+            squares = sum(one**2 for one in exact)
+            assert squares <= change.l2**2
+            assert sum(map(abs, exact)) <= change.l1
+            assert max(map(abs, exact)) <= change.linf
+            reached |= {squares == change.l2**2}
+    assert True in reached
+
+
+def test_centred_counts_are_the_counts() -> None:
+    """The form of the estimator gives the exact counts back."""
+    setting = known_groups(100, 20, 3)
+    found = centred_estimator(setting, rows_measurement(setting))
+    assert found is not None
+    _, centred = found.moments.measurements
+    assert isinstance(centred, CentredMeasurement)
+    (held,) = centred.less([np.array([0, 5, 4000])], 1300)
+    share, one = found.form
+    told = [share * 1300 + one * Fraction(int(value), 64) for value in held]
+    assert told == [0, 5, 4000]
+
+
+@pytest.mark.parametrize(
+    ("groups", "most"), [(1, 1), (100, 1), (7, 7)], ids=["one", "apart", "few"]
+)
+def test_counts_are_not_centred_without_gain(groups: int, most: int) -> None:
+    """An id in one group moves one count; of few groups all moved are few."""
+    setting = known_groups(groups, most, 1)
+    assert centred_estimator(setting, rows_measurement(setting)) is None

@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
 from sordino.aggregations.intervals import Bars
@@ -19,11 +20,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-SINGLE, DIVIDED, SEPARATE = range(3)
+SINGLE, DIVIDED, SEPARATE, CENTRED = range(4)
 """The ways to answer, in the order of an aggregation's estimators.
 
 Each number by itself; by the numbers into which the rows of a column are divided; by
-its count and deviations, a measurement each.
+its count and deviations, a measurement each; counts less a share of all ids.
 """
 
 
@@ -40,10 +41,12 @@ class Setting:
     """If a unit's rows are charged one by one: all changes are so many of one row's."""
     clamped: "tuple[AbstractClamped, ...]" = ()
     """What is asked of the same groups and adds up values, in order."""
+    groups: int | None = None
+    """How many groups there are, where they are known beforehand."""
     needs_rows: bool = False
     """Whether the number of rows is asked for, or shows which groups exist."""
 
-    @property
+    @cached_property
     def versions(self) -> Versions:
         """Return the versions of the columns that mark groups."""
         return frozenset(self.schema[name].version for name in self.by)
@@ -53,7 +56,7 @@ class Setting:
 
         `more` are versions of columns that split the groups further.
         """
-        found = self._moved(lambda held: held.sensitivity(self.versions.union(*more)))
+        found = self._rows_split(*more) if more else self._rows
         if found is None:
             raise InvalidQuery(
                 "nothing bounds how many rows one id contributes", self._remedy()
@@ -75,6 +78,15 @@ class Setting:
                 f"Add .enforce(sd.MaxGroupsPerID({columns}, 2)) before group_by.",
             )
         return found
+
+    @cached_property
+    def _rows(self) -> Sensitivity | None:
+        """Return how far row counts move, which every measurement asks for."""
+        return self._rows_split()
+
+    def _rows_split(self, *more: Versions) -> Sensitivity | None:
+        """Return how far counts of rows move that more columns split."""
+        return self._moved(lambda held: held.sensitivity(self.versions.union(*more)))
 
     def _touched(self, held: Contribution) -> Sensitivity | None:
         """Return how far counts of ids move by a unit of which something is known."""

@@ -3,10 +3,9 @@
 from dataclasses import dataclass
 from typing import final
 
-from sordino.aggregations.additive import SingleEstimator
 from sordino.aggregations.base import AbstractAggregation, AbstractEstimator, Setting
 from sordino.aggregations.measurements import IntegerMeasurement
-from sordino.aggregations.row_counts import row_estimators
+from sordino.aggregations.row_counts import count_estimators, row_estimators
 from sordino.aggregations.rows import ROWS, rows_measurement
 from sordino.aggregations.totals import Distinct
 from sordino.errors import InvalidQuery
@@ -48,7 +47,7 @@ def ids_estimators(setting: Setting) -> tuple[AbstractEstimator, ...]:
     measurement = ids_measurement(setting)
     if measurement.key == ROWS:
         return row_estimators(setting)
-    return (SingleEstimator((measurement,), least=0),)
+    return count_estimators(setting, measurement)
 
 
 def ids_measurement(setting: Setting) -> IntegerMeasurement:

@@ -10,7 +10,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final, TypeAlias, final
+from typing import Any, Final, Protocol, TypeAlias, final
 
 import numpy as np
 
@@ -34,10 +34,22 @@ _DIVISOR: Final = Fraction(1, 50)
 """What the number of values takes of the chance to miss, where it is a divisor."""
 
 
+class Numbered(Protocol):
+    """Measurements, and in what the numbers of each are counted."""
+
+    @property
+    def measurements(self) -> tuple[AbstractMeasurement, ...]:
+        """Return the measurements."""
+
+    @property
+    def units(self) -> tuple[Fraction, ...]:
+        """Return a unit for each of them."""
+
+
 class AbstractFormEstimator(AbstractEstimator):
     """An answer that noise moves by a form in it, to first order."""
 
-    moments: Moments
+    moments: "Numbered"
 
     @property
     @abstractmethod
@@ -101,11 +113,12 @@ class AbstractFormEstimator(AbstractEstimator):
 class LinearEstimator(AbstractFormEstimator):
     """A form in noisy numbers, unbiased; its interval is cut to the public range."""
 
-    moments: Moments
+    moments: Numbered
     form: Form
     least: float = -np.inf
     whole: bool = False
     """Whether it is an integer."""
+    remark: str = ""
 
     @property
     def steepness(self) -> Factors:
@@ -114,7 +127,7 @@ class LinearEstimator(AbstractFormEstimator):
 
     def expected(self, mechanisms: Sequence[Any], confidence: Fraction) -> Expected:
         """Return the spread of the noise in the form."""
-        return self.told(mechanisms, confidence)
+        return self.told(mechanisms, confidence, remark=self.remark)
 
     def finish(
         self, noisy: Sequence[Noisy], confidence: Fraction

@@ -1,17 +1,30 @@
-"""The number of rows of a group: counted alone, or told by the moments of a column."""
+"""The number of rows of a group, in each way to measure it."""
 
 from sordino.aggregations.additive import SingleEstimator
 from sordino.aggregations.base import AbstractEstimator, Setting
+from sordino.aggregations.centred_counts import centred_estimator
 from sordino.aggregations.estimators import LinearEstimator
+from sordino.aggregations.measurements import IntegerMeasurement
 from sordino.aggregations.moments import row_moments
 from sordino.aggregations.rows import rows_measurement
 
 
 def row_estimators(setting: Setting) -> tuple[AbstractEstimator, ...]:
-    """Return the row counts with noise, and between them what a column says."""
-    alone = SingleEstimator((rows_measurement(setting),), least=0)
-    found = row_moments(setting)
-    if found is None or found.rows is None:
-        return (alone,)
-    told = LinearEstimator(found, found.rows, least=0, whole=True)
-    return (alone, told, alone)
+    """Return row counts with noise: alone, told by a column, and centred."""
+    counted = rows_measurement(setting)
+    column = row_moments(setting)
+    divided: LinearEstimator | None = None
+    if column is not None and column.rows is not None:
+        divided = LinearEstimator(column, column.rows, least=0, whole=True)
+    return count_estimators(setting, counted, divided)
+
+
+def count_estimators(
+    setting: Setting,
+    counted: IntegerMeasurement,
+    divided: LinearEstimator | None = None,
+) -> tuple[AbstractEstimator, ...]:
+    """Return counts with noise, in the order of the ways to measure them."""
+    alone = SingleEstimator((counted,), least=0)
+    centred = centred_estimator(setting, counted)
+    return (alone, divided or alone, alone, centred or alone)

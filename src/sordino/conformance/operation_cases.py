@@ -272,6 +272,25 @@ TEXTS: Final = (
         )
     ),
     Form("map_values", ("text",), lambda a: a.map_values({"a": 1, None: 2}, 3)),
+    *(
+        Form(f"matches {pattern}", ("text",), lambda a, p=pattern: a.matches(p))
+        for pattern in (
+            *(
+                "",
+                "a",
+                "a*",
+                "(a|b)*",
+                ".",
+                ".*",
+                ".+e.*",
+                "[^a]*",
+                "[a-c]{2,4}",
+                "é|ß",
+            ),
+            *(r"\d{4}-\d\d-\d\d.*", r"\s*[+-]?\d+\s*", r"\W+", "(ab)*", "((a?)*b?)*"),
+            *("[\x00-\x1f]|a\x00b", r"[\]\-x]*", "(|a)(b|)c?", "👩.*", r"\.?\D*"),
+        )
+    ),
     Form("concat", _SHORT, lambda a, b: a.concat(b, "'", a)),
     Form("strip", ("text",), lambda a: a.strip()),
     Form("strip letters", ("text",), lambda a: a.strip("a0\u00a0-'")),

@@ -11,6 +11,7 @@ from sordino import _validate
 from sordino.errors import InvalidParameter, InvalidQuery
 from sordino.expressions import (
     arithmetic,
+    automata,
     bins,
     casts,
     comparison,
@@ -166,6 +167,7 @@ class Expression(AbstractFluent):
     contains = text.contains
     find = text.find
     like = patterns.like
+    matches = automata.match_all
     split = pieces_of_text.split_
     starts_with = text.starts_with
     ends_with = text.ends_with

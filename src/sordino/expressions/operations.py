@@ -4,6 +4,7 @@ from typing import Final
 
 from sordino.expressions import (
     arithmetic,
+    automata,
     bins,
     casts,
     cells,
@@ -37,6 +38,7 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
     *text.OPERATIONS,
     *patterns.OPERATIONS,
     *letters.OPERATIONS,
+    *automata.OPERATIONS,
     *pieces_of_text.OPERATIONS,
     *formats.OPERATIONS,
     *dates.OPERATIONS,

@@ -35,7 +35,7 @@ from sordino.curves.points import Answer, Floats, Many, One
 from sordino.errors import InvalidParameter
 from sordino.losses.guarantees import NOTHING, Guarantees
 from sordino.losses.spending import Family, Spending
-from sordino.numbers import Exact, down, number_text
+from sordino.numbers import Exact, Number, down, number_text, positive
 
 if TYPE_CHECKING:
     from sordino.curves.laws.law import AbstractLossLaw
@@ -56,7 +56,7 @@ class Budget(Protocol):
         """Return so many times this budget: what as many releases of it add up to."""
 
 
-@hides(
+@hides(  # noqa: PLR0904 one value, with all views of it
     *("convolutions", "delta_beneath", "gains_by_rho", "laws", "profile", "scaled"),
     *("spending", "sums", "without_reserve", "words"),
 )
@@ -301,6 +301,20 @@ class Loss(ABC):
         return repeat_loss(self, _validate.integer(times=times, least=0))
 
     __rmul__ = __mul__
+
+    def __truediv__(self, parts: Number) -> "Budget":
+        """Return the budget of one of so many equal parts, which add up to this.
+
+        >>> from sordino.losses.closed import ApproxDP
+        >>> ApproxDP(1, "1e-6") / 5
+        ApproxDP(epsilon=0.2, delta=2e-07)
+        """
+        count = positive(parts=parts)
+        if not isinstance(count, Fraction):
+            raise InvalidParameter(
+                "parts", parts, "must be rational", "Try budget / 2."
+            )
+        return self.scaled(1 / count)
 
 
 def compose(losses: Iterable[Loss]) -> Loss:

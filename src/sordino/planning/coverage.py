@@ -58,8 +58,8 @@ def _by_row(count: Counted, setting: Setting) -> Counted:
 def coverage_questions(counts: Sequence[Counted]) -> tuple[Question, ...]:
     """Return what the engine is asked: a question for counts of the same rows."""
     return tuple(
-        Question(node, (), tuple(one.measurement.totals[0] for one in held))
-        for node, held in _together(counts)
+        Question(node, (), tuple(one.measurement.totals[0] for one in counted))
+        for node, counted in _together(counts)
     )
 
 
@@ -67,8 +67,8 @@ def exact_counts(counts: Sequence[Counted], answers: Sequence["pa.Table"]) -> li
     """Return the exact counts, from the answers to their questions."""
     exact = {
         one.measurement.key: column[0].as_py()
-        for (_, held), answer in zip(_together(counts), answers, strict=True)
-        for one, column in zip(held, answer.columns, strict=True)
+        for (_, counted), answer in zip(_together(counts), answers, strict=True)
+        for one, column in zip(counted, answer.columns, strict=True)
     }
     return [exact[one.measurement.key] for one in counts]
 
@@ -86,8 +86,8 @@ def _together(
 def _read(request: Request, relation: Relation, setting: Setting) -> Read:
     """Return the columns of each table that the answers are made of."""
     needed = frozenset(request.by)
-    for _, asked in request.columns:
-        for estimator in asked.estimators(setting):
+    for _, aggregation in request.columns:
+        for estimator in aggregation.estimators(setting):
             needed |= frozenset[str]().union(*map(_names, estimator.measurements))
     read: Read = {}
     for node in nodes_below(prune(relation.node, needed)):
@@ -108,12 +108,14 @@ def _clamped(
     For any two databases they differ by at most as many rows as one unit holds.
     """
     whole = replace(setting, by=())
-    for _, asked in request.columns:
-        if asked.clamped is not None:
-            key = ("clamped", asked.clamped.key(whole))
-            total = Total(asked.clamped.outside(whole))
+    for _, aggregation in request.columns:
+        if aggregation.clamped is not None:
+            key = ("clamped", aggregation.clamped.key(whole))
+            total = Total(aggregation.clamped.outside(whole))
             count = tally_measurement(key, total, whole.rows())
-            yield Counted("clamped", str(asked.clamped), "rows", relation.node, count)
+            yield Counted(
+                "clamped", str(aggregation.clamped), "rows", relation.node, count
+            )
 
 
 def _names(source: AbstractMeasurement | AbstractChoice) -> frozenset[str]:

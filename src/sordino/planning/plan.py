@@ -13,12 +13,14 @@ from functools import cached_property
 from typing import Any, Final, final
 
 from sordino.aggregations.base import (
+    CENTRED,
     DIVIDED,
     SEPARATE,
     SINGLE,
     AbstractEstimator,
     Setting,
 )
+from sordino.aggregations.centred_counts import WholeMeasurement
 from sordino.aggregations.choices import AbstractChoice
 from sordino.aggregations.count import Count
 from sordino.aggregations.count_ids import CountIds, ids_measurement
@@ -72,7 +74,7 @@ class Plan:
     @property
     def width(self) -> int:
         """Return how many exact totals of each group are needed."""
-        return sum(len(one.totals) for one in self.measurements.values())
+        return sum(len(one.totals) for one in self.of_groups.values())
 
     @property
     def apart(self) -> Fraction:
@@ -101,21 +103,44 @@ class Plan:
         """Return the exact totals that the engine is asked for, at first."""
         if self.keys is not None:
             return self.keys.after(None)
-        measurements, keyset = self.measurements.values(), self.request.keyset
+        keyset, kept = self.request.keyset, self.of_groups.values()
         return Question(
             self.relation.node,
             self.request.by,
-            tuple(total for one in measurements for total in one.totals),
+            tuple(total for one in kept for total in one.totals),
             None if keyset is None else keyset.table(),
         )
 
     @property
-    def choice_questions(self) -> dict[Hashable, Question]:
-        """Return the counts of candidates that choices are drawn from."""
+    def of_groups(self) -> Mapping[Hashable, AbstractMeasurement]:
+        """Return the measurements of numbers of each group."""
         return {
+            key: one
+            for key, one in self.measurements.items()
+            if key not in self.of_everything
+        }
+
+    @cached_property
+    def of_everything(self) -> Mapping[Hashable, WholeMeasurement]:
+        """Return the measurements of one number for the whole table."""
+        return {
+            key: one
+            for key, one in self.measurements.items()
+            if isinstance(one, WholeMeasurement)
+        }
+
+    @property
+    def choice_questions(self) -> dict[Hashable, Question]:
+        """Return what is asked beside: counts of candidates, and of everything."""
+        bins = {
             key: bin_question(self.relation, self.request.by, choice.position)
             for key, choice in self.choices.items()
         }
+        whole = {
+            key: Question(self.relation.node, (), one.totals)
+            for key, one in self.of_everything.items()
+        }
+        return bins | whole
 
     @property
     def coverage_questions(self) -> tuple[Question, ...]:
@@ -132,6 +157,11 @@ def plans(request: Request, catalog: AbstractCatalog) -> list[Plan]:
     frame = _Frame(
         request, relation, {count.measurement.key: count for count in counts}
     )
+    presences = {
+        variant: _presence(setting, variant)
+        for variant in (SINGLE, DIVIDED)
+        if request.selects_keys
+    }
     ways: list[Plan] = []
     for family in FAMILIES if request.noise is None else (request.noise,):
         seen: list[tuple[AbstractEstimator, ...]] = []
@@ -139,7 +169,7 @@ def plans(request: Request, catalog: AbstractCatalog) -> list[Plan]:
             estimators = tuple(each[min(variant, len(each) - 1)] for each in options)
             if estimators not in seen:
                 seen.append(estimators)
-                presence = _presence(setting, variant) if request.selects_keys else None
+                presence = presences.get(variant, presences.get(SINGLE))
                 ways.append(frame.plan(family, estimators, presence))
     return _narrow([*ways, *_in_rounds(frame, setting)])
 
@@ -157,7 +187,7 @@ def _in_rounds(frame: "_Frame", setting: Setting) -> Iterator[Plan]:
 
 _WAYS: Final[Mapping[Family, tuple[int, ...]]] = {
     "laplace": (SINGLE, DIVIDED, SEPARATE),
-    "gaussian": (SINGLE, SEPARATE),
+    "gaussian": (SINGLE, SEPARATE, CENTRED),
 }
 """Which of the estimators of an aggregation are of use for a family of noise."""
 
@@ -181,6 +211,7 @@ def _setting(request: Request, relation: Relation) -> Setting:
         relation.ids,
         relation.spread if _is_by_row(request, relation) else None,
         clamped,
+        None if request.keyset is None else request.keyset.size,
         needs_rows=counted or request.selects_keys,
     )
 

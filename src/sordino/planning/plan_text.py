@@ -12,14 +12,14 @@ def plan_text(purchase: Purchase) -> str:
     lines = []
     if purchase.selection is not None:
         lines.append(f"keep groups that pass {purchase.selection!r}")
-    for place, (name, asked) in enumerate(request.columns):
+    for place, (name, aggregation) in enumerate(request.columns):
         noise = ", ".join(map(repr, purchase.mechanisms(place)))
-        lines.append(f"{name} = {asked!r} with {noise}")
+        lines.append(f"{name} = {aggregation!r} with {noise}")
     for key, counted in plan.coverage.items():
         lines.append(f"{counted} with {purchase.coverage[key]!r}")
     by = ", ".join(map(repr, request.by))
-    known = "known" if request.keyset is not None else "unknown"
-    lines.append(f"group by {by} ({known} keys)" if by else "all rows together")
+    whether = "known" if request.keyset is not None else "unknown"
+    lines.append(f"group by {by} ({whether} keys)" if by else "all rows together")
     return "\n".join([*lines, *_node_lines(plan.relation.node, "")])
 
 

@@ -73,11 +73,11 @@ class Query:
 
     def rename(self, columns: Mapping[str, str]) -> "Query":
         """Give columns other names: `{"old": "new"}`."""
-        given: Any = columns
-        if not isinstance(given, Mapping) or not given:
+        names: Any = columns
+        if not isinstance(names, Mapping) or not names:
             raise InvalidParameter(
                 "columns",
-                given,
+                names,
                 "must be a dict from old names to new names",
                 'Try rename({"old": "new"}).',
             )
@@ -89,8 +89,10 @@ class Query:
 
     def filter(self, condition: AbstractExpression) -> "Query":
         """Keep the rows for which a condition is true."""
-        asked = checked(condition=condition)
-        return self._then(steps.Where(asked), "filter", (asked,))
+        checked_condition = checked(condition=condition)
+        return self._then(
+            steps.Where(checked_condition), "filter", (checked_condition,)
+        )
 
     def with_columns(self, /, *functions: Udf, **columns: Any) -> "Query":
         """Add columns, or write columns anew: `with_columns(old=col("age") > 65)`.
@@ -102,9 +104,9 @@ class Query:
             query = self._then(step, "with_columns", shown)
             rest = functions[1:]
             return query.with_columns(*rest, **columns) if rest or columns else query
-        made = {name: lifted(given) for name, given in columns.items()}
-        added = steps.WithColumns(steps.literal_pairs(made, "with_columns"))
-        return self._then(added, "with_columns", (), made)
+        expressions = {name: lifted(value) for name, value in columns.items()}
+        added = steps.WithColumns(steps.literal_pairs(expressions, "with_columns"))
+        return self._then(added, "with_columns", (), expressions)
 
     def drop_nulls(self, *columns: str) -> "Query":
         """Drop the rows in which one of the columns, or any, is missing."""
@@ -128,22 +130,22 @@ class Query:
     def fill_nan(self, /, **values: Any) -> "Query":
         """Put a number where there is NaN: `fill_nan(weight=70.0)`."""
         listed = steps.literal_pairs(values, "fill_nan")
-        made = tuple((name, col(name).fill_nan(value).tree) for name, value in listed)
-        return self._then(steps.WithColumns(made), "fill_nan", (), values)
+        filled = tuple((name, col(name).fill_nan(value).tree) for name, value in listed)
+        return self._then(steps.WithColumns(filled), "fill_nan", (), values)
 
     def replace_infinity(self, /, **ends: Any) -> "Query":
         """Put numbers for the infinities: `replace_infinity(weight=(0, 500))`."""
-        made = tuple(
+        replaced = tuple(
             (name, _finite(name, pair))
             for name, pair in steps.literal_pairs(ends, "replace_infinity")
         )
-        return self._then(steps.WithColumns(made), "replace_infinity", (), ends)
+        return self._then(steps.WithColumns(replaced), "replace_infinity", (), ends)
 
     def bin(self, column: str, bins: Any, name: str | None = None) -> "Query":
         """Put a column into bins, as a new column or under its own name."""
-        made = col(_validate.text(column=column)).bin(bins).tree
+        binned = col(_validate.text(column=column)).bin(bins).tree
         target = column if name is None else _validate.text(name=name)
-        step = steps.WithColumns(((target, made),))
+        step = steps.WithColumns(((target, binned),))
         return self._then(step, "bin", (column, bins))
 
     def flat_map(
@@ -199,10 +201,15 @@ class Query:
         The other is a table, a view or a query. Tables that protect ids are joined on
         the ids, with no truncation.
         """
-        for side, given in (("left", left), ("right", right)):
-            if given is not None and not isinstance(given, AbstractTruncation):
+        for side, truncation in (("left", left), ("right", right)):
+            if truncation is not None and not isinstance(
+                truncation, AbstractTruncation
+            ):
                 raise InvalidParameter(
-                    side, given, "must be a truncation", f"Try {side}=sd.DropExcess(2)."
+                    side,
+                    truncation,
+                    "must be a truncation",
+                    f"Try {side}=sd.DropExcess(2).",
                 )
         other = table if isinstance(table, Query) else _validate.text(table=table)
         rows = other if isinstance(other, Query) else Query(other)
@@ -213,11 +220,11 @@ class Query:
 
     def enforce(self, *constraints: AbstractConstraint) -> "Query":
         """Bound what each id contributes."""
-        for given in constraints:
-            if not isinstance(given, AbstractConstraint):
+        for constraint in constraints:
+            if not isinstance(constraint, AbstractConstraint):
                 raise InvalidParameter(
                     "constraints",
-                    given,
+                    constraint,
                     "must be a constraint",
                     "Try sd.MaxRowsPerID(5).",
                 )
@@ -266,11 +273,13 @@ class Query:
     def histogram(self, column: str, bins: Any, name: str = "count") -> Request:
         """Ask for the number of rows in each bin of a column."""
         ranges = bins if isinstance(bins, Bins) else Bins(bins)
-        made = col(_validate.text(column=column)).bin(ranges).tree
-        query = self._then(steps.WithColumns(((column, made),)), "bin", (column, bins))
+        binned = col(_validate.text(column=column)).bin(ranges).tree
+        query = self._then(
+            steps.WithColumns(((column, binned),)), "bin", (column, bins)
+        )
         keys = KeySet.from_dict({column: list(ranges.labels)})
-        asked: dict[str, Any] = {_validate.text(name=name): count()}
-        return query.group_by(keys).agg(**asked)
+        counts: dict[str, Any] = {_validate.text(name=name): count()}
+        return query.group_by(keys).agg(**counts)
 
     def _then(
         self,
@@ -282,8 +291,8 @@ class Query:
         """Return the query with one more step."""
         shown = [repr(one) for one in given]
         shown += [f"{name}={one!r}" for name, one in (named or {}).items()]
-        asked = f"{self.asked}.{verb}({', '.join(shown)})"
-        return Query(self.table, (*self.steps, step), asked)
+        text = f"{self.asked}.{verb}({', '.join(shown)})"
+        return Query(self.table, (*self.steps, step), text)
 
 
 @hides("by", "keyset", "query")
@@ -353,10 +362,10 @@ def column_names(*, some: bool = False, **argument: Any) -> tuple[str, ...]:
             "must be a column name or a list of column names",
             f'Try {name}="ward".',
         )
-    found = tuple(_validate.text(**{name: one}) for one in listed)
-    if len(set(found)) < len(found):
+    names = tuple(_validate.text(**{name: one}) for one in listed)
+    if len(set(names)) < len(names):
         raise InvalidParameter(name, given, "contains a name twice", "Name it once.")
-    return found
+    return names
 
 
 def _finite(name: str, pair: Any) -> AbstractExpression:
@@ -369,13 +378,13 @@ def _finite(name: str, pair: Any) -> AbstractExpression:
     return col(name).replace_infinity(low, high).tree
 
 
-def _udf(given: Any) -> AbstractStep:
+def _udf(function: Any) -> AbstractStep:
     """Return the step of a Python function, refusing what is none."""
-    if not isinstance(given, Udf):
+    if not isinstance(function, Udf):
         raise InvalidParameter(
             "with_columns",
-            given,
+            function,
             "takes new columns by name",
             'Write with_columns(old=sd.col("age") > 65).',
         )
-    return joins.MapStep(given)
+    return joins.MapStep(function)

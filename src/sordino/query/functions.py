@@ -71,9 +71,9 @@ def udf(
             "and name must be given together",
             'Try name="half", version="1".',
         )
-    for given, said in (("name", name), ("version", version)):
-        if said is not None:
-            _validate.text(**{given: said})
+    for argument, text in (("name", name), ("version", version)):
+        if text is not None:
+            _validate.text(**{argument: text})
     return Udf(function, returned_columns(function, returns), name, version)
 
 

@@ -45,11 +45,11 @@ def function_words(function: Callable[..., Any]) -> Words:
     try:
         return call("code", sha256=digest(canonical_text(_Walk().said(function))))
     except _UnreadableError as error:
-        found = str(error)
+        obstacle = str(error)
     except RecursionError:
-        found = "code or values too deep to be read"
+        obstacle = "code or values too deep to be read"
     return InvalidQuery(
-        f"this Python function cannot be identified, because it holds {found}",
+        f"this Python function cannot be identified, because it holds {obstacle}",
         "Give it a name and a version, and change the version whenever it changes: "
         'sd.udf(f, returns={...}, name="half", version="1").',
     )

@@ -98,14 +98,14 @@ class ExplodeStep(AbstractStep):
         """Return a row for each of the first entries: at most `limit` of each."""
         del catalog
         refuse_unbounded(relation, self.limit)
-        found = relation.schema[self.name]
-        if not found.type.startswith("list["):
+        column = relation.schema[self.name]
+        if not column.type.startswith("list["):
             raise InvalidQuery(
-                f"{self.name!r} has type {found.type}, and only lists can be exploded",
+                f"{self.name!r} has type {column.type}, and only lists can be exploded",
                 "Name a list column, or give a function that makes rows.",
             )
         facts = dict(relation.schema.columns)
-        facts[self.name] = Column(found.type[5:-1])
+        facts[self.name] = Column(column.type[5:-1])
         schema = Schema(tuple(facts.items()))
         node = Explode(relation.node, self.name, self.limit, schema)
         return relation.multiplied(node, self.limit)
@@ -266,21 +266,21 @@ def join_nodes(
         refuse_unlike(name, left.schema[name].type, right.schema[name].type)
     shared = {name: left.schema[name] for name in on}
     brought = {
-        name: (name + suffix if name in left.schema else name, known.renewed())
-        for name, known in right.schema.columns
+        name: (name + suffix if name in left.schema else name, column.renewed())
+        for name, column in right.schema.columns
         if name not in on
     }
     if outer:
         brought = {
-            name: (new, replace(known, nullable=True))
-            for name, (new, known) in brought.items()
+            name: (new, replace(column, nullable=True))
+            for name, (new, column) in brought.items()
         }
-    names = {name: (name, known) for name, known in shared.items()} | brought
+    names = {name: (name, column) for name, column in shared.items()} | brought
     cells = tuple((names[name][0], Col(name)) for name in right.schema)
     renamed = Schema.of(names[name] for name in right.schema)
     schema = Schema.of([*left.schema.columns, *brought.values()])
     moved = {
-        known.version: names[name][1].version for name, known in right.schema.columns
+        column.version: names[name][1].version for name, column in right.schema.columns
     }
     return Pairs(Join(left, Project(right, cells, renamed), on, outer, schema), moved)
 
@@ -311,9 +311,9 @@ def refuse_unbounded(relation: Relation, limit: int | None) -> None:
 
 def _returned(relation: Relation, function: Udf) -> Schema:
     """Return the columns of rows that a function has added to."""
-    made = {name: one.renewed() for name, one in function.returns}
-    refuse_ids(relation, made)
-    return Schema(tuple((dict(relation.schema.columns) | made).items()))
+    columns = {name: column.renewed() for name, column in function.returns}
+    refuse_ids(relation, columns)
+    return Schema(tuple((dict(relation.schema.columns) | columns).items()))
 
 
 def _truncated(

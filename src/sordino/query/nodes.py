@@ -90,8 +90,8 @@ class Project(AbstractNode):
     def describe(self) -> str:
         """Show the columns that are not merely carried along."""
         shown = [
-            name if str(made) == f"col({name!r})" else f"{name} = {made}"
-            for name, made in self.columns
+            name if str(expression) == f"col({name!r})" else f"{name} = {expression}"
+            for name, expression in self.columns
         ]
         return "select " + ", ".join(shown)
 

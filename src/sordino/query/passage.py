@@ -100,7 +100,7 @@ class Cut(AbstractPassage):
     """
 
     crowded: Crowded
-    told: str
+    limit: str
     most: int
     ids: str | None
 
@@ -113,4 +113,4 @@ class Cut(AbstractPassage):
             unit, count = "keys", tally_measurement(key, _EACH, change)
         else:
             unit, count = "ids", tally_measurement(key, Distinct((self.ids,)), change)
-        yield Counted("cut off", self.told, unit, self.crowded, count)
+        yield Counted("cut off", self.limit, unit, self.crowded, count)

@@ -70,8 +70,8 @@ def _reading(node: Any, needed: Names, read: Names) -> AbstractNode:
     below = (needed & frozenset(node.child.schema.names)) | read
     child = prune(node.child, below)
     narrow = narrow_schema(node.schema, needed)
-    made: AbstractNode = replace(node, child=child, schema=narrow)
-    return made
+    pruned: AbstractNode = replace(node, child=child, schema=narrow)
+    return pruned
 
 
 def _filter(node: Filter, needed: Names) -> AbstractNode:

@@ -63,11 +63,11 @@ class Relation:
         """
         columns = self.versions(self.schema.names)
 
-        def rule(held: Contribution) -> Contribution:
-            rows = held.most_rows()
+        def rule(bounds: Contribution) -> Contribution:
+            rows = bounds.most_rows()
             if rows is not None and factor != 1:
-                held = held.with_groups(columns, rows)
-            return held.without_row_bounds() if factor is None else held.times(most)
+                bounds = bounds.with_groups(columns, rows)
+            return bounds.without_row_bounds() if factor is None else bounds.times(most)
 
         most = max(factor or 1, 1)
         return self.bounded(rule).with_node(node)

@@ -64,10 +64,10 @@ class Request:
 
     def __repr__(self) -> str:
         """Show the question as it was written."""
-        told = [f"{name}={asked!r}" for name, asked in self.columns]
-        told += [] if self.noise is None else [f"noise={self.noise!r}"]
-        told += [] if self.coverage is None else ["coverage=True"]
-        verb = f"agg({', '.join(told)})" if self.columns else "keys()"
+        arguments = [f"{name}={asked!r}" for name, asked in self.columns]
+        arguments += [] if self.noise is None else [f"noise={self.noise!r}"]
+        arguments += [] if self.coverage is None else ["coverage=True"]
+        verb = f"agg({', '.join(arguments)})" if self.columns else "keys()"
         return ".".join([self.grouped, verb, *map(repr, self.processing)])
 
     def words(self, catalog: AbstractCatalog) -> Words:
@@ -177,8 +177,8 @@ def make_request(  # noqa: PLR0913 what the two doors of agg take
             "coverage", coverage, "must be True or False", "Try coverage=True."
         )
     beside = (COVERAGE,) if coverage else ()
-    given = {} if weights is None else weights
-    shares = _weights(given, (*aggregations, *beside))
+    known_weights = {} if weights is None else weights
+    shares = _weights(known_weights, (*aggregations, *beside))
     columns = tuple(aggregations.items())
     return Request(
         rows,
@@ -206,11 +206,11 @@ def with_confidence(request: Request, confidence: Any) -> Request:
 
 def refuse_large(requests: Iterable[Request]) -> None:
     """Refuse answers that together are larger than a session can hold and keep."""
-    found = sum(one.numbers for one in requests)
-    if found > MOST_NUMBERS:
+    numbers = sum(request.numbers for request in requests)
+    if numbers > MOST_NUMBERS:
         raise InvalidQuery(
-            f"the answer would have {show(found)} cells, including its error bars, and "
-            f"the limit is {MOST_NUMBERS}",
+            f"the answer would have {show(numbers)} cells, including its error bars, "
+            f"and the limit is {MOST_NUMBERS}",
             "Ask for fewer groups, or for fewer columns at a time.",
         )
 
@@ -241,13 +241,13 @@ def _weights(given: Mapping[str, Any], names: tuple[str, ...]) -> tuple[Fraction
     for name in given:
         if name not in names:
             raise unknown("column of the answer", name, names)
-    found = [
+    weights = [
         positive(weights=given.get(name, _USUAL if name == COVERAGE else 1))
         for name in names
     ]
-    for weight in found:
+    for weight in weights:
         if not isinstance(weight, Fraction):
             raise InvalidParameter(
                 "weights", weight, "must be rational", 'Try weights={"n": 2}.'
             )
-    return tuple(Fraction(weight) for weight in found if isinstance(weight, Fraction))
+    return tuple(Fraction(weight) for weight in weights if isinstance(weight, Fraction))

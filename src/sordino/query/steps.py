@@ -99,11 +99,11 @@ class Where(AbstractStep):
     def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:
         """Return some of the rows: every bound holds of any part of a unit's rows."""
         del catalog
-        found = self.condition.column(relation.schema)
-        if found.type != "bool":
+        column = self.condition.column(relation.schema)
+        if column.type != "bool":
             raise InvalidQuery(
                 f"a filter needs a condition, and {self.condition} has type "
-                f"{found.type}",
+                f"{column.type}",
                 'Compare it with something: sd.col("age") >= 18.',
             )
         return relation.with_node(
@@ -154,8 +154,8 @@ class DropNulls(AbstractStep):
         schema = relation.schema
         for name in self.names or schema.names:
             if schema[name].nullable:
-                known = replace(schema[name], nullable=False, unsettled=None)
-                relation = _dropped(relation, name, ~col(name).is_null(), known)
+                column_facts = replace(schema[name], nullable=False, unsettled=None)
+                relation = _dropped(relation, name, ~col(name).is_null(), column_facts)
         return relation
 
 
@@ -245,8 +245,8 @@ class Enforce(AbstractStep):
 
 def _enforced(relation: Relation, ids: str, constraint: AbstractConstraint) -> Relation:
     """Return the rows that one constraint keeps; all, if it is known to hold."""
-    known = constraint.bound(relation.contribution, relation.versions)
-    if known == relation.contribution:
+    contribution = constraint.bound(relation.contribution, relation.versions)
+    if contribution == relation.contribution:
         return relation
     per = tuple(dict.fromkeys((ids, *constraint.per)))  # the id may be named again
     counted = constraint.counted
@@ -256,10 +256,10 @@ def _enforced(relation: Relation, ids: str, constraint: AbstractConstraint) -> R
     crowded = Crowded(below, per, counted, limit, narrow_schema(schema, per))
     bounded = relation.bounded(lambda held: constraint.bound(held, relation.versions))
     passed = (*relation.passed, Cut(crowded, repr(constraint), 1, ids))
-    made = replace(bounded, passed=passed)
+    kept = replace(bounded, passed=passed)
     if counted:
-        return made.with_node(KeepGroups(below, per, counted, limit, schema))
-    return made.with_node(KeepRows(below, per, limit, schema))
+        return kept.with_node(KeepGroups(below, per, counted, limit, schema))
+    return kept.with_node(KeepRows(below, per, limit, schema))
 
 
 def _dropped(
@@ -280,8 +280,8 @@ def project(
 ) -> Relation:
     """Return the rows with exactly these columns."""
     listed = tuple(columns)
-    made = [(name, one.column(relation.schema)) for name, one in listed]
-    return relation.with_node(Project(relation.node, listed, Schema.of(made)))
+    facts = [(name, expression.column(relation.schema)) for name, expression in listed]
+    return relation.with_node(Project(relation.node, listed, Schema.of(facts)))
 
 
 def refuse_ids(relation: Relation, names: Iterable[str]) -> None:
@@ -295,19 +295,19 @@ def refuse_ids(relation: Relation, names: Iterable[str]) -> None:
 
 def group_column(schema: Schema, name: str) -> Column:
     """Return a column whose values can mark groups, or refuse it."""
-    found = schema[name]
-    if found.type == "f64" or found.type.startswith("list"):
+    column = schema[name]
+    if column.type == "f64" or column.type.startswith("list"):
         raise InvalidQuery(
-            f"cannot group by {name!r}, which has type {found.type}",
+            f"cannot group by {name!r}, which has type {column.type}",
             "Bin it first, or cast it to i64 or text.",
         )
-    return found
+    return column
 
 
-def literal_pairs(given: Mapping[str, Any], what: str) -> tuple[tuple[str, Any], ...]:
+def literal_pairs(columns: Mapping[str, Any], what: str) -> tuple[tuple[str, Any], ...]:
     """Return what was given for named columns, refusing nothing at all."""
-    if not given:
+    if not columns:
         raise InvalidParameter(
-            what, dict(given), "must name at least one column", f"Try {what}(age=0)."
+            what, dict(columns), "must name at least one column", f"Try {what}(age=0)."
         )
-    return tuple(given.items())
+    return tuple(columns.items())

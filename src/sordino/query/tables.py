@@ -86,8 +86,8 @@ def read_columns(columns: Any) -> dict[str, Column]:
             'Try {"age": "i64"}.',
         )
     return {
-        _validate.text(columns=name): given
-        if isinstance(given, Column)
-        else Column(given)
-        for name, given in columns.items()
+        _validate.text(columns=name): declared
+        if isinstance(declared, Column)
+        else Column(declared)
+        for name, declared in columns.items()
     }

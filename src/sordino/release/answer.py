@@ -7,7 +7,10 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
+import numpy as np
+
 from sordino.aggregations.base import Noisy
+from sordino.aggregations.centred_counts import CentredMeasurement
 from sordino.aggregations.measurements import Numbers, draw
 from sordino.keysets.canonical import canonical_order
 from sordino.planning.plan import Plan
@@ -56,7 +59,7 @@ def noisy_tables(
     """Return noisy numbers beside their keys, and their errors."""
     plan = purchase.plan
     by = len(plan.request.by)
-    keys, totals = exact.select(range(by)), _totals(plan, exact, by)
+    keys, totals = exact.select(range(by)), _totals(plan, exact, by, bins)
     noisy: dict[Hashable, Noisy] = {}
     if plan.presence is not None:
         key = plan.presence.key
@@ -69,6 +72,8 @@ def noisy_tables(
         noisy[key] = Noisy(shown, purchase.selection, purchase.selection.threshold)
     for key, mechanism in purchase.noise.items():
         drawn = draw(plan.measurements[key], mechanism, totals[key])
+        if key in plan.of_everything:  # one number, the same for every group
+            drawn = tuple(np.repeat(one, keys.num_rows) for one in drawn)
         noisy[key] = Noisy(drawn, mechanism)
     for key, mechanism in purchase.choices.items():
         places = plan.choices[key].draw(mechanism, keys, bins[key])
@@ -76,12 +81,19 @@ def noisy_tables(
     return _columns(plan, keys, noisy)
 
 
-def _totals(plan: Plan, exact: "pa.Table", first: int) -> dict[Hashable, list[Numbers]]:
+def _totals(
+    plan: Plan, exact: "pa.Table", first: int, beside: "dict[Hashable, pa.Table]"
+) -> dict[Hashable, list[Numbers]]:
     """Return the exact totals of each measurement."""
-    totals: dict[Hashable, list[Numbers]] = {}
-    for key, measurement in plan.measurements.items():
+    totals: dict[Hashable, list[Numbers]] = {
+        key: [beside[key].column(0).to_numpy()] for key in plan.of_everything
+    }
+    for key, measurement in plan.of_groups.items():
         places = range(first, first + len(measurement.totals))
         totals[key] = [exact.column(place).to_numpy() for place in places]
+        if isinstance(measurement, CentredMeasurement):
+            (ids,) = totals[measurement.ids.key]
+            totals[key] = measurement.less(totals[key], int(ids[0]))
         first = places.stop
     return totals
 

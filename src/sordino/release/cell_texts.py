@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from sordino.release import formatting
 from sordino.release.column_names import error_names
+from sordino.release.release_view import ReleaseView
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from sordino.release.release import Release
 
 MOST: Final = 20
 """Rows that are shown before "... and 980 more"."""
@@ -32,7 +32,7 @@ class Row(NamedTuple):
     figures: tuple[Figure, ...]
 
 
-def row_texts(release: "Release") -> list[Row]:
+def row_texts(release: ReleaseView) -> list[Row]:
     """Return the first rows."""
     table, errors = release.table.slice(0, MOST), release.errors.slice(0, MOST)
     keys = [

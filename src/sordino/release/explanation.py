@@ -1,23 +1,20 @@
 """A release in plain sentences."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from sordino.release.column_names import error_names
 from sordino.release.coverage_table import coverage_lines
 from sordino.release.formatting import format_key, format_percent
-
-if TYPE_CHECKING:
-    from sordino.release.release import Release
+from sordino.release.release_view import ReleaseView
 
 
-def explain_release(release: "Release") -> str:
+def explain_release(release: ReleaseView) -> str:
     """Return what was released, at which price, how exact, and by which plan."""
     steps = (_released, _priced, _odds, _bars, _unknown, _covered, _notes, _plan)
     return "\n".join(text for step in steps if (text := step(release)))
 
 
-def rows_phrase(release: "Release") -> str:
+def rows_phrase(release: ReleaseView) -> str:
     """Return which rows there are."""
     if not release.keys:
         return "one row"
@@ -26,24 +23,24 @@ def rows_phrase(release: "Release") -> str:
     return f"{count:,} group{'' if count == 1 else 's'} by {by}"
 
 
-def _released(release: "Release") -> str:
+def _released(release: ReleaseView) -> str:
     """Say what the columns and the rows are."""
     return (
         f"Released: {_listed(release.names) or 'keys alone'}; {rows_phrase(release)}."
     )
 
 
-def _priced(release: "Release") -> str:
+def _priced(release: ReleaseView) -> str:
     """Say the price."""
     return f"Price: {release.price}."
 
 
-def _odds(release: "Release") -> str:
+def _odds(release: ReleaseView) -> str:
     """Say what the price means."""
     return release.loss.explain()
 
 
-def _bars(release: "Release") -> str:
+def _bars(release: ReleaseView) -> str:
     """Say what the error bars mean."""
     if not release.names:
         return ""
@@ -56,7 +53,7 @@ def _bars(release: "Release") -> str:
     )
 
 
-def _unknown(release: "Release") -> str:
+def _unknown(release: ReleaseView) -> str:
     """Name the columns without any error bar."""
     silent = [
         name
@@ -69,19 +66,19 @@ def _unknown(release: "Release") -> str:
     return f"No error bars are known for: {_listed(silent)}." if silent else ""
 
 
-def _covered(release: "Release") -> str:
+def _covered(release: ReleaseView) -> str:
     """Say what was left out, as far as that was asked for."""
-    said = list(coverage_lines(release.coverage))
-    before = ["Left out or changed, of all rows together:"] if said else []
-    return "\n".join([*before, *(f"  {line}" for line in said)])
+    counts = list(coverage_lines(release.coverage))
+    before = ["Left out or changed, of all rows together:"] if counts else []
+    return "\n".join([*before, *(f"  {line}" for line in counts)])
 
 
-def _notes(release: "Release") -> str:
+def _notes(release: ReleaseView) -> str:
     """Return the notes, one on each line."""
     return "\n".join(f"Note: {note}" for note in release.notes)
 
 
-def _plan(release: "Release") -> str:
+def _plan(release: ReleaseView) -> str:
     """Return the plan, indented."""
     return "\n".join(["Plan:", *(f"  {line}" for line in release.plan.splitlines())])
 

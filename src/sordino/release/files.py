@@ -5,21 +5,19 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Loss
 from sordino.numbers import up
 from sordino.release.column_names import side_by_side
-
-if TYPE_CHECKING:
-    from sordino.release.release import Release
+from sordino.release.release_view import ReleaseView
 
 METADATA = b"sordino"
 """The key of the JSON among the metadata of a Parquet file."""
 
 
-def to_csv(release: "Release", path: Any) -> None:
+def to_csv(release: ReleaseView, path: Any) -> None:
     """Write values and errors side by side; missing is empty, empty text is quoted."""
     from pyarrow import csv  # noqa: PLC0415 loaded when needed
 
@@ -27,17 +25,17 @@ def to_csv(release: "Release", path: Any) -> None:
     _write(path, lambda target: csv.write_csv(table, target))
 
 
-def to_parquet(release: "Release", path: Any) -> None:
+def to_parquet(release: ReleaseView, path: Any) -> None:
     """Write values and errors side by side, with the loss and the plan as metadata."""
     from pyarrow import parquet  # noqa: PLC0415 loaded when needed
 
     table = side_by_side(release.table, release.errors, len(release.keys))
-    told = {**(table.schema.metadata or {}), METADATA: json.dumps(_facts(release))}
-    labelled = table.replace_schema_metadata(told)
+    metadata = {**(table.schema.metadata or {}), METADATA: json.dumps(_facts(release))}
+    labelled = table.replace_schema_metadata(metadata)
     _write(path, lambda target: parquet.write_table(labelled, target))
 
 
-def _facts(release: "Release") -> dict[str, object]:
+def _facts(release: ReleaseView) -> dict[str, object]:
     """Return what a file says of its release."""
     return {
         "confidence": str(release.confidence),
@@ -53,12 +51,12 @@ def _facts(release: "Release") -> dict[str, object]:
 
 def _guarantees(loss: Loss) -> dict[str, float | str]:
     """Return the headline numbers, rounded up; JSON knows no infinity."""
-    known = loss.guarantees
+    held = loss.guarantees
     numbers = {
-        "delta": up(known.delta),
-        "epsilon": up(known.epsilon),
-        "mu": up(known.mu),
-        "rho": up(known.rho),
+        "delta": up(held.delta),
+        "epsilon": up(held.epsilon),
+        "mu": up(held.mu),
+        "rho": up(held.rho),
     }
     return {name: value for name, value in numbers.items() if value != float("inf")}
 
@@ -79,9 +77,9 @@ def _write(path: Any, write: Callable[[str], object]) -> None:
 def _replace(target: Path, write: Callable[[str], object]) -> None:
     """Write beside the target, then put the finished file in its place."""
     with TemporaryDirectory(prefix=".sordino-", dir=target.parent) as folder:
-        made = Path(folder) / target.name
-        write(str(made))
-        made.replace(target)
+        unfinished = Path(folder) / target.name
+        write(str(unfinished))
+        unfinished.replace(target)
 
 
 def _target(path: Any) -> Path:

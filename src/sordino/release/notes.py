@@ -22,6 +22,11 @@ def _groups(purchase: Purchase) -> Iterator[str]:
             yield "Intervals hold for groups that show, given that they do."
     elif plan.request.by:
         yield "Every public key has a row, whether anybody is in it or not."
+    if plan.of_everything:
+        yield (
+            "Counts of groups err together, by a share of one noisy number of all ids: "
+            "ask for a total of many groups, do not add them up."
+        )
 
 
 def _chosen(purchase: Purchase) -> Iterator[str]:

@@ -17,13 +17,13 @@ from sordino.curves.points import Floats
 from sordino.errors import InvalidParameter, MissingDependency
 from sordino.release import cell_texts, explanation, formatting
 from sordino.release.column_names import error_names
+from sordino.release.release_view import ReleaseView
 from sordino.schema import unknown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-    from sordino.release.release import Release
 
 _SORTS: Final = ("value", "key")
 _INK, _FAINT, _RULE = "#0b5c8a", "#707070", "#e6e6e6"
@@ -50,12 +50,12 @@ class ReleasePanel(NamedTuple):
     value: Floats
     low: Floats
     high: Floats
-    told: str
+    interval: str
     """The number in digits, where there is only one."""
 
 
 def plot_release(
-    release: "Release", names: tuple[str, ...], ax: Any, sort: str, top: int
+    release: ReleaseView, names: tuple[str, ...], ax: Any, sort: str, top: int
 ) -> "Figure | SubFigure":
     """Draw a panel for each aggregate, the groups as rows, and return the figure."""
     chosen = _chosen(release, names)
@@ -80,7 +80,7 @@ def plot_release(
     return axes[0].figure
 
 
-def _chosen(release: "Release", names: tuple[str, ...]) -> tuple[str, ...]:
+def _chosen(release: ReleaseView, names: tuple[str, ...]) -> tuple[str, ...]:
     """Return the aggregates to draw: those named, or all that are numbers."""
     import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
@@ -107,14 +107,14 @@ def _numbers(column: Any) -> Floats:
     return np.asarray(column.to_numpy(zero_copy_only=False), np.float64)
 
 
-def _order(release: "Release", name: str, sort: str) -> Any:
+def _order(release: ReleaseView, name: str, sort: str) -> Any:
     """Return the rows in the order of the picture, missing numbers last."""
     if sort == "key":
         return np.arange(len(release))
     return np.argsort(-_numbers(release[name]), kind="stable")
 
 
-def _labels(release: "Release", order: Any) -> list[str]:
+def _labels(release: ReleaseView, order: Any) -> list[str]:
     """Return the names of the groups, long ones cut."""
     picked = release.table.select(list(release.keys)).take(order)
     parts = [
@@ -126,15 +126,15 @@ def _labels(release: "Release", order: Any) -> list[str]:
     )
 
 
-def _panel(release: "Release", name: str, order: Any) -> ReleasePanel:
+def _panel(release: ReleaseView, name: str, order: Any) -> ReleasePanel:
     """Return the numbers of a panel, in order."""
     _, *ends = (_numbers(release.errors[part])[order] for part in error_names(name))
     low, high = (np.where(np.isfinite(end), end, np.nan) for end in ends)
-    told = "" if release.keys else _told(release, name)
-    return ReleasePanel(name, _numbers(release[name])[order], low, high, told)
+    interval = "" if release.keys else _interval_text(release, name)
+    return ReleasePanel(name, _numbers(release[name])[order], low, high, interval)
 
 
-def _told(release: "Release", name: str) -> str:
+def _interval_text(release: ReleaseView, name: str) -> str:
     """Return the only number of an aggregate, and its standard deviation."""
     figure = cell_texts.row_texts(release)[0].figures[release.names.index(name)]
     return f"{figure.value} ± {figure.sd}" if figure.sd else figure.value
@@ -192,11 +192,16 @@ def _given(ax: Any, count: int) -> "list[Axes]":
 def _fill(axes: "Axes", panel: ReleasePanel, labels: list[str]) -> None:
     """Draw the points and lines of a panel."""
     rows = np.arange(len(labels))
-    known = ~np.isnan(panel.low + panel.high)
+    has_bars = ~np.isnan(panel.low + panel.high)
     axes.hlines(
-        rows[known], panel.low[known], panel.high[known], _INK, alpha=0.45, lw=2.4
+        rows[has_bars],
+        panel.low[has_bars],
+        panel.high[has_bars],
+        _INK,
+        alpha=0.45,
+        lw=2.4,
     )
-    for marked, face in ((known, _INK), (~known, "none")):
+    for marked, face in ((has_bars, _INK), (~has_bars, "none")):
         axes.plot(
             panel.value[marked],
             rows[marked],
@@ -214,8 +219,8 @@ def _fill(axes: "Axes", panel: ReleasePanel, labels: list[str]) -> None:
     _frame(axes, labels)
     if np.isnan(panel.value).all():
         axes.set_xticks([])
-    elif panel.told:
-        axes.text(panel.value[0], -0.15, panel.told, ha="center", fontsize=_SMALL)
+    elif panel.interval:
+        axes.text(panel.value[0], -0.15, panel.interval, ha="center", fontsize=_SMALL)
 
 
 def _frame(axes: "Axes", labels: list[str]) -> None:
@@ -233,7 +238,7 @@ def _frame(axes: "Axes", labels: list[str]) -> None:
     axes.xaxis.set_major_formatter("{x:,.10g}")
 
 
-def _caption(release: "Release", shown: int, by: str) -> str:
+def _caption(release: ReleaseView, shown: int, by: str) -> str:
     """Say what the lines are, and which rows are left out."""
     part = f"the first {shown:,} of " if shown < len(release) else ""
     order = f", {by}" if release.keys else ""

@@ -34,30 +34,32 @@ class LedgerFacts:
     """Of several requests that were answered together: their names in order."""
 
 
-def recall_releases(kept: bytes, known: LedgerFacts) -> "Release | dict[str, Release]":
+def recall_releases(
+    stored: bytes, facts: LedgerFacts
+) -> "Release | dict[str, Release]":
     """Return the release of stored bytes, or several by name, as they were given.
 
     Bytes that are none raise a `ValueError`.
     """
-    pieces = split_answers(kept)
+    pieces = split_answers(stored)
     if pieces and pieces[0].startswith(_STREAM):
-        return _release(pieces, known, known.plan)
-    named = zip(known.plans.items(), pieces, strict=True)
+        return _release(pieces, facts, facts.plan)
+    named = zip(facts.plans.items(), pieces, strict=True)
     return {
-        name: _release(split_answers(piece), known, plan)
+        name: _release(split_answers(piece), facts, plan)
         for (name, plan), piece in named
     }
 
 
-def _release(pieces: list[bytes], known: LedgerFacts, plan: str) -> Release:
+def _release(pieces: list[bytes], facts: LedgerFacts, plan: str) -> Release:
     """Return one release from the streams of its values and errors."""
     table, errors = map(read_table, pieces)
     return Release(
         table,
         errors,
         _keys(table, errors),
-        known.confidence,
-        known.loss,
+        facts.confidence,
+        facts.loss,
         plan,
         _NOTES,
     )

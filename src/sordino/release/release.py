@@ -72,18 +72,22 @@ class Release:
     @classmethod
     def of(cls, purchase: Purchase, answer: Answer) -> "Release":
         """Return an answer with what it cost and how it was made."""
-        made = cls(
-            answer.table,
-            answer.errors,
-            purchase.plan.request.by,
-            purchase.plan.request.confidence,
+        request = purchase.plan.request
+        rows = NoisyRows(
+            answer.table, answer.errors, request.by, release_notes(purchase)
+        )
+        rows = _process(rows, request.processing)
+        return cls(
+            rows.table,
+            rows.errors,
+            rows.keys,
+            request.confidence,
             purchase.loss,
             plan_text(purchase),
-            release_notes(purchase),
+            rows.notes,
             purchase.budget,
             answer.coverage,
         )
-        return made._processed(purchase.plan.request.processing)
 
     def __post_init__(self) -> None:
         """Refuse tables that do not belong together."""
@@ -153,8 +157,7 @@ class Release:
     def _processed(self, steps: "Iterable[AbstractProcess]") -> "Release":
         """Return what becomes of the noisy numbers, at the same price."""
         rows = NoisyRows(self.table, self.errors, self.keys, self.notes)
-        for step in steps:
-            rows = step.apply(rows)
+        rows = _process(rows, steps)
         return replace(
             self,
             table=rows.table,
@@ -223,3 +226,10 @@ class Release:
         if not errors:
             return self.table
         return column_names.side_by_side(self.table, self.errors, len(self.keys))
+
+
+def _process(rows: NoisyRows, steps: "Iterable[AbstractProcess]") -> NoisyRows:
+    """Return what steps make of noisy numbers, one after another."""
+    for step in steps:
+        rows = step.apply(rows)
+    return rows

@@ -1,15 +1,13 @@
 """A release as a small table for notebooks; all text is escaped."""
 
 from html import escape
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sordino.release import formatting
 from sordino.release.cell_texts import Figure, Row, row_texts
 from sordino.release.coverage_table import coverage_lines
 from sordino.release.formatting import format_percent
-
-if TYPE_CHECKING:
-    from sordino.release.release import Release
+from sordino.release.release_view import ReleaseView
 
 _LONGEST = 60
 _STYLE: Final = """
@@ -27,7 +25,7 @@ _STYLE: Final = """
 """No colours of its own, so that it reads on a dark page as well."""
 
 
-def release_page(release: "Release") -> str:
+def release_page(release: ReleaseView) -> str:
     """Return the table as HTML."""
     shown = row_texts(release)
     rest = len(release) - len(shown)
@@ -46,7 +44,7 @@ def release_page(release: "Release") -> str:
     return "\n".join(part for part in parts if part)
 
 
-def _heading(release: "Release") -> str:
+def _heading(release: ReleaseView) -> str:
     """Return the names of the columns; below, what stands in each."""
     keys = "".join(f'<th rowspan="2">{_text(name)}</th>' for name in release.keys)
     names = "".join(

@@ -2,15 +2,13 @@
 
 from collections.abc import Iterable
 from itertools import accumulate
-from typing import TYPE_CHECKING, Final, NamedTuple, final
+from typing import Final, NamedTuple, final
 
 from sordino.release import formatting
 from sordino.release.cell_texts import Row, row_texts
 from sordino.release.coverage_table import coverage_lines
 from sordino.release.formatting import cut_text, format_percent, text_width
-
-if TYPE_CHECKING:
-    from sordino.release.release import Release
+from sordino.release.release_view import ReleaseView
 
 WIDEST: Final = 100
 _LONGEST = 28
@@ -41,7 +39,7 @@ class TextColumn(NamedTuple):
         return [text + blank for blank, text in zip(blanks, texts, strict=True)]
 
 
-def release_text(release: "Release") -> str:
+def release_text(release: ReleaseView) -> str:
     """Return the table, what it leaves out, and its price."""
     shown = row_texts(release)
     columns, left_out = _fitted(release, shown)
@@ -62,7 +60,9 @@ def _across(columns: list[TextColumn]) -> Iterable[tuple[str, ...]]:
     return zip(*(column.lines() for column in columns), strict=True)
 
 
-def _fitted(release: "Release", shown: list[Row]) -> tuple[list[TextColumn], list[str]]:
+def _fitted(
+    release: ReleaseView, shown: list[Row]
+) -> tuple[list[TextColumn], list[str]]:
     """Return the fullest columns that fit, and sentences on what did not."""
     keys = _keys(release, shown)
     figures = [
@@ -92,7 +92,7 @@ def _total(columns: list[TextColumn]) -> int:
     return sum(column.width for column in columns) + len(_GAP) * (len(columns) - 1)
 
 
-def _keys(release: "Release", shown: list[Row]) -> list[TextColumn]:
+def _keys(release: ReleaseView, shown: list[Row]) -> list[TextColumn]:
     """Return the columns of the keys; long ones are cut, more so if they are many."""
     most = max(4, min(_LONGEST, _ALL_KEYS // max(1, len(release.keys))))
     return [
@@ -106,7 +106,7 @@ def _keys(release: "Release", shown: list[Row]) -> list[TextColumn]:
 
 
 def _aggregate(
-    release: "Release", shown: list[Row], index: int, known_as: str
+    release: ReleaseView, shown: list[Row], index: int, known_as: str
 ) -> list[TextColumn]:
     """Return the values of an aggregate, their deviations and their intervals."""
     figures = [row.figures[index] for row in shown]

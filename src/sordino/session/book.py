@@ -32,9 +32,9 @@ class Book:
 
     def answer(
         self,
-        said: Identity,
+        identity: Identity,
         priced: tuple[Budget, Loss],
-        told: dict[str, Any],
+        details: dict[str, Any],
         prepare: Callable[[], Callable[[], bytes]],
     ) -> bytes:
         """Charge a request and return its answer; a known key returns what it had.
@@ -44,15 +44,15 @@ class Book:
         `prepare` refuses what cannot be answered and returns what answers it: it is
         called before the charge, and not for an answer that is there.
         """
-        asked, loss = priced
+        budget, loss = priced
         claim = Claim(
-            request=said.fingerprint,
-            asked=asked,
+            request=identity.fingerprint,
+            asked=budget,
             loss=loss,
             budget=self.name,
             who=self.who,
-            words=said.words,
-            **told,
+            words=identity.words,
+            **details,
         )
         ready = None if self.ledger.holds(claim) else self._ready(claim, prepare)
         ticket = self.ledger.reserve(claim)
@@ -74,13 +74,13 @@ class Book:
         raise refusal
 
     def left_after(
-        self, said: Identity, priced: tuple[Budget, Loss], earmark: str | None
+        self, identity: Identity, priced: tuple[Budget, Loss], earmark: str | None
     ) -> Loss:
         """Return what would be left; a request that does not fit is refused."""
-        asked, loss = priced
+        budget, loss = priced
         claim = Claim(
-            request=said.fingerprint,
-            asked=asked,
+            request=identity.fingerprint,
+            asked=budget,
             loss=loss,
             budget=self.name,
             who=self.who,
@@ -112,9 +112,9 @@ def open_book(
         )
     if limit is None or _there(ledger):
         return Book(_checked(Ledger.at(ledger, limit), limit, about), name, who)
-    made = Ledger.at(ledger, limit, create=True, about=about)
+    opened = Ledger.at(ledger, limit, create=True, about=about)
     _LOG.warning("a new ledger, with nothing spent, was made at %s", ledger)
-    return Book(made, name, who)
+    return Book(opened, name, who)
 
 
 def _checked(ledger: Ledger, limit: Limit | None, about: str) -> Ledger:

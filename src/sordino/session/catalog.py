@@ -15,7 +15,7 @@ from sordino.query.passage import Origin
 from sordino.query.relation import AbstractCatalog, Relation
 from sordino.query.tables import PrivateTable, PublicTable
 from sordino.schema import Schema, unknown
-from sordino.session.description import Holding
+from sordino.session.holding import Holding
 from sordino.session.rows_digest import rows_digest
 from sordino.words import Words, call, worded_pairs
 
@@ -28,11 +28,11 @@ class Catalog(AbstractCatalog):
     engine: AbstractEngine
     relations: dict[str, Relation] = field(default_factory=dict)
     publics: dict[str, Source] = field(default_factory=dict)
-    counted: dict[tuple[str, tuple[str, ...]], int] = field(default_factory=dict)
+    multiplicities: dict[tuple[str, tuple[str, ...]], int] = field(default_factory=dict)
     """Multiplicities of public tables that were asked for: these are frozen."""
-    said: dict[str, Callable[[], list[Words]]] = field(default_factory=dict)
+    worded: dict[str, Callable[[], list[Words]]] = field(default_factory=dict)
     """What each name stands for, in a form that lasts."""
-    told: dict[str, str] = field(default_factory=dict)
+    sentences: dict[str, str] = field(default_factory=dict)
     """What each name stands for, in a sentence for people."""
     unusable: dict[str, Mapping[str, str]] = field(default_factory=dict)
     """For each name the columns that cannot be used, and why."""
@@ -62,13 +62,13 @@ class Catalog(AbstractCatalog):
 
     def multiplicity(self, name: str, on: tuple[str, ...]) -> int:
         """Return how many rows of a public table share their values of `on`."""
-        if (name, on) not in self.counted:
-            self.counted[name, on] = self.engine.multiplicity(name, on)
-        return self.counted[name, on]
+        if (name, on) not in self.multiplicities:
+            self.multiplicities[name, on] = self.engine.multiplicity(name, on)
+        return self.multiplicities[name, on]
 
     def words(self, name: str) -> list[Words]:
         """Return what a name stands for, in a form that lasts."""
-        return self.said[name]()
+        return self.worded[name]()
 
     def add(self, name: str, table: PrivateTable | PublicTable) -> None:
         """Open the source of a table and make it known."""
@@ -80,37 +80,40 @@ class Catalog(AbstractCatalog):
             self.engine.freeze(name)
             self.publics[name] = source
             rows = self.engine.frozen(name).num_rows
-            self.told[name] = f"public, {rows:,} rows"
-            self.said[name] = cache(lambda: [self._public_words(source)])
+            self.sentences[name] = f"public, {rows:,} rows"
+            self.worded[name] = cache(lambda: [self._public_words(source)])
         else:
             lossy = self.engine.lossy(name)
             with self.explaining():
                 self.relations[name] = _protected(source, table, lossy)
-            self.told[name] = f"private: protects {table.protects.whom}"
-            self.said[name] = lambda: [_private_words(source, table)]
+            self.sentences[name] = f"private: protects {table.protects.whom}"
+            self.worded[name] = lambda: [_private_words(source, table)]
 
     def view(self, name: str, query: Query) -> None:
         """Make a name known that is short for a query."""
         self.refuse_known(name)
         self.relations[name] = query.resolve(self)
-        self.told[name] = f"a view: {query!r}"
-        self.said[name] = lambda: query.words(self)
+        self.sentences[name] = f"a view: {query!r}"
+        self.worded[name] = lambda: query.words(self)
 
     def with_only(self, name: str, relation: Relation, part: Words) -> "Catalog":
         """Return a catalog of one part of a private table, and the public tables."""
-        said = {public: self.said[public] for public in self.publics}
-        said[name] = lambda: [*self.words(name), part]
-        told = {**self.told, name: f"a part of the rows, {self.told[name]}"}
+        worded = {public: self.worded[public] for public in self.publics}
+        worded[name] = lambda: [*self.words(name), part]
+        part_of = f"a part of the rows, {self.sentences[name]}"
+        sentences = {**self.sentences, name: part_of}
         publics, unusable = dict(self.publics), dict(self.unusable)
         rows = {name: relation}
-        return Catalog(self.engine, rows, publics, self.counted, said, told, unusable)
+        return Catalog(
+            self.engine, rows, publics, self.multiplicities, worded, sentences, unusable
+        )
 
     def holdings(self) -> tuple[Holding, ...]:
         """Return what is to be said of each name."""
-        schemas = {name: found.schema for name, found in self.relations.items()}
-        schemas |= {name: found.schema for name, found in self.publics.items()}
+        schemas = {name: relation.schema for name, relation in self.relations.items()}
+        schemas |= {name: relation.schema for name, relation in self.publics.items()}
         return tuple(
-            Holding.of(name, self.told[name], schema, self.unusable.get(name, {}))
+            Holding.of(name, self.sentences[name], schema, self.unusable.get(name, {}))
             for name, schema in schemas.items()
         )
 
@@ -154,7 +157,7 @@ class Catalog(AbstractCatalog):
 
 def open_catalog(engine: AbstractEngine, tables: Any) -> Catalog:
     """Return the catalog of some tables, refusing what is none."""
-    found = Catalog(engine)
+    catalog = Catalog(engine)
     if not isinstance(tables, Mapping) or not tables:
         raise InvalidParameter(
             "tables",
@@ -174,8 +177,8 @@ def open_catalog(engine: AbstractEngine, tables: Any) -> Catalog:
                 "must be a table",
                 "Try sd.PrivateTable(df, protects=...) or sd.PublicTable(df).",
             )
-        found.add(name, table)
-    return found
+        catalog.add(name, table)
+    return catalog
 
 
 def _private_words(source: Source, table: PrivateTable) -> Words:
@@ -196,17 +199,19 @@ def _types(schema: Schema) -> Words:
 def _protected(source: Source, table: PrivateTable, lossy: frozenset[str]) -> Relation:
     """Return the rows of a private table: those without an id belong to nobody."""
     unit = table.protects
-    known = unit.contribution(source.schema)
-    cells = tuple(one for one in source.schema if one in lossy - {unit.id_column})
+    contribution = unit.contribution(source.schema)
+    cells = tuple(
+        bounded for bounded in source.schema if bounded in lossy - {unit.id_column}
+    )
     if unit.id_column is None:
         # such a unit always bounds its rows
-        origin = Origin(source.table, cells, Schema(()), known.rows or 0)
-        return Relation(source, known, None, None, (origin,))
+        origin = Origin(source.table, cells, Schema(()), contribution.rows or 0)
+        return Relation(source, contribution, None, None, (origin,))
     ids = source.schema[unit.id_column]
     facts = dict(source.schema.columns) | {unit.id_column: replace(ids, nullable=False)}
     named = ~col(unit.id_column).is_null()
     rows = Filter(source, named.tree, Schema(tuple(facts.items())))
-    one = known.with_groups(frozenset([ids.version]), 1)
+    bounded = contribution.with_groups(frozenset([ids.version]), 1)
     carried = Schema(((unit.id_column, ids),))
     origin = Origin(source.table, cells, carried, 1)
-    return Relation(rows, one, unit.id_column, unit.id_space, (origin,))
+    return Relation(rows, bounded, unit.id_column, unit.id_space, (origin,))

@@ -1,51 +1,15 @@
 """What everybody may know of a session: texts, and nothing that holds a row."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, final
 
 from sordino.release.formatting import cut_text, format_key, text_width
-from sordino.schema import Column, Schema
 from sordino.session.description_page import description_page
+from sordino.session.holding import Holding
 
-MOST: Final = 60
-"""Columns of a table that are shown."""
 _NAME, _WIDEST = 40, 100
 _GAP: Final = "  "
-
-
-@final
-@dataclass(frozen=True)
-class Holding:
-    """A table or a view: a sentence on it, its columns, and what cannot be used."""
-
-    name: str
-    told: str
-    columns: tuple[tuple[str, str, str], ...]
-    """(name, type, what of its values may be missing)"""
-    unusable: tuple[tuple[str, str], ...]
-    """(name, why)"""
-
-    @classmethod
-    def of(
-        cls, name: str, told: str, schema: Schema, unusable: Mapping[str, str]
-    ) -> "Holding":
-        """Return what is to be said of a table or a view."""
-        columns = tuple(
-            (known, column.type, missing_word(column))
-            for known, column in schema.columns
-        )
-        return cls(name, told, columns, tuple(unusable.items()))
-
-    @property
-    def shown(self) -> tuple[tuple[str, str, str], ...]:
-        """Return the first columns."""
-        return self.columns[:MOST]
-
-    @property
-    def rest(self) -> int:
-        """Return how many columns are not shown."""
-        return len(self.columns) - len(self.shown)
 
 
 @final
@@ -67,7 +31,7 @@ class Description:
 
     def _repr_html_(self) -> str:  # noqa: PLW3201 the name notebooks look for
         """Show everything in a notebook."""
-        return description_page(self)
+        return description_page(self.holdings, self.keysets, self.left)
 
     def _end(self) -> Iterator[str]:
         """Return the lines after the tables."""
@@ -76,26 +40,9 @@ class Description:
         yield _line(f"left: {self.left}")
 
 
-def missing_word(column: Column) -> str:
-    """Return what of a column may be missing, in a word.
-
-    >>> missing_word(Column("f64")), missing_word(Column("i64", nullable=False))
-    ('yes, or NaN', 'no')
-    """
-    match column.nullable, column.nan:
-        case True, True:
-            return "yes, or NaN"
-        case True, False:
-            return "yes"
-        case False, True:
-            return "NaN"
-        case _:
-            return "no"
-
-
 def _listed(holding: Holding) -> Iterator[str]:
     """Return the lines of a table."""
-    yield _line(f"{_name(holding.name)}: {format_key(holding.told)}")
+    yield _line(f"{_name(holding.name)}: {format_key(holding.sentence)}")
     heading = ("column", "type", "may be missing")
     shown = [(_name(name), kind, may_be) for name, kind, may_be in holding.shown]
     first, second = (

@@ -1,12 +1,11 @@
 """A session as a page for notebooks; all text is escaped."""
 
+from collections.abc import Iterable
 from html import escape
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sordino.release import formatting
-
-if TYPE_CHECKING:
-    from sordino.session.description import Description, Holding
+from sordino.session.holding import Holding
 
 _LONGEST: Final = 60
 _SENTENCE: Final = 240
@@ -25,26 +24,28 @@ _STYLE: Final = """
 """No colours of its own, so that it reads on a dark page as well."""
 
 
-def description_page(told: "Description") -> str:
+def description_page(
+    holdings: Iterable[Holding], keysets: Iterable[str], left: str
+) -> str:
     """Return the description of a session as HTML."""
     parts = [
         f'<div class="sordino-session"><style>{_STYLE}</style>',
-        *map(_section, told.holdings),
+        *map(_section, holdings),
         "<section>",
-        *(f"<p>asked by: {_text(one)}</p>" for one in told.keysets),
-        f"<p>left: {_text(told.left, _SENTENCE)}</p>",
+        *(f"<p>asked by: {_text(one)}</p>" for one in keysets),
+        f"<p>left: {_text(left, _SENTENCE)}</p>",
         "</section></div>",
     ]
     return "\n".join(parts)
 
 
-def _section(holding: "Holding") -> str:
+def _section(holding: Holding) -> str:
     """Return a table or a view, its columns as rows."""
     heading = "<tr><th>column</th><th>type</th><th>may be missing</th></tr>"
     rows = "".join(map(_row, holding.shown))
-    name, told = _text(holding.name), _text(holding.told, _SENTENCE)
+    name, sentence = _text(holding.name), _text(holding.sentence, _SENTENCE)
     lines = [
-        f'<p><strong>{name}</strong> <span class="aside">{told}</span></p>',
+        f'<p><strong>{name}</strong> <span class="aside">{sentence}</span></p>',
         f"<table><thead>{heading}</thead><tbody>{rows}</tbody></table>",
     ]
     if holding.rest:

@@ -115,8 +115,8 @@ def _written(unit: AbstractUnit) -> str:
     'AddMaxRows(max_rows=3)'
     """
     verb, arguments = unit.words
-    given = ", ".join(f"{name}={one!r}" for name, one in arguments.items())
-    return f"{verb}({given})"
+    called = ", ".join(f"{name}={one!r}" for name, one in arguments.items())
+    return f"{verb}({called})"
 
 
 def _said(words: Words, key: str | None) -> Identity:

@@ -78,46 +78,46 @@ def inspect(
     """
     unit = AddOneRow() if protects is None else protects
     table = PrivateTable(source, protects=unit, columns=columns)
-    asked = _checked(limits, unit)
+    constraints = _checked(limits, unit)
     engine = duckdb_engine()
     try:
         catalog = open_catalog(engine, {_TABLE: table})
-        held = engine.as_opened(_TABLE)
-        return run_guarded(lambda: _inspected(source, held, catalog, asked))
+        opened = engine.as_opened(_TABLE)
+        return run_guarded(lambda: _inspected(source, opened, catalog, constraints))
     finally:
         engine.close()
 
 
 def _inspected(
     source: Any,
-    held: Opened,
+    opened: Opened,
     catalog: Catalog,
     limits: tuple[AbstractConstraint, ...],
 ) -> Inspection:
     """Return what is found in an opened table."""
     relation = catalog.relation(_TABLE)
-    told = []
-    for name, one in held.stored.items():
+    columns = []
+    for name, column in opened.stored.items():
         cells = Unreadable(_TABLE, name, Schema(()))
-        unread = name in held.lossy and _number(catalog, cells) > 0
-        found = lost_cells(source, held, name, unread=unread)
-        told.append(InspectedColumn.of(name, one.kind, *found))
-    undeclared, unusable = _untyped(held)
+        unread = name in opened.lossy and _number(catalog, cells) > 0
+        lost = lost_cells(source, opened, name, unread=unread)
+        columns.append(InspectedColumn.of(name, column.kind, *lost))
+    undeclared, unusable = _untyped(opened)
     ids = relation.ids
     rows = _number(catalog, Source(_TABLE, relation.schema))
     whose = None if ids is None else _ids(catalog, relation, ids, rows)
-    cut = tuple(_limited(catalog, relation, one) for one in limits)
-    return Inspection(rows, tuple(told), undeclared, unusable, whose, cut)
+    cut = tuple(_limited(catalog, relation, column) for column in limits)
+    return Inspection(rows, tuple(columns), undeclared, unusable, whose, cut)
 
 
-def _untyped(held: Opened) -> tuple[tuple[InspectedColumn, ...], dict[str, str]]:
+def _untyped(opened: Opened) -> tuple[tuple[InspectedColumn, ...], dict[str, str]]:
     """Return the columns without a type, and those that cannot have one."""
-    if not held.source.untyped:
-        return (), dict(held.unusable)
+    if not opened.source.untyped:
+        return (), dict(opened.unusable)
     return tuple(
-        InspectedColumn.of(name, "text", 0, seen_shapes(held, place))
-        for place, (name, _) in enumerate(held.source.fields)
-        if name in held.unusable
+        InspectedColumn.of(name, "text", 0, seen_shapes(opened, place))
+        for place, (name, _) in enumerate(opened.source.fields)
+        if name in opened.unusable
     ), {}
 
 

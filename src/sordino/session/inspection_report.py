@@ -28,11 +28,11 @@ class InspectedColumn:
 
     @classmethod
     def of(
-        cls, name: str, kind: str, missing: int, found: Counter[str]
+        cls, name: str, kind: str, missing: int, counts: Counter[str]
     ) -> "InspectedColumn":
         """Return the most frequent shapes of a column."""
-        shapes = tuple(sorted(found.items(), key=lambda one: (-one[1], one[0])))
-        total = sum(found.values())
+        shapes = tuple(sorted(counts.items(), key=lambda one: (-one[1], one[0])))
+        total = sum(counts.values())
         more = max(0, len(shapes) - _MOST)
         return cls(name, kind, missing, total, shapes[:_MOST], more)
 

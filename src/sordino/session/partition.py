@@ -115,10 +115,12 @@ def _marked(value: Any, kind: str) -> Literal:
 def _part(relation: Relation, by: str, marked: Literal) -> Relation:
     """Return the rows with one value of a column, or without one."""
     cell = col(by)
-    held = cell.is_null() if marked.constant is None else cell == Expression(marked)
-    rows = Filter(relation.node, held.tree, relation.schema)
+    condition = (
+        cell.is_null() if marked.constant is None else cell == Expression(marked)
+    )
+    rows = Filter(relation.node, condition.tree, relation.schema)
     # all rows are of one group of the column, so a bound on its rows holds of them all
     column = relation.versions((by,))
-    one = relation.bounded(lambda held: held.with_groups(column, 1))
+    divided = relation.bounded(lambda condition: condition.with_groups(column, 1))
     # what the whole table left out is not of this part
-    return replace(one, node=rows, passed=())
+    return replace(divided, node=rows, passed=())

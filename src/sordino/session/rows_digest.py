@@ -30,25 +30,25 @@ def rows_digest(table: "pa.Table") -> str:
     names = sorted(table.column_names)
     plain = pa.table({name: _comparable(table.column(name)) for name in names})
     order = canonical_order(plain) if names else np.empty(0, np.int64)
-    known = hashlib.sha256()
+    sha256 = hashlib.sha256()
     for column in plain.columns:
         for start in range(0, len(order), _AT_ONCE):
             piece = column.take(pa.array(order[start : start + _AT_ONCE]))
-            _add(known, piece.combine_chunks())
-    return known.hexdigest()
+            _add(sha256, piece.combine_chunks())
+    return sha256.hexdigest()
 
 
-def _add(known: "hashlib._Hash", piece: "pa.Array") -> None:
+def _add(sha256: "hashlib._Hash", piece: "pa.Array") -> None:
     """Hash some values of a column."""
     import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
-    known.update(piece.is_valid().cast(pa.uint8()).to_numpy().tobytes())
+    sha256.update(piece.is_valid().cast(pa.uint8()).to_numpy().tobytes())
     if piece.type == pa.int64():
-        known.update(_integers(piece).tobytes())
+        sha256.update(_integers(piece).tobytes())
         return
     texts = [text.encode() for text in piece.fill_null("").to_pylist()]
-    known.update(np.array([len(text) for text in texts], "<i8").tobytes())
-    known.update(b"".join(texts))
+    sha256.update(np.array([len(text) for text in texts], "<i8").tobytes())
+    sha256.update(b"".join(texts))
 
 
 def _integers(piece: "pa.Array") -> NDArray[np.int64]:
@@ -84,5 +84,5 @@ def _bits(doubles: "pa.Array") -> "pa.Array":
 
 def _listed(entries: list[object]) -> str:
     """Return a list as a text: its entries have one type."""
-    told = [one.hex() if isinstance(one, float) else one for one in entries]
-    return json.dumps(told, default=str)
+    listed = [one.hex() if isinstance(one, float) else one for one in entries]
+    return json.dumps(listed, default=str)

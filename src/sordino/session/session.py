@@ -239,12 +239,12 @@ class Session:
         Limit.of(budget)  # refuses a budget that no part could have
         cost: Any = budget.scaled(divided.times)
         shown = ", ".join(map(repr, divided.parts))
-        told = {"plan": f"parts of {name} by {column}: {shown}", "why": why}
+        details = {"plan": f"parts of {name} by {column}: {shown}", "why": why}
         marks = {value: value_words(whole, column, value) for value in divided.parts}
-        said = identity.partition_identity(
+        asked = identity.partition_identity(
             self._catalog.words(name), column, [*marks.values()], budget
         )
-        self._book.answer(said, (cost, cost), told, lambda: bytes)
+        self._book.answer(asked, (cost, cost), details, lambda: bytes)
         return {
             value: self._part(
                 self._catalog.with_only(

@@ -35,6 +35,20 @@ def test_what_adds_up_is_named(loss: Loss, sums: dict[str, Fraction]) -> None:
 
 
 @pytest.mark.parametrize("loss", [loss for loss, _ in ADDED[:5]])
+def test_a_budget_is_divided_into_parts_that_add_up(loss: Loss) -> None:
+    """Three thirds of a budget are the budget; a part may be of any rational size."""
+    assert (loss / 3).scaled(Fraction(3)) == loss
+    assert (loss / "1/2").scaled(HALF) == loss
+
+
+@pytest.mark.parametrize("parts", [0, -1, "sqrt(2)", math.nan, True])
+def test_a_budget_has_a_positive_number_of_parts(parts: object) -> None:
+    """The refusal names the argument."""
+    with pytest.raises(InvalidParameter, match="parts"):
+        sd.PureDP(1) / parts  # type: ignore[operator]  # that is the test
+
+
+@pytest.mark.parametrize("loss", [loss for loss, _ in ADDED[:5]])
 def test_a_budget_is_multiplied_by_what_adds_up(loss: Loss) -> None:
     """Three times a budget is what three releases of it add up to."""
     tripled = loss.scaled(Fraction(3))

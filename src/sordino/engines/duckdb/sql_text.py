@@ -12,6 +12,7 @@ from sqlglot import exp
 from sordino.engines.sql import pieces as sql
 from sordino.engines.sql.pieces import Entry, Sql, Written
 from sordino.expressions import (
+    automata,
     casts,
     formats,
     letters,
@@ -107,6 +108,12 @@ def _cased(name: str, plain: Entry) -> Entry:
         return sql.case([(settled, sql.function(name, to[0]))], plain(to))
 
     return entry
+
+
+def _matches(to: Written) -> Sql:
+    """Return whether all of a text is as a regular expression says."""
+    pattern = to.bind(automata.re2_pattern(to.options["pattern"]), "text")
+    return sql.function("regexp_full_match", to[0], pattern)
 
 
 def _split(to: Written) -> Sql:
@@ -223,6 +230,7 @@ ENTRIES: Final[Mapping[Operation, Entry]] = {
     text.CONTAINS: _named("contains"),
     text.FIND: _find,
     patterns.LIKE: _like,
+    automata.MATCHES: _matches,
     pieces_of_text.SPLIT: _split,
     formats.STRFTIME: _format,
     text.STARTS_WITH: _named("starts_with"),

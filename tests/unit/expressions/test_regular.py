@@ -1,0 +1,66 @@
+"""Regular expressions mean what Python's own mean, and never go back over a text."""
+
+import random
+import re
+from typing import Any, Final
+
+import pytest
+
+from sordino.errors import InvalidParameter, InvalidQuery
+from sordino.expressions.language import col
+from sordino.schema import Column, Schema
+
+_ATOMS: Final = (
+    *("a", "b", ".", "[ab]", "[^a]", "é"),
+    *(r"\d", r"\W", r"\.", r"[\]x-]", r"[a-c\s]"),
+)
+_TIMES: Final = ("", "", "", "*", "+", "?", "{2}", "{0,2}", "{1,}")
+
+
+def drawn(dice: random.Random, depth: int) -> str:
+    """Return a pattern."""
+    if depth <= 0 or dice.random() < 0.3:
+        return dice.choice(_ATOMS)
+    parts = [drawn(dice, depth - 1) for _ in range(dice.randint(1, 3))]
+    if dice.random() < 0.3:
+        return f"({'|'.join(parts)}){dice.choice(_TIMES)}"
+    return "".join(f"({one}){dice.choice(_TIMES)}" for one in parts)
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_a_pattern_means_what_python_says(seed: int) -> None:
+    """For any drawn pattern and text: the answer of Python's own expressions."""
+    dice = random.Random(seed)
+    pattern = drawn(dice, 3)
+    theirs = re.compile(pattern, re.DOTALL | re.ASCII)
+    ours = col("x").matches(pattern)
+    for _ in range(40):
+        text = "".join(dice.choice("ab.1é]x c") for _ in range(dice.randint(0, 5)))
+        found = ours.value({"x": text})
+        assert found == (theirs.fullmatch(text) is not None), (pattern, text)
+
+
+def test_no_pattern_takes_long() -> None:
+    """A pattern at which going back would take a lifetime."""
+    assert col("x").matches("(a|a?)*(a*)*b").value({"x": "a" * 2000}) is False
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        *("(", ")", "a)", "[", "[]", "[^]", "a**", "a*?", "*", "?a", "{2}", "a{"),
+        *("a{x}", "a{2,1}", "a{101}", "a{,3}", "^a", "a$", "(?=a)", "(?i)a"),
+        *("(?P<n>a)", "(?<!a)", r"\1", r"\b", r"\p{L}", "\\", r"\A", "[b-a]"),
+        *("[[:alpha:]]", "]", "}", "[a", "((a{100}){100}){100}", "a" * 1001, 5, None),
+    ],
+)
+def test_what_has_no_one_meaning_is_refused(pattern: Any) -> None:
+    """Each refusal is ours, and says what to write."""
+    with pytest.raises(InvalidParameter):
+        col("x").matches(pattern)
+
+
+def test_only_texts_match() -> None:
+    """A number is refused with the remedy."""
+    with pytest.raises(InvalidQuery, match="cast"):
+        col("x").matches("a").column(Schema.of([("x", Column("i64"))]))
