@@ -75,6 +75,25 @@ ROOMS: Final[dict[str, Room]] = {
         ),
         0.2,
     ),
+    "keys": Room(
+        (
+            "losses/rounds.py",
+            "mechanisms/kit/key_rounds.py",
+            "release/shown_keys.py",
+            "aggregations/weights_of_ids.py",
+        ),
+        ("tests/laws/test_key_rounds_laws.py", "tests/unit/release/test_shown_keys.py"),
+        0.2,
+    ),
+    "intervals": Room(
+        ("aggregations/intervals/*.py", "distributions/blends.py"),
+        (
+            "tests/unit/aggregations/test_intervals.py",
+            "tests/unit/aggregations/test_intervals_given_shown.py",
+            "tests/unit/distributions/test_blends.py",
+        ),
+        0.2,
+    ),
     "joins": Room(("query/joins.py",), _QUERIES, 0.2),
     "prices": Room(
         (

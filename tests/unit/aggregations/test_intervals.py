@@ -18,9 +18,9 @@ from sordino.aggregations.intervals import (
     Sums,
     additive,
     linear,
-    quotient,
+    quotient_bars,
     reach,
-    spread,
+    spread_bars,
 )
 from sordino.errors import InvalidParameter
 from sordino.mechanisms.gaussian import Gaussian
@@ -69,7 +69,7 @@ def test_a_quotient_is_held_just_where_its_form_is_within_reach(
     But for an interval that is no more than an end of the range.
     """
     noisy = sums(n * (1 - p) + 9 * up, n * p + 9 * down, noise=noise)
-    bars = quotient(noisy, *PAIR, "0.9")
+    bars = quotient_bars(noisy, *PAIR, "0.9")
     form = abs((1 - p) * 9 * down - p * 9 * up)
     far = float(noisy.reach((-p, 1 - p), 0.1)[0])
     if form <= far:
@@ -95,7 +95,7 @@ def test_a_variance_is_held_where_its_forms_are_within_reach(
     first = np.array([-mean, 0.5 - mean, 1 - mean])
     inside = abs(form @ moved) <= noisy.reach(form, 0.095)[0]
     inside &= abs(first @ moved) <= noisy.reach(first, 0.005)[0]
-    bars = spread(noisy, *MOMENTS, "0.9")
+    bars = spread_bars(noisy, *MOMENTS, "0.9")
     if inside:
         assert holds(bars, exact)
         assert holds(bars.root, np.sqrt(exact))
@@ -109,8 +109,8 @@ def test_surer_intervals_hold_the_less_sure(name: str) -> None:
     noisy = sums(*parts[name])
     ask: Any = {
         "linear": lambda share: linear(noisy, (2.0, -1.0), share),
-        "quotient": lambda share: quotient(noisy, *PAIR, share),
-        "spread": lambda share: spread(noisy, *MOMENTS, share),
+        "quotient": lambda share: quotient_bars(noisy, *PAIR, share),
+        "spread": lambda share: spread_bars(noisy, *MOMENTS, share),
     }[name]
     bars = [ask(share) for share in ("0.01", "0.5", "0.95", "0.999999")]
     for less, more in pairwise(bars):
@@ -139,9 +139,9 @@ def test_missing_values_have_no_bars() -> None:
     for bars in (
         additive(two, ONE, "0.95"),
         linear(sums(two, gap), (1.0, 2.0), "0.95"),
-        quotient(sums(two, gap), *PAIR, "0.95"),
-        spread(sums(gap, gap, two), *MOMENTS, "0.95"),
-        spread(sums(two, gap, gap), *MOMENTS, "0.95").root,
+        quotient_bars(sums(two, gap), *PAIR, "0.95"),
+        spread_bars(sums(gap, gap, two), *MOMENTS, "0.95"),
+        spread_bars(sums(two, gap, gap), *MOMENTS, "0.95").root,
     ):
         assert all(np.isnan(part[1]) for part in bars)
         assert np.isfinite([bars.low[0], bars.high[0]]).all()
@@ -152,9 +152,9 @@ def test_missing_values_have_no_bars() -> None:
 def test_a_count_that_may_be_zero_says_nothing(count: float) -> None:
     """The bars are then the whole public range, without a standard deviation."""
     for bars, whole in (
-        (quotient(sums(count, 0.5), *PAIR, "0.95"), (0, 1)),
-        (spread(sums(count, 0.5, 0.1), *MOMENTS, "0.95"), (0, 0.25)),
-        (spread(sums(count, 0.5, 0.1), *MOMENTS, "0.95").root, (0, 0.5)),
+        (quotient_bars(sums(count, 0.5), *PAIR, "0.95"), (0, 1)),
+        (spread_bars(sums(count, 0.5, 0.1), *MOMENTS, "0.95"), (0, 0.25)),
+        (spread_bars(sums(count, 0.5, 0.1), *MOMENTS, "0.95").root, (0, 0.5)),
     ):
         assert (bars.low[0], bars.high[0]) == whole
         assert np.isnan(bars.sd[0])
@@ -165,7 +165,7 @@ def test_noise_beyond_the_range_leaves_its_nearest_end(
     upper: float, end: float
 ) -> None:
     """Where no mean of the range is near, the interval is the end of the range."""
-    bars = quotient(sums(500 - upper, upper), *PAIR, "0.95")
+    bars = quotient_bars(sums(500 - upper, upper), *PAIR, "0.95")
     assert (bars.low[0], bars.high[0]) == (end, end)
 
 
@@ -173,9 +173,9 @@ def test_certainty_is_the_public_range() -> None:
     """At confidence 1 nothing but the public range is certain."""
     bars = additive([5.0], ONE, 1, least=0)
     assert (bars.low[0], bars.high[0]) == (0, np.inf)
-    bars = quotient(sums(9.0, 900.0), *PAIR, 1)
+    bars = quotient_bars(sums(9.0, 900.0), *PAIR, 1)
     assert (bars.low[0], bars.high[0]) == (0, 1)
-    bars = spread(sums(300.0, 300.0, 300.0), *MOMENTS, 1)
+    bars = spread_bars(sums(300.0, 300.0, 300.0), *MOMENTS, 1)
     assert (bars.low[0], bars.high[0]) == (0, 0.25)
 
 
@@ -183,21 +183,21 @@ def test_no_noise_has_no_width() -> None:
     """Without noise the bars close on the exact answer, up to rounding."""
     silent = Noise(Geometric.no_noise())
     assert [part[0] for part in additive([7], silent, "0.95")] == [0, 7, 7]
-    bars = quotient(sums(2.0, 1.0, noise=NONE), *PAIR, "0.95")
+    bars = quotient_bars(sums(2.0, 1.0, noise=NONE), *PAIR, "0.95")
     assert (bars.low[0], bars.high[0]) == pytest.approx((1 / 3, 1 / 3), rel=1e-12)
-    bars = spread(sums(2.0, 0.0, 2.0, noise=NONE), *MOMENTS, "0.95")
+    bars = spread_bars(sums(2.0, 0.0, 2.0, noise=NONE), *MOMENTS, "0.95")
     assert (bars.low[0], bars.high[0]) == pytest.approx((0.25, 0.25), rel=1e-12)
     assert bars.sd == 0
 
 
 def test_bars_move_with_the_answer() -> None:
     """In other units ends and deviations follow, and stay within the public range."""
-    bars = quotient(sums(600.0, 200.0), *PAIR, "0.95").moved(-10, 40, 30)
-    share = quotient(sums(600.0, 200.0), *PAIR, "0.95")
+    bars = quotient_bars(sums(600.0, 200.0), *PAIR, "0.95").moved(-10, 40, 30)
+    share = quotient_bars(sums(600.0, 200.0), *PAIR, "0.95")
     assert bars.sd == pytest.approx(40 * share.sd)
     assert bars.low == pytest.approx(-10 + 40 * share.low)
     assert bars.low < -10 + 40 * share.low
-    assert quotient(sums(2.0, 1.0), *PAIR, "0.95").moved(-10, 40, 30).low[0] == -10
+    assert quotient_bars(sums(2.0, 1.0), *PAIR, "0.95").moved(-10, 40, 30).low[0] == -10
 
 
 @pytest.mark.parametrize("scale", ["0.2", "0.5", "1", "4"])
@@ -222,7 +222,7 @@ def test_a_confidence_is_a_probability() -> None:
     with pytest.raises(InvalidParameter, match="confidence must lie between 0 and 1"):
         additive([1], ONE, 95)
     with pytest.raises(InvalidParameter, match="confidence must lie between 0 and 1"):
-        quotient(sums(1.0, 2.0), *PAIR, 95)
+        quotient_bars(sums(1.0, 2.0), *PAIR, 95)
 
 
 def test_the_reach_of_a_form_is_that_of_its_interval() -> None:
@@ -274,8 +274,8 @@ def simulated(kind: str, noise: Noise, told: Noise) -> tuple[Bars, Any]:
         case "linear":
             return linear(sums(one, two, noise=told), (3.0, -1.0), "0.9"), 2100.0
         case "quotient":
-            return quotient(sums(one, two, noise=told), *PAIR, "0.9"), 3 / 11
-    bars = spread(sums(one, two, three, noise=told), *MOMENTS, "0.9")
+            return quotient_bars(sums(one, two, noise=told), *PAIR, "0.9"), 3 / 11
+    bars = spread_bars(sums(one, two, three, noise=told), *MOMENTS, "0.9")
     exact = 200 / 1300 - (350 / 1300) ** 2
     return (bars, exact) if kind == "variance" else (bars.root, exact**0.5)
 
@@ -314,10 +314,13 @@ def test_deviations_are_those_of_the_estimates(kind: str, mechanism: Any) -> Non
     bars, noisy = {
         "additive": (additive(b, noise, "0.9"), b),
         "linear": (linear(sums(a, b, noise=noise), (1.0, 2.0), "0.9"), a + 2 * b),
-        "quotient": (quotient(sums(a, b, noise=noise), *PAIR, "0.9"), b / (a + b)),
-        "variance": (spread(sums(a, b, c, noise=noise), *MOMENTS, "0.9"), variance),
+        "quotient": (quotient_bars(sums(a, b, noise=noise), *PAIR, "0.9"), b / (a + b)),
+        "variance": (
+            spread_bars(sums(a, b, c, noise=noise), *MOMENTS, "0.9"),
+            variance,
+        ),
         "stdev": (
-            spread(sums(a, b, c, noise=noise), *MOMENTS, "0.9").root,
+            spread_bars(sums(a, b, c, noise=noise), *MOMENTS, "0.9").root,
             np.sqrt(variance),
         ),
     }[kind]

@@ -22,9 +22,9 @@ shows. Proofs in docs/proofs/intervals.md.
 
 from sordino.aggregations.intervals.bars import Bars, error_names, unknown_bars
 from sordino.aggregations.intervals.linear import additive, linear, reach
-from sordino.aggregations.intervals.noise import Noise
-from sordino.aggregations.intervals.quotient import quotient
-from sordino.aggregations.intervals.spread import spread
+from sordino.aggregations.intervals.number_noise import Noise
+from sordino.aggregations.intervals.quotient import quotient_bars
+from sordino.aggregations.intervals.spread import spread_bars
 from sordino.aggregations.intervals.sums import Shown, Sums
 
 __all__ = [
@@ -35,8 +35,8 @@ __all__ = [
     "additive",
     "error_names",
     "linear",
-    "quotient",
+    "quotient_bars",
     "reach",
-    "spread",
+    "spread_bars",
     "unknown_bars",
 ]
