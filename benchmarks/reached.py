@@ -23,6 +23,13 @@ def reached() -> Mapping[str, Any]:
     return held
 
 
+def lost_since(what: str, found: float, better: str, tolerance: float) -> str:
+    """Return which commit did better than a number just found, if one did."""
+    best = reached()[what]
+    more = found / best["value"] if better == "less" else best["value"] / found
+    return f"worse than {best['commit']}" if more > 1 + tolerance else ""
+
+
 @final
 @dataclass(frozen=True, kw_only=True)
 class Accuracy:
@@ -49,7 +56,7 @@ class Accuracy:
             floor=self.floor,
             goal=self.goal,
             better=self.better,
-            lost=self._lost(found),
+            lost=lost_since(self.what, found, self.better, self.tolerance),
         )
 
     def _peer(self) -> str:
@@ -60,9 +67,3 @@ class Accuracy:
             return f"{self.against} {self.peer():.3g}"
         except ImportError:
             return f"{self.against} absent"
-
-    def _lost(self, found: float) -> str:
-        """Return which commit did better, if one did."""
-        best = reached()[self.what]
-        more = found / best["value"] if self.better == "less" else best["value"] / found
-        return f"worse than {best['commit']}" if more > 1 + self.tolerance else ""

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 import sordino as sd
 from benchmarks.frame import Measured, Row
+from benchmarks.reached import lost_since
 
 Floats: TypeAlias = NDArray[np.float64]
 Way: TypeAlias = Callable[[sd.Session], pa.Table]
@@ -141,6 +142,7 @@ class Error:
             floor=self.floor,
             goal=None,
             better=self.better,
+            lost=lost_since(self.what, ours, self.better, 0.12),
         )
 
 

@@ -47,6 +47,9 @@ ATTACKS: Final[Mapping[str, Attack]] = {
     "mean": Attack(sd.mean("x", 0, 10), sd.PureDP(1), (5,), (10, 10, 10)),
     "mean of nothing": Attack(sd.mean("x", 0, 10), sd.PureDP(1), (), (0, 0, 0)),
     "variance": Attack(sd.variance("x", 0, 10), sd.PureDP(4), (5,) * 8, (10,) * 9),
+    "deviation of a sample": Attack(
+        sd.stdev("x", 0, 10, ddof=1), sd.PureDP(4), (5,) * 8, (10,) * 9
+    ),
     "median": Attack(sd.median("x", 0, 10), sd.PureDP(2), (5, 5), (10,) * 4),
     "median of ties": Attack(
         sd.median("x", 0, 10**6), sd.PureDP(2), (5,) * 4, (900_000,) * 4
@@ -112,6 +115,8 @@ KINDS: Final[Mapping[str, tuple[Mapping[str, Any], Any]]] = {
     "counts, Gaussian": ({"n": sd.count()}, "gaussian"),
     "sums": ({"x": sd.sum("x", 0, 9)}, None),
     "medians": ({"x": sd.median("x", 0, 9)}, None),
+    "means": ({"x": sd.mean("x", 0, 9)}, None),
+    "counts and variances": ({"n": sd.count(), "x": sd.variance("x", 0, 9)}, None),
 }
 
 

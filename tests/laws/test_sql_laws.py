@@ -22,8 +22,8 @@ EXACT: Final = sd.ApproxDP(10**12, "1e-6")
 
 
 FINE: Final = 1e-4
-COARSE: Final = 3e-3
-"""Squares are added on a lattice of 2**-13 of the range."""
+COARSE: Final = 2e-2
+"""Squares have a lattice of 2**-13 of the range; a root near 0 makes more of it."""
 
 
 def opened(table: Any, engine: Any = "memory") -> sd.Session:

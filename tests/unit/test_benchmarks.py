@@ -1,6 +1,7 @@
 """The frame of the benchmarks: verdicts, absent peers, and fair turns."""
 
 import io
+import re
 from typing import Any
 
 import pytest
@@ -8,6 +9,8 @@ from rich.console import Console
 
 from benchmarks.__main__ import rows, table
 from benchmarks.frame import Action, Figure, Measured, Race
+from benchmarks.reached import Accuracy, reached
+from benchmarks.utility import Error
 
 
 class Clock:
@@ -107,3 +110,48 @@ def test_every_file_brings_its_rows() -> None:
     assert [row.what for row in rows(["import"])] == [
         w for w in everything if "import" in w
     ]
+
+
+def test_every_accuracy_has_what_was_reached() -> None:
+    """Each row of accuracy stands in the file, with the commit that reached it."""
+    kept = (row for row in rows([]) if isinstance(row, Accuracy | Error))
+    listed = {row.what for row in kept}
+    assert listed == set(reached())
+    for one in reached().values():
+        assert one["value"] > 0
+        assert re.fullmatch(r"[0-9a-f]{7,}", one["commit"])
+
+
+@pytest.mark.parametrize(
+    ("better", "found", "verdict"),
+    [
+        ("less", 1.05, "floor"),
+        ("less", 1.2, "worse than abc1234"),
+        ("less", 0.5, "goal"),
+        ("more", 0.9, "worse than abc1234"),
+        ("more", 2.0, "floor"),
+    ],
+)
+def test_accuracy_that_was_lost_says_since_when(
+    monkeypatch: pytest.MonkeyPatch, better: Any, found: float, verdict: str
+) -> None:
+    """A number worse than it was, by more than measuring differs, is no floor met."""
+    held = {"row": {"value": 1.0, "commit": "abc1234"}}
+    monkeypatch.setattr("benchmarks.reached.reached", lambda: held)
+    row = Accuracy(
+        what="row",
+        ours=lambda: found,
+        unit="",
+        floor=1.5 if better == "less" else 0.5,
+        goal=0.6 if better == "less" else 3.0,
+        better=better,
+    )
+    assert row.measure().verdict == verdict
+
+
+def test_an_absent_peer_of_an_accuracy_says_so() -> None:
+    """The row is measured all the same."""
+    what = next(iter(reached()))
+    absent_peer: Any = absent
+    row = Accuracy(what=what, ours=lambda: 1e-9, unit="", floor=1.0, peer=absent_peer)
+    assert row.measure().peer == " absent"

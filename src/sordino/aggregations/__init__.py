@@ -3,5 +3,5 @@
 An aggregation says which exact totals it needs, how far one unit can move them, and
 what it makes of their noisy values.
 
-    aggregation ── forms ── parts ── totals (exact, by an engine) ── noise ── finish
+    aggregation ── estimators ── measurements ── totals (exact) ── noise ── finish
 """

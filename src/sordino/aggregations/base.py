@@ -1,7 +1,7 @@
-"""What every aggregation is: forms of an answer, made of noisy parts."""
+"""What every aggregation is: estimators of an answer, made of noisy measurements."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -45,6 +45,15 @@ class Setting:
     """How many groups there are, where they are known beforehand."""
     needs_rows: bool = False
     """Whether the number of rows is asked for, or shows which groups exist."""
+
+    @cached_property
+    def degrees(self) -> Mapping[Hashable, int]:
+        """Return up to which power the values of each column are added up, in order."""
+        found: dict[Hashable, int] = {}
+        for one in self.clamped:
+            key = one.key(self)
+            found[key] = max(one.degree, found.get(key, 0))
+        return found
 
     @cached_property
     def versions(self) -> Versions:

@@ -13,11 +13,12 @@ is a form in the noisy numbers: a factor for each of them, in order, where each 
 is counted in what a row can add to it.
 """
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, TypeAlias, final
 
-from sordino.aggregations.base import AbstractClamped, Setting
+from sordino.aggregations.base import Setting
 from sordino.aggregations.column_values import (
     SQUARE_STEPS,
     SUM_STEPS,
@@ -114,16 +115,16 @@ def separate_moments(setting: Setting, clamped: Clamped) -> Moments:
     )
 
 
-def divided_moments(setting: Setting, clamped: AbstractClamped) -> Moments:
+def divided_moments(setting: Setting, clamped: Clamped) -> Moments:
     """Return numbers that add up to the width, for all that is asked of a column.
 
     For any row they do and none is negative, so l1 moves by the width for each row, l2
     and linf by no more (docs/proofs/moments.md, lemma 2).
     """
-    asked = _alike(setting, clamped)
-    values = measured(setting, asked[0].column, asked[0].nulls)
-    grid = width_lattice(asked[0].low, asked[0].high, values.type, SUM_STEPS)
-    squared = max(one.degree for one in asked) > 1
+    values = measured(setting, clamped.column, clamped.nulls)
+    grid = width_lattice(clamped.low, clamped.high, values.type, SUM_STEPS)
+    key = clamped.key(setting)
+    squared = max(clamped.degree, setting.degrees.get(key, 0)) > 1
     finer = max(0, _FINEST - grid.width.bit_length()) if squared else 0
     totals: tuple[AbstractTotal, ...] = (
         triple(values.expression, grid, finer)
@@ -131,7 +132,7 @@ def divided_moments(setting: Setting, clamped: AbstractClamped) -> Moments:
         else (below(values.expression, grid), above(values.expression, grid))
     )
     used = len(totals)
-    if not values.complete and _tells_rows(setting, clamped):
+    if not values.complete and _tells_rows(setting, key):
         totals = (*totals, gap_total(values.expression, grid, grid.width << finer))
     width, rest = grid.top - grid.bottom, (_NONE,) * (len(totals) - used)
     measurement = DividedMeasurement(
@@ -156,9 +157,10 @@ def divided_moments(setting: Setting, clamped: AbstractClamped) -> Moments:
 
 def row_moments(setting: Setting) -> Moments | None:
     """Return the numbers of a column that tell the number of rows, if there is one."""
-    if not (setting.needs_rows and setting.clamped):
+    first = next(iter(setting.clamped), None)
+    if not setting.needs_rows or not isinstance(first, Clamped):
         return None
-    return divided_moments(setting, setting.clamped[0])
+    return divided_moments(setting, first)
 
 
 def row_presence(setting: Setting) -> DividedMeasurement | None:
@@ -168,18 +170,9 @@ def row_presence(setting: Setting) -> DividedMeasurement | None:
     return one if isinstance(one, DividedMeasurement) else None
 
 
-def _tells_rows(setting: Setting, clamped: AbstractClamped) -> bool:
+def _tells_rows(setting: Setting, key: Hashable) -> bool:
     """Tell whether a column is the one that tells the number of rows as well."""
-    if not (setting.needs_rows and setting.clamped):
-        return False
-    return clamped.key(setting) == setting.clamped[0].key(setting)
-
-
-def _alike(setting: Setting, clamped: AbstractClamped) -> list[Clamped]:
-    """Return what is asked of the same values within the same bounds."""
-    key = clamped.key(setting)
-    found = [one for one in (clamped, *setting.clamped) if one.key(setting) == key]
-    return [one for one in found if isinstance(one, Clamped)]
+    return setting.needs_rows and key == next(iter(setting.degrees), None)
 
 
 def values_measurement(

@@ -9,25 +9,26 @@
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NoReturn, final
+from typing import Any, ClassVar, NoReturn, final
 
 from sordino._completion import hides
 from sordino._fields import fill
 from sordino.errors import InvalidParameter
-from sordino.losses.base import Budget, Loss
+from sordino.losses.base import Budget, Loss, Stated
 from sordino.losses.closed import GaussianDP, PureDP
 from sordino.losses.spending import Family, Spending, largest_parameter
 from sordino.numbers import probability, shortest
 from sordino.words import Words, call, number
 
 
-@hides("excess", "scaled", "spending", "words")
+@hides("excess", "scaled", "spending", "stated_by", "words")
 @final
 @dataclass(frozen=True)
 class Advantage:
     """The true positive rate of any attack exceeds its false one by at most `most`."""
 
     most: Fraction
+    stated_by: ClassVar[Stated] = "advantage"
 
     def __init__(self, most: Any) -> None:
         """Read the advantage exactly."""
@@ -55,7 +56,7 @@ class Advantage:
         return _log(loss.advantage()) - _log(float(self.most))
 
 
-@hides("excess", "scaled", "spending", "words")
+@hides("excess", "scaled", "spending", "stated_by", "words")
 @final
 @dataclass(frozen=True, kw_only=True)
 class ErrorRates:
@@ -63,6 +64,7 @@ class ErrorRates:
 
     fpr: Fraction
     tpr: Fraction
+    stated_by: ClassVar[Stated] = "advantage"
 
     def __init__(self, *, fpr: Any, tpr: Any) -> None:
         """Read the rates exactly; a tpr below the fpr is met by no release at all."""

@@ -182,7 +182,8 @@ def double_of_bound(bound: "Exact | float") -> float:
     As the double it is, or as the decimal that it is written as.
 
     >>> from fractions import Fraction
-    >>> double_of_bound(Fraction(1, 10)), double_of_bound(Fraction(1, 3)) * 3 > 1
+    >>> third = double_of_bound(Fraction(1, 3))
+    >>> double_of_bound(Fraction(1, 10)), Fraction(third) * 3 > 1
     (0.1, True)
     """
     return max(up(bound), _least_double(bound))

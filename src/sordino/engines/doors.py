@@ -64,7 +64,7 @@ def engine_named(name: str, settings: Settings) -> AbstractEngine:
 
     >>> engine_named("sparc", Settings())
     Traceback (most recent call last):
-    sordino.errors.InvalidParameter: engine must be one of "duckdb", "memory", got 'sparc'. Choose one.
+    sordino.errors.InvalidParameter: engine must be one of "duckdb", "memory", got 'sparc'. ...
     """  # noqa: E501 a sentence
     door = DOORS[_validate.choice(tuple(DOORS), engine=name)]
     if find_spec(door.package) is None:

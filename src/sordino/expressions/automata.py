@@ -20,11 +20,11 @@ from sordino.expressions.literals import literal
 from sordino.expressions.regular import (
     LAST,
     Again,
+    Chain,
     Either,
     Node,
     One,
     Ranges,
-    Row,
     read_pattern,
 )
 from sordino.expressions.text import LONGEST_PATTERN
@@ -61,7 +61,7 @@ class Automaton:
         match node:
             case One():
                 return self._letter(node.ranges)
-            case Row():
+            case Chain():
                 return self._row(node.parts)
             case Either():
                 parts = [self.place(one) for one in node.parts]
@@ -167,7 +167,7 @@ def _re2(node: Node) -> str:
     match node:
         case One():
             return f"[{''.join(starmap(_run, node.ranges))}]"
-        case Row():
+        case Chain():
             return "".join(map(_group, node.parts))
         case Either():
             return "|".join(map(_re2, node.parts))

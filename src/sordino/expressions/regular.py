@@ -41,7 +41,7 @@ class One:
 
 @final
 @dataclass(frozen=True)
-class Row:
+class Chain:
     """Parts one after the other."""
 
     parts: "tuple[Node, ...]"
@@ -65,13 +65,13 @@ class Again:
     most: int | None
 
 
-Node: TypeAlias = One | Row | Either | Again
+Node: TypeAlias = One | Chain | Either | Again
 
 
-def complement(ranges: Ranges) -> Ranges:
+def all_but(ranges: Ranges) -> Ranges:
     """Return all other code points.
 
-    >>> complement(((0, 8), (10, LAST)))
+    >>> all_but(((0, 8), (10, LAST)))
     ((9, 9),)
     """
     found, start = [], 0
@@ -101,9 +101,9 @@ _CLASSES: Final[Mapping[str, Ranges]] = {
     "d": _DIGITS,
     "w": _WORD,
     "s": _BLANKS,
-    "D": complement(_DIGITS),
-    "W": complement(_WORD),
-    "S": complement(_BLANKS),
+    "D": all_but(_DIGITS),
+    "W": all_but(_WORD),
+    "S": all_but(_BLANKS),
 }
 
 
@@ -111,7 +111,7 @@ def read_pattern(pattern: str) -> Node:
     """Return the tree of a pattern, refusing what has no one meaning.
 
     >>> read_pattern("ab?")
-    Row(parts=(One(ranges=((97, 97),)), Again(part=One(ranges=((98, 98),)), least=0, most=1)))
+    Chain(parts=(One(ranges=((97, 97),)), Again(part=One(ranges=((98, 98),)), least=0, most=1)))
     """  # noqa: E501 a tree
     reader = _Reader(pattern)
     found = reader.either()
@@ -157,7 +157,7 @@ class _Reader:
     def row(self) -> Node:
         """Return parts that follow each other."""
         parts = list(self._repeated())
-        return parts[0] if len(parts) == 1 else Row(tuple(parts))
+        return parts[0] if len(parts) == 1 else Chain(tuple(parts))
 
     def _repeated(self) -> Iterator[Node]:
         """Yield parts with how often each is there."""
@@ -247,7 +247,7 @@ class _Reader:
         if not self.take("]") or not found:
             raise self.refusal("has a class that is open or empty", "Try [a-z].")
         runs = union(found)
-        return complement(runs) if negated else runs
+        return all_but(runs) if negated else runs
 
     def _member(self) -> Ranges:
         """Return one letter of a class, or a run of them."""

@@ -21,7 +21,9 @@ from typing import (
     TYPE_CHECKING,
     Any,
     ClassVar,
+    Literal,
     Protocol,
+    TypeAlias,
     overload,
     runtime_checkable,
 )
@@ -33,6 +35,7 @@ from sordino._completion import hides
 from sordino.curves import points
 from sordino.curves.points import Answer, Floats, Many, One
 from sordino.errors import InvalidParameter
+from sordino.losses.explain import explain
 from sordino.losses.guarantees import NOTHING, Guarantees
 from sordino.losses.spending import Family, Spending
 from sordino.numbers import Exact, Number, down, number_text, positive
@@ -42,9 +45,18 @@ if TYPE_CHECKING:
     from sordino.losses.tradeoff import TradeoffCurve
 
 
+Counts: TypeAlias = "dict[Loss, int]"
+"""Losses and how often each occurs."""
+Pieces: TypeAlias = "tuple[Counts, dict[Fraction, int]]"
+Stated: TypeAlias = Literal["epsilon", "rho", "mu", "advantage", "itself"]
+"""The terms that a release is stated in under a budget."""
+
+
 @runtime_checkable
 class Budget(Protocol):
     """What may be spent: a loss, or a risk that an attacker may pose."""
+
+    stated_by: ClassVar[Stated]
 
     def admits(self, loss: "Loss") -> bool:
         """Say whether this certainly covers a loss."""
@@ -58,7 +70,7 @@ class Budget(Protocol):
 
 @hides(  # noqa: PLR0904 one value, with all views of it
     *("convolutions", "delta_beneath", "gains_by_rho", "laws", "profile", "scaled"),
-    *("spending", "sums", "without_reserve", "words"),
+    *("folded", "folds", "pieces", "spending", "stated_by", "sums", "words"),
 )
 class Loss(ABC):
     """What a release costs, or what may be spent.
@@ -85,6 +97,9 @@ class Loss(ABC):
         def mu(self) -> Exact | float:
             """Return the exact mu, of losses that have one."""
 
+    folds: ClassVar[bool] = False
+    """Whether several of this kind add up to one of this kind."""
+    stated_by: ClassVar[Stated] = "itself"
     gains_by_rho: ClassVar[bool] = False
     """Whether `laws`, composed often, say more than the exact rho does."""
 
@@ -240,6 +255,19 @@ class Loss(ABC):
         """
         return loss == self or loss.guarantees == NOTHING
 
+    def pieces(self) -> Pieces:
+        """Return what the loss comes apart into: losses, and chances of a breach.
+
+        Each with how often it occurs, and none where nothing is revealed. For any
+        release with this loss, all of them together bound what it reveals.
+        """
+        return ({} if self.guarantees == NOTHING else {self: 1}), {}
+
+    @classmethod
+    def folded(cls, group: "Counts") -> "Loss":
+        """Return the one loss of this kind that several of this kind add up to."""
+        raise NotImplementedError
+
     @property
     def sums(self) -> "dict[str, Exact | float]":
         """Return the parameters that add up from release to release, if they say all.
@@ -270,8 +298,6 @@ class Loss(ABC):
 
     def explain(self) -> str:
         """Return what the loss means to an attacker, in plain sentences."""
-        from sordino.losses.explain import explain  # noqa: PLC0415 a cycle
-
         return explain(self)
 
     def __repr__(self) -> str:

@@ -9,7 +9,7 @@ GaussianDP(mu=5)
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
@@ -18,15 +18,20 @@ from sordino.curves.forms import inverse
 from sordino.curves.laws.law import AbstractLossLaw, GaussianLaw
 from sordino.curves.points import Floats
 from sordino.curves.profile import symmetric
-from sordino.losses.base import Loss
-from sordino.losses.guarantees import Guarantees, pure_guarantees, zcdp_guarantees
+from sordino.losses.base import Counts, Loss, Pieces, Stated
+from sordino.losses.guarantees import (
+    Guarantees,
+    pure_guarantees,
+    sum_times,
+    zcdp_guarantees,
+)
 from sordino.losses.spending import (
     Family,
     Spending,
     finite_parameter,
     largest_parameter,
 )
-from sordino.numbers import Exact, distance, probability, shortest, sqrt, up
+from sordino.numbers import Exact, distance, probability, root, shortest, sqrt, up
 from sordino.words import Words, call, number
 
 
@@ -95,6 +100,7 @@ class ApproxDP(Loss):
 
     epsilon: Exact | float
     delta: Fraction
+    stated_by: ClassVar[Stated] = "epsilon"
 
     def __init__(self, epsilon: Any, delta: Any) -> None:
         """Read the parameters exactly."""
@@ -115,9 +121,14 @@ class ApproxDP(Loss):
         """Return randomized response that fails with probability delta."""
         return (forms.response(self.epsilon, self.delta),)
 
-    def without_reserve(self) -> Loss:
-        """Return the loss when nothing fails."""
-        return PureDP(self.epsilon)
+    def pieces(self) -> Pieces:
+        """Return the loss when nothing fails, and the chance that all fails.
+
+        (epsilon, delta)-DP is dominated by a breach of chance delta, else epsilon-DP.
+        """
+        if self.delta == 0:
+            return ({self: 1} if self.epsilon else {}), {}
+        return PureDP(self.epsilon).pieces()[0], {self.delta: 1}
 
     @property
     def sums(self) -> dict[str, Exact | float]:
@@ -165,6 +176,8 @@ class ZCDP(Loss):
     """rho-zero-concentrated differential privacy."""
 
     rho: Exact | float
+    stated_by: ClassVar[Stated] = "rho"
+    folds: ClassVar[bool] = True
 
     def __init__(self, rho: Any) -> None:
         """Read the parameter exactly."""
@@ -183,6 +196,11 @@ class ZCDP(Loss):
     def laws(self) -> tuple[AbstractLossLaw, ...]:
         """Return the law of the best known curve of all rho-zCDP releases."""
         return (symmetric(forms.zcdp_profile(self.rho, Fraction(0))),)
+
+    @classmethod
+    def folded(cls, group: Counts) -> "ZCDP":
+        """Return the loss of the sum of the rhos (Bun and Steinke 2016)."""
+        return cls(sum_times((part.guarantees.rho, n) for part, n in group.items()))
 
     @property
     def sums(self) -> dict[str, Exact | float]:
@@ -224,6 +242,7 @@ class ApproxZCDP(Loss):
 
     rho: Exact | float
     delta: Fraction
+    stated_by: ClassVar[Stated] = "rho"
 
     def __init__(self, rho: Any, delta: Any) -> None:
         """Read the parameters exactly."""
@@ -244,9 +263,14 @@ class ApproxZCDP(Loss):
         """Return the law of the best known curve, that fails with probability delta."""
         return (symmetric(forms.zcdp_profile(self.rho, self.delta)),)
 
-    def without_reserve(self) -> Loss:
-        """Return the loss when nothing fails."""
-        return ZCDP(self.rho)
+    def pieces(self) -> Pieces:
+        """Return the loss when nothing fails, and the chance that all fails.
+
+        So delta-approximate zCDP is defined.
+        """
+        if self.delta == 0:
+            return ({self: 1} if self.rho else {}), {}
+        return ZCDP(self.rho).pieces()[0], {self.delta: 1}
 
     @property
     def sums(self) -> dict[str, Exact | float]:
@@ -289,6 +313,8 @@ class GaussianDP(Loss):
     """mu-Gaussian differential privacy: no worse than telling N(0,1) from N(mu,1)."""
 
     mu: Exact | float
+    stated_by: ClassVar[Stated] = "mu"
+    folds: ClassVar[bool] = True
 
     def __init__(self, mu: Any) -> None:
         """Read the parameter exactly."""
@@ -317,6 +343,12 @@ class GaussianDP(Loss):
         if isinstance(self.mu, float):
             return (forms.response(math.inf, Fraction(0)),)
         return (GaussianLaw(up(self.mu)),)
+
+    @classmethod
+    def folded(cls, group: Counts) -> "GaussianDP":
+        """Return the product of normal pairs, a normal pair: the mus add by squares."""
+        mus = ((part.guarantees.mu, times) for part, times in group.items())
+        return cls(root(sum_times(mus, 2)))
 
     @property
     def sums(self) -> dict[str, Exact | float]:

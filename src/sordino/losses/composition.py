@@ -9,13 +9,12 @@ remains is kept as parts, and its curve is computed when it is first asked for.
 (Fraction(1, 1), True)
 """
 
-import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, TypeAlias, final
+from typing import TypeVar, final
 
 import numpy as np
 
@@ -25,17 +24,16 @@ from sordino.curves.convolution.grid_sums import DEPTHS
 from sordino.curves.laws.law import AbstractLossLaw
 from sordino.curves.laws.outlines import outline_laws
 from sordino.curves.profile import Profile, symmetric
-from sordino.losses.base import Loss
-from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
-from sordino.losses.guarantees import NOTHING, Guarantees
+from sordino.losses.base import Counts, Loss, Pieces
+from sordino.losses.closed import ApproxZCDP, PureDP
+from sordino.losses.guarantees import Guarantees, sum_times
 from sordino.losses.reserved import ReservedLoss
 from sordino.losses.tabled import AbstractTabledLoss
-from sordino.numbers import Exact, sqrt, total
+from sordino.numbers import Exact, root
+
+Piece = TypeVar("Piece", Loss, Fraction)
 
 _LAW_POINTS = 8192
-
-Counts: TypeAlias = dict[Loss, int]
-"""Losses and how often each occurs."""
 
 
 @final
@@ -51,16 +49,20 @@ class Composition(AbstractTabledLoss):
         """Return the losses and how often each occurs."""
         return tuple(self.counts.items())
 
+    def pieces(self) -> Pieces:
+        """Return the parts."""
+        return self.counts, {}
+
     @cached_property
     def guarantees(self) -> Guarantees:
         """Return the sums of the parts: epsilon, delta, rho, and mu by squares."""
         known = [(part.guarantees, times) for part, times in self.parts]
         reserve = sum((g.delta * times for g, times in known), Fraction(0))
         return Guarantees(
-            total(*(_times(g.epsilon, times) for g, times in known)),
+            sum_times((g.epsilon, times) for g, times in known),
             min(reserve, Fraction(1)),
-            total(*(_times(g.rho, times) for g, times in known)),
-            _root(total(*(_times(g.mu, times, 2) for g, times in known))),
+            sum_times((g.rho, times) for g, times in known),
+            root(sum_times(((g.mu, times) for g, times in known), 2)),
         )
 
     @property
@@ -141,51 +143,32 @@ def repeat_loss(loss: Loss, times: int) -> Loss:
 
 def _folded(given: Sequence[tuple[Loss, int]]) -> Loss:
     """Fold the closed families and set the reserves apart."""
-    costly = [(loss, times) for loss, times in given if times and _costs(loss)]
+    whole = [(loss, times, *loss.pieces()) for loss, times in given if times]
+    costly = [one for one in whole if any(one[2:])]
     if len(costly) == 1 and costly[0][1] == 1:
         return costly[0][0]
     parts: Counts = {}
     reserves: dict[Fraction, int] = {}
-    for loss, times in costly:
-        _spread(loss, times, parts, reserves)
+    for _, times, pieces, chances in costly:
+        if times == 1 and not parts:
+            # a copy does not hash the parts again
+            parts.update(pieces)
+        else:
+            _count(pieces, times, parts)
+        _count(chances, times, reserves)
     families: dict[type[Loss], Counts] = {}
-    for part in [part for part in parts if type(part) in _FOLDS]:
+    for part in [part for part in parts if part.folds]:
         families.setdefault(type(part), {})[part] = parts.pop(part)
     for family, group in families.items():
-        parts[_FOLDS[family](group)] = 1
+        parts[family.folded(group)] = 1
     base = _joined(parts)
     return ReservedLoss(base, tuple(reserves.items())) if reserves else base
 
 
-def _costs(loss: Loss) -> bool:
-    """Say whether a loss reveals anything; what was put together does."""
-    return isinstance(loss, (Composition, ReservedLoss)) or loss.guarantees != NOTHING
-
-
-def _spread(
-    loss: Loss, times: int, parts: Counts, reserves: dict[Fraction, int]
-) -> None:
-    """Add a loss to the parts; what is a loss beside a reserve comes apart.
-
-    (epsilon, delta)-DP is dominated by a breach of chance delta, else epsilon-DP, and
-    delta-approximate zCDP is so by definition.
-    """
-    match loss:
-        case Composition() if times == 1 and not parts:
-            # a copy does not hash the parts again
-            parts.update(loss.counts)
-        case Composition():
-            for part, count in loss.counts.items():
-                parts[part] = parts.get(part, 0) + count * times
-        case ReservedLoss():
-            _spread(loss.base, times, parts, reserves)
-            for delta, count in loss.reserves:
-                reserves[delta] = reserves.get(delta, 0) + count * times
-        case ApproxDP() | ApproxZCDP() if loss.delta > 0:
-            reserves[loss.delta] = reserves.get(loss.delta, 0) + times
-            _spread(loss.without_reserve(), times, parts, reserves)
-        case _ if _costs(loss):
-            parts[loss] = parts.get(loss, 0) + times
+def _count(pieces: Mapping[Piece, int], times: int, counts: dict[Piece, int]) -> None:
+    """Add pieces, so many times, to those counted."""
+    for piece, often in pieces.items():
+        counts[piece] = counts.get(piece, 0) + often * times
 
 
 def _joined(parts: Counts) -> Loss:
@@ -194,32 +177,3 @@ def _joined(parts: Counts) -> Loss:
         return PureDP(0)
     ((first, times), *rest) = parts.items()
     return first if times == 1 and not rest else Composition(parts)
-
-
-def _fold_gaussian(group: dict[Any, int]) -> Loss:
-    """Fold by mu squared: the product of normal pairs is one normal pair."""
-    squares = (_times(part.mu, times, 2) for part, times in group.items())
-    return GaussianDP(_root(total(*squares)))
-
-
-def _fold_zcdp(group: dict[Any, int]) -> Loss:
-    """Fold by rho (Bun and Steinke 2016)."""
-    return ZCDP(total(*(_times(part.rho, times) for part, times in group.items())))
-
-
-_FOLDS: dict[type[Loss], Callable[[dict[Any, int]], Loss]] = {
-    GaussianDP: _fold_gaussian,
-    ZCDP: _fold_zcdp,
-}
-
-
-def _times(value: Exact | float, times: int, power: int = 1) -> Exact | float:
-    """Return times value^power, infinite where value is."""
-    if isinstance(value, float):
-        return math.inf
-    return value**power * Fraction(times)
-
-
-def _root(value: Exact | float) -> Exact | float:
-    """Return the square root, infinite where value is."""
-    return math.inf if isinstance(value, float) else sqrt(value)

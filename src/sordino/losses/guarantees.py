@@ -1,12 +1,13 @@
 """What is known exactly of a loss, beside its curve."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import final
 
 from sordino.losses import conversion
-from sordino.numbers import INFINITE, Exact
+from sordino.numbers import INFINITE, Exact, Extended, total
 
 
 @final
@@ -43,3 +44,13 @@ def zcdp_guarantees(rho: Exact | float, delta: Fraction) -> Guarantees:
     """Return rho beside its reserve; only rho = 0 implies anything else."""
     nothing = Fraction(0) if rho == 0 else INFINITE
     return Guarantees(nothing, delta, rho, nothing)
+
+
+def sum_times(values: Iterable[tuple[Exact | float, int]], power: int = 1) -> Extended:
+    """Return the sum of powers of numbers, each so many times."""
+    return total(
+        *(
+            INFINITE if isinstance(value, float) else value**power * Fraction(times)
+            for value, times in values
+        )
+    )

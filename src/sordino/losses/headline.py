@@ -12,7 +12,6 @@ from decimal import ROUND_CEILING, Decimal
 from fractions import Fraction
 
 from sordino.losses.base import Budget, Loss
-from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP
 from sordino.numbers import Exact, up
 from sordino.numbers.precision import decimals
 
@@ -40,18 +39,19 @@ def _known(loss: Loss) -> str:
 
 def _stated(loss: Loss, budget: Budget | None) -> str:
     """Return the loss in the terms of a budget, "" where its own are the same."""
-    held = loss.guarantees
-    match budget:
-        case ApproxDP() if held.epsilon == math.inf and 0 < budget.delta < 1:
-            return _at(loss, budget.delta)
-        case ZCDP() | ApproxZCDP() if held.rho < math.inf != min(held.epsilon, held.mu):
-            return f"rho = {decimal_above(held.rho)}"
-        case GaussianDP() if held.mu < math.inf and held.epsilon < math.inf:
-            return f"mu = {decimal_above(held.mu)}"
-        case None | Loss():
-            return ""
-        case _:
+    held, terms = loss.guarantees, budget.stated_by if budget else "itself"
+    match terms:
+        case "advantage":
             return f"advantage = {decimal_above(loss.advantage())}"
+        case "epsilon" if held.epsilon == math.inf and isinstance(budget, Loss):
+            delta = budget.guarantees.delta
+            return _at(loss, delta) if 0 < delta < 1 else ""
+        case "rho" if held.rho < math.inf != min(held.epsilon, held.mu):
+            return f"rho = {decimal_above(held.rho)}"
+        case "mu" if held.mu < math.inf and held.epsilon < math.inf:
+            return f"mu = {decimal_above(held.mu)}"
+        case _:
+            return ""
 
 
 def _at(loss: Loss, delta: Fraction) -> str:

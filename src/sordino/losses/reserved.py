@@ -17,7 +17,7 @@ from flint import arb
 from sordino.curves.laws.derived import Moved
 from sordino.curves.laws.law import AbstractLossLaw
 from sordino.curves.points import ELEMENTARY, Floats
-from sordino.losses.base import Loss
+from sordino.losses.base import Loss, Pieces
 from sordino.losses.guarantees import Guarantees
 from sordino.numbers import Exact, ball, up
 from sordino.numbers.precision import precision
@@ -63,6 +63,13 @@ class ReservedLoss(Loss):
         """Return what adds up of the base, beside delta."""
         base = self.base.sums
         return {**base, "delta": self.guarantees.delta} if base else {}
+
+    def pieces(self) -> Pieces:
+        """Return the pieces of the base, and the chances besides its own."""
+        parts, chances = self.base.pieces()
+        for delta, times in self.reserves:
+            chances = {**chances, delta: chances.get(delta, 0) + times}
+        return parts, chances
 
     @cached_property
     def breach(self) -> float:

@@ -7,10 +7,10 @@ as less noise: each gets `gain` times its share of epsilon.
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, final
+from typing import TYPE_CHECKING, Final, TypeAlias, final
 
 from sordino.curves.coarseness import COARSENESS
 from sordino.curves.search import find_crossing
@@ -18,12 +18,16 @@ from sordino.errors import InvalidParameter
 from sordino.losses.base import Budget, Loss, compose
 from sordino.losses.closed import ApproxDP
 from sordino.numbers import down
-from sordino.planning.purchase import Purchase, best_purchase
+from sordino.planning.plan import Plan, plans
+from sordino.planning.purchase import Purchase, best_of
 from sordino.query.relation import AbstractCatalog
 from sordino.query.request import FAMILIES, Request, refuse_large
 
 if TYPE_CHECKING:
     from sordino.losses.spending import Family
+
+Ways: TypeAlias = Mapping[str, tuple[Plan, ...]]
+"""The plans of each request, by its name."""
 
 _HALF: Final = Fraction(1, 2)
 _CLOSE: Final = 2.0**-7
@@ -64,43 +68,42 @@ def best_bundle(
             "budget", budget, "must be a budget", 'Try sd.ApproxDP(1, "1e-6").'
         )
     share = budget.scaled(Fraction(1, len(named)))
-    best = alone = Bundle(_each(named, catalog, share), budget, 1.0)
+    ways = {name: tuple(plans(request, catalog)) for name, request in named.items()}
+    best = alone = Bundle(_each(ways, share), budget, 1.0)
     if not isinstance(budget, ApproxDP) or budget.delta == 0 or len(named) == 1:
         return alone
     if any(one.plan.relation.spread for one in alone.purchases.values()):
         return alone  # of rows charged one by one no composed curve is known
-    for alike in _alike(named, alone):
-        best = _Search(alike, catalog, budget).better(best)
+    for alike in _alike(ways):
+        best = _Search(alike, budget).better(best)
     return best
 
 
-def _each(
-    named: Mapping[str, Request], catalog: AbstractCatalog, share: Budget
-) -> dict[str, Purchase]:
+def _each(ways: Ways, share: Budget) -> dict[str, Purchase]:
     """Return what a share of the budget buys for each request."""
-    return {
-        name: best_purchase(request, catalog, share) for name, request in named.items()
-    }
+    return {name: best_of(each, share) for name, each in ways.items()}
 
 
-def _alike(named: dict[str, Request], alone: Bundle) -> list[dict[str, Request]]:
-    """Return the requests with one family of noise for all, and each with its own.
+def _alike(ways: Ways) -> list[Ways]:
+    """Return the plans with one family of noise for all, and each with its own.
 
     What errs least alone need not do so in company. Gaussian noise comes first: its
     sums have a closed form, and what it reaches says whether others are worth a try.
     """
-    ways: list[dict[str, Request]] = []
-    families: tuple[Family | None, ...] = (*reversed(FAMILIES), None)
-    for family in families:
-        alike = {
-            # a request that only chooses has no noise of either family
-            name: replace(request, noise=family)
-            if request.noise is None and alone.purchases[name].plan.measurements
-            else request
-            for name, request in named.items()
-        }
-        ways += [] if alike in ways else [alike]
-    return ways
+    found: list[Ways] = []
+    for family in reversed(FAMILIES):
+        alike = {name: _of_family(each, family) for name, each in ways.items()}
+        found += [] if alike in found else [alike]
+    return found if ways in found else [*found, ways]
+
+
+def _of_family(each: tuple[Plan, ...], family: "Family") -> tuple[Plan, ...]:
+    """Return the plans with one family of noise, and those that only choose.
+
+    All of them where noise of another family was asked for.
+    """
+    alike = (one for one in each if one.family == family or not one.measurements)
+    return tuple(alike) or each
 
 
 @final
@@ -108,8 +111,7 @@ def _alike(named: dict[str, Request], alone: Bundle) -> list[dict[str, Request]]
 class _Search:
     """Requests that are to be answered together within (epsilon, delta)."""
 
-    named: dict[str, Request]
-    catalog: AbstractCatalog
+    ways: Ways
     budget: ApproxDP
     seen: dict[float, Bundle] = field(default_factory=dict)
     """What was tried, by gain."""
@@ -120,7 +122,7 @@ class _Search:
         Errors fall as the gain grows, so the least gain that would do better is tried
         first: often it is already too much, and no search is needed.
         """
-        most = float(len(self.named))
+        most = float(len(self.ways))
         behind = (self.at(1.0).score - best.score) / most
         needed = math.exp(min(max(behind, 0.0), math.log(most)))
         token = COARSENESS.set(_COARSE)
@@ -135,13 +137,13 @@ class _Search:
     def at(self, gain: float) -> Bundle:
         """Return the bundle in which each request has `gain` times its share."""
         if gain not in self.seen:
-            share = Fraction(1, len(self.named))
-            keys = any(request.selects_keys for request in self.named.values())
+            share = Fraction(1, len(self.ways))
+            keys = any(one.request.selects_keys for one, *_ in self.ways.values())
             each = ApproxDP(
                 self.budget.epsilon * share * Fraction(gain),
                 self.budget.delta * share * (_HALF if keys else 1),
             )
-            purchases = _each(self.named, self.catalog, each)
+            purchases = _each(self.ways, each)
             self.seen[gain] = Bundle(purchases, self.budget, gain)
         return self.seen[gain]
 

@@ -6,7 +6,7 @@ Laplace noise and choices spend epsilon; Gaussian noise spends the square of mu.
 """
 
 import math
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -204,10 +204,15 @@ def best_purchase(
         raise InvalidParameter(
             "budget", budget, "must be a budget", 'Try sd.ApproxDP(1, "1e-6").'
         )
-    bought = (purchase_of(plan, budget) for plan in plans(request, catalog))
+    return best_of(plans(request, catalog), budget)
+
+
+def best_of(ways: Sequence[Plan], budget: Budget) -> Purchase:
+    """Return the least noise that a budget buys for one of the plans of a request."""
+    bought = (purchase_of(plan, budget) for plan in ways)
     options = [purchase for purchase in bought if purchase is not None]
     if not options:
-        raise _unaffordable(request, budget)
+        raise _unaffordable(ways[0].request, budget)
     return _best_within(options)
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, final
 
 from sordino import _validate
+from sordino._fields import fill
 from sordino.errors import InvalidParameter
 from sordino.schema import Column
 from sordino.units import AbstractUnit
@@ -41,9 +42,7 @@ class PrivateTable:
                 "must be a protected unit",
                 'Try protects=sd.AddRowsWithID("person") or sd.AddOneRow().',
             )
-        object.__setattr__(self, "source", source)
-        object.__setattr__(self, "protects", protects)
-        object.__setattr__(self, "columns", read_columns(columns))
+        fill(self, source=source, protects=protects, columns=read_columns(columns))
 
     def __repr__(self) -> str:
         """Show whom it protects, and nothing of what it holds."""
@@ -66,8 +65,7 @@ class PublicTable:
 
     def __init__(self, source: Any, columns: Mapping[str, Any] | None = None) -> None:
         """Check what is declared; the source is opened by a session."""
-        object.__setattr__(self, "source", source)
-        object.__setattr__(self, "columns", read_columns(columns))
+        fill(self, source=source, columns=read_columns(columns))
 
     def __repr__(self) -> str:
         """Show nothing of what it holds."""

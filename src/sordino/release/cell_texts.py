@@ -25,14 +25,14 @@ class Figure(NamedTuple):
 
 
 @final
-class Row(NamedTuple):
+class RowTexts(NamedTuple):
     """A group: its key and its figures."""
 
     keys: tuple[str, ...]
     figures: tuple[Figure, ...]
 
 
-def row_texts(release: ReleaseView) -> list[Row]:
+def row_texts(release: ReleaseView) -> list[RowTexts]:
     """Return the first rows."""
     table, errors = release.table.slice(0, MOST), release.errors.slice(0, MOST)
     keys = [
@@ -43,7 +43,7 @@ def row_texts(release: ReleaseView) -> list[Row]:
         for name in release.names
     ]
     return [
-        Row(tuple(key[i] for key in keys), tuple(figure[i] for figure in figures))
+        RowTexts(tuple(key[i] for key in keys), tuple(figure[i] for figure in figures))
         for i in range(table.num_rows)
     ]
 

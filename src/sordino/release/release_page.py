@@ -4,7 +4,7 @@ from html import escape
 from typing import Final
 
 from sordino.release import formatting
-from sordino.release.cell_texts import Figure, Row, row_texts
+from sordino.release.cell_texts import Figure, RowTexts, row_texts
 from sordino.release.coverage_table import coverage_lines
 from sordino.release.formatting import format_percent
 from sordino.release.release_view import ReleaseView
@@ -58,7 +58,7 @@ def _heading(release: ReleaseView) -> str:
     return f"<tr>{keys}{names}</tr><tr>{below}</tr>"
 
 
-def _row(row: Row) -> str:
+def _row(row: RowTexts) -> str:
     """Return a group."""
     keys = "".join(f"<td>{_text(key)}</td>" for key in row.keys)
     return f"<tr>{keys}{''.join(map(_figure, row.figures))}</tr>"

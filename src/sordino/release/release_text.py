@@ -5,7 +5,7 @@ from itertools import accumulate
 from typing import Final, NamedTuple, final
 
 from sordino.release import formatting
-from sordino.release.cell_texts import Row, row_texts
+from sordino.release.cell_texts import RowTexts, row_texts
 from sordino.release.coverage_table import coverage_lines
 from sordino.release.formatting import cut_text, format_percent, text_width
 from sordino.release.release_view import ReleaseView
@@ -61,7 +61,7 @@ def _across(columns: list[TextColumn]) -> Iterable[tuple[str, ...]]:
 
 
 def _fitted(
-    release: ReleaseView, shown: list[Row]
+    release: ReleaseView, shown: list[RowTexts]
 ) -> tuple[list[TextColumn], list[str]]:
     """Return the fullest columns that fit, and sentences on what did not."""
     keys = _keys(release, shown)
@@ -92,7 +92,7 @@ def _total(columns: list[TextColumn]) -> int:
     return sum(column.width for column in columns) + len(_GAP) * (len(columns) - 1)
 
 
-def _keys(release: ReleaseView, shown: list[Row]) -> list[TextColumn]:
+def _keys(release: ReleaseView, shown: list[RowTexts]) -> list[TextColumn]:
     """Return the columns of the keys; long ones are cut, more so if they are many."""
     most = max(4, min(_LONGEST, _ALL_KEYS // max(1, len(release.keys))))
     return [
@@ -106,7 +106,7 @@ def _keys(release: ReleaseView, shown: list[Row]) -> list[TextColumn]:
 
 
 def _aggregate(
-    release: ReleaseView, shown: list[Row], index: int, known_as: str
+    release: ReleaseView, shown: list[RowTexts], index: int, known_as: str
 ) -> list[TextColumn]:
     """Return the values of an aggregate, their deviations and their intervals."""
     figures = [row.figures[index] for row in shown]

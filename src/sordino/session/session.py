@@ -54,7 +54,7 @@ class Session:
     ... )
     >>> query = sd.table("visits").agg(n=sd.count(), days=sd.sum("days", 0, 30))
     >>> session.price(query, sd.PureDP(1)).noise["days"]
-    (Geometric(scale=60, dtype='i64'),)
+    (Laplace(scale=30, dtype='f64'),)
     >>> release = session.release(query, sd.PureDP(1))
     >>> session.remaining
     PureDP(epsilon=1)

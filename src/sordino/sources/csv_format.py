@@ -43,7 +43,7 @@ class Csv:
 
     >>> Csv("visits.csv", columns={"days": "i64"}, decimal=";")
     Traceback (most recent call last):
-    sordino.errors.InvalidParameter: decimal must be one of ".", ",", got ';'. Choose one.
+    sordino.errors.InvalidParameter: decimal must be one of ".", ",", got ';'. Try decimal=".".
     """  # noqa: E501 a table
 
     path: Any
@@ -73,7 +73,7 @@ class Csv:
         words = _words(true=true), _words(false=false)
         for word in set(words[0]) & set(words[1]):
             raise InvalidParameter(
-                "true", word, "is a word for false as well", "Give it one meaning."
+                "true", word, "is also listed in false", "Give it one meaning."
             )
         spelling = Spelling(
             _validate.choice(_DECIMALS, decimal=decimal),
@@ -108,7 +108,7 @@ def _sign(**argument: Any) -> str:
         raise InvalidParameter(
             name,
             given,
-            "must be one ASCII sign that stands in no number",
+            "must be a single ASCII character that occurs in no number",
             'Try delimiter=";" or delimiter="\\t".',
         )
     return str(given)
@@ -122,7 +122,7 @@ def _listed(**argument: Any) -> tuple[str, ...]:
     fit = all(isinstance(one, str) and len(one) <= _LONGEST for one in texts)
     if not texts or len(texts) > _LONGEST or not fit:
         raise InvalidParameter(
-            name, given, "must be a text or some texts", f'Try {name}=("NA", "").'
+            name, given, "must be text or a list of texts", f'Try {name}=("NA", "").'
         )
     return tuple(dict.fromkeys(texts))
 

@@ -150,7 +150,7 @@ def _matched(source: AbstractSource, declared: Mapping[str, Column]) -> Opened:
             raise InvalidParameter(
                 "columns",
                 name,
-                "is declared by sd.Csv and by the table",
+                "is declared twice, by sd.Csv and by the table",
                 "Declare it once.",
             )
     return Opened.of(source, {**source.declared, **declared})

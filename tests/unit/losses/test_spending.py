@@ -121,3 +121,34 @@ def test_a_loss_without_a_closed_form_buys_no_noise() -> None:
     """It admits only itself, so no noise can be bought for it."""
     with pytest.raises(InvalidParameter, match="allows nothing"):
         (sd.PureDP(1) + sd.GaussianDP(1)).spending("gaussian")
+
+
+PIECES = [
+    (sd.PureDP(0), {}, {}),
+    (sd.ApproxDP(0, 0), {}, {}),
+    (sd.ApproxDP(1, 0), {sd.ApproxDP(1, 0): 1}, {}),
+    (sd.ApproxDP(1, "0.1"), {sd.PureDP(1): 1}, {Fraction(1, 10): 1}),
+    (sd.ApproxDP(0, "0.1"), {}, {Fraction(1, 10): 1}),
+    (sd.ApproxZCDP(1, "0.1"), {sd.ZCDP(1): 1}, {Fraction(1, 10): 1}),
+    (sd.ApproxDP(1, "0.1") * 3, {sd.PureDP(1): 3}, {Fraction(1, 10): 3}),
+    (
+        sd.PureDP(1) + sd.LaplaceLoss(2) * 2,
+        {sd.PureDP(1): 1, sd.LaplaceLoss(2): 2},
+        {},
+    ),
+]
+
+
+@pytest.mark.parametrize(("loss", "parts", "chances"), PIECES)
+def test_a_loss_comes_apart_into_what_is_composed(
+    loss: Loss, parts: dict[Loss, int], chances: dict[Fraction, int]
+) -> None:
+    """What costs nothing leaves no piece, and a reserve stands apart."""
+    assert loss.pieces() == (parts, chances)
+
+
+def test_kinds_with_a_closed_sum_fold() -> None:
+    """Gaussians add by squares and zCDP by rho, whatever stands beside them."""
+    both = sd.GaussianDP(3) + sd.ZCDP(1) + sd.PureDP(1) + sd.GaussianDP(4) + sd.ZCDP(2)
+    assert both == sd.GaussianDP(5) + sd.ZCDP(3) + sd.PureDP(1)
+    assert sd.GaussianDP(math.inf) + sd.GaussianDP(1) == sd.GaussianDP(math.inf)

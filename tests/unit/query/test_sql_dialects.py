@@ -105,6 +105,12 @@ DIALECTS: Final = [
         "DATE_DIFF(day, DATE '2026-01-01', DAY) = 3",
         "datetime.date(2026, 1, 1)",
     ),
+    (
+        "bigquery",
+        "DATE_TRUNC(day, ISOWEEK) = day",
+        "col('day').truncate(unit='week') == col('day')",
+    ),
+    ("duckdb", "days / NULLIF(days, 0) > 1", "when(col('days') == 0).then(None)"),
     ("postgres", "day - DATE '2026-01-01' = 3", "days_between(col('day')) == 3"),
     ("postgres", "seen::date = day", "col('seen').cast(to='date') == col('day')"),
     (
@@ -144,6 +150,10 @@ def test_a_text_means_what_its_dialect_says(
         ("postgres", r"ward LIKE 'a\%'"),
         ("bigquery", "DATE_TRUNC(day, WEEK) = day"),
         ("postgres", "1_000 = 1"),
+        ("postgres", "ROUND(cost) = 1"),
+        ("postgres", "CONCAT(ill, 'x') = 'tx'"),
+        ("duckdb", "days / NULLIF(days, 1) > 1"),
+        ("duckdb", "days / (days - days) > 1"),
     ],
 )
 def test_what_a_dialect_says_otherwise_is_refused(

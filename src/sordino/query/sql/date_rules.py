@@ -91,12 +91,14 @@ def _start(clause: Clause, scope: AbstractScope) -> Value:
     """Return the start of a period; of a date it is a time where SQL has it so."""
     clause.scalar("input_type_preserved")
     unit = unit_of(clause.take("unit"))
+    iso = unit == "isoweek"
+    unit = "week" if iso else unit
     found = moment(clause.take("this"), scope)
     if unit not in UNITS:
         raise clause.refusal(
             f"there is no start of a {unit} here", f"There are {', '.join(UNITS)}."
         )
-    if unit == "week" and clause.dialect.name == "bigquery":
+    if unit == "week" and not iso and clause.dialect.name == "bigquery":
         raise clause.refusal("weeks begin on Sunday in this dialect", "Write ISOWEEK.")
     one = found.expression
     if found.type == "date" and unit in DAYS and clause.dialect.dates_stay:

@@ -27,6 +27,10 @@ class InputDialect:
     """Whether the start of a period of a date is a date; else a time."""
     days_subtract: bool
     """Whether the difference of two dates is a number of days."""
+    halves_away: bool
+    """Whether ROUND takes halves away from zero."""
+    truths_join: bool
+    """Whether CONCAT writes a truth as true or false."""
     whole_seconds: bool
     """Whether the seconds of a time have no fraction."""
     trimmed: str
@@ -44,6 +48,8 @@ DIALECTS: Final[dict[str, InputDialect]] = {
         extremes_skip=True,
         dates_stay=False,
         days_subtract=True,
+        halves_away=True,
+        truths_join=True,
         whole_seconds=True,
         trimmed=_SPACES + "\u202f\u205f\u3000",
         escape=None,
@@ -56,6 +62,8 @@ DIALECTS: Final[dict[str, InputDialect]] = {
         extremes_skip=True,
         dates_stay=False,
         days_subtract=True,
+        halves_away=False,
+        truths_join=False,
         whole_seconds=False,
         trimmed=" ",
         escape="\\",
@@ -68,6 +76,8 @@ DIALECTS: Final[dict[str, InputDialect]] = {
         extremes_skip=True,
         dates_stay=False,
         days_subtract=False,
+        halves_away=True,
+        truths_join=True,
         whole_seconds=True,
         trimmed=" ",
         escape="\\",
@@ -80,6 +90,8 @@ DIALECTS: Final[dict[str, InputDialect]] = {
         extremes_skip=False,
         dates_stay=True,
         days_subtract=False,
+        halves_away=True,
+        truths_join=True,
         whole_seconds=True,
         trimmed=_SPACES + "\t\n\v\f\r\u0085\u2028\u2029\u202f\u205f\u3000",
         escape="\\",

@@ -79,12 +79,20 @@ def _divisor(clause: Clause, scope: AbstractScope) -> Value:
     found = scope.value(clause)
     numbers(clause, (found,))
     never = found.constant is not None and found.constant != 0
-    if not never and inner.kind is not exp.Nullif and not scope.counts(inner):
+    if not (never or _is_guarded(inner, scope) or scope.counts(inner)):
         raise clause.refusal(
             "dialects disagree on what a division by zero is, and this may be zero",
             f"Write NULLIF({clause.written}, 0), which makes it NULL.",
         )
     return found
+
+
+def _is_guarded(clause: Clause, scope: AbstractScope) -> bool:
+    """Tell whether a divisor is NULLIF(x, 0), which is never zero."""
+    if clause.kind is not exp.Nullif:
+        return False
+    zero = scope.value(clause.take("expression")).constant
+    return zero is not None and zero == 0
 
 
 def _divide(clause: Clause, scope: AbstractScope) -> Value:
@@ -150,6 +158,10 @@ def _rounded(clause: Clause, scope: AbstractScope) -> Value:
     """Return a number with fewer digits, halves away from zero."""
     one = settled_value(clause, scope.value(clause.take("this")))
     numbers(clause, (one,))
+    if one.type == "f64" and not clause.dialect.halves_away:
+        raise clause.refusal(
+            "this dialect rounds halves to even numbers", "Write FLOOR(x + 0.5)."
+        )
     digits = clause.some("decimals")
     clause.scalar("casts_non_integer_decimals")
     places = 0 if digits is None else whole_number(digits, "the number of digits")

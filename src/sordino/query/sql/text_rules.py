@@ -80,6 +80,10 @@ def _concatenated(clause: Clause, scope: AbstractScope) -> Value:
     for name in ("safe", "coalesce"):
         clause.scalar(name)
     skips = clause.dialect.concat_skips
+    for one in clause.each("expressions"):
+        plain = is_null_word(one) or scope.value(one).type != "bool"
+        if not plain and not clause.dialect.truths_join:
+            raise one.refusal("CONCAT writes t or f here", "Cast it to VARCHAR.")
     parts = [
         _said(one, scope)
         for one in clause.each("expressions")
