@@ -285,8 +285,8 @@ PLANTED: Final[tuple[Planted, ...]] = (
     Planted(
         "prices",
         "src/sordino/aggregations/moments.py",
-        "scaled(setting.rows(), width, len(totals)),",
-        "scaled(setting.rows(), width / 2, len(totals)),",
+        "scale_change(setting.rows(), width, len(totals)),",
+        "scale_change(setting.rows(), width / 2, len(totals)),",
         "divided rows at half their size",
     ),
     Planted(
