@@ -31,7 +31,7 @@ _LEAST_RHO = Fraction(1, 10**24)
 _OVERLAP = 0.125
 """How far a band of rates reaches into its neighbours; its width is a factor e."""
 _BAND_POINTS = 81
-"""Tangents of a band: between two that touch 1/64 apart a rate is 8e-6 too far up."""
+"""Tangents of a band, 1/64 apart: between two a rate is about 1e-5 too far up."""
 _LEAST_NORMAL = 1e-300
 _NONE = np.zeros(0)
 
