@@ -26,6 +26,7 @@ SHARED: Final = {
     ("module", "database"): "the same: how statements reach it",
     ("module", "engine"): "the engine that all of SQL share, and how one is made of it",
     ("function", "main"): "where a program begins",
+    ("function", "sqrt"): "the square root: of an exact number, of an expression",
 }
 """Names that stand more than once, and mean one thing."""
 

@@ -14,7 +14,7 @@ from sordino.aggregations.base import AbstractClamped, Setting
 from sordino.aggregations.lattice import Lattice
 from sordino.errors import InvalidParameter, InvalidQuery, show
 from sordino.expressions.base import AbstractExpression
-from sordino.expressions.language import Expression, checked, col, when
+from sordino.expressions.language import Expression, check_expression, col, when
 from sordino.expressions.tree import AbstractTree
 from sordino.numbers import down, exact, floor_log2, up
 from sordino.schema import NUMBERS
@@ -177,7 +177,7 @@ def _cell(column: Any) -> Expression:
     """Return the column of a name, or an expression as it is."""
     if isinstance(column, str):
         return col(column)
-    return Expression(checked(column=column))
+    return Expression(check_expression(column=column))
 
 
 def _replacement(nulls: Any, kind: str) -> int | float:

@@ -6,10 +6,10 @@ from typing import final
 
 from sordino.aggregations.totals import Total
 from sordino.expressions.base import AbstractExpression
-from sordino.expressions.fluent import lifted
+from sordino.expressions.fluent import lift
 from sordino.expressions.language import Expression, when
-from sordino.expressions.lattice import portion as portion_of
-from sordino.expressions.lattice import steps as steps_of
+from sordino.expressions.lattice_steps import portion as portion_of
+from sordino.expressions.lattice_steps import steps as steps_of
 from sordino.expressions.tree import AbstractTree
 
 
@@ -82,8 +82,7 @@ def triple_totals(
     """
     ends = (grid.low, grid.high, grid.exponent)
     first, second, third = (
-        Total(lifted(portion_of(expression, *ends, place, finer)))
-        for place in (0, 1, 2)
+        Total(lift(portion_of(expression, *ends, place, finer))) for place in (0, 1, 2)
     )
     return first, second, third
 
@@ -106,10 +105,10 @@ def position(expression: AbstractExpression, grid: Lattice) -> AbstractExpressio
 
 def step(expression: AbstractExpression, grid: Lattice) -> AbstractTree:
     """Return k for each row, missing where there is no value."""
-    return lifted(steps_of(expression, grid.low, grid.high, grid.exponent))
+    return lift(steps_of(expression, grid.low, grid.high, grid.exponent))
 
 
 def height(expression: AbstractExpression, grid: Lattice) -> AbstractTree:
     """Return k - low for each row, from 0 to the width, missing where k is."""
     ends = (grid.low, grid.high, grid.exponent, grid.low)
-    return lifted(steps_of(expression, *ends))
+    return lift(steps_of(expression, *ends))

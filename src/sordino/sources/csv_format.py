@@ -11,7 +11,7 @@ from typing import Any, Final, final
 from sordino import _validate
 from sordino._completion import hides
 from sordino.errors import InvalidParameter
-from sordino.expressions.cells import Spelling, folded
+from sordino.expressions.cells import Spelling, fold_ascii
 from sordino.expressions.layouts import ISO_DATE, ISO_TIME, Layout
 from sordino.expressions.text import BLANKS
 from sordino.query.tables import read_columns
@@ -130,5 +130,5 @@ def _listed(**argument: Any) -> tuple[str, ...]:
 def _words(**argument: Any) -> tuple[str, ...]:
     """Return the words of a truth in small letters, without blanks around them."""
     return tuple(
-        dict.fromkeys(folded(one.strip(BLANKS)) for one in _listed(**argument))
+        dict.fromkeys(fold_ascii(one.strip(BLANKS)) for one in _listed(**argument))
     )

@@ -14,7 +14,7 @@ from sordino.engines.sql.rendering import Parameters, render, typed_columns, wit
 from sordino.errors import InvalidParameter, InvalidQuery, UnknownName
 from sordino.expressions.base import AbstractExpression, Value
 from sordino.expressions.language import col, lit
-from sordino.expressions.lattice import steps
+from sordino.expressions.lattice_steps import steps
 from sordino.expressions.tree import DEEPEST, Call
 from sordino.schema import Column, Schema
 from sordino.words import Words
