@@ -5,5 +5,4 @@ One line for each: the file beneath `src/sordino`, and the name.
 
 from typing import Final
 
-UNFINISHED: Final = (
-)
+UNFINISHED: Final = ()

@@ -17,8 +17,8 @@ from sordino.expressions import (
     comparison,
     conditional,
     dates,
+    extreme_values,
     formats,
-    greatest,
     letters,
     logic,
     mapping,
@@ -131,7 +131,7 @@ class Expression(AbstractFluent):
     __rand__ = logic.both_of
     __or__ = logic.either
     __ror__ = logic.either_of
-    __invert__ = logic.negate
+    __invert__ = logic.is_false
     __abs__ = numeric.absolute
 
     is_null = missing.is_null
@@ -144,8 +144,8 @@ class Expression(AbstractFluent):
 
     quotient = arithmetic.quotient
     remainder = arithmetic.remainder
-    greatest = greatest.greatest
-    least = greatest.least
+    greatest = extreme_values.greatest
+    least = extreme_values.least
     clip = numeric.clip
     abs = numeric.absolute
     round_down = numeric.round_down

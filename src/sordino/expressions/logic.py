@@ -82,6 +82,6 @@ def either_of(self: Fluent, other: Any) -> Fluent:
     return self.call(OR, other, self)
 
 
-def negate(self: Fluent) -> Fluent:
+def is_false(self: Fluent) -> Fluent:
     """Return whether it is false."""
     return self.call(NOT, self)
