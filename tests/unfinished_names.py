@@ -7,16 +7,8 @@ from typing import Final
 
 UNFINISHED: Final = (
     "aggregations/extremes.py extremes",
-    "aggregations/intervals/boxes.py stdev",
-    "aggregations/intervals/boxes.py variance",
-    "aggregations/intervals/noise.py noise",
-    "aggregations/intervals/quotient.py quotient",
-    "aggregations/intervals/spread.py spread",
     "aggregations/lattice.py lattice",
-    "aggregations/variance.py stdev",
-    "aggregations/variance.py variance",
     "cli/terminal.py table",
-    "expressions/arithmetic.py quotient",
     "expressions/arithmetic.py within",
     "expressions/cells.py folded",
     "expressions/conditional.py split",
@@ -28,7 +20,6 @@ UNFINISHED: Final = (
     "expressions/lattice.py lattice",
     "expressions/logic.py negated",
     "expressions/numeric.py sqrt",
-    "mechanisms/kit/noise.py noise",
     "numbers/radical.py sqrt",
     "query/builder.py table",
 )

@@ -366,4 +366,32 @@ PLANTED: Final[tuple[Planted, ...]] = (
         "start + (1 + within if left else within)",
         "the left tail is drawn as if it were farther",
     ),
+    Planted(
+        "keys",
+        "src/sordino/mechanisms/kit/key_rounds.py",
+        "weight = exact_weight(block.least)",
+        "weight = exact_weight(self.keys)",
+        "own keys keep the weight of the first round",
+    ),
+    Planted(
+        "keys",
+        "src/sordino/release/shown_keys.py",
+        "ask(plan.keys.after(shown))",
+        "ask(plan.keys.after(shown.slice(0, 0)))",
+        "the second round looks at all keys again",
+    ),
+    Planted(
+        "intervals",
+        "src/sordino/aggregations/intervals/selected.py",
+        "one = beyond > np.log(alpha) + showing",
+        "one = beyond > np.log(alpha)",
+        "intervals hold over all groups, shown or not",
+    ),
+    Planted(
+        "intervals",
+        "src/sordino/aggregations/intervals/sums.py",
+        "left * chance, chance)",
+        "left, chance)",
+        "means of groups that showed themselves as if they were known",
+    ),
 )

@@ -15,9 +15,16 @@ from typing import Any, Final, Protocol, TypeAlias, final
 import numpy as np
 
 from sordino.aggregations.base import AbstractEstimator, Expected, Finished, Noisy
-from sordino.aggregations.intervals import Bars, Noise, Shown, Sums, linear, reach
-from sordino.aggregations.intervals import quotient as quotient_bars
-from sordino.aggregations.intervals import spread as spread_bars
+from sordino.aggregations.intervals import (
+    Bars,
+    Noise,
+    Shown,
+    Sums,
+    linear,
+    quotient_bars,
+    reach,
+    spread_bars,
+)
 from sordino.aggregations.measurements import AbstractMeasurement, round_to_integers
 from sordino.aggregations.moments import Form, Moments
 from sordino.curves.points import Floats

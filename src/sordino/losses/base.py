@@ -38,7 +38,7 @@ from sordino.errors import InvalidParameter
 from sordino.losses.explain import explain
 from sordino.losses.guarantees import NOTHING, Guarantees
 from sordino.losses.spending import Family, Spending
-from sordino.numbers import Exact, Number, down, number_text, positive
+from sordino.numbers import Extended, Number, down, number_text, positive
 
 if TYPE_CHECKING:
     from sordino.curves.laws.law import AbstractLossLaw
@@ -82,7 +82,7 @@ class Loss(ABC):
     if TYPE_CHECKING:  # the headline: which of these a loss has is seen when it runs
 
         @property
-        def epsilon(self) -> Exact | float:
+        def epsilon(self) -> Extended:
             """Return the exact epsilon, of losses that have one."""
 
         @property
@@ -90,11 +90,11 @@ class Loss(ABC):
             """Return the exact delta, of losses that have one."""
 
         @property
-        def rho(self) -> Exact | float:
+        def rho(self) -> Extended:
             """Return the exact rho, of losses that have one."""
 
         @property
-        def mu(self) -> Exact | float:
+        def mu(self) -> Extended:
             """Return the exact mu, of losses that have one."""
 
     folds: ClassVar[bool] = False
@@ -269,7 +269,7 @@ class Loss(ABC):
         raise NotImplementedError
 
     @property
-    def sums(self) -> "dict[str, Exact | float]":
+    def sums(self) -> dict[str, Extended]:
         """Return the parameters that add up from release to release, if they say all.
 
         They are named as filters name them; the square of mu is what adds up of mu.
