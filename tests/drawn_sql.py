@@ -16,6 +16,8 @@ import duckdb
 import pyarrow as pa
 
 MIDNIGHT: Final = dt.datetime(2025, 1, 1)  # noqa: DTZ001 UTC without a zone
+SPREAD: Final = "spread"
+"""The name of the column that a variance or its root is in."""
 _ALL: Final = "id, i, j, f, s, b, d, t"
 _FIRST_DAY: Final = "'2025-01-01'"
 TIMES: Final = 3
@@ -207,10 +209,16 @@ class Grammar:
             f"SUM(CASE WHEN {self.truth(depth)} THEN 1 ELSE {self.whole(-2, 0)} END)",
             f"AVG({wide}){kept}",
             f"AVG({wide})",
-            f"{self.one('VAR_POP', 'STDDEV_POP')}(CLAMP({number}, -20, 50))",
-            f"{self.one('VAR_SAMP', 'STDDEV')}(CLAMP({number}, 0, 9))",
             f"SUM({number})",
             self.one("SUM(DISTINCT i)", "BOOL_AND(b)", "MAX(s)", "ANY_VALUE(i)"),
+        )
+
+    def spread(self, depth: int) -> str:
+        """Return a question about how far the values of a group lie apart."""
+        number = self.number(depth)
+        return self.one(
+            f"{self.one('VAR_POP', 'STDDEV_POP')}(CLAMP({number}, -20, 50))",
+            f"{self.one('VAR_SAMP', 'STDDEV')}(CLAMP({number}, 0, 9))",
         )
 
     def answer(self, depth: int) -> str:
@@ -266,6 +274,8 @@ class Grammar:
             for at, key in enumerate(keys)
         ]
         answers = [f"{self.answer(depth)} AS a{at}" for at in range(self.whole(1, 3))]
+        if self.often(0.2):
+            answers.append(f"{self.spread(depth)} AS {SPREAD}")
         text = f"SELECT {', '.join([*selected, *answers])} FROM {self.source()}"
         if self.often(0.6):
             text += f" WHERE {self.truth(depth)}"
