@@ -141,17 +141,23 @@ def laplace(ratio: Any) -> Worlds:
 
 
 def two_laplace(first: Any, second: Any) -> Worlds:
-    """Return two Laplace laws side by side: the loss of one integrated over the other.
+    """Return two Laplace laws side by side."""
+    return beside_laplace(first, laplace(second), real(second))
+
+
+def beside_laplace(ratio: Any, other: Worlds, *ends: Real) -> Worlds:
+    """Return another continuous loss integrated over that of a Laplace law.
 
     The loss of a law of ratio r is r with chance 1/2, -r with chance exp(-r)/2, and
-    between them has density exp((l - r)/2)/4. By Gauss-Legendre between the kinks.
+    between them has density exp((l - r)/2)/4. By Gauss-Legendre between the kinks: the
+    curve of the other has one at each of its ends.
     """
-    r, inner = real(first), laplace(second).curve
+    r, inner = real(ratio), other.curve
     assert inner is not None
-    s = real(second)
 
     def curve(e: Real) -> Real:
-        kinks = sorted({-r, r, *(min(max(k, -r), r) for k in (e - s, e + s))})
+        bends = (bend for end in ends for bend in (e - end, e + end))
+        kinks = sorted({-r, r, *(min(max(bend, -r), r) for bend in bends)})
         body = mp.quad(lambda x: mp.exp((x - r) / 2) / 4 * inner(e - x), kinks)
         return inner(e - r) / 2 + mp.exp(-r) / 2 * inner(e + r) + body
 

@@ -19,7 +19,7 @@ from sordino.aggregations.rows import rows_measurement
 from sordino.contribution import Contribution
 from sordino.distributions.laplace_sums import LaplaceSumLaw
 from sordino.expressions.language import col
-from sordino.expressions.lattice import portion
+from sordino.expressions.lattice_steps import portion
 from sordino.planning.share_search import best_shares
 from sordino.schema import Column, Schema
 from sordino.sensitivity import Sensitivity

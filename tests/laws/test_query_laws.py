@@ -16,9 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sordino.aggregations import measurements, moments
-from sordino.aggregations.column_values import bounds, width_lattice
+from sordino.aggregations.column_values import exact_bounds, width_lattice
 from sordino.aggregations.lattice import Lattice
-from sordino.aggregations.measurements import IntegerMeasurement, scaled
+from sordino.aggregations.measurements import IntegerMeasurement, scale_change
 from sordino.aggregations.totals import Total
 from sordino.constraints import DropExcess
 from sordino.contribution import Contribution
@@ -164,16 +164,19 @@ def _bounds_before_the_lattice(patch: Patch) -> None:
     asked_for = {"share": Fraction(1)}
 
     def remembered(low: Any, high: Any, kind: str, steps: dict[str, int]) -> Lattice:
-        grid, (least, most) = width_lattice(low, high, kind, steps), bounds(low, high)
+        grid, (least, most) = (
+            width_lattice(low, high, kind, steps),
+            exact_bounds(low, high),
+        )
         asked_for["share"] = (most - least) / (grid.top - grid.bottom)
         return grid
 
     def cheaper(change: Sensitivity, factor: Any, copies: int = 1) -> Sensitivity:
-        return scaled(change, factor * asked_for["share"], copies)
+        return scale_change(change, factor * asked_for["share"], copies)
 
     patch.setattr(moments, "width_lattice", remembered)
-    patch.setattr(moments, "scaled", cheaper)
-    patch.setattr(measurements, "scaled", cheaper)
+    patch.setattr(moments, "scale_change", cheaper)
+    patch.setattr(measurements, "scale_change", cheaper)
 
 
 def _rows_made_for_nothing(patch: Patch) -> None:

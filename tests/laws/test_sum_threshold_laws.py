@@ -127,3 +127,13 @@ def test_the_numbers_must_be_as_many_as_were_said() -> None:
         LaplaceSumThreshold(1, 9, numbers=2)([np.ones(3)])
     with pytest.raises(InvalidParameter, match="numbers"):
         LaplaceSumThreshold(1, 9, numbers=5)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "threshold"), [(1, 14.1224), (2, 16.2787), (3, 17.9870), (4, 19.4635)]
+)
+def test_thresholds_are_those_of_the_tails(numbers: int, threshold: float) -> None:
+    """At (1, 1e-6), a row of size 1: where e^-t times a polynomial is 1e-6, plus 1."""
+    loss = sd.ApproxDP(1, "1e-6")
+    fitted = LaplaceSumThreshold.for_loss(loss, (1, 1, 1), numbers=numbers)
+    assert float(fitted.threshold) == pytest.approx(threshold, abs=1e-4)

@@ -285,8 +285,8 @@ PLANTED: Final[tuple[Planted, ...]] = (
     Planted(
         "prices",
         "src/sordino/aggregations/moments.py",
-        "scaled(setting.rows(), width, len(totals)),",
-        "scaled(setting.rows(), width / 2, len(totals)),",
+        "scale_change(setting.rows(), width, len(totals)),",
+        "scale_change(setting.rows(), width / 2, len(totals)),",
         "divided rows at half their size",
     ),
     Planted(
@@ -365,5 +365,33 @@ PLANTED: Final[tuple[Planted, ...]] = (
         "start + (1 - within if left else within)",
         "start + (1 + within if left else within)",
         "the left tail is drawn as if it were farther",
+    ),
+    Planted(
+        "keys",
+        "src/sordino/mechanisms/kit/key_rounds.py",
+        "weight = exact_weight(block.least)",
+        "weight = exact_weight(self.keys)",
+        "own keys keep the weight of the first round",
+    ),
+    Planted(
+        "keys",
+        "src/sordino/release/shown_keys.py",
+        "ask(plan.keys.after(shown))",
+        "ask(plan.keys.after(shown.slice(0, 0)))",
+        "the second round looks at all keys again",
+    ),
+    Planted(
+        "intervals",
+        "src/sordino/aggregations/intervals/selected.py",
+        "one = beyond > np.log(alpha) + showing",
+        "one = beyond > np.log(alpha)",
+        "intervals hold over all groups, shown or not",
+    ),
+    Planted(
+        "intervals",
+        "src/sordino/aggregations/intervals/sums.py",
+        "left * chance, chance)",
+        "left, chance)",
+        "means of groups that showed themselves as if they were known",
     ),
 )

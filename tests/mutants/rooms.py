@@ -75,16 +75,39 @@ ROOMS: Final[dict[str, Room]] = {
         ),
         0.2,
     ),
+    "keys": Room(
+        (
+            "losses/rounds.py",
+            "mechanisms/kit/key_rounds.py",
+            "release/shown_keys.py",
+            "aggregations/weights_of_ids.py",
+        ),
+        ("tests/laws/test_key_rounds_laws.py", "tests/unit/release/test_shown_keys.py"),
+        0.2,
+    ),
+    "intervals": Room(
+        ("aggregations/intervals/*.py", "distributions/blends.py"),
+        (
+            "tests/unit/aggregations/test_intervals.py",
+            "tests/unit/aggregations/test_intervals_given_shown.py",
+            "tests/unit/distributions/test_blends.py",
+        ),
+        0.2,
+    ),
     "joins": Room(("query/joins.py",), _QUERIES, 0.2),
     "prices": Room(
         (
             "planning/*.py",
             "session/partition.py",
             *("aggregations/shares.py", "aggregations/keys_and_noise.py"),
-            "aggregations/measurements.py",
+            *("aggregations/measurements.py", "aggregations/moments.py"),
+            "aggregations/centred_counts.py",
+            "mechanisms/laplace_sum_threshold.py",
         ),
         (
             "tests/unit/aggregations/test_measurements.py",
+            "tests/laws/test_moment_laws.py",
+            "tests/laws/test_sum_threshold_laws.py",
             *_QUERIES,
             "tests/unit/session",
             "tests/laws/test_parts_laws.py",

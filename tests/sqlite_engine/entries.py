@@ -12,8 +12,8 @@ from sordino.engines.sql import pieces as sql
 from sordino.engines.sql import plain_entries
 from sordino.engines.sql.dialect import refusal
 from sordino.engines.sql.pieces import Entry, Sql, Written
-from sordino.expressions import arithmetic, casts, lattice, numeric, text
-from sordino.expressions.lattice import thresholds
+from sordino.expressions import arithmetic, casts, lattice_steps, numeric, text
+from sordino.expressions.lattice_steps import thresholds
 from sordino.expressions.literals import LEAST, MOST
 from sordino.expressions.tree import Operation
 
@@ -128,7 +128,7 @@ ENTRIES: Final[Mapping[Operation, Entry]] = {
     arithmetic.NEGATE: _negate,
     numeric.ABS: _abs,
     numeric.CLIP: _clip,
-    lattice.STEPS: _steps,
+    lattice_steps.STEPS: _steps,
     casts.CAST: _cast,
     text.LOWER: _named("lower"),
     text.UPPER: _named("upper"),

@@ -6,7 +6,7 @@ from typing import Any, final
 from sordino.aggregations.additive import SingleEstimator
 from sordino.aggregations.base import AbstractAggregation, AbstractEstimator, Setting
 from sordino.aggregations.column_values import column_words
-from sordino.aggregations.lattice import Lattice, steps
+from sordino.aggregations.lattice import Lattice, steps_total
 from sordino.aggregations.measurements import IntegerMeasurement
 from sordino.expressions.language import Expression, col, when
 from sordino.words import Words, call
@@ -43,7 +43,7 @@ class CountMissing(AbstractAggregation):
         cell = self.column if isinstance(self.column, Expression) else col(self.column)
         is_missing = when(cell.is_null()).then(1).otherwise(0)
         is_missing.column(setting.schema)
-        total = steps(is_missing.tree, _TRUTHS)
+        total = steps_total(is_missing.tree, _TRUTHS)
         measurement = IntegerMeasurement(("missing", self), setting.rows(), (total,))
         return (SingleEstimator((measurement,), least=0),)
 

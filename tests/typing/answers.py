@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 import sordino as sd
 from sordino.losses.joint import JointLoss
-from sordino.numbers import Radical
+from sordino.numbers import Infinity, Radical
 
 
 def floats(noise: sd.Laplace | sd.Gaussian, doubles: NDArray[np.float64]) -> None:
@@ -93,7 +93,7 @@ def curves(loss: sd.Loss, rates: NDArray[np.float64], pair: sd.PLRVs) -> None:
     assert_type(sd.get_beta(pair, rates), NDArray[np.float64])
     assert_type(loss.advantage(), float)
     assert_type(loss + loss, sd.Loss)
-    assert_type(sd.Gaussian(scale=2).map(1).mu, Fraction | Radical | float)
+    assert_type(sd.Gaussian(scale=2).map(1).mu, Fraction | Radical | Infinity)
 
 
 NOISY: Callable[[float], float] = sd.Laplace(1)

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
 from sordino.aggregations.intervals import Bars
-from sordino.aggregations.measurements import Numbers, scaled
+from sordino.aggregations.measurements import Numbers, scale_change
 from sordino.contribution import LARGEST, Contribution, Spread, Versions
 from sordino.errors import InvalidQuery
 from sordino.expressions.base import AbstractExpression
@@ -109,7 +109,7 @@ class Setting:
         if self.spread is None:
             return rule(self.contribution)
         row, rows = rule(self.spread.row), self.spread.rows
-        return None if row is None else scaled(row, rows, rows)
+        return None if row is None else scale_change(row, rows, rows)
 
     def _remedy(self) -> str:
         """Return which constraints would bound the rows of an id."""

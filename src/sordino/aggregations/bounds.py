@@ -25,8 +25,8 @@ from sordino.aggregations.base import (
 from sordino.aggregations.choices import BoundChoice
 from sordino.aggregations.column_values import (
     Nulls,
+    column_values,
     column_words,
-    measured,
     nulls_words,
 )
 from sordino.aggregations.intervals import unknown_bars
@@ -79,8 +79,8 @@ class Bounds(AbstractAggregation):
 
     def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:
         """Return the walk over the sizes."""
-        values = measured(setting, self.column, self.nulls)
-        position = sized(values.dsl, self.sizes)
+        values = column_values(setting, self.column, self.nulls)
+        position = size_bins(values.dsl, self.sizes)
         part = BoundChoice(
             ("bounds", values.key, self.up_to),
             setting.rows(),
@@ -90,7 +90,7 @@ class Bounds(AbstractAggregation):
         return (BoundEstimator((part,), self.sizes, values.type == "i64"),)
 
 
-def sized(value: Expression, sizes: Sequence[float]) -> Expression:
+def size_bins(value: Expression, sizes: Sequence[float]) -> Expression:
     """Return the place of the first size that a number does not exceed, else the last.
 
     Missing, NaN and infinities have none.

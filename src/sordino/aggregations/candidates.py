@@ -18,11 +18,11 @@ from sordino.aggregations.column_values import (
     Clamped,
     ColumnValues,
     Nulls,
-    bounds,
-    measured,
+    column_values,
+    exact_bounds,
     width_lattice,
 )
-from sordino.aggregations.decimals import roundest, shortest
+from sordino.aggregations.decimals import roundest, shortest_decimals
 from sordino.aggregations.lattice import Lattice, height
 from sordino.aggregations.measurements import Integers
 from sordino.errors import InvalidParameter, InvalidQuery
@@ -123,7 +123,7 @@ class RealCandidates(AbstractNumbers):
             np.ldexp((steps + self.grid.low).astype(float) + half, self.grid.exponent)
             for steps, half in ((first, -0.5), (last, 0.5))
         )
-        return pa.array(np.clip(shortest(*ends), self.low, self.high))
+        return pa.array(np.clip(shortest_decimals(*ends), self.low, self.high))
 
 
 @final
@@ -206,14 +206,14 @@ class SecondCandidates(AbstractMoments):
         return pa.array(times, arrow_type("time"))
 
 
-def ends(low: Any, high: Any) -> tuple[Any, Any]:
+def end_points(low: Any, high: Any) -> tuple[Any, Any]:
     """Return bounds as they were given, refusing those that bound nothing.
 
-    >>> ends(0, "7.5"), ends(date(2026, 1, 1), date(2026, 12, 31))[0]
+    >>> end_points(0, "7.5"), end_points(date(2026, 1, 1), date(2026, 12, 31))[0]
     ((0, '7.5'), datetime.date(2026, 1, 1))
     """
     if not isinstance(low, date) and not isinstance(high, date):
-        bounds(low, high)
+        exact_bounds(low, high)
         return low, high
     read = [literal(one) for one in (low, high)]
     if read[0].type != read[1].type:
@@ -235,7 +235,7 @@ def ends_words(low: Any, high: Any) -> tuple[Words, Words]:
     """Return the words of two bounds: exact numbers, dates or times."""
     if isinstance(low, date):
         return literal(low).words, literal(high).words
-    least, most = bounds(low, high)
+    least, most = exact_bounds(low, high)
     return number(least), number(most)
 
 
@@ -266,10 +266,10 @@ class ClampedMoments(AbstractClamped):
 
     def _values(self, setting: Setting) -> ColumnValues:
         """Return the values."""
-        return measured(setting, self.column, self.nulls, ORDERED)
+        return column_values(setting, self.column, self.nulls, ORDERED)
 
 
-def clamped(column: Any, low: Any, high: Any, nulls: Nulls) -> AbstractClamped:
+def clamp_moments(column: Any, low: Any, high: Any, nulls: Nulls) -> AbstractClamped:
     """Return the bounds of a question about numbers, dates or times."""
     made = ClampedMoments if isinstance(low, date) else Clamped
     return made(column, low, high, nulls)
@@ -291,7 +291,7 @@ def candidates(low: Any, high: Any, kind: str) -> AbstractCandidates:
 
 def _floats(low: Any, high: Any) -> RealCandidates:
     """Return candidates for floats."""
-    least, most = bounds(low, high)
+    least, most = exact_bounds(low, high)
     return RealCandidates(
         width_lattice(low, high, "f64", _STEPS), float(least), float(most)
     )
@@ -299,7 +299,7 @@ def _floats(low: Any, high: Any) -> RealCandidates:
 
 def _integers(low: Any, high: Any) -> WholeCandidates:
     """Return candidates for integers of 64 bits, bounds moved outwards to integers."""
-    least, most = bounds(low, high)
+    least, most = exact_bounds(low, high)
     first, last = max(least.__floor__(), LEAST), min(most.__ceil__(), MOST)
     if first >= last:
         raise InvalidQuery(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 import numpy as np
 
 from sordino.aggregations.base import Expected
-from sordino.aggregations.matching import matched
+from sordino.aggregations.matching import match_rows
 from sordino.aggregations.measurements import Integers
 from sordino.aggregations.shares import AbstractShare
 from sordino.expressions.base import AbstractExpression
@@ -73,7 +73,7 @@ class AbstractChoice(ABC):
         `counts` has the columns of the keys, the bin, and how many rows are in it.
         """
         *by, place, count = counts.columns
-        owner = matched(keys, counts.select(range(len(by))))
+        owner = match_rows(keys, counts.select(range(len(by))))
         held = place.is_valid().to_numpy() & (owner >= 0)
         bins = BinCounts.of(
             owner[held],

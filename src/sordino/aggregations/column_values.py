@@ -14,7 +14,7 @@ from sordino.aggregations.base import AbstractClamped, Setting
 from sordino.aggregations.lattice import Lattice
 from sordino.errors import InvalidParameter, InvalidQuery, show
 from sordino.expressions.base import AbstractExpression
-from sordino.expressions.language import Expression, checked, col, when
+from sordino.expressions.language import Expression, check_expression, col, when
 from sordino.expressions.tree import AbstractTree
 from sordino.numbers import down, exact, floor_log2, up
 from sordino.schema import NUMBERS
@@ -53,10 +53,10 @@ class ColumnValues:
         return self.dsl.tree
 
 
-def written(word: str, *given: Any, nulls: Nulls) -> str:
+def call_text(word: str, *given: Any, nulls: Nulls) -> str:
     """Return a call as it was written.
 
-    >>> written("sum", "days", 0, 30, nulls="drop")
+    >>> call_text("sum", "days", 0, 30, nulls="drop")
     "sum('days', 0, 30, nulls='drop')"
     """
     shown = [repr(one) for one in given]
@@ -76,11 +76,11 @@ def nulls_words(nulls: Nulls) -> Words:
     return number(exact(nulls=nulls))
 
 
-def ranged(
+def range_words(
     word: str, column: Any, ends: tuple[Any, Any], nulls: Nulls, **more: Words
 ) -> Words:
     """Return the words of a question about values between two bounds."""
-    low, high = map(number, bounds(*ends))
+    low, high = map(number, exact_bounds(*ends))
     return call(
         word,
         column=column_words(column),
@@ -91,7 +91,7 @@ def ranged(
     )
 
 
-def measured(
+def column_values(
     setting: Setting, column: Any, nulls: Nulls, types: tuple[str, ...] = NUMBERS
 ) -> ColumnValues:
     """Return the values that are aggregated, by the rule for missing ones."""
@@ -137,16 +137,16 @@ class Clamped(AbstractClamped):
 
     def key(self, setting: Setting) -> Hashable:
         """Return the values and the bounds, exactly."""
-        values = measured(setting, self.column, self.nulls)
-        return (values.key, bounds(self.low, self.high))
+        values = column_values(setting, self.column, self.nulls)
+        return (values.key, exact_bounds(self.low, self.high))
 
     def outside(self, setting: Setting) -> AbstractExpression:
         """Return 1 or 0: a bound between two values is moved to the inner one.
 
         Missing values and NaN lie nowhere.
         """
-        values = measured(setting, self.column, self.nulls)
-        least, most = bounds(self.low, self.high)
+        values = column_values(setting, self.column, self.nulls)
+        least, most = exact_bounds(self.low, self.high)
         if values.type == "i64":
             low = max(math.ceil(least), -_LONGEST - 1)
             high = min(math.floor(most), _LONGEST)
@@ -177,7 +177,7 @@ def _cell(column: Any) -> Expression:
     """Return the column of a name, or an expression as it is."""
     if isinstance(column, str):
         return col(column)
-    return Expression(checked(column=column))
+    return Expression(check_expression(column=column))
 
 
 def _replacement(nulls: Any, kind: str) -> int | float:
@@ -205,25 +205,27 @@ def _replacement(nulls: Any, kind: str) -> int | float:
     return int(value) if kind == "i64" else float(value)
 
 
-def lattice(low: Any, high: Any, kind: str, steps: dict[str, int]) -> Lattice:
+def sum_lattice(low: Any, high: Any, kind: str, steps: dict[str, int]) -> Lattice:
     """Return the finest lattice whose bounds are within so many steps of 0.
 
     For integers it is the integers themselves, unless the bounds are very wide.
 
-    >>> lattice(0, "7.5", "f64", SUM_STEPS).top, lattice(0, 10, "i64", SUM_STEPS)
-    (Fraction(15, 2), Lattice(low=0, high=10, exponent=0))
+    >>> sum_lattice(0, "7.5", "f64", SUM_STEPS).top
+    Fraction(15, 2)
+    >>> sum_lattice(0, 10, "i64", SUM_STEPS)
+    Lattice(low=0, high=10, exponent=0)
     """
-    least, most = bounds(low, high)
+    least, most = exact_bounds(low, high)
     return _fitted(least, most, max(abs(least), abs(most)), kind, steps[kind])
 
 
 def width_lattice(low: Any, high: Any, kind: str, steps: dict[str, int]) -> Lattice:
     """Return the finest lattice with at most so many steps between the bounds."""
-    least, most = bounds(low, high)
+    least, most = exact_bounds(low, high)
     return _fitted(least, most, most - least, kind, steps[kind])
 
 
-def bounds(low: Any, high: Any) -> tuple[Fraction, Fraction]:
+def exact_bounds(low: Any, high: Any) -> tuple[Fraction, Fraction]:
     """Return public bounds exactly, refusing those that bound nothing."""
     least, most = _bound(low=low), _bound(high=high)
     if least >= most:

@@ -15,12 +15,13 @@ _FINEST: Final = 330
 _LARGEST: Final = 10**19
 
 
-def shortest(low: Floats, high: Floats) -> Floats:
+def shortest_decimals(low: Floats, high: Floats) -> Floats:
     """Return the number with the fewest decimals in each range low <= x < high.
 
     Of several with equally few digits the one nearest to the middle.
 
-    >>> shortest(np.array([9.98999, -0.2, 1230.0]), np.array([9.99001, 0.7, 1239.0]))
+    >>> low, high = np.array([9.98999, -0.2, 1230]), np.array([9.99001, 0.7, 1239])
+    >>> shortest_decimals(low, high)
     array([   9.99,    0.  , 1230.  ])
     """
     middle = low + (high - low) / 2

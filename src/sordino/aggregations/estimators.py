@@ -15,10 +15,17 @@ from typing import Any, Final, Protocol, TypeAlias, final
 import numpy as np
 
 from sordino.aggregations.base import AbstractEstimator, Expected, Finished, Noisy
-from sordino.aggregations.intervals import Bars, Noise, Shown, Sums, linear, reach
-from sordino.aggregations.intervals import quotient as quotient_bars
-from sordino.aggregations.intervals import spread as spread_bars
-from sordino.aggregations.measurements import AbstractMeasurement, rounded
+from sordino.aggregations.intervals import (
+    Bars,
+    Noise,
+    Shown,
+    Sums,
+    linear,
+    quotient_bars,
+    reach,
+    spread_bars,
+)
+from sordino.aggregations.measurements import AbstractMeasurement, round_to_integers
 from sordino.aggregations.moments import Form, Moments
 from sordino.curves.points import Floats
 from sordino.numbers import up
@@ -138,7 +145,7 @@ class LinearEstimator(AbstractFormEstimator):
         sums, form = self.sums(noisy), self.steepness
         values = sums.of(form)
         bars = linear(sums, form, confidence, self.least, whole=self.whole)
-        told = rounded(values) if self.whole else values
+        told = round_to_integers(values) if self.whole else values
         return (Finished(pa.array(told), bars),)
 
 

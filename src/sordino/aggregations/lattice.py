@@ -6,10 +6,10 @@ from typing import final
 
 from sordino.aggregations.totals import Total
 from sordino.expressions.base import AbstractExpression
-from sordino.expressions.fluent import lifted
+from sordino.expressions.fluent import lift
 from sordino.expressions.language import Expression, when
-from sordino.expressions.lattice import portion as portion_of
-from sordino.expressions.lattice import steps as steps_of
+from sordino.expressions.lattice_steps import portion as portion_of
+from sordino.expressions.lattice_steps import steps as steps_of
 from sordino.expressions.tree import AbstractTree
 
 
@@ -47,33 +47,33 @@ class Lattice:
         return self.high - self.low
 
 
-def steps(expression: AbstractExpression, grid: Lattice) -> Total:
+def steps_total(expression: AbstractExpression, grid: Lattice) -> Total:
     """Return the sum of k, the nearest step within the bounds."""
     return Total(step(expression, grid))
 
 
-def above(expression: AbstractExpression, grid: Lattice) -> Total:
+def above_total(expression: AbstractExpression, grid: Lattice) -> Total:
     """Return the sum of k - low, from 0 to the width."""
     return Total(height(expression, grid))
 
 
-def below(expression: AbstractExpression, grid: Lattice) -> Total:
+def below_total(expression: AbstractExpression, grid: Lattice) -> Total:
     """Return the sum of high - k, from 0 to the width."""
     return Total(height(expression, grid), -1, grid.width)
 
 
-def centred(expression: AbstractExpression, grid: Lattice) -> Total:
+def deviation_total(expression: AbstractExpression, grid: Lattice) -> Total:
     """Return the sum of 2 k - low - high, of size at most the width."""
     return Total(height(expression, grid), 2, -grid.width)
 
 
-def spread(expression: AbstractExpression, grid: Lattice) -> Total:
+def square_total(expression: AbstractExpression, grid: Lattice) -> Total:
     """Return the sum of 2 (2 k - low - high)**2 - width**2, at most the square."""
     aside = Expression(height(expression, grid)) * 2 - grid.width
     return Total((aside * aside).tree, 2, -(grid.width**2))
 
 
-def triple(
+def triple_totals(
     expression: AbstractExpression, grid: Lattice, finer: int
 ) -> tuple[Total, Total, Total]:
     """Return the sums of three integers that add up to the width times 2**finer.
@@ -82,8 +82,7 @@ def triple(
     """
     ends = (grid.low, grid.high, grid.exponent)
     first, second, third = (
-        Total(lifted(portion_of(expression, *ends, place, finer)))
-        for place in (0, 1, 2)
+        Total(lift(portion_of(expression, *ends, place, finer))) for place in (0, 1, 2)
     )
     return first, second, third
 
@@ -94,7 +93,7 @@ def gap_total(expression: AbstractExpression, grid: Lattice, whole: int) -> Tota
     return Total(when(lost).then(1).otherwise(0).tree, whole)
 
 
-def present(expression: AbstractExpression, grid: Lattice) -> Total:
+def values_total(expression: AbstractExpression, grid: Lattice) -> Total:
     """Return the number of values that are not missing."""
     return Total(height(expression, grid), 0, 1)
 
@@ -106,10 +105,10 @@ def position(expression: AbstractExpression, grid: Lattice) -> AbstractExpressio
 
 def step(expression: AbstractExpression, grid: Lattice) -> AbstractTree:
     """Return k for each row, missing where there is no value."""
-    return lifted(steps_of(expression, grid.low, grid.high, grid.exponent))
+    return lift(steps_of(expression, grid.low, grid.high, grid.exponent))
 
 
 def height(expression: AbstractExpression, grid: Lattice) -> AbstractTree:
     """Return k - low for each row, from 0 to the width, missing where k is."""
     ends = (grid.low, grid.high, grid.exponent, grid.low)
-    return lifted(steps_of(expression, *ends))
+    return lift(steps_of(expression, *ends))

@@ -9,14 +9,14 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def matched(keys: "pa.Table", rows: "pa.Table") -> NDArray[np.int64]:
+def match_rows(keys: "pa.Table", rows: "pa.Table") -> NDArray[np.int64]:
     """Return for each row the place of its key, -1 if it is none of them.
 
     Both tables have the same columns; with no columns every row has the one key.
 
     >>> import pyarrow as pa
     >>> keys = pa.table({"g": ["a", None]})
-    >>> matched(keys, pa.table({"g": [None, "b", "a"]})).tolist()
+    >>> match_rows(keys, pa.table({"g": [None, "b", "a"]})).tolist()
     [1, -1, 0]
     """
     if not keys.num_columns:

@@ -4,7 +4,13 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from sordino.aggregations.base import AbstractAggregation, AbstractEstimator, Setting
-from sordino.aggregations.column_values import Clamped, Nulls, bounds, ranged, written
+from sordino.aggregations.column_values import (
+    Clamped,
+    Nulls,
+    call_text,
+    exact_bounds,
+    range_words,
+)
 from sordino.aggregations.estimators import MeanEstimator
 from sordino.aggregations.moments import divided_moments, separate_moments
 from sordino.words import Words
@@ -22,7 +28,7 @@ class Mean(AbstractAggregation):
 
     def __repr__(self) -> str:
         """Show the call."""
-        return written("mean", self.column, self.low, self.high, nulls=self.nulls)
+        return call_text("mean", self.column, self.low, self.high, nulls=self.nulls)
 
     def columns(self, name: str) -> tuple[str, ...]:
         """Return the one column."""
@@ -31,7 +37,7 @@ class Mean(AbstractAggregation):
     @property
     def words(self) -> Words:
         """Return the question and what it is about."""
-        return ranged("mean", self.column, (self.low, self.high), self.nulls)
+        return range_words("mean", self.column, (self.low, self.high), self.nulls)
 
     @property
     def clamped(self) -> Clamped:
@@ -53,5 +59,5 @@ def mean(column: Any, low: Any, high: Any, *, nulls: Nulls = None) -> Mean:
     >>> mean("days", 0, 30)
     mean('days', 0, 30)
     """
-    bounds(low, high)
+    exact_bounds(low, high)
     return Mean(column, low, high, nulls)

@@ -102,7 +102,7 @@ class IntegerMeasurement(AbstractPresence):
 
     def taken(self, noisy: Numbers) -> Integers:
         """Return integers: what is not one is rounded, which depends on it alone."""
-        return rounded(noisy)
+        return round_to_integers(noisy)
 
     def noise(self, mechanism: AbstractNoiseMechanism) -> Noise:
         """Return the noise, and up to a half where sums are rounded to integers."""
@@ -228,7 +228,7 @@ def draw(
     )
 
 
-def rounded(noisy: Numbers) -> Integers:
+def round_to_integers(noisy: Numbers) -> Integers:
     """Return the nearest integers, halves upwards, within 64 bits."""
     if noisy.dtype.kind == "i":
         return noisy.astype(np.int64, copy=False)
@@ -236,7 +236,7 @@ def rounded(noisy: Numbers) -> Integers:
     return np.clip(whole, -_MOST, _MOST).astype(np.int64)
 
 
-def scaled(change: Sensitivity, factor: Any, copies: int = 1) -> Sensitivity:
+def scale_change(change: Sensitivity, factor: Any, copies: int = 1) -> Sensitivity:
     """Return a change of row counts as one of sums of numbers of at most a size.
 
     With `copies` the numbers of a row are several, of that size together.

@@ -24,25 +24,25 @@ from sordino.aggregations.column_values import (
     SUM_STEPS,
     Clamped,
     ColumnValues,
-    measured,
+    column_values,
     width_lattice,
 )
 from sordino.aggregations.lattice import (
     Lattice,
-    above,
-    below,
-    centred,
+    above_total,
+    below_total,
+    deviation_total,
     gap_total,
-    present,
-    spread,
-    triple,
+    square_total,
+    triple_totals,
+    values_total,
 )
 from sordino.aggregations.measurements import (
     AbstractMeasurement,
     DividedMeasurement,
     IntegerMeasurement,
     LatticeMeasurement,
-    scaled,
+    scale_change,
 )
 from sordino.aggregations.rows import rows_measurement
 
@@ -89,7 +89,7 @@ def separate_moments(setting: Setting, clamped: Clamped) -> Moments:
 
     With y = t - 1/2, t**2 is y**2 + y + 1/4, and y**2 is measured less 1/8.
     """
-    values = measured(setting, clamped.column, clamped.nulls)
+    values = column_values(setting, clamped.column, clamped.nulls)
     squared = clamped.degree > 1
     steps = SQUARE_STEPS if squared else SUM_STEPS
     grid = width_lattice(clamped.low, clamped.high, values.type, steps)
@@ -121,15 +121,18 @@ def divided_moments(setting: Setting, clamped: Clamped) -> Moments:
     For any row they do and none is negative, so l1 moves by the width for each row, l2
     and linf by no more (docs/proofs/moments.md, lemma 2).
     """
-    values = measured(setting, clamped.column, clamped.nulls)
+    values = column_values(setting, clamped.column, clamped.nulls)
     grid = width_lattice(clamped.low, clamped.high, values.type, SUM_STEPS)
     key = clamped.key(setting)
     squared = max(clamped.degree, setting.degrees.get(key, 0)) > 1
     finer = max(0, _FINEST - grid.width.bit_length()) if squared else 0
     totals: tuple[AbstractTotal, ...] = (
-        triple(values.expression, grid, finer)
+        triple_totals(values.expression, grid, finer)
         if squared
-        else (below(values.expression, grid), above(values.expression, grid))
+        else (
+            below_total(values.expression, grid),
+            above_total(values.expression, grid),
+        )
     )
     used = len(totals)
     if not values.complete and _tells_rows(setting, key):
@@ -137,7 +140,7 @@ def divided_moments(setting: Setting, clamped: Clamped) -> Moments:
     width, rest = grid.top - grid.bottom, (_NONE,) * (len(totals) - used)
     measurement = DividedMeasurement(
         ("together", values.key, grid, used, len(totals)),
-        scaled(setting.rows(), width, len(totals)),
+        scale_change(setting.rows(), width, len(totals)),
         width,
         grid.exponent - finer,
         totals,
@@ -181,7 +184,7 @@ def values_measurement(
     """Return the numbers of values that are not missing."""
     if values.complete:
         return rows_measurement(setting)
-    total = (present(values.expression, grid),)
+    total = (values_total(values.expression, grid),)
     return IntegerMeasurement(("values", values.key), setting.rows(), total)
 
 
@@ -192,8 +195,8 @@ def deviation_measurement(
 
     In half steps the deviation 2 k - low - high is an integer of size high - low.
     """
-    total = (centred(values.expression, grid),)
-    change = scaled(setting.rows(), Fraction(grid.width, 2) * grid.unit)
+    total = (deviation_total(values.expression, grid),)
+    change = scale_change(setting.rows(), Fraction(grid.width, 2) * grid.unit)
     key = ("deviations", values.key, grid)
     return LatticeMeasurement(key, change, grid.exponent - 1, total)
 
@@ -206,8 +209,8 @@ def square_measurement(
     With w = high - low steps and d = 2 k - low - high, the integer 2 d**2 - w**2 is of
     size w**2 at most, in units of step**2 / 8.
     """
-    total = (spread(values.expression, grid),)
+    total = (square_total(values.expression, grid),)
     exponent = 2 * grid.exponent - 3
     size = grid.width**2 * Fraction(2) ** exponent
     key = ("squares", values.key, grid)
-    return LatticeMeasurement(key, scaled(setting.rows(), size), exponent, total)
+    return LatticeMeasurement(key, scale_change(setting.rows(), size), exponent, total)

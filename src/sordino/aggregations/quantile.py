@@ -27,8 +27,8 @@ from sordino.aggregations.candidates import (
     ORDERED,
     AbstractCandidates,
     candidates,
-    clamped,
-    ends,
+    clamp_moments,
+    end_points,
     ends_words,
 )
 from sordino.aggregations.choices import (
@@ -39,10 +39,10 @@ from sordino.aggregations.choices import (
 from sordino.aggregations.column_values import (
     ColumnValues,
     Nulls,
+    call_text,
+    column_values,
     column_words,
-    measured,
     nulls_words,
-    written,
 )
 from sordino.aggregations.extremes import stretches
 from sordino.aggregations.intervals import unknown_bars
@@ -71,7 +71,7 @@ class Quantile(AbstractAggregation):
             "quantiles": ([str(one) for one in self.probabilities],),
         }
         given = (*asked.get(self.word, ()), self.low, self.high)
-        return written(self.word, self.column, *given, nulls=self.nulls)
+        return call_text(self.word, self.column, *given, nulls=self.nulls)
 
     def columns(self, name: str) -> tuple[str, ...]:
         """Return a column for each quantile: n_0.25, n_0.75 if there are several."""
@@ -95,11 +95,11 @@ class Quantile(AbstractAggregation):
     @property
     def clamped(self) -> AbstractClamped:
         """Return the bounds."""
-        return clamped(self.column, self.low, self.high, self.nulls)
+        return clamp_moments(self.column, self.low, self.high, self.nulls)
 
     def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:
         """Return the choices among candidates, those of extremes beside the others."""
-        values = measured(setting, self.column, self.nulls, ORDERED)
+        values = column_values(setting, self.column, self.nulls, ORDERED)
         grid = candidates(self.low, self.high, values.type)
         parts, levels = zip(*self._parts(setting, values, grid), strict=True)
         shares = tuple(Fraction(one, sum(levels)) for one in levels)
@@ -262,7 +262,7 @@ def _made(
     word: str,
 ) -> Quantile:
     """Return a checked question."""
-    low, high = ends(*given)
+    low, high = end_points(*given)
     return Quantile(column, probabilities, low, high, nulls, word)
 
 

@@ -11,19 +11,19 @@ from sordino.aggregations.column_values import (
     Clamped,
     ColumnValues,
     Nulls,
-    bounds,
-    lattice,
-    measured,
-    ranged,
-    written,
+    call_text,
+    column_values,
+    exact_bounds,
+    range_words,
+    sum_lattice,
 )
 from sordino.aggregations.estimators import LinearEstimator
-from sordino.aggregations.lattice import Lattice, steps
+from sordino.aggregations.lattice import Lattice, steps_total
 from sordino.aggregations.measurements import (
     AbstractMeasurement,
     IntegerMeasurement,
     LatticeMeasurement,
-    scaled,
+    scale_change,
 )
 from sordino.aggregations.moments import divided_moments, separate_moments
 from sordino.words import Words
@@ -41,7 +41,7 @@ class Sum(AbstractAggregation):
 
     def __repr__(self) -> str:
         """Show the call."""
-        return written("sum", self.column, self.low, self.high, nulls=self.nulls)
+        return call_text("sum", self.column, self.low, self.high, nulls=self.nulls)
 
     def columns(self, name: str) -> tuple[str, ...]:
         """Return the one column."""
@@ -50,7 +50,7 @@ class Sum(AbstractAggregation):
     @property
     def words(self) -> Words:
         """Return the question and what it is about."""
-        return ranged("sum", self.column, (self.low, self.high), self.nulls)
+        return range_words("sum", self.column, (self.low, self.high), self.nulls)
 
     @property
     def clamped(self) -> Clamped:
@@ -62,8 +62,8 @@ class Sum(AbstractAggregation):
 
         Where the moments lie on a coarser lattice than the sum, it stands alone.
         """
-        values = measured(setting, self.column, self.nulls)
-        grid = lattice(self.low, self.high, values.type, SUM_STEPS)
+        values = column_values(setting, self.column, self.nulls)
+        grid = sum_lattice(self.low, self.high, values.type, SUM_STEPS)
         single = SingleEstimator((sum_measurement(setting, values, grid),))
         whole = values.type == "i64" and grid.exponent == 0
         if whole and grid.width > SUM_STEPS["i64"]:
@@ -85,13 +85,15 @@ def sum_measurement(
 
     A row whose value is missing counts as 0.
     """
-    total = (steps(values.expression, grid),)
+    total = (steps_total(values.expression, grid),)
     key = ("sum", values.key, grid)
     most = max(abs(grid.low), abs(grid.high))
     if values.type == "i64" and grid.exponent == 0:
-        return IntegerMeasurement(key, scaled(setting.rows(), most), total)
+        return IntegerMeasurement(key, scale_change(setting.rows(), most), total)
     size = most * Fraction(2) ** grid.exponent
-    return LatticeMeasurement(key, scaled(setting.rows(), size), grid.exponent, total)
+    return LatticeMeasurement(
+        key, scale_change(setting.rows(), size), grid.exponent, total
+    )
 
 
 def sum(column: Any, low: Any, high: Any, *, nulls: Nulls = None) -> Sum:  # noqa: A001 the word for it
@@ -105,5 +107,5 @@ def sum(column: Any, low: Any, high: Any, *, nulls: Nulls = None) -> Sum:  # noq
     >>> sum("days", 0, 30)
     sum('days', 0, 30)
     """
-    bounds(low, high)
+    exact_bounds(low, high)
     return Sum(column, low, high, nulls)

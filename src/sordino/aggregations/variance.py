@@ -10,7 +10,13 @@ from typing import Any, Final, Literal, final
 
 from sordino import _validate
 from sordino.aggregations.base import AbstractAggregation, AbstractEstimator, Setting
-from sordino.aggregations.column_values import Clamped, Nulls, bounds, ranged, written
+from sordino.aggregations.column_values import (
+    Clamped,
+    Nulls,
+    call_text,
+    exact_bounds,
+    range_words,
+)
 from sordino.aggregations.estimators import VarianceEstimator
 from sordino.aggregations.moments import divided_moments, separate_moments
 from sordino.words import Words
@@ -34,7 +40,7 @@ class Variance(AbstractAggregation):
 
     def __repr__(self) -> str:
         """Show the call."""
-        told = written(self.name, self.column, self.low, self.high, nulls=self.nulls)
+        told = call_text(self.name, self.column, self.low, self.high, nulls=self.nulls)
         return f"{told[:-1]}, ddof={self.ddof})" if self.ddof else told
 
     def columns(self, name: str) -> tuple[str, ...]:
@@ -46,7 +52,7 @@ class Variance(AbstractAggregation):
         """Return the question and what it is about."""
         more = {"ddof": self.ddof} if self.ddof else {}
         ends = (self.low, self.high)
-        return ranged(self.name, self.column, ends, self.nulls, **more)
+        return range_words(self.name, self.column, ends, self.nulls, **more)
 
     @property
     def clamped(self) -> Clamped:
@@ -97,6 +103,6 @@ def _asked(
     name: str, column: Any, ends: tuple[Any, Any], nulls: Nulls, ddof: Any
 ) -> Variance:
     """Return a checked question."""
-    bounds(*ends)
+    exact_bounds(*ends)
     taken = _validate.integer(ddof=ddof, least=0, most=1)
     return Variance(column, *ends, nulls, taken, name)

@@ -28,7 +28,7 @@ from sordino.losses.base import Budget, Loss
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
 from sordino.losses.reserved import ReservedLoss
 from sordino.losses.spending import largest_parameter
-from sordino.numbers import probability
+from sordino.numbers import INFINITE, probability
 
 FILTERS: Final[dict[str, Any]] = {
     kind.rule: kind
@@ -154,7 +154,7 @@ def _limit(budget: Budget, value: Any) -> Fraction:
 
 def _summed_gaussian(budget: GaussianDP) -> AbstractFilter:
     """Return the filter of mu, whose square is rational."""
-    square = budget.mu if isinstance(budget.mu, float) else budget.mu**2
+    square = budget.mu if budget.mu is INFINITE else budget.mu**2
     return GaussianSum(_limit(budget, square))
 
 

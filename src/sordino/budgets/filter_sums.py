@@ -14,7 +14,14 @@ from sordino.budgets.filters import AbstractFilter
 from sordino.losses.base import Loss, compose
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
 from sordino.losses.guarantees import Guarantees
-from sordino.numbers import INFINITE, Exact, finite, rational_above, root, sqrt
+from sordino.numbers import (
+    INFINITE,
+    Extended,
+    finite,
+    rational_above,
+    root,
+    sqrt,
+)
 
 
 @final
@@ -222,19 +229,19 @@ def cap_delta(spent: Charge) -> tuple[Amount, Amount]:
     return cost, min(delta, Fraction(1))
 
 
-def amount_without_delta(guarantees: Guarantees, value: "Exact | float") -> Amount:
+def amount_without_delta(guarantees: Guarantees, value: Extended) -> Amount:
     """Return an amount that holds without any chance of a breach, else infinity."""
     return amount_above(value) if guarantees.delta == 0 else INFINITE
 
 
-def amount_above(value: "Exact | float") -> Amount:
+def amount_above(value: Extended) -> Amount:
     """Return a rational not below a parameter, or infinity."""
-    return INFINITE if isinstance(value, float) else rational_above(value)
+    return INFINITE if value is INFINITE else rational_above(value)
 
 
-def square_above(mu: "Exact | float") -> Amount:
+def square_above(mu: Extended) -> Amount:
     """Return the square of mu, a rational not below it, or infinity."""
-    return INFINITE if isinstance(mu, float) else amount_above(mu**2)
+    return INFINITE if mu is INFINITE else amount_above(mu**2)
 
 
 def mu_beside_delta(mu: Any, delta: Any) -> Loss:

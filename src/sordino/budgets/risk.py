@@ -21,7 +21,7 @@ from sordino.numbers import probability, shortest
 from sordino.words import Words, call, number
 
 
-@hides("excess", "scaled", "spending", "words")
+@hides("excess", "scaled", "spending", "stated_by", "words")
 @final
 @dataclass(frozen=True)
 class Advantage:
@@ -56,7 +56,7 @@ class Advantage:
         return _log(loss.advantage()) - _log(float(self.most))
 
 
-@hides("excess", "scaled", "spending", "words")
+@hides("excess", "scaled", "spending", "stated_by", "words")
 @final
 @dataclass(frozen=True, kw_only=True)
 class ErrorRates:

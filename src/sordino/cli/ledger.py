@@ -5,7 +5,7 @@ import tomllib
 from pathlib import Path
 from typing import Any, Final
 
-from sordino.cli.terminal import say, table, write
+from sordino.cli.terminal import say, text_table, write
 from sordino.errors import InvalidParameter
 from sordino.ledger.entries import DATASET, Entry
 from sordino.ledger.export import json_lines
@@ -21,7 +21,7 @@ that is kept against its hash."""
 def show_ledger(arguments: argparse.Namespace) -> None:
     """Show the budgets of a ledger and its last releases."""
     with open_ledger(arguments) as ledger:
-        table([("ledger", str(arguments.path)), ("for", ledger.about)])
+        text_table([("ledger", str(arguments.path)), ("for", ledger.about)])
         for name, limit in ledger.limits().items():
             write()
             rows = [
@@ -29,7 +29,7 @@ def show_ledger(arguments: argparse.Namespace) -> None:
                 ("", "spent", repr(ledger.spent(name))),
                 ("", "left", repr(ledger.remaining(name))),
             ]
-            table(rows)
+            text_table(rows)
         entries, aside = ledger.entries(), ledger.earmarks()
     if aside:
         write()
@@ -37,12 +37,12 @@ def show_ledger(arguments: argparse.Namespace) -> None:
             (earmark.name, earmark.budget, f"{earmark.left!r} of {earmark.asked}")
             for earmark in aside
         ]
-        table([("set aside", "of", "left"), *rows])
+        text_table([("set aside", "of", "left"), *rows])
     last = entries[max(len(entries) - arguments.last, 0) :]
     write()
     write(f"{_counted(len(entries), 'release')}, {len(last)} shown")
     for entry in last:
-        table(_release(entry))
+        text_table(_release(entry))
 
 
 def verify_ledger(arguments: argparse.Namespace) -> None:

@@ -21,7 +21,7 @@ def say(sentence: str) -> None:
     write("\n".join(_folded(_harmless(sentence), _columns())))
 
 
-def table(rows: Sequence[tuple[str, ...]]) -> None:
+def text_table(rows: Sequence[tuple[str, ...]]) -> None:
     """Write columns of texts side by side; the widest are folded until all fit."""
     cells = [[_harmless(text) for text in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]

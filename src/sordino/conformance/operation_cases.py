@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Any, Final, final
 
 from sordino.conformance.edge_values import DAY, EXTREMES, TIME
-from sordino.expressions import lattice
+from sordino.expressions import lattice_steps
 from sordino.expressions.bins import Bins
 from sordino.expressions.cells import READ, Spelling
-from sordino.expressions.fluent import lifted
+from sordino.expressions.fluent import lift
 from sordino.expressions.language import Expression, col, lit, when
 
 
@@ -71,7 +71,7 @@ def _steps(
     ends = {"low": low, "high": high, "exponent": exponent, **origin}
 
     def build(one: Expression) -> Expression:
-        return one.call(lattice.STEPS, one, **ends)
+        return one.call(lattice_steps.STEPS, one, **ends)
 
     return build
 
@@ -80,7 +80,7 @@ def _portion(*ends: int) -> Callable[..., Expression]:
     """Return a portion of the steps of a lattice as an expression."""
 
     def build(one: Expression) -> Expression:
-        return Expression(lifted(lattice.portion(one, *ends)))
+        return Expression(lift(lattice_steps.portion(one, *ends)))
 
     return build
 

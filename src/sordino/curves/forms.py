@@ -16,7 +16,7 @@ from sordino.curves.laws.law import AbstractLossLaw, Atoms, mirror_law
 from sordino.curves.points import ELEMENTARY, Floats, grow
 from sordino.curves.profile import Profile, symmetric
 from sordino.curves.search import find_crossings, find_least
-from sordino.numbers import Exact, ball, up
+from sordino.numbers import INFINITE, Exact, Extended, ball, up
 from sordino.numbers.precision import precision
 
 _FLOOR = 5e-324
@@ -31,12 +31,12 @@ _LEAST_RHO = Fraction(1, 10**24)
 _OVERLAP = 0.125
 """How far a band of rates reaches into its neighbours; its width is a factor e."""
 _BAND_POINTS = 81
-"""Tangents of a band: between two that touch 1/64 apart a rate is 8e-6 too far up."""
+"""Tangents of a band, 1/64 apart: between two a rate is about 1e-5 too far up."""
 _LEAST_NORMAL = 1e-300
 _NONE = np.zeros(0)
 
 
-def pure_delta(limit: Exact | float, delta: Fraction, epsilon: Floats) -> Floats:
+def pure_delta(limit: Extended, delta: Fraction, epsilon: Floats) -> Floats:
     """Return delta + (1 - delta) (1 - exp(e - limit)) / (1 + exp(-limit)), e < limit.
 
     That is randomized response that fails with probability delta, which dominates
@@ -52,7 +52,7 @@ def pure_delta(limit: Exact | float, delta: Fraction, epsilon: Floats) -> Floats
     return np.where(epsilon >= most, reserve, np.minimum(found * (1 + ELEMENTARY), 1))
 
 
-def pure_epsilon(limit: Exact | float, delta: Fraction, target: Floats) -> Floats:
+def pure_epsilon(limit: Extended, delta: Fraction, target: Floats) -> Floats:
     """Return the epsilon of the same curve, or the limit where that is less."""
     most, reserve = up(limit), up(delta)
     if math.isinf(most):
@@ -62,7 +62,7 @@ def pure_epsilon(limit: Exact | float, delta: Fraction, target: Floats) -> Float
 
 
 @lru_cache(maxsize=1024)
-def pure_profile(limit: Exact | float, delta: Fraction) -> Profile:
+def pure_profile(limit: Extended, delta: Fraction) -> Profile:
     """Return the two points that hold the whole curve: at 0 and at the limit."""
     most, reserve = up(limit), up(delta)
     if math.isinf(most) or most == 0:
@@ -71,7 +71,7 @@ def pure_profile(limit: Exact | float, delta: Fraction) -> Profile:
     return Profile(np.array([0.0, most]), np.array([start, reserve]))
 
 
-def response(limit: Exact | float, delta: Fraction) -> AbstractLossLaw:
+def response(limit: Extended, delta: Fraction) -> AbstractLossLaw:
     """Return the law of randomized response that fails with probability delta."""
     most, reserve = up(limit), up(delta)
     if math.isinf(most) or most == 0:
@@ -84,7 +84,7 @@ def response(limit: Exact | float, delta: Fraction) -> AbstractLossLaw:
     return Atoms(ends, masses, masses[::-1].copy(), reserve, most)
 
 
-def zcdp_delta(rho: Exact | float, delta: Fraction, epsilon: Floats) -> Floats:
+def zcdp_delta(rho: Extended, delta: Fraction, epsilon: Floats) -> Floats:
     """Return the lesser of the conversion at the best order and the curve's chord.
 
     The chord gains up to a fifth where delta is large, nothing where it is small, and
@@ -92,7 +92,7 @@ def zcdp_delta(rho: Exact | float, delta: Fraction, epsilon: Floats) -> Floats:
     """
     found = _converted(rho, delta, epsilon)
     gaining = np.flatnonzero((found > up(delta) + _GAINED) & (epsilon > 0))
-    if not len(gaining) or isinstance(rho, float):
+    if not len(gaining) or rho is INFINITE:
         return found
     known = _tangents(max(rho, _LEAST_RHO))
     # at the deepest rates no order that is searched touches, and the slopes fall again
@@ -104,7 +104,7 @@ def zcdp_delta(rho: Exact | float, delta: Fraction, epsilon: Floats) -> Floats:
     return found
 
 
-def zcdp_epsilon(rho: Exact | float, delta: Fraction, target: Floats) -> Floats:
+def zcdp_epsilon(rho: Extended, delta: Fraction, target: Floats) -> Floats:
     """Return the epsilon of the same curve; small targets are met without the chord."""
     small = target <= up(delta) + _GAINED
     found = np.empty_like(target)
@@ -113,18 +113,16 @@ def zcdp_epsilon(rho: Exact | float, delta: Fraction, target: Floats) -> Floats:
     return found
 
 
-def _converted(rho: Exact | float, delta: Fraction, epsilon: Floats) -> Floats:
+def _converted(rho: Extended, delta: Fraction, epsilon: Floats) -> Floats:
     """Return delta by the conversion at the best order, within the advantage."""
     reserve = up(delta)
-    if isinstance(rho, float) or rho == 0:
+    if rho is INFINITE or rho == 0:
         return np.full_like(epsilon, reserve if rho == 0 else 1.0)
     inner = np.minimum(concentrated.converted_delta(rho, epsilon), zcdp_advantage(rho))
     return (reserve + (1 - reserve) * inner) * (1 + ELEMENTARY)
 
 
-def zcdp_rates(
-    rho: Exact | float, delta: Fraction, alpha: Floats
-) -> tuple[Floats, Floats]:
+def zcdp_rates(rho: Extended, delta: Fraction, alpha: Floats) -> tuple[Floats, Floats]:
     """Return the rates of the curve by tangents that touch it close by.
 
     By those near alpha, or near beta where that is less: the curve is its own mirror
@@ -138,10 +136,10 @@ def zcdp_rates(
 
 
 def _closely(
-    rho: Exact | float, delta: Fraction, touch: Floats
+    rho: Extended, delta: Fraction, touch: Floats
 ) -> Iterator[tuple[NDArray[np.intp], Profile]]:
     """Give profiles with many tangents around rates, and the places of those rates."""
-    if isinstance(rho, float) or rho == 0:
+    if rho is INFINITE or rho == 0:
         return
     with np.errstate(divide="ignore"):
         bands = np.floor(np.log(touch))
@@ -167,10 +165,10 @@ def zcdp_close(rho: Exact, delta: Fraction, band: int) -> Profile:
 
 
 @lru_cache(maxsize=256)
-def zcdp_profile(rho: Exact | float, delta: Fraction) -> Profile:
+def zcdp_profile(rho: Extended, delta: Fraction) -> Profile:
     """Return bounds from tangents of the curve, the advantage and the conversion."""
     reserve = up(delta)
-    if isinstance(rho, float) or rho == 0:
+    if rho is INFINITE or rho == 0:
         return Profile(np.zeros(1), np.array([reserve if rho == 0 else 1.0]))
     rho = max(rho, _LEAST_RHO)
     start, reach = zcdp_advantage(rho), _reach(rho)
@@ -212,7 +210,7 @@ def _reach(rho: Exact) -> float:
     return size + 2 * math.sqrt(size * -math.log(_LEAST_DELTA))
 
 
-def zcdp_laws(rho: Exact | float) -> tuple[AbstractLossLaw, ...]:
+def zcdp_laws(rho: Extended) -> tuple[AbstractLossLaw, ...]:
     """Return the law of the best known curve of all rho-zCDP releases."""
     return (symmetric(zcdp_profile(rho, Fraction(0))),)
 

@@ -22,7 +22,7 @@ TOO_LARGE: Final = "an integer beyond 64 bits has no answer"
 _BY_ZERO: Final = "a division by zero has no answer"
 
 
-def within(number: int) -> int | None:
+def fit_64_bits(number: int) -> int | None:
     """Return an integer that fits into 64 bits."""
     return number if LEAST <= number <= MOST else None
 
@@ -34,7 +34,7 @@ def _numbers(symbol: str, *arguments: Argument) -> str:
         remedy = "Join texts by .concat(...)."
     if any(one.type in ("date", "time") for one in arguments):
         remedy = "Try .add_days(...), .days_between(...) or .seconds_between(...)."
-    facts.required(symbol, arguments, NUMBERS, remedy)
+    facts.require_types(symbol, arguments, NUMBERS, remedy)
     return facts.joint(arguments)
 
 
@@ -99,7 +99,7 @@ def _cut_facts(what: str) -> Callable[..., Column]:
     """Return the facts of a division of integers that is cut towards zero."""
 
     def known(one: Argument, other: Argument) -> Column:
-        facts.required(what, (one, other), ("i64",), "Write (a / b).floor().")
+        facts.require_types(what, (one, other), ("i64",), "Write (a / b).floor().")
         lost = _BY_ZERO if facts.may_be_zero(other) else None
         if what == "quotient" and lost is None and other.constant == -1:
             lost = TOO_LARGE
@@ -118,21 +118,21 @@ def _negate_facts(one: Argument) -> Column:
 def _add(one: Value, other: Value) -> Value:
     """Return one + other."""
     if isinstance(one, int) and isinstance(other, int):
-        return within(one + other)
+        return fit_64_bits(one + other)
     return float(one) + float(other) + 0.0
 
 
 def _subtract(one: Value, other: Value) -> Value:
     """Return one - other."""
     if isinstance(one, int) and isinstance(other, int):
-        return within(one - other)
+        return fit_64_bits(one - other)
     return float(one) - float(other) + 0.0
 
 
 def _multiply(one: Value, other: Value) -> Value:
     """Return one * other."""
     if isinstance(one, int) and isinstance(other, int):
-        return within(one * other)
+        return fit_64_bits(one * other)
     return float(one) * float(other) + 0.0
 
 
@@ -146,7 +146,7 @@ def _floor_divide(one: Value, other: Value) -> Value:
     if not other:
         return None
     if isinstance(one, int) and isinstance(other, int):
-        return within(one // other)
+        return fit_64_bits(one // other)
     dividend, divisor = float(one), float(other)
     if math.isinf(dividend):
         return math.nan
@@ -169,7 +169,7 @@ def _quotient(one: Value, other: Value) -> Value:
     if not other:
         return None
     size = abs(one) // abs(other)
-    return within(size if (one < 0) == (other < 0) else -size)
+    return fit_64_bits(size if (one < 0) == (other < 0) else -size)
 
 
 def _remainder(one: Value, other: Value) -> Value:
@@ -182,7 +182,7 @@ def _remainder(one: Value, other: Value) -> Value:
 
 def _negate(one: Value) -> Value:
     """Return 0 - one."""
-    return within(-one) if isinstance(one, int) else 0.0 - one
+    return fit_64_bits(-one) if isinstance(one, int) else 0.0 - one
 
 
 def nearest(number: float) -> float:

@@ -190,7 +190,7 @@ def _run(low: int, high: int) -> str:
 def _facts(one: Argument, pattern: str) -> Column:
     """Return the facts of an answer that is there for each text."""
     del pattern
-    facts.required("matches", (one,), ("text",), _CAST)
+    facts.require_types("matches", (one,), ("text",), _CAST)
     return facts.result("bool", (one,))
 
 

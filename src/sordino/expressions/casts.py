@@ -31,7 +31,7 @@ from typing import Final
 from sordino import _validate
 from sordino.errors import InvalidQuery
 from sordino.expressions import facts
-from sordino.expressions.arithmetic import within
+from sordino.expressions.arithmetic import fit_64_bits
 from sordino.expressions.base import Value
 from sordino.expressions.fluent import Fluent
 from sordino.expressions.kinds import kind
@@ -61,7 +61,7 @@ def _of_i64(text: str) -> Value:
     digits = text.lstrip("+-").lstrip("0") or "0"
     if len(digits) > _DIGITS:
         return None
-    return within(-int(digits) if text.startswith("-") else int(digits))
+    return fit_64_bits(-int(digits) if text.startswith("-") else int(digits))
 
 
 def _of_f64(text: str) -> Value:
@@ -118,7 +118,7 @@ def _reader(to: str) -> Callable[[Value], Value]:
 
 def _truncated(number: Value) -> Value:
     """Return a double without its fraction, as an integer that fits."""
-    return within(math.trunc(number)) if math.isfinite(number) else None
+    return fit_64_bits(math.trunc(number)) if math.isfinite(number) else None
 
 
 def _word(truth: Value) -> Value:

@@ -21,7 +21,7 @@ from typing import Final, final
 
 from sordino.errors import InvalidQuery
 from sordino.expressions import facts
-from sordino.expressions.arithmetic import within
+from sordino.expressions.arithmetic import fit_64_bits
 from sordino.expressions.base import Value
 from sordino.expressions.layouts import ISO_DATE, ISO_TIME, Layout
 from sordino.expressions.text import BLANKS
@@ -74,7 +74,7 @@ class Spelling:
         return Call(READ, (cell,), {"to": kind, "spelling": self})
 
 
-def folded(word: str) -> str:
+def fold_ascii(word: str) -> str:
     """Return a word in small letters, as far as they are ASCII."""
     return word.translate(_DOWN)
 
@@ -87,7 +87,7 @@ def _integer(cell: str, spelling: Spelling) -> Value:
     digits = number.lstrip("+-").lstrip("0") or "0"
     if len(digits) > _DIGITS:
         return None
-    return within(-int(digits) if number.startswith("-") else int(digits))
+    return fit_64_bits(-int(digits) if number.startswith("-") else int(digits))
 
 
 def _double(cell: str, spelling: Spelling) -> Value:
@@ -99,7 +99,7 @@ def _double(cell: str, spelling: Spelling) -> Value:
 
 def _truth(cell: str, spelling: Spelling) -> Value:
     """Return a truth by its word."""
-    word = folded(cell)
+    word = fold_ascii(cell)
     return True if word in spelling.true else False if word in spelling.false else None
 
 
@@ -165,7 +165,9 @@ _READERS: Final[Mapping[str, Callable[[str, Spelling], Value]]] = {
 def _facts(one: Argument, to: str, spelling: Spelling) -> Column:
     """Return the facts of a cell that is read, or refuse a type that has no cells."""
     del spelling
-    facts.required(f"a {to} read from text", (one,), ("text",), "Declare its type.")
+    facts.require_types(
+        f"a {to} read from text", (one,), ("text",), "Declare its type."
+    )
     if to not in _READERS:
         raise InvalidQuery(f"no cell of a text file is a {to}", "Leave the column out.")
     return facts.result(to, (one,), nan=to == "f64", lost=f"a cell that is no {to}")

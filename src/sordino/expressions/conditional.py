@@ -19,7 +19,7 @@ _ALIKE: Final = "Write 0.0 for an f64 and 0 for an i64, or cast one of them."
 _COMPARE: Final = "Compare: when(col('x') > 0)."
 
 
-def split(arguments: Any, given: tuple[bool, ...]) -> tuple[Any, Any]:
+def split_branches(arguments: Any, given: tuple[bool, ...]) -> tuple[Any, Any]:
     """Return the conditions and the values; one that is not given is None.
 
     The arguments are (condition, condition, ..., value, value, ..., last value).
@@ -31,9 +31,9 @@ def split(arguments: Any, given: tuple[bool, ...]) -> tuple[Any, Any]:
 
 def _facts(*arguments: Argument, given: tuple[bool, ...]) -> Column:
     """Return the facts of a choice."""
-    conditions, values = split(arguments, given)
+    conditions, values = split_branches(arguments, given)
     there = [one for one in values if one is not None]
-    facts.required("when", conditions, ("bool",), _COMPARE)
+    facts.require_types("when", conditions, ("bool",), _COMPARE)
     kind = facts.alike("when", there, _ALIKE)
     return Column(
         kind,
@@ -45,14 +45,14 @@ def _facts(*arguments: Argument, given: tuple[bool, ...]) -> Column:
 
 def _meaning(*values: Value, given: tuple[bool, ...]) -> Value:
     """Return the value of the first condition that is true, else the last."""
-    conditions, results = split(values, given)
+    conditions, results = split_branches(values, given)
     pairs = zip(conditions, results, strict=False)  # the last has no condition
     return next((value for test, value in pairs if test), results[-1])
 
 
 def _text(arguments: Sequence[AbstractTree], given: tuple[bool, ...]) -> str:
     """Return a choice as it is written."""
-    conditions, values = split(arguments, given)
+    conditions, values = split_branches(arguments, given)
     pairs = zip(conditions, values, strict=False)  # the last has no condition
     said = ".".join(f"when({test}).then({value})" for test, value in pairs)
     return f"{said}.otherwise({values[-1]})"
@@ -60,7 +60,7 @@ def _text(arguments: Sequence[AbstractTree], given: tuple[bool, ...]) -> str:
 
 def _words(arguments: Sequence[AbstractTree], given: tuple[bool, ...]) -> Words:
     """Return the conditions, each with its value, and the last value."""
-    conditions, values = split(arguments, given)
+    conditions, values = split_branches(arguments, given)
     told: list[Words] = [None if one is None else one.words for one in values]
     tests: list[Words] = [one.words for one in conditions]
     cases: list[Words] = [list(pair) for pair in zip(tests, told[:-1], strict=True)]

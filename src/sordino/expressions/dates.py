@@ -28,7 +28,7 @@ def _part(name: str, kinds: tuple[str, ...], of: Callable[[Value], int]) -> Oper
     """Return the operation that takes a number from a date or a time."""
 
     def known(one: Argument) -> Column:
-        facts.required(name, (one,), kinds, _CAST)
+        facts.require_types(name, (one,), kinds, _CAST)
         return facts.result("i64", (one,))
 
     return Operation(name, known, of)
@@ -36,7 +36,7 @@ def _part(name: str, kinds: tuple[str, ...], of: Callable[[Value], int]) -> Oper
 
 def _truncate_facts(one: Argument, unit: str) -> Column:
     """Return the facts of the start of a period: days have no hours."""
-    facts.required(
+    facts.require_types(
         f"truncate to {unit}", (one,), MOMENTS if unit in DAYS else ("time",), _CAST
     )
     return facts.result(one.type, (one,))
@@ -44,28 +44,32 @@ def _truncate_facts(one: Argument, unit: str) -> Column:
 
 def _days_facts(one: Argument, other: Argument) -> Column:
     """Return the facts of a number of days."""
-    facts.required("days_between", (one, other), MOMENTS, _CAST)
+    facts.require_types("days_between", (one, other), MOMENTS, _CAST)
     facts.alike("days_between", (one, other), 'Try .cast("date") on the time.')
     return facts.result("i64", (one, other))
 
 
 def _seconds_facts(one: Argument, other: Argument) -> Column:
     """Return the facts of a number of seconds."""
-    facts.required("seconds_between", (one, other), ("time",), 'Try .cast("time").')
+    facts.require_types(
+        "seconds_between", (one, other), ("time",), 'Try .cast("time").'
+    )
     return facts.result("i64", (one, other))
 
 
 def _add_days_facts(one: Argument, days: Argument) -> Column:
     """Return the facts of another day."""
-    facts.required("add_days", (one,), MOMENTS, _CAST)
-    facts.required("add_days", (days,), ("i64",), "Use whole days.")
+    facts.require_types("add_days", (one,), MOMENTS, _CAST)
+    facts.require_types("add_days", (days,), ("i64",), "Use whole days.")
     return facts.result(one.type, (one, days), lost=_BEYOND)
 
 
 def _add_seconds_facts(one: Argument, seconds: Argument) -> Column:
     """Return the facts of another moment."""
-    facts.required("add_seconds", (one,), ("time",), 'Try .cast("time") on a date.')
-    facts.required("add_seconds", (seconds,), ("i64",), "Use whole seconds.")
+    facts.require_types(
+        "add_seconds", (one,), ("time",), 'Try .cast("time") on a date.'
+    )
+    facts.require_types("add_seconds", (seconds,), ("i64",), "Use whole seconds.")
     return facts.result("time", (one, seconds), lost=_BEYOND)
 
 

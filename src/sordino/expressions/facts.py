@@ -57,20 +57,22 @@ def may_be_zero(argument: Argument) -> bool:
     return argument.constant is None or argument.constant == 0
 
 
-def required(
+def require_types(
     what: str, arguments: Sequence[Argument], kinds: Sequence[str], remedy: str
 ) -> None:
     """Refuse arguments of other types; a bool is not a number."""
     if any(one.type not in kinds for one in arguments):
         wanted = "numbers" if kinds is NUMBERS else " or ".join(kinds)
-        raise InvalidQuery(f"{what} takes {wanted}, not {listed(arguments)}", remedy)
+        raise InvalidQuery(
+            f"{what} takes {wanted}, not {list_types(arguments)}", remedy
+        )
 
 
 def alike(what: str, arguments: Sequence[Argument], remedy: str) -> str:
     """Return the one type that all arguments have, or refuse them."""
     if len({one.type for one in arguments}) > 1 or "[" in arguments[0].type:
         raise InvalidQuery(
-            f"{what} takes values of one type, not {listed(arguments)}", remedy
+            f"{what} takes values of one type, not {list_types(arguments)}", remedy
         )
     return arguments[0].type
 
@@ -87,7 +89,7 @@ def joint(arguments: Sequence[Argument]) -> str:
     return "f64" if any(one.type == "f64" for one in arguments) else "i64"
 
 
-def listed(arguments: Sequence[Argument]) -> str:
+def list_types(arguments: Sequence[Argument]) -> str:
     """Return the types for a message: i64, text and f64."""
     kinds = list(dict.fromkeys(one.type for one in arguments))
     return " and ".join(", ".join(kinds).rsplit(", ", 1))

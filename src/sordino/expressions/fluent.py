@@ -22,7 +22,7 @@ class AbstractFluent(AbstractExpression):
 Fluent = TypeVar("Fluent", bound=AbstractFluent)
 
 
-def lifted(value: Any) -> AbstractTree:
+def lift(value: Any) -> AbstractTree:
     """Return the tree of an expression, or a value as a literal."""
     match value:
         case AbstractFluent():

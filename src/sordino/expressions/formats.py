@@ -37,7 +37,7 @@ def spelling_of(layout: str, to: str) -> Spelling:
 
 def _read_facts(one: Argument, layout: str, to: str) -> Column:
     """Return the facts of a text that is read."""
-    facts.required("strptime", (one,), ("text",), "Leave it out.")
+    facts.require_types("strptime", (one,), ("text",), "Leave it out.")
     return facts.result(to, (one,), lost=f"a text that is no {layout} has no value")
 
 
@@ -48,10 +48,10 @@ def _read(one: Value, layout: str, to: str) -> Value:
 
 def _write_facts(one: Argument, layout: str) -> Column:
     """Return the facts of a text that is written: a date has no clock."""
-    facts.required("strftime", (one,), _MOMENTS, _CAST)
+    facts.require_types("strftime", (one,), _MOMENTS, _CAST)
     clock = {letter for letter in _PERCENT.findall(layout) if letter in _CLOCK}
     if clock:
-        facts.required("strftime with a clock", (one,), ("time",), _CAST)
+        facts.require_types("strftime with a clock", (one,), ("time",), _CAST)
     return facts.result("text", (one,))
 
 

@@ -17,7 +17,7 @@ from sordino.expressions import (
     comparison,
     conditional,
     dates,
-    extremes,
+    extreme_values,
     formats,
     letters,
     logic,
@@ -30,7 +30,7 @@ from sordino.expressions import (
     text,
 )
 from sordino.expressions.base import AbstractExpression, Value
-from sordino.expressions.fluent import AbstractFluent, lifted
+from sordino.expressions.fluent import AbstractFluent, lift
 from sordino.expressions.literals import literal
 from sordino.expressions.tree import AbstractTree, Call, Col, Operation
 from sordino.schema import Column, Schema
@@ -83,7 +83,7 @@ class Expression(AbstractFluent):
         >>> (col("x") + 1).same(col("x") + 1), (col("x") + 1).same(col("x") + 1.0)
         (True, False)
         """
-        return self.tree.same(lifted(other))
+        return self.tree.same(lift(other))
 
     def __str__(self) -> str:
         return str(self.tree)
@@ -131,7 +131,7 @@ class Expression(AbstractFluent):
     __rand__ = logic.both_of
     __or__ = logic.either
     __ror__ = logic.either_of
-    __invert__ = logic.negated
+    __invert__ = logic.is_false
     __abs__ = numeric.absolute
 
     is_null = missing.is_null
@@ -144,8 +144,8 @@ class Expression(AbstractFluent):
 
     quotient = arithmetic.quotient
     remainder = arithmetic.remainder
-    greatest = extremes.greatest
-    least = extremes.least
+    greatest = extreme_values.greatest
+    least = extreme_values.least
     clip = numeric.clip
     abs = numeric.absolute
     round_down = numeric.round_down
@@ -225,20 +225,20 @@ def when(condition: Any) -> conditional.Condition[Expression]:
 
 def _built(operation: Operation, *arguments: Any, **options: Any) -> Expression:
     """Return a call as an expression."""
-    return Expression(Call(operation, tuple(map(lifted, arguments)), options))
+    return Expression(Call(operation, tuple(map(lift, arguments)), options))
 
 
-def checked(**argument: Any) -> AbstractTree:
+def check_expression(**argument: Any) -> AbstractTree:
     """Return the tree of the single keyword argument, which must be an expression.
 
-    >>> checked(condition="age > 17")  # doctest: +ELLIPSIS
+    >>> check_expression(condition="age > 17")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     sordino.errors.InvalidParameter: condition must be an expression, not text, got ...
     """
     name, value = _validate.one(**argument)
     match value:
         case AbstractFluent() | AbstractTree():
-            return lifted(value)
+            return lift(value)
         case str():
             raise InvalidParameter(
                 name,

@@ -52,7 +52,7 @@ def _facts(what: str) -> Callable[..., Column]:
     """Return the facts of a text with other letters."""
 
     def known(one: Argument) -> Column:
-        facts.required(what, (one,), ("text",), _CAST)
+        facts.require_types(what, (one,), ("text",), _CAST)
         return facts.result("text", (one,))
 
     return known

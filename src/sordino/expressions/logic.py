@@ -17,7 +17,7 @@ _REMEDY: Final = "Compare first: (col('x') > 0) & (col('y') > 0)."
 
 def _facts(symbol: str, *arguments: Argument) -> Column:
     """Return the facts of a connection of truths."""
-    facts.required(symbol, arguments, ("bool",), _REMEDY)
+    facts.require_types(symbol, arguments, ("bool",), _REMEDY)
     return facts.result("bool", arguments)
 
 
@@ -82,6 +82,6 @@ def either_of(self: Fluent, other: Any) -> Fluent:
     return self.call(OR, other, self)
 
 
-def negated(self: Fluent) -> Fluent:
+def is_false(self: Fluent) -> Fluent:
     """Return whether it is false."""
     return self.call(NOT, self)

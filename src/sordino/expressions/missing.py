@@ -6,7 +6,7 @@ from typing import Any, Final
 from sordino.errors import InvalidParameter, InvalidQuery
 from sordino.expressions import facts
 from sordino.expressions.base import Value
-from sordino.expressions.fluent import Fluent, lifted
+from sordino.expressions.fluent import Fluent, lift
 from sordino.expressions.literals import literal
 from sordino.expressions.tree import Argument, Literal, Operation
 from sordino.schema import Column
@@ -23,13 +23,13 @@ def _is_null_facts(one: Argument) -> Column:
 
 def _is_nan_facts(one: Argument) -> Column:
     """Return the facts of a question about a double."""
-    facts.required("is_nan", (one,), ("f64",), _FLOATS)
+    facts.require_types("is_nan", (one,), ("f64",), _FLOATS)
     return facts.result("bool", (one,))
 
 
 def _is_infinite_facts(one: Argument) -> Column:
     """Return the facts of a question about a double."""
-    facts.required("is_infinite", (one,), ("f64",), _FLOATS)
+    facts.require_types("is_infinite", (one,), ("f64",), _FLOATS)
     return facts.result("bool", (one,))
 
 
@@ -47,13 +47,13 @@ def _fill_null_facts(one: Argument, other: Argument) -> Column:
 
 def _fill_nan_facts(one: Argument, other: Argument) -> Column:
     """Return the facts of a double with another in place of NaN."""
-    facts.required("fill_nan", (one, other), ("f64",), _FLOATS)
+    facts.require_types("fill_nan", (one, other), ("f64",), _FLOATS)
     return facts.result("f64", (one, other), nan=other.column.nan)
 
 
 def _replace_infinity_facts(one: Argument, low: Argument, high: Argument) -> Column:
     """Return the facts of a double with finite numbers in place of infinities."""
-    facts.required("replace_infinity", (one,), ("f64",), _FLOATS)
+    facts.require_types("replace_infinity", (one,), ("f64",), _FLOATS)
     return facts.result("f64", (one, low, high), nan=one.column.nan)
 
 
@@ -149,7 +149,7 @@ def fill_nan(self: Fluent, value: Any) -> Fluent:
     >>> col("x").fill_nan(None).value({"x": math.nan}) is None
     True
     """
-    other = literal(None, "f64") if value is None else lifted(value)
+    other = literal(None, "f64") if value is None else lift(value)
     if isinstance(other, Literal) and other.type == "i64":
         other = literal(other.constant, "f64")
     return self.call(FILL_NAN, self, other)

@@ -10,7 +10,7 @@ from typing import Any, Final
 from sordino import _validate
 from sordino.errors import InvalidParameter
 from sordino.expressions import facts
-from sordino.expressions.arithmetic import TOO_LARGE, nearest, within
+from sordino.expressions.arithmetic import TOO_LARGE, fit_64_bits, nearest
 from sordino.expressions.base import Value
 from sordino.expressions.comparison import order
 from sordino.expressions.fluent import Fluent
@@ -27,21 +27,21 @@ _NO_INTEGER: Final = "NaN and numbers beyond 64 bits are no integers"
 
 def _clip_facts(one: Argument, low: Argument, high: Argument) -> Column:
     """Return the facts of a number within bounds; NaN stays NaN."""
-    facts.required("clip", (one,), NUMBERS, _CAST)
+    facts.require_types("clip", (one,), NUMBERS, _CAST)
     kind = facts.joint((one, low, high))
     return facts.result(kind, (one,), nan=one.column.nan)
 
 
 def _abs_facts(one: Argument) -> Column:
     """Return the facts of a size: that of -2**63 does not fit."""
-    facts.required("abs", (one,), NUMBERS, _CAST)
+    facts.require_types("abs", (one,), NUMBERS, _CAST)
     lost = TOO_LARGE if one.type == "i64" else None
     return facts.result(one.type, (one,), nan=one.column.nan, lost=lost)
 
 
 def _round_down_facts(one: Argument, step: Value) -> Column:
     """Return the facts of a multiple."""
-    facts.required("round_down", (one,), NUMBERS, _CAST)
+    facts.require_types("round_down", (one,), NUMBERS, _CAST)
     kind = "f64" if isinstance(step, float) else one.type
     return facts.result(kind, (one,), nan=one.column.nan)
 
@@ -49,25 +49,25 @@ def _round_down_facts(one: Argument, step: Value) -> Column:
 def _round_facts(one: Argument, digits: int) -> Column:
     """Return the facts of a number with fewer digits."""
     del digits
-    facts.required("round", (one,), NUMBERS, _CAST)
+    facts.require_types("round", (one,), NUMBERS, _CAST)
     return facts.result(one.type, (one,), nan=one.column.nan)
 
 
 def _sqrt_facts(one: Argument) -> Column:
     """Return the facts of a root: a negative number has none."""
-    facts.required("sqrt", (one,), NUMBERS, _CAST)
+    facts.require_types("sqrt", (one,), NUMBERS, _CAST)
     return facts.result("f64", (one,), nan=one.column.nan, lost=_NO_ROOT)
 
 
 def _floor_facts(one: Argument) -> Column:
     """Return the facts of the integer below."""
-    facts.required("floor", (one,), NUMBERS, _CAST)
+    facts.require_types("floor", (one,), NUMBERS, _CAST)
     return facts.result("i64", (one,), lost=_NO_INTEGER if one.type == "f64" else None)
 
 
 def _ceil_facts(one: Argument) -> Column:
     """Return the facts of the integer above."""
-    facts.required("ceil", (one,), NUMBERS, _CAST)
+    facts.require_types("ceil", (one,), NUMBERS, _CAST)
     return facts.result("i64", (one,), lost=_NO_INTEGER if one.type == "f64" else None)
 
 
@@ -82,7 +82,7 @@ def _clip(one: Value, low: Value, high: Value) -> Value:
 
 def _abs(one: Value) -> Value:
     """Return the size of a number."""
-    return within(abs(one)) if isinstance(one, int) else abs(one)
+    return fit_64_bits(abs(one)) if isinstance(one, int) else abs(one)
 
 
 def _round_down(one: Value, step: Value) -> Value:
@@ -118,12 +118,12 @@ def _sqrt(one: Value) -> Value:
 
 def _floor(one: Value) -> Value:
     """Return the greatest integer that is not above a number."""
-    return within(math.floor(one)) if math.isfinite(one) else None
+    return fit_64_bits(math.floor(one)) if math.isfinite(one) else None
 
 
 def _ceil(one: Value) -> Value:
     """Return the least integer that is not below a number."""
-    return within(math.ceil(one)) if math.isfinite(one) else None
+    return fit_64_bits(math.ceil(one)) if math.isfinite(one) else None
 
 
 CLIP: Final = Operation("clip", _clip_facts, _clip, copies=4)

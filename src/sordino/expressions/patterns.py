@@ -29,7 +29,7 @@ Piece = tuple[str | None, ...]
 def _facts(one: Argument, pattern: str) -> Column:
     """Return the facts of an answer that is there for each text."""
     del pattern
-    facts.required("like", (one,), ("text",), _CAST)
+    facts.require_types("like", (one,), ("text",), _CAST)
     return facts.result("bool", (one,))
 
 

@@ -17,7 +17,7 @@ _CAST: Final = 'Write it as a text by .cast("text").'
 def _facts(one: Argument, separator: str) -> Column:
     """Return the facts of a list."""
     del separator
-    facts.required("split", (one,), ("text",), _CAST)
+    facts.require_types("split", (one,), ("text",), _CAST)
     return facts.result("list[text]", (one,))
 
 

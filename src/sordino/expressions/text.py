@@ -36,7 +36,7 @@ def _texts(name: str, kind: str) -> Callable[..., Column]:
 
     def known(*arguments: Argument, **options: Any) -> Column:
         del options
-        facts.required(name, arguments, ("text",), _CAST)
+        facts.require_types(name, arguments, ("text",), _CAST)
         return facts.result(kind, arguments)
 
     return known
@@ -44,13 +44,13 @@ def _texts(name: str, kind: str) -> Callable[..., Column]:
 
 def _concat_facts(*arguments: Argument) -> Column:
     """Return the facts of a joined text."""
-    facts.required("concat", arguments, ("text",), _CAST)
+    facts.require_types("concat", arguments, ("text",), _CAST)
     return facts.result("text", arguments, lost=_TOO_LONG)
 
 
 def _replace_facts(one: Argument, old: Argument, new: Argument) -> Column:
     """Return the facts of a text that may grow."""
-    facts.required("replace", (one,), ("text",), _CAST)
+    facts.require_types("replace", (one,), ("text",), _CAST)
     grows = size(new.constant) > size(old.constant)
     return facts.result("text", (one,), lost=_TOO_LONG if grows else None)
 
@@ -94,7 +94,7 @@ def _concat(*values: Value) -> Value:
 def _strip_facts(one: Argument, letters: str | None = None) -> Column:
     """Return the facts of a text that does not grow."""
     del letters
-    facts.required("strip", (one,), ("text",), _CAST)
+    facts.require_types("strip", (one,), ("text",), _CAST)
     return facts.result("text", (one,))
 
 

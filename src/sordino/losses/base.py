@@ -35,9 +35,10 @@ from sordino._completion import hides
 from sordino.curves import points
 from sordino.curves.points import Answer, Floats, Many, One
 from sordino.errors import InvalidParameter
+from sordino.losses.explain import explain
 from sordino.losses.guarantees import NOTHING, Guarantees
 from sordino.losses.spending import Family, Spending
-from sordino.numbers import Exact, Number, down, number_text, positive
+from sordino.numbers import Extended, Number, down, number_text, positive
 
 if TYPE_CHECKING:
     from sordino.curves.laws.law import AbstractLossLaw
@@ -81,7 +82,7 @@ class Loss(ABC):
     if TYPE_CHECKING:  # the headline: which of these a loss has is seen when it runs
 
         @property
-        def epsilon(self) -> Exact | float:
+        def epsilon(self) -> Extended:
             """Return the exact epsilon, of losses that have one."""
 
         @property
@@ -89,11 +90,11 @@ class Loss(ABC):
             """Return the exact delta, of losses that have one."""
 
         @property
-        def rho(self) -> Exact | float:
+        def rho(self) -> Extended:
             """Return the exact rho, of losses that have one."""
 
         @property
-        def mu(self) -> Exact | float:
+        def mu(self) -> Extended:
             """Return the exact mu, of losses that have one."""
 
     folds: ClassVar[bool] = False
@@ -268,7 +269,7 @@ class Loss(ABC):
         raise NotImplementedError
 
     @property
-    def sums(self) -> "dict[str, Exact | float]":
+    def sums(self) -> dict[str, Extended]:
         """Return the parameters that add up from release to release, if they say all.
 
         They are named as filters name them; the square of mu is what adds up of mu.
@@ -297,8 +298,6 @@ class Loss(ABC):
 
     def explain(self) -> str:
         """Return what the loss means to an attacker, in plain sentences."""
-        from sordino.losses.explain import explain  # noqa: PLC0415 a cycle
-
         return explain(self)
 
     def __repr__(self) -> str:

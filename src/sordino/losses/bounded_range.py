@@ -22,7 +22,7 @@ from sordino.losses import conversion
 from sordino.losses.base import Loss
 from sordino.losses.guarantees import Guarantees
 from sordino.losses.spending import Family, Spending, finite_parameter
-from sordino.numbers import Exact, distance, up
+from sordino.numbers import INFINITE, Extended, distance, product, up
 from sordino.words import Words, call, number
 
 _SMALLEST = 5e-324
@@ -37,7 +37,7 @@ class BoundedRangeLoss(Loss):
     p (1 - q) <= exp(epsilon) q (1 - p). The exponential mechanism is of this kind.
     """
 
-    epsilon: Exact | float
+    epsilon: Extended
     gains_by_rho: ClassVar[bool] = True
 
     def __init__(self, epsilon: Any) -> None:
@@ -45,10 +45,10 @@ class BoundedRangeLoss(Loss):
         object.__setattr__(self, "epsilon", distance(epsilon=epsilon))
 
     @property
-    def rho(self) -> Exact | float:
+    def rho(self) -> Extended:
         """Return epsilon**2 / 8, or what epsilon alone implies where that is less."""
         implied = conversion.pure_to_rho(self.epsilon)
-        if isinstance(self.epsilon, float):
+        if self.epsilon is INFINITE:
             return implied
         return min(self.epsilon**2 / 8, implied)
 
@@ -60,7 +60,7 @@ class BoundedRangeLoss(Loss):
     @property
     def guarantees(self) -> Guarantees:
         """Return epsilon, rho, and the mu of the two rates that are alike."""
-        half = self.epsilon / 2
+        half = product(Fraction(1, 2), self.epsilon)
         mu = conversion.pure_to_mu(half)
         return Guarantees(self.epsilon, Fraction(0), self.rho, mu)
 

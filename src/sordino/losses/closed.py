@@ -6,7 +6,6 @@ True
 GaussianDP(mu=5)
 """
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, final
@@ -31,7 +30,17 @@ from sordino.losses.spending import (
     finite_parameter,
     largest_parameter,
 )
-from sordino.numbers import Exact, distance, probability, root, shortest, sqrt, up
+from sordino.numbers import (
+    INFINITE,
+    Extended,
+    distance,
+    probability,
+    product,
+    root,
+    shortest,
+    sqrt,
+    up,
+)
 from sordino.words import Words, call, number
 
 
@@ -40,7 +49,7 @@ from sordino.words import Words, call, number
 class PureDP(Loss):
     """epsilon-differential privacy: no worse than randomized response."""
 
-    epsilon: Exact | float
+    epsilon: Extended
 
     def __init__(self, epsilon: Any) -> None:
         """Read the parameter exactly."""
@@ -61,7 +70,7 @@ class PureDP(Loss):
         return (forms.response(self.epsilon, Fraction(0)),)
 
     @property
-    def sums(self) -> dict[str, Exact | float]:
+    def sums(self) -> dict[str, Extended]:
         """Return epsilon."""
         return {"epsilon": self.epsilon}
 
@@ -98,7 +107,7 @@ class PureDP(Loss):
 class ApproxDP(Loss):
     """(epsilon, delta)-DP: with probability delta everything, else epsilon-DP."""
 
-    epsilon: Exact | float
+    epsilon: Extended
     delta: Fraction
     stated_by: ClassVar[Stated] = "epsilon"
 
@@ -131,7 +140,7 @@ class ApproxDP(Loss):
         return PureDP(self.epsilon).pieces()[0], {self.delta: 1}
 
     @property
-    def sums(self) -> dict[str, Exact | float]:
+    def sums(self) -> dict[str, Extended]:
         """Return epsilon and delta."""
         return {"epsilon": self.epsilon, "delta": self.delta}
 
@@ -153,7 +162,7 @@ class ApproxDP(Loss):
         given = loss.guarantees
         if given.epsilon <= self.epsilon and given.delta <= self.delta:
             return True
-        if isinstance(self.epsilon, float):
+        if self.epsilon is INFINITE:
             return True
         return shortest(loss.delta_at(self.epsilon)) <= self.delta
 
@@ -175,7 +184,7 @@ class ApproxDP(Loss):
 class ZCDP(Loss):
     """rho-zero-concentrated differential privacy."""
 
-    rho: Exact | float
+    rho: Extended
     stated_by: ClassVar[Stated] = "rho"
     folds: ClassVar[bool] = True
 
@@ -203,7 +212,7 @@ class ZCDP(Loss):
         return cls(sum_times((part.guarantees.rho, n) for part, n in group.items()))
 
     @property
-    def sums(self) -> dict[str, Exact | float]:
+    def sums(self) -> dict[str, Extended]:
         """Return rho."""
         return {"rho": self.rho}
 
@@ -240,7 +249,7 @@ class ZCDP(Loss):
 class ApproxZCDP(Loss):
     """delta-approximate rho-zCDP: with probability delta everything, else rho-zCDP."""
 
-    rho: Exact | float
+    rho: Extended
     delta: Fraction
     stated_by: ClassVar[Stated] = "rho"
 
@@ -273,7 +282,7 @@ class ApproxZCDP(Loss):
         return ZCDP(self.rho).pieces()[0], {self.delta: 1}
 
     @property
-    def sums(self) -> dict[str, Exact | float]:
+    def sums(self) -> dict[str, Extended]:
         """Return rho and delta."""
         return {"rho": self.rho, "delta": self.delta}
 
@@ -312,7 +321,7 @@ class ApproxZCDP(Loss):
 class GaussianDP(Loss):
     """mu-Gaussian differential privacy: no worse than telling N(0,1) from N(mu,1)."""
 
-    mu: Exact | float
+    mu: Extended
     stated_by: ClassVar[Stated] = "mu"
     folds: ClassVar[bool] = True
 
@@ -321,9 +330,9 @@ class GaussianDP(Loss):
         object.__setattr__(self, "mu", distance(mu=mu))
 
     @property
-    def rho(self) -> Exact | float:
+    def rho(self) -> Extended:
         """Return mu**2 / 2, the zCDP parameter of the Gaussian mechanism."""
-        return self.mu**2 / 2
+        return product(Fraction(1, 2), product(self.mu, self.mu))
 
     @property
     def words(self) -> Words:
@@ -333,15 +342,15 @@ class GaussianDP(Loss):
     @property
     def guarantees(self) -> Guarantees:
         """Return mu and rho; no epsilon holds without a delta."""
-        pure = Fraction(0) if self.mu == 0 else math.inf
+        pure = Fraction(0) if self.mu == 0 else INFINITE
         return Guarantees(pure, Fraction(0), self.rho, self.mu)
 
     def laws(self) -> tuple[AbstractLossLaw, ...]:
         """Return the normal law of the loss."""
         if self.mu == 0:
             return (forms.response(Fraction(0), Fraction(0)),)
-        if isinstance(self.mu, float):
-            return (forms.response(math.inf, Fraction(0)),)
+        if self.mu is INFINITE:
+            return (forms.response(INFINITE, Fraction(0)),)
         return (GaussianLaw(up(self.mu)),)
 
     @classmethod
@@ -351,9 +360,9 @@ class GaussianDP(Loss):
         return cls(root(sum_times(mus, 2)))
 
     @property
-    def sums(self) -> dict[str, Exact | float]:
+    def sums(self) -> dict[str, Extended]:
         """Return the square of mu."""
-        return {"mu_squared": self.mu**2}
+        return {"mu_squared": product(self.mu, self.mu)}
 
     def spending(self, family: Family) -> Spending | None:
         """Return mu for Gaussian noise, the epsilon within it for Laplace noise."""
@@ -371,7 +380,7 @@ class GaussianDP(Loss):
         return given.delta == 0 and given.mu <= self.mu
 
     def _delta(self, epsilon: Floats) -> Floats:
-        if isinstance(self.mu, float) or self.mu == 0:
+        if self.mu is INFINITE or self.mu == 0:
             return np.full_like(epsilon, float(self.mu != 0))
         return normal.gaussian_delta(self.mu, epsilon)
 
@@ -379,11 +388,11 @@ class GaussianDP(Loss):
         return inverse(self._delta, delta)
 
     def _tpr(self, alpha: Floats) -> Floats:
-        if isinstance(self.mu, float) or self.mu == 0:
+        if self.mu is INFINITE or self.mu == 0:
             return alpha if self.mu == 0 else np.ones_like(alpha)
         return normal.gaussian_tpr(self.mu, alpha)
 
     def _beta(self, alpha: Floats) -> Floats:
-        if isinstance(self.mu, float) or self.mu == 0:
+        if self.mu is INFINITE or self.mu == 0:
             return 1 - alpha if self.mu == 0 else np.zeros_like(alpha)
         return normal.gaussian_beta(self.mu, alpha)

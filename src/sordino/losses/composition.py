@@ -29,7 +29,7 @@ from sordino.losses.closed import ApproxZCDP, PureDP
 from sordino.losses.guarantees import Guarantees, sum_times
 from sordino.losses.reserved import ReservedLoss
 from sordino.losses.tabled import AbstractTabledLoss
-from sordino.numbers import Exact, root
+from sordino.numbers import Extended, root
 
 Piece = TypeVar("Piece", Loss, Fraction)
 
@@ -66,7 +66,7 @@ class Composition(AbstractTabledLoss):
         )
 
     @property
-    def epsilon(self) -> Exact | float:
+    def epsilon(self) -> Extended:
         """Return the sum of the epsilons."""
         return self.guarantees.epsilon
 
@@ -76,12 +76,12 @@ class Composition(AbstractTabledLoss):
         return self.guarantees.delta
 
     @property
-    def rho(self) -> Exact | float:
+    def rho(self) -> Extended:
         """Return the sum of the rhos."""
         return self.guarantees.rho
 
     @property
-    def mu(self) -> Exact | float:
+    def mu(self) -> Extended:
         """Return the root of the sum of the squared mus."""
         return self.guarantees.mu
 

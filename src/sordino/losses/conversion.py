@@ -10,30 +10,30 @@ from functools import lru_cache
 from flint import arb
 
 from sordino.curves.normal import normal_quantile
-from sordino.numbers import Exact, ball, up
+from sordino.numbers import INFINITE, Exact, Extended, ball, up
 from sordino.numbers.precision import precision
 
 _BITS = 192
 
 
 @lru_cache(maxsize=4096)
-def pure_to_rho(epsilon: Exact | float) -> Exact | float:
+def pure_to_rho(epsilon: Extended) -> Extended:
     """Return epsilon tanh(epsilon/2), rounded up: attained by randomized response."""
-    if isinstance(epsilon, float):
-        return math.inf
+    if epsilon is INFINITE:
+        return INFINITE
     with precision(_BITS):
         return _rounded(ball(epsilon) * (ball(epsilon) / 2).tanh())
 
 
 @lru_cache(maxsize=4096)
-def pure_to_mu(epsilon: Exact | float) -> Exact | float:
+def pure_to_mu(epsilon: Extended) -> Extended:
     """Return 2 Phi^-1(1 / (1 + exp(-epsilon))), rounded up.
 
     The pure curve is two straight lines that meet at alpha = beta; the Gaussian curve
     is convex, so it lies below them when it passes below their meeting point.
     """
-    if isinstance(epsilon, float):
-        return math.inf
+    if epsilon is INFINITE:
+        return INFINITE
     if epsilon == 0:
         return Fraction(0)
     with precision(_BITS + 2 * math.ceil(min(up(epsilon), 1e4))):
@@ -41,19 +41,19 @@ def pure_to_mu(epsilon: Exact | float) -> Exact | float:
 
 
 @lru_cache(maxsize=4096)
-def laplace_to_rho(ratio: Exact | float) -> Exact | float:
+def laplace_to_rho(ratio: Extended) -> Extended:
     """Return r + exp(-r) - 1, rounded up, for Laplace noise with shift/scale = r.
 
     Harrison and Manurangsi 2025: the order 1 is the worst of D_a / a.
     """
-    if isinstance(ratio, float):
-        return math.inf
+    if ratio is INFINITE:
+        return INFINITE
     with precision(_BITS):
         return _rounded(ball(ratio) + (-ball(ratio)).expm1())
 
 
 @lru_cache(maxsize=4096)
-def geometric_to_rho(shift: int, scale: Exact) -> Exact | float:
+def geometric_to_rho(shift: int, scale: Exact) -> Extended:
     """Return (D - 2a(1 - a^D)/(1 - a^2))/s, a = exp(-1/s), rounded up: the divergence.
 
     Harrison and Manurangsi 2025: as for Laplace noise, the order 1 is the worst.
@@ -65,7 +65,7 @@ def geometric_to_rho(shift: int, scale: Exact) -> Exact | float:
         return _rounded((arb(shift) - lost) / ball(scale))
 
 
-def _rounded(value: arb) -> Exact | float:
+def _rounded(value: arb) -> Extended:
     """Return the upper end as an exact rational of a double."""
     top = up(value)
-    return top if math.isinf(top) else Fraction(max(top, 0.0))
+    return INFINITE if math.isinf(top) else Fraction(max(top, 0.0))

@@ -6,22 +6,40 @@ True
 """
 
 import math
+from typing import Protocol
 
-from sordino.losses.base import Loss
+from sordino.losses.guarantees import Guarantees
 from sordino.numbers import up
 
 _FIELD = "In the terms of the field"
 _RATES = ((100, 0.01), (1000, 0.001))
 
 
-def explain(loss: Loss) -> str:
+class Explained(Protocol):
+    """What the sentences ask of a loss."""
+
+    @property
+    def guarantees(self) -> Guarantees:
+        """Return the exact parameters."""
+
+    def tpr_at(self, alpha: float) -> float:
+        """Return the true positive rate at a false positive rate."""
+
+    def epsilon_at(self, delta: float) -> float:
+        """Return the epsilon at a delta."""
+
+    def advantage(self) -> float:
+        """Return the greatest true minus false positive rate."""
+
+
+def explain(loss: Explained) -> str:
     """Return sentences on false alarms, on guessing, on belief, and the headline."""
     sentences = [_finds(loss, out_of, rate) for out_of, rate in _RATES]
     sentences += [_guesses(loss), _believes(loss), _headline(loss)]
     return "\n".join(sentence for sentence in sentences if sentence)
 
 
-def _finds(loss: Loss, out_of: int, alpha: float) -> str:
+def _finds(loss: Explained, out_of: int, alpha: float) -> str:
     """Say how often the best attack finds a person at a false positive rate."""
     found = _upwards(float(loss.tpr_at(alpha)) * out_of)
     return (
@@ -30,7 +48,7 @@ def _finds(loss: Loss, out_of: int, alpha: float) -> str:
     )
 
 
-def _guesses(loss: Loss) -> str:
+def _guesses(loss: Explained) -> str:
     """Say how often a guess between two equally likely databases is right."""
     right = _upwards(50 * (1 + loss.advantage()))
     return (
@@ -40,7 +58,7 @@ def _guesses(loss: Loss) -> str:
     )
 
 
-def _believes(loss: Loss) -> str:
+def _believes(loss: Explained) -> str:
     """Say how far an outcome can move a belief, where a ratio bounds it."""
     known = loss.guarantees
     if known.epsilon == math.inf or known.delta > 0 or up(known.epsilon) > 3:
@@ -52,7 +70,7 @@ def _believes(loss: Loss) -> str:
     )
 
 
-def _headline(loss: Loss) -> str:
+def _headline(loss: Explained) -> str:
     """Say the exact parameters."""
     known = loss.guarantees
     reserve = (

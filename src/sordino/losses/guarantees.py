@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import final
 
 from sordino.losses import conversion
-from sordino.numbers import INFINITE, Exact, Extended, total
+from sordino.numbers import INFINITE, Extended, total
 
 
 @final
@@ -19,10 +19,10 @@ class Guarantees:
     epsilon-DP, and rho-zCDP, and mu-GDP.
     """
 
-    epsilon: Exact | float
+    epsilon: Extended
     delta: Fraction
-    rho: Exact | float
-    mu: Exact | float
+    rho: Extended
+    mu: Extended
 
     @property
     def is_bounded(self) -> bool:
@@ -34,23 +34,23 @@ NOTHING = Guarantees(Fraction(0), Fraction(0), Fraction(0), Fraction(0))
 """The guarantees of a release that reveals nothing."""
 
 
-def pure_guarantees(epsilon: Exact | float, delta: Fraction) -> Guarantees:
+def pure_guarantees(epsilon: Extended, delta: Fraction) -> Guarantees:
     """Return what (epsilon, delta)-DP implies: a reserve delta beside epsilon."""
     rho, mu = conversion.pure_to_rho(epsilon), conversion.pure_to_mu(epsilon)
     return Guarantees(epsilon, delta, rho, mu)
 
 
-def zcdp_guarantees(rho: Exact | float, delta: Fraction) -> Guarantees:
+def zcdp_guarantees(rho: Extended, delta: Fraction) -> Guarantees:
     """Return rho beside its reserve; only rho = 0 implies anything else."""
     nothing = Fraction(0) if rho == 0 else INFINITE
     return Guarantees(nothing, delta, rho, nothing)
 
 
-def sum_times(values: Iterable[tuple[Exact | float, int]], power: int = 1) -> Extended:
+def sum_times(values: Iterable[tuple[Extended, int]], power: int = 1) -> Extended:
     """Return the sum of powers of numbers, each so many times."""
     return total(
         *(
-            INFINITE if isinstance(value, float) else value**power * Fraction(times)
+            INFINITE if value is INFINITE else value**power * Fraction(times)
             for value, times in values
         )
     )

@@ -60,7 +60,7 @@ def _at(loss: Loss, delta: Fraction) -> str:
     return f"epsilon = {decimal_above(epsilon)} at delta = {decimal_above(delta)}"
 
 
-def decimal_above(value: "Exact | float") -> str:
+def decimal_above(value: Exact | float) -> str:
     """Return four digits, rounded up."""
     if value == math.inf:
         return "inf"

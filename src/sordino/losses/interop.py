@@ -19,7 +19,7 @@ from sordino.errors import InvalidParameter, MissingDependency
 from sordino.losses.base import Loss
 from sordino.losses.guarantees import Guarantees
 from sordino.losses.tabled import AbstractTabledLoss
-from sordino.numbers import positive, up
+from sordino.numbers import INFINITE, positive, up
 
 
 @final
@@ -32,8 +32,7 @@ class TableLoss(AbstractTabledLoss):
     @property
     def guarantees(self) -> Guarantees:
         """Return nothing: masses alone promise no exact parameter."""
-        inf = float("inf")
-        return Guarantees(inf, Fraction(0), inf, inf)
+        return Guarantees(INFINITE, Fraction(0), INFINITE, INFINITE)
 
     def laws(self) -> tuple[AbstractLossLaw, ...]:
         """Return the masses as they were read."""

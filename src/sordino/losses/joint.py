@@ -21,7 +21,7 @@ from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP
 from sordino.losses.guarantees import Guarantees
 from sordino.losses.reserved import joint_breach
 from sordino.losses.thresholded import threshold_loss
-from sordino.numbers import Exact
+from sordino.numbers import INFINITE, Extended
 
 Headline: TypeAlias = ApproxDP | ApproxZCDP
 
@@ -42,12 +42,12 @@ class JointLoss(Loss):
     kept: Callable[[int], Loss] | None
 
     @property
-    def epsilon(self) -> Exact | float:
+    def epsilon(self) -> Extended:
         """Return the epsilon of the headline."""
         return self.headline.guarantees.epsilon
 
     @property
-    def rho(self) -> Exact | float:
+    def rho(self) -> Extended:
         """Return the rho of the headline."""
         return self.headline.guarantees.rho
 
@@ -84,7 +84,7 @@ class JointLoss(Loss):
         whose digits end, its rho serves far out in the tail; the case of no new keys
         then makes the headline itself superfluous.
         """
-        if not isinstance(self.epsilon, float) or self.kept is None:
+        if self.epsilon is not INFINITE or self.kept is None:
             return (self.headline, self.joint)
         if not isinstance(self.kept(self.keys).guarantees.mu, float):
             return (self.joint,)

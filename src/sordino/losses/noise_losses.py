@@ -28,7 +28,7 @@ from sordino.losses import conversion
 from sordino.losses.base import Loss
 from sordino.losses.guarantees import Guarantees, pure_guarantees
 from sordino.losses.tabled import AbstractTabledLoss
-from sordino.numbers import Exact, distance, positive, sqrt, up
+from sordino.numbers import INFINITE, Exact, Extended, distance, positive, sqrt, up
 from sordino.words import Words, call, number
 
 _MOST_ATOMS = 1 << 18
@@ -44,14 +44,14 @@ _STEEPEST = 600.0
 class LaplaceLoss(Loss):
     """Laplace noise on one number: `epsilon` is the shift over the scale."""
 
-    epsilon: Exact | float
+    epsilon: Extended
 
     def __init__(self, epsilon: Any) -> None:
         """Read the ratio of shift and scale exactly."""
         object.__setattr__(self, "epsilon", distance(epsilon=epsilon))
 
     @property
-    def rho(self) -> Exact | float:
+    def rho(self) -> Extended:
         """Return the exact zCDP parameter, rounded up."""
         return conversion.laplace_to_rho(self.epsilon)
 
@@ -189,7 +189,7 @@ class DiscreteGaussianLoss(AbstractTabledLoss):
     @property
     def guarantees(self) -> Guarantees:
         """Return rho; a discrete Gaussian is not mu-GDP for mu = sqrt(2 rho)."""
-        nothing = Fraction(0) if self.shift == 0 else math.inf
+        nothing = Fraction(0) if self.shift == 0 else INFINITE
         return Guarantees(nothing, Fraction(0), self.rho, nothing)
 
     def laws(self) -> tuple[AbstractLossLaw, ...]:
@@ -253,7 +253,7 @@ class DiscreteGaussianLoss(AbstractTabledLoss):
 class RandomizedResponseLoss(AbstractTabledLoss):
     """The truth with odds exp(epsilon) against each of the other categories."""
 
-    epsilon: Exact | float
+    epsilon: Extended
     categories: int
 
     def __init__(self, epsilon: Any, categories: Any = 2) -> None:

@@ -19,7 +19,7 @@ from sordino.curves.laws.law import AbstractLossLaw
 from sordino.curves.points import ELEMENTARY, Floats
 from sordino.losses.base import Loss, Pieces
 from sordino.losses.guarantees import Guarantees
-from sordino.numbers import Exact, ball, up
+from sordino.numbers import Extended, ball, up
 from sordino.numbers.precision import precision
 
 
@@ -37,17 +37,17 @@ class ReservedLoss(Loss):
         return min(sum((d * n for d, n in self.reserves), Fraction(0)), Fraction(1))
 
     @property
-    def epsilon(self) -> Exact | float:
+    def epsilon(self) -> Extended:
         """Return the epsilon of the base."""
         return self.base.guarantees.epsilon
 
     @property
-    def rho(self) -> Exact | float:
+    def rho(self) -> Extended:
         """Return the rho of the base."""
         return self.base.guarantees.rho
 
     @property
-    def mu(self) -> Exact | float:
+    def mu(self) -> Extended:
         """Return the mu of the base."""
         return self.base.guarantees.mu
 
@@ -59,7 +59,7 @@ class ReservedLoss(Loss):
         return Guarantees(known.epsilon, reserve, known.rho, known.mu)
 
     @property
-    def sums(self) -> dict[str, Exact | float]:
+    def sums(self) -> dict[str, Extended]:
         """Return what adds up of the base, beside delta."""
         base = self.base.sums
         return {**base, "delta": self.guarantees.delta} if base else {}

@@ -11,14 +11,11 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, final
+from typing import Any, Final, Literal, Protocol, TypeAlias, final
 
 from sordino.curves.search import find_least
 from sordino.errors import InvalidParameter
 from sordino.numbers import Exact, shortest
-
-if TYPE_CHECKING:
-    from sordino.losses.base import Budget, Loss
 
 Family: TypeAlias = Literal["laplace", "gaussian"]
 """A family of noise."""
@@ -26,6 +23,13 @@ Family: TypeAlias = Literal["laplace", "gaussian"]
 _CLOSE: Final = 2.0**-30
 _WIDEST: Final = 2.0**40
 """A parameter beyond this is no protection, and is not searched for."""
+
+
+class AdmittingBudget(Protocol):
+    """What says of a loss whether it is covered."""
+
+    def admits(self, loss: Any) -> bool:
+        """Say whether this certainly covers a loss."""
 
 
 @final
@@ -41,7 +45,7 @@ class Spending:
     delta: Fraction = Fraction(0)
 
 
-def finite_parameter(budget: "Budget", parameter: Exact | float) -> Exact:
+def finite_parameter(budget: object, parameter: Exact | float) -> Exact:
     """Return a parameter of a budget that noise can be bought with."""
     if isinstance(parameter, float) or parameter == 0:
         raise InvalidParameter(
@@ -50,7 +54,9 @@ def finite_parameter(budget: "Budget", parameter: Exact | float) -> Exact:
     return parameter
 
 
-def largest_parameter(budget: "Budget", family: "Callable[[Any], Loss]") -> Fraction:
+def largest_parameter(
+    budget: AdmittingBudget, family: Callable[[Any], Any]
+) -> Fraction:
     """Return nearly the largest parameter whose loss a budget admits."""
 
     def within(smallness: float) -> bool:

@@ -19,7 +19,7 @@ from sordino.losses.base import Loss
 from sordino.losses.closed import PureDP
 from sordino.losses.guarantees import Guarantees
 from sordino.losses.tabled import AbstractTabledLoss
-from sordino.numbers import Exact, ball, probability, up
+from sordino.numbers import INFINITE, Extended, ball, probability, up
 from sordino.numbers.precision import precision
 
 
@@ -32,11 +32,11 @@ class SubsampledLoss(AbstractTabledLoss):
     rate: Fraction
 
     @cached_property
-    def epsilon(self) -> Exact | float:
+    def epsilon(self) -> Extended:
         """Return ln(1 + q (exp(epsilon) - 1)), rounded up."""
         whole = self.base.guarantees.epsilon
-        if isinstance(whole, float):
-            return math.inf
+        if whole is INFINITE:
+            return INFINITE
         with precision(192):
             top = up((ball(self.rate) * ball(whole).expm1()).log1p())
         return min(whole, Fraction(top)) if math.isfinite(top) else whole

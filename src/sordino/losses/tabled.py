@@ -13,7 +13,7 @@ from sordino.curves.convolution.grid_sums import DEPTHS
 from sordino.curves.points import Answer, Floats, read
 from sordino.curves.profile import Profile
 from sordino.losses.base import Loss
-from sordino.numbers import up
+from sordino.numbers import INFINITE, up
 
 Mask: TypeAlias = NDArray[np.bool_]
 Places: TypeAlias = NDArray[np.intp]
@@ -60,7 +60,7 @@ class AbstractTabledLoss(Loss):
     def _capped(self, profile: Profile) -> Profile:
         """Return the profile with the point of the headline (epsilon, delta)."""
         known = self.guarantees
-        if isinstance(known.epsilon, float):
+        if known.epsilon is INFINITE:
             return profile
         return profile.ending(up(known.epsilon), up(known.delta))
 
@@ -88,7 +88,7 @@ class AbstractTabledLoss(Loss):
             sides = [s.profile(depth).delta_at(epsilon) for s in self.convolutions]
             found = np.where(epsilon == 0, found, np.max(sides, axis=0))
         known = self.guarantees
-        if isinstance(known.epsilon, float):
+        if known.epsilon is INFINITE:
             return found
         capped = np.minimum(found, up(known.delta))
         answer: Floats = np.where(epsilon >= up(known.epsilon), capped, found)
@@ -104,7 +104,7 @@ class AbstractTabledLoss(Loss):
         for other in self.beside:
             found = np.minimum(found, other.epsilon_at(delta))
         known = self.guarantees
-        if isinstance(known.epsilon, float):
+        if known.epsilon is INFINITE:
             return found
         answer: Floats = np.where(
             delta >= up(known.delta), np.minimum(found, up(known.epsilon)), found

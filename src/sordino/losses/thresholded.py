@@ -30,7 +30,7 @@ from sordino.errors import InvalidParameter
 from sordino.losses.base import Loss
 from sordino.losses.guarantees import Guarantees
 from sordino.losses.reserved import joint_breach
-from sordino.numbers import Exact, probability
+from sordino.numbers import Extended, probability
 
 _SINGLE = 8
 """Up to this many new keys each has its own case; beyond, blocks that grow."""
@@ -59,17 +59,17 @@ class ThresholdedLoss(Loss):
         return Fraction(joint_breach(((self.key_delta, self.keys),)))
 
     @property
-    def epsilon(self) -> Exact | float:
+    def epsilon(self) -> Extended:
         """Return the epsilon of the noise on all keys."""
         return self.noise[0].guarantees.epsilon
 
     @property
-    def rho(self) -> Exact | float:
+    def rho(self) -> Extended:
         """Return the rho of the noise on all keys."""
         return self.noise[0].guarantees.rho
 
     @property
-    def mu(self) -> Exact | float:
+    def mu(self) -> Extended:
         """Return the mu of the noise on all keys."""
         return self.noise[0].guarantees.mu
 

@@ -12,7 +12,7 @@ from typing import Any
 from sordino.losses.base import Loss
 from sordino.losses.closed import ZCDP, PureDP
 from sordino.losses.noise_losses import DiscreteGaussianLoss, GeometricLoss, LaplaceLoss
-from sordino.numbers import Exact, down, floor_log2, positive
+from sordino.numbers import INFINITE, Exact, Extended, down, floor_log2, positive
 from sordino.sensitivity import Sensitivity
 
 
@@ -24,8 +24,8 @@ def laplace_vector(d_in: Sensitivity, scale: Any) -> Loss:
     """
     width = positive(scale=scale)
     copies, step, rest = _worst(d_in)
-    if isinstance(step, float) or isinstance(rest, float):
-        return PureDP(math.inf)
+    if step is INFINITE or rest is INFINITE:
+        return PureDP(INFINITE)
     return LaplaceLoss(step / width) * copies + LaplaceLoss(rest / width)
 
 
@@ -33,8 +33,8 @@ def geometric_vector(d_in: Sensitivity, scale: Any) -> Loss:
     """Return the loss of two-sided geometric noise of one scale on every integer."""
     width = positive(scale=scale)
     copies, step, rest = _worst(_whole(d_in))
-    if isinstance(step, float) or isinstance(rest, float):
-        return PureDP(math.inf)
+    if step is INFINITE or rest is INFINITE:
+        return PureDP(INFINITE)
     return GeometricLoss(_floor(step), width) * copies + GeometricLoss(
         _floor(rest), width
     )
@@ -48,8 +48,8 @@ def discrete_gaussian_vector(d_in: Sensitivity, variance: Any) -> Loss:
     """
     spread = positive(variance=variance)
     whole = _whole(d_in)
-    if isinstance(whole.l2, float) or isinstance(whole.linf, float):
-        return PureDP(math.inf)
+    if whole.l2 is INFINITE or whole.linf is INFINITE:
+        return PureDP(INFINITE)
     if whole.l0 == 1:
         return DiscreteGaussianLoss(_floor(whole.linf), spread)
     if whole.linf == 1:
@@ -57,12 +57,12 @@ def discrete_gaussian_vector(d_in: Sensitivity, variance: Any) -> Loss:
     return ZCDP(whole.l2**2 / (2 * spread))
 
 
-def _worst(d_in: Sensitivity) -> tuple[int, Exact | float, Exact | float]:
+def _worst(d_in: Sensitivity) -> tuple[int, Extended, Extended]:
     """Return how many numbers change most, by how much, and the rest for one more."""
-    if isinstance(d_in.linf, float) or d_in.linf == 0:
+    if d_in.linf is INFINITE or d_in.linf == 0:
         return 0, d_in.linf, d_in.l1
-    if isinstance(d_in.l1, float):
-        return 0, d_in.linf, math.inf
+    if d_in.l1 is INFINITE:
+        return 0, d_in.linf, INFINITE
     full = _floor(d_in.l1 / d_in.linf)
     if full >= d_in.l0:
         return int(d_in.l0), d_in.linf, Fraction(0)
@@ -73,11 +73,11 @@ def _worst(d_in: Sensitivity) -> tuple[int, Exact | float, Exact | float]:
 def _whole(d_in: Sensitivity) -> Sensitivity:
     """Return the bounds on integer changes: those of each size rounded down."""
     sizes: dict[str, Any] = {
-        "l0": None if d_in.l0 == math.inf else d_in.l0,
+        "l0": None if d_in.l0 is INFINITE else d_in.l0,
         "l2": d_in.l2,
     }
     for name, value in (("l1", d_in.l1), ("linf", d_in.linf)):
-        sizes[name] = value if isinstance(value, float) else _floor(value)
+        sizes[name] = value if value is INFINITE else _floor(value)
     return Sensitivity(**sizes)
 
 

@@ -23,7 +23,7 @@ from sordino.mechanisms.noise_mechanism import (
     IntegerOptions,
     variance_of,
 )
-from sordino.numbers import Exact, Infinity, Number, sqrt
+from sordino.numbers import Exact, Infinity, Number, product, sqrt
 from sordino.sensitivity import Sensitivity
 
 _TWO_STEPS = sqrt(Fraction(2))
@@ -109,10 +109,8 @@ class DiscreteGaussian(AbstractIntegerMechanism):
         """
         change = positive_distance(l2(d_in), d_in)
         guarantees = guarantees_of(loss)
-        guesses = [
-            scale_guess(change**2, 2 * guarantees.rho),
-            scale_guess(change, guarantees.mu) ** 2,
-        ]
+        by_mu = scale_guess(change, guarantees.mu)
+        guesses = [scale_guess(change**2 / 2, guarantees.rho), product(by_mu, by_mu)]
         return least_noise(
             lambda variance: cls(variance=variance, **options), loss, d_in, guesses
         )

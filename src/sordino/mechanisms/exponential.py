@@ -164,13 +164,13 @@ class Exponential(AbstractMechanism):
         return least_noise(lambda s: cls(_ONE / s, span), loss, d_in, guesses)
 
 
-def widest(rho: "Exact | float") -> "Exact | float":
+def widest(rho: Extended) -> Extended:
     """Return the epsilon of the bounded range of losses whose rho this is.
 
     >>> widest(Fraction(1, 2))
     Fraction(2, 1)
     """
-    return rho if isinstance(rho, float) else sqrt(8 * rho)
+    return rho if rho is INFINITE else sqrt(8 * rho)
 
 
 @final

@@ -22,7 +22,7 @@ from sordino.mechanisms.noise_mechanism import (
     read_float_options,
     variance_of,
 )
-from sordino.numbers import Exact, Number, sqrt
+from sordino.numbers import Exact, Number, product, sqrt
 
 
 @final
@@ -112,10 +112,8 @@ class Gaussian(AbstractFloatMechanism):
         """
         change = positive_distance(l2(d_in, cls.no_noise(**options).rounding), d_in)
         guarantees = guarantees_of(loss)
-        guesses = [
-            scale_guess(change**2, 2 * guarantees.rho),
-            scale_guess(change, guarantees.mu) ** 2,
-        ]
+        by_mu = scale_guess(change, guarantees.mu)
+        guesses = [scale_guess(change**2 / 2, guarantees.rho), product(by_mu, by_mu)]
         return least_noise(
             lambda variance: cls(variance=variance, **options), loss, d_in, guesses
         )

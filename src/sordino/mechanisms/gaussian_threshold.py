@@ -121,7 +121,7 @@ class GaussianThreshold(AbstractThresholdMechanism):
         apart = positive_change(probe.change(d_in), d_in)
         guarantees = guarantees_of(loss)
         delta = positive_delta(loss, guarantees.delta)
-        if not isinstance(guarantees.epsilon, float):
+        if guarantees.epsilon is not INFINITE:
             delta *= SPARE
 
         def fitted(variance: Exact) -> Self:
@@ -129,7 +129,7 @@ class GaussianThreshold(AbstractThresholdMechanism):
             spread = _fields.change(probe, variance=variance)
             return fit_threshold(spread, apart, delta, negative=negative)
 
-        if isinstance(guarantees.epsilon, float):
+        if guarantees.epsilon is INFINITE:
             return fitted(_by_rho(loss, apart))
         safe = _by_curve(
             apart, guarantees.epsilon, delta, on_lattice=probe.unit is not None
@@ -224,7 +224,7 @@ def _admitted(
 def _by_rho(loss: Loss, apart: Change) -> Exact:
     """Return the least variance by rho."""
     square, rho = finite(apart.whole) ** 2, loss.guarantees.rho
-    if not isinstance(rho, float) and rho > 0:
+    if rho is not INFINITE and rho > 0:
         return square / (2 * rho)
     raise InvalidParameter(
         "loss",

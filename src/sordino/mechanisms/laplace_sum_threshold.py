@@ -108,7 +108,7 @@ class LaplaceSumThreshold(AbstractNoiseMechanism):
         apart = positive_change(cls(1, 1, numbers=numbers).change(d_in), d_in)
         known = guarantees_of(loss)
         epsilon, delta = known.epsilon, positive_delta(loss, known.delta)
-        if isinstance(epsilon, float) or epsilon == 0:
+        if epsilon is INFINITE or epsilon == 0:
             raise InvalidParameter(
                 "loss", loss, "needs a positive epsilon", 'Use sd.ApproxDP(1, "1e-6").'
             )

@@ -111,7 +111,7 @@ class LaplaceThreshold(AbstractThresholdMechanism):
         apart = positive_change(probe.change(d_in), d_in)
         guarantees = guarantees_of(loss)
         epsilon, delta = guarantees.epsilon, positive_delta(loss, guarantees.delta)
-        if isinstance(epsilon, float) or epsilon == 0:
+        if epsilon is INFINITE or epsilon == 0:
             raise InvalidParameter(
                 "loss",
                 loss,

@@ -130,9 +130,7 @@ class Quantiles(AbstractMechanism):
         ascending = _ascending(probabilities)
         height = len(ascending).bit_length()
         level = (
-            guarantees.rho
-            if isinstance(guarantees.rho, float)
-            else guarantees.rho * height
+            guarantees.rho if guarantees.rho is INFINITE else guarantees.rho * height
         )
         guesses = [
             scale_guess(_ONE, limit) for limit in (guarantees.epsilon, widest(level))

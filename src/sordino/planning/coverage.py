@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from sordino.aggregations.base import Setting
 from sordino.aggregations.choices import AbstractChoice
-from sordino.aggregations.measurements import AbstractMeasurement, scaled
+from sordino.aggregations.measurements import AbstractMeasurement, scale_change
 from sordino.aggregations.totals import Total
 from sordino.query.nodes import AbstractNode, Source, nodes_below
 from sordino.query.passage import Counted, tally_measurement
@@ -51,7 +51,7 @@ def _by_row(count: Counted, setting: Setting) -> Counted:
     if setting.spread is None:
         return count
     measurement, rows = count.measurement, setting.spread.rows
-    change = scaled(measurement.change, rows, rows)
+    change = scale_change(measurement.change, rows, rows)
     return replace(count, measurement=replace(measurement, change=change))
 
 

@@ -17,8 +17,8 @@ from sordino.constraints import AbstractConstraint, AbstractTruncation
 from sordino.errors import InvalidParameter
 from sordino.expressions.base import AbstractExpression
 from sordino.expressions.bins import Bins
-from sordino.expressions.fluent import lifted
-from sordino.expressions.language import checked, col
+from sordino.expressions.fluent import lift
+from sordino.expressions.language import check_expression, col
 from sordino.keysets import KeySet
 from sordino.query import joins, steps
 from sordino.query.functions import Udf, udf_of
@@ -89,7 +89,7 @@ class Query:
 
     def filter(self, condition: AbstractExpression) -> "Query":
         """Keep the rows for which a condition is true."""
-        checked_condition = checked(condition=condition)
+        checked_condition = check_expression(condition=condition)
         return self._then(
             steps.Where(checked_condition), "filter", (checked_condition,)
         )
@@ -104,7 +104,7 @@ class Query:
             query = self._then(step, "with_columns", shown)
             rest = functions[1:]
             return query.with_columns(*rest, **columns) if rest or columns else query
-        expressions = {name: lifted(value) for name, value in columns.items()}
+        expressions = {name: lift(value) for name, value in columns.items()}
         added = steps.WithColumns(steps.literal_pairs(expressions, "with_columns"))
         return self._then(added, "with_columns", (), expressions)
 

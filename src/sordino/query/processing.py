@@ -14,8 +14,8 @@ from sordino.aggregations.intervals import error_names
 from sordino.errors import InvalidParameter, InvalidQuery
 from sordino.expressions.base import AbstractExpression
 from sordino.expressions.comparison import order
-from sordino.expressions.fluent import lifted
-from sordino.expressions.language import checked
+from sordino.expressions.fluent import lift
+from sordino.expressions.language import check_expression
 from sordino.query.slopes import slope
 from sordino.schema import PLAIN, Column, Schema, arrow_type, unknown
 from sordino.words import canonical_text
@@ -278,13 +278,13 @@ def compute_answers(columns: Mapping[str, Any]) -> ComputeAnswers:
         raise InvalidParameter(
             "with_columns", columns, "names no column", "Try share=sd.col('n') / 10."
         )
-    made = {_new_name(name): lifted(one) for name, one in columns.items()}
+    made = {_new_name(name): lift(one) for name, one in columns.items()}
     return ComputeAnswers(tuple(made.items()))
 
 
 def filter_groups(condition: Any) -> FilterGroups:
     """Return the step of a filter."""
-    return FilterGroups(checked(condition=condition))
+    return FilterGroups(check_expression(condition=condition))
 
 
 def sort_groups(

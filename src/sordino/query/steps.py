@@ -12,7 +12,7 @@ from typing import Any, final
 from sordino.constraints import AbstractConstraint
 from sordino.errors import InvalidParameter, InvalidQuery
 from sordino.expressions.base import AbstractExpression
-from sordino.expressions.fluent import lifted
+from sordino.expressions.fluent import lift
 from sordino.expressions.language import Expression, col
 from sordino.expressions.tree import Col
 from sordino.query.nodes import Crowded, Filter, KeepGroups, KeepRows, Project
@@ -202,7 +202,7 @@ class FillNull(AbstractStep):
         return call(
             "fill_null",
             values=worded_pairs(
-                (name, lifted(value).words) for name, value in self.values
+                (name, lift(value).words) for name, value in self.values
             ),
         )
 

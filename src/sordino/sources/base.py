@@ -96,7 +96,7 @@ class Opened:
         """Return the table with the columns that an engine can hold."""
         held = [one for one in self.schema.columns if one[1].type in kinds]
         lacking = {
-            name: f"this engine holds no {column.type}"
+            name: f"this engine cannot hold {column.type}"
             for name, column in self.schema.columns
             if column.type not in kinds
         }
@@ -111,7 +111,10 @@ class Opened:
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
             raise InvalidParameter(
-                "source", twice, "has two columns of one name", "Rename one of them."
+                "source",
+                twice,
+                "has two columns with the same name",
+                "Rename one of them.",
             )
         for name in declared:
             if name not in names and name not in source.unsaid:
@@ -177,8 +180,8 @@ def _reading(
     raise InvalidParameter(
         "columns",
         name,
-        f"is declared as {declared} but holds {kind}, which does not become that",
-        "Declare the type that it has.",
+        f"is declared as {declared} but holds {kind}, which cannot be read as that",
+        "Declare the type it has.",
     )
 
 

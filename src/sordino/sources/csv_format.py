@@ -11,7 +11,7 @@ from typing import Any, Final, final
 from sordino import _validate
 from sordino._completion import hides
 from sordino.errors import InvalidParameter
-from sordino.expressions.cells import Spelling, folded
+from sordino.expressions.cells import Spelling, fold_ascii
 from sordino.expressions.layouts import ISO_DATE, ISO_TIME, Layout
 from sordino.expressions.text import BLANKS
 from sordino.query.tables import read_columns
@@ -73,7 +73,7 @@ class Csv:
         words = _words(true=true), _words(false=false)
         for word in set(words[0]) & set(words[1]):
             raise InvalidParameter(
-                "true", word, "is a word for false as well", "Give it one meaning."
+                "true", word, "is also listed in false", "Give it one meaning."
             )
         spelling = Spelling(
             _validate.choice(_DECIMALS, decimal=decimal),
@@ -108,7 +108,7 @@ def _sign(**argument: Any) -> str:
         raise InvalidParameter(
             name,
             given,
-            "must be one ASCII sign that stands in no number",
+            "must be a single ASCII character that occurs in no number",
             'Try delimiter=";" or delimiter="\\t".',
         )
     return str(given)
@@ -122,7 +122,7 @@ def _listed(**argument: Any) -> tuple[str, ...]:
     fit = all(isinstance(one, str) and len(one) <= _LONGEST for one in texts)
     if not texts or len(texts) > _LONGEST or not fit:
         raise InvalidParameter(
-            name, given, "must be a text or some texts", f'Try {name}=("NA", "").'
+            name, given, "must be text or a list of texts", f'Try {name}=("NA", "").'
         )
     return tuple(dict.fromkeys(texts))
 
@@ -130,5 +130,5 @@ def _listed(**argument: Any) -> tuple[str, ...]:
 def _words(**argument: Any) -> tuple[str, ...]:
     """Return the words of a truth in small letters, without blanks around them."""
     return tuple(
-        dict.fromkeys(folded(one.strip(BLANKS)) for one in _listed(**argument))
+        dict.fromkeys(fold_ascii(one.strip(BLANKS)) for one in _listed(**argument))
     )

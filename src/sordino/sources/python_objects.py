@@ -96,7 +96,10 @@ def of_columns(columns: Any, declared: Mapping[str, Column]) -> AbstractSource:
     for name, values in columns.items():
         if not isinstance(name, str):
             raise InvalidParameter(
-                "source", "a dict", "must have texts as names of columns", "Name them."
+                "source",
+                "a dict",
+                "must have text as the names of its columns",
+                "Name every column.",
             )
         made = _of_values(name, values, declared.get(name))
         if isinstance(made, str):
@@ -107,8 +110,8 @@ def of_columns(columns: Any, declared: Mapping[str, Column]) -> AbstractSource:
         raise InvalidParameter(
             "source",
             "a dict",
-            "must have columns of one length",
-            "Fill them with None.",
+            "must have columns of equal length",
+            "Pad the shorter ones with None.",
         )
     return TableSource(pa.table(arrays, names=list(columns)), unsaid)
 

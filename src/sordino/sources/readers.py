@@ -76,7 +76,7 @@ def open_with_readers(
     """
     readers = (_READERS.get(kind) or living(kind) for kind in kinds_of(source))
     reader = next((one for one in readers if one is not None), None)
-    if reader is None and isinstance(source, tuple):
+    if reader is None and _is_a(source, tuple):
         raise InvalidParameter(
             "source",
             "a tuple",
@@ -115,15 +115,22 @@ def kinds_of(source: Any) -> Iterator[str]:
     >>> list(kinds_of(("postgresql://host/base", "visits")))[:2]
     ['(postgresql://, name)', '(builtins.str, name)']
     """
-    if isinstance(source, tuple) and len(source) == 2 and isinstance(source[1], str):
-        yield from (f"({one}, name)" for one in _kinds_alone(source[0]))
+    # no method of an object that inherits from a tuple or a text is called
+    pair = tuple.__getitem__(source, slice(3)) if _is_a(source, tuple) else ()
+    if len(pair) == 2 and _is_a(pair[1], str):
+        yield from (f"({one}, name)" for one in _kinds_alone(pair[0]))
     yield from _kinds_alone(source)
+
+
+def _is_a(source: Any, kind: type) -> bool:
+    """Tell whether an object is of a type, whatever it says of itself."""
+    return issubclass(type(source), kind)
 
 
 def _kinds_alone(source: Any) -> Iterator[str]:
     """Yield what an object is that is no pair."""
-    if isinstance(source, str) and "://" in source:
-        yield f"{source.partition('://')[0]}://"
+    if _is_a(source, str) and str.__contains__(source, "://"):
+        yield f"{str.partition(source, '://')[0]}://"
     for one in type(source).__mro__:
         yield f"{one.__module__.split('.')[0].lstrip('_')}.{one.__name__}"
 
@@ -150,7 +157,7 @@ def _matched(source: AbstractSource, declared: Mapping[str, Column]) -> Opened:
             raise InvalidParameter(
                 "columns",
                 name,
-                "is declared by sd.Csv and by the table",
+                "is declared twice, by sd.Csv and by the table",
                 "Declare it once.",
             )
     return Opened.of(source, {**source.declared, **declared})

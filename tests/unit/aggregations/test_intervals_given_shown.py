@@ -6,10 +6,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import norm
+from scipy.stats import laplace, norm
 
-from sordino.aggregations.intervals import Noise, Shown, Sums, additive, linear
+from sordino.aggregations.intervals import (
+    Noise,
+    Shown,
+    Sums,
+    additive,
+    linear,
+    quotient_bars,
+)
 from sordino.mechanisms.gaussian_threshold import GaussianThreshold
+from sordino.mechanisms.laplace import Laplace
 from sordino.mechanisms.laplace_threshold import LaplaceThreshold
 
 F = Fraction
@@ -120,3 +128,53 @@ def test_no_groups_have_no_intervals() -> None:
     sums = Sums((none, none), (noise, noise), Shown((1.0, 1.0), 15.0))
     for form in ((1.0, 1.0), (1.0, 0.0), (0.0, 1.0)):
         assert len(linear(sums, form, "0.95").low) == 0
+
+
+def of_pair(
+    size: float, mean: float, *, known: bool
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Return how much of a pair's noise is held, and the widths, given that it shows.
+
+    The noises run over a fine grid; the group shows where their sum is at least 16.28.
+    """
+    cut, noise = 16.28, Noise(Laplace(1))
+    steps = np.linspace(-16, 16, 321)
+    edges = np.append(steps - 0.05, 16.05)
+    each = -np.diff(laplace.sf(edges))
+    upper, lower = (grid.ravel() for grid in np.meshgrid(steps, steps))
+    mass = np.outer(each, each).ravel()
+    there = size + upper + lower >= cut
+    mass = mass[there] / mass[there].sum()
+    noisy = size * (1 - mean) + lower[there], size * mean + upper[there]
+    shown = None if known else Shown((1.0, 1.0), cut)
+    sums = Sums(noisy, (noise, noise), shown)
+    bars = {
+        "mean": (quotient_bars(sums, (0.0, 1.0), (1.0, 1.0), "0.95"), mean),
+        "sum": (linear(sums, (0.0, 1.0), "0.95", 0), size * mean),
+        "count": (linear(sums, (1.0, 1.0), "0.95", 1), size),
+    }
+    held = {
+        name: float(mass[(one.low <= exact) & (exact <= one.high)].sum())
+        for name, (one, exact) in bars.items()
+    }
+    widths = {
+        name: float(mass @ (one.high - one.low)) for name, (one, _) in bars.items()
+    }
+    return held, widths
+
+
+@pytest.mark.parametrize("mean", [0.5, 0.1])
+@pytest.mark.parametrize("size", [2, 8, 12, 16, 20, 30, 60])
+def test_means_of_groups_that_showed_themselves_are_held(
+    size: int, mean: float
+) -> None:
+    """By integration: 95 % given that the group shows, and not as if it were known."""
+    held, widths = of_pair(size, mean, known=False)
+    assert min(held.values()) >= 0.949  # the grid is 0.1 wide
+    before, narrow = of_pair(size, mean, known=True)
+    if size <= 12:
+        assert before["mean"] < 0.8
+        assert before["count"] < 0.1
+    if size >= 30:
+        assert max(held.values()) <= 0.965
+        assert widths["mean"] <= 1.06 * narrow["mean"]

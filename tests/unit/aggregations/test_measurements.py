@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from sordino.aggregations.measurements import scaled
+from sordino.aggregations.measurements import scale_change
 from sordino.sensitivity import Sensitivity
 
 
@@ -12,7 +12,7 @@ from sordino.sensitivity import Sensitivity
 def test_each_row_moves_as_many_numbers_as_it_is_turned_into(copies: int) -> None:
     """Several numbers of a row share its size, and each of them can change."""
     rows = Sensitivity(l0=3, l1=5, linf=2)
-    change = scaled(rows, Fraction(7, 2), copies)
+    change = scale_change(rows, Fraction(7, 2), copies)
     assert change.l0 == 3 * copies
     assert change.l1 == Fraction(35, 2)
     assert change.linf == 7

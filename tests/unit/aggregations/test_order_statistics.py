@@ -11,7 +11,7 @@ import pytest
 
 import sordino as sd
 from sordino.aggregations.candidates import candidates
-from sordino.aggregations.decimals import roundest, shortest
+from sordino.aggregations.decimals import roundest, shortest_decimals
 from sordino.aggregations.extremes import stretches
 from sordino.errors import InvalidParameter, InvalidQuery, SordinoError
 
@@ -297,11 +297,11 @@ def test_the_shortest_decimal_is_within() -> None:
     for exponent in (-200, -60, -34, -3, 0, 30, 150):
         low = np.ldexp(rng.integers(-(2**40), 2**40, 300).astype(float), exponent)
         high = low + np.ldexp(1.0, exponent)
-        found = shortest(low, high)
+        found = shortest_decimals(low, high)
         assert ((low <= found) & (found < high)).all()
     cents = rng.integers(0, 10**6, 300) / 100
     steps = np.floor(cents * 2**20 + 0.5)
-    found = shortest(np.ldexp(steps - 0.5, -20), np.ldexp(steps + 0.5, -20))
+    found = shortest_decimals(np.ldexp(steps - 0.5, -20), np.ldexp(steps + 0.5, -20))
     assert (found == cents).all()
 
 

@@ -24,7 +24,7 @@ def test_a_table_fits_and_keeps_every_letter(
     """As far as eight letters a column allow; no control character is passed on."""
     monkeypatch.setenv("COLUMNS", str(columns))
     capsys.readouterr()
-    terminal.table(rows)
+    terminal.text_table(rows)
     lines = capsys.readouterr().out.split("\n")
     room = max(columns, len(rows[0]) * (8 + 2) - 2)
     assert max(map(len, lines)) <= room
@@ -51,7 +51,7 @@ def test_columns_stand_side_by_side(
 ) -> None:
     """The widest column is folded; the others keep their width."""
     monkeypatch.setenv("COLUMNS", "24")
-    terminal.table([("a", "limit", "one two three four"), ("", "left", "")])
+    terminal.text_table([("a", "limit", "one two three four"), ("", "left", "")])
     assert capsys.readouterr().out.split("\n") == [
         "a  limit  one two three",
         "          four",

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import tracemalloc
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -214,6 +215,22 @@ def test_a_law_made_again_is_the_law(monkeypatch: pytest.MonkeyPatch) -> None:
     assert any(isinstance(law, Outline) for law in laws)
     assert all(law.held == 0 for law in laws)
     assert again.delta_at(epsilon).tolist() == held.tolist()
+
+
+def test_outlines_take_the_memory_of_few_tables() -> None:
+    """Tables of 800 wide discrete Gaussians would take 27 MB; 8 MB of them are kept."""
+    losses = [DiscreteGaussianLoss(1, 4000 + Fraction(i, 800)) for i in range(800)]
+    whole = compose(losses)
+    assert isinstance(whole, Composition)
+    tracemalloc.start()
+    try:
+        (sums,) = whole.convolutions
+        taken = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    held = sum(law.held for law, _ in sums.parts)
+    assert held <= outlines._MOST_HELD < sum(loss.laws()[0].held for loss in losses) / 3
+    assert taken < 16 * 2**20
 
 
 def test_a_law_keeps_nothing_that_it_was_worked_out_from() -> None:

@@ -175,6 +175,27 @@ def test_engines_have_names(monkeypatch: pytest.MonkeyPatch) -> None:
         engine_named("far", Settings())
 
 
+class Deaf(tuple[Any, ...]):
+    """A pair that fails when it is asked anything."""
+
+    __slots__ = ()
+
+    def __len__(self) -> int:
+        """Fail."""
+        raise OSError("a private cell")
+
+    __getitem__ = __iter__ = __eq__ = __len__  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize("pair", [Deaf((1, "t")), Deaf(("x://y", "t")), Deaf()])
+def test_odd_pairs_are_refused(pair: Any) -> None:
+    """Which source an object is follows from its type, and no method of it runs."""
+    for engine in (duckdb_engine(), MemoryEngine()):
+        with pytest.raises(InvalidParameter, match="must be \\(connection, name"):
+            engine.open("t", pair, {})
+
+
 def test_every_operation_is_written_or_absent() -> None:
     """The names of types and operations are told apart, so that none hides another."""
     assert len({one.name for one in OPERATIONS}) == len(OPERATIONS)

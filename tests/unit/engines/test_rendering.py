@@ -14,7 +14,7 @@ from sordino.engines.sql.rendering import Parameters, render, typed_columns, wit
 from sordino.errors import InvalidParameter, InvalidQuery, UnknownName
 from sordino.expressions.base import AbstractExpression, Value
 from sordino.expressions.language import col, lit
-from sordino.expressions.lattice import steps
+from sordino.expressions.lattice_steps import steps
 from sordino.expressions.tree import DEEPEST, Call
 from sordino.schema import Column, Schema
 from sordino.words import Words
@@ -95,7 +95,7 @@ def test_the_largest_expressions_can_be_written(form: Form) -> None:
 
 def test_a_column_must_say_its_type() -> None:
     """Without a type there is no telling what an operation means."""
-    with pytest.raises(InvalidParameter, match=r"must say a type.*Use typed"):
+    with pytest.raises(InvalidParameter, match=r"must say a type.*Use with_type"):
         render(col("x"), {"x": exp.column("x")}, Parameters(DUCKDB))
     with pytest.raises(UnknownName, match="no column 'y'"):
         render(col("y"), {"x": with_type(exp.column("x"), "i64")}, Parameters(DUCKDB))

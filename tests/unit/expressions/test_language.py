@@ -12,7 +12,7 @@ import pytest
 
 from sordino.errors import InvalidParameter, InvalidQuery, SordinoError, UnknownName
 from sordino.expressions.bins import Bins
-from sordino.expressions.language import Expression, checked, col, lit, when
+from sordino.expressions.language import Expression, check_expression, col, lit, when
 from sordino.expressions.tree import DEEPEST, Col
 from sordino.schema import Column, Schema
 
@@ -213,8 +213,11 @@ def test_a_column_that_is_not_there() -> None:
     ("misuse", "message"),
     [
         (lambda: NAMED(5), "name must be the name of a column"),
-        (lambda: checked(condition="x > 5"), r"condition must be an expression, not"),
-        (lambda: checked(condition=True), "must be an expression"),
+        (
+            lambda: check_expression(condition="x > 5"),
+            r"condition must be an expression, not",
+        ),
+        (lambda: check_expression(condition=True), "must be an expression"),
         (lambda: X.clip(5, 1), "low must be at most high"),
         (lambda: X.clip(math.nan, 1), "low must be a number"),
         (lambda: X.clip(True, 1), "low must be a number"),

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sordino.errors import InvalidParameter, InvalidQuery
 from sordino.expressions.language import col
-from sordino.expressions.lattice import FARTHEST, STEEPEST, steps
+from sordino.expressions.lattice_steps import FARTHEST, STEEPEST, steps
 from sordino.schema import Column, Schema
 
 EXPONENTS = st.one_of(st.integers(-70, 70), st.integers(-STEEPEST, STEEPEST))

@@ -113,12 +113,12 @@ def test_quotes_can_be_letters(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        ({"delimiter": ""}, "one ASCII sign"),
-        ({"delimiter": "\n"}, "one ASCII sign"),
-        ({"delimiter": "1"}, "one ASCII sign"),
-        ({"delimiter": "\u00e9"}, "one ASCII sign"),
+        ({"delimiter": ""}, "a single ASCII character"),
+        ({"delimiter": "\n"}, "a single ASCII character"),
+        ({"delimiter": "1"}, "a single ASCII character"),
+        ({"delimiter": "\u00e9"}, "a single ASCII character"),
         ({"delimiter": '"'}, "is the delimiter"),
-        ({"quote": 7}, "one ASCII sign"),
+        ({"quote": 7}, "a single ASCII character"),
         ({"encoding": "utf8"}, "must be one of"),
         ({"encoding": "rot13"}, "must be one of"),
         ({"decimal": ";"}, "must be one of"),
@@ -128,9 +128,9 @@ def test_quotes_can_be_letters(tmp_path: Path) -> None:
         ({"time": "%d%d%m%Y"}, "each once"),
         ({"time": "%Y-%m-%d %"}, "has no %"),
         ({"time": 7}, "must be a format"),
-        ({"true": ()}, "a text or some texts"),
-        ({"true": "no"}, "a word for false as well"),
-        ({"null": 7}, "a text or some texts"),
+        ({"true": ()}, "text or a list of texts"),
+        ({"true": "no"}, "also listed in false"),
+        ({"null": 7}, "text or a list of texts"),
         ({"columns": ["x"]}, "must be a dict from names to types"),
         ({"columns": {"x": "int"}}, "must be one of"),
     ],
@@ -153,7 +153,7 @@ def test_paths_and_columns_are_refused_when_opened(tmp_path: Path) -> None:
         engine.open("t", sd.Csv(tmp_path / "other.csv"), {})
     with pytest.raises(InvalidParameter, match="by the table"):
         engine.open("t", sd.Csv(path, {"x": "i64"}), {"x": sd.Column("i64")})
-    with pytest.raises(InvalidParameter, match="does not become that"):
+    with pytest.raises(InvalidParameter, match="cannot be read as that"):
         engine.open("t", sd.Csv(path, {"x": "list[i64]"}), {})
 
 

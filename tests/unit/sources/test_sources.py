@@ -277,12 +277,12 @@ def test_declared_types_are_casts() -> None:
         ((1, 2), {}, InvalidParameter, "must be \\(connection, name of a table\\)"),
         (("v.duckdb", "v"), {}, InvalidParameter, "Give the connection itself"),
         (ROWS, {"aeg": Column("i64")}, UnknownName, "no column 'aeg'"),
-        (ROWS, {"day": Column("bool")}, InvalidParameter, "does not become that"),
+        (ROWS, {"day": Column("bool")}, InvalidParameter, "cannot be read as that"),
         (
             pa.Table.from_arrays([[1], [2]], names=["x", "x"]),
             {},
             InvalidParameter,
-            "two columns of one name",
+            "two columns with the same name",
         ),
     ],
 )

@@ -21,36 +21,22 @@ shows. Proofs in docs/proofs/intervals.md.
 """
 
 from sordino.aggregations.intervals.bars import Bars, error_names, unknown_bars
-from sordino.aggregations.intervals.boxes import (
-    AnyNoise,
-    Combined,
-    ratio,
-    share,
-    stdev,
-    variance,
-)
 from sordino.aggregations.intervals.linear import additive, linear, reach
-from sordino.aggregations.intervals.noise import Noise
-from sordino.aggregations.intervals.quotient import quotient
-from sordino.aggregations.intervals.spread import spread
+from sordino.aggregations.intervals.number_noise import Noise
+from sordino.aggregations.intervals.quotient import quotient_bars
+from sordino.aggregations.intervals.spread import spread_bars
 from sordino.aggregations.intervals.sums import Shown, Sums
 
 __all__ = [
-    "AnyNoise",
     "Bars",
-    "Combined",
     "Noise",
     "Shown",
     "Sums",
     "additive",
     "error_names",
     "linear",
-    "quotient",
-    "ratio",
+    "quotient_bars",
     "reach",
-    "share",
-    "spread",
-    "stdev",
+    "spread_bars",
     "unknown_bars",
-    "variance",
 ]

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sordino.aggregations.intervals.bars import Bars, blank_missing
-from sordino.aggregations.intervals.noise import Noise
+from sordino.aggregations.intervals.number_noise import Noise
 from sordino.aggregations.intervals.selected import invert_cut_law
 from sordino.aggregations.intervals.sums import Form, Sums
 from sordino.curves.points import Floats

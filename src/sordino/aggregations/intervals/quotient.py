@@ -27,7 +27,7 @@ class Ends(NamedTuple):
     sure: Any
 
 
-def quotient(
+def quotient_bars(
     sums: Sums,
     top: Form,
     bottom: Form,
@@ -39,7 +39,7 @@ def quotient(
     All of the range where the divisor may be 0.
     """
     alpha = float(1 - probability(confidence=confidence))
-    low, high, sure = ends(sums, top, bottom, alpha, within)
+    low, high, sure = quotient_ends(sums, top, bottom, alpha, within)
     whole, part = sums.of(bottom), sums.of(top)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         x = np.clip(part / whole, *within)
@@ -49,7 +49,7 @@ def quotient(
     return blank_missing(bars, np.isnan(whole + part))
 
 
-def ends(
+def quotient_ends(
     sums: Sums, top: Form, bottom: Form, alpha: float, within: tuple[float, float]
 ) -> Ends:
     """Return the ends of the intervals of quotients that miss with a chance of alpha.

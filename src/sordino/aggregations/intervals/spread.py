@@ -12,7 +12,7 @@ from typing import Any, Final, final
 import numpy as np
 
 from sordino.aggregations.intervals.bars import Bars, blank_missing
-from sordino.aggregations.intervals.quotient import ends
+from sordino.aggregations.intervals.quotient import quotient_ends
 from sordino.aggregations.intervals.sums import Form, Level, Sums
 from sordino.curves.points import Floats
 from sordino.numbers import probability
@@ -25,7 +25,9 @@ _HALVINGS: Final = 16
 _GREATEST: Final = 0.25
 
 
-def spread(sums: Sums, count: Form, first: Form, second: Form, confidence: Any) -> Bars:
+def spread_bars(
+    sums: Sums, count: Form, first: Form, second: Form, confidence: Any
+) -> Bars:
     """Return the bars of variances of values between 0 and 1, from three moments.
 
     All of the range, 0 to 1/4, where the count may be 0.
@@ -33,7 +35,7 @@ def spread(sums: Sums, count: Form, first: Form, second: Form, confidence: Any) 
     alpha = float(1 - probability(confidence=confidence))
     size = len(sums.values[0])
     bars = Bars(np.full(size, np.nan), np.zeros(size), np.full(size, _GREATEST))
-    least, most, _ = ends(sums, first, count, alpha * _MEAN, (0.0, 1.0))
+    least, most, _ = quotient_ends(sums, first, count, alpha * _MEAN, (0.0, 1.0))
     every = tuple(np.abs((count, first, second)).sum(axis=0).tolist())
     for level in sums.levels(every, alpha * (1 - _MEAN)):
         rows = level.rows

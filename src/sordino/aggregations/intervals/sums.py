@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, TypeAlias, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sordino.aggregations.intervals.noise import Noise
+from sordino.aggregations.intervals.number_noise import Noise
 from sordino.curves.points import Floats
 
 Form: TypeAlias = tuple[float, ...]

@@ -9,7 +9,7 @@ from typing import Final
 from sordino.engines.sql import pieces as sql
 from sordino.engines.sql import plain_entries
 from sordino.engines.sql.pieces import Entry, Sql, Written
-from sordino.expressions import extremes, missing
+from sordino.expressions import extreme_values, missing
 from sordino.expressions.tree import Operation
 
 
@@ -39,6 +39,6 @@ ENTRIES: Final[Mapping[Operation, Entry]] = {
     missing.IS_INFINITE: _named("isinf"),
     missing.FILL_NAN: _fill_nan,
     missing.REPLACE_INFINITY: _replace_infinity,
-    extremes.GREATEST: _named("greatest"),
-    extremes.LEAST: _named("least"),
+    extreme_values.GREATEST: _named("greatest"),
+    extreme_values.LEAST: _named("least"),
 }

@@ -13,8 +13,8 @@ from sqlglot import exp
 
 from sordino.engines.sql import pieces as sql
 from sordino.engines.sql.pieces import Entry, Sql, Written
-from sordino.expressions import arithmetic, lattice, numeric
-from sordino.expressions.lattice import thresholds
+from sordino.expressions import arithmetic, lattice_steps, numeric
+from sordino.expressions.lattice_steps import thresholds
 from sordino.expressions.literals import LEAST, MOST
 from sordino.expressions.numeric import LARGEST_STEP, least_multiple
 from sordino.expressions.tree import Operation
@@ -291,6 +291,6 @@ ENTRIES: Final[Mapping[Operation, Entry]] = {
     numeric.SQRT: _sqrt,
     numeric.FLOOR: _integer("floor"),
     numeric.CEIL: _integer("ceil"),
-    lattice.STEPS: _steps,
-    lattice.PORTION: _portion,
+    lattice_steps.STEPS: _steps,
+    lattice_steps.PORTION: _portion,
 }

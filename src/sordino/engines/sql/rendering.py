@@ -121,7 +121,9 @@ def _read(
     node = columns[name].copy()
     kind = node.meta.pop(_TYPE, None)
     if kind is None:
-        raise InvalidParameter("columns", name, "must say a type", "Use typed(...).")
+        raise InvalidParameter(
+            "columns", name, "must say a type", "Use with_type(...)."
+        )
     return node, Argument(Column(kind))
 
 

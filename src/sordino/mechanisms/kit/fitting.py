@@ -1,6 +1,5 @@
 """The least noise within a loss: exact where the headline decides, else searched."""
 
-import math
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any, TypeVar
@@ -10,7 +9,7 @@ from sordino.errors import InvalidParameter
 from sordino.losses.base import Budget, Loss
 from sordino.losses.guarantees import Guarantees
 from sordino.mechanisms.mechanism import AbstractMechanism
-from sordino.numbers import Exact, shortest, up
+from sordino.numbers import INFINITE, Exact, Extended, shortest, up
 
 Mechanism = TypeVar("Mechanism", bound=AbstractMechanism)
 
@@ -23,7 +22,7 @@ def least_noise(
     build: Callable[[Exact], Mechanism],
     loss: Budget,
     d_in: Any,
-    guesses: Iterable["Exact | float"],
+    guesses: Iterable[Extended],
 ) -> Mechanism:
     """Return the mechanism of least scale whose map at d_in is within the loss.
 
@@ -34,7 +33,7 @@ def least_noise(
     def within(scale: Exact) -> bool:
         return build(scale).check(d_in, loss)
 
-    for guess in sorted(g for g in guesses if not isinstance(g, float) and g > 0):
+    for guess in sorted(g for g in guesses if g is not INFINITE and g > 0):
         if within(guess):
             if not within(guess * _NOTICEABLE):
                 return build(guess)
@@ -68,15 +67,15 @@ def guarantees_of(budget: Any) -> Guarantees:
     if isinstance(budget, Loss):
         return budget.guarantees
     if isinstance(budget, Budget):
-        return Guarantees(math.inf, Fraction(0), math.inf, math.inf)
+        return Guarantees(INFINITE, Fraction(0), INFINITE, INFINITE)
     raise InvalidParameter(
         "loss", budget, "must be a loss or a risk", "Try sd.PureDP(1)."
     )
 
 
-def positive_distance(distance: "Exact | float", d_in: Any) -> Exact:
+def positive_distance(distance: Extended, d_in: Any) -> Exact:
     """Return a distance that noise can answer for: positive and finite."""
-    if isinstance(distance, float) or distance <= 0:
+    if distance is INFINITE or distance <= 0:
         raise InvalidParameter(
             "d_in",
             d_in,
@@ -86,8 +85,8 @@ def positive_distance(distance: "Exact | float", d_in: Any) -> Exact:
     return distance
 
 
-def scale_guess(change: Exact, parameter: "Exact | float") -> "Exact | float":
+def scale_guess(change: Exact, parameter: Extended) -> Extended:
     """Return change / parameter, infinite where the parameter gives no guess."""
-    if isinstance(parameter, float) or parameter == 0:
-        return math.inf
+    if parameter is INFINITE or parameter == 0:
+        return INFINITE
     return change / parameter

@@ -38,8 +38,8 @@ class AnswerScope(AbstractScope):
     """Questions by the name of their answer, in the order in which they are asked."""
     selected: dict[str, Clause] = field(default_factory=dict)
     """What is selected under an alias, by the alias."""
-    prefer: list[bool] = field(default_factory=list)
-    """Whether an alias goes before a column: not empty while an order is read."""
+    aliases_first: bool = False
+    """Whether an alias goes before a column, as it does in ORDER BY."""
     open: list[str] = field(default_factory=list)
     """The aliases that are being read, one within the other."""
     rules: Mapping[type[Any], Rule] = field(default_factory=lambda: RULES)
@@ -139,13 +139,13 @@ class AnswerScope(AbstractScope):
     def _alias_of(self, clause: Clause) -> str | None:
         """Return the alias that a name stands for."""
         node = clause.node
-        if not isinstance(node, exp.Column) or node.table or self.selected is None:
+        if not isinstance(node, exp.Column) or node.table:
             return None
         name = node.name
         found = next(
             (one for one in self.selected if one.lower() == name.lower()), None
         )
-        if found is None or (not self.prefer and self.rows.knows(name)):
+        if found is None or (not self.aliases_first and self.rows.knows(name)):
             return None
         return found
 

@@ -13,7 +13,7 @@ from sordino.expressions import (
     casts,
     conditional,
     dates,
-    extremes,
+    extreme_values,
     missing,
     numeric,
 )
@@ -63,7 +63,7 @@ def _clip(call: Call) -> Range:
 
 
 def _when(call: Call) -> Range:
-    _, values = conditional.split(call.arguments, call.options["given"])
+    _, values = conditional.split_branches(call.arguments, call.options["given"])
     return _hull([_range(one) for one in values if one is not None])
 
 
@@ -134,8 +134,8 @@ _RULES: Final[Mapping[Operation, Callable[[Call], Range]]] = {
     conditional.WHEN: _when,
     missing.COALESCE: _any,
     missing.FILL_NULL: _any,
-    extremes.GREATEST: _greatest,
-    extremes.LEAST: _greatest,
+    extreme_values.GREATEST: _greatest,
+    extreme_values.LEAST: _greatest,
     arithmetic.ADD: _add,
     arithmetic.SUBTRACT: _subtract,
     arithmetic.MULTIPLY: _multiply,

@@ -152,7 +152,7 @@ def _orders(
         return []
     clause.look()
     before = set(answers.asked)
-    answers.prefer.append(True)
+    answers = replace(answers, aliases_first=True)
     found = [_order(one, items, answers, shown) for one in clause.each("expressions")]
     if set(answers.asked) - before:
         raise clause.refusal(

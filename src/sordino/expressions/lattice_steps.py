@@ -14,7 +14,7 @@ from typing import Final
 from sordino import _validate
 from sordino.expressions import facts
 from sordino.expressions.base import AbstractExpression, Value
-from sordino.expressions.fluent import lifted
+from sordino.expressions.fluent import lift
 from sordino.expressions.literals import LEAST, MOST
 from sordino.expressions.tree import Argument, Call, Operation
 from sordino.schema import NUMBERS, Column
@@ -34,7 +34,7 @@ def _facts(
 ) -> Column:
     """Return the facts of a number of steps: NaN has none."""
     del low, high, exponent, origin
-    facts.required("steps", (one,), NUMBERS, 'Try .cast("f64").')
+    facts.require_types("steps", (one,), NUMBERS, 'Try .cast("f64").')
     lost = "NaN is not on a lattice" if one.column.nan else None
     return facts.result("i64", (one,), lost=lost)
 
@@ -106,7 +106,7 @@ def steps(
     options = {"low": int(low), "high": int(high), "exponent": int(exponent)}
     if origin:
         options["origin"] = int(origin)
-    return Call(STEPS, (lifted(expression),), options)
+    return Call(STEPS, (lift(expression),), options)
 
 
 def portion(
@@ -136,7 +136,7 @@ def portion(
         "finer": _validate.integer(finer=finer, least=0, most=finest),
     }
     _validate.integer(width=wide, least=1, most=WIDEST)
-    return Call(PORTION, (lifted(expression),), options)
+    return Call(PORTION, (lift(expression),), options)
 
 
 def thresholds(low: int, high: int, exponent: int) -> tuple[int, int]:
