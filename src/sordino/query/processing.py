@@ -17,7 +17,8 @@ from sordino.expressions.comparison import order
 from sordino.expressions.fluent import lift
 from sordino.expressions.language import check_expression
 from sordino.query.slopes import slope
-from sordino.schema import Column, Schema, arrow_type, unknown
+from sordino.schema import PLAIN, Column, Schema, arrow_type, unknown
+from sordino.words import canonical_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -102,7 +103,7 @@ class ComputeAnswers(AbstractProcess):
     columns: tuple[tuple[str, AbstractExpression], ...]
 
     def __repr__(self) -> str:
-        """ShowAnswers the call."""
+        """Show the call."""
         told = ", ".join(f"{name}={made}" for name, made in self.columns)
         return f"with_columns({told})"
 
@@ -118,6 +119,11 @@ class ComputeAnswers(AbstractProcess):
                     f"the key {name!r} cannot be written anew", "Choose another name."
                 )
             kind = made.column(schema).type
+            if kind not in PLAIN:
+                raise InvalidQuery(
+                    f"{made} has type {kind}, and an answer is one value",
+                    "Compute one of the list, or leave it out.",
+                )
             values = pa.array([made.value(row) for row in rows], arrow_type(kind))
             table = _with(table, name, values)
             for at, bar in zip(error_names(name), _bars(answer, made), strict=True):
@@ -128,12 +134,12 @@ class ComputeAnswers(AbstractProcess):
 @final
 @dataclass(frozen=True)
 class FilterGroups(AbstractProcess):
-    """FilterGroups the rows for which a condition on noisy answers is true."""
+    """Keep the rows for which a condition on noisy answers is true."""
 
     condition: AbstractExpression
 
     def __repr__(self) -> str:
-        """ShowAnswers the call."""
+        """Show the call."""
         return f"filter({self.condition})"
 
     def apply(self, answer: NoisyRows) -> NoisyRows:
@@ -162,7 +168,7 @@ class SortGroups(AbstractProcess):
     nulls_first: tuple[str, ...]
 
     def __repr__(self) -> str:
-        """ShowAnswers the call."""
+        """Show the call."""
         told = [repr(one) for one in self.names]
         for word in ("descending", "nulls_first"):
             given = getattr(self, word)
@@ -190,13 +196,13 @@ class SortGroups(AbstractProcess):
 @final
 @dataclass(frozen=True)
 class CutGroups(AbstractProcess):
-    """FilterGroups so many rows, after leaving some out."""
+    """Keep so many rows, after leaving some out."""
 
     rows: int
     offset: int
 
     def __repr__(self) -> str:
-        """ShowAnswers the call."""
+        """Show the call."""
         return f"limit({self.rows}{f', offset={self.offset}' if self.offset else ''})"
 
     def apply(self, answer: NoisyRows) -> NoisyRows:
@@ -209,12 +215,12 @@ class CutGroups(AbstractProcess):
 @final
 @dataclass(frozen=True)
 class ShowAnswers(AbstractProcess):
-    """FilterGroups some answers, in an order; keys always stay."""
+    """Keep some answers, in an order; keys always stay."""
 
     names: tuple[str, ...]
 
     def __repr__(self) -> str:
-        """ShowAnswers the call."""
+        """Show the call."""
         return f"select({', '.join(map(repr, self.names))})"
 
     def apply(self, answer: NoisyRows) -> NoisyRows:
@@ -235,7 +241,7 @@ class RenameAnswers(AbstractProcess):
     names: tuple[tuple[str, str], ...]
 
     def __repr__(self) -> str:
-        """ShowAnswers the call."""
+        """Show the call."""
         return f"rename({dict(self.names)!r})"
 
     def apply(self, answer: NoisyRows) -> NoisyRows:
@@ -272,7 +278,7 @@ def compute_answers(columns: Mapping[str, Any]) -> ComputeAnswers:
         raise InvalidParameter(
             "with_columns", columns, "names no column", "Try share=sd.col('n') / 10."
         )
-    made = {_validate.text(columns=name): lift(one) for name, one in columns.items()}
+    made = {_new_name(name): lift(one) for name, one in columns.items()}
     return ComputeAnswers(tuple(made.items()))
 
 
@@ -326,11 +332,14 @@ def rename_answers(columns: Any) -> RenameAnswers:
         raise InvalidParameter(
             "columns", columns, "must map names to names", 'Try {"n": "visits"}.'
         )
-    pairs = (
-        (_validate.text(columns=a), _validate.text(columns=b))
-        for a, b in columns.items()
-    )
+    pairs = ((_validate.text(columns=a), _new_name(b)) for a, b in columns.items())
     return RenameAnswers(tuple(pairs))
+
+
+def _new_name(given: Any) -> str:
+    """Return the name of a column, refusing what no table can hold."""
+    canonical_text([name := _validate.text(columns=given)])
+    return name
 
 
 def _known(answer: NoisyRows, name: str) -> None:

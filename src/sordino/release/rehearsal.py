@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from sordino.planning.purchase import Purchase
 from sordino.query.processing import NoisyRows
 from sordino.release.answer import noisy_tables
+from sordino.release.column_names import check_tables
 from sordino.schema import arrow_type
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ def rehearse(purchase: Purchase) -> None:
     rows = NoisyRows(table, errors, plan.request.by)
     for step in plan.request.processing:
         rows = step.apply(rows)
+    check_tables(rows.table, rows.errors, rows.keys)
 
 
 def _nothing(purchase: Purchase, totals: int) -> "pa.Table":

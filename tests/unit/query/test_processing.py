@@ -102,6 +102,11 @@ def test_release_all_processes_each(session: sd.Session) -> None:
         lambda one: one.rename({"zz": "x"}),
         lambda one: one.rename({}),
         lambda one: one.rename({"n": "x sd"}),
+        lambda one: one.with_columns(**{"n sd": sd.col("n")}),
+        lambda one: one.select("n", "n"),
+        lambda one: one.with_columns(z=sd.col("w").split(",")),
+        lambda one: one.rename({"n": "\ud800"}),
+        lambda one: one.with_columns(**{"\ud800": sd.col("n")}),
     ],
 )
 def test_what_cannot_be_done_is_refused_before_it_is_charged(

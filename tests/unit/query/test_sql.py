@@ -122,6 +122,7 @@ REFUSED: Final = {
     "SELECT COUNT(*) FROM [vists]": "Did you mean 'visits'",
     "SELECT COUNT(*) FROM [wards]": "is public",
     "SELECT COUNT(*) FROM visits[;] DROP TABLE visits": "several statements",
+    "SELECT COUNT(*) FROM visits [{#] WHERE ill #}": "reads this comment alike",
     "[DELETE] FROM visits": "only reads",
     "[EXPLAIN] SELECT 1": "only reads",
     "[INSERT] INTO visits VALUES (1)": "only reads",
@@ -247,6 +248,13 @@ def told(clinic: sd.Session, text: str, dialect: Any) -> int:
     except sd.errors.SordinoError as error:
         return len(str(error))
     return 0
+
+
+def test_a_comment_that_spark_continues_is_refused(clinic: sd.Session) -> None:
+    """Behind a backslash at its end the next line is of the comment, in Spark alone."""
+    with pytest.raises(InvalidSQL, match="reads this comment alike"):
+        clinic.sql("SELECT COUNT(*) FROM visits -- all \\\nWHERE ill", dialect="spark")
+    assert clinic.sql("SELECT COUNT(*) FROM visits -- {\nWHERE ill")
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,8 @@ def test_a_column_of_any_name_is_that_column(name: str, engine: str) -> None:
         keys = sd.KeySet.from_dict({name: [3, 4]})
         assert answer(held, rows.group_by(keys).agg(a=sd.count())) == [1, 0]
     twice = rows.with_columns(**{name: sd.col(name) * 2})
-    assert answer(held, twice.agg(a=sd.mean(name, 0, 9, nulls=0))) == [pytest.approx(4)]
+    near = pytest.approx(4, abs=1e-3)  # off by more with a chance below exp(-300)
+    assert answer(held, twice.agg(a=sd.mean(name, 0, 9, nulls=0))) == [near]
     moved = rows.select(name).rename({name: "b"})
     assert answer(held, moved.agg(a=sd.max("b", 0, 3, nulls="drop"))) == [3]
     assert answer(held, rows.fill_null(**{name: 0}).agg(a=sd.count())) == [3]

@@ -24,6 +24,8 @@ _AFTER_COMMA: Final = (TokenType.COMMA, TokenType.FROM, TokenType.R_PAREN)
 _OPEN: Final = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.CASE)
 _CLOSED: Final = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.END)
 _SIGNS: Final = (TokenType.NOT, TokenType.DASH, TokenType.TILDE)
+_UNEVEN_COMMENTS: Final = ("{#", "\\\n", "\\\r")
+"""What begins a comment of templates alone, or continues one in Spark alone."""
 
 
 def check_statement(text: Any) -> str:
@@ -54,6 +56,7 @@ def split_words(text: str, dialect: InputDialect) -> list[Token]:
             0,
             1,
         ) from None
+    _refuse_comments(text, found)
     if found and found[-1].token_type is TokenType.SEMICOLON:
         found.pop()
     _refuse_several(text, found)
@@ -61,6 +64,23 @@ def split_words(text: str, dialect: InputDialect) -> list[Token]:
     for one, other in itertools.pairwise(found):
         _refuse_pair(text, one, other, dialect)
     return found
+
+
+def _refuse_comments(text: str, found: Sequence[Token]) -> None:
+    """Refuse comments that end elsewhere for the parser than for a database."""
+    ends = [*(one.start for one in found), len(text)]
+    starts = [0, *(one.end + 1 for one in found)]
+    for start, end in zip(starts, ends, strict=True):
+        for mark in _UNEVEN_COMMENTS:
+            place = text.find(mark, start, end)
+            if place >= 0:
+                raise InvalidSQL(
+                    "not every database reads this comment alike",
+                    "Leave the comment out.",
+                    text,
+                    place,
+                    place + len(mark),
+                )
 
 
 def _refuse_several(text: str, found: Sequence[Token]) -> None:
