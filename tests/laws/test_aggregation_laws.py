@@ -125,7 +125,8 @@ def test_every_aggregation_is_a_case() -> None:
     for module in pkgutil.iter_modules(aggregations.__path__):
         importlib.import_module(f"sordino.aggregations.{module.name}")
     listed = {type(made("y", ENDS)) for made in AGGREGATIONS.values()}
-    assert listed == set(AbstractAggregation.__subclasses__())
+    kinds = AbstractAggregation.__subclasses__()
+    assert listed == {one for one in kinds if one.__module__.startswith("sordino.")}
 
 
 def test_every_word_for_an_aggregation_is_a_case() -> None:

@@ -246,7 +246,7 @@ def _one_clamped(patch: Patch) -> None:
         del change
         return tally_measurement(key, total, Sensitivity(l0=1, linf=1))
 
-    patch.setattr(coverage, "tally", counted)
+    patch.setattr(coverage, "tally_measurement", counted)
 
 
 MUTANTS: Final[dict[Callable[[Patch], None], Sequence[Step]]] = {

@@ -75,6 +75,8 @@ def best_shares(
     (Fraction(1, 3), Fraction(2, 3))
     >>> best_shares(((1.0, 1.0),), (Fraction(1),), 2)
     (Fraction(1, 2), Fraction(1, 2))
+    >>> best_shares(((0.0, 0.0),), (Fraction(1),), 2)
+    (Fraction(1, 2), Fraction(1, 2))
     """
     table, weight = np.array(slopes), np.array([float(one) for one in weights])
     weight /= weight.sum()
@@ -95,6 +97,11 @@ def _parts(
     held: "np.ndarray[tuple[int], np.dtype[np.float64]]",
     power: int,
 ) -> "np.ndarray[tuple[int, int], np.dtype[np.float64]]":
-    """Return which part of each answer's variance each measurement causes."""
+    """Return which part of each answer's variance each measurement causes.
+
+    An answer that no unit moves has no variance, and leaves it even.
+    """
     variances = table / held**power
-    return np.asarray(variances / variances.sum(axis=1, keepdims=True))
+    whole = variances.sum(axis=1, keepdims=True)
+    even = np.full_like(variances, 1 / table.shape[1])
+    return np.divide(variances, whole, out=even, where=whole > 0)

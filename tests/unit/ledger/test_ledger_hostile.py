@@ -255,7 +255,7 @@ def test_a_hostile_header_is_no_ledger(tmp_path: Path, header: bytes) -> None:
     whole = path.read_bytes()
     path.write_bytes((header + b"\n").ljust(BLOCK) + whole[BLOCK:])
     before = path.read_bytes()
-    with pytest.raises(InvalidParameter, match="ledger is"):
+    with pytest.raises(InvalidParameter, match="ledger must be a ledger"):
         Ledger.at(path)
     assert path.read_bytes() == before
 

@@ -126,6 +126,7 @@ def test_the_interrupter_interrupts(tmp_path: Path) -> None:
     """A lock that is let go in another frame than it is taken in would be found."""
     path = tmp_path / "a"
     Ledger.at(path, MANY, create=True, world=IMPATIENT).close()
+    most = places(path, None)
     handle = Ledger.at(path, world=IMPATIENT)
     store = handle._guarded._store
     careful = store.transact
@@ -137,7 +138,7 @@ def test_the_interrupter_interrupts(tmp_path: Path) -> None:
 
     store.transact = transact  # type: ignore[method-assign]
     stuck = 0
-    for at in range(1, 300):
+    for at in range(1, most):
         with suppress(KeyboardInterrupt), Interruption(at).armed():
             everything(handle, f"k{at}")
         try:
