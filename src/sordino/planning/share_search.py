@@ -104,4 +104,4 @@ def _parts(
     variances = table / held**power
     whole = variances.sum(axis=1, keepdims=True)
     even = np.full_like(variances, 1 / table.shape[1])
-    return np.divide(variances, whole, out=even, where=whole > 0)
+    return np.asarray(np.divide(variances, whole, out=even, where=whole > 0))
