@@ -229,3 +229,11 @@ def test_certain_keys_and_no_keys_have_their_losses() -> None:
     alone = KeyRounds(1, (F(1),), (F(40),))
     noise = GaussianDP(1).epsilon_at("1e-3")
     assert alone.loss().epsilon_at("1e-3") == pytest.approx(noise, rel=1e-6)
+
+
+def test_what_is_told_of_a_threshold_lies_between_the_extremes() -> None:
+    """For ids with one key left, and for ids that have all of theirs."""
+    for keys in (1, 16, 81):
+        rounds = KeyRounds(keys, (F(1), F(2)), (F(50), F(40)))
+        assert 40 <= rounds.threshold <= 40 * math.isqrt(keys)
+        assert rounds.threshold**4 == 40**4 * keys

@@ -102,6 +102,24 @@ def test_a_variance_is_held_where_its_forms_are_within_reach(
     assert 0 <= bars.low[0] <= bars.high[0] <= 0.25
 
 
+@pytest.mark.parametrize("mean", [0.1, 0.5, 0.8])
+def test_a_variance_is_told_closely_where_rows_are_many(mean: float) -> None:
+    """A million rows at two values: the ends are as near as their forms say."""
+    n, apart = 1e6, 0.05
+    low, high = mean - apart, mean + apart
+    parts = [
+        n * ((1 - low) ** 2 + (1 - high) ** 2) / 2,
+        n * (low * (1 - low) + high * (1 - high)),
+        n * (low**2 + high**2) / 2,
+    ]
+    noisy = sums(*parts)
+    bars = spread_bars(noisy, *MOMENTS, "0.9")
+    form = np.array([mean**2, mean**2 - mean, (1 - mean) ** 2]) - apart**2
+    far = float(noisy.reach(form, 0.095)[0]) / n
+    assert bars.low[0] <= apart**2 <= bars.high[0]
+    assert bars.high[0] - bars.low[0] <= 2.2 * far
+
+
 @pytest.mark.parametrize("name", ["linear", "quotient", "spread"])
 def test_surer_intervals_hold_the_less_sure(name: str) -> None:
     """Intervals of one answer at growing confidences lie within each other."""
