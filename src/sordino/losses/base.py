@@ -70,7 +70,7 @@ class Budget(Protocol):
 
 @hides(  # noqa: PLR0904 one value, with all views of it
     *("convolutions", "delta_beneath", "gains_by_rho", "laws", "profile", "scaled"),
-    *("folded", "folds", "pieces", "spending", "stated_by", "sums", "words"),
+    *("folded", "pieces", "spending", "stated_by", "sums", "words"),
 )
 class Loss(ABC):
     """What a release costs, or what may be spent.
@@ -97,8 +97,6 @@ class Loss(ABC):
         def mu(self) -> Extended:
             """Return the exact mu, of losses that have one."""
 
-    folds: ClassVar[bool] = False
-    """Whether several of this kind add up to one of this kind."""
     stated_by: ClassVar[Stated] = "itself"
     gains_by_rho: ClassVar[bool] = False
     """Whether `laws`, composed often, say more than the exact rho does."""
@@ -263,11 +261,6 @@ class Loss(ABC):
         """
         return ({} if self.guarantees == NOTHING else {self: 1}), {}
 
-    @classmethod
-    def folded(cls, group: "Counts") -> "Loss":
-        """Return the one loss of this kind that several of this kind add up to."""
-        raise NotImplementedError
-
     @property
     def sums(self) -> dict[str, Extended]:
         """Return the parameters that add up from release to release, if they say all.
@@ -341,6 +334,15 @@ class Loss(ABC):
                 "parts", parts, "must be rational", "Try budget / 2."
             )
         return self.scaled(1 / count)
+
+
+class AbstractFoldingLoss(Loss):
+    """A loss of a kind of which several add up to one."""
+
+    @classmethod
+    @abstractmethod
+    def folded(cls, group: Counts) -> Loss:
+        """Return the one loss of this kind that several of this kind add up to."""
 
 
 def compose(losses: Iterable[Loss]) -> Loss:

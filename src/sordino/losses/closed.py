@@ -17,7 +17,7 @@ from sordino.curves.forms import inverse
 from sordino.curves.laws.law import AbstractLossLaw, GaussianLaw
 from sordino.curves.points import Floats
 from sordino.curves.profile import symmetric
-from sordino.losses.base import Counts, Loss, Pieces, Stated
+from sordino.losses.base import AbstractFoldingLoss, Counts, Loss, Pieces, Stated
 from sordino.losses.guarantees import (
     Guarantees,
     pure_guarantees,
@@ -181,12 +181,11 @@ class ApproxDP(Loss):
 
 @final
 @dataclass(frozen=True, repr=False)
-class ZCDP(Loss):
+class ZCDP(AbstractFoldingLoss):
     """rho-zero-concentrated differential privacy."""
 
     rho: Extended
     stated_by: ClassVar[Stated] = "rho"
-    folds: ClassVar[bool] = True
 
     def __init__(self, rho: Any) -> None:
         """Read the parameter exactly."""
@@ -318,12 +317,11 @@ class ApproxZCDP(Loss):
 
 @final
 @dataclass(frozen=True, repr=False)
-class GaussianDP(Loss):
+class GaussianDP(AbstractFoldingLoss):
     """mu-Gaussian differential privacy: no worse than telling N(0,1) from N(mu,1)."""
 
     mu: Extended
     stated_by: ClassVar[Stated] = "mu"
-    folds: ClassVar[bool] = True
 
     def __init__(self, mu: Any) -> None:
         """Read the parameter exactly."""

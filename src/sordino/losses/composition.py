@@ -24,7 +24,7 @@ from sordino.curves.convolution.grid_sums import DEPTHS
 from sordino.curves.laws.law import AbstractLossLaw
 from sordino.curves.laws.outlines import outline_laws
 from sordino.curves.profile import Profile, symmetric
-from sordino.losses.base import Counts, Loss, Pieces
+from sordino.losses.base import AbstractFoldingLoss, Counts, Loss, Pieces
 from sordino.losses.closed import ApproxZCDP, PureDP
 from sordino.losses.guarantees import Guarantees, sum_times
 from sordino.losses.reserved import ReservedLoss
@@ -156,8 +156,8 @@ def _folded(given: Sequence[tuple[Loss, int]]) -> Loss:
         else:
             _count(pieces, times, parts)
         _count(chances, times, reserves)
-    families: dict[type[Loss], Counts] = {}
-    for part in [part for part in parts if part.folds]:
+    families: dict[type[AbstractFoldingLoss], Counts] = {}
+    for part in [one for one in parts if isinstance(one, AbstractFoldingLoss)]:
         families.setdefault(type(part), {})[part] = parts.pop(part)
     for family, group in families.items():
         parts[family.folded(group)] = 1
