@@ -20,7 +20,7 @@ import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 from sordino import _validate
 from sordino._completion import hides
@@ -51,6 +51,9 @@ class Version:
 class Column:
     """Public facts of a column.
 
+    Where `bounds` are known, whoever asks need not give any. They follow from a query
+    and cannot be declared.
+
     `unsettled` says why a value may be missing that the data did have, for example
     "a division by zero has no answer": an aggregation then asks for a rule.
     """
@@ -60,6 +63,8 @@ class Column:
     nan: bool = True
     unsettled: str | None = None
     version: Version = field(default_factory=Version, compare=False)
+    bounds: tuple[Any, Any] | None = None
+    """Between which values all lie, where limits of the query say so."""
 
     def __post_init__(self) -> None:
         """Refuse a type that is none; only floats can be NaN."""

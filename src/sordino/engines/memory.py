@@ -12,6 +12,7 @@ from typing import Any, Final, TypeAlias, final
 
 import pyarrow as pa
 
+from sordino.aggregations.totals import Extreme
 from sordino.engines.base import AbstractEngine
 from sordino.engines.doors import Settings, open_source
 from sordino.engines.failures import run_guarded, run_uncharged
@@ -23,6 +24,7 @@ from sordino.query.nodes import (
     Explode,
     Filter,
     FlatMap,
+    Gathered,
     Join,
     KeepGroups,
     KeepRows,
@@ -34,10 +36,10 @@ from sordino.query.nodes import (
     Source,
     Unreadable,
     Without,
-    tables_of,
 )
 from sordino.query.pruning import prune_question
 from sordino.query.question import MOST, AbstractTotal, Distinct, Question, Total
+from sordino.query.walks import tables_of
 from sordino.sampling.bits import Bits
 from sordino.schema import Column, Schema, arrow_type
 from sordino.sources.arrow import without_rows
@@ -316,6 +318,19 @@ def _memberships(engine: MemoryEngine, node: Memberships) -> Iterator[Row]:
             yield _taken({**group[0], node.size: len(groups)}, node.schema)
 
 
+def _gathered(engine: MemoryEngine, node: Gathered) -> Iterator[Row]:
+    for rows in _grouped(engine.rows(node.child), node.per):
+        totals = {name: _TOTALS[type(one)](one, rows) for name, one in node.totals}
+        extremes = {name: _extreme(one, rows) for name, one in node.extremes}
+        yield _taken({**rows[0], **totals, **extremes}, node.schema)
+
+
+def _extreme(asked: Extreme, rows: list[Row]) -> Any:
+    values = (asked.expression.value(row) for row in rows)
+    there = [one for one in values if one is not None]
+    return (max if asked.is_greatest else min)(there, default=None)
+
+
 def _join(engine: MemoryEngine, node: Join) -> Iterator[Row]:
     partners: defaultdict[tuple[Any, ...], list[Row]] = defaultdict(list)
     for row in engine.rows(node.right):
@@ -380,6 +395,7 @@ _WORK: Final[Mapping[type[AbstractNode], _Work]] = by_kind(
         Explode: _explode,
         MapRows: _map_rows,
         FlatMap: _flat_map,
+        Gathered: _gathered,
     },
 )
 _Count: TypeAlias = Callable[[Any, list[Row]], int]

@@ -17,12 +17,13 @@ from sordino.aggregations.base import Setting
 from sordino.aggregations.choices import AbstractChoice
 from sordino.aggregations.measurements import AbstractMeasurement, scale_change
 from sordino.aggregations.totals import Total
-from sordino.query.nodes import AbstractNode, Source, nodes_below
+from sordino.query.nodes import AbstractNode, Source
 from sordino.query.passage import Counted, tally_measurement
 from sordino.query.pruning import prune
 from sordino.query.question import Question
 from sordino.query.relation import Relation
 from sordino.query.request import Request
+from sordino.query.walks import nodes_below
 
 if TYPE_CHECKING:
     import pyarrow as pa

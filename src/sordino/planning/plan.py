@@ -151,6 +151,7 @@ class Plan:
 def plans(request: Request, catalog: AbstractCatalog) -> list[Plan]:
     """Return the ways to answer a request, the estimators of all columns alike."""
     relation = request.rows.resolve(catalog)
+    request = request.within(relation.schema)
     setting = _setting(request, relation)
     options = [asked.estimators(setting) for _, asked in request.columns]
     counts = coverage_counts(request, relation, setting)

@@ -22,9 +22,10 @@ from sordino.expressions.language import check_expression, col
 from sordino.keysets import KeySet
 from sordino.query import joins, steps
 from sordino.query.functions import Udf, udf_of
+from sordino.query.per_id import PerID
 from sordino.query.plan_size import refuse_long
 from sordino.query.relation import AbstractCatalog, Relation
-from sordino.query.request import Request, make_request
+from sordino.query.request import Request, check_aggregation, make_request
 from sordino.query.steps import AbstractStep
 from sordino.schema import Column, unknown
 from sordino.words import Words
@@ -229,6 +230,19 @@ class Query:
                     "Try sd.MaxRowsPerID(5).",
                 )
         return self._then(steps.Enforce(constraints), "enforce", constraints)
+
+    def per_id(self, /, *columns: str, **aggregations: Any) -> "Query":
+        """Make one row of all rows of an id: `per_id(visits=sd.count())`.
+
+        With columns there is a row for each id and each of its values of them. What is
+        asked of the rows is exact, and has noise once it is asked of all ids.
+        """
+        by = column_names(columns=columns)
+        asked = tuple(
+            (name, check_aggregation(**{name: one}))
+            for name, one in aggregations.items()
+        )
+        return self._then(PerID(by, asked), "per_id", by, aggregations)
 
     def group_by(self, *columns: Any, **expressions: Any) -> "Grouped":
         """Ask for each group: of columns with unknown values, or of a `KeySet`.

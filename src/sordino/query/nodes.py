@@ -7,10 +7,11 @@ order of rows.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
+from sordino.aggregations.totals import AbstractTotal, Extreme
 from sordino.expressions.base import AbstractExpression
 from sordino.schema import Schema
 
@@ -381,17 +382,26 @@ class Memberships(AbstractNode):
         return f"each {groups} of each {per}, with their number"
 
 
-def nodes_below(node: AbstractNode) -> Iterator[AbstractNode]:
-    """Yield a node and all nodes under it, however deep they lie."""
-    waiting = [node]
-    while waiting:
-        one = waiting.pop()
-        yield one
-        waiting += one.inputs
+@final
+@dataclass(frozen=True)
+class Gathered(AbstractNode):
+    """A row for each value of `per`: what the rows with that value come to.
 
+    A missing value is a value. Totals saturate as those of a question do; an extreme of
+    no values is missing.
+    """
 
-def tables_of(node: AbstractNode) -> frozenset[str]:
-    """Return the names of the tables whose rows a node takes."""
-    return frozenset(
-        one.table for one in nodes_below(node) if isinstance(one, (Source, Unreadable))
-    )
+    child: AbstractNode
+    per: tuple[str, ...]
+    totals: tuple[tuple[str, AbstractTotal], ...]
+    extremes: tuple[tuple[str, Extreme], ...]
+    schema: Schema
+
+    @property
+    def inputs(self) -> tuple[AbstractNode, ...]:
+        """Return the child."""
+        return (self.child,)
+
+    def describe(self) -> str:
+        """Show whose rows become one."""
+        return f"one row per {', '.join(self.per)}"

@@ -19,6 +19,7 @@ from sordino.query.nodes import (
     Explode,
     Filter,
     FlatMap,
+    Gathered,
     Join,
     KeepGroups,
     KeepRows,
@@ -34,13 +35,13 @@ from sordino.query.nodes import (
 from sordino.query.question import AbstractTotal, Distinct, Question, Total
 from sordino.schema import Schema, Version
 
-Bound: TypeAlias = KeepRows | KeepGroups | KeepUnique | Crowded | Memberships
+Bound: TypeAlias = KeepRows | KeepGroups | KeepUnique | Crowded | Memberships | Gathered
 
 _IS_BOUND: Final[Mapping[type[Any], bool]] = by_kind(
     AbstractNode,
     {
         **dict.fromkeys((KeepRows, KeepGroups, KeepUnique, Crowded), True),
-        Memberships: True,
+        **dict.fromkeys((Memberships, Gathered), True),
         **dict.fromkeys((Source, Unreadable, PublicRows, Project, Filter), False),
         **dict.fromkeys((Join, Without, Explode, MapRows, FlatMap), False),
     },
