@@ -14,7 +14,8 @@ import pyarrow as pa
 
 from sordino.aggregations.totals import Extreme
 from sordino.engines.base import AbstractEngine
-from sordino.engines.doors import Settings, open_source
+from sordino.engines.door import Settings
+from sordino.engines.doors import open_source
 from sordino.engines.failures import run_guarded, run_uncharged
 from sordino.engines.row_functions import flat_mapped, mapped_row
 from sordino.query.by_kind import by_kind
