@@ -141,11 +141,22 @@ def read_columns(columns: Any) -> dict[str, Column]:
             'Try {"age": "i64"}.',
         )
     return {
-        _validate.text(columns=name): declared
-        if isinstance(declared, Column)
-        else Column(declared)
-        for name, declared in columns.items()
+        _validate.text(columns=name): _declared(name, facts)
+        for name, facts in columns.items()
     }
+
+
+def _declared(name: str, facts: Any) -> Column:
+    """Return what is declared of a column: bounds belong to the question."""
+    column = facts if isinstance(facts, Column) else Column(facts)
+    if column.bounds is not None:
+        raise InvalidParameter(
+            "bounds",
+            column.bounds,
+            f"cannot be declared of {name!r}",
+            "Give them where they are needed: sum(column, 0, 30).",
+        )
+    return column
 
 
 def unknown(kind: str, name: object, known: Iterable[str]) -> UnknownName:

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from sordino.aggregations.base import AbstractAggregation
-from sordino.aggregations.column_values import cell_of, exact_bounds
+from sordino.aggregations.column_values import asked_cell, exact_bounds
 from sordino.schema import Schema
 
 
@@ -18,7 +18,7 @@ class AbstractBounded(AbstractAggregation):
 
     def within(self, schema: Schema) -> AbstractAggregation:
         """Return the question with the bounds that its column is known to have."""
-        known = cell_of(self.column).column(schema).bounds
+        known = asked_cell(self.column).column(schema).bounds
         if not self.lacks_bounds or known is None:
             return self
         low, high = known

@@ -281,12 +281,17 @@ def candidates(low: Any, high: Any, kind: str) -> AbstractCandidates:
     >>> candidates(0, 120, "i64").last, candidates(0, 1, "f64").last
     (120, 549755813888)
     """
+    check_ends(low, kind)
+    return _MADE[kind](low, high)
+
+
+def check_ends(low: Any, kind: str) -> None:
+    """Refuse bounds that values of a type cannot be compared with."""
     given = literal(low).type if isinstance(low, date) else "number"
     if given != _BOUNDS[kind]:
         raise InvalidQuery(
             f"a column of type {kind} has no bounds such as {low!r}", _EXAMPLES[kind]
         )
-    return _MADE[kind](low, high)
 
 
 def _floats(low: Any, high: Any) -> RealCandidates:

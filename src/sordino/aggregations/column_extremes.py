@@ -3,6 +3,7 @@
 from typing import Any, Final
 
 from sordino.aggregations.base import Setting
+from sordino.aggregations.candidates import check_ends
 from sordino.aggregations.column_values import ColumnValues, exact_bounds
 from sordino.aggregations.summaries import Ends, Summary, plain_ends, whole_ends
 from sordino.aggregations.totals import Extreme
@@ -39,10 +40,16 @@ def extreme_summary(
 
 def _typed(given: Ends, kind: str) -> Ends | None:
     """Return bounds as values of a type, outwards; None where none were given."""
-    if given[0] is None or kind not in NUMBERS:
-        return None if given[0] is None else given
+    if given[0] is None:
+        return None
+    check_ends(given[0], kind)
+    if kind not in NUMBERS:
+        return given
     ends = exact_bounds(*given)
-    return whole_ends(*ends) if kind == "i64" else tuple(map(float, plain_ends(*ends)))
+    if kind == "i64":
+        return whole_ends(*ends)
+    low, high = plain_ends(*ends)
+    return float(low), float(high)
 
 
 def _comparable(setting: Setting, values: ColumnValues) -> Expression:

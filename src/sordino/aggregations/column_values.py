@@ -66,7 +66,7 @@ def call_text(word: str, *given: Any, nulls: Nulls) -> str:
 
 def column_words(column: Any) -> Words:
     """Return the words of a column, the same for its name and for `col` of it."""
-    return cell_of(column).words
+    return asked_cell(column).words
 
 
 def nulls_words(nulls: Nulls) -> Words:
@@ -100,7 +100,7 @@ def column_values(
     setting: Setting, column: Any, nulls: Nulls, types: tuple[str, ...] = NUMBERS
 ) -> ColumnValues:
     """Return the values that are aggregated, by the rule for missing ones."""
-    cell = cell_of(column)
+    cell = asked_cell(column)
     facts = cell.column(setting.schema)
     if facts.type not in types:
         last = "only numbers" if types == NUMBERS else f"only {', '.join(types)}"
@@ -178,7 +178,7 @@ class _Same:
         return hash(self.tree.names())
 
 
-def cell_of(column: Any) -> Expression:
+def asked_cell(column: Any) -> Expression:
     """Return the column of a name, or an expression as it is."""
     if isinstance(column, str):
         return col(column)

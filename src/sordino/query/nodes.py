@@ -11,7 +11,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
-from sordino.aggregations.totals import AbstractTotal, Extreme
 from sordino.expressions.base import AbstractExpression
 from sordino.schema import Schema
 
@@ -380,28 +379,3 @@ class Memberships(AbstractNode):
         """Show what is counted for whom."""
         groups, per = ", ".join(self.groups), ", ".join(self.per)
         return f"each {groups} of each {per}, with their number"
-
-
-@final
-@dataclass(frozen=True)
-class Gathered(AbstractNode):
-    """A row for each value of `per`: what the rows with that value come to.
-
-    A missing value is a value. Totals saturate as those of a question do; an extreme of
-    no values is missing.
-    """
-
-    child: AbstractNode
-    per: tuple[str, ...]
-    totals: tuple[tuple[str, AbstractTotal], ...]
-    extremes: tuple[tuple[str, Extreme], ...]
-    schema: Schema
-
-    @property
-    def inputs(self) -> tuple[AbstractNode, ...]:
-        """Return the child."""
-        return (self.child,)
-
-    def describe(self) -> str:
-        """Show whose rows become one."""
-        return f"one row per {', '.join(self.per)}"

@@ -9,10 +9,11 @@ from sordino.aggregations.summaries import Summary
 from sordino.aggregations.totals import AbstractTotal, Extreme
 from sordino.contribution import Contribution
 from sordino.errors import InvalidQuery
-from sordino.expressions.base import AbstractExpression
+from sordino.expressions.fluent import lift
 from sordino.expressions.language import Expression, col
-from sordino.expressions.tree import Col
-from sordino.query.nodes import Filter, Gathered, Project
+from sordino.expressions.tree import AbstractTree, Col
+from sordino.query.gathered import Gathered
+from sordino.query.nodes import Filter, Project
 from sordino.query.passage import Clipped
 from sordino.query.relation import AbstractCatalog, Relation
 from sordino.query.steps import AbstractStep, group_column
@@ -20,6 +21,7 @@ from sordino.schema import Column, Schema
 from sordino.words import Words, call, worded_pairs
 
 T = TypeVar("T", AbstractTotal, Extreme)
+Cell = tuple[str, AbstractTree]
 Asked = tuple[tuple[str, AbstractAggregation], ...]
 
 
@@ -54,14 +56,12 @@ class PerID(AbstractStep):
         def once(held: Contribution) -> Contribution:
             return held.with_group_rows(marked, 1) if marked else held.with_rows(1)
 
-        spread = relation.spread and replace(relation.spread, is_alone=False)
-        passed = (*relation.passed, *_clipped(relation, relation.ids, asked))
         return replace(
             relation,
             node=_gathered(relation, (relation.ids, *self.by), asked),
             contribution=once(relation.contribution),
-            passed=passed,
-            spread=spread,
+            passed=(*relation.passed, *_clipped(relation, relation.ids, asked)),
+            spread=relation.spread and replace(relation.spread, is_alone=False),
         )
 
 
@@ -87,9 +87,7 @@ def _gathered(relation: Relation, per: Iterable[str], asked: Asked) -> Project:
 def _shown(rows: Gathered, found: list[tuple[str, Summary]]) -> Project:
     """Return gathered rows with the columns that their totals and extremes make."""
     numbers, ends = ([name for name, _ in one] for one in (rows.totals, rows.extremes))
-    cells: list[tuple[str, AbstractExpression]] = [
-        (name, Col(name)) for name in rows.per
-    ]
+    cells: list[Cell] = [(name, Col(name)) for name in rows.per]
     facts = [(name, rows.schema[name]) for name in rows.per]
     for name, one in found:
         own = [numbers.pop(0) for _ in one.totals] + [ends.pop(0) for _ in one.extremes]
@@ -121,6 +119,6 @@ def _clipped(relation: Relation, ids: str, asked: Asked) -> Iterator[Clipped]:
     for _, one in asked:
         clamped = None if one.lacks_bounds else one.clamped
         if clamped is not None:
-            outside = (Expression(clamped.outside(setting)) == 1).tree
-            rows = Filter(relation.node, outside, relation.schema)
+            outside = Expression(lift(clamped.outside(setting))) == 1
+            rows = Filter(relation.node, outside.tree, relation.schema)
             yield Clipped(rows, clamped.key(setting), str(clamped), ids)

@@ -10,13 +10,13 @@ from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
 from sordino.query.by_kind import by_kind
+from sordino.query.gathered import Gathered
 from sordino.query.nodes import (
     AbstractNode,
     Crowded,
     Explode,
     Filter,
     FlatMap,
-    Gathered,
     Join,
     KeepGroups,
     KeepRows,
@@ -132,7 +132,7 @@ def _gathered(node: Gathered, needed: Names) -> AbstractNode:
     """Keep what is gathered by, and the needed totals."""
     totals = tuple(pair for pair in node.totals if pair[0] in needed)
     extremes = tuple(pair for pair in node.extremes if pair[0] in needed)
-    read = (one.names() for _, one in (*totals, *extremes))
+    read = [one.names() for _, one in totals] + [one.names() for _, one in extremes]
     return replace(
         node,
         child=prune(node.child, frozenset(node.per).union(*read)),

@@ -13,13 +13,13 @@ from typing import Any, Final, TypeAlias, final
 
 from sordino.engines.sql.stages import with_inputs
 from sordino.query.by_kind import by_kind
+from sordino.query.gathered import Gathered
 from sordino.query.nodes import (
     AbstractNode,
     Crowded,
     Explode,
     Filter,
     FlatMap,
-    Gathered,
     Join,
     KeepGroups,
     KeepRows,

@@ -20,12 +20,12 @@ from sordino.engines.sql.writer import (
     table_named,
 )
 from sordino.query.by_kind import by_kind
+from sordino.query.gathered import Gathered
 from sordino.query.nodes import (
     AbstractNode,
     Crowded,
     Explode,
     Filter,
-    Gathered,
     Join,
     KeepGroups,
     KeepRows,
