@@ -156,10 +156,7 @@ BOUNDS: Final[dict[str, tuple[Any, Any, Any]]] = {
     "least": (sd.min("days", -1, "9.5"), (-1, 10), (-1, 10)),
     "greatest": (sd.max("cost", 0, "0.5"), (0.0, 0.5), (0.0, 0.5)),
     "least without bounds": (sd.min("days"), None, None),
-    "last date": (
-        sd.max("born", DAY, LATER),
-        *[(DAY, LATER)] * 2,
-    ),
+    "last date": (sd.max("born", *DAYS), DAYS, DAYS),
     "any": (sd.max("ill"), None, None),
 }
 
