@@ -53,7 +53,7 @@ def session(**more: Any) -> sd.Session:
 def said(opened: sd.Session, request: Any, budget: Any = BUDGET) -> Identity:
     """Return the words of a request, or of several by name."""
     known = batch_identity if isinstance(request, Mapping) else request_identity
-    return known(request, opened._catalog, budget, "key")
+    return known(request, opened._desk.catalog, budget, "key")
 
 
 def counted(query: Query) -> Any:

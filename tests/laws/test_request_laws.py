@@ -157,7 +157,7 @@ def test_words_are_what_their_text_says() -> None:
     """Reading the text gives the words, so different words have different texts."""
     opened = worded.session()
     for request in REQUESTS.values():
-        words = request.words(opened._catalog)
+        words = request.words(opened._desk.catalog)
         assert json.loads(canonical_text(words)) == listed(words)
 
 
