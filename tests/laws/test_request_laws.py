@@ -15,7 +15,7 @@ import pytest
 import sordino as sd
 from sordino.aggregations.base import AbstractAggregation
 from sordino.constraints import AbstractConstraint, AbstractTruncation
-from sordino.engines.memory import MemoryEngine
+from sordino.engines.memory.engine import MemoryEngine
 from sordino.errors import SordinoError
 from sordino.expressions.language import Expression
 from sordino.losses.base import Loss

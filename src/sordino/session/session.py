@@ -9,7 +9,8 @@ from typing import Any, NoReturn, Self, Unpack, final, overload
 
 from sordino import _validate
 from sordino.budgets.limits import Limit
-from sordino.engines.doors import EngineName, Settings, engine_named
+from sordino.engines.door import Settings
+from sordino.engines.doors import EngineName, engine_named
 from sordino.errors import InvalidParameter, SessionMoved
 from sordino.keysets import KeySet
 from sordino.ledger.entries import DATASET, Entry

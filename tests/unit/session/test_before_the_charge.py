@@ -15,7 +15,7 @@ from sordino.engines.doors import EngineName
 from sordino.engines.duckdb import database
 from sordino.engines.duckdb.database import DuckDB
 from sordino.engines.duckdb.engine import duckdb_engine
-from sordino.engines.memory import MemoryEngine
+from sordino.engines.memory.engine import MemoryEngine
 from sordino.engines.sql.statements import Statement
 from sordino.errors import (
     BudgetExceeded,

@@ -18,7 +18,7 @@ import sordino as sd
 from sordino.engines.base import AbstractEngine
 from sordino.engines.doors import EngineName
 from sordino.engines.duckdb.engine import duckdb_engine
-from sordino.engines.memory import MemoryEngine
+from sordino.engines.memory.engine import MemoryEngine
 from sordino.engines.sql.engine import SQLEngine
 from sordino.errors import EngineUnavailable, UnknownName
 
