@@ -109,7 +109,9 @@ class Price:
             level, unit = self._purchase.least_shown
             lines.append(f"a group shows from about {float(level):.4g} {unit} on")
         if self.gain > 1:
-            lines.append(f"planned together: {self.gain:.3g} times its share of epsilon")
+            lines.append(
+                f"planned together: {self.gain:.3g} times its share of epsilon"
+            )
         return "\n".join(lines)
 
 
