@@ -53,7 +53,7 @@ class Purchase:
     """What choices and coverage may spend, each by itself."""
     delta: Fraction
     """The chance that a group shows which is new, where groups are not known."""
-    limit: Budget | None = None
+    limit: ApproxDP | None = None
     """What the measurements' loss must be within, if that remains to be checked."""
     rounds: KeyRounds | None = None
     """Noise and thresholds of keys that are shown in rounds."""
@@ -313,7 +313,7 @@ def _mu_alone(budget: ApproxDP) -> Exact:
 
 
 @lru_cache(maxsize=64)
-def _admits(limit: Budget, loss: Loss, coarseness: float) -> bool:
+def _admits(limit: ApproxDP, loss: Loss, coarseness: float) -> bool:
     """Tell whether a loss is within a limit; requests of a batch share the answer."""
     del coarseness  # by which the answer may differ
     return limit.admits(loss)

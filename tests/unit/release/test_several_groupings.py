@@ -38,11 +38,12 @@ def test_one_table_is_that_of_grouping_sets() -> None:
     import duckdb  # noqa: PLC0415 the oracle of this test
 
     visits = pa.table(ROWS)
-    exact = duckdb.sql(
+    told_by_sql: Any = duckdb.sql(
         "SELECT ward, year, count(*) n, sum(days)::BIGINT AS d, "
         "grouping(ward, year) g FROM visits "
         "GROUP BY GROUPING SETS ((ward, year), (ward), ())"
-    ).fetchall()
+    )
+    exact = told_by_sql.fetchall()
     names = {0: "ward, year", 1: "ward", 3: "all"}
     wanted = {(names[g], ward, year, n, days) for ward, year, n, days, g in exact}
     assert visits.num_rows == 200
