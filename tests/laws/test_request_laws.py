@@ -20,7 +20,8 @@ from sordino.errors import SordinoError
 from sordino.expressions.language import Expression
 from sordino.losses.base import Loss
 from sordino.planning.price import price_request
-from sordino.query.builder import Grouped, Query
+from sordino.query.builder import Query
+from sordino.query.grouped import Grouped
 from sordino.query.nodes import AbstractNode
 from sordino.query.request import Request
 from sordino.session.identity import request_identity
