@@ -65,7 +65,7 @@ def scaled_normal_tail(x: Doubles) -> Doubles:
     """Return M(x) = exp(x^2 / 2) Phi(-x) for x >= 0.
 
     >>> scaled_normal_tail(np.array([0.0, 10.0])).round(6).tolist()
-    [0.5, 0.039506]
+    [0.5, 0.039507]
     """
     x = np.minimum(x, _FARTHEST)
     above = _value(_ABOVE, x)
