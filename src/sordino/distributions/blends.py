@@ -91,11 +91,10 @@ class LaplaceBlend(AbstractBlend):
 
     def _half(self, x: Floats, sizes: Floats) -> Floats:
         """Return P[sum > x] for x >= 0, slightly too large."""
-        terms = (
-            weight * np.exp(-x / scale)
-            for scale, weight in zip(*_terms(sizes), strict=True)
-        )
-        return np.maximum(np.asarray(reduce(np.add, terms)), 0.0)
+        total: Floats = np.zeros(x.shape)
+        for scale, weight in zip(*_terms(sizes), strict=True):
+            total = total + weight * np.exp(-x / scale)
+        return np.maximum(total, 0.0)
 
 
 @final

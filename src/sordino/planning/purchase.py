@@ -135,7 +135,7 @@ class Purchase:
 
     @cached_property
     def mechanisms(self) -> tuple[tuple[Any, ...], ...]:
-        """Return the mechanisms behind each column, in the order of its measurements."""
+        """Return the mechanisms behind each column, in the order of what it needs."""
         presence = self.plan.presence
         known = {**self.noise, **self.choices}
         if presence is not None:
