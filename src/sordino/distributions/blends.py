@@ -91,9 +91,10 @@ class LaplaceBlend(AbstractBlend):
 
     def _half(self, x: Floats, sizes: Floats) -> Floats:
         """Return P[sum > x] for x >= 0, slightly too large."""
-        total: Floats = np.zeros(x.shape)
-        for scale, weight in zip(*_terms(sizes), strict=True):
-            total = total + weight * np.exp(-x / scale)
+        scales, weights = _terms(sizes)
+        total: Floats = np.zeros(np.broadcast(x, scales[0]).shape)
+        for scale, weight in zip(scales, weights, strict=True):
+            total += weight * np.exp(-x / scale)
         return np.maximum(total, 0.0)
 
 
