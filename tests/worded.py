@@ -21,6 +21,7 @@ BOUNDED: Final = VISITS.enforce(sd.MaxRowsPerID(2))
 MORE: Final = VISITS.enforce(sd.MaxRowsPerID(3))
 WARDS: Final = sd.KeySet.from_dict({"ward": ["A", "B"]})
 PAIRS: Final = sd.KeySet.from_dict({"ward": ["A", "B"], "days": [1, 2]})
+SETS: Final = BOUNDED.group_by_sets("days", ("days", "ward")).agg(n=sd.count())
 
 _ROWS: Final[dict[str, list[Any]]] = {
     "person": [1, 1, 2],
@@ -53,7 +54,7 @@ def session(**more: Any) -> sd.Session:
 def said(opened: sd.Session, request: Any, budget: Any = BUDGET) -> Identity:
     """Return the words of a request, or of several by name."""
     known = batch_identity if isinstance(request, Mapping) else request_identity
-    return known(request, opened._catalog, budget, "key")
+    return known(request, opened._desk.catalog, budget, "key")
 
 
 def counted(query: Query) -> Any:
@@ -192,6 +193,10 @@ QUERIES: Final[dict[str, dict[str, Any]]] = {
         ),
         "order": BOUNDED.group_by(PAIRS["days", "ward"]).agg(n=sd.count()),
         "pairs": BOUNDED.group_by(PAIRS).agg(n=sd.count()),
+    },
+    "group_by_sets": {
+        "": SETS["days"],
+        "sets": SETS["days, ward"],
     },
     "keys": {"": BOUNDED.group_by("ward").keys()},
     "agg": {

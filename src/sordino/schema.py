@@ -17,10 +17,10 @@ old one is not known of it.
 
 import difflib
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 from sordino import _validate
 from sordino._completion import hides
@@ -122,6 +122,25 @@ class Schema:
     def __iter__(self) -> Iterator[str]:
         """Iterate over the names."""
         return iter(self.names)
+
+
+def read_columns(columns: Any) -> dict[str, Column]:
+    """Return declared facts: a type stands for a column of it with nothing known."""
+    if columns is None:
+        return {}
+    if not isinstance(columns, Mapping):
+        raise InvalidParameter(
+            "columns",
+            columns,
+            "must be a dict from names to types",
+            'Try {"age": "i64"}.',
+        )
+    return {
+        _validate.text(columns=name): declared
+        if isinstance(declared, Column)
+        else Column(declared)
+        for name, declared in columns.items()
+    }
 
 
 def unknown(kind: str, name: object, known: Iterable[str]) -> UnknownName:

@@ -12,7 +12,7 @@ from sordino.conformance.example_tables import comparable_answer
 from sordino.conformance.verdicts import order_of
 from sordino.engines.base import AbstractEngine
 from sordino.engines.duckdb.engine import duckdb_engine
-from sordino.engines.memory import MemoryEngine
+from sordino.engines.memory.engine import MemoryEngine
 from sordino.errors import EngineFailure, SordinoError
 from sordino.query.question import Question
 from tests.dice import Dice, rolled, shrinking

@@ -8,7 +8,7 @@ table('visits').filter(col('age') >= 18).group_by('ward').agg(n=count())
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, final
+from typing import Any, Final, Literal, final
 
 from sordino import _validate
 from sordino._completion import hides
@@ -22,6 +22,7 @@ from sordino.expressions.language import check_expression, col
 from sordino.keysets import KeySet
 from sordino.query import joins, steps
 from sordino.query.functions import Udf, udf_of
+from sordino.query.grouped import Grouped, GroupingSets
 from sordino.query.plan_size import refuse_long
 from sordino.query.relation import AbstractCatalog, Relation
 from sordino.query.request import Request, make_request
@@ -33,9 +34,11 @@ Names = str | tuple[str, ...] | list[str]
 Returns = Mapping[str, str | Column]
 
 _MOST_ROWS = 10**9
+_NO_COLUMNS: Final[tuple[Any, ...]] = ((), [])
+"""How all rows together are written as a set of columns."""
 
 
-@hides("asked", "resolve", "steps", "table", "words")
+@hides("asked", "resolve", "steps", "table", "words")  # noqa: PLR0904 a verb each
 @final
 @dataclass(frozen=True, repr=False)
 class Query:
@@ -230,7 +233,7 @@ class Query:
                 )
         return self._then(steps.Enforce(constraints), "enforce", constraints)
 
-    def group_by(self, *columns: Any, **expressions: Any) -> "Grouped":
+    def group_by(self, *columns: Any, **expressions: Any) -> Grouped:
         """Ask for each group: of columns with unknown values, or of a `KeySet`.
 
         Groups may be computed: `group_by("ward", decade=col("age").round_down(10))`.
@@ -246,6 +249,18 @@ class Query:
         named = column_names(columns=flat) if columns or not expressions else ()
         names = column_names(columns=(*named, *expressions), some=True)
         return Grouped(query, names, None)
+
+    def group_by_sets(self, *sets: Any) -> GroupingSets:
+        """Ask for the groups of several sets of columns, at one price together.
+
+        A set is a name, some names, a `KeySet`, or `()` for all rows together:
+        `group_by_sets(("ward", "year"), "ward", ())`.
+        """
+        ways = (
+            Grouped(self, (), None) if one in _NO_COLUMNS else self.group_by(one)
+            for one in sets
+        )
+        return GroupingSets.of(tuple(ways))
 
     def agg(
         self,
@@ -293,52 +308,6 @@ class Query:
         shown += [f"{name}={one!r}" for name, one in (named or {}).items()]
         text = f"{self.asked}.{verb}({', '.join(shown)})"
         return Query(self.table, (*self.steps, step), text)
-
-
-@hides("by", "keyset", "query")
-@final
-@dataclass(frozen=True, repr=False)
-class Grouped:
-    """A query whose rows fall into groups, about to be aggregated."""
-
-    query: Query
-    by: tuple[str, ...]
-    keyset: KeySet | None
-
-    def __repr__(self) -> str:
-        """Show the query as it was written."""
-        known = self.keyset is not None
-        shown = "keys" if known else ", ".join(map(repr, self.by))
-        return f"{self.query!r}.group_by({shown})"
-
-    def agg(
-        self,
-        /,
-        *,
-        noise: Literal["laplace", "gaussian"] | None = None,
-        weights: Mapping[str, Any] | None = None,
-        coverage: bool = False,
-        **aggregations: Any,
-    ) -> Request:
-        """Ask for a row of answers about each group.
-
-        `coverage=True` adds noisy counts of what was unreadable, clamped or cut off.
-        """
-        return make_request(
-            self.query,
-            self.by,
-            self.keyset,
-            aggregations,
-            noise=noise,
-            weights=weights,
-            coverage=coverage,
-        )
-
-    def keys(self) -> Request:
-        """Ask which groups there are, of those that several people are in."""
-        return make_request(
-            self.query, self.by, self.keyset, {}, noise=None, weights=None
-        )
 
 
 def table(name: str) -> Query:

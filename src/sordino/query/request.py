@@ -1,6 +1,6 @@
 """A question ready to be priced: a query, its groups, and what is asked of each."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Final, Protocol, final
@@ -10,11 +10,10 @@ from sordino._completion import hides
 from sordino.aggregations.base import AbstractAggregation
 from sordino.aggregations.intervals import error_names
 from sordino.errors import InvalidParameter, InvalidQuery, show
-from sordino.expressions.base import AbstractExpression
 from sordino.keysets import KeySet
 from sordino.losses.spending import Family
 from sordino.numbers import positive, probability
-from sordino.query import processing
+from sordino.query.noisy_answers import AbstractNoisyAnswers
 from sordino.query.processing import AbstractProcess
 from sordino.query.relation import AbstractCatalog, Relation
 from sordino.schema import unknown
@@ -45,7 +44,7 @@ class Rows(Protocol):
 @hides("grouped", "numbers", "processing", "rows", "selects_keys", "words")
 @final
 @dataclass(frozen=True, repr=False)
-class Request:
+class Request(AbstractNoisyAnswers):
     """What is asked of each group of some rows."""
 
     rows: Rows
@@ -89,38 +88,9 @@ class Request:
             noise=self.noise,
         )
 
-    def with_columns(self, **columns: Any) -> "Request":
-        """Add answers that are computed of noisy ones."""
-        return self._then(processing.compute_answers(columns))
-
-    def filter(self, condition: AbstractExpression) -> "Request":
-        """Keep the groups whose noisy answers fulfil a condition."""
-        return self._then(processing.filter_groups(condition))
-
-    def sort(
-        self,
-        *names: str,
-        descending: "bool | str | Sequence[str]" = False,
-        nulls_first: "bool | str | Sequence[str]" = False,
-    ) -> "Request":
-        """Put the noisy rows into an order: by all names or by some downwards."""
-        return self._then(processing.sort_groups(names, descending, nulls_first))
-
-    def limit(self, rows: int, offset: int = 0) -> "Request":
-        """Keep so many noisy rows, after leaving some out."""
-        return self._then(processing.cut_groups(rows, offset))
-
-    def select(self, *names: str) -> "Request":
-        """Show some of the answers; keys always stay."""
-        return self._then(processing.show_answers(names))
-
-    def rename(self, columns: Mapping[str, str]) -> "Request":
-        """Give columns of the answer other names: `{"old": "new"}`."""
-        return self._then(processing.rename_answers(columns))
-
-    def _then(self, process: AbstractProcess) -> "Request":
-        """Return the request with one more thing done to its answer."""
-        return replace(self, processing=(*self.processing, process))
+    def _process(self, step: AbstractProcess) -> "Request":
+        """Return the request with one more step for its answer."""
+        return replace(self, processing=(*self.processing, step))
 
     @property
     def grouped(self) -> str:

@@ -8,6 +8,7 @@ by a search over one number, in doubles with a margin above their error.
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -120,6 +121,7 @@ def least_threshold(
     return level
 
 
+@lru_cache(maxsize=256)
 def gaussian_ratio(
     apart: Change, epsilon: float, delta: Fraction, *, on_lattice: bool
 ) -> float:

@@ -13,7 +13,8 @@ from typing import Any, Final, TypeAlias, final
 import pyarrow as pa
 
 from sordino.engines.base import AbstractEngine
-from sordino.engines.doors import Settings, open_source
+from sordino.engines.door import Settings
+from sordino.engines.doors import open_source
 from sordino.engines.failures import run_guarded, run_uncharged
 from sordino.engines.row_functions import flat_mapped, mapped_row
 from sordino.query.by_kind import by_kind
