@@ -10,15 +10,17 @@ from typing import Final
 
 from sqlglot import exp
 
-from sordino.engines.postgres.forms import (
-    between,
+from sordino.engines.postgres.guards import (
+    all_of,
+    any_of,
+    as_integer,
     fits,
-    integer,
-    named,
+    is_between,
+    let,
     narrow,
     numeric,
-    over,
     real,
+    whole_quotient,
 )
 from sordino.engines.postgres.sql_dates import calendar_day, midnight
 from sordino.engines.postgres.sql_reals import digits_pattern, nearest_of
@@ -65,7 +67,7 @@ def _part(parts: Sql, place: int) -> Sql:
     return exp.Bracket(this=listed, expressions=[sql.whole(place)], offset=1)
 
 
-def whole_number(cell: Sql, further: str = "") -> Sql:
+def integer_in(cell: Sql, further: str = "") -> Sql:
     """Return digits with an optional sign as an integer that fits."""
 
     def read(parts: Sql) -> Sql:
@@ -78,19 +80,19 @@ def whole_number(cell: Sql, further: str = "") -> Sql:
         signed = sql.infix(exp.DPipe, sign, digits.copy())
         return narrow(numeric(sql.case([(short, signed)])))
 
-    return named((_parts_of(cell, f"([+-]?)([0-9]+){further}"),), read)
+    return let((_parts_of(cell, f"([+-]?)([0-9]+){further}"),), read)
 
 
-def real_number(cell: Sql, point: str = _POINT) -> Sql:
+def real_in(cell: Sql, point: str = _POINT) -> Sql:
     """Return the nearest double of a decimal number; -0.0 is 0.0."""
 
     def read(parts: Sql) -> Sql:
         return nearest_of(*(_part(parts, place) for place in range(1, 6)))
 
-    return named((_parts_of(cell, digits_pattern(point)),), read)
+    return let((_parts_of(cell, digits_pattern(point)),), read)
 
 
-def truth(cell: Sql, true: tuple[str, ...], false: tuple[str, ...]) -> Sql:
+def truth_in(cell: Sql, true: tuple[str, ...], false: tuple[str, ...]) -> Sql:
     """Return a truth by its word, in small or capital letters."""
     capitals, small = sql.letters(ascii_uppercase), sql.letters(ascii_lowercase)
     words = [(one, exp.true()) for one in true] + [(one, exp.false()) for one in false]
@@ -100,27 +102,29 @@ def truth(cell: Sql, true: tuple[str, ...], false: tuple[str, ...]) -> Sql:
     )
 
 
-def day(cell: Sql, layout: Layout = ISO_DATE) -> Sql:
+def day_in(cell: Sql, layout: Layout = ISO_DATE) -> Sql:
     """Return a date that the calendar has."""
-    return named((_parts_of(cell, layout.pattern),), lambda parts: _day(parts, layout))
+    return let((_parts_of(cell, layout.pattern),), lambda parts: _day(parts, layout))
 
 
-def moment(cell: Sql, layout: Layout = CAST_TIME) -> Sql:
+def moment_in(cell: Sql, layout: Layout = CAST_TIME) -> Sql:
     """Return a time in UTC, of the years 1 to 9999, to the nearest microsecond."""
 
     def read(parts: Sql) -> Sql:
         nanoseconds = _nanoseconds(parts, layout)
-        ticks = sql.plus(_ticks(parts, layout), over(nanoseconds, sql.bigint(1000)))
+        ticks = sql.plus(
+            _ticks(parts, layout), whole_quotient(nanoseconds, sql.bigint(1000))
+        )
         rest = sql.infix(exp.Mod, nanoseconds.copy(), sql.bigint(1000))
-        return named((midnight(_day(parts, layout)), ticks, rest), _rounded)
+        return let((midnight(_day(parts, layout)), ticks, rest), _rounded)
 
-    return named((_parts_of(cell, layout.pattern),), read)
+    return let((_parts_of(cell, layout.pattern),), read)
 
 
 def _day(parts: Sql, layout: Layout) -> Sql:
     """Return the day that some parts tell, if the calendar has it."""
     places = (layout.parts.index(name) + 1 for name in ("year", "month", "day"))
-    return calendar_day(*(integer(_part(parts, place)) for place in places))
+    return calendar_day(*(as_integer(_part(parts, place)) for place in places))
 
 
 def _told(parts: Sql, layout: Layout, name: str) -> Sql:
@@ -147,9 +151,7 @@ def _ticks(parts: Sql, layout: Layout) -> Sql:
 
 def _ahead(offset: Sql) -> Sql:
     """Return the seconds by which a zone is ahead of UTC: +02:00, +02, Z."""
-    digits = sql.function(
-        "translate", offset, sql.letters("+-:ZUTC"), sql.letters("")
-    )
+    digits = sql.function("translate", offset, sql.letters("+-:ZUTC"), sql.letters(""))
     hours = sql.function("substr", digits, sql.whole(1), sql.whole(2))
     minutes = sql.function("substr", digits.copy(), sql.whole(3), sql.whole(2))
     seconds = sql.plus(
@@ -170,13 +172,13 @@ def _nanoseconds(parts: Sql, layout: Layout) -> Sql:
 def _rounded(start: Sql, ticks: Sql, rest: Sql) -> Sql:
     """Return the moment after a midnight, halves of a microsecond away from 1970."""
     epoch = midnight(sql.as_type(sql.letters("1970-01-01"), "DATE"))
-    half = exp.and_(
+    half = all_of(
         sql.is_equal(rest.copy(), sql.bigint(500)),
         sql.is_at_most(epoch, _later(start.copy(), ticks.copy())),
     )
-    up = exp.or_(sql.is_less(sql.bigint(500), rest.copy()), half)
+    up = any_of(sql.is_less(sql.bigint(500), rest.copy()), half)
     more = sql.case([(up, sql.bigint(1))], sql.bigint(0))
-    return named((_later(start, sql.plus(ticks, more)),), within_years)
+    return let((_later(start, sql.plus(ticks, more)),), within_years)
 
 
 def _later(start: Sql, ticks: Sql) -> Sql:
@@ -191,12 +193,12 @@ def within_years(moment_: Sql) -> Sql:
         sql.as_type(sql.letters(end), "TIMESTAMP")
         for end in ("0001-01-01", "9999-12-31 23:59:59.999999")
     )
-    return sql.case([(between(moment_.copy(), first, last), moment_)])
+    return sql.case([(is_between(moment_.copy(), first, last), moment_)])
 
 
 def _read_integer(to: Written, spelling: Spelling) -> Sql:
     """Return digits before the point, of which only zeros may follow."""
-    return whole_number(to[0], f"(?:[{spelling.decimal}]0*)?")
+    return integer_in(to[0], f"(?:[{spelling.decimal}]0*)?")
 
 
 def _read_real(to: Written, spelling: Spelling) -> Sql:
@@ -205,15 +207,15 @@ def _read_real(to: Written, spelling: Spelling) -> Sql:
         (fits(to[0], f"{_BLANK}(?:{pattern}){_BLANK}"), real(value))
         for pattern, value in _WORDS
     ]
-    return sql.case(words, real_number(to[0], f"[{spelling.decimal}]"))
+    return sql.case(words, real_in(to[0], f"[{spelling.decimal}]"))
 
 
 _READERS: Final[Mapping[str, Callable[[Written, Spelling], Sql]]] = {
     "i64": _read_integer,
     "f64": _read_real,
-    "bool": lambda to, spelling: truth(to[0], spelling.true, spelling.false),
-    "date": lambda to, spelling: day(to[0], spelling.date),
-    "time": lambda to, spelling: moment(to[0], spelling.time),
+    "bool": lambda to, spelling: truth_in(to[0], spelling.true, spelling.false),
+    "date": lambda to, spelling: day_in(to[0], spelling.date),
+    "time": lambda to, spelling: moment_in(to[0], spelling.time),
 }
 
 

@@ -1,7 +1,7 @@
 """How PostgreSQL writes comparisons and choices.
 
-It orders doubles as we do: NaN equals itself and is greater than all. Texts it orders by
-a collation of the database, unless each comparison names another.
+It orders doubles as we do: NaN equals itself and is greater than all. Texts it orders
+by a collation of the database, unless each comparison names another.
 """
 
 from collections.abc import Callable, Mapping
@@ -10,7 +10,7 @@ from typing import Final
 from sqlglot import exp
 
 from sordino.engines.postgres import sql_doubles as doubles
-from sordino.engines.postgres.forms import named
+from sordino.engines.postgres.guards import let
 from sordino.engines.sql import pieces as sql
 from sordino.engines.sql import plain_entries
 from sordino.engines.sql.pieces import Entry, Sql, Written
@@ -54,7 +54,7 @@ def _of_double(test: Callable[[Sql], Sql]) -> Entry:
 
 def _fill_nan(to: Written) -> Sql:
     """Return x, or the other value for NaN."""
-    return sql.case([(doubles.is_nan(to[0]), to[1])], to[0])
+    return sql.case([(doubles.equals_nan(to[0]), to[1])], to[0])
 
 
 def _replace_infinity(to: Written) -> Sql:
@@ -62,17 +62,17 @@ def _replace_infinity(to: Written) -> Sql:
 
     def replaced(one: Sql) -> Sql:
         sign = sql.case([(sql.is_less(one.copy(), sql.double(0)), to[1])], to[2])
-        return sql.case([(doubles.is_infinite(one.copy()), sign)], one)
+        return sql.case([(doubles.equals_infinity(one.copy()), sign)], one)
 
-    return named((to[0],), replaced)
+    return let((to[0],), replaced)
 
 
 _COMPARISONS: Final = comparison.OPERATIONS
 ENTRIES: Final[Mapping[Operation, Entry]] = {
     **plain_entries.ENTRIES,
     **{one: _compared(plain_entries.ENTRIES[one]) for one in _COMPARISONS},
-    missing.IS_NAN: _of_double(doubles.is_nan),
-    missing.IS_INFINITE: _of_double(doubles.is_infinite),
+    missing.IS_NAN: _of_double(doubles.equals_nan),
+    missing.IS_INFINITE: _of_double(doubles.equals_infinity),
     missing.FILL_NAN: _fill_nan,
     missing.REPLACE_INFINITY: _replace_infinity,
     extreme_values.GREATEST: _chosen("greatest"),

@@ -9,7 +9,14 @@ from typing import Final
 
 from sqlglot import exp
 
-from sordino.engines.postgres.forms import between, bigint, integer, named
+from sordino.engines.postgres.guards import (
+    all_of,
+    any_of,
+    as_bigint,
+    as_integer,
+    is_between,
+    let,
+)
 from sordino.engines.sql import pieces as sql
 from sordino.engines.sql.pieces import Entry, Sql, Written
 from sordino.expressions import dates
@@ -32,7 +39,7 @@ def midnight(day: Sql) -> Sql:
     return sql.as_type(day, "TIMESTAMP")
 
 
-def extracted(name: str, moment: Sql) -> Sql:
+def part_of_moment(name: str, moment: Sql) -> Sql:
     """Return a part of a date, a time or a duration, as an exact number."""
     return exp.Extract(this=exp.var(name), expression=moment)
 
@@ -43,22 +50,26 @@ def calendar_day(year: Sql, month: Sql, day: Sql) -> Sql:
     def made(y: Sql, m: Sql, d: Sql) -> Sql:
         odd = sql.infix(
             exp.Mod,
-            sql.plus(m.copy(), sql.infix(exp.BitwiseRightShift, m.copy(), sql.whole(3))),
+            sql.plus(
+                m.copy(), sql.infix(exp.BitwiseRightShift, m.copy(), sql.whole(3))
+            ),
             sql.whole(2),
         )
-        february = sql.plus(sql.whole(28), sql.case([(_leaps(y), sql.whole(1))], sql.whole(0)))
+        february = sql.plus(
+            sql.whole(28), sql.case([(_leaps(y), sql.whole(1))], sql.whole(0))
+        )
         length = sql.case(
             [(sql.is_equal(m.copy(), sql.whole(2)), february)],
             sql.plus(sql.whole(30), odd),
         )
-        there = exp.and_(
-            between(y.copy(), sql.whole(1), sql.whole(9999)),
-            between(m.copy(), sql.whole(1), sql.whole(12)),
-            between(d.copy(), sql.whole(1), length),
+        there = all_of(
+            is_between(y.copy(), sql.whole(1), sql.whole(9999)),
+            is_between(m.copy(), sql.whole(1), sql.whole(12)),
+            is_between(d.copy(), sql.whole(1), length),
         )
         return sql.function("make_date", y.copy(), m.copy(), sql.case([(there, d)]))
 
-    return named((year, month, day), made)
+    return let((year, month, day), made)
 
 
 def _leaps(year: Sql) -> Sql:
@@ -67,21 +78,21 @@ def _leaps(year: Sql) -> Sql:
         sql.is_equal(sql.infix(exp.Mod, year.copy(), sql.whole(n)), sql.whole(0))
         for n in (4, 100, 400)
     )
-    return exp.or_(exp.and_(by_4, exp.not_(by_100)), by_400)
+    return any_of(all_of(by_4, exp.not_(by_100)), by_400)
 
 
 def _part(name: str) -> Entry:
     """Return the entry of a part of a date."""
 
     def entry(to: Written) -> Sql:
-        return bigint(sql.function("trunc", extracted(name, to[0])))
+        return as_bigint(sql.function("trunc", part_of_moment(name, to[0])))
 
     return entry
 
 
 def _weekday(to: Written) -> Sql:
     """Return the day of the week, Monday as 0."""
-    return sql.minus(bigint(extracted("isodow", to[0])), sql.bigint(1))
+    return sql.minus(as_bigint(part_of_moment("isodow", to[0])), sql.bigint(1))
 
 
 def _truncate(to: Written) -> Sql:
@@ -94,20 +105,20 @@ def _truncate(to: Written) -> Sql:
 def _elapsed(to: Written) -> Sql:
     """Return the microseconds between two times."""
     duration = sql.minus(to[1], to[0])
-    return sql.multiplied_by(extracted("epoch", duration), sql.whole(_SECOND))
+    return sql.multiplied_by(part_of_moment("epoch", duration), sql.whole(_SECOND))
 
 
 def _floored(number: Sql, size: int, shift: int) -> Sql:
     """Return number // size rounded down, shifted to where nothing is negative."""
     shifted = sql.plus(number, sql.bigint(shift))
     whole = sql.function("div", shifted, sql.as_type(sql.whole(size), "DECIMAL"))
-    return bigint(sql.minus(whole, sql.bigint(shift // size)))
+    return as_bigint(sql.minus(whole, sql.bigint(shift // size)))
 
 
 def _days_between(to: Written) -> Sql:
     """Return days, or whole days of a duration."""
     if to.types[0] == "date":
-        return bigint(sql.in_parentheses(sql.minus(to[1], to[0])))
+        return as_bigint(sql.in_parentheses(sql.minus(to[1], to[0])))
     return _floored(_elapsed(to), _DAY, _DAYS)
 
 
@@ -122,15 +133,15 @@ def _add_days(to: Written) -> Sql:
     def later(one: Sql, days: Sql) -> Sql:
         day = sql.as_type(one.copy(), "DATE")
         reached = sql.plus(sql.minus(day, first_day()), days.copy())
-        inside = between(reached, sql.whole(0), sql.whole(dates.WHOLE))
-        near = between(days.copy(), sql.whole(-dates.WHOLE), sql.whole(dates.WHOLE))
+        inside = is_between(reached, sql.whole(0), sql.whole(dates.WHOLE))
+        near = is_between(days.copy(), sql.whole(-dates.WHOLE), sql.whole(dates.WHOLE))
         # a sum with what is far would overflow, so it is not made
-        held = integer(sql.case([(near, sql.case([(inside, days)]))]))
+        held = as_integer(sql.case([(near, sql.case([(inside, days)]))]))
         if to.types[0] == "time":
             held = interval(0, 0, 0, held)
         return sql.plus(one, held)
 
-    return named((to[0], to[1]), later)
+    return let((to[0], to[1]), later)
 
 
 def interval(*parts: int | Sql) -> Sql:
@@ -146,10 +157,10 @@ def _add_seconds(to: Written) -> Sql:
 
     def later(one: Sql, seconds: Sql) -> Sql:
         far = sql.bigint(dates.WHOLE_SECONDS)
-        near = between(seconds.copy(), sql.minus(sql.bigint(0), far), far.copy())
-        elapsed = extracted("epoch", sql.minus(one.copy(), midnight(first_day())))
+        near = is_between(seconds.copy(), sql.minus(sql.bigint(0), far), far.copy())
+        elapsed = part_of_moment("epoch", sql.minus(one.copy(), midnight(first_day())))
         reached = sql.plus(elapsed, seconds.copy())
-        inside = exp.and_(
+        inside = all_of(
             sql.is_at_most(sql.whole(0), reached),
             sql.is_less(reached.copy(), far.copy()),
         )
@@ -157,7 +168,7 @@ def _add_seconds(to: Written) -> Sql:
         # a double holds so many microseconds, for they are multiples of a million
         return sql.plus(one, interval(0, 0, 0, 0, 0, 0, sql.as_type(held, "DOUBLE")))
 
-    return named((to[0], to[1]), later)
+    return let((to[0], to[1]), later)
 
 
 ENTRIES: Final[Mapping[Operation, Entry]] = {

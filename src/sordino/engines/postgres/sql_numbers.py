@@ -11,19 +11,20 @@ from typing import Final
 from sqlglot import exp
 
 from sordino.engines.postgres import sql_doubles as doubles
-from sordino.engines.postgres.forms import (
-    both,
+from sordino.engines.postgres.guards import (
+    all_of,
+    let,
     narrow,
     narrow_double,
-    named,
     numeric,
-    over,
     real,
+    whole_quotient,
 )
 from sordino.engines.sql import pieces as sql
 from sordino.engines.sql.dialect import refusal
 from sordino.engines.sql.pieces import Entry, Sql, Written
-from sordino.expressions import arithmetic, lattice_steps, numeric as numbers
+from sordino.expressions import arithmetic, lattice_steps
+from sordino.expressions import numeric as numbers
 from sordino.expressions.lattice_steps import thresholds
 from sordino.expressions.literals import LEAST, MOST
 from sordino.expressions.numeric import least_multiple
@@ -39,9 +40,7 @@ def _nonzero(one: Sql) -> Sql:
     return exp.Nullif(this=one, expression=sql.whole(0))
 
 
-def _infix(
-    kind: type[exp.Expression], of_doubles: Callable[[Sql, Sql], Sql]
-) -> Entry:
+def _infix(kind: type[exp.Expression], of_doubles: Callable[[Sql, Sql], Sql]) -> Entry:
     """Return the entry of an operator between two numbers."""
 
     def entry(to: Written) -> Sql:
@@ -55,7 +54,7 @@ def _infix(
 def _divide(to: Written) -> Sql:
     """Return a quotient of doubles."""
     one, other = (sql.as_type(part, "DOUBLE") for part in to.each())
-    return doubles.quotient(one, other)
+    return doubles.double_quotient(one, other)
 
 
 def _floor_parts(to: Written, make: Callable[[Sql, Sql, Sql], Sql]) -> Sql:
@@ -69,7 +68,7 @@ def _floor_parts(to: Written, make: Callable[[Sql, Sql, Sql], Sql]) -> Sql:
         shifted = sql.plus(rest, other.copy())
         return make(one, other, sql.function("mod", shifted, other.copy()))
 
-    return named((numeric(to[0]), _nonzero(numeric(to[1]))), made)
+    return let((numeric(to[0]), _nonzero(numeric(to[1]))), made)
 
 
 def _floor_divide(to: Written) -> Sql:
@@ -107,14 +106,16 @@ def _clip(to: Written) -> Sql:
     """Return a number within bounds; NaN is greater than all, and stays."""
     branches = [(sql.is_less(to.joint(0), to.joint(1)), to.joint(1))]
     if to.types[0] == "f64":
-        branches.append((doubles.is_nan(to[0]), to[0]))
+        branches.append((doubles.equals_nan(to[0]), to[0]))
     branches.append((sql.is_less(to.joint(2), to.joint(0)), to.joint(2)))
     return sql.case(branches, to.joint(0))
 
 
 def _abs(to: Written) -> Sql:
     """Return the size of a number."""
-    return doubles.size(to[0]) if to.real else narrow(doubles.size(numeric(to[0])))
+    return (
+        doubles.size_of(to[0]) if to.real else narrow(doubles.size_of(numeric(to[0])))
+    )
 
 
 def _round_down(to: Written) -> Sql:
@@ -122,8 +123,8 @@ def _round_down(to: Written) -> Sql:
     step = to.options["step"]
     if isinstance(step, float) or to.real:
         wide = to.bind(float(step), "f64")
-        steps = doubles.quotient(sql.as_type(to[0], "DOUBLE"), wide)
-        return doubles.product(sql.function("floor", steps), wide.copy())
+        steps = doubles.double_quotient(sql.as_type(to[0], "DOUBLE"), wide)
+        return doubles.double_product(sql.function("floor", steps), wide.copy())
     least = to.bind(least_multiple(step), "i64")
 
     def below(one: Sql) -> Sql:
@@ -133,7 +134,7 @@ def _round_down(to: Written) -> Sql:
         down = narrow(sql.minus(numeric(one.copy()), rest))
         return sql.case([(sql.is_less(one.copy(), least), least.copy())], down)
 
-    return named((to[0],), below)
+    return let((to[0],), below)
 
 
 def _round(to: Written) -> Sql:
@@ -143,13 +144,14 @@ def _round(to: Written) -> Sql:
     wide = to.bind(10.0 ** to.options["digits"], "f64")
 
     def rounded(one: Sql, shifted: Sql) -> Sql:
-        moved = sql.infix(exp.Div, doubles.nearest(shifted), wide.copy())
-        finite = sql.is_less(doubles.size(shifted.copy()), real(math.inf))
+        moved = sql.infix(exp.Div, doubles.nearest_whole(shifted), wide.copy())
+        finite = sql.is_less(doubles.size_of(shifted.copy()), real(math.inf))
         return sql.case([(finite, doubles.zero_is_zero(moved))], one)
 
-    return named((to[0],), lambda one: named(
-        (one, doubles.product(one.copy(), wide)), rounded
-    ))
+    return let(
+        (to[0],),
+        lambda one: let((one, doubles.double_product(one.copy(), wide)), rounded),
+    )
 
 
 def _sqrt(to: Written) -> Sql:
@@ -159,7 +161,7 @@ def _sqrt(to: Written) -> Sql:
         held = sql.case([(sql.is_at_most(sql.double(0), one), one.copy())])
         return sql.function("sqrt", held)
 
-    return named((sql.as_type(to[0], "DOUBLE"),), root)
+    return let((sql.as_type(to[0], "DOUBLE"),), root)
 
 
 def _integer(rounding: str) -> Entry:
@@ -174,7 +176,7 @@ def _integer(rounding: str) -> Entry:
 def _steps(to: Written) -> Sql:
     """Return the steps of a lattice: the bounds make the cast safe."""
     make = _real_steps if to.real else _whole_steps
-    return named((to[0],), lambda one: make(to, one))
+    return let((to[0],), lambda one: make(to, one))
 
 
 def _real_steps(to: Written, one: Sql) -> Sql:
@@ -189,8 +191,8 @@ def _real_steps(to: Written, one: Sql) -> Sql:
     if exponent > 0:  # so near to zero that no double is small enough for it
         near = real(math.ldexp(1, exponent - 2))
         branches.append((
-            both(
-                sql.is_less(doubles.size(one.copy()), near),
+            all_of(
+                sql.is_less(doubles.size_of(one.copy()), near),
                 sql.is_at_most(one.copy(), last.copy()),
             ),
             to.bind(-origin, "i64"),
@@ -199,7 +201,7 @@ def _real_steps(to: Written, one: Sql) -> Sql:
         found = sql.minus(found, to.bind(origin, "i64"))
     branches += [
         (sql.is_at_most(one.copy(), last), found),
-        (sql.negation(doubles.is_nan(one.copy())), to.bind(high - origin, "i64")),
+        (sql.negation(doubles.equals_nan(one.copy())), to.bind(high - origin, "i64")),
     ]
     return sql.case(branches)
 
@@ -247,19 +249,19 @@ def _portion(to: Written) -> Sql:
 
     def portion(steps: Sql) -> Sql:
         square = sql.multiplied_by(sql.multiplied_by(steps, steps.copy()), fine.copy())
-        share = over(square, whole.copy())
+        share = whole_quotient(square, whole.copy())
         if place != 1:
             return share
         rest = sql.minus(sql.multiplied_by(steps.copy(), fine), share)
         return sql.multiplied_by(sql.bigint(2), rest)
 
-    return named((height,), portion)
+    return let((height,), portion)
 
 
 ENTRIES: Final[Mapping[Operation, Entry]] = {
-    arithmetic.ADD: _infix(exp.Add, doubles.total),
-    arithmetic.SUBTRACT: _infix(exp.Sub, doubles.difference),
-    arithmetic.MULTIPLY: _infix(exp.Mul, doubles.product),
+    arithmetic.ADD: _infix(exp.Add, doubles.double_sum),
+    arithmetic.SUBTRACT: _infix(exp.Sub, doubles.double_difference),
+    arithmetic.MULTIPLY: _infix(exp.Mul, doubles.double_product),
     arithmetic.DIVIDE: _divide,
     arithmetic.FLOOR_DIVIDE: _floor_divide,
     arithmetic.MODULO: _modulo,

@@ -9,7 +9,7 @@ from typing import Final
 
 from sqlglot import exp
 
-from sordino.engines.postgres.forms import integer, named, numeric, real
+from sordino.engines.postgres.guards import as_integer, let, numeric, real
 from sordino.engines.sql import pieces as sql
 from sordino.engines.sql.pieces import Sql
 
@@ -51,7 +51,7 @@ def nearest_of(sign: Sql, whole: Sql, fraction: Sql, up: Sql, exponent: Sql) -> 
     zeros = sql.minus(_length(listed.copy()), _length(digits.copy()))
     place = sql.minus(sql.minus(_length(whole.copy()), zeros), sql.whole(1))
     power = sql.plus(place, _power(up, exponent))
-    return named((digits, power, sign), _scaled)
+    return let((digits, power, sign), _scaled)
 
 
 def _length(text: Sql) -> Sql:
@@ -64,7 +64,7 @@ def _power(sign: Sql, digits: Sql) -> Sql:
     bare = sql.function("ltrim", there, sql.letters("0"))
     padded = sql.infix(exp.DPipe, sql.letters("0"), bare.copy())
     short = sql.is_less(_length(bare), sql.whole(9))
-    size = integer(sql.case([(short, padded)], sql.letters(str(_FAR))))
+    size = as_integer(sql.case([(short, padded)], sql.letters(str(_FAR))))
     return _signed(sign, size)
 
 
@@ -119,7 +119,7 @@ def _scientific(digits: Sql, power: Sql) -> Sql:
 
 
 def _exact(end: Decimal, power: int) -> Sql:
-    """Return an end of the doubles, of which the first digit is moved behind the point."""
+    """Return an end of the doubles, its first digit moved behind the point."""
     with localcontext() as context:
         context.prec = _DIGITS
         return numeric(sql.letters(format(end.scaleb(-power - 1), "f")))

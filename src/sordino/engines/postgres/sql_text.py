@@ -13,13 +13,13 @@ from typing import Final
 from sqlglot import exp
 
 from sordino.engines.postgres import sql_cells as cells
-from sordino.engines.postgres.forms import (
-    bigint,
+from sordino.engines.postgres.guards import (
+    as_bigint,
+    as_integer,
     fits,
-    integer,
-    named,
+    let,
     narrow_double,
-    over,
+    whole_quotient,
 )
 from sordino.engines.postgres.sql_dates import midnight
 from sordino.engines.sql import pieces as sql
@@ -63,10 +63,9 @@ def _translated(old: str, new: str) -> Entry:
 
 def _slice(to: Written) -> Sql:
     """Return a part: `right` counts from the end, and takes all of a shorter text."""
-    start, length = (
-        None if one is None else max(-_FARTHEST, min(_FARTHEST, one))
-        for one in (to.options["start"], to.options["length"])
-    )
+    start = max(-_FARTHEST, min(_FARTHEST, to.options["start"]))
+    given = to.options["length"]
+    length = None if given is None else min(_FARTHEST, given)
     if start < 0:
         rest = sql.function("right", to[0], sql.whole(-start))
         return rest if length is None else sql.function("left", rest, sql.whole(length))
@@ -76,7 +75,7 @@ def _slice(to: Written) -> Sql:
 
 def _size(one: Sql) -> Sql:
     """Return the number of bytes in UTF-8."""
-    return bigint(sql.function("octet_length", one))
+    return as_bigint(sql.function("octet_length", one))
 
 
 def _made_if_short(size: Sql, made: Sql) -> Sql:
@@ -106,13 +105,15 @@ def _replace(to: Written) -> Sql:
     def replaced(one: Sql) -> Sql:
         without = sql.function("replace", one.copy(), to[1], sql.letters(""))
         removed = sql.minus(_size(one.copy()), _size(without))
-        count = over(removed, exp.Nullif(this=_size(to[1]), expression=sql.whole(0)))
+        count = whole_quotient(
+            removed, exp.Nullif(this=_size(to[1]), expression=sql.whole(0))
+        )
         growth = sql.multiplied_by(count, sql.minus(_size(to[2]), _size(to[1])))
         shrinks = sql.is_at_most(_size(to[2]), _size(to[1]))
         size = sql.case([(shrinks, sql.bigint(0))], sql.plus(_size(one.copy()), growth))
         return _made_if_short(size, sql.function("replace", one, to[1], to[2]))
 
-    return named((to[0],), replaced)
+    return let((to[0],), replaced)
 
 
 def _normalize(to: Written) -> Sql:
@@ -122,7 +123,7 @@ def _normalize(to: Written) -> Sql:
         made = sql.function("pg_catalog.normalize", one.copy(), sql.letters("NFC"))
         return sql.case([(fits(one.copy(), _SETTLED), made)], one)
 
-    return named((to[0],), composed)
+    return let((to[0],), composed)
 
 
 def _cased(word: str, plain: Mapping[str, str]) -> Entry:
@@ -178,7 +179,7 @@ def _like(to: Written) -> Sql:
 
 def _find(to: Written) -> Sql:
     """Return a place from 0, or -1."""
-    return sql.minus(bigint(sql.function("strpos", to[0], to[1])), sql.bigint(1))
+    return sql.minus(as_bigint(sql.function("strpos", to[0], to[1])), sql.bigint(1))
 
 
 def _contains(to: Written) -> Sql:
@@ -188,12 +189,19 @@ def _contains(to: Written) -> Sql:
 
 def _ends_with(to: Written) -> Sql:
     """Return whether a text that is turned round starts with another that is."""
-    return sql.function("starts_with", *(sql.function("reverse", one) for one in to.each()))
+    return sql.function(
+        "starts_with", *(sql.function("reverse", one) for one in to.each())
+    )
 
 
 _DIRECTIVES: Final = {
-    **{"Y": "YYYY", "m": "MM", "d": "DD", "H": "HH24", "M": "MI", "S": "SS"},
-    **{"f": "US"},
+    "Y": "YYYY",
+    "m": "MM",
+    "d": "DD",
+    "H": "HH24",
+    "M": "MI",
+    "S": "SS",
+    "f": "US",
 }
 _PERCENT: Final = re.compile(r"%(.)", re.DOTALL)
 
@@ -233,14 +241,14 @@ _CASTS: Final[Mapping[tuple[str, str], Entry]] = {
     ("i64", "text"): _plain("TEXT"),
     ("i64", "bool"): lambda to: exp.NEQ(this=to[0], expression=sql.whole(0)),
     ("f64", "i64"): _truncated,
-    ("bool", "i64"): lambda to: bigint(integer(to[0])),
-    ("bool", "f64"): lambda to: sql.as_type(integer(to[0]), "DOUBLE"),
+    ("bool", "i64"): lambda to: as_bigint(as_integer(to[0])),
+    ("bool", "f64"): lambda to: sql.as_type(as_integer(to[0]), "DOUBLE"),
     ("bool", "text"): _plain("TEXT"),
-    ("text", "i64"): lambda to: cells.whole_number(to[0]),
-    ("text", "f64"): lambda to: cells.real_number(to[0]),
-    ("text", "bool"): lambda to: cells.truth(to[0], ("true",), ("false",)),
-    ("text", "date"): lambda to: cells.day(to[0]),
-    ("text", "time"): lambda to: cells.moment(to[0]),
+    ("text", "i64"): lambda to: cells.integer_in(to[0]),
+    ("text", "f64"): lambda to: cells.real_in(to[0]),
+    ("text", "bool"): lambda to: cells.truth_in(to[0], ("true",), ("false",)),
+    ("text", "date"): lambda to: cells.day_in(to[0]),
+    ("text", "time"): lambda to: cells.moment_in(to[0]),
     ("date", "time"): _plain("TIMESTAMP"),
     ("date", "text"): lambda to: _written(to[0], sql.letters("YYYY-MM-DD")),
     ("time", "date"): _plain("DATE"),
@@ -265,7 +273,7 @@ ENTRIES: Final[Mapping[Operation, Entry]] = {
     text.UPPER: _translated(ascii_lowercase, ascii_uppercase),
     letters.LOWERCASE: _cased("lower", _DOWN),
     letters.UPPERCASE: _cased("upper", _UP),
-    text.LENGTH: lambda to: bigint(sql.function("length", to[0])),
+    text.LENGTH: lambda to: as_bigint(sql.function("length", to[0])),
     text.SLICE: _slice,
     text.CONTAINS: _contains,
     text.FIND: _find,

@@ -3,11 +3,12 @@
 It has no TRY_CAST, and what leaves a type raises. So a number is moved to a mark just
 outside of the type, and the mark to null: each value is written once, and nothing that
 is out of range is ever cast. Where a form needs a value several times, it gets a name
-(`named`), for trees would grow beyond all bounds.
+(`let`), for trees would grow beyond all bounds.
 """
 
 import math
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Final
 
 from sqlglot import exp
@@ -51,17 +52,17 @@ def real(number: float) -> Sql:
     return sql.as_type(sql.letters(repr(number)), "DOUBLE")
 
 
-def integer(one: Sql) -> Sql:
+def as_integer(one: Sql) -> Sql:
     """Return an integer of 32 bits; it must be sure to be one."""
     return sql.as_type(one, "INTEGER")
 
 
-def bigint(one: Sql) -> Sql:
+def as_bigint(one: Sql) -> Sql:
     """Return a small number as an integer of 64 bits."""
     return sql.as_type(one, "BIGINT")
 
 
-def over(one: Sql, other: Sql) -> Sql:
+def whole_quotient(one: Sql, other: Sql) -> Sql:
     """Return the quotient of two integers, cut towards zero."""
     return exp.Div(
         this=sql.in_parentheses(one),
@@ -71,17 +72,17 @@ def over(one: Sql, other: Sql) -> Sql:
     )
 
 
-def either(one: Sql, other: Sql) -> Sql:
+def any_of(one: Sql, other: Sql) -> Sql:
     """Return one OR other."""
     return sql.infix(exp.Or, one, other)
 
 
-def both(*conditions: Sql) -> Sql:
+def all_of(*conditions: Sql) -> Sql:
     """Return conditions connected by AND."""
-    return exp.and_(*conditions, copy=False)
+    return reduce(sql.conjunction, conditions)
 
 
-def between(one: Sql, low: Sql, high: Sql) -> Sql:
+def is_between(one: Sql, low: Sql, high: Sql) -> Sql:
     """Return whether a value lies within two ends."""
     return exp.Between(this=sql.in_parentheses(one), low=low, high=high)
 
@@ -93,7 +94,7 @@ def fits(one: Sql, pattern: str) -> Sql:
     )
 
 
-def named(values: Sequence[Sql], make: Callable[..., Sql]) -> Sql:
+def let(values: Sequence[Sql], make: Callable[..., Sql]) -> Sql:
     """Return what is made of values that are computed once.
 
     Small trees are written out; others get a name in a subquery of one row, which
