@@ -110,7 +110,7 @@ def sending_refusal(what: str) -> InvalidQuery:
     """
     return InvalidQuery(
         f"{what} are not in the server, and private rows are never sent to one",
-        'Ask in a session with engine="duckdb", which reads the tables of a server, too.',
+        'Ask with engine="duckdb", which reads the tables of a server, too.',
     )
 
 
