@@ -8,7 +8,7 @@ order of rows.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, final
 
 from sordino.expressions.base import AbstractExpression
@@ -120,13 +120,16 @@ class Filter(AbstractNode):
 class KeepRows(AbstractNode):
     """At most `limit` rows for each value of `per`.
 
-    The rows kept are the first in the order of a keyed hash of the row, ties broken by
-    all columns: for any value of `per` they depend on its own rows alone. Rows in which
-    a column of `per` is missing form one group.
+    The rows kept are the first in the order of a keyed hash of `per`, `order` and the
+    number of a row among those alike in these, ties broken by these columns: for any
+    value of `per` they depend on its own rows alone. Rows in which a column of `per` is
+    missing form one group.
     """
 
     child: AbstractNode
     per: tuple[str, ...]
+    order: tuple[str, ...]
+    """All other columns there are below, whichever of them are needed above."""
     limit: int
     schema: Schema
 
@@ -379,6 +382,34 @@ class Memberships(AbstractNode):
         """Show what is counted for whom."""
         groups, per = ", ".join(self.groups), ", ".join(self.per)
         return f"each {groups} of each {per}, with their number"
+
+
+@final
+@dataclass(frozen=True)
+class Kept(AbstractNode):
+    """Rows of another plan that an engine keeps, in those columns that are needed.
+
+    That plan is no input: what walks over this one ends here.
+    """
+
+    rows: AbstractNode
+    schema: Schema
+
+    @property
+    def inputs(self) -> tuple[AbstractNode, ...]:
+        """Return nothing."""
+        return ()
+
+    def describe(self) -> str:
+        """Say which rows were the last to be kept."""
+        return f"rows that are kept: {self.rows.describe()}"
+
+
+def with_inputs(node: Any, inputs: tuple[AbstractNode, ...]) -> AbstractNode:
+    """Return a node that takes its rows from other nodes."""
+    names = ("left", "right") if len(inputs) == 2 else ("child",)
+    made: AbstractNode = replace(node, **dict(zip(names, inputs, strict=False)))
+    return made
 
 
 def nodes_below(node: AbstractNode) -> Iterator[AbstractNode]:

@@ -9,19 +9,22 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias, final
 
+import pyarrow as pa
 from sqlglot import exp
 
 from sordino.engines.sql.dialect import AbstractDialect
 from sordino.engines.sql.rendering import Parameters, render, with_type
 from sordino.engines.sql.stages import Made
 from sordino.engines.sql.writer import Leaf, LeafNode
-from sordino.query.nodes import PublicRows, Source, Unreadable
+from sordino.query.nodes import AbstractNode, Kept, PublicRows, Source, Unreadable
 from sordino.sources.arrow import TableSource, without_rows
 from sordino.sources.arrow_kinds import kind_of
 from sordino.sources.base import AbstractSource, Opened, Stored, lookup
 
 Reading: TypeAlias = Callable[[AbstractSource, Sequence[int]], exp.Expression | None]
 """(source, places of columns) -> what stands after FROM, or None to hand them over"""
+Names: TypeAlias = Callable[[AbstractNode], str]
+"""plan of kept rows -> the name of the table in which they are"""
 SOURCE: Final = "sordino source"
 
 
@@ -52,12 +55,17 @@ class Leaves:
     """Collects what a statement reads of the tables of a session."""
 
     def __init__(
-        self, dialect: AbstractDialect, tables: Mapping[str, Opened], reading: Reading
+        self,
+        dialect: AbstractDialect,
+        tables: Mapping[str, Opened],
+        reading: Reading,
+        names: Names,
     ) -> None:
         """Start with nothing read."""
         self._dialect = dialect
         self._tables = tables
         self._reading = reading
+        self._names = names
         self.handed: list[Handed] = []
 
     def leaf(self, node: LeafNode, parameters: Parameters) -> Leaf:
@@ -71,6 +79,8 @@ class Leaves:
                 return self._unreadable(node, parameters)
             case PublicRows():
                 return self._listed(node)
+            case Kept():
+                return self._kept(node)
 
     def _listed(self, node: PublicRows) -> Leaf:
         """Return rows that are given: their values are of our types already."""
@@ -80,6 +90,22 @@ class Leaves:
         source = TableSource(node.rows)
         self.handed.append(Handed("public rows", name, source, places, False))
         item = handed_table(name)
+        item.meta[SOURCE] = name
+        columns = {
+            known_as: exp.column(f"c{place}", table="t")
+            for known_as, place in zip(node.schema, places, strict=True)
+        }
+        return Leaf(item, columns)
+
+    def _kept(self, node: Kept) -> Leaf:
+        """Return rows that are kept: their values are of our types already."""
+        kept = node.rows.schema
+        form = pa.schema([(one, column.arrow) for one, column in kept.columns])
+        places = tuple(kept.names.index(name) for name in node.schema)
+        name = f"s{len(self.handed)}"
+        there = TableSource(form.empty_table())
+        self.handed.append(Handed("kept rows", name, there, places, True))
+        item = handed_table(self._names(node.rows))
         item.meta[SOURCE] = name
         columns = {
             known_as: exp.column(f"c{place}", table="t")

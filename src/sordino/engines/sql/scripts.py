@@ -5,51 +5,124 @@ run reads nothing of anybody, so what goes wrong in it is public.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import final
 
 import pyarrow as pa
 
 from sordino.engines.sql.stages import Function, stages_of
 from sordino.engines.sql.statements import Statement, Statements
-from sordino.query.nodes import AbstractNode
+from sordino.query.nodes import AbstractNode, Kept, nodes_below
 from sordino.query.pruning import prune_question
 from sordino.query.question import Question
+from sordino.schema import Schema
 from sordino.sources.base import refuse_changed
 
 
 @final
 @dataclass(frozen=True)
-class Script:
-    """The functions of a question with the rows for each, then its totals."""
+class Run:
+    """Functions in their order with the rows for each, then a last statement."""
 
-    question: Question
-    writes: Statements
     functions: tuple[tuple[Function, Statement], ...]
     rows: AbstractNode
-    """What the totals are of, after the last function."""
-    totals: Statement
-
-    @classmethod
-    def of(cls, statements: Statements, question: Question) -> "Script":
-        """Return the script of a question."""
-        steps = stages_of(prune_question(question))
-        functions = tuple(
-            (node, statements.rows(node.child)) for node in steps.functions
-        )
-        totals = statements.question(question, steps.rows)
-        return cls(question, statements, functions, steps.rows, totals)
+    """What the last statement is of, after the last function."""
+    last: Statement
 
     @property
     def statements(self) -> Iterator[Statement]:
         """Return all statements, in the order in which they run."""
         yield from (below for _, below in self.functions)
-        yield self.totals
+        yield self.last
 
     @property
     def in_place(self) -> bool:
         """Tell whether the database reads a source of it by itself."""
         return any(one.in_place for one in self.statements)
+
+    def emptied(self) -> "Run":
+        """Return the same run over tables without rows."""
+        functions = tuple((node, below.emptied()) for node, below in self.functions)
+        return Run(functions, self.rows, self.last.emptied())
+
+    def shown(self) -> str:
+        """Return the steps as people read them."""
+        texts = []
+        for number, (node, below) in enumerate(self.functions):
+            texts += [
+                below.shown(),
+                f"-- m{number}: {node.describe()}, over the rows above",
+            ]
+        return "\n\n".join([*texts, self.last.shown()])
+
+
+@final
+@dataclass(frozen=True)
+class Keeping:
+    """What makes the rows that are kept in a table."""
+
+    name: str
+    schema: Schema
+    run: Run
+
+    @classmethod
+    def of(cls, statements: Statements, node: AbstractNode) -> "Keeping":
+        """Return what makes the rows of a plan, as the table of that plan."""
+        steps = stages_of(node)
+        return cls(
+            statements.names(node),
+            node.schema,
+            Run(
+                _with_rows(statements, steps.functions),
+                steps.rows,
+                statements.rows(steps.rows),
+            ),
+        )
+
+    def shown(self) -> str:
+        """Return what makes the rows as people read it."""
+        return f"{self.run.shown()}\n\n-- {self.name}: the rows above, kept"
+
+
+@final
+@dataclass(frozen=True)
+class Script:
+    """What makes the rows that a question is about, then what answers it."""
+
+    question: Question
+    writes: Statements
+    kept: tuple[Keeping, ...]
+    run: Run
+
+    @classmethod
+    def of(cls, statements: Statements, question: Question) -> "Script":
+        """Return the script of a question, whose plan says which rows are kept."""
+        rows = prune_question(question)
+        plans = {statements.names(one): one for one in _kept_plans(rows)}
+        kept = tuple(Keeping.of(statements, one) for one in plans.values())
+        steps = stages_of(rows)
+        run = Run(
+            _with_rows(statements, steps.functions),
+            steps.rows,
+            statements.question(question, steps.rows),
+        )
+        return cls(question, statements, kept, run)
+
+    @property
+    def runs(self) -> tuple[Run, ...]:
+        """Return all that is run, in this order."""
+        return (*(one.run for one in self.kept), self.run)
+
+    @property
+    def statements(self) -> Iterator[Statement]:
+        """Return all statements, in the order in which they run."""
+        for one in self.runs:
+            yield from one.statements
+
+    @property
+    def in_place(self) -> bool:
+        """Tell whether the database reads a source of it by itself."""
+        return any(one.in_place for one in self.runs)
 
     @property
     def mark(self) -> int:
@@ -61,20 +134,6 @@ class Script:
             )
         )
 
-    def emptied(self) -> "Script":
-        """Return the same script over tables without rows, asked for no key."""
-        keys = self.question.keys
-        question = replace(
-            self.question, keys=None if keys is None else keys.slice(0, 0)
-        )
-        functions = tuple((node, below.emptied()) for node, below in self.functions)
-        return replace(
-            self,
-            question=question,
-            functions=functions,
-            totals=self.totals.emptied(),
-        )
-
     def refuse_changed(self) -> None:
         """Refuse sources that are not what they were when they were opened."""
         for statement in self.statements:
@@ -83,13 +142,25 @@ class Script:
 
     def shown(self) -> str:
         """Return the steps as people read them."""
-        texts = []
-        for number, (node, below) in enumerate(self.functions):
-            texts += [
-                below.shown(),
-                f"-- m{number}: {node.describe()}, over the rows above",
-            ]
-        return "\n\n".join([*texts, self.totals.shown()])
+        texts = [one.shown() for one in self.kept]
+        return "\n\n".join([*texts, self.run.shown()])
+
+
+def _kept_plans(rows: AbstractNode) -> Iterator[AbstractNode]:
+    """Yield the plans of the rows that a plan reads as kept."""
+    for one in nodes_below(rows):
+        match one:
+            case Kept():
+                yield one.rows
+            case _:
+                pass
+
+
+def _with_rows(
+    statements: Statements, functions: tuple[Function, ...]
+) -> tuple[tuple[Function, Statement], ...]:
+    """Return functions with the statements of the rows for each."""
+    return tuple((node, statements.rows(node.child)) for node in functions)
 
 
 def _columns(statement: Statement) -> list[list[tuple[int, pa.DataType]]]:

@@ -9,7 +9,14 @@ from sqlglot import exp
 
 from sordino.engines.sql.dialect import SALT, AbstractDialect
 from sordino.engines.sql.group_totals import KEYS, PLACE, added_totals, asked_totals
-from sordino.engines.sql.leaves import SOURCE, Handed, Leaves, Reading, handed_table
+from sordino.engines.sql.leaves import (
+    SOURCE,
+    Handed,
+    Leaves,
+    Names,
+    Reading,
+    handed_table,
+)
 from sordino.engines.sql.plan_rows import RULES
 from sordino.engines.sql.writer import (
     Subquery,
@@ -97,6 +104,8 @@ class Statements:
     tables: Mapping[str, Opened]
     reading: Reading
     """Which sources the database reads by itself."""
+    names: Names
+    """Where rows are that are kept."""
 
     def question(
         self, question: Question, rows: AbstractNode, *, wide: bool = False
@@ -152,7 +161,7 @@ class Statements:
         kinds: Iterable[pa.DataType],
         last: Callable[[Writer, Subquery], exp.Select],
     ) -> Statement:
-        leaves = Leaves(self.dialect, self.tables, self.reading)
+        leaves = Leaves(self.dialect, self.tables, self.reading, self.names)
         work = Writer(
             self.dialect, lambda node: leaves.leaf(node, work.parameters), RULES
         )
