@@ -98,11 +98,12 @@ class SQLite(AbstractDatabase):
         while self._handed:
             self._connection.execute(f'DROP TABLE "{self._handed.pop()}"')
 
-    def begin_kept(self, name: str, schema: Schema) -> None:
+    def begin_kept(self, name: str, schema: Schema) -> bool:
         """Make a temporary table."""
         self.destroy(name)
         columns = columns_text(self.dialect, schema)
         self._connection.execute(f"CREATE TEMP TABLE {name} ({columns})")
+        return True
 
     def keep(self, name: str, statement: Statement, salt: int) -> None:
         """Insert the rows."""

@@ -87,7 +87,7 @@ def _read(request: Request, relation: Relation, setting: Setting) -> Read:
     """Return the columns of each table that the answers are made of."""
     needed = frozenset(request.by)
     for _, aggregation in request.columns:
-        for estimator in aggregation.estimators(setting):
+        for estimator in aggregation.within(setting.schema).estimators(setting):
             needed |= frozenset[str]().union(*map(_names, estimator.measurements))
     return columns_of_tables(relation.node, needed)
 
@@ -97,11 +97,12 @@ def _clamped(
 ) -> Iterator[Counted]:
     """Yield the numbers of rows with a value outside of bounds.
 
-    For any two databases they differ by at most as many rows as one unit holds.
+    For any two databases they differ by at most as many rows as one unit holds. Outside
+    of bounds that are known of a column there is none.
     """
     whole = replace(setting, by=())
     for _, aggregation in request.columns:
-        if aggregation.clamped is not None:
+        if aggregation.clamped is not None and not aggregation.lacks_bounds:
             key = ("clamped", aggregation.clamped.key(whole))
             total = Total(aggregation.clamped.outside(whole))
             count = tally_measurement(key, total, whole.rows())

@@ -7,8 +7,8 @@ order of rows.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
 from sordino.expressions.base import AbstractExpression
@@ -382,47 +382,3 @@ class Memberships(AbstractNode):
         """Show what is counted for whom."""
         groups, per = ", ".join(self.groups), ", ".join(self.per)
         return f"each {groups} of each {per}, with their number"
-
-
-@final
-@dataclass(frozen=True)
-class Kept(AbstractNode):
-    """Rows of another plan that an engine keeps, in those columns that are needed.
-
-    That plan is no input: what walks over this one ends here.
-    """
-
-    rows: AbstractNode
-    schema: Schema
-
-    @property
-    def inputs(self) -> tuple[AbstractNode, ...]:
-        """Return nothing."""
-        return ()
-
-    def describe(self) -> str:
-        """Say which rows were the last to be kept."""
-        return f"rows that are kept: {self.rows.describe()}"
-
-
-def with_inputs(node: Any, inputs: tuple[AbstractNode, ...]) -> AbstractNode:
-    """Return a node that takes its rows from other nodes."""
-    names = ("left", "right") if len(inputs) == 2 else ("child",)
-    made: AbstractNode = replace(node, **dict(zip(names, inputs, strict=False)))
-    return made
-
-
-def nodes_below(node: AbstractNode) -> Iterator[AbstractNode]:
-    """Yield a node and all nodes under it, however deep they lie."""
-    waiting = [node]
-    while waiting:
-        one = waiting.pop()
-        yield one
-        waiting += one.inputs
-
-
-def tables_of(node: AbstractNode) -> frozenset[str]:
-    """Return the names of the tables whose rows a node takes."""
-    return frozenset(
-        one.table for one in nodes_below(node) if isinstance(one, (Source, Unreadable))
-    )

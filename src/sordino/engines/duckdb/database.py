@@ -93,10 +93,11 @@ class DuckDB(AbstractDatabase):
         while self._handed:
             self._connected().unregister(self._handed.pop())
 
-    def begin_kept(self, name: str, schema: Schema) -> None:
+    def begin_kept(self, name: str, schema: Schema) -> bool:
         """Make a table: it lies in memory, and is spilled to the room."""
         columns = columns_text(self.dialect, schema)
         self._connected().execute(f"CREATE OR REPLACE TABLE {name} ({columns})")
+        return True
 
     def keep(self, name: str, statement: Statement, salt: int) -> None:
         """Insert the rows."""

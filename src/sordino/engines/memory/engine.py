@@ -4,9 +4,8 @@ Rows are dicts, a bounded group is a sorted list, a total is a sum of integers. 
 clear and slow: for small tables and for tests.
 """
 
-import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final, TypeAlias, final
 
@@ -16,11 +15,15 @@ from sordino.engines.base import AbstractEngine
 from sordino.engines.door import Settings
 from sordino.engines.doors import open_source
 from sordino.engines.failures import CLOSED, run_guarded, run_uncharged
+from sordino.engines.memory.exact_totals import Row, exact_extreme, exact_total, key_of
+from sordino.engines.memory.keyed_order import Order, keyed_order
 from sordino.engines.row_functions import flat_mapped, mapped_row
 from sordino.errors import EngineUnavailable
 from sordino.query.by_kind import by_kind
+from sordino.query.gathered import Gathered
+from sordino.query.kept import Kept
 from sordino.query.kept_plans import MOST as MOST_KEPT
-from sordino.query.kept_plans import mark_of, with_kept_rows
+from sordino.query.kept_plans import PlanNames, with_kept_rows
 from sordino.query.nodes import (
     AbstractNode,
     Crowded,
@@ -31,7 +34,6 @@ from sordino.query.nodes import (
     KeepGroups,
     KeepRows,
     KeepUnique,
-    Kept,
     MapRows,
     Memberships,
     Project,
@@ -39,34 +41,16 @@ from sordino.query.nodes import (
     Source,
     Unreadable,
     Without,
-    tables_of,
 )
 from sordino.query.pruning import prune_question
-from sordino.query.question import MOST, AbstractTotal, Distinct, Question, Total
+from sordino.query.question import Question
+from sordino.query.walks import tables_of
 from sordino.sampling.bits import Bits
 from sordino.schema import Column, Schema, arrow_type
 from sordino.sources.arrow import without_rows
 from sordino.sources.base import Opened, Stored, lookup, refuse_changed
 from sordino.sources.freezing import freeze_source, table_in_memory
 from sordino.sources.plain_values import sort_values, values_of
-
-Row: TypeAlias = dict[str, Any]
-Order: TypeAlias = Callable[[list[tuple[Any, ...]], tuple[str, ...]], Sequence[Any]]
-"""Returns, for tuples of values of some types, by what they are put in order."""
-
-
-def keyed_order(salt: int) -> Order:
-    """Return the order of a keyed hash of the values."""
-    key = salt.to_bytes(8, "little")
-
-    def order(rows: list[tuple[Any, ...]], kinds: tuple[str, ...]) -> list[bytes]:
-        del kinds
-        told = (
-            repr(sort_values(row)).encode("utf-8", "backslashreplace") for row in rows
-        )
-        return [hashlib.blake2b(one, key=key).digest() for one in told]
-
-    return order
 
 
 def memory_of_settings(settings: Settings) -> "MemoryEngine":
@@ -84,7 +68,8 @@ class MemoryEngine(AbstractEngine):
         self._order = order or keyed_order(Bits().word(8))
         self._tables: dict[str, Opened] = {}
         self._frozen: dict[str, pa.Table] = {}
-        self._kept: dict[Hashable, tuple[AbstractNode, list[Row]]] = {}
+        self._plans = PlanNames()
+        self._kept: dict[str, list[Row]] = {}
         self._closed = False
 
     def open(self, table: str, source: Any, declared: Mapping[str, Column]) -> Schema:
@@ -153,12 +138,12 @@ class MemoryEngine(AbstractEngine):
 
     def kept(self, node: Kept) -> Iterator[Row]:
         """Yield the rows that are kept of a plan, made when they are first asked."""
-        mark = mark_of(node.rows)
-        found = self._kept.pop(mark, None) or (node.rows, self.rows(node.rows))
-        self._kept[mark] = found
+        found = self._kept.pop(node.name, None)
+        rows = self.rows(node.rows) if found is None else found
+        self._kept[node.name] = rows
         while len(self._kept) > MOST_KEPT:
             del self._kept[next(iter(self._kept))]
-        for row in found[1]:
+        for row in rows:
             yield _taken(row, node.schema)
 
     def stored(self, node: Source) -> list[Row]:
@@ -223,9 +208,9 @@ class MemoryEngine(AbstractEngine):
     def _answer(self, question: Question) -> pa.Table:
         """Return the totals of each group."""
         groups: defaultdict[tuple[Any, ...], list[Row]] = defaultdict(list)
-        kept = with_kept_rows(question.rows, lambda _: True)
+        kept = with_kept_rows(question.rows, self._plans.name)
         for row in self.rows(prune_question(replace(question, rows=kept))):
-            groups[_key(row, question.by)].append(row)
+            groups[key_of(row, question.by)].append(row)
         schema = question.rows.schema
         kinds = [arrow_type(schema[name].type) for name in question.by]
         if question.keys is not None:
@@ -243,7 +228,7 @@ class MemoryEngine(AbstractEngine):
             for place, kind in enumerate(kinds)
         ]
         columns += [
-            pa.array([_TOTALS[type(one)](one, rows) for rows in found], pa.int64())
+            pa.array([exact_total(one, rows) for rows in found], pa.int64())
             for one in question.totals
         ]
         names = [f"total {place}" for place in range(len(question.totals))]
@@ -255,13 +240,9 @@ def _retyped(value: Any, stored: Stored) -> Any:
     return value if stored.reading is None else stored.reading.value({"x": value})
 
 
-def _key(row: Row, names: Iterable[str]) -> tuple[Any, ...]:
-    return sort_values(row[name] for name in names)
-
-
 def _multiplicity(rows: list[Row], on: tuple[str, ...]) -> int:
     complete = (row for row in rows if None not in row.values())
-    return max(Counter(_key(row, on) for row in complete).values(), default=0)
+    return max(Counter(key_of(row, on) for row in complete).values(), default=0)
 
 
 def _grouped(rows: Iterable[Row], names: Iterable[str]) -> list[list[Row]]:
@@ -269,7 +250,7 @@ def _grouped(rows: Iterable[Row], names: Iterable[str]) -> list[list[Row]]:
     listed = tuple(names)
     groups: defaultdict[tuple[Any, ...], list[Row]] = defaultdict(list)
     for row in rows:
-        groups[_key(row, listed)].append(row)
+        groups[key_of(row, listed)].append(row)
     return list(groups.values())
 
 
@@ -337,9 +318,9 @@ def _listed(engine: MemoryEngine, node: PublicRows) -> Iterator[Row]:
 
 
 def _without(engine: MemoryEngine, node: Without) -> Iterator[Row]:
-    gone = {_key(row, node.on) for row in engine.rows(node.right)}
+    gone = {key_of(row, node.on) for row in engine.rows(node.right)}
     for row in engine.rows(node.left):
-        if _key(row, node.on) not in gone:
+        if key_of(row, node.on) not in gone:
             yield _taken(row, node.schema)
 
 
@@ -350,14 +331,21 @@ def _memberships(engine: MemoryEngine, node: Memberships) -> Iterator[Row]:
             yield _taken({**group[0], node.size: len(groups)}, node.schema)
 
 
+def _gathered(engine: MemoryEngine, node: Gathered) -> Iterator[Row]:
+    for rows in _grouped(engine.rows(node.child), node.per):
+        totals = {name: exact_total(one, rows) for name, one in node.totals}
+        extremes = {name: exact_extreme(one, rows) for name, one in node.extremes}
+        yield _taken({**rows[0], **totals, **extremes}, node.schema)
+
+
 def _join(engine: MemoryEngine, node: Join) -> Iterator[Row]:
     partners: defaultdict[tuple[Any, ...], list[Row]] = defaultdict(list)
     for row in engine.rows(node.right):
-        partners[_key(row, node.on)].append(row)
+        partners[key_of(row, node.on)].append(row)
     nothing = dict.fromkeys(node.right.schema)
     for row in engine.rows(node.left):
         complete = all(row[name] is not None for name in node.on)
-        found = partners.get(_key(row, node.on), []) if complete else []
+        found = partners.get(key_of(row, node.on), []) if complete else []
         for partner in found or ([nothing] if node.outer else []):
             yield _taken({**partner, **row}, node.schema)
 
@@ -376,17 +364,6 @@ def _map_rows(engine: MemoryEngine, node: MapRows) -> Iterator[Row]:
 def _flat_map(engine: MemoryEngine, node: FlatMap) -> Iterator[Row]:
     for row in engine.rows(node.child):
         yield from flat_mapped(node, row)
-
-
-def _total(asked: Total, rows: list[Row]) -> int:
-    values = (asked.expression.value(row) for row in rows)
-    total: int = sum(asked.factor * x + asked.shift for x in values if x is not None)
-    return max(-MOST, min(MOST, total))
-
-
-def _distinct(asked: Distinct, rows: list[Row]) -> int:
-    complete = (row for row in rows if all(row[n] is not None for n in asked.columns))
-    return len({_key(row, asked.columns) for row in complete})
 
 
 def _described(node: AbstractNode) -> list[str]:
@@ -415,9 +392,6 @@ _WORK: Final[Mapping[type[AbstractNode], _Work]] = by_kind(
         Explode: _explode,
         MapRows: _map_rows,
         FlatMap: _flat_map,
+        Gathered: _gathered,
     },
-)
-_Count: TypeAlias = Callable[[Any, list[Row]], int]
-_TOTALS: Final[Mapping[type[AbstractTotal], _Count]] = by_kind(
-    AbstractTotal, {Total: _total, Distinct: _distinct}
 )

@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias, final
 
 from sordino.query.by_kind import by_kind
+from sordino.query.gathered import Gathered
+from sordino.query.kept import Kept
 from sordino.query.nodes import (
     AbstractNode,
     Crowded,
@@ -22,7 +24,6 @@ from sordino.query.nodes import (
     KeepGroups,
     KeepRows,
     KeepUnique,
-    Kept,
     MapRows,
     Memberships,
     Project,
@@ -30,18 +31,20 @@ from sordino.query.nodes import (
     Source,
     Unreadable,
     Without,
-    with_inputs,
 )
 from sordino.query.question import AbstractTotal, Distinct, Total
+from sordino.query.walks import with_inputs
 from sordino.schema import Schema, Version
 
-Bound: TypeAlias = KeepRows | KeepGroups | KeepUnique | Kept | Crowded | Memberships
+Bound: TypeAlias = (
+    KeepRows | KeepGroups | KeepUnique | Kept | Crowded | Memberships | Gathered
+)
 
 _IS_BOUND: Final[Mapping[type[Any], bool]] = by_kind(
     AbstractNode,
     {
         **dict.fromkeys((KeepRows, KeepGroups, KeepUnique, Kept), True),
-        **dict.fromkeys((Crowded, Memberships), True),
+        **dict.fromkeys((Crowded, Memberships, Gathered), True),
         **dict.fromkeys((Source, Unreadable, PublicRows, Project, Filter), False),
         **dict.fromkeys((Join, Without, Explode, MapRows, FlatMap), False),
     },

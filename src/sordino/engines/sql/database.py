@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager
+from typing import ClassVar
 
 import pyarrow as pa
 
@@ -19,6 +20,9 @@ class AbstractDatabase(ABC):
     """
 
     dialect: AbstractDialect
+
+    remote: ClassVar[bool] = False
+    """Whether what is handed over leaves this machine, and others may log it."""
 
     @abstractmethod
     def admit(self, source: AbstractSource) -> None:
@@ -44,10 +48,11 @@ class AbstractDatabase(ABC):
         """Drop what was handed over."""
 
     @abstractmethod
-    def begin_kept(self, name: str, schema: Schema) -> None:
+    def begin_kept(self, name: str, schema: Schema) -> bool:
         """Make a place for rows of columns c0, c1, ..., and no rows, instead of others.
 
         Nothing else is being asked. Only what is asked of this database sees them.
+        Return whether there is such a place: who asks may have no right to one.
         """
 
     @abstractmethod

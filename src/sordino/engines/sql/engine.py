@@ -22,8 +22,9 @@ from sordino.engines.row_functions import made_rows, made_schema
 from sordino.engines.sql.answer_tables import answer_table, with_places
 from sordino.engines.sql.buckets import rows_in_buckets
 from sordino.engines.sql.database import AbstractDatabase
+from sordino.engines.sql.dialect import AbstractDialect
 from sordino.engines.sql.group_totals import KEYS, PARTS
-from sordino.engines.sql.kept_tables import KeptTables
+from sordino.engines.sql.kept_tables import KeptTables, NoPlace
 from sordino.engines.sql.leaves import Reading, never_in_place
 from sordino.engines.sql.room import Room
 from sordino.engines.sql.scripts import Keeping, Run, Script
@@ -79,6 +80,11 @@ class SQLEngine(AbstractEngine):
         self._busy = False
         self._closed = False
 
+    @property
+    def dialect(self) -> AbstractDialect:
+        """Return how the database says what it is asked."""
+        return self._database.dialect
+
     def close(self) -> None:
         """Let go of all tables, and remove what was written."""
         with self._lock:
@@ -102,6 +108,7 @@ class SQLEngine(AbstractEngine):
         made = open_source(source, declared).held_as(self._database.dialect.types)
         with self._lock:
             self.forget()
+            self._kept = KeptTables()
             self._database.admit(made.source)
             self._tables[table] = made
         return made.schema
@@ -168,9 +175,8 @@ class SQLEngine(AbstractEngine):
 
     def _statements(self, reading: Reading | None = None) -> Statements:
         """Return what writes statements over the tables as they are now."""
-        dialect = self._database.dialect
-        reads = reading or dialect.in_place
-        return Statements(dialect, dict(self._tables), reads, self._kept.name)
+        tables = dict(self._tables)
+        return Statements(self.dialect, tables, reading or self.dialect.in_place)
 
     def _script(self, question: Question) -> Script:
         """Return all that would run for a question."""
@@ -198,16 +204,24 @@ class SQLEngine(AbstractEngine):
         """Return the script of a question after it ran on empty tables, once."""
         script = self._script(question)
         script.refuse_changed()
+        if self._database.remote:
+            script.refuse_private(self._frozen)
         self._database.connect()
+        for one in script.kept:
+            if one.name not in self._kept.rehearsed:
+                self._rehearse(script.keeping(one).run, None)
+                self._kept.rehearsed.add(one.name)
         if script.mark not in self._rehearsals:
-            keys = question.keys
-            for run in script.runs:
-                empty = run.emptied()
-                self._make(empty, None if keys is None else keys.slice(0, 0))
-                self._table(empty.last)
-            self._database.forget()
+            self._rehearse(script.run, question.keys)
             self._rehearsals.add(script.mark)
         return script
+
+    def _rehearse(self, run: Run, keys: pa.Table | None) -> None:
+        """Run something on tables without rows, asked for no key."""
+        empty = run.emptied()
+        self._make(empty, None if keys is None else keys.slice(0, 0))
+        self._table(empty.last)
+        self._database.forget()
 
     def _answered(self, question: Question, script: Script) -> pa.Table:
         """Return the answer to a question.
@@ -218,6 +232,8 @@ class SQLEngine(AbstractEngine):
             self._refuse_busy()
             try:
                 return self._tried(script, lambda: self._handing(script), self._answer)
+            except NoPlace:
+                pass
             except Exception as error:
                 if not (script.kept and self._database.is_short(error)):
                     raise
@@ -235,10 +251,10 @@ class SQLEngine(AbstractEngine):
         """Make the rows that are to be kept and are not there, then the totals."""
         for one in script.kept:
             if not self._kept.holds(one.name):
-                self._keep(script, one)
+                self._keep(script, script.keeping(one))
         names = [one.name for one in script.kept]
         if not all(map(self._kept.holds, names)):
-            raise MemoryError  # to keep the last of them, others were given up
+            raise NoPlace  # to keep the last of them, others were given up
         self._destroy(self._kept.excess(names))
         return self._alone(lambda: self._totals(script))
 
@@ -255,10 +271,9 @@ class SQLEngine(AbstractEngine):
 
         def kept(count: int) -> None:
             parts = (run.rows,) if count == 1 else rows_in_buckets(run.rows, (), count)
-            if not parts:
-                raise MemoryError
             self._kept.begin(name)
-            self._database.begin_kept(name, keeping.schema)
+            if not parts or not self._database.begin_kept(name, keeping.schema):
+                raise NoPlace
             self._alone(lambda: filled(parts))
 
         self._in_parts(kept)

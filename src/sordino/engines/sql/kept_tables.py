@@ -1,14 +1,19 @@
 """Tables of rows that are kept: which there are, and what they are called."""
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import final
 
 from sordino.engines.sql.dialect import AbstractDialect
-from sordino.query.kept_plans import MOST, mark_of, with_kept_rows
+from sordino.query.kept_plans import MOST, PlanNames, with_kept_rows
 from sordino.query.nodes import AbstractNode
 from sordino.query.question import Question
 from sordino.schema import Schema
+
+
+@final
+class NoPlace(Exception):
+    """Rows cannot be kept: there is no place for them, or too little memory."""
 
 
 @final
@@ -17,24 +22,20 @@ class KeptTables:
 
     def __init__(self) -> None:
         """Start with none."""
-        self._plans: dict[Hashable, tuple[str, AbstractNode]] = {}
+        self._plans = PlanNames()
         self._large: set[str] = set()
         self._there: dict[str, bool] = {}
         """Whether all rows are there, of each place."""
+        self.rehearsed: set[str] = set()
+        """Plans that ran on tables without rows."""
 
     def over(self, question: Question) -> Question:
         """Return a question over rows that are kept, unless they are too many."""
-        rows = with_kept_rows(
-            question.rows, lambda one: self.name(one) not in self._large
-        )
-        return replace(question, rows=rows)
+        return replace(question, rows=with_kept_rows(question.rows, self._name))
 
-    def name(self, rows: AbstractNode) -> str:
-        """Return the name of the table for the rows of a plan, always the same one."""
-        mark = mark_of(rows)
-        if mark not in self._plans:
-            self._plans[mark] = (f"k{len(self._plans)}", rows)
-        return self._plans[mark][0]
+    def _name(self, rows: AbstractNode) -> str | None:
+        name = self._plans.name(rows)
+        return None if name in self._large else name
 
     def holds(self, name: str) -> bool:
         """Tell whether a table has its rows; it is then the last to make room."""

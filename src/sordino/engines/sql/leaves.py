@@ -16,15 +16,14 @@ from sordino.engines.sql.dialect import AbstractDialect
 from sordino.engines.sql.rendering import Parameters, render, with_type
 from sordino.engines.sql.stages import Made
 from sordino.engines.sql.writer import Leaf, LeafNode
-from sordino.query.nodes import AbstractNode, Kept, PublicRows, Source, Unreadable
+from sordino.query.kept import Kept
+from sordino.query.nodes import PublicRows, Source, Unreadable
 from sordino.sources.arrow import TableSource, without_rows
 from sordino.sources.arrow_kinds import kind_of
 from sordino.sources.base import AbstractSource, Opened, Stored, lookup
 
 Reading: TypeAlias = Callable[[AbstractSource, Sequence[int]], exp.Expression | None]
 """(source, places of columns) -> what stands after FROM, or None to hand them over"""
-Names: TypeAlias = Callable[[AbstractNode], str]
-"""plan of kept rows -> the name of the table in which they are"""
 SOURCE: Final = "sordino source"
 
 
@@ -39,6 +38,8 @@ class Handed:
     places: tuple[int, ...]
     in_place: bool
     """Whether the database reads the source by itself."""
+    given: bool = False
+    """Whether the rows are those of a plan, which are public."""
 
     def emptied(self) -> "Handed":
         """Return the same columns without rows, handed over."""
@@ -55,17 +56,12 @@ class Leaves:
     """Collects what a statement reads of the tables of a session."""
 
     def __init__(
-        self,
-        dialect: AbstractDialect,
-        tables: Mapping[str, Opened],
-        reading: Reading,
-        names: Names,
+        self, dialect: AbstractDialect, tables: Mapping[str, Opened], reading: Reading
     ) -> None:
         """Start with nothing read."""
         self._dialect = dialect
         self._tables = tables
         self._reading = reading
-        self._names = names
         self.handed: list[Handed] = []
 
     def leaf(self, node: LeafNode, parameters: Parameters) -> Leaf:
@@ -88,7 +84,9 @@ class Leaves:
         places = tuple(names.index(name) for name in node.schema)
         name = f"s{len(self.handed)}"
         source = TableSource(node.rows)
-        self.handed.append(Handed("public rows", name, source, places, False))
+        self.handed.append(
+            Handed("public rows", name, source, places, False, given=True)
+        )
         item = handed_table(name)
         item.meta[SOURCE] = name
         columns = {
@@ -105,7 +103,7 @@ class Leaves:
         name = f"s{len(self.handed)}"
         there = TableSource(form.empty_table())
         self.handed.append(Handed("kept rows", name, there, places, True))
-        item = handed_table(self._names(node.rows))
+        item = handed_table(node.name)
         item.meta[SOURCE] = name
         columns = {
             known_as: exp.column(f"c{place}", table="t")

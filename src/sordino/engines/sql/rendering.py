@@ -39,6 +39,7 @@ class Parameters:
 
     def bind(self, value: Value, type: str) -> exp.Expression:  # noqa: A002 it is one
         """Return a placeholder of a type for a value."""
+        self.dialect.refuse_unheld(value)
         return exp.Cast(this=self._placed(value), to=self.dialect.type_of(type))
 
     def _placed(self, value: Value) -> exp.Expression:

@@ -4,7 +4,7 @@ A script is run twice: on empty tables before the charge, then on the rows. The 
 run reads nothing of anybody, so what goes wrong in it is public.
 """
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from typing import final
 
@@ -12,9 +12,12 @@ import pyarrow as pa
 
 from sordino.engines.sql.stages import Function, stages_of
 from sordino.engines.sql.statements import Statement, Statements
-from sordino.query.nodes import AbstractNode, Kept, nodes_below
+from sordino.errors import InvalidQuery, show
+from sordino.query.kept import Kept
+from sordino.query.nodes import AbstractNode
 from sordino.query.pruning import prune_question
 from sordino.query.question import Question
+from sordino.query.walks import nodes_below, tables_of
 from sordino.schema import Schema
 from sordino.sources.base import refuse_changed
 
@@ -66,12 +69,12 @@ class Keeping:
     run: Run
 
     @classmethod
-    def of(cls, statements: Statements, node: AbstractNode) -> "Keeping":
-        """Return what makes the rows of a plan, as the table of that plan."""
-        steps = stages_of(node)
+    def of(cls, statements: Statements, node: Kept) -> "Keeping":
+        """Return what makes the rows that a leaf is about."""
+        steps = stages_of(node.rows)
         return cls(
-            statements.names(node),
-            node.schema,
+            node.name,
+            node.rows.schema,
             Run(
                 _with_rows(statements, steps.functions),
                 steps.rows,
@@ -91,33 +94,31 @@ class Script:
 
     question: Question
     writes: Statements
-    kept: tuple[Keeping, ...]
+    kept: tuple[Kept, ...]
+    """Which rows are to be there; what makes them is written when it is needed."""
     run: Run
 
     @classmethod
     def of(cls, statements: Statements, question: Question) -> "Script":
         """Return the script of a question, whose plan says which rows are kept."""
         rows = prune_question(question)
-        plans = {statements.names(one): one for one in _kept_plans(rows)}
-        kept = tuple(Keeping.of(statements, one) for one in plans.values())
+        leaves = {one.name: one for one in _kept_leaves(rows)}
         steps = stages_of(rows)
         run = Run(
             _with_rows(statements, steps.functions),
             steps.rows,
             statements.question(question, steps.rows),
         )
-        return cls(question, statements, kept, run)
+        return cls(question, statements, tuple(leaves.values()), run)
 
     @property
     def runs(self) -> tuple[Run, ...]:
         """Return all that is run, in this order."""
-        return (*(one.run for one in self.kept), self.run)
+        return (*(self.keeping(one).run for one in self.kept), self.run)
 
-    @property
-    def statements(self) -> Iterator[Statement]:
-        """Return all statements, in the order in which they run."""
-        for one in self.runs:
-            yield from one.statements
+    def keeping(self, leaf: Kept) -> Keeping:
+        """Return what makes the rows that a leaf is about."""
+        return Keeping.of(self.writes, leaf)
 
     @property
     def in_place(self) -> bool:
@@ -130,28 +131,39 @@ class Script:
         return hash(
             tuple(
                 (one.text, repr(one.values), repr(_columns(one)))
-                for one in self.statements
+                for one in self.run.statements
             )
         )
 
     def refuse_changed(self) -> None:
         """Refuse sources that are not what they were when they were opened."""
-        for statement in self.statements:
+        kept = {name for one in self.kept for name in tables_of(one.rows)}
+        for name in sorted(kept):
+            refuse_changed(name, self.writes.tables[name].source)
+        for statement in self.run.statements:
             for one in statement.handed:
                 refuse_changed(one.table, one.source)
 
+    def refuse_private(self, public: Container[str]) -> None:
+        """Refuse to hand over rows that are not public, and what is made of such."""
+        if any(run.functions for run in self.runs):
+            raise sending_refusal("the rows that a function makes")
+        for one in (handed for run in self.runs for handed in run.last.handed):
+            if not (one.in_place or one.given or one.table in public):
+                raise sending_refusal(f"the rows of {show(one.table)}")
+
     def shown(self) -> str:
         """Return the steps as people read them."""
-        texts = [one.shown() for one in self.kept]
+        texts = [self.keeping(one).shown() for one in self.kept]
         return "\n\n".join([*texts, self.run.shown()])
 
 
-def _kept_plans(rows: AbstractNode) -> Iterator[AbstractNode]:
-    """Yield the plans of the rows that a plan reads as kept."""
+def _kept_leaves(rows: AbstractNode) -> Iterator[Kept]:
+    """Yield the leaves of a plan whose rows are kept."""
     for one in nodes_below(rows):
         match one:
             case Kept():
-                yield one.rows
+                yield one
             case _:
                 pass
 
@@ -161,6 +173,19 @@ def _with_rows(
 ) -> tuple[tuple[Function, Statement], ...]:
     """Return functions with the statements of the rows for each."""
     return tuple((node, statements.rows(node.child)) for node in functions)
+
+
+def sending_refusal(what: str) -> InvalidQuery:
+    """Return the refusal to send private rows to a server.
+
+    >>> raise sending_refusal("the rows of 'visits'")
+    Traceback (most recent call last):
+    sordino.errors.InvalidQuery: the rows of 'visits' are not in the server, and ...
+    """
+    return InvalidQuery(
+        f"{what} are not in the server, and private rows are never sent to one",
+        'Ask with engine="duckdb", which reads the tables of a server, too.',
+    )
 
 
 def _columns(statement: Statement) -> list[list[tuple[int, pa.DataType]]]:

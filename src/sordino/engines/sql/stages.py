@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import Final, TypeAlias, final
 
-from sordino.query.nodes import AbstractNode, FlatMap, MapRows, with_inputs
+from sordino.query.nodes import AbstractNode, FlatMap, MapRows
+from sordino.query.walks import with_inputs
 from sordino.schema import Schema
 
 Function: TypeAlias = MapRows | FlatMap

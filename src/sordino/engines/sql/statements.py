@@ -13,7 +13,6 @@ from sordino.engines.sql.leaves import (
     SOURCE,
     Handed,
     Leaves,
-    Names,
     Reading,
     handed_table,
 )
@@ -104,8 +103,6 @@ class Statements:
     tables: Mapping[str, Opened]
     reading: Reading
     """Which sources the database reads by itself."""
-    names: Names
-    """Where rows are that are kept."""
 
     def question(
         self, question: Question, rows: AbstractNode, *, wide: bool = False
@@ -161,7 +158,7 @@ class Statements:
         kinds: Iterable[pa.DataType],
         last: Callable[[Writer, Subquery], exp.Select],
     ) -> Statement:
-        leaves = Leaves(self.dialect, self.tables, self.reading, self.names)
+        leaves = Leaves(self.dialect, self.tables, self.reading)
         work = Writer(
             self.dialect, lambda node: leaves.leaf(node, work.parameters), RULES
         )

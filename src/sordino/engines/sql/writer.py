@@ -15,7 +15,8 @@ from sordino.engines.sql.dialect import AbstractDialect
 from sordino.engines.sql.rendering import Parameters, render, with_type
 from sordino.engines.sql.stages import Made
 from sordino.expressions.base import AbstractExpression
-from sordino.query.nodes import AbstractNode, Kept, PublicRows, Source, Unreadable
+from sordino.query.kept import Kept
+from sordino.query.nodes import AbstractNode, PublicRows, Source, Unreadable
 from sordino.schema import Schema
 
 NONE: Final = Schema(())
