@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from sordino.curves.points import Floats
 from sordino.distributions.gaussian import ContinuousGaussianLaw
 from sordino.errors import InvalidParameter
-from sordino.losses.base import Loss
-from sordino.losses.closed import ApproxDP, GaussianDP, PureDP
+from sordino.losses.base import Loss, PureDP
+from sordino.losses.closed import ApproxDP, GaussianDP
 from sordino.losses.rounds import RoundsLoss
 from sordino.mechanisms.gaussian_threshold import GaussianThreshold
 from sordino.mechanisms.kit.appearance import any_passes, each_passes
