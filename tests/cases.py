@@ -12,7 +12,7 @@ from sordino.aggregations.base import AbstractAggregation
 from sordino.curves.laws.law import Atoms
 from sordino.engines.base import AbstractEngine
 from sordino.engines.duckdb.engine import duckdb_engine
-from sordino.engines.memory import MemoryEngine
+from sordino.engines.memory.engine import MemoryEngine
 from sordino.losses.base import Loss, PureDP, compose
 from sordino.losses.bounded_range import BoundedRangeLoss
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP
@@ -160,7 +160,7 @@ LOSSES: Final[dict[str, Loss]] = {
 """Every form of loss."""
 
 AGGREGATIONS: Final[
-    dict[str, Callable[[str, tuple[Any, Any]], AbstractAggregation]]
+    dict[str, Callable[[str, tuple[Any, ...]], AbstractAggregation]]
 ] = {
     "count": lambda _column, _ends: sd.count(),
     "count_ids": lambda _column, _ends: sd.count_ids(),

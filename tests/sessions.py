@@ -65,7 +65,7 @@ def dying(path: Path, shown: Path, kind: str, key: str | None, point: str) -> No
     end = Dying(point)
     ledger = Ledger.at(path, world=World(reached=end.reached))
     opened = session(ledger)
-    prepare = opened._prepared
+    prepare = opened._desk._prepare
 
     def prepared(purchase: Purchase) -> Callable[[], Answer]:
         compute = prepare(purchase)
@@ -77,7 +77,7 @@ def dying(path: Path, shown: Path, kind: str, key: str | None, point: str) -> No
 
         return computed
 
-    opened._prepared = prepared  # type: ignore[method-assign]
+    object.__setattr__(opened._desk, "_prepare", prepared)
     with suppress(AnswerLost):
         tell(shown, answered(opened, kind, key))
         end.reached("told")

@@ -17,7 +17,7 @@ WAITING: Final = {
     ("losses.curve_plot", "losses.pictures"): "brings matplotlib",
     ("release.plotting", "losses.pictures"): "brings matplotlib",
     ("release.release", "release.plotting"): "brings matplotlib",
-    ("session.sql_request", "query.sql.door"): "brings sqlglot",
+    ("session.sql_request", "query.sql.ask"): "brings sqlglot",
 }
 """Imports of our own modules inside functions: what they bring is heavy."""
 

@@ -22,6 +22,7 @@ SHARED: Final = {
     ("module", "ledger"): "the ledger, and the commands about it",
     ("module", "dialect"): "what each engine of SQL keeps, and the contract of it",
     ("module", "database"): "the same: how statements reach it",
+    ("module", "door"): "where each engine is, and what is said of that",
     ("module", "engine"): "the engine that all of SQL share, and how one is made of it",
     ("function", "main"): "where a program begins",
     ("function", "sqrt"): "the square root: of an exact number, of an expression",

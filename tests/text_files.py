@@ -5,7 +5,7 @@ from typing import Any, TypeAlias
 
 import sordino as sd
 from sordino.engines.duckdb.engine import duckdb_engine
-from sordino.engines.memory import MemoryEngine
+from sordino.engines.memory.engine import MemoryEngine
 
 Rows: TypeAlias = list[dict[str, Any]]
 

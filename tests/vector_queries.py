@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any, Final, Literal
 
 import sordino as sd
-from sordino.engines.memory import MemoryEngine
+from sordino.engines.memory.engine import MemoryEngine
 from sordino.losses.base import Budget
 from sordino.query.builder import Query
 from sordino.query.request import Request

@@ -21,6 +21,7 @@ BOUNDED: Final = VISITS.enforce(sd.MaxRowsPerID(2))
 MORE: Final = VISITS.enforce(sd.MaxRowsPerID(3))
 WARDS: Final = sd.KeySet.from_dict({"ward": ["A", "B"]})
 PAIRS: Final = sd.KeySet.from_dict({"ward": ["A", "B"], "days": [1, 2]})
+SETS: Final = BOUNDED.group_by_sets("days", ("days", "ward")).agg(n=sd.count())
 
 _ROWS: Final[dict[str, list[Any]]] = {
     "person": [1, 1, 2],
@@ -53,7 +54,7 @@ def session(**more: Any) -> sd.Session:
 def said(opened: sd.Session, request: Any, budget: Any = BUDGET) -> Identity:
     """Return the words of a request, or of several by name."""
     known = batch_identity if isinstance(request, Mapping) else request_identity
-    return known(request, opened._catalog, budget, "key")
+    return known(request, opened._desk.catalog, budget, "key")
 
 
 def counted(query: Query) -> Any:
@@ -182,6 +183,20 @@ QUERIES: Final[dict[str, dict[str, Any]]] = {
         "": VISITS.enforce(sd.MaxGroupsPerID("ward", 2), sd.MaxRowsPerID(4)),
         "constraints": VISITS.enforce(sd.MaxRowsPerID(4)),
     },
+    "per_id": {
+        "": counted(VISITS.per_id("ward", n=sd.count())),
+        "columns": counted(VISITS.per_id(n=sd.count())),
+        "aggregations": counted(VISITS.per_id("ward", n=sd.count_distinct("days"))),
+        "bounds": counted(VISITS.per_id("ward", n=sd.sum("days", 0, 30, nulls=0))),
+        "no bounds": counted(VISITS.per_id("ward", n=sd.sum("days", nulls=0))),
+        "known bounds": VISITS.per_id(n=sd.mean("cost", 0, 30)).agg(s=sd.sum("n")),
+        "given bounds": VISITS.per_id(n=sd.mean("cost", 0, 30)).agg(
+            s=sd.sum("n", 0, 30)
+        ),
+        "known dates": VISITS.per_id(
+            n=sd.min("born", date(2000, 1, 1), date(2000, 1, 9))
+        ).agg(s=sd.median("n")),
+    },
     "group_by": {
         "": BOUNDED.group_by("ward").agg(n=sd.count()),
         "columns": BOUNDED.group_by("ward", "days").agg(n=sd.count()),
@@ -192,6 +207,10 @@ QUERIES: Final[dict[str, dict[str, Any]]] = {
         ),
         "order": BOUNDED.group_by(PAIRS["days", "ward"]).agg(n=sd.count()),
         "pairs": BOUNDED.group_by(PAIRS).agg(n=sd.count()),
+    },
+    "group_by_sets": {
+        "": SETS["days"],
+        "sets": SETS["days, ward"],
     },
     "keys": {"": BOUNDED.group_by("ward").keys()},
     "agg": {

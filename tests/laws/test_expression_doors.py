@@ -11,7 +11,7 @@ from sordino.conformance.example_tables import comparable_answer
 from sordino.conformance.operation_cases import FORMS, Form
 from sordino.engines.base import AbstractEngine
 from sordino.engines.duckdb.engine import duckdb_engine
-from sordino.engines.memory import MemoryEngine
+from sordino.engines.memory.engine import MemoryEngine
 from sordino.expressions.language import col
 from sordino.schema import arrow_type
 from sordino.session.catalog import open_catalog

@@ -25,7 +25,7 @@ from sordino.engines.duckdb import connection
 from sordino.engines.duckdb.dialect import DuckDBDialect
 from sordino.engines.duckdb.engine import duckdb_engine
 from sordino.engines.duckdb.file_reading import alias_columns, file_call
-from sordino.engines.memory import MemoryEngine
+from sordino.engines.memory.engine import MemoryEngine
 from sordino.engines.sql.engine import SQLEngine
 from sordino.errors import SordinoError
 from sordino.query.request import Request

@@ -12,9 +12,10 @@ import sordino as sd
 from sordino.conformance.example_tables import comparable_answer
 from sordino.engines.base import AbstractEngine
 from sordino.engines.duckdb.engine import duckdb_engine
-from sordino.engines.memory import MemoryEngine
+from sordino.engines.memory.engine import MemoryEngine
 from sordino.planning.purchase import Purchase, best_purchase
-from sordino.query.builder import Grouped, Query
+from sordino.query.builder import Query
+from sordino.query.grouped import Grouped
 from sordino.query.request import Request
 from sordino.release.answer import noisy_answer
 from sordino.release.release import Release

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sordino.engines.memory import MemoryEngine, keyed_order
+from sordino.engines.memory.engine import MemoryEngine, keyed_order
 from sordino.errors import InvalidQuery, SordinoError
 from sordino.expressions.language import col
 from sordino.query.nodes import AbstractNode, Filter

@@ -20,7 +20,7 @@ from sordino.conformance.short_plans import question_of
 from sordino.engines.base import AbstractEngine
 from sordino.engines.duckdb.database import DuckDB
 from sordino.engines.duckdb.engine import duckdb_engine
-from sordino.engines.memory import MemoryEngine
+from sordino.engines.memory.engine import MemoryEngine
 from sordino.errors import EngineFailure
 from sordino.query.nodes import Source
 from sordino.schema import PLAIN, Column, arrow_type

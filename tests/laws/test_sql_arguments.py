@@ -81,7 +81,7 @@ def tables() -> Tables:
         budget=sd.PureDP(1),
         engine="memory",
     )
-    return Tables(session._catalog, ("v",), ("places",))
+    return Tables(session._desk.catalog, ("v",), ("places",))
 
 
 def reading(text: str) -> Reading:

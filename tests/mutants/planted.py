@@ -263,6 +263,13 @@ PLANTED: Final[tuple[Planted, ...]] = (
     ),
     Planted(
         "prices",
+        "src/sordino/planning/alike.py",
+        "        tuple(plan.measurements.items()),\n",
+        "        tuple(plan.measurements),\n",
+        "a batch has the noise of its first question, whatever the bounds of others",
+    ),
+    Planted(
+        "prices",
         "src/sordino/planning/plan.py",
         "whole = joint + sum(beside.values(), Fraction(0))",
         "whole = joint",

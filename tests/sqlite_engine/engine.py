@@ -1,6 +1,6 @@
 """An engine that asks SQLite: the trial of the door for dialects."""
 
-from sordino.engines.doors import Settings
+from sordino.engines.door import Settings
 from sordino.engines.sql.engine import SQLEngine
 from sordino.engines.sql.room import Room
 from tests.sqlite_engine.database import SQLite

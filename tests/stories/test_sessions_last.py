@@ -225,7 +225,7 @@ def test_an_engine_that_fails_keeps_the_charge(
         raise EngineFailure
 
     with monkeypatch.context() as patch:
-        patch.setattr(opened._engine, "answer", fail)
+        patch.setattr(opened._desk.engine, "answer", fail)
         for refused in (EngineFailure, EngineFailure, AnswerLost):
             with pytest.raises(refused):
                 opened.release(COUNT, TENTH, key="twice")

@@ -240,7 +240,7 @@ def test_sql_and_python_are_one_request(library: sd.Session, story: str) -> None
     text, given, wanted = STORIES[story]
     found = library.sql(text, **given)
     assert isinstance(found, sd.Request)
-    assert found.words(library._catalog) == wanted.words(library._catalog)
+    assert found.words(library._desk.catalog) == wanted.words(library._desk.catalog)
     assert list(map(repr, found.processing)) == list(map(repr, wanted.processing))
     budget = sd.ApproxDP(1, "1e-6")
     one, other = library.price(found, budget), library.price(wanted, budget)

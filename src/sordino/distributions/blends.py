@@ -23,6 +23,7 @@ from flint import arb
 from numpy.typing import NDArray
 
 from sordino.numbers import ball, up
+from sordino.numbers.normal_law import log_normal_chance
 from sordino.numbers.precision import precision
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -117,10 +118,8 @@ class GaussianBlend(AbstractBlend):
 
     def log_tail(self, x: Floats, sizes: Floats) -> Floats:
         """Return the logarithm of the normal tail."""
-        from scipy.special import log_ndtr  # noqa: PLC0415 loaded when needed
-
         spread = np.sqrt((np.asarray(sizes) ** 2).sum(axis=0))
-        return np.asarray(log_ndtr(-x / np.maximum(spread, _LEAST)))
+        return np.asarray(log_normal_chance(-x / np.maximum(spread, _LEAST)))
 
 
 def _distinct(sizes: Floats) -> Floats:

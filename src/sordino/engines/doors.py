@@ -1,18 +1,18 @@
 """The engines by their names, each imported when it is first asked for.
 
-A new engine is a folder of this room, and its line here (and, where it needs a package,
-an extra of its name in pyproject.toml). The line says which function of it makes an
-engine of `Settings`, and which make sources of what lives in it.
+A new engine is a folder of this room, its name here, and where it needs a package, an
+extra of its name in pyproject.toml. Its `door` says how it is made, and what makes
+sources of what lives in it.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, Final, Literal, TypeAlias, final
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 from sordino import _validate
 from sordino.engines.base import AbstractEngine
+from sordino.engines.door import Door, Settings
 from sordino.errors import MissingDependency
 from sordino.schema import Column
 from sordino.sources import readers
@@ -21,40 +21,9 @@ from sordino.sources.readers import Reader
 
 EngineName: TypeAlias = Literal["duckdb", "memory"]
 
-
-@final
-@dataclass(frozen=True)
-class Settings:
-    """What a user may say of an engine; one that has no such thing takes no notice."""
-
-    memory_limit: str | None = None
-    threads: int | None = None
-    progress: bool = False
-
-
-@final
-@dataclass(frozen=True)
-class Door:
-    """Where an engine is, and what it needs; places are written module:name."""
-
-    engine: str
-    """A function that makes an engine of settings."""
-    package: str = "sordino"
-    """What has to be installed for it, by the extra of the engine's name."""
-    reads: Mapping[str, str] = field(default_factory=dict)
-    """What makes sources of what lives in the engine, by its kind (`readers`)."""
-
-
-_DUCKDB: Final = "sordino.engines.duckdb"
 DOORS: Final[Mapping[str, Door]] = {
-    "duckdb": Door(
-        f"{_DUCKDB}.engine:duckdb_of_settings",
-        reads={
-            "(duckdb.DuckDBPyConnection, name)": f"{_DUCKDB}.relations:of_table",
-            "duckdb.DuckDBPyRelation": f"{_DUCKDB}.relations:of_relation",
-        },
-    ),
-    "memory": Door("sordino.engines.memory:memory_of_settings"),
+    name: import_module(f"sordino.engines.{name}.door").DOOR
+    for name in get_args(EngineName)
 }
 _HOMES: Final = {kind: door for door in DOORS.values() for kind in door.reads}
 
@@ -69,7 +38,7 @@ def engine_named(name: str, settings: Settings) -> AbstractEngine:
     door = DOORS[_validate.choice(tuple(DOORS), engine=name)]
     if find_spec(door.package) is None:
         raise MissingDependency(f"engine={name!r}", door.package, name)
-    made: AbstractEngine = _found(door.engine)(settings)
+    made: AbstractEngine = _member(door.engine)(settings)
     return made
 
 
@@ -82,11 +51,11 @@ def _living(kind: str) -> Reader | None:
     """Return what makes a source of what lives in an engine."""
     if kind not in _HOMES:
         return None
-    reader: Reader = _found(_HOMES[kind].reads[kind])
+    reader: Reader = _member(_HOMES[kind].reads[kind])
     return reader
 
 
-def _found(place: str) -> Any:
+def _member(place: str) -> Any:
     """Return what stands in a module under a name."""
     module, name = place.split(":")
     return getattr(import_module(module), name)

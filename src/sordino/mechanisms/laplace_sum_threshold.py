@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, ClassVar, Final, NamedTuple, Self, final
 
 import numpy as np
@@ -193,6 +194,7 @@ def _margin(scale: Exact, apart: Change) -> Fraction:
     return rational_above(scale) * _SLACK + _largest(apart) * _ROUNDING
 
 
+@lru_cache(maxsize=256)
 def _quantile(numbers: int, chance: Fraction) -> float:
     """Return about the t at which a sum of so many noises exceeds t with a chance."""
     law, wanted = LaplaceSumLaw(numbers, Fraction(1)), float(chance)

@@ -39,7 +39,7 @@ class Batch:
     def __repr__(self) -> str:
         """Show each price, and what planning together saves."""
         shown = [f"{name}:\n{_indented(price)}" for name, price in self.prices.items()]
-        saved = f"together: each has {self.gain:.3g} times its share of the budget"
+        saved = f"together: each has {self.gain:.3g} times its share of epsilon"
         return "\n".join([*shown, saved])
 
 

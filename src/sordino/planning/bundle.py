@@ -18,6 +18,7 @@ from sordino.errors import InvalidParameter
 from sordino.losses.base import Budget, Loss, compose
 from sordino.losses.closed import ApproxDP
 from sordino.numbers import down
+from sordino.planning.alike import alike_names
 from sordino.planning.plan import Plan, plans
 from sordino.planning.purchase import Purchase, best_of
 from sordino.query.relation import AbstractCatalog
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 Ways: TypeAlias = Mapping[str, tuple[Plan, ...]]
 """The plans of each request, by its name."""
+Names: TypeAlias = list[list[str]]
+"""Names of requests that are priced alike, together."""
 
 _HALF: Final = Fraction(1, 2)
 _CLOSE: Final = 2.0**-7
@@ -69,19 +72,33 @@ def best_bundle(
         )
     share = budget.scaled(Fraction(1, len(named)))
     ways = {name: tuple(plans(request, catalog)) for name, request in named.items()}
-    best = alone = Bundle(_each(ways, share), budget, 1.0)
+    groups = alike_names(ways)
+    best = alone = Bundle(_each(ways, groups, share), budget, 1.0)
     if not isinstance(budget, ApproxDP) or budget.delta == 0 or len(named) == 1:
         return alone
     if any(one.plan.relation.spread for one in alone.purchases.values()):
         return alone  # of rows charged one by one no composed curve is known
     for alike in _alike(ways):
-        best = _Search(alike, budget).better(best)
+        best = _Search(alike, alike_names(alike), budget).better(best)
     return best
 
 
-def _each(ways: Ways, share: Budget) -> dict[str, Purchase]:
-    """Return what a share of the budget buys for each request."""
-    return {name: best_of(each, share) for name, each in ways.items()}
+def _each(
+    ways: Ways, groups: Names, share: Budget, gain: float = 1.0
+) -> dict[str, Purchase]:
+    """Return what a share of the budget buys for each request.
+
+    What is found for one request serves all that are priced alike.
+    """
+    found: dict[str, Purchase] = {}
+    for first, *others in groups:
+        bought = best_of(ways[first], share)
+        place = next(
+            place for place, plan in enumerate(ways[first]) if plan is bought.plan
+        )
+        for name in (first, *others):
+            found[name] = bought.alike(ways[name][place], gain)
+    return {name: found[name] for name in ways}
 
 
 def _alike(ways: Ways) -> list[Ways]:
@@ -112,6 +129,7 @@ class _Search:
     """Requests that are to be answered together within (epsilon, delta)."""
 
     ways: Ways
+    groups: Names
     budget: ApproxDP
     seen: dict[float, Bundle] = field(default_factory=dict)
     """What was tried, by gain."""
@@ -143,7 +161,7 @@ class _Search:
                 self.budget.epsilon * share * Fraction(gain),
                 self.budget.delta * share * (_HALF if keys else 1),
             )
-            purchases = _each(self.ways, each)
+            purchases = _each(self.ways, self.groups, each, gain)
             self.seen[gain] = Bundle(purchases, self.budget, gain)
         return self.seen[gain]
 

@@ -82,6 +82,14 @@ class Price:
         return errors
 
     @property
+    def gain(self) -> float:
+        """Return how many times its share it has of a budget that several share.
+
+        1 where it was priced alone: what planning together saves is given back so.
+        """
+        return self._purchase.gain
+
+    @property
     def thresholds(self) -> tuple[Fraction, ...]:
         """Return what a group must reach to be shown, if the groups are not known."""
         shown = self._purchase.least_shown
@@ -100,6 +108,10 @@ class Price:
         if self._purchase.least_shown is not None:
             level, unit = self._purchase.least_shown
             lines.append(f"a group shows from about {float(level):.4g} {unit} on")
+        if self.gain > 1:
+            lines.append(
+                f"planned together: {self.gain:.3g} times its share of epsilon"
+            )
         return "\n".join(lines)
 
 

@@ -12,6 +12,7 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any, Final, final
 
+from sordino import _fields
 from sordino.aggregations.base import Expected
 from sordino.aggregations.keys_and_noise import largest_mu
 from sordino.aggregations.shares import (
@@ -20,6 +21,7 @@ from sordino.aggregations.shares import (
     GaussianShare,
     LaplaceShare,
 )
+from sordino.curves.coarseness import COARSENESS
 from sordino.errors import InvalidParameter, InvalidQuery
 from sordino.losses.base import Budget, Loss, compose
 from sordino.losses.closed import ApproxDP
@@ -51,10 +53,16 @@ class Purchase:
     """What choices and coverage may spend, each by itself."""
     delta: Fraction
     """The chance that a group shows which is new, where groups are not known."""
-    limit: Budget | None = None
+    limit: ApproxDP | None = None
     """What the measurements' loss must be within, if that remains to be checked."""
     rounds: KeyRounds | None = None
     """Noise and thresholds of keys that are shown in rounds."""
+    gain: float = 1.0
+    """How many times its share of epsilon it has, of a budget that several share."""
+
+    def alike(self, plan: Plan, gain: float) -> "Purchase":
+        """Return the same noise for a plan that is priced alike, and what is known."""
+        return _fields.make(Purchase, **vars(self) | {"plan": plan, "gain": gain})
 
     @cached_property
     def selection(self) -> Any:
@@ -106,7 +114,9 @@ class Purchase:
     @property
     def is_within(self) -> bool:
         """Tell whether the very loss that will be charged is within its limit."""
-        return self.limit is None or self.limit.admits(self.additive_loss)
+        return self.limit is None or _admits(
+            self.limit, self.additive_loss, COARSENESS.get()
+        )
 
     @cached_property
     def losses_apart(self) -> tuple[Loss, ...]:
@@ -300,6 +310,13 @@ def _mixed(plan: Plan, budget: Budget, spending: Spending) -> Purchase | None:
 def _mu_alone(budget: ApproxDP) -> Exact:
     """Return the largest mu within (epsilon, delta); requests of a batch share it."""
     return 1 / Gaussian.for_loss(budget, 1).scale
+
+
+@lru_cache(maxsize=64)
+def _admits(limit: ApproxDP, loss: Loss, coarseness: float) -> bool:
+    """Tell whether a loss is within a limit; requests of a batch share the answer."""
+    del coarseness  # by which the answer may differ
+    return limit.admits(loss)
 
 
 _BUY: Final = {"laplace": _laplace, "gaussian": _gaussian}

@@ -1,6 +1,6 @@
 """A question ready to be priced: a query, its groups, and what is asked of each."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Final, Protocol, final
@@ -10,14 +10,13 @@ from sordino._completion import hides
 from sordino.aggregations.base import AbstractAggregation
 from sordino.aggregations.intervals import error_names
 from sordino.errors import InvalidParameter, InvalidQuery, show
-from sordino.expressions.base import AbstractExpression
 from sordino.keysets import KeySet
 from sordino.losses.spending import Family
 from sordino.numbers import positive, probability
-from sordino.query import processing
+from sordino.query.noisy_answers import AbstractNoisyAnswers
 from sordino.query.processing import AbstractProcess
 from sordino.query.relation import AbstractCatalog, Relation
-from sordino.schema import unknown
+from sordino.schema import Schema, unknown
 from sordino.words import Words, call, number
 
 COVERAGE: Final = "coverage"
@@ -45,7 +44,7 @@ class Rows(Protocol):
 @hides("grouped", "numbers", "processing", "rows", "selects_keys", "words")
 @final
 @dataclass(frozen=True, repr=False)
-class Request:
+class Request(AbstractNoisyAnswers):
     """What is asked of each group of some rows."""
 
     rows: Rows
@@ -89,38 +88,21 @@ class Request:
             noise=self.noise,
         )
 
-    def with_columns(self, **columns: Any) -> "Request":
-        """Add answers that are computed of noisy ones."""
-        return self._then(processing.compute_answers(columns))
+    def _process(self, step: AbstractProcess) -> "Request":
+        """Return the request with one more step for its answer."""
+        return replace(self, processing=(*self.processing, step))
 
-    def filter(self, condition: AbstractExpression) -> "Request":
-        """Keep the groups whose noisy answers fulfil a condition."""
-        return self._then(processing.filter_groups(condition))
-
-    def sort(
-        self,
-        *names: str,
-        descending: "bool | str | Sequence[str]" = False,
-        nulls_first: "bool | str | Sequence[str]" = False,
-    ) -> "Request":
-        """Put the noisy rows into an order: by all names or by some downwards."""
-        return self._then(processing.sort_groups(names, descending, nulls_first))
-
-    def limit(self, rows: int, offset: int = 0) -> "Request":
-        """Keep so many noisy rows, after leaving some out."""
-        return self._then(processing.cut_groups(rows, offset))
-
-    def select(self, *names: str) -> "Request":
-        """Show some of the answers; keys always stay."""
-        return self._then(processing.show_answers(names))
-
-    def rename(self, columns: Mapping[str, str]) -> "Request":
-        """Give columns of the answer other names: `{"old": "new"}`."""
-        return self._then(processing.rename_answers(columns))
-
-    def _then(self, process: AbstractProcess) -> "Request":
-        """Return the request with one more thing done to its answer."""
-        return replace(self, processing=(*self.processing, process))
+    def within(self, schema: Schema) -> "Request":
+        """Return the request with the bounds that its columns are known to have."""
+        columns = tuple((name, asked.within(schema)) for name, asked in self.columns)
+        for _, asked in columns:
+            if asked.lacks_bounds:
+                raise InvalidQuery(
+                    f"nothing bounds the values of {asked!r}: one unit could move it "
+                    "without limit",
+                    'Give bounds: sum("days", 0, 30).',
+                )
+        return replace(self, columns=columns)
 
     @property
     def grouped(self) -> str:
@@ -163,11 +145,7 @@ def make_request(  # noqa: PLR0913 what the two doors of agg take
         )
     names: list[str] = []
     for name, asked in aggregations.items():
-        if not isinstance(asked, AbstractAggregation):
-            raise InvalidParameter(
-                name, asked, "must be an aggregation", f"Try agg({name}=sd.count())."
-            )
-        for column in asked.columns(name):
+        for column in check_aggregation(**{name: asked}).columns(name):
             names += [column, *error_names(column)]
     _refuse_twice([*by, *names])
     if noise is not None:
@@ -189,6 +167,16 @@ def make_request(  # noqa: PLR0913 what the two doors of agg take
         shares[: len(columns)],
         shares[-1] if coverage else None,
     )
+
+
+def check_aggregation(**argument: Any) -> AbstractAggregation:
+    """Return an aggregation, refusing what is none."""
+    name, asked = _validate.one(**argument)
+    if not isinstance(asked, AbstractAggregation):
+        raise InvalidParameter(
+            name, asked, "must be an aggregation", f"Try {name}=sd.count()."
+        )
+    return asked
 
 
 def with_confidence(request: Request, confidence: Any) -> Request:

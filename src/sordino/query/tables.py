@@ -4,10 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, final
 
-from sordino import _validate
 from sordino._fields import fill
 from sordino.errors import InvalidParameter
-from sordino.schema import Column
+from sordino.schema import Column, read_columns
 from sordino.units import AbstractUnit
 
 
@@ -70,22 +69,3 @@ class PublicTable:
     def __repr__(self) -> str:
         """Show nothing of what it holds."""
         return "PublicTable()"
-
-
-def read_columns(columns: Any) -> dict[str, Column]:
-    """Return declared facts: a type stands for a column of it with nothing known."""
-    if columns is None:
-        return {}
-    if not isinstance(columns, Mapping):
-        raise InvalidParameter(
-            "columns",
-            columns,
-            "must be a dict from names to types",
-            'Try {"age": "i64"}.',
-        )
-    return {
-        _validate.text(columns=name): declared
-        if isinstance(declared, Column)
-        else Column(declared)
-        for name, declared in columns.items()
-    }

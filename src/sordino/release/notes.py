@@ -2,14 +2,19 @@
 
 from collections.abc import Iterator
 
+from sordino.display.formatting import format_key, format_percent
 from sordino.planning.plan import Plan
 from sordino.planning.purchase import Purchase
-from sordino.release.formatting import format_key, format_percent
 
 
 def release_notes(purchase: Purchase) -> tuple[str, ...]:
     """Return what the table does not say: who is protected, which groups show."""
-    return (_protected(purchase.plan), *_groups(purchase), *_chosen(purchase))
+    return (
+        _protected(purchase.plan),
+        *_groups(purchase),
+        *_chosen(purchase),
+        *_together(purchase),
+    )
 
 
 def _groups(purchase: Purchase) -> Iterator[str]:
@@ -41,6 +46,15 @@ def _chosen(purchase: Purchase) -> Iterator[str]:
         yield (
             "Ranks count rows between an answer and the exact one, equal values aside; "
             f"± holds with a chance of at least {share}."
+        )
+
+
+def _together(purchase: Purchase) -> Iterator[str]:
+    """Yield what planning several requests together saved this one."""
+    if purchase.gain > 1:
+        yield (
+            "Planned together with other requests: its noise is that of "
+            f"{purchase.gain:.3g} times its share of epsilon."
         )
 
 

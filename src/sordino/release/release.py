@@ -1,18 +1,16 @@
 """What the user gets back."""
 
-from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final, overload
 
 from sordino._completion import hides
-from sordino.expressions.base import AbstractExpression
 from sordino.losses.base import Budget, Loss
 from sordino.losses.headline import headline
 from sordino.planning.plan_text import plan_text
 from sordino.planning.purchase import Purchase
-from sordino.query import processing
+from sordino.query.noisy_answers import AbstractNoisyAnswers
 from sordino.query.processing import AbstractProcess, NoisyRows
 from sordino.release import column_names, explanation, files, frames
 from sordino.release.answer import Answer
@@ -29,7 +27,7 @@ if TYPE_CHECKING:
 @hides("of")
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class Release:
+class Release(AbstractNoisyAnswers):
     """A noisy table with its errors, its price and its plan.
 
     Everything in it may be published: the price covers it all.
@@ -76,7 +74,8 @@ class Release:
         rows = NoisyRows(
             answer.table, answer.errors, request.by, release_notes(purchase)
         )
-        rows = _process(rows, request.processing)
+        for step in request.processing:
+            rows = step.apply(rows)
         return cls(
             rows.table,
             rows.errors,
@@ -125,39 +124,10 @@ class Release:
         """Show the first rows and the price in a notebook."""
         return release_page(self)
 
-    def with_columns(self, **columns: Any) -> "Release":
-        """Return the release with answers that are computed of its own, at no cost."""
-        return self._processed([processing.compute_answers(columns)])
-
-    def filter(self, condition: AbstractExpression) -> "Release":
-        """Return the groups whose noisy answers fulfil a condition."""
-        return self._processed([processing.filter_groups(condition)])
-
-    def sort(
-        self,
-        *names: str,
-        descending: "bool | str | Sequence[str]" = False,
-        nulls_first: "bool | str | Sequence[str]" = False,
-    ) -> "Release":
-        """Return the rows in an order: by all names or by some downwards."""
-        return self._processed([processing.sort_groups(names, descending, nulls_first)])
-
-    def limit(self, rows: int, offset: int = 0) -> "Release":
-        """Return so many rows, after leaving some out."""
-        return self._processed([processing.cut_groups(rows, offset)])
-
-    def select(self, *names: str) -> "Release":
-        """Return some of the answers, with all keys."""
-        return self._processed([processing.show_answers(names)])
-
-    def rename(self, columns: Mapping[str, str]) -> "Release":
-        """Return the same numbers under other names: `{"old": "new"}`."""
-        return self._processed([processing.rename_answers(columns)])
-
-    def _processed(self, steps: "Iterable[AbstractProcess]") -> "Release":
+    def _process(self, step: AbstractProcess) -> "Release":
         """Return what becomes of the noisy numbers, at the same price."""
         rows = NoisyRows(self.table, self.errors, self.keys, self.notes)
-        rows = _process(rows, steps)
+        rows = step.apply(rows)
         return replace(
             self,
             table=rows.table,
@@ -226,10 +196,3 @@ class Release:
         if not errors:
             return self.table
         return column_names.side_by_side(self.table, self.errors, len(self.keys))
-
-
-def _process(rows: NoisyRows, steps: "Iterable[AbstractProcess]") -> NoisyRows:
-    """Return what steps make of noisy numbers, one after another."""
-    for step in steps:
-        rows = step.apply(rows)
-    return rows

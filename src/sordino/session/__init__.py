@@ -1,7 +1,7 @@
 """Where a user stands: tables, a budget, questions and their releases.
 
-- `session`: the methods; `call_guard`: what holds for each call; `given_requests`,
-  `sql_request`: questions as they are given
+- `session`: the methods; `desk`: what they do with a request; `call_guard`: what holds
+  for each call; `given_requests`, `sql_request`: questions as they are given
 - `catalog`: tables and views by name; `holding`, `description` and `description_page`:
   what everybody may know of them
 - `book`: the ledger as a session uses it; `identity`: what makes two requests the same,

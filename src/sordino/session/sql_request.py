@@ -42,7 +42,7 @@ def sql_request(
     catalog: Catalog, text: Any, budget: Budget | None, given: SqlGiven
 ) -> tuple[Request, Budget | None]:
     """Return what a text asks, and within which budget, said in it or beside it."""
-    from sordino.query.sql.door import ask_sql  # noqa: PLC0415 a parser is slow
+    from sordino.query.sql.ask import ask_sql  # noqa: PLC0415 a parser is slow
 
     tables = (catalog, tuple(catalog.relations), tuple(catalog.publics))
     beside = (given.limits, given.bounds, given.keys)

@@ -14,8 +14,7 @@ from sordino.errors import InvalidParameter
 from sordino.expressions.cells import Spelling, fold_ascii
 from sordino.expressions.layouts import ISO_DATE, ISO_TIME, Layout
 from sordino.expressions.text import BLANKS
-from sordino.query.tables import read_columns
-from sordino.schema import Column
+from sordino.schema import Column, read_columns
 from sordino.sources.text_stream import ENCODINGS
 
 _DECIMALS: Final = (".", ",")

@@ -14,7 +14,7 @@ from sordino.conformance import short_plans as plans
 from sordino.conformance.example_tables import comparable_answer
 from sordino.conformance.short_plans import whole_question
 from sordino.engines.duckdb.engine import duckdb_engine
-from sordino.engines.memory import MemoryEngine
+from sordino.engines.memory.engine import MemoryEngine
 from sordino.expressions.language import col, lit
 from sordino.query.nodes import AbstractNode, Source
 from sordino.query.question import Total

@@ -19,9 +19,10 @@ from sordino.conformance.plan_cases import PLAIN_CASES, Case
 from sordino.conformance.verdicts import answer_of_form, open_each, order_of, verdict
 from sordino.engines import doors
 from sordino.engines.base import AbstractEngine
-from sordino.engines.doors import Door, Settings, engine_named
+from sordino.engines.door import Door, Settings
+from sordino.engines.doors import engine_named
 from sordino.engines.duckdb.engine import duckdb_engine
-from sordino.engines.memory import MemoryEngine
+from sordino.engines.memory.engine import MemoryEngine
 from sordino.errors import InvalidParameter, InvalidQuery, MissingDependency
 from sordino.expressions.operations import OPERATIONS
 from sordino.query.nodes import Source

@@ -7,7 +7,7 @@ from sordino.conformance.example_tables import Sources, comparable_answer, open_
 from sordino.conformance.plan_cases import PLAIN_CASES, Case
 from sordino.engines.base import AbstractEngine
 from sordino.engines.duckdb.engine import duckdb_engine
-from sordino.engines.memory import MemoryEngine
+from sordino.engines.memory.engine import MemoryEngine
 from sordino.errors import EngineFailure
 from tests.duckdb_order import SALT, in_duckdb_order
 

@@ -38,5 +38,5 @@ def test_an_object_that_lies_about_its_class(engine: EngineName, *, flat: bool) 
     else:
         query = query.with_columns(sd.udf(_odd, {"z": "i64"}))
     price = session.price(query.agg(z=sd.sum("z", 0, 1, nulls=0)), sd.PureDP(1))
-    exact = session._engine.answer(price._purchase.plan.question)
+    exact = session._desk.engine.answer(price._purchase.plan.question)
     assert exact["total 0"].to_pylist()[0] in {9, 10}

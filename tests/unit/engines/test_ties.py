@@ -12,7 +12,7 @@ from sordino.conformance.example_tables import comparable_answer
 from sordino.conformance.short_plans import question_of
 from sordino.engines.duckdb.dialect import DuckDBDialect
 from sordino.engines.duckdb.engine import duckdb_engine
-from sordino.engines.memory import MemoryEngine
+from sordino.engines.memory.engine import MemoryEngine
 from sordino.query.nodes import Source
 
 LEVELS = 3

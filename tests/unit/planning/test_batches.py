@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 import sordino as sd
 from sordino.errors import BudgetExceeded, InvalidParameter
 from sordino.losses.base import Budget
+from sordino.planning import bundle
+from sordino.planning.purchase import best_of
 
 ROWS: Final = {"ward": ["A", "B"] * 40, "days": [2, 5] * 40, "cost": [1.5, 9.0] * 40}
 KEYS: Final = sd.KeySet.from_dict({"ward": ["A", "B", "C"]})
@@ -152,6 +154,48 @@ def test_a_batch_shows_what_it_saves() -> None:
     text = repr(session().price_all(named(["count"] * 10), WHOLE))
     assert text.count("price: epsilon = ") == 10
     assert text.splitlines()[-1].startswith("together: each has 3.")
+    assert text.count("planned together: 3.") == 10
+    alone = session().price(REQUESTS["count"], WHOLE)
+    assert (alone.gain, "together" in repr(alone)) == (1, False)
+
+
+def test_what_is_alike_is_bought_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hundred questions of one kind cost hardly more than one, and the same.
+
+    Each keeps its own rows; what differs in a bound is another kind.
+    """
+    grouped = [
+        VISITS
+        .filter(sd.col("cost") > place)
+        .group_by("ward")
+        .agg(n=sd.count(), m=sd.mean("days", 0, 30 + place % 2))
+        for place in range(100)
+    ]
+    bought: list[object] = []
+
+    def buy(ways: Any, budget: Any) -> Any:
+        bought.append(budget)
+        return best_of(ways, budget)
+
+    monkeypatch.setattr(bundle, "best_of", buy)
+    asked = {str(place): one for place, one in enumerate(grouped)}
+    batch = session().price_all(asked, WHOLE)
+    assert len(bought) < 2 * 40
+    for place in (0, 1, 98, 99):
+        one = batch.prices[str(place)]
+        assert one.request.rows is grouped[place].rows
+        assert f"> {place}" in one.plan
+        assert str(30 + place % 2) in one.plan
+    bought.clear()
+    monkeypatch.setattr(bundle, "alike_names", lambda ways: [[name] for name in ways])
+    some = {name: asked[name] for name in ("0", "1", "2", "3")}
+    each = session().price_all(some, WHOLE)
+    monkeypatch.undo()
+    together = session().price_all(some, WHOLE)
+    assert len(bought) > 8
+    for name, price in each.prices.items():
+        assert together.prices[name].noise == price.noise
+        assert together.prices[name].sensitivity == price.sensitivity
 
 
 def test_a_batch_is_priced_soon() -> None:

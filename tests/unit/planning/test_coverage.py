@@ -12,7 +12,7 @@ from sordino.conformance.example_tables import comparable_answer
 from sordino.conformance.short_plans import question_of, whole_question
 from sordino.engines.base import AbstractEngine
 from sordino.engines.duckdb.engine import duckdb_engine
-from sordino.engines.memory import MemoryEngine
+from sordino.engines.memory.engine import MemoryEngine
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Budget
 from sordino.numbers import total

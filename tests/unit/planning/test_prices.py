@@ -145,7 +145,7 @@ def test_keys_alone_take_the_lower_threshold(groups: int) -> None:
     query = sd.table("visits").enforce(sd.MaxGroupsPerID("ward", groups))
     asked, budget = query.group_by("ward").keys(), sd.ApproxDP(1, "1e-6")
     found = session().price(asked, budget)
-    ways = plans(asked, session()._catalog)
+    ways = plans(asked, session()._desk.catalog)
     each = [purchase_of(plan, budget) for plan in ways]
     levels = [one.level or 0 for one in each if one is not None]
     # weights in rounds are a third way where an id may have several groups

@@ -104,7 +104,7 @@ def test_a_text_is_the_python_that_it_prints(clinic: sd.Session, text: str) -> N
     assert isinstance(found, sd.Request)
     assert repr(found) == AS_PYTHON[text]
     again = eval(repr(found), dict(PYTHON))  # noqa: S307 our own text
-    assert again.words(clinic._catalog) == found.words(clinic._catalog)
+    assert again.words(clinic._desk.catalog) == found.words(clinic._desk.catalog)
     assert repr(again) == repr(found)
 
 
@@ -290,4 +290,4 @@ def test_bounds_limits_and_keys_are_used(clinic: sd.Session) -> None:
         .agg(d=sd.mean("days", 0, 30))
     )
     assert isinstance(request, sd.Request)
-    assert request.words(clinic._catalog) == wanted.words(clinic._catalog)
+    assert request.words(clinic._desk.catalog) == wanted.words(clinic._desk.catalog)

@@ -50,7 +50,7 @@ def test_options_in_the_style_of_bigquery() -> None:
         .agg(n=sd.count())
     )
     assert isinstance(asked_, sd.Request)
-    assert asked_.words(clinic._catalog) == wanted.words(clinic._catalog)
+    assert asked_.words(clinic._desk.catalog) == wanted.words(clinic._desk.catalog)
 
 
 @pytest.mark.parametrize(

@@ -212,6 +212,8 @@ def test_weights_are_those_of_the_proof() -> None:
     """What the engine adds up is 2**-20 floor(2**20 / sqrt(s)) for each id."""
     session = opened([(1, 1), (1, 2), (2, 1), (3, 1), (3, 2), (3, 3)])
     question = bought(session).plan.question
-    answer = session._engine.answer(question).sort_by("g").column("total 0").to_pylist()
+    answer = (
+        session._desk.engine.answer(question).sort_by("g").column("total 0").to_pylist()
+    )
     each = [int(np.floor(2**20 / np.sqrt(n))) for n in (1, 2, 3)]
     assert answer == [sum(each), each[1] + each[2], each[2]]

@@ -15,7 +15,7 @@ from sordino.engines.doors import EngineName
 from sordino.engines.duckdb import database
 from sordino.engines.duckdb.database import DuckDB
 from sordino.engines.duckdb.engine import duckdb_engine
-from sordino.engines.memory import MemoryEngine
+from sordino.engines.memory.engine import MemoryEngine
 from sordino.engines.sql.statements import Statement
 from sordino.errors import (
     BudgetExceeded,
@@ -108,7 +108,7 @@ def test_a_table_of_a_connection_that_is_another(
 def test_a_setting_that_is_refused_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a database says to its settings is public: it has seen no row."""
     opened = session()
-    opened._engine._database.abandon()  # type: ignore[attr-defined]
+    opened._desk.engine._database.abandon()  # type: ignore[attr-defined]
 
     def refusing(*_: object, **__: object) -> None:
         raise duckdb.InvalidInputException("needs 'ipywidgets'\nLINE 1: SET ...")
@@ -197,7 +197,7 @@ def test_what_is_rehearsed_is_what_runs(tmp_path: Path) -> None:
     pq.write_table(ROWS, path)
     for source in (path, ROWS):
         opened = session(source)
-        engine: Any = opened._engine
+        engine: Any = opened._desk.engine
         ran: list[str] = []
         run = engine._database.table
 
@@ -282,9 +282,9 @@ def test_long_plans_by_views() -> None:
     opened = session()
     opened.view("v0", VISITS)
     refusals: list[str] = []
-    while not refusals and len(opened._catalog.relations) < 100:
+    while not refusals and len(opened._desk.catalog.relations) < 100:
         try:
-            _doubled(opened, len(opened._catalog.relations) // 3)
+            _doubled(opened, len(opened._desk.catalog.relations) // 3)
         except InvalidQuery as refusal:
             refusals.append(str(refusal))
     assert "those of its views" in refusals[0]
@@ -350,7 +350,7 @@ def test_a_function_that_asks_its_session(engine: EngineName, *, keyed: bool) ->
         query = query.group_by(sd.KeySet.from_dict({"z": [1, 2]}))
     outer = query.agg(n=sd.sum("z", 0, 1, nulls=0))
     price = opened.price(outer, sd.PureDP(1))
-    exact = opened._engine.prepared(price._purchase.plan.question)()
+    exact = opened._desk.engine.prepared(price._purchase.plan.question)()
     assert exact.column(exact.num_columns - 1).to_pylist() == ([3, 0] if keyed else [3])
     (what,) = seen
     assert len(opened.history()) == (what == "answered")

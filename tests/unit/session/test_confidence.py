@@ -72,7 +72,7 @@ def test_a_key_is_of_one_confidence() -> None:
 
 def test_the_words_of_the_usual_confidence_are_those_of_before() -> None:
     """A request at 95 % has the words, and the fingerprint, that it always had."""
-    catalog = opened()._catalog
+    catalog = opened()._desk.catalog
     plain = request_identity(QUERY, catalog, BUDGET, "a")
     assert (
         request_identity(with_confidence(QUERY, "0.95"), catalog, BUDGET, "a") == plain

@@ -113,11 +113,11 @@ def test_neighbours_are_told_alike(door: str, tmp_path: Path) -> None:
     assert len(told) == 2
 
 
-def test_nothing_is_asked_of_the_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_asked_of_the_engine() -> None:
     """A description is made of what is known already."""
     opened = session()
-    monkeypatch.setattr(opened, "_engine", None)
-    object.__setattr__(opened._catalog, "engine", None)
+    object.__setattr__(opened._desk, "engine", None)
+    object.__setattr__(opened._desk.catalog, "engine", None)
     assert "wards" in repr(opened.describe())
 
 

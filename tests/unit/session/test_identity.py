@@ -98,12 +98,12 @@ def session() -> sd.Session:
 
 def fingerprint(opened: sd.Session, request: Any) -> str:
     """Return the fingerprint of a request."""
-    return request_identity(request, opened._catalog, BUDGET, "key").fingerprint
+    return request_identity(request, opened._desk.catalog, BUDGET, "key").fingerprint
 
 
 def together(opened: sd.Session, requests: dict[str, Any], budget: Any) -> str:
     """Return the fingerprint of several requests."""
-    return batch_identity(requests, opened._catalog, budget, "key").fingerprint
+    return batch_identity(requests, opened._desk.catalog, budget, "key").fingerprint
 
 
 def hashes() -> list[str]:

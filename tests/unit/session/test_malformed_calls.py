@@ -53,14 +53,14 @@ def fault(name: str, call: Callable[[], object]) -> str | None:
 def foreign(calls: Calls, count: int) -> list[str]:
     """Make so many calls, and return what no call may do."""
     opened, found = calls.session, []
-    answer = opened._engine.answer
+    answer = opened._desk.engine.answer
     reads: list[object] = []
 
     def reading(question: Any) -> Any:
         reads.append(question)
         return answer(question)
 
-    opened._engine.answer = reading  # type: ignore[method-assign]
+    opened._desk.engine.answer = reading  # type: ignore[method-assign]
     for _ in range(count):
         name, call = calls.draw()
         before = len(opened.history()), len(reads)
@@ -103,7 +103,7 @@ def test_a_foreign_error_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object) -> None:
         raise KeyError
 
-    monkeypatch.setattr("sordino.session.session.best_purchase", broken)
+    monkeypatch.setattr("sordino.session.desk.best_purchase", broken)
     told = " ".join(foreign(calls, 40))
     assert "price: " in told
     assert "KeyError" in told

@@ -42,9 +42,9 @@ def session(
 
 def size(part: sd.Session) -> int:
     """Return how many rows a part holds, exactly."""
-    rows = part._catalog.relation("visits").node
+    rows = part._desk.catalog.relation("visits").node
     asked = Question(rows, (), (Total(literal(1)),))
-    count: int = part._engine.answer(asked).column(0)[0].as_py()
+    count: int = part._desk.engine.answer(asked).column(0)[0].as_py()
     return count
 
 

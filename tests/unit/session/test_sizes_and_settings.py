@@ -70,7 +70,7 @@ def test_memory_that_ends_after_the_charge(monkeypatch: pytest.MonkeyPatch) -> N
     def full(*_: object) -> None:
         raise MemoryError(99)
 
-    monkeypatch.setattr("sordino.session.session.noisy_answer", full)
+    monkeypatch.setattr("sordino.session.desk.noisy_answer", full)
     with pytest.raises(EngineFailure) as caught:
         opened.release(TABLE.agg(n=sd.count()), BUDGET)
     assert caught.value.__context__ is None
@@ -127,7 +127,8 @@ def test_bins_as_columns_are_bins_as_rows(
     columns = opened.price(TABLE.agg(h=sd.histogram("x", bins)), BUDGET)
     rows = opened.price(TABLE.histogram("x", bins), BUDGET)
     told = [
-        opened._engine.answer(one._purchase.plan.question) for one in (columns, rows)
+        opened._desk.engine.answer(one._purchase.plan.question)
+        for one in (columns, rows)
     ]
     across = [one[0].as_py() for one in told[0].columns]
     named = dict(zip(bins.labels, across, strict=True))
@@ -145,9 +146,9 @@ def test_many_bins() -> None:
     edges = list(range(301))
     histogram = opened.price(TABLE.agg(h=sd.histogram("a", edges[:101])), BUDGET)
     few = opened.price(TABLE.agg(h=sd.histogram("a", edges[:11])), BUDGET)
-    assert isinstance(opened._engine, SQLEngine)
+    assert isinstance(opened._desk.engine, SQLEngine)
     long, short = (
-        len(opened._engine.statement(one._purchase.plan.question))
+        len(opened._desk.engine.statement(one._purchase.plan.question))
         for one in (histogram, few)
     )
     assert long < 12 * short

@@ -18,7 +18,7 @@ import sordino as sd
 from sordino.engines.base import AbstractEngine
 from sordino.engines.doors import EngineName
 from sordino.engines.duckdb.engine import duckdb_engine
-from sordino.engines.memory import MemoryEngine
+from sordino.engines.memory.engine import MemoryEngine
 from sordino.engines.sql.engine import SQLEngine
 from sordino.errors import EngineUnavailable, UnknownName
 
@@ -100,7 +100,7 @@ def _exceeds(session: sd.Session, change: Callable[[], object]) -> bool:
     change()
     asked = (first, session.price(sd.table("joined").agg(n=sd.count()), sd.PureDP(1)))
     return any(
-        session._engine.answer(one._purchase.plan.question)["total 0"][0].as_py()
+        session._desk.engine.answer(one._purchase.plan.question)["total 0"][0].as_py()
         > len(VISITS["k"]) * one.sensitivity["n"].l1
         for one in asked
     )

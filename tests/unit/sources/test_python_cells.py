@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 from sordino.engines.duckdb.engine import duckdb_engine
-from sordino.engines.memory import MemoryEngine
+from sordino.engines.memory.engine import MemoryEngine
 from sordino.errors import InvalidParameter
 from sordino.schema import PLAIN, Column
 from sordino.sources.plain_values import sort_values

@@ -22,7 +22,7 @@ from sordino.conformance.example_tables import STRANGE, comparable_answer, sorta
 from sordino.conformance.short_plans import question_of, whole_question
 from sordino.engines.base import AbstractEngine
 from sordino.engines.duckdb.engine import duckdb_engine
-from sordino.engines.memory import MemoryEngine
+from sordino.engines.memory.engine import MemoryEngine
 from sordino.errors import InvalidParameter, UnknownName
 from sordino.expressions.language import col
 from sordino.query.nodes import Source

@@ -10,7 +10,7 @@ import pytest
 
 import sordino as sd
 from sordino.engines.duckdb.engine import duckdb_engine
-from sordino.engines.memory import MemoryEngine
+from sordino.engines.memory.engine import MemoryEngine
 from sordino.errors import InvalidParameter
 from sordino.sources import wellformed
 from sordino.sources.csv import CSVSource

@@ -2,7 +2,7 @@
 
 | file | what it has |
 |---|---|
-| `engine` | an engine of settings |
+| `door`, `engine` | where it is; an engine of settings |
 | `database`, `connection`, `optimisers` | a database of our own, its settings locked |
 | `dialect`, `sql_*` | the forms that decide about privacy; operations by topic |
 | `file_reading`, `belief` | Parquet read in place, and nothing of it believed |

@@ -9,7 +9,7 @@ import re
 from typing import Any, Final
 
 from sordino import _validate
-from sordino.engines.doors import Settings
+from sordino.engines.door import Settings
 from sordino.engines.duckdb.belief import refuse_belief
 from sordino.engines.duckdb.database import DuckDB
 from sordino.engines.sql.engine import SQLEngine

@@ -14,7 +14,8 @@ from sordino.constraints import (
 from sordino.errors import InvalidParameter
 from sordino.expressions.language import Expression, col
 from sordino.keysets import KeySet
-from sordino.query.builder import Grouped, Query
+from sordino.query.builder import Query
+from sordino.query.grouped import Grouped
 from sordino.query.request import Request
 from sordino.query.sql.aggregates import Asking, Ends, checked_bounds
 from sordino.query.sql.answer_scope import AnswerScope, aggregates_of

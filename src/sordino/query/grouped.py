@@ -1,0 +1,107 @@
+"""Queries whose rows fall into groups: in one way, or in several at once."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, final
+
+from sordino._completion import hides
+from sordino.errors import InvalidParameter
+from sordino.keysets import KeySet
+from sordino.query.request import Request, Rows, make_request
+
+_ALL = "all"
+"""The name of the set without columns: all rows together."""
+
+
+@hides("by", "keyset", "query")
+@final
+@dataclass(frozen=True, repr=False)
+class Grouped:
+    """A query whose rows fall into groups, about to be aggregated."""
+
+    query: Rows
+    by: tuple[str, ...]
+    keyset: KeySet | None
+
+    def __repr__(self) -> str:
+        """Show the query as it was written."""
+        known = self.keyset is not None
+        shown = "keys" if known else ", ".join(map(repr, self.by))
+        return f"{self.query!r}.group_by({shown})"
+
+    def agg(
+        self,
+        /,
+        *,
+        noise: Literal["laplace", "gaussian"] | None = None,
+        weights: Mapping[str, Any] | None = None,
+        coverage: bool = False,
+        **aggregations: Any,
+    ) -> Request:
+        """Ask for a row of answers about each group.
+
+        `coverage=True` adds noisy counts of what was unreadable, clamped or cut off.
+        """
+        return make_request(
+            self.query,
+            self.by,
+            self.keyset,
+            aggregations,
+            noise=noise,
+            weights=weights,
+            coverage=coverage,
+        )
+
+    def keys(self) -> Request:
+        """Ask which groups there are, of those that several people are in."""
+        return make_request(
+            self.query, self.by, self.keyset, {}, noise=None, weights=None
+        )
+
+
+@hides("of", "sets")
+@final
+@dataclass(frozen=True, repr=False)
+class GroupingSets:
+    """A query whose rows fall into groups in several ways, about to be aggregated."""
+
+    sets: Mapping[str, Grouped]
+
+    @classmethod
+    def of(cls, ways: tuple[Grouped, ...]) -> "GroupingSets":
+        """Return ways to group, each under the names of its columns."""
+        found: dict[str, Grouped] = {}
+        for way in ways:
+            name = ", ".join(way.by) or _ALL
+            if name in found:
+                raise InvalidParameter(
+                    "sets", name, "is given twice", "Give each set of columns once."
+                )
+            found[name] = way
+        if not found:
+            raise InvalidParameter(
+                "sets", (), "must be some", 'Try group_by_sets("ward", ()).'
+            )
+        return cls(found)
+
+    def __repr__(self) -> str:
+        """Show the query and the sets."""
+        first = next(iter(self.sets.values()))
+        return f"{first.query!r}.group_by_sets({', '.join(map(repr, self.sets))})"
+
+    def agg(
+        self,
+        /,
+        *,
+        noise: Literal["laplace", "gaussian"] | None = None,
+        weights: Mapping[str, Any] | None = None,
+        **aggregations: Any,
+    ) -> dict[str, Request]:
+        """Ask the same of the groups of each set, by the names of its columns.
+
+        For `session.price_all` and `session.release_all`, which share one budget.
+        """
+        return {
+            name: one.agg(noise=noise, weights=weights, **aggregations)
+            for name, one in self.sets.items()
+        }

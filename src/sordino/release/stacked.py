@@ -1,0 +1,92 @@
+"""Releases of several sets of columns as one table, as SQL shows its grouping sets."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from sordino.errors import InvalidParameter
+from sordino.losses.base import Budget, compose
+from sordino.release.release import Release
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_MARK = "grouping"
+
+
+def stack(releases: Mapping[str, Release], budget: Budget | None = None) -> Release:
+    """Return releases as one: a first column says of which set of columns a row is.
+
+    Keys that a set does not have are missing in its rows. It is made of noisy numbers
+    alone, so it costs nothing more; `budget` is what was asked for all of them, in
+    whose terms the price is shown.
+
+    >>> import sordino as sd
+    >>> visits = {"ward": ["A", "A", "B"], "days": [2, 5, 1]}
+    >>> session = sd.Session(
+    ...     tables={"visits": sd.PrivateTable(visits, protects=sd.AddOneRow())},
+    ...     budget=sd.PureDP(2),
+    ... )
+    >>> wards = sd.KeySet.from_dict({"ward": ["A", "B"]})
+    >>> sets = sd.table("visits").group_by_sets(wards, ()).agg(n=sd.count())
+    >>> sd.stack(session.release_all(sets, sd.PureDP(1))).table.select(
+    ...     ["grouping", "ward"]
+    ... ).to_pylist()[1:]
+    [{'grouping': 'ward', 'ward': 'B'}, {'grouping': 'all', 'ward': None}]
+    """
+    listed = _checked(releases)
+    first = listed[0]
+    keys = tuple(dict.fromkeys(name for one in listed for name in one.keys))
+    mark = _MARK
+    while mark in {*keys, *first.names}:
+        mark += "_"
+    return Release(
+        _joined(releases, mark, keys, "table"),
+        _joined(releases, mark, keys, "errors"),
+        (mark, *keys),
+        first.confidence,
+        compose([one.loss for one in listed]),
+        "\n\n".join(f"{name}:\n{one.plan}" for name, one in releases.items()),
+        tuple(dict.fromkeys(note for one in listed for note in one.notes)),
+        budget,
+    )
+
+
+def _checked(releases: Mapping[str, Release]) -> list[Release]:
+    """Return releases whose answers have the same names, refusing anything else."""
+    given: Any = releases
+    kinds = isinstance(given, Mapping) and all(
+        isinstance(one, Release) for one in given.values()
+    )
+    if not kinds or not given:
+        raise InvalidParameter(
+            "releases",
+            given,
+            "must be a dict from names to releases",
+            "Give what session.release_all returned.",
+        )
+    first, *others = given.values()
+    for one in others:
+        if (one.names, one.confidence) != (first.names, first.confidence):
+            raise InvalidParameter(
+                "releases",
+                list(one.names),
+                f"must all have the answers {list(first.names)}, and one confidence",
+                "Ask the same of each set: group_by_sets(...).agg(...).",
+            )
+    return [first, *others]
+
+
+def _joined(
+    releases: Mapping[str, Release], mark: str, keys: tuple[str, ...], part: str
+) -> "pa.Table":
+    """Return the values, or the errors, of all releases below each other."""
+    import pyarrow as pa  # noqa: PLC0415 loaded when needed
+
+    tables = []
+    for name, release in releases.items():
+        held: pa.Table = release.errors if part == "errors" else release.table
+        names = pa.array([name] * held.num_rows, pa.string())
+        tables.append(held.add_column(0, mark, names))
+    whole = pa.concat_tables(tables, promote_options="permissive")
+    rest = [name for name in whole.column_names if name not in {mark, *keys}]
+    return whole.select([mark, *keys, *rest]).combine_chunks()

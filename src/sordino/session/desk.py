@@ -1,0 +1,164 @@
+"""What a session does with a request: buy, rehearse, charge, answer.
+
+buy (public facts) ── prepare (no rows) ── charge ── exact totals ── noise ── release
+"""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, final
+
+from sordino import _validate
+from sordino.budgets.limits import Limit
+from sordino.engines.base import AbstractEngine
+from sordino.errors import SessionMoved
+from sordino.ledger.ledger import Ledger
+from sordino.losses.base import Budget
+from sordino.planning.bundle import Bundle, best_bundle
+from sordino.planning.plan_text import plan_text
+from sordino.planning.price import Price
+from sordino.planning.purchase import Purchase, best_purchase
+from sordino.query.request import Request
+from sordino.release import storage
+from sordino.release.answer import Answer, noisy_answer
+from sordino.release.rehearsal import rehearse
+from sordino.release.release import Release
+from sordino.session import identity
+from sordino.session.book import Book
+from sordino.session.catalog import Catalog
+from sordino.session.outlook import Outlook
+from sordino.session.partition import partition_of, value_words
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Desk:
+    """The tables of a session, the engine that holds them, and the book it charges."""
+
+    engine: AbstractEngine
+    catalog: Catalog
+    book: Book
+    keysets: dict[str, None] = field(default_factory=dict)
+    """The key sets that groups were named by, as they show themselves."""
+    process: int = field(default_factory=os.getpid)
+
+    def refuse_strangers(self) -> None:
+        """Refuse to work in a process that did not make the session."""
+        if os.getpid() != self.process:
+            raise SessionMoved("used in a forked process")
+
+    def buy(self, request: Request, budget: Budget) -> Purchase:
+        """Return what a budget buys for a request, from public facts alone."""
+        self.refuse_strangers()
+        with self.catalog.explaining():
+            purchase = best_purchase(request, self.catalog, budget)
+        rehearse(purchase)
+        return purchase
+
+    def buy_together(self, requests: dict[str, Request], budget: Budget) -> Bundle:
+        """Return what a budget buys for several requests, planned together."""
+        self.refuse_strangers()
+        with self.catalog.explaining():
+            bundle = best_bundle(requests, self.catalog, budget)
+        for purchase in bundle.purchases.values():
+            rehearse(purchase)
+        return bundle
+
+    def outlook(self, request: Request, budget: Budget, earmark: str | None) -> Outlook:
+        """Return what a release would cost and leave; nothing is charged."""
+        purchase = self.buy(request, budget)
+        self._prepare(purchase)
+        asked = identity.request_identity(request, self.catalog, budget, None)
+        left = self.book.left_after(asked, (budget, purchase.loss), earmark)
+        return Outlook(Price(purchase), left)
+
+    def release(
+        self, request: Request, budget: Budget, details: dict[str, Any]
+    ) -> Release:
+        """Charge for a request and return its answer.
+
+        `details` are key, why and earmark, as the ledger records them.
+        """
+        purchase = self.buy(request, budget)
+
+        def prepare() -> Callable[[], bytes]:
+            compute = self._prepare(purchase)
+            return lambda: storage.answer_bytes(compute())
+
+        stored = self.book.answer(
+            identity.request_identity(request, self.catalog, budget, details["key"]),
+            (budget, purchase.loss),
+            {**details, "plan": plan_text(purchase)},
+            prepare,
+        )
+        return Release.of(purchase, storage.read_answer(stored))
+
+    def release_all(
+        self, requests: dict[str, Request], budget: Budget, details: dict[str, Any]
+    ) -> dict[str, Release]:
+        """Charge once for requests that are planned together; return their answers."""
+        bundle = self.buy_together(requests, budget)
+        purchases = bundle.purchases
+        plans = (f"{name}:\n{plan_text(each)}" for name, each in purchases.items())
+
+        def prepare() -> Callable[[], bytes]:
+            computes = [self._prepare(purchase) for purchase in purchases.values()]
+            return lambda: storage.join_answers([
+                storage.answer_bytes(compute()) for compute in computes
+            ])
+
+        stored = self.book.answer(
+            identity.batch_identity(requests, self.catalog, budget, details["key"]),
+            (budget, bundle.loss),
+            {**details, "plan": "\n\n".join(plans)},
+            prepare,
+        )
+        answers = map(storage.read_answer, storage.split_answers(stored))
+        return {
+            name: Release.of(purchase, answer)
+            for (name, purchase), answer in zip(purchases.items(), answers, strict=True)
+        }
+
+    def partition(
+        self, table: str, by: str, values: Any, budget: Budget, why: str
+    ) -> "dict[Any, Desk]":
+        """Charge for the parts of a table, and return a desk for each of them."""
+        self.refuse_strangers()
+        name, column = _validate.text(table=table), _validate.text(by=by)
+        whole = self.catalog.relation(name)
+        with self.catalog.explaining():
+            divided = partition_of(whole, column, values)
+        Limit.of(budget)  # refuses a budget that no part could have
+        cost: Any = budget.scaled(divided.times)
+        shown = ", ".join(map(repr, divided.parts))
+        details = {"plan": f"parts of {name} by {column}: {shown}", "why": why}
+        marks = {value: value_words(whole, column, value) for value in divided.parts}
+        asked = identity.partition_identity(
+            self.catalog.words(name), column, [*marks.values()], budget
+        )
+        self.book.answer(asked, (cost, cost), details, lambda: bytes)
+        desks = {}
+        for value, rows in divided.parts.items():
+            step = identity.part_step(column, marks[value])
+            catalog = self.catalog.with_only(name, rows, step)
+            book = Book(Ledger.in_memory(budget), who=self.book.who)
+            desks[value] = Desk(self.engine, catalog, book, process=self.process)
+        return desks
+
+    def _prepare(self, purchase: Purchase) -> Callable[[], Answer]:
+        """Rehearse what a plan asks, and return what answers it after the charge."""
+        plan, prepared = purchase.plan, self.engine.prepared
+        if plan.request.keyset is not None:
+            self.keysets[repr(plan.request.keyset)] = None
+        bins = {key: prepared(one) for key, one in plan.choice_questions.items()}
+        exact = prepared(plan.question)
+        counts = [prepared(question) for question in plan.coverage_questions]
+        if plan.keys is not None:
+            prepared(plan.keys.after(plan.keys.none))
+        return lambda: noisy_answer(
+            purchase,
+            exact(),
+            {key: compute() for key, compute in bins.items()},
+            [compute() for compute in counts],
+            lambda question: prepared(question)(),
+        )
