@@ -125,7 +125,7 @@ def join_rows(
 def explode_rows(child: AbstractNode, column: str, limit: int | None = None) -> Explode:
     """Return a row for each entry of a list."""
     columns = dict(child.schema.columns)
-    columns[column] = Column(columns[column].type[5:-1])
+    columns[column] = Column(child.schema[column].type[5:-1])
     return Explode(child, column, limit, Schema.of(columns.items()))
 
 
