@@ -37,10 +37,10 @@ PLANTED_STATISTICS: Final[tuple[Planted, ...]] = (
     ),
     Planted(
         "prices",
-        "src/sordino/planning/alike.py",
-        "        tuple(plan.measurements.items()),\n",
-        "        tuple(plan.measurements),\n",
-        "a batch has the noise of its first question, whatever the bounds of others",
+        "src/sordino/planning/bundle.py",
+        "found[name] = bought.alike(ways[name][place], gain)",
+        "found[name] = bought.alike(ways[first][place], gain)",
+        "requests that are priced alike ask for the rows of the first",
     ),
     Planted(
         "prices",
