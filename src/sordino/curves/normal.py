@@ -16,13 +16,16 @@ from flint import arb
 
 from sordino.curves.points import ELEMENTARY, Floats
 from sordino.numbers import Exact, ball, down, up
+from sordino.numbers.normal_law import (
+    NORMAL_ERROR,
+    log_normal_chance,
+    normal_quantile_of,
+    scaled_normal_tail,
+)
 from sordino.numbers.precision import enclose
 
 FEW = 64
 """Up to this many points are answered by ball arithmetic."""
-
-SPECIAL = 1e-13
-"""Relative error allowed for scipy's ndtr and log_ndtr; tests compare them with Arb."""
 
 _UNDERFLOW = 1e-320
 
@@ -46,6 +49,26 @@ def gaussian_beta(mu: Exact, alpha: Floats) -> Floats:
     if len(alpha) <= FEW:
         return each(lambda a: down(enclose(lambda: _rate_ball(mu, a, -1))), alpha)
     return _by_tangents(up(mu), alpha)[1]
+
+
+def near_gaussian_delta(mu: Floats, epsilon: Floats) -> Floats:
+    """Return delta at any epsilon as near as doubles are, without a margin.
+
+    A search may follow it; what it finds is then asked for a bound. With x as above and
+    y = x + mu, exp(epsilon - y^2 / 2) is exp(-x^2 / 2): the two tails share it. Where y
+    is negative, so is epsilon.
+    """
+    with np.errstate(all="ignore"):
+        x, y = epsilon / mu - mu / 2, epsilon / mu + mu / 2
+        tails = scaled_normal_tail(np.abs(np.stack(np.broadcast_arrays(x, y))))
+        both = np.copysign(tails[0], x) - np.copysign(tails[1], y)
+        found = (
+            np.exp(-x * x / 2) * both
+            + (x < 0)
+            - (y < 0) * np.exp(np.minimum(epsilon, 0.0))
+        )
+        nothing = np.maximum(-np.expm1(epsilon), 0.0)
+    return np.where(mu > 0, np.maximum(found, 0.0), nothing)
 
 
 def each(function: Callable[[float], float], values: Floats) -> Floats:
@@ -80,15 +103,13 @@ def _rate_ball(mu: Exact, alpha: float, side: int) -> arb:
 
 def _delta_doubles(mu: float, epsilon: Floats) -> Floats:
     """Return upper bounds on delta in doubles."""
-    from scipy.special import log_ndtr  # noqa: PLC0415 scipy is loaded when needed
-
     x = epsilon / mu - mu / 2
-    log_tail = log_ndtr(-x)
-    exponent = epsilon + log_ndtr(-x - mu) - log_tail
+    log_tail = log_normal_chance(-x)
+    exponent = epsilon + log_normal_chance(-x - mu) - log_tail
     # x carries a relative error, and the logarithm of the tail moves by at most
     # |x| + 1 for each unit of x, because that bounds the hazard rate of the normal law
     slack = ELEMENTARY * (1 + np.abs(x) + mu) * (np.abs(x) + epsilon / mu + mu + 1)
-    slack += SPECIAL * (1 + 2 * np.abs(log_tail) + epsilon)
+    slack += NORMAL_ERROR * (1 + 2 * np.abs(log_tail) + epsilon)
     found = np.exp(log_tail) * (-np.expm1(np.minimum(exponent, 0.0)) + slack)
     # delta is at most the tail, also where that has no logarithm
     found = np.where(np.isneginf(log_tail), 0.0, found)
@@ -98,10 +119,8 @@ def _delta_doubles(mu: float, epsilon: Floats) -> Floats:
 
 def _by_tangents(mu: float, alpha: Floats) -> tuple[Floats, Floats]:
     """Return tpr from above and beta from below, each from one tangent."""
-    from scipy.special import ndtri  # noqa: PLC0415 scipy is loaded when needed
-
     with np.errstate(over="ignore", invalid="ignore"):
-        touch = -mu * ndtri(alpha) - mu * mu / 2
+        touch = -mu * normal_quantile_of(alpha) - mu * mu / 2
         epsilon = np.minimum(np.nan_to_num(np.abs(touch), nan=0.0), 700.0)
     return tangents(alpha, touch >= 0, epsilon, _delta_doubles(mu, epsilon))
 

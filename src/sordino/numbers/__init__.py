@@ -7,7 +7,8 @@ infinity (`INFINITE`).
 - `radical` are the roots, `infinity` is the value that no number reaches;
 - `rounding` turns exact numbers into doubles, in the direction that its name says;
 - `numerals` writes them in messages;
-- `precision` lends the digits with which enclosures are computed.
+- `precision` lends the digits with which enclosures are computed;
+- `normal_law` is the normal law in doubles, with the error that it may have.
 
 >>> up(exact(scale="0.1")) > exact(scale=0.1) > down(exact(scale="0.1"))
 True

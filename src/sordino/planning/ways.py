@@ -43,9 +43,10 @@ if TYPE_CHECKING:
 def plans(request: Request, catalog: AbstractCatalog) -> list[Plan]:
     """Return the ways to answer a request, the estimators of all columns alike."""
     relation = request.rows.resolve(catalog)
+    given, request = request, request.within(relation.schema)
     setting = _setting(request, relation)
     options = [asked.estimators(setting) for _, asked in request.columns]
-    counts = coverage_counts(request, relation, setting)
+    counts = coverage_counts(given, relation, setting)
     frame = _Frame(
         request, relation, {count.measurement.key: count for count in counts}
     )
@@ -59,14 +60,16 @@ def plans(request: Request, catalog: AbstractCatalog) -> list[Plan]:
 
 def _combined(
     options: list[tuple[AbstractEstimator, ...]], family: Family
-) -> Iterator[tuple[tuple[AbstractEstimator, ...], int]]:
-    """Yield the estimators of all columns, alike, each combination once."""
+) -> list[tuple[tuple[AbstractEstimator, ...], int]]:
+    """Return the estimators of all columns, alike, each combination once."""
     seen: list[tuple[AbstractEstimator, ...]] = []
+    variants = []
     for variant in _WAYS[family]:
         estimators = tuple(each[min(variant, len(each) - 1)] for each in options)
         if estimators not in seen:
             seen.append(estimators)
-            yield estimators, variant
+            variants.append(variant)
+    return list(zip(seen, variants, strict=True))
 
 
 @final
@@ -109,8 +112,11 @@ class _Shown:
 
     def measurements(self) -> list[AbstractPresence]:
         """Return what is measured for it, each once."""
-        both = [one for one in (self.presence, self.counted) if one is not None]
-        return list({one.key: one for one in both}.values())
+        if self.presence is None:
+            return [] if self.counted is None else [self.counted]
+        if self.counted is None or self.counted.key == self.presence.key:
+            return [self.presence]
+        return [self.presence, self.counted]
 
 
 def _showing(
@@ -120,7 +126,8 @@ def _showing(
 
     By weights where nothing but keys is asked, or keys have a weight of their own.
     """
-    told = {one: _presence(setting, one) for one in (SINGLE, DIVIDED)}
+    counts_groups = request.selects_keys or request.minimum is not None
+    told = _presences(setting) if counts_groups else {}
     least = told if request.minimum is not None else {}
     if not request.selects_keys:
         yield _Shows({}, least)
@@ -175,14 +182,14 @@ def _setting(request: Request, relation: Relation) -> Setting:
     )
 
 
-def _presence(setting: Setting, variant: int) -> AbstractPresence:
-    """Return what shows that a group exists: people, or else rows."""
+def _presences(setting: Setting) -> dict[int, AbstractPresence]:
+    """Return what shows that a group exists, by the way: people, or else rows."""
     if setting.ids is None:
         counted = rows_measurement(setting)
     else:
         counted = ids_measurement(setting)
-    divided = row_presence(setting) if variant == DIVIDED else None
-    return counted if divided is None or counted.key != ROWS else divided
+    divided = row_presence(setting) if counted.key == ROWS else None
+    return {SINGLE: counted, DIVIDED: divided or counted}
 
 
 @final
@@ -206,8 +213,10 @@ class _Frame:
         for estimator in estimators:
             held: dict[Hashable, Any] = choices if estimator.chooses else measurements
             held |= {one.key: one for one in estimator.measurements}
-        wanted = self._wanted(estimators, shown, measurements)
-        measurements |= {one.key: one for one in shown.measurements()}
+        measured = shown.measurements()
+        wanted = self._wanted(estimators, shown, measured, measurements)
+        for one in measured:
+            measurements[one.key] = one
         beside = self._beside(estimators)
         joint = sum((one.weight for one in wanted), Fraction(0))
         whole = joint + sum(beside.values(), Fraction(0))
@@ -234,6 +243,7 @@ class _Frame:
         self,
         estimators: tuple[AbstractEstimator, ...],
         shown: _Shown,
+        measured: list[AbstractPresence],
         needed: Mapping[Hashable, AbstractMeasurement],
     ) -> list[Answered]:
         """Return what noise moves: the columns, and which groups show.
@@ -247,7 +257,7 @@ class _Frame:
             if not one.chooses
         ]
         columns = sum((one.weight for one in wanted), Fraction(0))
-        for one in shown.measurements():
+        for one in measured:
             weight = columns if one.key in needed else Fraction(1)
             if one is shown.presence and self.request.showing is not None:
                 weight = self.request.showing

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy.fft import next_fast_len
 from scipy.special import ndtr
 
 from sordino.curves.convolution import grid, transform
@@ -147,6 +148,29 @@ def test_transform_errors_are_within_their_bound() -> None:
     off = np.abs(found.masses[: len(exact)] - exact.astype(float))
     assert off.max() <= found.error
     assert found.error < 1e-12
+
+
+@pytest.mark.parametrize("size", [16, 45, 1000, 4096, 15625])
+def test_a_transform_is_within_its_error(size: int) -> None:
+    """Of masses and back, by the definition in longer floats: a quarter is not used."""
+    generator = np.random.default_rng(size)
+    masses = generator.dirichlet(np.full(size, 0.1))
+    places = generator.integers(0, size // 2 + 1, 40)
+    turns = np.outer(places, np.arange(size)) % size
+    angles = turns * (2 * np.arctan2(np.longdouble(0), -1) / size)
+    allowed = transform._gamma(size) * float(masses.sum()) / 4
+    wide = np.fft.rfft(masses)
+    assert np.abs(wide[places].real - np.cos(angles) @ masses).max() < allowed
+    assert np.abs(wide[places].imag + np.sin(angles) @ masses).max() < allowed
+    back = np.fft.irfft(wide, size)
+    most = transform._gamma(size) * np.abs(wide).sum() * 2 / size
+    assert np.abs(back - masses).max() < most / 4
+
+
+def test_sizes_of_transforms_are_the_next_fast_ones() -> None:
+    """The least product of twos, threes and fives that is large enough, as in scipy."""
+    for least in (*range(1, 3000), 10**6 + 1, 2**22, 2**22 + 1):
+        assert transform.transform_size(least) == next_fast_len(least, real=True)
 
 
 def test_a_law_meets_its_masses() -> None:

@@ -19,6 +19,7 @@ from sordino.curves.convolution.transform import (
     convolve,
     stack_rows,
     tilt_masses,
+    transform_size,
 )
 from sordino.curves.points import ELEMENTARY, Floats
 
@@ -124,9 +125,7 @@ class GridSums:
 
     def summed(self, tilt: float, low: int, high: int) -> WindowSum:
         """Return the tilted sum in a window."""
-        from scipy import fft  # noqa: PLC0415 scipy is loaded when needed
-
-        size = fft.next_fast_len(max(high - low + 1, 16), real=True)
+        size = transform_size(max(high - low + 1, 16))
         return convolve(self._factors(tilt), low, size)
 
     def _factors(self, tilt: float) -> list[Factor]:

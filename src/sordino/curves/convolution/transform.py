@@ -130,13 +130,29 @@ def tilt_masses(grid: Grid, tilt: float, log_total: float) -> Floats:
     return np.where(exponent > _FAINTEST, np.exp(np.maximum(exponent, _FAINTEST)), 0.0)
 
 
+def transform_size(least: int) -> int:
+    """Return the next number without prime factors above 5: transforms of it are fast.
+
+    >>> transform_size(1001)
+    1024
+    """
+    best = 1 << (least - 1).bit_length()
+    five = 1
+    while five < best:
+        three = five
+        while three < best:
+            # the power of two that lifts this product to `least`
+            best = min(best, three << (-(-least // three) - 1).bit_length())
+            three *= 3
+        five *= 5
+    return best
+
+
 def convolve(factors: Sequence[Factor], low: int, size: int) -> WindowSum:
     """Return the sum of all factors in the window of `size` indices from `low`.
 
     Frequencies where the product is certainly below exp(_FAINT) are left at zero.
     """
-    from scipy import fft  # noqa: PLC0415 scipy is loaded when needed
-
     active = np.arange(size // 2 + 1)
     product = np.ones(len(active), dtype=np.complex128)
     logs, least = np.zeros(len(active)), np.full(len(active), np.inf)
@@ -144,7 +160,7 @@ def convolve(factors: Sequence[Factor], low: int, size: int) -> WindowSum:
     rest = sorted(convolve_pairs(factors, size), key=lambda one: -one.times)
     for factor in tick_each(rest, "composing: transform"):
         gamma = _gamma(size) * float(factor.masses.sum()) + factor.error
-        wide = fft.rfft(_folded(factor.masses, size), size)[active]
+        wide = np.fft.rfft(_folded(factor.masses, size), size)[active]
         modulus = np.abs(wide) + gamma
         logs += factor.times * np.log(modulus)
         least = np.minimum(least, modulus)
@@ -154,7 +170,7 @@ def convolve(factors: Sequence[Factor], low: int, size: int) -> WindowSum:
         unsure += factor.times * (gamma + 4 * _UNIT)
     whole = np.zeros(size // 2 + 1, dtype=np.complex128)
     whole[active] = product
-    masses = fft.irfft(whole, size)
+    masses = np.fft.irfft(whole, size)
     bound = np.exp(logs)
     error = (2 / size) * unsure * float((bound / least).sum())
     error += (2 / size) * _gamma(size) * float(bound.sum()) + 2 * math.exp(_FAINT)
@@ -179,11 +195,9 @@ def convolve_pairs(factors: Sequence[Factor], size: int) -> list[Factor]:
 
 def _convolved(left: Sequence[Factor], right: Sequence[Factor]) -> list[Factor]:
     """Return the pairwise convolutions, in batches of transforms of one size."""
-    from scipy import fft  # noqa: PLC0415 scipy is loaded when needed
-
     pairs = list(zip(left, right, strict=True))
     longest = max(len(a.masses) + len(b.masses) - 1 for a, b in pairs)
-    size = fft.next_fast_len(longest, real=True)
+    size = transform_size(longest)
     # pairs at once, in whole vectors of the processor, so that no sum depends on it
     batch = 16 * max(_BATCH // (16 * size), 1)
     return [
@@ -195,14 +209,12 @@ def _convolved(left: Sequence[Factor], right: Sequence[Factor]) -> list[Factor]:
 
 def _batch(pairs: Sequence[tuple[Factor, Factor]], size: int) -> list[Factor]:
     """Return the convolution of each pair, by transforms of `size` points."""
-    from scipy import fft  # noqa: PLC0415 scipy is loaded when needed
-
     stacked = np.zeros((2 * len(pairs), size))
     for row, factor in enumerate(chain(*zip(*pairs, strict=True))):
         stacked[row, : len(factor.masses)] = factor.masses
-    wide = fft.rfft(stacked, axis=1)
+    wide = np.fft.rfft(stacked, axis=1)
     joint = np.maximum(
-        fft.irfft(wide[: len(pairs)] * wide[len(pairs) :], size, axis=1), 0.0
+        np.fft.irfft(wide[: len(pairs)] * wide[len(pairs) :], size, axis=1), 0.0
     )
     norms = np.sqrt((stacked**2).sum(axis=1))
     rounding = 4 * _gamma(size) * size * norms[: len(pairs)] * norms[len(pairs) :]

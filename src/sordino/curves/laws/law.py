@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino.curves.points import ELEMENTARY, Floats
+from sordino.numbers.normal_law import normal_chance
 
 Wide: TypeAlias = NDArray[np.floating[Any]]
 """Doubles, or the longer floats of the platform where sums need them."""
@@ -223,7 +224,7 @@ class GaussianLaw(AbstractLossLaw):
     """N(mu, 1) against N(0, 1): the loss is N(mu^2/2, mu^2) under P."""
 
     mu: float
-    margin: float = 1e-12
+    margin: float = 1.1e-12
     step: float = 0.0
     anchor: float = 0.0
     held: int = 0
@@ -241,13 +242,11 @@ class GaussianLaw(AbstractLossLaw):
 
     def masses(self, edges: Floats) -> tuple[Floats, Floats]:
         """Return the masses from both tails of the two normal laws."""
-        from scipy.special import ndtr  # noqa: PLC0415 scipy is loaded when needed
-
         x, half = edges / self.mu, self.mu / 2
         # of the two tails beside a point only the shorter is computed
         return (
-            _from_tails(x - half, ndtr(-np.abs(x - half))),
-            _from_tails(x + half, ndtr(-np.abs(x + half))),
+            _from_tails(x - half, normal_chance(-np.abs(x - half))),
+            _from_tails(x + half, normal_chance(-np.abs(x + half))),
         )
 
 

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import starmap
-from typing import Any, Final, final
+from typing import Final, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sordino.curves.normal import near_gaussian_delta
 from sordino.curves.points import Floats
 from sordino.distributions.gaussian import ContinuousGaussianLaw
 from sordino.errors import InvalidParameter
@@ -27,6 +28,7 @@ from sordino.mechanisms.kit.appearance import any_passes, each_passes
 from sordino.mechanisms.kit.carrier import Passing
 from sordino.mechanisms.kit.threshold_fitting import SPARE
 from sordino.numbers import Exact, down, rational_above, shortest, sqrt, up
+from sordino.numbers.normal_law import log_normal_chance, normal_quantile_of
 from sordino.numbers.precision import precision
 
 FRACTION_BITS: Final = 20
@@ -41,6 +43,8 @@ _FIRST: Final = 0.08
 _SPARED: Final = 1 - np.geomspace(1e-4, 0.1, 24)
 """How much of mu is tried: the less, the more of delta is left to the thresholds."""
 _BISECTIONS: Final = 45
+_SECTIONS, _SECTION = 9, 64
+"""How often the range of mu is cut into how many: all digits of a double."""
 _NUDGE: Final = 1 + Fraction(1, 10**7)
 _NUDGES: Final = 60
 _DIGITS: Final = 128
@@ -179,15 +183,14 @@ def fit_key_rounds(
     """
     target = float(budget.delta * SPARE)
     search = _Search(down(budget.epsilon), target, keys, float(told), rounds)
-    best = min(filter(None, map(search.at, _SPARED)), default=None)
-    if best is None:
+    if (best := search.best()) is None:
         raise InvalidParameter(
             "budget",
             budget,
             "is too small for groups whose keys are unknown",
             "Ask for a larger budget, or group by a key set.",
         )
-    _, mu, levels = best
+    mu, levels = best
     share = (1 - told) * shortest(mu) ** 2
     variances = tuple(1 / (share * part) for part in _shares(rounds))
     left = (ToldNumbers(told * shortest(mu) ** 2, Fraction(1)),) if told else ()
@@ -253,55 +256,53 @@ class _Search:
         self.some = self.common > 0
         self.mu = self._largest_mu()
 
-    def at(self, part: float) -> "tuple[float, float, tuple[float, ...]] | None":
-        """Return the last threshold, mu, and all thresholds, with a part of the mu."""
-        from scipy.special import ndtri  # noqa: PLC0415 loaded when needed
+    def best(self) -> "tuple[float, tuple[float, ...]] | None":
+        """Return mu and the thresholds whose last is least; None if delta is too small.
 
-        mu = self.mu * part
+        Every part of the greatest mu is tried, all of them side by side: one a row.
+        """
+        mu = self.mu * _SPARED[:, None]
         scales = [1 / (mu * math.sqrt((1 - self.told) * one)) for one in self.parts]
         levels = []
         if len(scales) > 1:
             stays = np.log1p(-_FIRST * self.delta) / np.maximum(self.own[1:], 1)
-            tails = -ndtri(-np.expm1(stays))
-            levels = [float((self.weight[1:] + scales[0] * tails).max())]
-        low, high = 0.0, 1 + 40 * scales[-1]
-        if self._excess(mu, scales, [*levels, high]) > 0:
-            return None
+            tails = -normal_quantile_of(-np.expm1(stays))
+            reached = self.weight[1:] + scales[0] * tails
+            levels = [reached.max(axis=1, keepdims=True)]
+        low, high = np.zeros_like(mu), 1 + 40 * scales[-1]
+        failing = self._exceeds(mu, scales, [*levels, high])
         for _ in range(_BISECTIONS):
             middle = (low + high) / 2
-            outside = self._excess(mu, scales, [*levels, middle]) > 0
-            low, high = (middle, high) if outside else (low, middle)
-        return high, mu, (*levels, high)
+            outside = self._exceeds(mu, scales, [*levels, middle])
+            low, high = np.where(outside, middle, low), np.where(outside, high, middle)
+        last = np.where(failing, np.inf, high)
+        row = int(last.argmin())
+        if failing[row, 0]:
+            return None
+        return float(mu[row, 0]), tuple(float(one[row, 0]) for one in (*levels, last))
 
-    def _excess(self, mu: float, scales: list[float], levels: list[float]) -> float:
-        """Return how far delta is beyond what it may be."""
-        from scipy.special import log_ndtr  # noqa: PLC0415 loaded when needed
-
-        hidden = np.zeros_like(self.own)
+    def _exceeds(
+        self, mu: Floats, scales: list[Floats], levels: list[Floats]
+    ) -> NDArray[np.bool_]:
+        """Return where delta is beyond what it may be."""
+        hidden = np.zeros((len(mu), len(self.own)))
         for scale, level in zip(scales, levels, strict=True):
-            hidden += self.own * log_ndtr((level - self.weight) / scale)
+            hidden += self.own * log_normal_chance((level - self.weight) / scale)
         shift = mu * np.sqrt((1 - self.told) * self.common + self.told * self.some)
         seen = -np.expm1(hidden)
-        added = seen + (1 - seen) * _normal(self.epsilon - hidden, shift)
-        return float(
-            np.maximum(added, _normal(self.epsilon + hidden, shift)).max() - self.delta
-        )
+        added = seen + (1 - seen) * near_gaussian_delta(shift, self.epsilon - hidden)
+        removed = near_gaussian_delta(shift, self.epsilon + hidden)
+        worst = np.maximum(added, removed).max(axis=1, keepdims=True)
+        return np.asarray(worst > self.delta)
 
     def _largest_mu(self) -> float:
         """Return the mu at which noise alone has all of delta."""
         low, high = 0.0, 40.0 + 2 * math.sqrt(2 * self.epsilon)
-        for _ in range(2 * _BISECTIONS):
-            middle = (low + high) / 2
-            one = _normal(np.array([self.epsilon]), np.array([middle]))
-            low, high = (middle, high) if one[0] <= self.delta else (low, middle)
+        for _ in range(_SECTIONS):
+            mu = np.linspace(low, high, _SECTION + 1)
+            within = (
+                near_gaussian_delta(mu, np.full_like(mu, self.epsilon)) <= self.delta
+            )
+            place = int(np.argmin(within[1:]))
+            low, high = float(mu[place]), float(mu[place + 1])
         return low
-
-
-def _normal(epsilon: Floats, mu: Floats) -> Any:
-    """Return delta of N(mu, 1) against N(0, 1) at any epsilon."""
-    from scipy.special import log_ndtr, ndtr  # noqa: PLC0415 loaded when needed
-
-    with np.errstate(all="ignore"):
-        x = epsilon / mu
-        found = ndtr(mu / 2 - x) - np.exp(epsilon + log_ndtr(-mu / 2 - x))
-    return np.where(mu > 0, found, np.maximum(-np.expm1(epsilon), 0.0))

@@ -14,6 +14,7 @@ from typing import Any, Final, TypeVar
 import numpy as np
 
 from sordino import _fields
+from sordino.curves.normal import near_gaussian_delta
 from sordino.curves.points import Floats
 from sordino.curves.search import find_crossing
 from sordino.errors import InvalidParameter
@@ -44,7 +45,7 @@ _ORDERS: Final = 1 + np.geomspace(1e-3, 1e12, 375)
 """Up to ln(1 / delta) / epsilon is needed: the last serves the smallest epsilons."""
 
 NoiseDelta = Callable[[Floats, Floats], Floats]
-"""delta at each epsilon, of noise with each ratio of change to scale."""
+"""delta of noise with each ratio of change to scale, at each epsilon."""
 
 
 Mechanism = TypeVar("Mechanism", bound=AbstractThresholdMechanism)
@@ -138,12 +139,12 @@ def gaussian_ratio(
     size = np.abs(moved)
     most, largest = up(apart.whole), up(apart.linf)
     share = np.minimum(1.0, np.sqrt(keys - fresh) * largest / most)
-    noise = _concentrated if on_lattice else _normal
+    noise = _concentrated if on_lattice else near_gaussian_delta
     target = math.log(delta * SPARE) + math.log1p(-min(_MARGIN, 1 / (4 * keys)))
 
     def excess(log_spread: float) -> float:
         ratios = share * math.exp(-log_spread)
-        inner = noise(size, ratios)
+        inner = noise(ratios, size)
         # Below zero delta follows from the other direction of the pair.
         inner = np.where(moved < 0, -np.expm1(-size) + np.exp(-size) * inner, inner)
         return math.log((breach + (1 - breach) * inner).max() + 1e-320) - target
@@ -196,17 +197,7 @@ def _stepped(holds: Callable[[float], bool], start: float, stride: float) -> flo
     return math.inf
 
 
-def _normal(epsilon: Floats, ratio: Floats) -> Floats:
-    """Return delta of N(0, 1) against N(ratio, 1)."""
-    from scipy.special import log_ndtr, ndtr  # noqa: PLC0415 loaded when needed
-
-    with np.errstate(all="ignore"):
-        x = epsilon / ratio - ratio / 2
-        deltas = ndtr(-x) - np.exp(epsilon + log_ndtr(-x - ratio))
-    return np.where(np.isnan(deltas), 1.0, deltas)
-
-
-def _concentrated(epsilon: Floats, ratio: Floats) -> Floats:
+def _concentrated(ratio: Floats, epsilon: Floats) -> Floats:
     """Return delta from rho = ratio**2 / 2 alone, at the best of many orders."""
     rho, less = ratio[:, None] ** 2 / 2, _ORDERS - 1
     logs = less * (_ORDERS * rho - epsilon[:, None])
