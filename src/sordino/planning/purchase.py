@@ -29,6 +29,8 @@ from sordino.losses.spending import Spending
 from sordino.mechanisms.gaussian import Gaussian
 from sordino.mechanisms.kit.key_rounds import KeyRounds
 from sordino.mechanisms.kit.threshold_fitting import SPARE
+from sordino.mechanisms.mechanism import AbstractMechanism
+from sordino.mechanisms.noise_mechanism import AbstractAdditiveMechanism
 from sordino.numbers import Exact
 from sordino.planning.plan import Plan, plans
 from sordino.planning.weighted_keys import buy_rounds
@@ -74,7 +76,7 @@ class Purchase:
         return presence.selection(share, self.delta)
 
     @cached_property
-    def noise(self) -> Mapping[Hashable, Any]:
+    def noise(self) -> Mapping[Hashable, AbstractAdditiveMechanism]:
         """Return the noise of the measurements that are not selected by."""
         plan = self.plan
         return {
@@ -84,7 +86,7 @@ class Purchase:
         }
 
     @cached_property
-    def choices(self) -> Mapping[Hashable, Any]:
+    def choices(self) -> Mapping[Hashable, AbstractMechanism]:
         """Return the mechanisms of choices."""
         return {
             key: one.mechanism(self._share_apart(key))
@@ -92,7 +94,7 @@ class Purchase:
         }
 
     @cached_property
-    def coverage(self) -> Mapping[Hashable, Any]:
+    def coverage(self) -> Mapping[Hashable, AbstractAdditiveMechanism]:
         """Return the noise of the counts of what was left out."""
         return {
             key: one.measurement.mechanism(self._share_apart(key))
@@ -133,7 +135,7 @@ class Purchase:
         """Return the loss of everything that is released."""
         return compose([self.additive_loss, *self.losses_apart])
 
-    def mechanisms(self, place: int) -> tuple[Any, ...]:
+    def mechanisms(self, place: int) -> tuple[AbstractMechanism, ...]:
         """Return the mechanisms behind a column, in the order of its measurements."""
         measurements = self.plan.estimators[place].measurements
         return tuple(self._behind[one.key] for one in measurements)
@@ -191,7 +193,7 @@ class Purchase:
         )
 
     @cached_property
-    def _behind(self) -> dict[Hashable, Any]:
+    def _behind(self) -> dict[Hashable, AbstractMechanism]:
         """Return the mechanism of every measurement and choice."""
         presence = self.plan.presence
         shown = {} if presence is None else {presence.key: self.selection}
