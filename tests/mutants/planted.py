@@ -305,9 +305,9 @@ PLANTED: Final[tuple[Planted, ...]] = (
     ),
     Planted(
         "prices",
-        "src/sordino/aggregations/measurements.py",
-        "l0=change.l0 * copies,",
-        "l0=change.l0,",
+        "src/sordino/sensitivity.py",
+        "l0=self.l0 * copies,",
+        "l0=self.l0,",
         "copies in l0",
     ),
     Planted(

@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
@@ -19,6 +20,7 @@ from sordino.aggregations.column_values import (
     ColumnValues,
     Nulls,
     column_values,
+    ends_words,
     exact_bounds,
     width_lattice,
 )
@@ -31,7 +33,7 @@ from sordino.expressions.language import Expression, lit, when
 from sordino.expressions.literals import LEAST, MOST, literal
 from sordino.mechanisms.kit.weights import AbstractWeights, EvenWeights, weights
 from sordino.schema import arrow_type
-from sordino.words import Words, number
+from sordino.words import Words
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -231,12 +233,11 @@ def end_points(low: Any, high: Any) -> tuple[Any, Any]:
     return least, most
 
 
-def ends_words(low: Any, high: Any) -> tuple[Words, Words]:
-    """Return the words of two bounds: exact numbers, dates or times."""
+def moment_words(low: Any, high: Any) -> dict[str, Words]:
+    """Return the words of two bounds: exact numbers, dates or times; or of none."""
     if isinstance(low, date):
-        return literal(low).words, literal(high).words
-    least, most = exact_bounds(low, high)
-    return number(least), number(most)
+        return {"low": literal(low).words, "high": literal(high).words}
+    return ends_words(low, high)
 
 
 @final
@@ -281,19 +282,24 @@ def candidates(low: Any, high: Any, kind: str) -> AbstractCandidates:
     >>> candidates(0, 120, "i64").last, candidates(0, 1, "f64").last
     (120, 549755813888)
     """
+    check_ends(low, kind)
+    return _MADE[kind](low, high)
+
+
+def check_ends(low: Any, kind: str) -> None:
+    """Refuse bounds that values of a type cannot be compared with."""
     given = literal(low).type if isinstance(low, date) else "number"
     if given != _BOUNDS[kind]:
         raise InvalidQuery(
             f"a column of type {kind} has no bounds such as {low!r}", _EXAMPLES[kind]
         )
-    return _MADE[kind](low, high)
 
 
 def _floats(low: Any, high: Any) -> RealCandidates:
     """Return candidates for floats."""
     least, most = exact_bounds(low, high)
     return RealCandidates(
-        width_lattice(low, high, "f64", _STEPS), float(least), float(most)
+        width_lattice(least, most, "f64", _STEPS), float(least), float(most)
     )
 
 
@@ -306,7 +312,8 @@ def _integers(low: Any, high: Any) -> WholeCandidates:
             f"no integer of 64 bits lies between {low!r} and {high!r}",
             "Give bounds that the column can reach.",
         )
-    return WholeCandidates(width_lattice(first, last, "i64", _STEPS), first, last)
+    grid = width_lattice(Fraction(first), Fraction(last), "i64", _STEPS)
+    return WholeCandidates(grid, first, last)
 
 
 _MADE: Final[dict[str, Callable[[Any, Any], AbstractCandidates]]] = {

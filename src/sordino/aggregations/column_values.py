@@ -8,6 +8,7 @@ import math
 from collections.abc import Hashable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, Final, Literal, final
 
 from sordino.aggregations.base import AbstractClamped, Setting
@@ -59,14 +60,14 @@ def call_text(word: str, *given: Any, nulls: Nulls) -> str:
     >>> call_text("sum", "days", 0, 30, nulls="drop")
     "sum('days', 0, 30, nulls='drop')"
     """
-    shown = [repr(one) for one in given]
+    shown = [repr(one) for one in given if one is not None]
     shown += [] if nulls is None else [f"nulls={nulls!r}"]
     return f"{word}({', '.join(shown)})"
 
 
 def column_words(column: Any) -> Words:
     """Return the words of a column, the same for its name and for `col` of it."""
-    return _cell(column).words
+    return asked_cell(column).words
 
 
 def nulls_words(nulls: Nulls) -> Words:
@@ -80,22 +81,27 @@ def range_words(
     word: str, column: Any, ends: tuple[Any, Any], nulls: Nulls, **more: Words
 ) -> Words:
     """Return the words of a question about values between two bounds."""
-    low, high = map(number, exact_bounds(*ends))
     return call(
         word,
         column=column_words(column),
-        low=low,
-        high=high,
+        **ends_words(*ends),
         nulls=nulls_words(nulls),
         **more,
     )
+
+
+def ends_words(low: Any, high: Any) -> dict[str, Words]:
+    """Return the words of two bounds; none where none were given."""
+    if low is None:
+        return {}
+    return dict(zip(("low", "high"), map(number, exact_bounds(low, high)), strict=True))
 
 
 def column_values(
     setting: Setting, column: Any, nulls: Nulls, types: tuple[str, ...] = NUMBERS
 ) -> ColumnValues:
     """Return the values that are aggregated, by the rule for missing ones."""
-    cell = _cell(column)
+    cell = asked_cell(column)
     facts = cell.column(setting.schema)
     if facts.type not in types:
         last = "only numbers" if types == NUMBERS else f"only {', '.join(types)}"
@@ -138,7 +144,12 @@ class Clamped(AbstractClamped):
     def key(self, setting: Setting) -> Hashable:
         """Return the values and the bounds, exactly."""
         values = column_values(setting, self.column, self.nulls)
-        return (values.key, exact_bounds(self.low, self.high))
+        return (values.key, self.bounds)
+
+    @cached_property
+    def bounds(self) -> tuple[Fraction, Fraction]:
+        """Return the bounds exactly."""
+        return exact_bounds(self.low, self.high)
 
     def outside(self, setting: Setting) -> AbstractExpression:
         """Return 1 or 0: a bound between two values is moved to the inner one.
@@ -146,7 +157,7 @@ class Clamped(AbstractClamped):
         Missing values and NaN lie nowhere.
         """
         values = column_values(setting, self.column, self.nulls)
-        least, most = exact_bounds(self.low, self.high)
+        least, most = self.bounds
         if values.type == "i64":
             low = max(math.ceil(least), -_LONGEST - 1)
             high = min(math.floor(most), _LONGEST)
@@ -173,7 +184,7 @@ class _Same:
         return hash(self.tree.names())
 
 
-def _cell(column: Any) -> Expression:
+def asked_cell(column: Any) -> Expression:
     """Return the column of a name, or an expression as it is."""
     if isinstance(column, str):
         return col(column)
@@ -219,9 +230,10 @@ def sum_lattice(low: Any, high: Any, kind: str, steps: dict[str, int]) -> Lattic
     return _fitted(least, most, max(abs(least), abs(most)), kind, steps[kind])
 
 
-def width_lattice(low: Any, high: Any, kind: str, steps: dict[str, int]) -> Lattice:
-    """Return the finest lattice with at most so many steps between the bounds."""
-    least, most = exact_bounds(low, high)
+def width_lattice(
+    least: Fraction, most: Fraction, kind: str, steps: dict[str, int]
+) -> Lattice:
+    """Return the finest lattice with at most so many steps between two bounds."""
     return _fitted(least, most, most - least, kind, steps[kind])
 
 
@@ -237,8 +249,12 @@ def exact_bounds(low: Any, high: Any) -> tuple[Fraction, Fraction]:
 
 def _bound(**argument: Any) -> Fraction:
     """Return one bound as a rational of a size that can be computed with."""
-    value = exact(**argument)
     ((name, given),) = argument.items()
+    if given is None:
+        raise InvalidParameter(
+            name, given, "must be given with the other bound", f"Try {name}=1."
+        )
+    value = exact(**argument)
     if not isinstance(value, Fraction):
         raise InvalidParameter(name, given, "must be rational", f"Try {name}=1.")
     if abs(value) > _LARGEST:

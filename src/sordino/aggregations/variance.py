@@ -6,15 +6,16 @@ values come from; so do VARIANCE and STDDEV of SQL, and pandas and Polars.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final, Literal, final
 
 from sordino import _validate
-from sordino.aggregations.base import AbstractAggregation, AbstractEstimator, Setting
+from sordino.aggregations.base import AbstractEstimator, Setting
+from sordino.aggregations.bounded import AbstractBounded, check_bounds
 from sordino.aggregations.column_values import (
     Clamped,
     Nulls,
     call_text,
-    exact_bounds,
     range_words,
 )
 from sordino.aggregations.estimators import VarianceEstimator
@@ -28,7 +29,7 @@ _ROOT: Final = "stdev"
 
 @final
 @dataclass(frozen=True)
-class Variance(AbstractAggregation):
+class Variance(AbstractBounded):
     """The mean squared distance of a group's values from their mean, or its root."""
 
     column: Any
@@ -54,7 +55,7 @@ class Variance(AbstractAggregation):
         ends = (self.low, self.high)
         return range_words(self.name, self.column, ends, self.nulls, **more)
 
-    @property
+    @cached_property
     def clamped(self) -> Clamped:
         """Return the bounds."""
         return Clamped(self.column, self.low, self.high, self.nulls, degree=2)
@@ -72,7 +73,12 @@ class Variance(AbstractAggregation):
 
 
 def variance(
-    column: Any, low: Any, high: Any, *, nulls: Nulls = None, ddof: Divisor = 0
+    column: Any,
+    low: Any = None,
+    high: Any = None,
+    *,
+    nulls: Nulls = None,
+    ddof: Divisor = 0,
 ) -> Variance:
     """Return a question for the variance of a column, clamped to [low, high].
 
@@ -87,7 +93,12 @@ def variance(
 
 
 def stdev(
-    column: Any, low: Any, high: Any, *, nulls: Nulls = None, ddof: Divisor = 0
+    column: Any,
+    low: Any = None,
+    high: Any = None,
+    *,
+    nulls: Nulls = None,
+    ddof: Divisor = 0,
 ) -> Variance:
     """Return a question for the standard deviation of a column, clamped to [low, high].
 
@@ -103,6 +114,6 @@ def _asked(
     name: str, column: Any, ends: tuple[Any, Any], nulls: Nulls, ddof: Any
 ) -> Variance:
     """Return a checked question."""
-    exact_bounds(*ends)
+    check_bounds(*ends)
     taken = _validate.integer(ddof=ddof, least=0, most=1)
     return Variance(column, *ends, nulls, taken, name)

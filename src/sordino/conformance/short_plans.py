@@ -5,8 +5,10 @@ from typing import Any
 
 import pyarrow as pa
 
+from sordino.aggregations.totals import Extreme
 from sordino.expressions.base import AbstractExpression
 from sordino.expressions.language import col, lit
+from sordino.query.gathered import Gathered
 from sordino.query.nodes import (
     AbstractNode,
     Crowded,
@@ -89,6 +91,22 @@ def sized_memberships(
     return Memberships(child, *given, size, schema)
 
 
+def gather_rows(
+    child: AbstractNode, *per: str, **asked: AbstractTotal | Extreme
+) -> Gathered:
+    """Return a row for each value of some columns, with totals and extremes."""
+    totals = {name: one for name, one in asked.items() if not isinstance(one, Extreme)}
+    extremes = {name: one for name, one in asked.items() if isinstance(one, Extreme)}
+    facts = [(name, child.schema[name]) for name in per]
+    facts += [(name, Column("i64", nullable=False)) for name in totals]
+    facts += [
+        (name, Column(one.expression.column(child.schema).type))
+        for name, one in extremes.items()
+    ]
+    schema = Schema.of(facts)
+    return Gathered(child, per, (*totals.items(),), (*extremes.items(),), schema)
+
+
 def bound_unique(child: AbstractNode, per: Iterable[str]) -> KeepUnique:
     """Return the rows that are alone."""
     return KeepUnique(child, tuple(per), child.schema)
@@ -107,7 +125,7 @@ def join_rows(
 def explode_rows(child: AbstractNode, column: str, limit: int | None = None) -> Explode:
     """Return a row for each entry of a list."""
     columns = dict(child.schema.columns)
-    columns[column] = Column(columns[column].type[5:-1])
+    columns[column] = Column(child.schema[column].type[5:-1])
     return Explode(child, column, limit, Schema.of(columns.items()))
 
 

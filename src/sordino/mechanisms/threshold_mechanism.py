@@ -208,7 +208,7 @@ class AbstractThresholdMechanism(AbstractNoiseMechanism):
         """Return what exact sums are compared with."""
         return Threshold(self.threshold, self.threshold > 0)
 
-    @property
+    @cached_property
     def _grid(self) -> int | None:
         """Return the exponent of the grid of the noise, None for the reals."""
         return 0 if self.values.is_integer else self.granularity

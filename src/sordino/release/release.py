@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, final, overload
 from sordino._completion import hides
 from sordino.losses.base import Budget, Loss
 from sordino.losses.headline import headline
-from sordino.planning.plan_text import plan_text
 from sordino.planning.purchase import Purchase
 from sordino.query.noisy_answers import AbstractNoisyAnswers
 from sordino.query.processing import AbstractProcess, NoisyRows
@@ -68,7 +67,7 @@ class Release(AbstractNoisyAnswers):
     coverage: "pa.Table | None" = None
 
     @classmethod
-    def of(cls, purchase: Purchase, answer: Answer) -> "Release":
+    def of(cls, purchase: Purchase, answer: Answer, plan: str) -> "Release":
         """Return an answer with what it cost and how it was made."""
         request = purchase.plan.request
         rows = NoisyRows(
@@ -82,7 +81,7 @@ class Release(AbstractNoisyAnswers):
             rows.keys,
             request.confidence,
             purchase.loss,
-            plan_text(purchase),
+            plan,
             rows.notes,
             purchase.budget,
             answer.coverage,

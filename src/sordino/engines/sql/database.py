@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager
+from typing import ClassVar
 
 import pyarrow as pa
 
@@ -18,6 +19,9 @@ class AbstractDatabase(ABC):
     """
 
     dialect: AbstractDialect
+
+    remote: ClassVar[bool] = False
+    """Whether what is handed over leaves this machine, and others may log it."""
 
     @abstractmethod
     def admit(self, source: AbstractSource) -> None:

@@ -22,6 +22,7 @@ from sordino.engines.row_functions import made_rows, made_schema
 from sordino.engines.sql.answer_tables import answer_table, with_places
 from sordino.engines.sql.buckets import rows_in_buckets
 from sordino.engines.sql.database import AbstractDatabase
+from sordino.engines.sql.dialect import AbstractDialect
 from sordino.engines.sql.group_totals import KEYS, PARTS
 from sordino.engines.sql.leaves import Reading, never_in_place
 from sordino.engines.sql.room import Room
@@ -75,6 +76,11 @@ class SQLEngine(AbstractEngine):
         self._rehearsals: set[int] = set()
         self._lock = threading.RLock()
         self._busy = False
+
+    @property
+    def dialect(self) -> AbstractDialect:
+        """Return how the database says what it is asked."""
+        return self._database.dialect
 
     def close(self) -> None:
         """Let go of all tables, and remove what was written."""
@@ -150,8 +156,8 @@ class SQLEngine(AbstractEngine):
 
     def _statements(self, reading: Reading | None = None) -> Statements:
         """Return what writes statements over the tables as they are now."""
-        dialect = self._database.dialect
-        return Statements(dialect, dict(self._tables), reading or dialect.in_place)
+        tables = dict(self._tables)
+        return Statements(self.dialect, tables, reading or self.dialect.in_place)
 
     def _script(self, question: Question) -> Script:
         """Return all that would run for a question."""
@@ -178,6 +184,8 @@ class SQLEngine(AbstractEngine):
         """Return the script of a question after it ran on empty tables, once."""
         script = self._script(question)
         script.refuse_changed()
+        if self._database.remote:
+            script.refuse_private(self._frozen)
         self._database.connect()
         if script.mark not in self._rehearsals:
             empty = script.emptied()

@@ -36,6 +36,8 @@ class Handed:
     places: tuple[int, ...]
     in_place: bool
     """Whether the database reads the source by itself."""
+    given: bool = False
+    """Whether the rows are those of a plan, which are public."""
 
     def emptied(self) -> "Handed":
         """Return the same columns without rows, handed over."""
@@ -78,7 +80,9 @@ class Leaves:
         places = tuple(names.index(name) for name in node.schema)
         name = f"s{len(self.handed)}"
         source = TableSource(node.rows)
-        self.handed.append(Handed("public rows", name, source, places, False))
+        self.handed.append(
+            Handed("public rows", name, source, places, False, given=True)
+        )
         item = handed_table(name)
         item.meta[SOURCE] = name
         columns = {

@@ -4,7 +4,7 @@ A script is run twice: on empty tables before the charge, then on the rows. The 
 run reads nothing of anybody, so what goes wrong in it is public.
 """
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, replace
 from typing import final
 
@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from sordino.engines.sql.stages import Function, stages_of
 from sordino.engines.sql.statements import Statement, Statements
+from sordino.errors import InvalidQuery, show
 from sordino.query.nodes import AbstractNode
 from sordino.query.pruning import prune_question
 from sordino.query.question import Question
@@ -81,6 +82,14 @@ class Script:
             for one in statement.handed:
                 refuse_changed(one.table, one.source)
 
+    def refuse_private(self, public: Container[str]) -> None:
+        """Refuse to hand over rows that are not public, and what is made of such."""
+        if self.functions:
+            raise sending_refusal("the rows that a function makes")
+        for one in self.totals.handed:
+            if not (one.in_place or one.given or one.table in public):
+                raise sending_refusal(f"the rows of {show(one.table)}")
+
     def shown(self) -> str:
         """Return the steps as people read them."""
         texts = []
@@ -90,6 +99,19 @@ class Script:
                 f"-- m{number}: {node.describe()}, over the rows above",
             ]
         return "\n\n".join([*texts, self.totals.shown()])
+
+
+def sending_refusal(what: str) -> InvalidQuery:
+    """Return the refusal to send private rows to a server.
+
+    >>> raise sending_refusal("the rows of 'visits'")
+    Traceback (most recent call last):
+    sordino.errors.InvalidQuery: the rows of 'visits' are not in the server, and ...
+    """
+    return InvalidQuery(
+        f"{what} are not in the server, and private rows are never sent to one",
+        'Ask with engine="duckdb", which reads the tables of a server, too.',
+    )
 
 
 def _columns(statement: Statement) -> list[list[tuple[int, pa.DataType]]]:
