@@ -1,7 +1,7 @@
 """Functions of a user's own, annotated with public names: `make lint` checks them."""
 
 from fractions import Fraction
-from typing import Any, assert_type
+from typing import assert_type
 
 import sordino as sd
 from sordino.numbers import Infinity, Radical
@@ -40,7 +40,7 @@ def kept(session: sd.Session, ledger: sd.Ledger) -> dict[str, sd.Release]:
 def moved(price: sd.Price) -> Fraction | Radical | Infinity:
     """Return how far a unit moves a column, and see what noise answers for it."""
     (noise,) = price.noise["n"]
-    assert_type(noise.map(price.sensitivity["n"]), sd.Loss | Any)
+    assert_type(noise.map(price.sensitivity["n"]), sd.Loss)
     return price.sensitivity["n"].l1
 
 

@@ -45,7 +45,7 @@ class Price:
         return self._purchase.loss
 
     @cached_property
-    def noise(self) -> dict[str, tuple[AbstractMechanism | Any, ...]]:
+    def noise(self) -> dict[str, tuple[AbstractMechanism, ...]]:
         """Return the mechanisms behind each column, in order."""
         return {
             name: mechanisms
