@@ -70,7 +70,8 @@ def truth(purchase: Purchase, epsilon: float, own: int) -> float:
     seen = -math.expm1(own * log_ndtr((float(selection.threshold) - 1) / sigma))
     left = GROUPS - own
     square = 1 / sigma**2
-    for key, noise in purchase.noise.items():
+    noises: Any = purchase.noise
+    for key, noise in noises.items():
         size = float(purchase.plan.measurements[key].change.linf)
         square += left * size**2 / float(noise.variance)
     mu, hidden = math.sqrt(square), math.log1p(-seen)
@@ -139,9 +140,11 @@ def test_what_is_told_is_paid_for() -> None:
     loss = purchase.additive_loss
     assert float(loss.delta_at(1)) > 0.9 * float(BUDGET.delta)
     assert purchase.rounds.loss().guarantees.mu < loss.guarantees.mu
+    noises: Any = purchase.noise
+    changes = {key: one.change for key, one in purchase.plan.measurements.items()}
     told = sum(
-        float(purchase.plan.measurements[key].change.l2) ** 2 / float(noise.variance)
-        for key, noise in purchase.noise.items()
+        float(changes[key].l2) ** 2 / float(noise.variance)
+        for key, noise in noises.items()
     )
     keys = sum(1 / float(one) for one in purchase.rounds.variances)
     assert float(loss.guarantees.mu) ** 2 == pytest.approx(told + keys, rel=1e-9)

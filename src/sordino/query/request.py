@@ -46,7 +46,7 @@ class Rows(Protocol):
 
 @hides(
     *("counts_groups", "grouped", "known", "numbers", "processing", "rows"),
-    *("selects_keys", "unknown", "words"),
+    *("minimum", "selects_keys", "showing", "unknown", "words"),
 )
 @final
 @dataclass(frozen=True, repr=False)
