@@ -172,9 +172,9 @@ GROUPINGS: Final = (
     "ROLLUP(j, h)",
     "CUBE(h, j)",
     "GROUPING SETS ((j, h), h, ())",
-    "h, ROLLUP(j)",
+    "h, ROLLUP(j) HAVING COUNT(*) > 30",
     "ROLLUP((h, j), e)",
-    "GROUPING SETS ((1), (h, e)), ROLLUP(e)",
+    "GROUPING SETS ((1), (h)), ROLLUP(e)",
 )
 
 
@@ -185,7 +185,7 @@ def test_several_groupings_are_those_of_duckdb(grouping: str) -> None:
     text = (
         "SELECT j, h, e, COUNT(*) AS n, SUM(CLAMP(j, 0, 9)) + 1 AS s "  # noqa: S608 ours
         "FROM (SELECT j, j // 5 AS h, b IS NULL AS e FROM v) q "
-        f"GROUP BY {grouping} HAVING COUNT(*) > 2"
+        f"GROUP BY {grouping}"
     )
     try:
         expected = oracle(table).execute(text)

@@ -44,6 +44,7 @@ class Several:
         absent = {one.name for one in self.answers.keys} - set(names)
         if self.kept is not None:
             self._refuse_reading(self.kept, absent)
+            self._refuse_one_row(names)
             asked = asked.filter(self.kept)
         for one in self.shown.made.values():
             self._refuse_reading(one, absent)
@@ -59,6 +60,14 @@ class Several:
             if name != called and name not in absent
         }
         return asked.rename(renamed) if renamed else asked
+
+    def _refuse_one_row(self, names: tuple[str, ...]) -> None:
+        """Refuse to leave out the one row of all rows together."""
+        if not names:
+            raise self.select.part(self.select.node.args["having"]).refusal(
+                "all rows together are one row, which cannot be left out",
+                "Leave HAVING out, and use .filter(...) of the release.",
+            )
 
     def _refuse_reading(self, made: Expression, absent: set[str]) -> None:
         """Refuse what reads a key that a grouping lacks."""
