@@ -130,7 +130,7 @@ def broken(asked: Claim, one: Exact, other: Exact) -> list[str]:
 
 def given(part: AbstractMeasurement, steps: Sequence[int]) -> Iterator[Fraction]:
     """Return numbers of steps in the units of what is released."""
-    unit = Fraction(part.given(np.array([1])).item())
+    unit = Fraction(part.scale_totals(np.array([1])).item())
     return (unit * one for one in steps)
 
 

@@ -77,7 +77,7 @@ class Plan:
         return sum(len(one.totals) for one in self.of_groups.values())
 
     @property
-    def apart(self) -> Fraction:
+    def share_apart(self) -> Fraction:
         """Return the share of what is paid apart: choices and coverage."""
         keys = (*self.choices, *self.coverage)
         return sum((self.shares[key] for key in keys), Fraction(0))
@@ -102,7 +102,7 @@ class Plan:
     def question(self) -> Question:
         """Return the exact totals that the engine is asked for, at first."""
         if self.keys is not None:
-            return self.keys.after(None)
+            return self.keys.question_after(None)
         keyset, kept = self.request.keyset, self.of_groups.values()
         return Question(
             self.relation.node,
@@ -151,7 +151,7 @@ class Plan:
 def plans(request: Request, catalog: AbstractCatalog) -> list[Plan]:
     """Return the ways to answer a request, the estimators of all columns alike."""
     relation = request.rows.resolve(catalog)
-    given, request = request, request.within(relation.schema)
+    given, request = request, request.with_known_bounds(relation.schema)
     setting = _setting(request, relation)
     options = [asked.estimators(setting) for _, asked in request.columns]
     counts = coverage_counts(given, relation, setting)
@@ -194,11 +194,11 @@ def _setting(request: Request, relation: Relation) -> Setting:
     for name in request.by:
         group_column(relation.schema, name)
     if request.keyset is not None:
-        request.keyset.checked(relation.schema, request.by)
+        request.keyset.check(relation.schema, request.by)
     refuse_large([request])
     asked = [one for _, one in request.columns]
     clamped = tuple(
-        one.clamped for one in asked if one.clamped is not None and one.clamped.degree
+        one.clamp for one in asked if one.clamp is not None and one.clamp.degree
     )
     counted = any(isinstance(one, Count | CountIds) for one in asked)
     return Setting(
@@ -253,10 +253,10 @@ class _Frame:
         for estimator in estimators:
             held: dict[Hashable, Any] = choices if estimator.chooses else measurements
             held |= {one.key: one for one in estimator.measurements}
-        wanted = self._wanted(estimators, presence, measurements)
+        wanted = self._answers(estimators, presence, measurements)
         if presence is not None:
             measurements[presence.key] = presence
-        beside = self._beside(estimators)
+        beside = self._weights_apart(estimators)
         joint = sum((one.weight for one in wanted), Fraction(0))
         whole = joint + sum(beside.values(), Fraction(0))
         found = measurement_shares(wanted, measurements, family)
@@ -275,7 +275,7 @@ class _Frame:
             shares,
         )
 
-    def _wanted(
+    def _answers(
         self,
         estimators: tuple[AbstractEstimator, ...],
         presence: AbstractPresence | None,
@@ -296,7 +296,7 @@ class _Frame:
             wanted.append(Answered({presence.key: 1.0}, weight))
         return wanted
 
-    def _beside(
+    def _weights_apart(
         self, estimators: tuple[AbstractEstimator, ...]
     ) -> dict[Hashable, Fraction]:
         """Return the weights of choices and of counts of what is left out."""

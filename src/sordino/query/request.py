@@ -41,7 +41,7 @@ class Rows(Protocol):
         """Return the rows as they were asked for, in a form that lasts."""
 
 
-@hides("grouped", "numbers", "processing", "rows", "selects_keys", "words")
+@hides("group_text", "numbers", "processing", "rows", "selects_keys", "words")
 @final
 @dataclass(frozen=True, repr=False)
 class Request(AbstractNoisyAnswers):
@@ -67,7 +67,7 @@ class Request(AbstractNoisyAnswers):
         arguments += [] if self.noise is None else [f"noise={self.noise!r}"]
         arguments += [] if self.coverage is None else ["coverage=True"]
         verb = f"agg({', '.join(arguments)})" if self.columns else "keys()"
-        return ".".join([self.grouped, verb, *map(repr, self.processing)])
+        return ".".join([self.group_text, verb, *map(repr, self.processing)])
 
     def words(self, catalog: AbstractCatalog) -> Words:
         """Return all that is asked of which rows, in a form that lasts."""
@@ -92,9 +92,11 @@ class Request(AbstractNoisyAnswers):
         """Return the request with one more step for its answer."""
         return replace(self, processing=(*self.processing, step))
 
-    def within(self, schema: Schema) -> "Request":
+    def with_known_bounds(self, schema: Schema) -> "Request":
         """Return the request with the bounds that its columns are known to have."""
-        columns = tuple((name, asked.within(schema)) for name, asked in self.columns)
+        columns = tuple(
+            (name, asked.with_known_bounds(schema)) for name, asked in self.columns
+        )
         for _, asked in columns:
             if asked.lacks_bounds:
                 raise InvalidQuery(
@@ -105,7 +107,7 @@ class Request(AbstractNoisyAnswers):
         return replace(self, columns=columns)
 
     @property
-    def grouped(self) -> str:
+    def group_text(self) -> str:
         """Return the rows and their groups as they were written."""
         if not self.by:
             return repr(self.rows)

@@ -28,8 +28,8 @@ def show_keys(purchase: Purchase, first: "pa.Table", ask: Ask) -> "pa.Table":
     names = list(plan.request.by)
     shown = first.select(names).slice(0, 0)
     for place in range(len(rounds.thresholds)):
-        exact = ask(plan.keys.after(shown)) if place else first
+        exact = ask(plan.keys.question_after(shown)) if place else first
         weights = exact.column(len(names)).to_numpy()
-        passed = rounds.passing(weights, place).rows
+        passed = rounds.select(weights, place).rows
         shown = pa.concat_tables([shown, exact.select(names).take(passed)])
     return shown.combine_chunks().take(canonical_order(shown))
