@@ -383,8 +383,8 @@ PLANTED: Final[tuple[Planted, ...]] = (
     Planted(
         "keys",
         "src/sordino/release/shown_keys.py",
-        "ask(plan.keys.after(shown))",
-        "ask(plan.keys.after(shown.slice(0, 0)))",
+        "ask(plan.keys.question_after(shown))",
+        "ask(plan.keys.question_after(shown.slice(0, 0)))",
         "the second round looks at all keys again",
     ),
     Planted(

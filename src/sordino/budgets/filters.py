@@ -21,8 +21,8 @@ class AbstractFilter(ABC):
 
     Proof obligation: for any two neighbouring databases and any analyst, who chooses
     each release and what it may cost after all earlier answers, as long as `holds` is
-    true of the sum of the charges that `charge_for` states, the loss of everything together
-    is within `promise`. What is false of a sum is false of every larger sum.
+    true of the sum of the charges that `charge_for` states, the loss of everything
+    together is within `promise`. What is false of a sum is false of every larger sum.
     """
 
     rule: ClassVar[str]
@@ -91,8 +91,8 @@ class AbstractFilter(ABC):
         after = spent.plus(fitted)
         if not self.holds(after):
             raise BudgetExceeded(
-                f"this costs {self.loss_of(charge)!r}, and {self.remainder(spent)!r} is "
-                "left. Ask for less, or for a smaller budget; nothing was charged."
+                f"this costs {self.loss_of(charge)!r}, and {self.remainder(spent)!r} "
+                "is left. Ask for less, or for a smaller budget; nothing was charged."
             )
         return fitted, after
 

@@ -31,8 +31,8 @@ _DEEP: Final = 64
 class AbstractKeys(ABC):
     """A set of keys. Whatever can be known without listing them, is.
 
-    Proof obligation: `list_keys` is canonical, has the columns of the schema, and has at
-    most `at_most` rows, or exactly so many if `exact`.
+    Proof obligation: `list_keys` is canonical, has the columns of the schema, and has
+    at most `at_most` rows, or exactly so many if `exact`.
     """
 
     @property

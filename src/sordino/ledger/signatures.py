@@ -2,7 +2,7 @@
 
 >>> from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 >>> key = Ed25519PrivateKey.generate()
->>> record = Record.following(NOTHING, "opened", {})
+>>> record = Record.successor(NOTHING, "opened", {})
 >>> seals = Seals(public_of(key), key)
 >>> signed = seals.sign(record)
 >>> seals.hold(signed), seals.hold(record)

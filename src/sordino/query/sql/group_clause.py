@@ -42,7 +42,7 @@ def group_keys(select: Clause, items: list[Item], found: RowScope) -> tuple[Key,
             continue
         if value.type == "f64":
             raise clause.refusal(
-                f"{clause.short_text} is a fraction, and fractions seldom agree exactly",
+                f"{clause.short_text} is a float, and floats are seldom exactly equal",
                 "Group by CAST(FLOOR(...) AS BIGINT), say.",
             )
         name = _key_name(value, items, found, keys)
