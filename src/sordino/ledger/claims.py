@@ -20,11 +20,11 @@ def allot(log: Log, name: str, limit: Limit, when: str) -> None:
     recorded = log.limit(name)
     if recorded is None:
         log.add("budget", {"budget": name, "limit": limit.fields, "when": when})
-    elif (recorded := log.first_limit(name).stated) != limit.stated:
+    elif (first := log.first_limit(name).stated) != limit.stated:
         raise InvalidParameter(
             "limit",
             limit.stated,
-            f"differs from the recorded limit of {name!r}, {recorded}",
+            f"differs from the recorded limit of {name!r}, {first}",
             "Give the recorded limit, or choose another name.",
         )
 

@@ -21,6 +21,7 @@ from sordino.planning.price import Price
 from sordino.query.builder import Query
 from sordino.query.request import CONFIDENCE, Request
 from sordino.release.release import Release
+from sordino.release.stacked import stack
 from sordino.session import sql_request
 from sordino.session.book import open_book
 from sordino.session.call_guard import guard_call
@@ -168,8 +169,10 @@ class Session:
         bounds: Mapping[str, tuple[Any, Any]] = sql_request.NOTHING,
         keys: KeySet | Mapping[str, Any] = sql_request.NOTHING,
         dialect: sql_request.SqlName = "duckdb",
-    ) -> Request | Release:
+    ) -> Request | dict[str, Request] | Release:
         """Return the request that a text of SQL is, or its release with a budget.
+
+        Of several groupings there is a request for each, and one release of all.
 
         `limits` bound what each id contributes, `bounds` the values of columns that are
         aggregated, `keys` name the groups beforehand (docs/guides/sql.md).
@@ -179,7 +182,11 @@ class Session:
         request, allowed = sql_request.sql_request(
             self._desk.catalog, text, budget, given
         )
-        return request if allowed is None else self.release(request, allowed)
+        if allowed is None:
+            return request
+        if isinstance(request, Request):
+            return self.release(request, allowed)
+        return stack(self.release_all(request, allowed), allowed)
 
     @guard_call
     def partition(

@@ -40,7 +40,7 @@ class SqlGiven:
 
 def sql_request(
     catalog: Catalog, text: Any, budget: Budget | None, given: SqlGiven
-) -> tuple[Request, Budget | None]:
+) -> tuple[Request | dict[str, Request], Budget | None]:
     """Return what a text asks, and within which budget, said in it or beside it."""
     from sordino.query.sql.ask import ask_sql  # noqa: PLC0415 a parser is slow
 
