@@ -201,7 +201,7 @@ class Session:
         lie in several of them.
         """
         desks = self._desk.partition(table, by, values, budget, why)
-        return {value: self._at(desk) for value, desk in desks.items()}
+        return {value: self._sit_at(desk) for value, desk in desks.items()}
 
     @guard_call
     def view(self, name: str, query: Query) -> None:
@@ -214,7 +214,7 @@ class Session:
                 "must be a query without an aggregation",
                 'Try sd.table("visits").',
             )
-        with self._desk.catalog.explaining():
+        with self._desk.catalog.explain_refusals():
             self._desk.catalog.view(_validate.text(name=name), query)
 
     @guard_call
@@ -259,7 +259,7 @@ class Session:
     @property
     def budget(self) -> Loss:
         """Return what holds of all releases together."""
-        return self.ledger.agreed(self._desk.book.name).rule.promise
+        return self.ledger.first_limit(self._desk.book.name).rule.promise
 
     @property
     def spent(self) -> Loss:
@@ -315,7 +315,7 @@ class Session:
         """Refuse to be pickled or copied."""
         raise SessionMoved("copied or pickled")
 
-    def _at(self, desk: Desk) -> Self:
+    def _sit_at(self, desk: Desk) -> Self:
         """Return a session at a desk that is open: over part of the rows, paid for."""
         session = object.__new__(type(self))
         session._desk = desk

@@ -46,7 +46,7 @@ def sql_request(
 
     tables = (catalog, tuple(catalog.relations), tuple(catalog.publics))
     beside = (given.limits, given.bounds, given.keys)
-    with catalog.explaining():
+    with catalog.explain_refusals():
         asked = ask_sql(text, tables, given.dialect, beside)
     if budget is not None and asked.budget is not None:
         raise InvalidParameter(

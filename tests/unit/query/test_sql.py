@@ -166,7 +166,7 @@ REFUSED: Final = {
     "SELECT [LIST(ward)] FROM visits": "rows of people",
     "SELECT COUNT(*) FROM visits WHERE [days = NULL]": "nothing equals NULL",
     "SELECT COUNT(*) FROM visits WHERE ward NOT IN ('A', [NULL])": "NOT IN",
-    "SELECT cost, COUNT(*) FROM visits GROUP BY [cost]": "seldom agree",
+    "SELECT cost, COUNT(*) FROM visits GROUP BY [cost]": "seldom exactly equal",
     "SELECT COUNT(*) FROM visits WHERE [CAST(cost AS BIGINT)] = 1": "FLOOR",
     "SELECT COUNT(*) FROM visits WHERE [cost // 10] = 1": "FLOOR",
     "SELECT COUNT(*) FROM visits WHERE days / [patient] > 1": "NULLIF",

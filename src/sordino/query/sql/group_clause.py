@@ -73,7 +73,7 @@ def _keys(clauses: list[Clause], items: list[Item], found: RowScope) -> tuple[Ke
             continue
         if value.type == "f64":
             raise clause.refusal(
-                f"{clause.written} is a fraction, and fractions seldom agree exactly",
+                f"{clause.short_text} is a float, and floats are seldom exactly equal",
                 "Group by CAST(FLOOR(...) AS BIGINT), say.",
             )
         name = _key_name(value, items, found, keys)
