@@ -19,7 +19,7 @@ from sordino.sources import readers
 from sordino.sources.base import Opened
 from sordino.sources.readers import Reader
 
-EngineName: TypeAlias = Literal["duckdb", "memory"]
+EngineName: TypeAlias = Literal["duckdb", "memory", "spark"]
 
 DOORS: Final[Mapping[str, Door]] = {
     name: import_module(f"sordino.engines.{name}.door").DOOR

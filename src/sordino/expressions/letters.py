@@ -34,7 +34,7 @@ _CAPITAL: Final = (
 
 
 @cache
-def _changed(word: str) -> Mapping[int, str]:
+def changed_letters(word: str) -> Mapping[int, str]:
     """Return the letters that a change of case changes."""
     odd = _SMALL if word == "lower" else _CAPITAL
     settled = {chr(one) for first, last in RUNS for one in range(first, last + 1)}
@@ -64,7 +64,7 @@ def _meaning(word: str, plain: Callable[[Value], Value]) -> Callable[[Value], Va
     def change(one: Value) -> Value:
         if one.isascii() or re.fullmatch(PATTERN, one) is None:
             return plain(one)
-        return one.translate(_changed(word))
+        return one.translate(changed_letters(word))
 
     return change
 

@@ -1,0 +1,153 @@
+"""A session of our own in the user's Spark: views of sources, statements, rows."""
+
+import datetime as dt
+import itertools
+from collections.abc import Generator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from typing import Any, Final, final
+
+import pyarrow as pa
+
+from sordino.engines.door import Settings
+from sordino.engines.failures import run_uncharged
+from sordino.engines.spark.cluster import running_session, started_session
+from sordino.engines.spark.dialect import SPARK
+from sordino.engines.spark.places import frame_of, place_of
+from sordino.engines.spark.settings import refuse_changed_settings, session_beside
+from sordino.engines.spark.silence import silenced
+from sordino.engines.sql.database import AbstractDatabase
+from sordino.engines.sql.statements import Statement
+from sordino.errors import InvalidParameter
+from sordino.sources.base import AbstractSource
+
+_TAGS: Final = itertools.count()
+
+
+@final
+class Spark(AbstractDatabase):
+    """Spark, of which this process is the driver."""
+
+    dialect = SPARK
+
+    def __init__(self, settings: Settings) -> None:
+        """Say how a Spark is started where none runs when it is first asked."""
+        self._settings = settings
+        self._session: Any = None
+        self._views: set[str] = set()
+        self._tag = f"sordino-{next(_TAGS)}"
+
+    def admit(self, source: AbstractSource) -> None:
+        """Refuse files of this machine where others would have to read them."""
+        if not source.paths:
+            return
+        master = run_uncharged(lambda: self._connected().sparkContext.master)
+        if not master.startswith("local"):
+            raise InvalidParameter(
+                "source",
+                source.paths[0],
+                f"is a file of this machine, which the workers of {master} do not read",
+                "Hand over a frame: spark.read.parquet(...), of a path that they read.",
+            )
+
+    def connect(self) -> None:
+        """Be there, with the settings that are ours."""
+        refuse_changed_settings(self._connected())
+
+    def asking(self) -> AbstractContextManager[object]:
+        """Log nothing; an interruption ends the jobs of this question."""
+        return self._asking()
+
+    @contextmanager
+    def _asking(self) -> Generator[None]:
+        session = self._connected()
+        context = session.sparkContext
+        context.addJobTag(self._tag)
+        try:
+            with silenced(session):
+                yield
+        except BaseException:
+            with suppress(Exception):
+                context.cancelJobsWithTag(self._tag)
+            raise
+        finally:
+            with suppress(Exception):
+                context.removeJobTag(self._tag)
+
+    def hand(self, name: str, rows: pa.Table | pa.RecordBatchReader) -> None:
+        """Make a view of rows, which go to the workers as they are asked for them."""
+        table = rows if isinstance(rows, pa.Table) else rows.read_all()
+        self._view(name, self._connected().createDataFrame(table))
+
+    def forget(self) -> None:
+        """Drop the views."""
+        while self._views:
+            self._connected().catalog.dropTempView(self._views.pop())
+
+    def abandon(self) -> None:
+        """Drop the views; if Spark is gone, they are."""
+        with suppress(Exception):
+            self.forget()
+        self._views.clear()
+
+    def table(self, statement: Statement, salt: int) -> pa.Table:
+        """Return the rows of a statement, which is run once."""
+        held = self._frame(statement, salt).toArrow()
+        columns = [
+            pa.chunked_array(one.chunks or [one.combine_chunks()]).cast(kind)
+            for one, kind in zip(held.columns, statement.kinds, strict=True)
+        ]
+        names = [f"a{place}" for place in range(len(columns))]
+        return pa.Table.from_arrays(columns, names=names)
+
+    def batches(self, statement: Statement, salt: int) -> pa.RecordBatchReader:
+        """Return the rows of a statement, all of them fetched."""
+        return self.table(statement, salt).to_reader()
+
+    def is_short(self, error: Exception) -> bool:
+        """Return False: Spark spills by itself."""
+        del error
+        return False
+
+    def is_stuck(self, error: Exception) -> bool:
+        """Return False: a text that is not UTF-8 is missing where it is read."""
+        del error
+        return False
+
+    def close(self) -> None:
+        """Drop the views and let go of the session; the cluster is not ours to stop."""
+        if self._session is not None:
+            self.abandon()
+            self._session = None
+
+    def _frame(self, statement: Statement, salt: int) -> Any:
+        """Return the frame of a statement, over views of what it reads in place."""
+        session = self._connected()
+        for one in statement.handed:
+            place = place_of(one.source, one.places) if one.in_place else None
+            if place is not None and place.name not in self._views:
+                self._view(place.name, frame_of(session, one.source))
+        values = statement.bound(_signed(salt))
+        bound = {f"p{n}": _told(one) for n, one in enumerate(values, 1)}
+        return session.sql(statement.text, args=bound)
+
+    def _connected(self) -> Any:
+        """Return the session of ours, made when it is first asked for."""
+        if self._session is None:
+            users = running_session() or started_session(self._settings)
+            self._session = session_beside(users)
+        return self._session
+
+    def _view(self, name: str, frame: Any) -> None:
+        """Give a frame a name that statements know."""
+        frame.createOrReplaceTempView(name)
+        self._views.add(name)
+
+
+def _signed(salt: int) -> int:
+    """Return the same 64 bits as an integer with a sign."""
+    return salt - 2**64 if salt >= 2**63 else salt
+
+
+def _told(value: Any) -> Any:
+    """Return a bound value as Spark takes it: days and moments as text, in no zone."""
+    return value.isoformat() if isinstance(value, dt.date) else value
