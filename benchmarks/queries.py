@@ -46,6 +46,20 @@ SELECT k, count(DISTINCT id) FROM (
 ) WHERE place <= 3 GROUP BY k"""
 
 
+PER_ID: Final = (
+    sd
+    .table("t")
+    .per_id(n=sd.count(), s=sd.sum("x", 0, 100))
+    .agg(people=sd.count(), s=sd.sum("s", 0, 1000), n=sd.mean("n", 0, 30))
+)
+PER_ID_SQL: Final = """
+SELECT count(*), sum(least(s, 1000)), avg(least(n, 30)) FROM (
+    SELECT id, count(*) AS n,
+        sum(CASE WHEN x < 0 THEN 0 WHEN x > 100 THEN 100 ELSE x END) AS s
+    FROM {rows} GROUP BY id
+)"""
+
+
 def known(query: Any) -> Any:
     """Return a request for count and mean of known groups."""
     keys = sd.KeySet.from_dict({"g": list(range(GROUPS))})
@@ -126,6 +140,15 @@ def rows(size: int) -> tuple[Row, ...]:
             against="DuckDB",
             floor=1.5,
             goal=1.1,
+            rounds=ROUNDS,
+        ),
+        Race(
+            what=f"sum and mean per id first, then over ids, {million} rows",
+            ours=lambda: released(size, people, PER_ID, PURE),
+            peer=lambda: written(size, PER_ID_SQL),
+            against="DuckDB",
+            floor=1.5,
+            goal=1.2,
             rounds=ROUNDS,
         ),
     )

@@ -160,7 +160,7 @@ LOSSES: Final[dict[str, Loss]] = {
 """Every form of loss."""
 
 AGGREGATIONS: Final[
-    dict[str, Callable[[str, tuple[Any, Any]], AbstractAggregation]]
+    dict[str, Callable[[str, tuple[Any, ...]], AbstractAggregation]]
 ] = {
     "count": lambda _column, _ends: sd.count(),
     "count_ids": lambda _column, _ends: sd.count_ids(),

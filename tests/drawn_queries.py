@@ -117,7 +117,9 @@ def asked(scene: Scene) -> Request:
 def aggregation(scene: Scene, name: str) -> Any:
     """Draw the column and the bounds of an aggregation."""
     column = scene.one("i64", "f64")
-    return AGGREGATIONS[name](column, scene.dice.one(ENDS))
+    known = column in scene.schema and scene.schema[column].bounds is not None
+    ends: tuple[Any, ...] = scene.dice.one(((), *ENDS) if known else ENDS)
+    return AGGREGATIONS[name](column, ends)
 
 
 def keys(scene: Scene, by: Iterable[str]) -> sd.KeySet:
@@ -201,6 +203,35 @@ def _enforced_on_groups(scene: Scene) -> Query:
     return scene.query.enforce(
         sd.MaxGroupsPerID("g", groups), sd.MaxRowsPerGroupPerID("g", each)
     )
+
+
+def _per_id(scene: Scene) -> Query:
+    """Make one row for each id, or each id and group, of one or two columns."""
+    dice = scene.dice
+    by = dice.several(scene.groupable(), 0, 1)
+    names = [dice.one(("x", "y", "n", "h")) for _ in range(2)]
+    made = {name: dice.one(_OF_ONE)(scene) for name in names if name not in by}
+    return scene.query.per_id(*by, **made)
+
+
+_OF_ONE: Final[Sequence[Callable[[Scene], Any]]] = (
+    lambda _: sd.count(),
+    lambda scene: sd.count_distinct(scene.one()),
+    lambda scene: sd.sum(
+        scene.one("i64", "f64"),
+        *scene.dice.one(ENDS),
+        nulls=scene.dice.one(("drop", 1)),
+    ),
+    lambda scene: sd.sum(scene.one("i64"), nulls="drop"),
+    lambda scene: sd.mean(scene.one("i64", "f64"), *scene.dice.one(ENDS), nulls="drop"),
+    lambda scene: scene.dice.one((sd.min, sd.max))(
+        scene.one("i64", "f64", "bool", "date"), nulls="drop"
+    ),
+    lambda scene: scene.dice.one((sd.min, sd.max))(
+        scene.one("i64", "f64"), *scene.dice.one(ENDS), nulls="drop"
+    ),
+)
+"""What may be asked of the rows of one id."""
 
 
 def _rename(scene: Scene) -> Query:
@@ -343,6 +374,7 @@ STEPS: Final[tuple[Step, ...]] = (
     _join_private,
     _enforce,
     _enforce,
+    _per_id,
 )
 """Every step of a query; those that multiply rows or bound them come oftener."""
 JOINS_PUBLIC: Final[tuple[Step, ...]] = (_join_public,)
@@ -351,3 +383,4 @@ BOUNDS: Final[tuple[Step, ...]] = (_enforce,)
 SELF_JOINS: Final[tuple[Step, ...]] = (_enforced_on_groups, _join_private)
 REWRITTEN: Final[tuple[Step, ...]] = (_enforced_on_groups, _rewritten)
 PLAIN: Final[tuple[Step, ...]] = (_filter,)
+PER_ID: Final[tuple[Step, ...]] = (_enforce, _per_id)

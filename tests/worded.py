@@ -183,6 +183,20 @@ QUERIES: Final[dict[str, dict[str, Any]]] = {
         "": VISITS.enforce(sd.MaxGroupsPerID("ward", 2), sd.MaxRowsPerID(4)),
         "constraints": VISITS.enforce(sd.MaxRowsPerID(4)),
     },
+    "per_id": {
+        "": counted(VISITS.per_id("ward", n=sd.count())),
+        "columns": counted(VISITS.per_id(n=sd.count())),
+        "aggregations": counted(VISITS.per_id("ward", n=sd.count_distinct("days"))),
+        "bounds": counted(VISITS.per_id("ward", n=sd.sum("days", 0, 30, nulls=0))),
+        "no bounds": counted(VISITS.per_id("ward", n=sd.sum("days", nulls=0))),
+        "known bounds": VISITS.per_id(n=sd.mean("cost", 0, 30)).agg(s=sd.sum("n")),
+        "given bounds": VISITS.per_id(n=sd.mean("cost", 0, 30)).agg(
+            s=sd.sum("n", 0, 30)
+        ),
+        "known dates": VISITS.per_id(
+            n=sd.min("born", date(2000, 1, 1), date(2000, 1, 9))
+        ).agg(s=sd.median("n")),
+    },
     "group_by": {
         "": BOUNDED.group_by("ward").agg(n=sd.count()),
         "columns": BOUNDED.group_by("ward", "days").agg(n=sd.count()),

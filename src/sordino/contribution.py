@@ -99,6 +99,12 @@ class Contribution:
         bounds = (self.most_groups(by), self.most_rows())
         return min((bound for bound in bounds if bound is not None), default=None)
 
+    def most_together(self, by: Versions) -> int | None:
+        """Return how many rows of a unit share their values of `by`, at most."""
+        bounds = [most for columns, most in self.group_rows if columns <= by]
+        rows = self.most_rows()
+        return min(bounds if rows is None else [*bounds, rows], default=None)
+
     def sensitivity(self, by: Versions) -> Sensitivity | None:
         """Return how far the row counts of groups can move, None if without bound.
 
@@ -107,11 +113,9 @@ class Contribution:
         the rows of coarser groups are bounded, groups * rows**2, whichever is less.
         """
         rows, touched = self.most_rows(), self.touched(by)
-        each = [most for columns, most in self.group_rows if columns <= by]
-        each += [] if rows is None else [rows]
-        if not each or touched is None:
+        largest = self.most_together(by)
+        if largest is None or touched is None:
             return None
-        largest = min(each)
         whole = touched * largest if rows is None else min(rows, touched * largest)
         squares = [most_squares(whole, largest, touched)]
         for columns, most in self.group_rows:

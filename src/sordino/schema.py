@@ -51,6 +51,9 @@ class Version:
 class Column:
     """Public facts of a column.
 
+    Where `bounds` are known, whoever asks need not give any. They follow from a query
+    and cannot be declared.
+
     `unsettled` says why a value may be missing that the data did have, for example
     "a division by zero has no answer": an aggregation then asks for a rule.
     """
@@ -60,6 +63,8 @@ class Column:
     nan: bool = True
     unsettled: str | None = None
     version: Version = field(default_factory=Version, compare=False)
+    bounds: tuple[Any, Any] | None = None
+    """Between which values all lie, where limits of the query say so."""
 
     def __post_init__(self) -> None:
         """Refuse a type that is none; only floats can be NaN."""
@@ -136,11 +141,22 @@ def read_columns(columns: Any) -> dict[str, Column]:
             'Try {"age": "i64"}.',
         )
     return {
-        _validate.text(columns=name): declared
-        if isinstance(declared, Column)
-        else Column(declared)
-        for name, declared in columns.items()
+        _validate.text(columns=name): _declared(name, facts)
+        for name, facts in columns.items()
     }
+
+
+def _declared(name: str, facts: Any) -> Column:
+    """Return what is declared of a column: bounds belong to the question."""
+    column = facts if isinstance(facts, Column) else Column(facts)
+    if column.bounds is not None:
+        raise InvalidParameter(
+            "bounds",
+            column.bounds,
+            f"cannot be declared of {name!r}",
+            "Give them where they are needed: sum(column, 0, 30).",
+        )
+    return column
 
 
 def unknown(kind: str, name: object, known: Iterable[str]) -> UnknownName:

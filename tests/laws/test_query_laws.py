@@ -239,6 +239,28 @@ def _all_that_is_cut(patch: Patch) -> None:
     patch.setattr(passage, "tally_measurement", counted)
 
 
+def _one_row_in_all(patch: Patch) -> None:
+    """Price rows for each id and group as if an id had one row."""
+
+    def once(self: Contribution, columns: Any, most: int) -> Contribution:
+        del columns
+        return self.with_rows(most)
+
+    patch.setattr(Contribution, "with_group_rows", once)
+
+
+def _all_that_is_clipped(patch: Patch) -> None:
+    """Count the rows of an id with a value outside of bounds where ids are counted."""
+    rule = passage.tally_measurement
+
+    def counted(key: Any, total: Any, change: Sensitivity) -> IntegerMeasurement:
+        made = rule(key, total, change)
+        each = (Total(literal(1)),)
+        return replace(made, totals=each) if key[0] == "clamped per id" else made
+
+    patch.setattr(passage, "tally_measurement", counted)
+
+
 def _one_clamped(patch: Patch) -> None:
     """Price clamped values as if a unit had one row."""
 
@@ -261,6 +283,8 @@ MUTANTS: Final[dict[Callable[[Patch], None], Sequence[Step]]] = {
     _bounds_of_other_columns: drawn_queries.BOUNDS,
     _rows_for_ids: drawn_queries.PLAIN,
     _all_that_is_cut: drawn_queries.BOUNDS,
+    _one_row_in_all: drawn_queries.PER_ID,
+    _all_that_is_clipped: drawn_queries.PER_ID,
     _one_clamped: drawn_queries.PLAIN,
 }
 """Rules broken on purpose, and the steps that show it."""

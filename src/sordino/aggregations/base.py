@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, final
 
 from sordino.aggregations.intervals import Bars
 from sordino.aggregations.measurements import Numbers, scale_change
+from sordino.aggregations.summaries import Summary
 from sordino.contribution import LARGEST, Contribution, Spread, Versions
 from sordino.errors import InvalidQuery
 from sordino.expressions.base import AbstractExpression
@@ -59,6 +60,11 @@ class Setting:
     def versions(self) -> Versions:
         """Return the versions of the columns that mark groups."""
         return frozenset(self.schema[name].version for name in self.by)
+
+    @property
+    def most_together(self) -> int | None:
+        """Return how many rows of one unit a group has at most, None without limit."""
+        return self.contribution.most_together(self.versions)
 
     def rows(self, *more: Versions) -> Sensitivity:
         """Return how far one unit can move the row counts of the groups.
@@ -219,6 +225,30 @@ class AbstractAggregation(ABC):
     @abstractmethod
     def clamped(self) -> "AbstractClamped | None":
         """Return to what values are clamped, None where none is."""
+
+    def within(self, schema: Schema) -> "AbstractAggregation":
+        """Return the question with the bounds that its column is known to have.
+
+        What needs no bounds, or was given some, stays as it is.
+        """
+        del schema
+        return self
+
+    @property
+    def lacks_bounds(self) -> bool:
+        """Tell whether one unit could move the answer without limit."""
+        return False
+
+    def summary(self, setting: Setting) -> Summary:
+        """Return what is exactly known of the rows of one id, in each of its groups.
+
+        For any rows it is a function of the multiset of them.
+        """
+        del setting
+        raise InvalidQuery(
+            f"{self!r} is not asked of the rows of one id",
+            "Ask count, sum, mean, min, max or count_distinct in per_id.",
+        )
 
     @abstractmethod
     def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:

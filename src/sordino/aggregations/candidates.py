@@ -19,6 +19,7 @@ from sordino.aggregations.column_values import (
     ColumnValues,
     Nulls,
     column_values,
+    ends_words,
     exact_bounds,
     width_lattice,
 )
@@ -31,7 +32,7 @@ from sordino.expressions.language import Expression, lit, when
 from sordino.expressions.literals import LEAST, MOST, literal
 from sordino.mechanisms.kit.weights import AbstractWeights, EvenWeights, weights
 from sordino.schema import arrow_type
-from sordino.words import Words, number
+from sordino.words import Words
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -231,12 +232,11 @@ def end_points(low: Any, high: Any) -> tuple[Any, Any]:
     return least, most
 
 
-def ends_words(low: Any, high: Any) -> tuple[Words, Words]:
-    """Return the words of two bounds: exact numbers, dates or times."""
+def moment_words(low: Any, high: Any) -> dict[str, Words]:
+    """Return the words of two bounds: exact numbers, dates or times; or of none."""
     if isinstance(low, date):
-        return literal(low).words, literal(high).words
-    least, most = exact_bounds(low, high)
-    return number(least), number(most)
+        return {"low": literal(low).words, "high": literal(high).words}
+    return ends_words(low, high)
 
 
 @final
@@ -281,12 +281,17 @@ def candidates(low: Any, high: Any, kind: str) -> AbstractCandidates:
     >>> candidates(0, 120, "i64").last, candidates(0, 1, "f64").last
     (120, 549755813888)
     """
+    check_ends(low, kind)
+    return _MADE[kind](low, high)
+
+
+def check_ends(low: Any, kind: str) -> None:
+    """Refuse bounds that values of a type cannot be compared with."""
     given = literal(low).type if isinstance(low, date) else "number"
     if given != _BOUNDS[kind]:
         raise InvalidQuery(
             f"a column of type {kind} has no bounds such as {low!r}", _EXAMPLES[kind]
         )
-    return _MADE[kind](low, high)
 
 
 def _floats(low: Any, high: Any) -> RealCandidates:

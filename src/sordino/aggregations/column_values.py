@@ -59,14 +59,14 @@ def call_text(word: str, *given: Any, nulls: Nulls) -> str:
     >>> call_text("sum", "days", 0, 30, nulls="drop")
     "sum('days', 0, 30, nulls='drop')"
     """
-    shown = [repr(one) for one in given]
+    shown = [repr(one) for one in given if one is not None]
     shown += [] if nulls is None else [f"nulls={nulls!r}"]
     return f"{word}({', '.join(shown)})"
 
 
 def column_words(column: Any) -> Words:
     """Return the words of a column, the same for its name and for `col` of it."""
-    return _cell(column).words
+    return asked_cell(column).words
 
 
 def nulls_words(nulls: Nulls) -> Words:
@@ -80,22 +80,27 @@ def range_words(
     word: str, column: Any, ends: tuple[Any, Any], nulls: Nulls, **more: Words
 ) -> Words:
     """Return the words of a question about values between two bounds."""
-    low, high = map(number, exact_bounds(*ends))
     return call(
         word,
         column=column_words(column),
-        low=low,
-        high=high,
+        **ends_words(*ends),
         nulls=nulls_words(nulls),
         **more,
     )
+
+
+def ends_words(low: Any, high: Any) -> dict[str, Words]:
+    """Return the words of two bounds; none where none were given."""
+    if low is None:
+        return {}
+    return dict(zip(("low", "high"), map(number, exact_bounds(low, high)), strict=True))
 
 
 def column_values(
     setting: Setting, column: Any, nulls: Nulls, types: tuple[str, ...] = NUMBERS
 ) -> ColumnValues:
     """Return the values that are aggregated, by the rule for missing ones."""
-    cell = _cell(column)
+    cell = asked_cell(column)
     facts = cell.column(setting.schema)
     if facts.type not in types:
         last = "only numbers" if types == NUMBERS else f"only {', '.join(types)}"
@@ -173,7 +178,7 @@ class _Same:
         return hash(self.tree.names())
 
 
-def _cell(column: Any) -> Expression:
+def asked_cell(column: Any) -> Expression:
     """Return the column of a name, or an expression as it is."""
     if isinstance(column, str):
         return col(column)
@@ -237,8 +242,12 @@ def exact_bounds(low: Any, high: Any) -> tuple[Fraction, Fraction]:
 
 def _bound(**argument: Any) -> Fraction:
     """Return one bound as a rational of a size that can be computed with."""
-    value = exact(**argument)
     ((name, given),) = argument.items()
+    if given is None:
+        raise InvalidParameter(
+            name, given, "must be given with the other bound", f"Try {name}=1."
+        )
+    value = exact(**argument)
     if not isinstance(value, Fraction):
         raise InvalidParameter(name, given, "must be rational", f"Try {name}=1.")
     if abs(value) > _LARGEST:

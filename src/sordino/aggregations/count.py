@@ -5,6 +5,9 @@ from typing import final
 
 from sordino.aggregations.base import AbstractAggregation, AbstractEstimator, Setting
 from sordino.aggregations.row_counts import row_estimators
+from sordino.aggregations.summaries import Summary
+from sordino.aggregations.totals import Total
+from sordino.expressions.literals import literal
 from sordino.words import Words, call
 
 
@@ -29,6 +32,12 @@ class Count(AbstractAggregation):
     @property
     def clamped(self) -> None:
         """Return None: nothing is clamped."""
+
+    def summary(self, setting: Setting) -> Summary:
+        """Return the number of rows: 1 or more, for an id without any is not there."""
+        most = setting.most_together
+        bounds = None if most is None else (min(1, most - 1), most)
+        return Summary((Total(literal(1)),), bounds=bounds)
 
     def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:
         """Return the row counts with noise."""

@@ -8,6 +8,7 @@ from sordino.aggregations.additive import SingleEstimator
 from sordino.aggregations.base import AbstractAggregation, AbstractEstimator, Setting
 from sordino.aggregations.count_ids import ids_estimators
 from sordino.aggregations.measurements import IntegerMeasurement
+from sordino.aggregations.summaries import Summary
 from sordino.aggregations.totals import Distinct
 from sordino.errors import InvalidParameter, InvalidQuery
 from sordino.words import Words, call
@@ -41,15 +42,26 @@ class CountDistinct(AbstractAggregation):
         """Return the counts with noise: a row moves one of them by at most 1."""
         if self.names == (setting.ids,):
             return ids_estimators(setting)
+        self._refuse_lists(setting)
+        key = tuple(setting.schema[name].version for name in self.names)
+        part = IntegerMeasurement(key, setting.rows(), (Distinct(self.names),))
+        return (SingleEstimator((part,), least=0),)
+
+    def summary(self, setting: Setting) -> Summary:
+        """Return the number of different values: of no more than there are rows."""
+        self._refuse_lists(setting)
+        most = setting.most_together
+        bounds = None if most is None else (0, most)
+        return Summary((Distinct(self.names),), bounds=bounds)
+
+    def _refuse_lists(self, setting: Setting) -> None:
+        """Refuse to compare lists."""
         for name in self.names:
             if setting.schema[name].type.startswith("list"):
                 raise InvalidQuery(
                     f"{name!r} is a list, and lists are not compared",
                     "Explode it first.",
                 )
-        key = tuple(setting.schema[name].version for name in self.names)
-        part = IntegerMeasurement(key, setting.rows(), (Distinct(self.names),))
-        return (SingleEstimator((part,), least=0),)
 
 
 def count_distinct(*columns: Any) -> CountDistinct:

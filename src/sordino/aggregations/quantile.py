@@ -15,7 +15,6 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from sordino.aggregations.base import (
-    AbstractAggregation,
     AbstractClamped,
     AbstractEstimator,
     Expected,
@@ -23,19 +22,21 @@ from sordino.aggregations.base import (
     Noisy,
     Setting,
 )
+from sordino.aggregations.bounded import AbstractBounded
 from sordino.aggregations.candidates import (
     ORDERED,
     AbstractCandidates,
     candidates,
     clamp_moments,
     end_points,
-    ends_words,
+    moment_words,
 )
 from sordino.aggregations.choices import (
     AbstractChoice,
     ExtremeChoice,
     QuantileChoice,
 )
+from sordino.aggregations.column_extremes import extreme_summary
 from sordino.aggregations.column_values import (
     ColumnValues,
     Nulls,
@@ -47,14 +48,15 @@ from sordino.aggregations.column_values import (
 from sordino.aggregations.extremes import stretches
 from sordino.aggregations.intervals import unknown_bars
 from sordino.aggregations.measurements import Integers
-from sordino.errors import InvalidParameter
+from sordino.aggregations.summaries import Summary
+from sordino.errors import InvalidParameter, InvalidQuery
 from sordino.numbers import probability
 from sordino.words import Words, call, number
 
 
 @final
 @dataclass(frozen=True)
-class Quantile(AbstractAggregation):
+class Quantile(AbstractBounded):
     """Values of a group that lie near some quantiles, each clamped to [low, high]."""
 
     column: Any
@@ -82,12 +84,10 @@ class Quantile(AbstractAggregation):
     @property
     def words(self) -> Words:
         """Return the question and what it is about."""
-        low, high = ends_words(self.low, self.high)
         return call(
             self.word,
             column=column_words(self.column),
-            low=low,
-            high=high,
+            **moment_words(self.low, self.high),
             nulls=nulls_words(self.nulls),
             probabilities=[number(one) for one in self.probabilities],
         )
@@ -96,6 +96,17 @@ class Quantile(AbstractAggregation):
     def clamped(self) -> AbstractClamped:
         """Return the bounds."""
         return clamp_moments(self.column, self.low, self.high, self.nulls)
+
+    def summary(self, setting: Setting) -> Summary:
+        """Return the least or the greatest value, exactly; other quantiles are none."""
+        if self.word not in {"min", "max"}:
+            raise InvalidQuery(
+                f"{self.word} is not asked of the rows of one id",
+                "Ask min or max in per_id, and quantiles of what comes out.",
+            )
+        values = column_values(setting, self.column, self.nulls, (*ORDERED, "bool"))
+        given = (self.low, self.high)
+        return extreme_summary(setting, values, given, is_greatest=self.word == "max")
 
     def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:
         """Return the choices among candidates, those of extremes beside the others."""
@@ -182,7 +193,12 @@ class QuantileEstimator(AbstractEstimator):
 
 
 def quantile(
-    column: Any, probability: Any, low: Any, high: Any, *, nulls: Nulls = None
+    column: Any,
+    probability: Any,
+    low: Any = None,
+    high: Any = None,
+    *,
+    nulls: Nulls = None,
 ) -> Quantile:
     """Return a question for a value below which a share of the values lies.
 
@@ -199,8 +215,8 @@ def quantile(
 def quantiles(
     column: Any,
     probabilities: Sequence[Any],
-    low: Any,
-    high: Any,
+    low: Any = None,
+    high: Any = None,
     *,
     nulls: Nulls = None,
 ) -> Quantile:
@@ -221,7 +237,9 @@ def quantiles(
     return _made(column, asked, (low, high), nulls, "quantiles")
 
 
-def median(column: Any, low: Any, high: Any, *, nulls: Nulls = None) -> Quantile:
+def median(
+    column: Any, low: Any = None, high: Any = None, *, nulls: Nulls = None
+) -> Quantile:
     """Return a question for the median.
 
     >>> median("days", 0, 30)
@@ -230,7 +248,9 @@ def median(column: Any, low: Any, high: Any, *, nulls: Nulls = None) -> Quantile
     return _made(column, (Fraction(1, 2),), (low, high), nulls, "median")
 
 
-def min(column: Any, low: Any, high: Any, *, nulls: Nulls = None) -> Quantile:  # noqa: A001 the word for it
+def min(  # noqa: A001 the word for it
+    column: Any, low: Any = None, high: Any = None, *, nulls: Nulls = None
+) -> Quantile:
     """Return a question for a value below which only a few rows lie.
 
     How many, the price says: 8 / epsilon for one row of a unit. Of fewer rows than that
@@ -242,7 +262,9 @@ def min(column: Any, low: Any, high: Any, *, nulls: Nulls = None) -> Quantile:  
     return _made(column, (Fraction(0),), (low, high), nulls, "min")
 
 
-def max(column: Any, low: Any, high: Any, *, nulls: Nulls = None) -> Quantile:  # noqa: A001 the word for it
+def max(  # noqa: A001 the word for it
+    column: Any, low: Any = None, high: Any = None, *, nulls: Nulls = None
+) -> Quantile:
     """Return a question for a value above which only a few rows lie.
 
     How many, the price says: 8 / epsilon for one row of a unit. Of fewer rows than that
@@ -262,7 +284,7 @@ def _made(
     word: str,
 ) -> Quantile:
     """Return a checked question."""
-    low, high = end_points(*given)
+    low, high = given if given == (None, None) else end_points(*given)
     return Quantile(column, probabilities, low, high, nulls, word)
 
 

@@ -5,7 +5,8 @@ from fractions import Fraction
 from typing import Any, final
 
 from sordino.aggregations.additive import SingleEstimator
-from sordino.aggregations.base import AbstractAggregation, AbstractEstimator, Setting
+from sordino.aggregations.base import AbstractEstimator, Setting
+from sordino.aggregations.bounded import AbstractBounded, check_bounds
 from sordino.aggregations.column_values import (
     SUM_STEPS,
     Clamped,
@@ -26,12 +27,15 @@ from sordino.aggregations.measurements import (
     scale_change,
 )
 from sordino.aggregations.moments import divided_moments, separate_moments
+from sordino.aggregations.summaries import Summary, ends_of_sum, whole_ends
+from sordino.aggregations.totals import Total
+from sordino.errors import InvalidQuery
 from sordino.words import Words
 
 
 @final
 @dataclass(frozen=True)
-class Sum(AbstractAggregation):
+class Sum(AbstractBounded):
     """The sum of the values of a group, each clamped to [low, high]."""
 
     column: Any
@@ -57,6 +61,23 @@ class Sum(AbstractAggregation):
         """Return the bounds."""
         return Clamped(self.column, self.low, self.high, self.nulls, degree=1)
 
+    def summary(self, setting: Setting) -> Summary:
+        """Return the exact sum, of floats on their lattice."""
+        values = column_values(setting, self.column, self.nulls)
+        if values.type == "i64":
+            return _whole_summary(setting, values, (self.low, self.high))
+        if self.lacks_bounds:
+            raise InvalidQuery(
+                f"{self!r} adds up floats, and only within bounds is that exact",
+                "Give bounds: sum(column, 0, 100).",
+            )
+        grid = sum_lattice(self.low, self.high, values.type, SUM_STEPS)
+        return Summary(
+            (steps_total(values.expression, grid),),
+            value=lambda steps: steps.cast("f64") * float(grid.unit),
+            bounds=ends_of_sum((grid.bottom, grid.top), setting.most_together),
+        )
+
     def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:
         """Return the sums with noise, and those that the moments of the column tell.
 
@@ -78,6 +99,17 @@ class Sum(AbstractAggregation):
         )
 
 
+def _whole_summary(
+    setting: Setting, values: ColumnValues, given: tuple[Any, Any]
+) -> Summary:
+    """Return the exact sum of integers, each clamped if bounds are known."""
+    if given[0] is None:
+        return Summary((Total(values.expression),))
+    low, high = whole_ends(*exact_bounds(*given))
+    bounds = ends_of_sum((low, high), setting.most_together)
+    return Summary((Total(values.dsl.clip(low, high).tree),), bounds=bounds)
+
+
 def sum_measurement(
     setting: Setting, values: ColumnValues, grid: Lattice
 ) -> AbstractMeasurement:
@@ -96,7 +128,9 @@ def sum_measurement(
     )
 
 
-def sum(column: Any, low: Any, high: Any, *, nulls: Nulls = None) -> Sum:  # noqa: A001 the word for it
+def sum(  # noqa: A001 the word for it
+    column: Any, low: Any = None, high: Any = None, *, nulls: Nulls = None
+) -> Sum:
     """Return a question for the sum of a column, each value clamped to [low, high].
 
     Missing values and NaN count as nothing, or as the number `nulls`. Values are added
@@ -104,8 +138,10 @@ def sum(column: Any, low: Any, high: Any, *, nulls: Nulls = None) -> Sum:  # noq
     and wider bounds to 2**-23 or 2**-30 of the larger bound. A total stops growing at
     2**53 steps.
 
+    Bounds may be left out where they are known of the column, as after `per_id`.
+
     >>> sum("days", 0, 30)
     sum('days', 0, 30)
     """
-    exact_bounds(low, high)
+    check_bounds(low, high)
     return Sum(column, low, high, nulls)

@@ -48,3 +48,19 @@ class Distinct(AbstractTotal):
     def names(self) -> frozenset[str]:
         """Return the columns."""
         return frozenset(self.columns)
+
+
+@final
+@dataclass(frozen=True)
+class Extreme:
+    """The least or the greatest value of some rows: a number, a date or a time.
+
+    No value is NaN: engines disagree on where it stands.
+    """
+
+    expression: AbstractExpression
+    is_greatest: bool
+
+    def names(self) -> frozenset[str]:
+        """Return the columns of the expression."""
+        return self.expression.names()

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, final
 
 from sordino import _validate
-from sordino.aggregations.base import AbstractAggregation, AbstractEstimator, Setting
+from sordino.aggregations.base import AbstractEstimator, Setting
+from sordino.aggregations.bounded import AbstractBounded, check_bounds
 from sordino.aggregations.column_values import (
     Clamped,
     Nulls,
     call_text,
-    exact_bounds,
     range_words,
 )
 from sordino.aggregations.estimators import VarianceEstimator
@@ -28,7 +28,7 @@ _ROOT: Final = "stdev"
 
 @final
 @dataclass(frozen=True)
-class Variance(AbstractAggregation):
+class Variance(AbstractBounded):
     """The mean squared distance of a group's values from their mean, or its root."""
 
     column: Any
@@ -72,7 +72,12 @@ class Variance(AbstractAggregation):
 
 
 def variance(
-    column: Any, low: Any, high: Any, *, nulls: Nulls = None, ddof: Divisor = 0
+    column: Any,
+    low: Any = None,
+    high: Any = None,
+    *,
+    nulls: Nulls = None,
+    ddof: Divisor = 0,
 ) -> Variance:
     """Return a question for the variance of a column, clamped to [low, high].
 
@@ -87,7 +92,12 @@ def variance(
 
 
 def stdev(
-    column: Any, low: Any, high: Any, *, nulls: Nulls = None, ddof: Divisor = 0
+    column: Any,
+    low: Any = None,
+    high: Any = None,
+    *,
+    nulls: Nulls = None,
+    ddof: Divisor = 0,
 ) -> Variance:
     """Return a question for the standard deviation of a column, clamped to [low, high].
 
@@ -103,6 +113,6 @@ def _asked(
     name: str, column: Any, ends: tuple[Any, Any], nulls: Nulls, ddof: Any
 ) -> Variance:
     """Return a checked question."""
-    exact_bounds(*ends)
+    check_bounds(*ends)
     taken = _validate.integer(ddof=ddof, least=0, most=1)
     return Variance(column, *ends, nulls, taken, name)

@@ -4,11 +4,12 @@ from typing import Final
 
 import pyarrow as pa
 
+from sordino.aggregations.totals import Extreme
 from sordino.conformance import short_plans as plans
 from sordino.conformance.example_tables import Sources
 from sordino.conformance.plan_cases import BY, PLAIN_CASES, Case, endless_rows
 from sordino.conformance.short_plans import question_of, whole_question
-from sordino.expressions.language import col, lit
+from sordino.expressions.language import Expression, col, lit, when
 from sordino.query.nodes import AbstractNode
 from sordino.query.question import Distinct, Question, Total
 
@@ -28,6 +29,77 @@ def _groups_of_people(rows: AbstractNode, groups: tuple[str, ...]) -> Question:
     sizes = plans.sized_memberships(rows, ("id",), groups)
     return question_of(sizes, *groups, totals=(Total(lit(1)), Total(col("size"))))
 
+
+def _one_per_id(rows: AbstractNode, *by: str) -> AbstractNode:
+    """Return what the rows of each id come to: totals and extremes of every type."""
+    return plans.gather_rows(
+        rows,
+        "id",
+        *by,
+        rows=Total(lit(1)),
+        sum=Total(col("id") * 2**52 - 1, 3, 5),
+        wards=Distinct(("ward",)),
+        pairs=Distinct(("ward", "ok")),
+        first=Extreme(col("seen"), is_greatest=False),
+        last=Extreme(col("born"), is_greatest=True),
+        most=Extreme(_without_nan(rows, "days"), is_greatest=True),
+        least=Extreme(col("id") - 2, is_greatest=False),
+        any=Extreme(col("ok").cast("i64"), is_greatest=True),
+    )
+
+
+def _without_nan(rows: AbstractNode, name: str) -> Expression:
+    """Return a column without NaN, of a database that holds doubles or none."""
+    value = col(name)
+    if rows.schema[name].type != "f64":
+        return value
+    return when(value.is_nan()).then(None).otherwise(value)
+
+
+GATHERED_CASES: Final = (
+    Case("one row per id", lambda t: whole_question(_one_per_id(t["visits"]))),
+    Case(
+        "one row per id of nothing", lambda t: whole_question(_one_per_id(t["empty"]))
+    ),
+    Case(
+        "one row per id and group",
+        lambda t: whole_question(_one_per_id(t["visits"], "ward", "seen"), "ward"),
+    ),
+    Case(
+        "how many per id",
+        lambda t: question_of(_one_per_id(t["visits"]), "rows", "wards"),
+    ),
+    Case(
+        "one row per id of rows kept",
+        lambda t: question_of(
+            _one_per_id(plans.bound_rows(t["visits"], ("id",), 1)),
+            totals=(Total(lit(1)), Total(col("sum")), Distinct(("last",))),
+        ),
+    ),
+    Case(
+        "rows kept of one row per id and group",
+        lambda t: whole_question(
+            plans.bound_rows(_one_per_id(t["visits"], "ward"), ("id",), 1)
+        ),
+    ),
+    Case(
+        "one row per id of one row per id and group",
+        lambda t: whole_question(
+            plans.gather_rows(
+                _one_per_id(t["visits"], "ward"),
+                "id",
+                all=Total(col("rows")),
+                wards=Total(lit(1)),
+                first=Extreme(col("first"), is_greatest=False),
+            )
+        ),
+    ),
+    Case(
+        "extremes of missing values",
+        lambda t: question_of(_one_per_id(t["visits"], "ward"), "last", "any"),
+    ),
+)
+"""Rows that are gathered to one for each id, above and below other nodes."""
 
 BOUNDED_CASES: Final = (
     *(case_of_few_rows(name, limit) for name in BY for limit in (1, 2)),
@@ -138,6 +210,14 @@ BOUNDED_CASES: Final = (
 PEOPLE: Final = Distinct(("id",))
 ADDING_CASES: Final = (
     Case(
+        "one row per id, in parts",
+        lambda t: question_of(
+            _one_per_id(plans.bound_rows(t["visits"], ("id",), 2), "ward"),
+            "rows",
+            totals=(Total(col("sum")), Total(col("least")), Distinct(("id", "ward"))),
+        ),
+    ),
+    Case(
         "keep rows, few columns",
         lambda t: question_of(plans.bound_rows(t["visits"], ("id",), 1), "ward"),
     ),
@@ -198,4 +278,4 @@ ADDING_CASES: Final = (
 )
 """Bounds of one id, whose totals may be added from parts of the ids."""
 
-CASES: Final = PLAIN_CASES + BOUNDED_CASES + ADDING_CASES
+CASES: Final = PLAIN_CASES + BOUNDED_CASES + GATHERED_CASES + ADDING_CASES

@@ -5,8 +5,10 @@ from typing import Any
 
 import pyarrow as pa
 
+from sordino.aggregations.totals import Extreme
 from sordino.expressions.base import AbstractExpression
 from sordino.expressions.language import col, lit
+from sordino.query.gathered import Gathered
 from sordino.query.nodes import (
     AbstractNode,
     Crowded,
@@ -87,6 +89,22 @@ def sized_memberships(
     kept = narrow_schema(child.schema, {*given[0], *given[1]})
     schema = Schema((*kept.columns, (size, Column("i64", nullable=False))))
     return Memberships(child, *given, size, schema)
+
+
+def gather_rows(
+    child: AbstractNode, *per: str, **asked: AbstractTotal | Extreme
+) -> Gathered:
+    """Return a row for each value of some columns, with totals and extremes."""
+    totals = {name: one for name, one in asked.items() if not isinstance(one, Extreme)}
+    extremes = {name: one for name, one in asked.items() if isinstance(one, Extreme)}
+    facts = [(name, child.schema[name]) for name in per]
+    facts += [(name, Column("i64", nullable=False)) for name in totals]
+    facts += [
+        (name, Column(one.expression.column(child.schema).type))
+        for name, one in extremes.items()
+    ]
+    schema = Schema.of(facts)
+    return Gathered(child, per, (*totals.items(),), (*extremes.items(),), schema)
 
 
 def bound_unique(child: AbstractNode, per: Iterable[str]) -> KeepUnique:

@@ -17,12 +17,13 @@ from sordino.aggregations.base import Setting
 from sordino.aggregations.choices import AbstractChoice
 from sordino.aggregations.measurements import AbstractMeasurement, scale_change
 from sordino.aggregations.totals import Total
-from sordino.query.nodes import AbstractNode, Source, nodes_below
+from sordino.query.nodes import AbstractNode, Source
 from sordino.query.passage import Counted, tally_measurement
 from sordino.query.pruning import prune
 from sordino.query.question import Question
 from sordino.query.relation import Relation
 from sordino.query.request import Request
+from sordino.query.walks import nodes_below
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -87,7 +88,7 @@ def _read(request: Request, relation: Relation, setting: Setting) -> Read:
     """Return the columns of each table that the answers are made of."""
     needed = frozenset(request.by)
     for _, aggregation in request.columns:
-        for estimator in aggregation.estimators(setting):
+        for estimator in aggregation.within(setting.schema).estimators(setting):
             needed |= frozenset[str]().union(*map(_names, estimator.measurements))
     read: Read = {}
     for node in nodes_below(prune(relation.node, needed)):
@@ -105,11 +106,12 @@ def _clamped(
 ) -> Iterator[Counted]:
     """Yield the numbers of rows with a value outside of bounds.
 
-    For any two databases they differ by at most as many rows as one unit holds.
+    For any two databases they differ by at most as many rows as one unit holds. Outside
+    of bounds that are known of a column there is none.
     """
     whole = replace(setting, by=())
     for _, aggregation in request.columns:
-        if aggregation.clamped is not None:
+        if aggregation.clamped is not None and not aggregation.lacks_bounds:
             key = ("clamped", aggregation.clamped.key(whole))
             total = Total(aggregation.clamped.outside(whole))
             count = tally_measurement(key, total, whole.rows())

@@ -151,9 +151,10 @@ class Plan:
 def plans(request: Request, catalog: AbstractCatalog) -> list[Plan]:
     """Return the ways to answer a request, the estimators of all columns alike."""
     relation = request.rows.resolve(catalog)
+    given, request = request, request.within(relation.schema)
     setting = _setting(request, relation)
     options = [asked.estimators(setting) for _, asked in request.columns]
-    counts = coverage_counts(request, relation, setting)
+    counts = coverage_counts(given, relation, setting)
     frame = _Frame(
         request, relation, {count.measurement.key: count for count in counts}
     )

@@ -23,9 +23,11 @@ from sordino.keysets import KeySet
 from sordino.query import joins, steps
 from sordino.query.functions import Udf, udf_of
 from sordino.query.grouped import Grouped, GroupingSets
+from sordino.query.listed_names import listed_names
+from sordino.query.per_id import PerID
 from sordino.query.plan_size import refuse_long
 from sordino.query.relation import AbstractCatalog, Relation
-from sordino.query.request import Request, make_request
+from sordino.query.request import Request, check_aggregation, make_request
 from sordino.query.steps import AbstractStep
 from sordino.schema import Column, unknown
 from sordino.words import Words
@@ -71,7 +73,7 @@ class Query:
     def select(self, *columns: str) -> "Query":
         """Keep some columns; the column of ids is kept in any case."""
         return self._then(
-            steps.Select(column_names(columns=columns)), "select", columns
+            steps.Select(listed_names(columns=columns)), "select", columns
         )
 
     def rename(self, columns: Mapping[str, str]) -> "Query":
@@ -114,13 +116,13 @@ class Query:
     def drop_nulls(self, *columns: str) -> "Query":
         """Drop the rows in which one of the columns, or any, is missing."""
         return self._then(
-            steps.DropNulls(column_names(columns=columns)), "drop_nulls", columns
+            steps.DropNulls(listed_names(columns=columns)), "drop_nulls", columns
         )
 
     def drop_nan(self, *columns: str) -> "Query":
         """Drop the rows in which one of the columns, or any, is NaN."""
         return self._then(
-            steps.DropNaN(column_names(columns=columns)), "drop_nan", columns
+            steps.DropNaN(listed_names(columns=columns)), "drop_nan", columns
         )
 
     def fill_null(self, /, **values: Any) -> "Query":
@@ -187,7 +189,7 @@ class Query:
     ) -> "Query":
         """Bring in the columns of a public table, matched by the columns `on`."""
         outer = _validate.choice(("inner", "left"), how=how) == "left"
-        name, keys = _validate.text(table=table), column_names(on=on, some=True)
+        name, keys = _validate.text(table=table), listed_names(on=on, some=True)
         step = joins.JoinPublic(name, keys, outer, _validate.text(suffix=suffix))
         return self._then(step, "join_public", (name,), {"on": on, "how": how})
 
@@ -216,7 +218,7 @@ class Query:
                 )
         other = table if isinstance(table, Query) else _validate.text(table=table)
         rows = other if isinstance(other, Query) else Query(other)
-        keys = column_names(on=on, some=True)
+        keys = listed_names(on=on, some=True)
         step = joins.JoinPrivate(rows, keys, left, right, _validate.text(suffix=suffix))
         shown = {"on": on, "left": left, "right": right}
         return self._then(step, "join_private", (other,), shown)
@@ -233,6 +235,19 @@ class Query:
                 )
         return self._then(steps.Enforce(constraints), "enforce", constraints)
 
+    def per_id(self, /, *columns: str, **aggregations: Any) -> "Query":
+        """Make one row of all rows of an id: `per_id(visits=sd.count())`.
+
+        With columns there is a row for each id and each of its values of them. What is
+        asked of the rows is exact, and has noise once it is asked of all ids.
+        """
+        by = listed_names(columns=columns)
+        asked = tuple(
+            (name, check_aggregation(**{name: one}))
+            for name, one in aggregations.items()
+        )
+        return self._then(PerID(by, asked), "per_id", by, aggregations)
+
     def group_by(self, *columns: Any, **expressions: Any) -> Grouped:
         """Ask for each group: of columns with unknown values, or of a `KeySet`.
 
@@ -246,8 +261,8 @@ class Query:
                     raise unknown("column of the keys", name, keys.columns)
             return Grouped(query, tuple(keys.columns), keys)
         flat = columns[0] if len(columns) == 1 else columns
-        named = column_names(columns=flat) if columns or not expressions else ()
-        names = column_names(columns=(*named, *expressions), some=True)
+        named = listed_names(columns=flat) if columns or not expressions else ()
+        names = listed_names(columns=(*named, *expressions), some=True)
         return Grouped(query, names, None)
 
     def group_by_sets(self, *sets: Any) -> GroupingSets:
@@ -318,23 +333,6 @@ def table(name: str) -> Query:
     """
     checked = _validate.text(table=name)
     return Query(checked, (), f"table({checked!r})")
-
-
-def column_names(*, some: bool = False, **argument: Any) -> tuple[str, ...]:
-    """Return one or several names of columns."""
-    name, given = _validate.one(**argument)
-    listed = (given,) if isinstance(given, str) else given
-    if not isinstance(listed, (tuple, list)) or (some and not listed):
-        raise InvalidParameter(
-            name,
-            given,
-            "must be a column name or a list of column names",
-            f'Try {name}="ward".',
-        )
-    names = tuple(_validate.text(**{name: one}) for one in listed)
-    if len(set(names)) < len(names):
-        raise InvalidParameter(name, given, "contains a name twice", "Name it once.")
-    return names
 
 
 def _finite(name: str, pair: Any) -> AbstractExpression:

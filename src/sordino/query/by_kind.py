@@ -19,13 +19,19 @@ T = TypeVar("T")
 def by_kind(
     base: type[Any], rules: Mapping[type[Any], T], elsewhere: Iterable[type[Any]] = ()
 ) -> Mapping[type[Any], T]:
-    """Return rules for the final classes that stand beside their base.
+    """Return rules for the final classes that stand in the room of their base.
 
     Those `elsewhere` are dealt with before the table is asked.
     """
-    kinds = {one for one in base.__subclasses__() if one.__module__ == base.__module__}
+    room = _room(base)
+    kinds = {one for one in base.__subclasses__() if _room(one) == room}
     missing = kinds.difference(rules, elsewhere)
     if missing:
         names = ", ".join(sorted(one.__name__ for one in missing))
         raise TypeError(f"no rule for {names}")
     return rules
+
+
+def _room(kind: type[Any]) -> str:
+    """Return the room that a class is defined in."""
+    return kind.__module__.rpartition(".")[0]

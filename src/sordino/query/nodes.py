@@ -7,7 +7,7 @@ order of rows.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
@@ -379,19 +379,3 @@ class Memberships(AbstractNode):
         """Show what is counted for whom."""
         groups, per = ", ".join(self.groups), ", ".join(self.per)
         return f"each {groups} of each {per}, with their number"
-
-
-def nodes_below(node: AbstractNode) -> Iterator[AbstractNode]:
-    """Yield a node and all nodes under it, however deep they lie."""
-    waiting = [node]
-    while waiting:
-        one = waiting.pop()
-        yield one
-        waiting += one.inputs
-
-
-def tables_of(node: AbstractNode) -> frozenset[str]:
-    """Return the names of the tables whose rows a node takes."""
-    return frozenset(
-        one.table for one in nodes_below(node) if isinstance(one, (Source, Unreadable))
-    )

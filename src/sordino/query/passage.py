@@ -114,3 +114,25 @@ class Cut(AbstractPassage):
         else:
             unit, count = "ids", tally_measurement(key, Distinct((self.ids,)), change)
         yield Counted("cut off", self.limit, unit, self.crowded, count)
+
+
+@final
+@dataclass(frozen=True)
+class Clipped(AbstractPassage):
+    """Bounds to which the values of an id are clamped before they are summed up.
+
+    For any two databases that differ by the rows of one id, the ids with a value
+    outside differ by that id.
+    """
+
+    outside: AbstractNode
+    key: Hashable
+    bounds: str
+    ids: str
+
+    def counts(self, read: Mapping[str, frozenset[str]]) -> Iterator[Counted]:
+        """Yield how many ids have a value outside of the bounds."""
+        del read
+        key, change = ("clamped per id", self.key), Sensitivity(l0=1, linf=1)
+        count = tally_measurement(key, Distinct((self.ids,)), change)
+        yield Counted("clamped", self.bounds, "ids", self.outside, count)

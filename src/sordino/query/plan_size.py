@@ -4,7 +4,8 @@ from itertools import islice
 from typing import Final
 
 from sordino.errors import InvalidQuery
-from sordino.query.nodes import AbstractNode, nodes_below
+from sordino.query.nodes import AbstractNode
+from sordino.query.walks import nodes_below
 
 MOST_NODES: Final = 200
 """So many steps every engine takes, called from wherever."""

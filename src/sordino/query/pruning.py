@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
 from sordino.query.by_kind import by_kind
+from sordino.query.gathered import Gathered
 from sordino.query.nodes import (
     AbstractNode,
     Crowded,
@@ -127,6 +128,20 @@ def _flat_map(node: FlatMap, needed: Names) -> AbstractNode:
     return _reading(node, needed, frozenset(node.child.schema.names))
 
 
+def _gathered(node: Gathered, needed: Names) -> AbstractNode:
+    """Keep what is gathered by, and the needed totals."""
+    totals = tuple(pair for pair in node.totals if pair[0] in needed)
+    extremes = tuple(pair for pair in node.extremes if pair[0] in needed)
+    read = [one.names() for _, one in totals] + [one.names() for _, one in extremes]
+    return replace(
+        node,
+        child=prune(node.child, frozenset(node.per).union(*read)),
+        totals=totals,
+        extremes=extremes,
+        schema=narrow_schema(node.schema, needed),
+    )
+
+
 _Rule: TypeAlias = Callable[[Any, Names], AbstractNode]
 _RULES: Final[Mapping[type[AbstractNode], _Rule]] = by_kind(
     AbstractNode,
@@ -146,5 +161,6 @@ _RULES: Final[Mapping[type[AbstractNode], _Rule]] = by_kind(
         Explode: _explode,
         MapRows: _map_rows,
         FlatMap: _flat_map,
+        Gathered: _gathered,
     },
 )

@@ -16,7 +16,7 @@ from sordino.numbers import positive, probability
 from sordino.query.noisy_answers import AbstractNoisyAnswers
 from sordino.query.processing import AbstractProcess
 from sordino.query.relation import AbstractCatalog, Relation
-from sordino.schema import unknown
+from sordino.schema import Schema, unknown
 from sordino.words import Words, call, number
 
 COVERAGE: Final = "coverage"
@@ -92,6 +92,18 @@ class Request(AbstractNoisyAnswers):
         """Return the request with one more step for its answer."""
         return replace(self, processing=(*self.processing, step))
 
+    def within(self, schema: Schema) -> "Request":
+        """Return the request with the bounds that its columns are known to have."""
+        columns = tuple((name, asked.within(schema)) for name, asked in self.columns)
+        for _, asked in columns:
+            if asked.lacks_bounds:
+                raise InvalidQuery(
+                    f"nothing bounds the values of {asked!r}: one unit could move it "
+                    "without limit",
+                    'Give bounds: sum("days", 0, 30).',
+                )
+        return replace(self, columns=columns)
+
     @property
     def grouped(self) -> str:
         """Return the rows and their groups as they were written."""
@@ -133,11 +145,7 @@ def make_request(  # noqa: PLR0913 what the two doors of agg take
         )
     names: list[str] = []
     for name, asked in aggregations.items():
-        if not isinstance(asked, AbstractAggregation):
-            raise InvalidParameter(
-                name, asked, "must be an aggregation", f"Try agg({name}=sd.count())."
-            )
-        for column in asked.columns(name):
+        for column in check_aggregation(**{name: asked}).columns(name):
             names += [column, *error_names(column)]
     _refuse_twice([*by, *names])
     if noise is not None:
@@ -159,6 +167,16 @@ def make_request(  # noqa: PLR0913 what the two doors of agg take
         shares[: len(columns)],
         shares[-1] if coverage else None,
     )
+
+
+def check_aggregation(**argument: Any) -> AbstractAggregation:
+    """Return an aggregation, refusing what is none."""
+    name, asked = _validate.one(**argument)
+    if not isinstance(asked, AbstractAggregation):
+        raise InvalidParameter(
+            name, asked, "must be an aggregation", f"Try {name}=sd.count()."
+        )
+    return asked
 
 
 def with_confidence(request: Request, confidence: Any) -> Request:

@@ -7,5 +7,5 @@ exact totals ── answer ── storage ── release ── text, page, plot
 - `release`: the answer with its price, plan and `notes`; `rehearsal`: tried before the
   charge
 - `release_text`, `release_page`, `explanation`, `plotting`, `files`, `frames`: ways out
-- `release_view`, `formatting`, `cell_texts`, `column_names`: what these share
+- `release_view`, `cell_texts`, `column_names`: what these share
 """

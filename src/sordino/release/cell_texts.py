@@ -3,7 +3,7 @@
 import math
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
-from sordino.release import formatting
+from sordino.display import formatting
 from sordino.release.column_names import error_names
 from sordino.release.release_view import ReleaseView
 

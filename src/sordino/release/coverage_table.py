@@ -16,10 +16,10 @@ import numpy as np
 
 from sordino.aggregations.intervals import Bars, additive
 from sordino.aggregations.measurements import Numbers, draw
+from sordino.display import formatting
 from sordino.planning.coverage import exact_counts
 from sordino.planning.purchase import Purchase
 from sordino.query.passage import Counted
-from sordino.release import formatting
 
 if TYPE_CHECKING:
     import pyarrow as pa

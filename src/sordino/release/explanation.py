@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
+from sordino.display.formatting import format_key, format_percent
 from sordino.release.column_names import error_names
 from sordino.release.coverage_table import coverage_lines
-from sordino.release.formatting import format_key, format_percent
 from sordino.release.release_view import ReleaseView
 
 

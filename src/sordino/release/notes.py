@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
+from sordino.display.formatting import format_key, format_percent
 from sordino.planning.plan import Plan
 from sordino.planning.purchase import Purchase
-from sordino.release.formatting import format_key, format_percent
 
 
 def release_notes(purchase: Purchase) -> tuple[str, ...]:

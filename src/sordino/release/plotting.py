@@ -14,8 +14,9 @@ import numpy as np
 
 from sordino import _validate
 from sordino.curves.points import Floats
+from sordino.display import formatting
 from sordino.errors import InvalidParameter, MissingDependency
-from sordino.release import cell_texts, explanation, formatting
+from sordino.release import cell_texts, explanation
 from sordino.release.column_names import error_names
 from sordino.release.release_view import ReleaseView
 from sordino.schema import unknown

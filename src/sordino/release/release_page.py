@@ -3,10 +3,10 @@
 from html import escape
 from typing import Final
 
-from sordino.release import formatting
+from sordino.display import formatting
+from sordino.display.formatting import format_percent
 from sordino.release.cell_texts import Figure, RowTexts, row_texts
 from sordino.release.coverage_table import coverage_lines
-from sordino.release.formatting import format_percent
 from sordino.release.release_view import ReleaseView
 
 _LONGEST = 60

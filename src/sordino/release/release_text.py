@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from itertools import accumulate
 from typing import Final, NamedTuple, final
 
-from sordino.release import formatting
+from sordino.display import formatting
+from sordino.display.formatting import cut_text, format_percent, text_width
 from sordino.release.cell_texts import RowTexts, row_texts
 from sordino.release.coverage_table import coverage_lines
-from sordino.release.formatting import cut_text, format_percent, text_width
 from sordino.release.release_view import ReleaseView
 
 WIDEST: Final = 100

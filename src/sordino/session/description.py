@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, final
 
-from sordino.release.formatting import cut_text, format_key, text_width
+from sordino.display.formatting import cut_text, format_key, text_width
 from sordino.session.description_page import description_page
 from sordino.session.holding import Holding
 

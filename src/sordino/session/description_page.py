@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from html import escape
 from typing import Final
 
-from sordino.release import formatting
+from sordino.display import formatting
 from sordino.session.holding import Holding
 
 _LONGEST: Final = 60

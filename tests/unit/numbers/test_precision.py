@@ -21,11 +21,11 @@ import numpy as np
 import pytest
 
 import sordino as sd
+from sordino.display.formatting import format_number
 from sordino.keysets.canonical import count_text
 from sordino.mechanisms.kit.appearance import any_passes
 from sordino.numbers import up
 from sordino.numbers.precision import enclose, precision
-from sordino.release.formatting import format_number
 from sordino.sampling.blocks import block_table
 from sordino.sampling.choice import _powers
 from sordino.sampling.gaussian import GaussianShape

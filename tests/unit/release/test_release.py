@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 from sordino.budgets.risk import Advantage
+from sordino.display.formatting import text_width
 from sordino.errors import InvalidParameter, UnknownName
 from sordino.losses.base import Budget, Loss
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
@@ -17,7 +18,6 @@ from sordino.losses.interop import TableLoss
 from sordino.mechanisms.geometric import Geometric
 from sordino.release.cell_texts import MOST
 from sordino.release.column_names import names_with_errors
-from sordino.release.formatting import text_width
 from sordino.release.release import Release
 from sordino.release.release_text import WIDEST
 from tests.releases import HOSTILE, RELEASES, few

@@ -16,8 +16,10 @@ from sordino.engines.base import AbstractEngine
 from sordino.engines.door import Settings
 from sordino.engines.doors import open_source
 from sordino.engines.failures import run_guarded, run_uncharged
+from sordino.engines.memory.exact_totals import Row, exact_extreme, exact_total, key_of
 from sordino.engines.row_functions import flat_mapped, mapped_row
 from sordino.query.by_kind import by_kind
+from sordino.query.gathered import Gathered
 from sordino.query.nodes import (
     AbstractNode,
     Crowded,
@@ -35,10 +37,10 @@ from sordino.query.nodes import (
     Source,
     Unreadable,
     Without,
-    tables_of,
 )
 from sordino.query.pruning import prune_question
-from sordino.query.question import MOST, AbstractTotal, Distinct, Question, Total
+from sordino.query.question import Question
+from sordino.query.walks import tables_of
 from sordino.sampling.bits import Bits
 from sordino.schema import Column, Schema, arrow_type
 from sordino.sources.arrow import without_rows
@@ -46,7 +48,6 @@ from sordino.sources.base import Opened, Stored, lookup, refuse_changed
 from sordino.sources.freezing import freeze_source, table_in_memory
 from sordino.sources.plain_values import sort_values, values_of
 
-Row: TypeAlias = dict[str, Any]
 Order: TypeAlias = Callable[[list[tuple[Any, ...]], tuple[str, ...]], Sequence[Any]]
 """Returns, for tuples of values of some types, by what they are put in order."""
 
@@ -192,7 +193,7 @@ class MemoryEngine(AbstractEngine):
         """Return the totals of each group."""
         groups: defaultdict[tuple[Any, ...], list[Row]] = defaultdict(list)
         for row in self.rows(prune_question(question)):
-            groups[_key(row, question.by)].append(row)
+            groups[key_of(row, question.by)].append(row)
         schema = question.rows.schema
         kinds = [arrow_type(schema[name].type) for name in question.by]
         if question.keys is not None:
@@ -210,7 +211,7 @@ class MemoryEngine(AbstractEngine):
             for place, kind in enumerate(kinds)
         ]
         columns += [
-            pa.array([_TOTALS[type(one)](one, rows) for rows in found], pa.int64())
+            pa.array([exact_total(one, rows) for rows in found], pa.int64())
             for one in question.totals
         ]
         names = [f"total {place}" for place in range(len(question.totals))]
@@ -222,13 +223,9 @@ def _retyped(value: Any, stored: Stored) -> Any:
     return value if stored.reading is None else stored.reading.value({"x": value})
 
 
-def _key(row: Row, names: Iterable[str]) -> tuple[Any, ...]:
-    return sort_values(row[name] for name in names)
-
-
 def _multiplicity(rows: list[Row], on: tuple[str, ...]) -> int:
     complete = (row for row in rows if None not in row.values())
-    return max(Counter(_key(row, on) for row in complete).values(), default=0)
+    return max(Counter(key_of(row, on) for row in complete).values(), default=0)
 
 
 def _grouped(rows: Iterable[Row], names: Iterable[str]) -> list[list[Row]]:
@@ -236,7 +233,7 @@ def _grouped(rows: Iterable[Row], names: Iterable[str]) -> list[list[Row]]:
     listed = tuple(names)
     groups: defaultdict[tuple[Any, ...], list[Row]] = defaultdict(list)
     for row in rows:
-        groups[_key(row, listed)].append(row)
+        groups[key_of(row, listed)].append(row)
     return list(groups.values())
 
 
@@ -304,9 +301,9 @@ def _listed(engine: MemoryEngine, node: PublicRows) -> Iterator[Row]:
 
 
 def _without(engine: MemoryEngine, node: Without) -> Iterator[Row]:
-    gone = {_key(row, node.on) for row in engine.rows(node.right)}
+    gone = {key_of(row, node.on) for row in engine.rows(node.right)}
     for row in engine.rows(node.left):
-        if _key(row, node.on) not in gone:
+        if key_of(row, node.on) not in gone:
             yield _taken(row, node.schema)
 
 
@@ -317,14 +314,21 @@ def _memberships(engine: MemoryEngine, node: Memberships) -> Iterator[Row]:
             yield _taken({**group[0], node.size: len(groups)}, node.schema)
 
 
+def _gathered(engine: MemoryEngine, node: Gathered) -> Iterator[Row]:
+    for rows in _grouped(engine.rows(node.child), node.per):
+        totals = {name: exact_total(one, rows) for name, one in node.totals}
+        extremes = {name: exact_extreme(one, rows) for name, one in node.extremes}
+        yield _taken({**rows[0], **totals, **extremes}, node.schema)
+
+
 def _join(engine: MemoryEngine, node: Join) -> Iterator[Row]:
     partners: defaultdict[tuple[Any, ...], list[Row]] = defaultdict(list)
     for row in engine.rows(node.right):
-        partners[_key(row, node.on)].append(row)
+        partners[key_of(row, node.on)].append(row)
     nothing = dict.fromkeys(node.right.schema)
     for row in engine.rows(node.left):
         complete = all(row[name] is not None for name in node.on)
-        found = partners.get(_key(row, node.on), []) if complete else []
+        found = partners.get(key_of(row, node.on), []) if complete else []
         for partner in found or ([nothing] if node.outer else []):
             yield _taken({**partner, **row}, node.schema)
 
@@ -343,17 +347,6 @@ def _map_rows(engine: MemoryEngine, node: MapRows) -> Iterator[Row]:
 def _flat_map(engine: MemoryEngine, node: FlatMap) -> Iterator[Row]:
     for row in engine.rows(node.child):
         yield from flat_mapped(node, row)
-
-
-def _total(asked: Total, rows: list[Row]) -> int:
-    values = (asked.expression.value(row) for row in rows)
-    total: int = sum(asked.factor * x + asked.shift for x in values if x is not None)
-    return max(-MOST, min(MOST, total))
-
-
-def _distinct(asked: Distinct, rows: list[Row]) -> int:
-    complete = (row for row in rows if all(row[n] is not None for n in asked.columns))
-    return len({_key(row, asked.columns) for row in complete})
 
 
 def _described(node: AbstractNode) -> list[str]:
@@ -381,9 +374,6 @@ _WORK: Final[Mapping[type[AbstractNode], _Work]] = by_kind(
         Explode: _explode,
         MapRows: _map_rows,
         FlatMap: _flat_map,
+        Gathered: _gathered,
     },
-)
-_Count: TypeAlias = Callable[[Any, list[Row]], int]
-_TOTALS: Final[Mapping[type[AbstractTotal], _Count]] = by_kind(
-    AbstractTotal, {Total: _total, Distinct: _distinct}
 )

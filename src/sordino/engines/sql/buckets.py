@@ -13,6 +13,7 @@ from typing import Any, Final, TypeAlias, final
 
 from sordino.engines.sql.stages import with_inputs
 from sordino.query.by_kind import by_kind
+from sordino.query.gathered import Gathered
 from sordino.query.nodes import (
     AbstractNode,
     Crowded,
@@ -34,13 +35,13 @@ from sordino.query.nodes import (
 from sordino.query.question import AbstractTotal, Distinct, Question, Total
 from sordino.schema import Schema, Version
 
-Bound: TypeAlias = KeepRows | KeepGroups | KeepUnique | Crowded | Memberships
+Bound: TypeAlias = KeepRows | KeepGroups | KeepUnique | Crowded | Memberships | Gathered
 
 _IS_BOUND: Final[Mapping[type[Any], bool]] = by_kind(
     AbstractNode,
     {
         **dict.fromkeys((KeepRows, KeepGroups, KeepUnique, Crowded), True),
-        Memberships: True,
+        **dict.fromkeys((Memberships, Gathered), True),
         **dict.fromkeys((Source, Unreadable, PublicRows, Project, Filter), False),
         **dict.fromkeys((Join, Without, Explode, MapRows, FlatMap), False),
     },

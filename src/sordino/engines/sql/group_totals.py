@@ -36,7 +36,7 @@ def asked_totals(
     """
     by = [rows.columns[name] for name in question.by]
     schema = question.rows.schema
-    totals = [_TOTALS[type(one)](work, one, rows, schema) for one in question.totals]
+    totals = [total_of(work, one, rows, schema) for one in question.totals]
     if not wide:
         totals = [work.dialect.held(one) for one in totals]
     made = [(f"by {name}", one) for name, one in zip(question.by, by, strict=True)]
@@ -66,6 +66,13 @@ def added_totals(dialect: AbstractDialect, question: Question) -> exp.Select:
     ]
     rows = Subquery(PARTS, {})
     return _selected(rows, [*by, *totals]).group_by(*by, copy=False)
+
+
+def total_of(
+    work: Writer, total: AbstractTotal, rows: Subquery, schema: Schema
+) -> exp.Expression:
+    """Return a total of the rows of a group, in a type that holds it."""
+    return _TOTALS[type(total)](work, total, rows, schema)
 
 
 def _selected(rows: Subquery, columns: list[exp.Expression]) -> exp.Select:

@@ -6,6 +6,7 @@ from typing import Final
 from sqlglot import exp
 
 from sordino.engines.sql.buckets import Bucket
+from sordino.engines.sql.group_totals import total_of
 from sordino.engines.sql.kept_rows import keep_groups, keep_rows
 from sordino.engines.sql.stages import FUNCTIONS, Made
 from sordino.engines.sql.writer import (
@@ -19,6 +20,7 @@ from sordino.engines.sql.writer import (
     table_named,
 )
 from sordino.query.by_kind import by_kind
+from sordino.query.gathered import Gathered
 from sordino.query.nodes import (
     AbstractNode,
     Crowded,
@@ -127,6 +129,18 @@ def _memberships(work: Writer, node: Memberships) -> Subquery:
     return work.part(select_from(pairs), made, node.schema)
 
 
+def _gathered(work: Writer, node: Gathered) -> Subquery:
+    below, schema = work.rows(node.child), node.child.schema
+    made = {name: below.columns[name] for name in node.per}
+    for name, total in node.totals:
+        made[name] = work.dialect.held(total_of(work, total, below, schema))
+    for name, one in node.extremes:
+        value = work.rendered(one.expression, below.columns)
+        made[name] = (exp.Max if one.is_greatest else exp.Min)(this=value)
+    select = select_groups(below, [below.columns[name] for name in node.per])
+    return work.part(select, [(name, made[name]) for name in node.schema], node.schema)
+
+
 def _join(work: Writer, node: Join) -> Subquery:
     left, right = work.rows(node.left), work.rows(node.right)
     agree = exp.and_(*(left.columns[name].eq(right.columns[name]) for name in node.on))
@@ -166,6 +180,7 @@ RULES: Final[Mapping[type[AbstractNode], Rule]] = by_kind(
         PublicRows: _stored,
         Without: _without,
         Memberships: _memberships,
+        Gathered: _gathered,
         Join: _join,
         Explode: _explode,
         Bucket: _bucket,

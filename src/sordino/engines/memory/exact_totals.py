@@ -1,0 +1,46 @@
+"""Exact totals and extremes of rows that are dicts."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, TypeAlias
+
+from sordino.aggregations.totals import Extreme
+from sordino.query.by_kind import by_kind
+from sordino.query.question import MOST, AbstractTotal, Distinct, Total
+from sordino.sources.plain_values import sort_values
+
+Row: TypeAlias = dict[str, Any]
+
+
+def key_of(row: Row, names: Iterable[str]) -> tuple[Any, ...]:
+    """Return the values of some columns, equal where an engine sees no difference."""
+    return sort_values(row[name] for name in names)
+
+
+def exact_total(asked: AbstractTotal, rows: list[Row]) -> int:
+    """Return a total of rows, held within its limits."""
+    total: int = _TOTALS[type(asked)](asked, rows)
+    return total
+
+
+def exact_extreme(asked: Extreme, rows: list[Row]) -> Any:
+    """Return an extreme of the values that are there, missing where none is."""
+    values = (asked.expression.value(row) for row in rows)
+    there = [one for one in values if one is not None]
+    return (max if asked.is_greatest else min)(there, default=None)
+
+
+def _total(asked: Total, rows: list[Row]) -> int:
+    values = (asked.expression.value(row) for row in rows)
+    total: int = sum(asked.factor * x + asked.shift for x in values if x is not None)
+    return max(-MOST, min(MOST, total))
+
+
+def _distinct(asked: Distinct, rows: list[Row]) -> int:
+    complete = (row for row in rows if all(row[n] is not None for n in asked.columns))
+    return len({key_of(row, asked.columns) for row in complete})
+
+
+_Count: TypeAlias = Callable[[Any, list[Row]], int]
+_TOTALS: Final[Mapping[type[AbstractTotal], _Count]] = by_kind(
+    AbstractTotal, {Total: _total, Distinct: _distinct}
+)

@@ -1,0 +1,337 @@
+"""One row for each id: what it holds, what is known of it, and what is refused."""
+
+import datetime as dt
+import math
+import statistics
+from collections.abc import Mapping
+from typing import Any, Final
+
+import pytest
+
+import sordino as sd
+from sordino.engines.memory.engine import MemoryEngine
+from sordino.errors import SordinoError
+from sordino.query.builder import Query
+from sordino.query.relation import Relation
+from sordino.session.catalog import Catalog, open_catalog
+from tests.dice import rolled
+from tests.drawn_queries import PER_ID, drawn
+from tests.worlds import world
+
+DAY: Final = dt.date(2026, 1, 1)
+ROWS: Final[Mapping[str, list[Any]]] = {
+    "p": ["a", "a", "a", "b", "b", None, None],
+    "ward": ["x", "x", None, "y", None, "x", "x"],
+    "days": [3, 50, None, -2, 4, 9, 9],
+    "cost": [1.5, math.nan, 0.25, None, None, 7.0, 7.0],
+    "ill": [False, True, None, False, None, True, True],
+    "born": [DAY, None, DAY.replace(day=9), None, None, DAY, DAY],
+    "codes": [[1], [], None, [2], [3], [4], [5]],
+}
+LATER: Final = dt.date(2026, 1, 5)
+DAYS: Final = (DAY, LATER)
+TABLE: Final = sd.PrivateTable(ROWS, protects=sd.AddRowsWithID("p"))
+
+
+def catalog(**more: Any) -> Catalog:
+    """Return a catalog of the table, and others, opened in plain Python."""
+    return open_catalog(MemoryEngine(), {"visits": TABLE, **more})
+
+
+def rows_of(query: Query) -> list[dict[str, Any]]:
+    """Return the exact rows of a query."""
+    opened = catalog()
+    assert isinstance(opened.engine, MemoryEngine)
+    return opened.engine.rows(query.resolve(opened).node)
+
+
+def test_what_each_row_comes_to() -> None:
+    """Exact totals of the rows of each id; nobody is made of rows without an id."""
+    query = sd.table("visits").per_id(
+        n=sd.count(),
+        wards=sd.count_distinct("ward"),
+        days=sd.sum("days"),
+        held=sd.sum("days", 0, 10),
+        filled=sd.sum("days", 0, 10, nulls=5),
+        cost=sd.sum("cost", 0, 4),
+        mean=sd.mean("days", 0, 10),
+        least=sd.min("days"),
+        most=sd.max("cost"),
+        late=sd.max("born", DAY, LATER),
+        ever=sd.max("ill"),
+        always=sd.min("ill"),
+    )
+    a, b = rows_of(query)
+    assert a == {
+        "p": "a",
+        "n": 3,
+        "wards": 1,
+        "days": 53,
+        "held": 13,
+        "filled": 18,
+        "cost": 1.75,
+        "mean": 6.5,
+        "least": 3,
+        "most": 1.5,
+        "late": LATER,
+        "ever": True,
+        "always": False,
+    }
+    assert b == {
+        "p": "b",
+        "n": 2,
+        "wards": 1,
+        "days": 2,
+        "held": 4,
+        "filled": 4,
+        "cost": 0.0,
+        "mean": 2.0,
+        "least": -2,
+        "most": None,
+        "late": None,
+        "ever": False,
+        "always": False,
+    }
+
+
+def test_a_row_for_each_id_and_group() -> None:
+    """A missing group is a group, and what is not grouped by is gone."""
+    query = sd.table("visits").per_id("ward", n=sd.count())
+    found = sorted(map(str, rows_of(query)))
+    assert found == sorted(
+        map(
+            str,
+            [
+                {"p": "a", "ward": "x", "n": 2},
+                {"p": "a", "ward": None, "n": 1},
+                {"p": "b", "ward": "y", "n": 1},
+                {"p": "b", "ward": None, "n": 1},
+            ],
+        )
+    )
+
+
+def test_no_questions_leave_ids_and_groups() -> None:
+    """Without questions there is a row for each id: its people are its rows."""
+    assert rows_of(sd.table("visits").per_id()) == [{"p": "a"}, {"p": "b"}]
+
+
+def test_names_of_totals_are_their_own() -> None:
+    """A mean takes two totals, whatever the other columns are called."""
+    asked = {"m": sd.mean("days", 0, 10), "m'": sd.mean("cost", 0, 1)}
+    query = sd.table("visits").with_columns(**{"m''": sd.col("ward")})
+    found = rows_of(query.per_id("m''", **asked))
+    assert {row["m''"]: (row["m"], row["m'"]) for row in found if row["p"] == "a"} == {
+        "x": (6.5, 1.0),
+        None: (None, 0.25),
+    }
+
+
+def test_a_mean_is_the_nearest_double() -> None:
+    """Of integers a mean is their exact sum over their number, rounded once."""
+    held = [1, 2, 4, 7, 9, 9]
+    table = sd.PrivateTable(
+        {"p": [1] * len(held), "x": held}, protects=sd.AddRowsWithID("p")
+    )
+    opened = catalog(one=table)
+    assert isinstance(opened.engine, MemoryEngine)
+    query = sd.table("one").per_id(m=sd.mean("x", 0, 10))
+    (row,) = opened.engine.rows(query.resolve(opened).node)
+    assert row["m"] == statistics.mean(held)
+
+
+def known(query: Query, name: str) -> Any:
+    """Return within which bounds a column lies."""
+    return query.resolve(catalog()).schema[name].bounds
+
+
+BOUNDS: Final[dict[str, tuple[Any, Any, Any]]] = {
+    "count": (sd.count(), None, (1, 3)),
+    "different values": (sd.count_distinct("ward"), None, (0, 3)),
+    "sum": (sd.sum("days", -1, 10), None, (-3, 30)),
+    "sum of doubles": (sd.sum("cost", "0.5", 2), None, (0, 6)),
+    "sum without bounds": (sd.sum("days"), None, None),
+    "mean": (sd.mean("days", -1, 10), (-1, 10), (-1, 10)),
+    "mean of doubles": (sd.mean("cost", 0, "0.5"), (0, 0.5), (0, 0.5)),
+    "least": (sd.min("days", -1, "9.5"), (-1, 10), (-1, 10)),
+    "greatest": (sd.max("cost", 0, "0.5"), (0.0, 0.5), (0.0, 0.5)),
+    "least without bounds": (sd.min("days"), None, None),
+    "last date": (sd.max("born", *DAYS), DAYS, DAYS),
+    "any": (sd.max("ill"), None, None),
+}
+
+
+@pytest.mark.parametrize("name", BOUNDS)
+def test_bounds_follow_from_limits(name: str) -> None:
+    """They are known of all ids where a limit bounds their rows."""
+    asked, free, limited = BOUNDS[name]
+    whole = sd.table("visits")
+    few = whole.enforce(sd.MaxRowsPerID(3))
+    assert known(whole.per_id(it=asked), "it") == free
+    assert known(few.per_id(it=asked), "it") == limited
+
+
+def test_bounds_by_group() -> None:
+    """A limit on the rows of a group bounds what is made of them."""
+    few = sd.table("visits").enforce(sd.MaxRowsPerGroupPerID("ward", 2))
+    assert known(few.per_id("ward", n=sd.count()), "n") == (1, 2)
+    assert known(few.per_id(n=sd.count()), "n") is None
+    both = few.enforce(sd.MaxGroupsPerID("ward", 3))
+    assert known(both.per_id(n=sd.count()), "n") == (1, 6)
+    assert known(both.per_id("ward").per_id(n=sd.count()), "n") == (1, 3)
+    alone = sd.table("visits").enforce(sd.MaxRowsPerID(1))
+    assert known(alone.per_id(n=sd.count()), "n") == (0, 1)
+
+
+def test_known_bounds_stand_in() -> None:
+    """A question without bounds is the question with those that are known."""
+    session = sd.Session({"visits": TABLE}, sd.PureDP(9), engine="memory")
+    people = (
+        sd
+        .table("visits")
+        .enforce(sd.MaxRowsPerID(3))
+        .per_id(n=sd.sum("days", -1, 10), born=sd.min("born", DAY, LATER))
+    )
+    for word in (sd.sum, sd.mean, sd.variance, sd.stdev, sd.median, sd.min, sd.max):
+        one, other = (
+            session.price(people.agg(n=asked), sd.PureDP(1))
+            for asked in (word("n"), word("n", -3, 30))
+        )
+        assert (one.noise, one.errors) == (other.noise, other.errors)
+    assert session.price(people.agg(b=sd.median("born")), sd.PureDP(1)).budget
+
+
+def test_within_bounds_in_every_world() -> None:
+    """For drawn rows and steps, what is known of a column is so of all its values."""
+    told = 0
+    for seed in range(250):
+        dice = rolled(seed)
+        one = world(dice)
+        opened = one.catalog(MemoryEngine(), one.private)
+        found = drawn(dice, opened, PER_ID).relation
+        told += sum(1 for _ in values_within(found, opened))
+    assert told > 100
+
+
+def values_within(found: Relation, opened: Catalog) -> Any:
+    """Yield the values of which bounds are known, all within them."""
+    assert isinstance(opened.engine, MemoryEngine)
+    rows = opened.engine.rows(found.node)
+    for name, column in found.schema.columns:
+        for value in (row[name] for row in rows):
+            assert value is not None or column.nullable
+            if column.bounds is not None and value is not None:
+                assert column.bounds[0] <= value <= column.bounds[1]
+                yield value
+
+
+def test_one_id_moves_one_row() -> None:
+    """No limit is needed: an id has one row, or one in each of its groups."""
+    session = sd.Session({"visits": TABLE}, sd.PureDP(9), engine="memory")
+    people = sd.table("visits").per_id(n=sd.count())
+    price = session.price(people.agg(n=sd.count()), sd.PureDP(1))
+    assert price.sensitivity["n"].l1 == 1
+    wards = sd.table("visits").enforce(sd.MaxGroupsPerID("ward", 2)).per_id("ward")
+    keys = sd.KeySet.from_dict({"ward": ["x", "y"]})
+    price = session.price(wards.group_by(keys).agg(n=sd.count()), sd.PureDP(1))
+    assert price.sensitivity["n"].l1 == 2
+
+
+def test_clamped_ids_are_counted() -> None:
+    """A coverage tells how many ids have a value outside of the bounds inside."""
+    session = sd.Session({"visits": TABLE}, sd.PureDP(10**9), engine="memory")
+    people = sd.table("visits").per_id(n=sd.sum("days", 0, 10))
+    asked = people.agg(coverage=True, n=sd.sum("n", 0, 12))
+    coverage: Any = session.release(asked, sd.PureDP(10**8)).coverage
+    found = {
+        (row["what"], row["counted"]): row["count"] for row in coverage.to_pylist()
+    }
+    assert found == {("days to [0, 10]", "ids"): 2, ("n to [0, 12]", "rows"): 1}
+    plain = people.agg(coverage=True, n=sd.count())
+    coverage = session.release(plain, sd.PureDP(1)).coverage
+    assert len(coverage) == 1
+
+
+def test_parts_of_people() -> None:
+    """In a part charged by the row a result row is priced for the whole unit."""
+    session = sd.Session({"visits": TABLE}, sd.PureDP(9), engine="memory")
+    session.view("few", sd.table("visits").enforce(sd.MaxRowsPerID(3)))
+    parts = session.partition("few", by="ward", values=["x", "y"], budget=sd.PureDP(1))
+    plain = sd.table("few").agg(n=sd.count())
+    asked = sd.table("few").per_id(n=sd.count()).agg(n=sd.count())
+    noise = [parts["x"].price(one, sd.PureDP(1)).noise["n"] for one in (plain, asked)]
+    assert [one.scale for (one,) in noise] == [3, 3]
+    assert [one.dtype for (one,) in noise] == ["i64", "i64"]
+
+
+REFUSED: Final[dict[str, tuple[Any, str]]] = {
+    "no question": (lambda q: q.per_id(n=3), "must be an aggregation"),
+    "a name twice": (lambda q: q.per_id("ward", "ward"), "contains a name twice"),
+    "no such column": (lambda q: q.per_id("wart"), "Did you mean 'ward'"),
+    "fractions": (lambda q: q.per_id("cost"), "cannot group by 'cost'"),
+    "a list": (lambda q: q.per_id("codes"), "cannot group by 'codes'"),
+    "the ids again": (lambda q: q.per_id(p=sd.count()), "must name each column once"),
+    "a group again": (lambda q: q.per_id("ward", ward=sd.count()), "name each column"),
+    "sum of doubles": (lambda q: q.per_id(n=sd.sum("cost")), "adds up floats"),
+    "mean": (lambda q: q.per_id(n=sd.mean("days")), "needs bounds"),
+    "median": (lambda q: q.per_id(n=sd.median("days", 0, 1)), "median is not asked"),
+    "variance": (lambda q: q.per_id(n=sd.variance("days", 0, 1)), "is not asked of"),
+    "ids of an id": (lambda q: q.per_id(n=sd.count_ids()), "is not asked of"),
+    "a histogram": (lambda q: q.per_id(n=sd.histogram("days", [0, 1])), "is not asked"),
+    "text": (lambda q: q.per_id(n=sd.max("ward")), "has type text"),
+    "bounds of truths": (lambda q: q.per_id(n=sd.max("ill", 0, 1)), "a bool has no"),
+    "bounds of dates": (
+        lambda q: q.per_id(n=sd.max("born", 0, 1)),
+        "has no bounds such as",
+    ),
+    "dates of numbers": (
+        lambda q: q.per_id(n=sd.max("days", DAY, LATER)),
+        "has no bounds such as",
+    ),
+    "half of the bounds": (
+        lambda q: q.per_id(n=sd.sum("days", 0)),
+        "high must be given",
+    ),
+    "gone": (lambda q: q.per_id(n=sd.count()).filter(sd.col("days") > 1), "no column"),
+    "unbounded": (
+        lambda q: q.per_id(n=sd.count()).agg(n=sd.sum("n")),
+        "nothing bounds the values",
+    ),
+    "groups without limit": (
+        lambda q: q.per_id("ward").agg(n=sd.count()),
+        "nothing bounds how many rows",
+    ),
+}
+
+
+def asked_of(ask: Any) -> Any:
+    """Return a request of a query, or the request that there is."""
+    asked = ask(sd.table("visits"))
+    return asked.agg(k=sd.count()) if isinstance(asked, Query) else asked
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused(name: str) -> None:
+    """Each refusal says what is wrong, before anything is charged."""
+    ask, said = REFUSED[name]
+    session = sd.Session({"visits": TABLE}, sd.PureDP(9), engine="memory")
+    with pytest.raises(SordinoError, match=said):
+        session.price(asked_of(ask), sd.PureDP(1))
+
+
+@pytest.mark.parametrize(
+    "unit", [sd.AddOneRow(), sd.AddMaxRows(3), sd.AddMaxRowsInMaxGroups("ward", 2, 3)]
+)
+def test_rows_have_no_ids(unit: Any) -> None:
+    """Where rows are protected there is nobody to make a row for."""
+    table = sd.PrivateTable(ROWS, protects=unit)
+    query = sd.table("rows").per_id("ward", n=sd.count())
+    with pytest.raises(sd.errors.InvalidQuery, match="this table protects rows"):
+        query.resolve(catalog(rows=table))
+
+
+def test_bounds_are_not_declared() -> None:
+    """Two tables of the same words have the same columns."""
+    columns = {"days": sd.Column("i64", bounds=(0, 3))}
+    with pytest.raises(sd.errors.InvalidParameter, match="cannot be declared"):
+        sd.PrivateTable(ROWS, protects=sd.AddOneRow(), columns=columns)
