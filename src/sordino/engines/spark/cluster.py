@@ -13,10 +13,9 @@ import shutil
 import subprocess  # noqa: S404 to ask Java for its version
 import warnings
 from collections.abc import Mapping
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
-
-import pyspark
 
 from sordino.engines.door import Settings
 from sordino.errors import EngineUnavailable, InvalidParameter
@@ -39,27 +38,30 @@ _OURS: Final[Mapping[str, str]] = {
 
 def running_session() -> Any:
     """Return a session of the Spark that runs in this process, or None."""
-    refuse_old_pyspark(pyspark.__version__)
-    from pyspark import SparkContext  # noqa: PLC0415 it takes half a second
-    from pyspark.sql import SparkSession  # noqa: PLC0415 it takes half a second
-
-    if SparkContext._active_spark_context is None:  # noqa: SLF001 nothing public tells
+    refuse_old_pyspark(version("pyspark"))
+    context, session = _imported()
+    if context._active_spark_context is None:  # noqa: SLF001 nothing public tells
         return None
-    return SparkSession.getActiveSession() or SparkSession.builder.getOrCreate()
+    return session.getActiveSession() or session.builder.getOrCreate()
 
 
 def started_session(settings: Settings) -> Any:
     """Return a session of a Spark that is started on this machine."""
     refuse_old_java()
-    from pyspark.sql import SparkSession  # noqa: PLC0415 it takes half a second
-
     chosen = {"spark.master": f"local[{settings.threads or '*'}]"}
     if settings.memory_limit is not None:
         chosen["spark.driver.memory"] = memory_of(settings.memory_limit)
+    _, session = _imported()
+    return session.builder.config(map={**_OURS, **chosen}).getOrCreate()
+
+
+def _imported() -> tuple[Any, Any]:
+    """Return the classes of contexts and sessions."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what it says of versions of pandas
-        builder = SparkSession.builder.config(map={**_OURS, **chosen})
-        return builder.getOrCreate()
+        from pyspark import SparkContext  # noqa: PLC0415 it takes half a second
+        from pyspark.sql import SparkSession  # noqa: PLC0415 it takes half a second
+    return SparkContext, SparkSession
 
 
 def memory_of(limit: str) -> str:
@@ -76,16 +78,16 @@ def memory_of(limit: str) -> str:
     return f"{int(float(found[1]) * _KIBIBYTES[found[2].lower()])}k"
 
 
-def refuse_old_pyspark(version: str) -> None:
+def refuse_old_pyspark(found: str) -> None:
     """Refuse a PySpark whose SQL lacks what ours is written in.
 
     >>> refuse_old_pyspark("3.5.9")
     Traceback (most recent call last):
     sordino.errors.EngineUnavailable: ... PySpark 3.5.9 is installed, and 4 or later ...
     """
-    if int(version.partition(".")[0]) < _OLDEST:
+    if int(found.partition(".")[0]) < _OLDEST:
         raise EngineUnavailable(
-            f"PySpark {version} is installed, and {_OLDEST} or later is needed: "
+            f"PySpark {found} is installed, and {_OLDEST} or later is needed: "
             "pip install 'sordino[spark]'"
         )
 
@@ -115,7 +117,11 @@ def _java_version(command: str) -> int | None:
     """Return the main version of a Java: 8 for 1.8; None if it does not say."""
     try:
         told = subprocess.run(  # noqa: S603 the program that Spark would run
-            [command, "-version"], capture_output=True, text=True, timeout=60, check=False
+            [command, "-version"],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
         )
     except (OSError, subprocess.SubprocessError):
         return None

@@ -74,8 +74,13 @@ class Spark(AbstractDatabase):
                 context.removeJobTag(self._tag)
 
     def hand(self, name: str, rows: pa.Table | pa.RecordBatchReader) -> None:
-        """Make a view of rows, which go to the workers as they are asked for them."""
-        table = rows if isinstance(rows, pa.Table) else rows.read_all()
+        """Make a view of rows, which go to the workers as they are asked for them.
+
+        Spark reads no further than to an empty batch.
+        """
+        reader = rows.to_reader() if isinstance(rows, pa.Table) else rows
+        batches = [one for one in reader if one.num_rows]
+        table = pa.Table.from_batches(batches, reader.schema)
         self._view(name, self._connected().createDataFrame(table))
 
     def forget(self) -> None:
@@ -127,7 +132,7 @@ class Spark(AbstractDatabase):
             if place is not None and place.name not in self._views:
                 self._view(place.name, frame_of(session, one.source))
         values = statement.bound(_signed(salt))
-        bound = {f"p{n}": _told(one) for n, one in enumerate(values, 1)}
+        bound = {f"p{n}": as_spark(one) for n, one in enumerate(values, 1)}
         return session.sql(statement.text, args=bound)
 
     def _connected(self) -> Any:
@@ -148,6 +153,6 @@ def _signed(salt: int) -> int:
     return salt - 2**64 if salt >= 2**63 else salt
 
 
-def _told(value: Any) -> Any:
+def as_spark(value: Any) -> Any:
     """Return a bound value as Spark takes it: days and moments as text, in no zone."""
     return value.isoformat() if isinstance(value, dt.date) else value

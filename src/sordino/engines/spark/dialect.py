@@ -113,9 +113,7 @@ class SparkDialect(AbstractDialect):
     def unnested(self, entries: Sql, limit: int | None) -> Sql:
         """Return the exploded list, or the first part of it."""
         if limit is not None:
-            entries = function(
-                "slice", entries.copy(), sql.whole(1), sql.whole(limit)
-            )
+            entries = function("slice", entries.copy(), sql.whole(1), sql.whole(limit))
         return function("explode", entries.copy())
 
     def matched(

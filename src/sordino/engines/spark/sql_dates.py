@@ -49,9 +49,7 @@ def _later(moment: Sql, seconds: Sql) -> Sql:
     """Return a moment so many seconds later, at most 12 digits of them."""
     exact = sql.as_type(seconds, "DECIMAL(18, 6)")
     zero = sql.whole(0)
-    span = sql.function(
-        "make_dt_interval", zero, zero.copy(), zero.copy(), exact
-    )
+    span = sql.function("make_dt_interval", zero, zero.copy(), zero.copy(), exact)
     return sql.plus(moment, span)
 
 

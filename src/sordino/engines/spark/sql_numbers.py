@@ -91,9 +91,7 @@ def _cut_quotient(to: Written) -> Sql:
     divisor = sql.function("nullif", _nonzero(to[1]), sql.whole(-1))
     opposite = whole_difference(sql.bigint(0), to[0])
     by_minus_one = sql.is_equal(to[1], sql.whole(-1))
-    return sql.case(
-        [(by_minus_one, opposite)], sql.infix(exp.IntDiv, to[0], divisor)
-    )
+    return sql.case([(by_minus_one, opposite)], sql.infix(exp.IntDiv, to[0], divisor))
 
 
 def _floor_divide(to: Written) -> Sql:
@@ -143,9 +141,7 @@ def _floored(one: Sql) -> Sql:
     """Return a double rounded down as a double: Spark's floor is an integer."""
     nearest = sql.function("rint", one)
     above = sql.infix(exp.GT, nearest, one.copy())
-    return sql.minus(
-        nearest.copy(), sql.case([(above, sql.double(1))], sql.double(0))
-    )
+    return sql.minus(nearest.copy(), sql.case([(above, sql.double(1))], sql.double(0)))
 
 
 def _round_down(to: Written) -> Sql:
@@ -201,9 +197,7 @@ def _round(to: Written) -> Sql:
     size = to.bind(10.0 ** to.options["digits"], "f64")
     shifted = sql.multiplied_by(to[0], size)
     moved = _quotient_of_doubles(_rounded(shifted), size.copy())
-    stays = sql.infix(
-        exp.Or, is_infinite(shifted.copy()), sql.function("isnan", to[0])
-    )
+    stays = sql.infix(exp.Or, is_infinite(shifted.copy()), sql.function("isnan", to[0]))
     return sql.case([(stays, to[0])], _zero_is_zero(moved))
 
 
@@ -244,9 +238,7 @@ def _real_steps(to: Written, low: int, high: int) -> Sql:
     scale = to.bind(math.ldexp(1, -exponent), "f64")
     origin = to.options.get("origin", 0)
     held = to[0] if to.reads else sql.case([(_between_ends(to, first, last), to[0])])
-    found = sql.function(
-        "floor", sql.plus(sql.multiplied_by(held, scale), sql.half())
-    )
+    found = sql.function("floor", sql.plus(sql.multiplied_by(held, scale), sql.half()))
     if origin:
         found = whole_difference(found, to.bind(origin, "i64"))
     return sql.case([
@@ -258,9 +250,7 @@ def _real_steps(to: Written, low: int, high: int) -> Sql:
 
 def _between_ends(to: Written, first: Sql, last: Sql) -> Sql:
     """Return whether a value lies between the ends of a lattice."""
-    return sql.conjunction(
-        sql.is_at_most(first, to[0]), sql.is_at_most(to[0], last)
-    )
+    return sql.conjunction(sql.is_at_most(first, to[0]), sql.is_at_most(to[0], last))
 
 
 def _whole_steps(to: Written, low: int, high: int) -> Sql:

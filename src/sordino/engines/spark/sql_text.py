@@ -1,8 +1,8 @@
-"""How Spark writes operations on texts, and casts.
+r"""How Spark writes operations on texts, and casts.
 
 A cast of a text is tried only on what fits our grammar: Spark's own is wider. Java's
 regular expressions go back over a text, and into depth where a group is repeated: only
-those are written that do neither. `\\z` is the very end, which `$` is not.
+those are written that do neither. `\z` is the very end, which `$` is not.
 """
 
 import re
@@ -78,7 +78,9 @@ def _cased(word: str, plain: Entry) -> Entry:
         changed = sorted(letters.changed_letters(word).items())
         old = sql.letters("".join(chr(one) for one, _ in changed))
         new = sql.letters("".join(one for _, one in changed))
-        return sql.case([(settled, sql.function("translate", to[0], old, new))], plain(to))
+        return sql.case(
+            [(settled, sql.function("translate", to[0], old, new))], plain(to)
+        )
 
     return entry
 

@@ -54,5 +54,8 @@ def _is_partial(node: Any) -> bool:
 def _refused(problem: str) -> InvalidParameter:
     """Return the refusal of a frame."""
     return InvalidParameter(
-        "source", "DataFrame", f"{problem}, so its rows are not always the same", _REMEDY
+        "source",
+        "DataFrame",
+        f"{problem}, so its rows are not always the same",
+        _REMEDY,
     )
