@@ -24,6 +24,13 @@ SHARED: Final = {
     ("module", "database"): "the same: how statements reach it",
     ("module", "door"): "where each engine is, and what is said of that",
     ("module", "engine"): "the engine that all of SQL share, and how one is made of it",
+    **{
+        (
+            "module",
+            f"sql_{topic}",
+        ): "how each engine of SQL writes operations of a topic"
+        for topic in ("cells", "choices", "dates", "numbers", "text")
+    },
     ("function", "main"): "where a program begins",
     ("function", "sqrt"): "the square root: of an exact number, of an expression",
 }

@@ -51,7 +51,8 @@ def filter_rows(child: AbstractNode, condition: AbstractExpression) -> Filter:
 
 def bound_rows(child: AbstractNode, per: Iterable[str], limit: int) -> KeepRows:
     """Return at most `limit` rows each."""
-    return KeepRows(child, tuple(per), limit, child.schema)
+    names = tuple(per)
+    return KeepRows(child, names, child.schema.besides(names), limit, child.schema)
 
 
 def bound_groups(
@@ -125,7 +126,7 @@ def join_rows(
 def explode_rows(child: AbstractNode, column: str, limit: int | None = None) -> Explode:
     """Return a row for each entry of a list."""
     columns = dict(child.schema.columns)
-    columns[column] = Column(columns[column].type[5:-1])
+    columns[column] = Column(child.schema[column].type[5:-1])
     return Explode(child, column, limit, Schema.of(columns.items()))
 
 

@@ -19,7 +19,7 @@ from sordino.sources import readers
 from sordino.sources.base import Opened
 from sordino.sources.readers import Reader
 
-EngineName: TypeAlias = Literal["duckdb", "memory", "spark"]
+EngineName: TypeAlias = Literal["duckdb", "memory", "postgres", "spark"]
 
 DOORS: Final[Mapping[str, Door]] = {
     name: import_module(f"sordino.engines.{name}.door").DOOR
@@ -33,7 +33,7 @@ def engine_named(name: str, settings: Settings) -> AbstractEngine:
 
     >>> engine_named("sparc", Settings())
     Traceback (most recent call last):
-    sordino.errors.InvalidParameter: engine must be one of "duckdb", "memory", got 'sparc'. ...
+    sordino.errors.InvalidParameter: engine must be one of "duckdb", "memory", "postgres", got 'sparc'. ...
     """  # noqa: E501 a sentence
     door = DOORS[_validate.choice(tuple(DOORS), engine=name)]
     if find_spec(door.package) is None:

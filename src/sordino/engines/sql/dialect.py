@@ -74,6 +74,9 @@ class AbstractDialect(ABC):  # noqa: PLR0904 all that a database has to say
     absent: ClassVar[Mapping[str, str]] = {}
     """Types and operations, by name, that the database cannot hold or say, and why."""
 
+    unheld: ClassVar[frozenset[str]] = frozenset()
+    """Characters that no text of the database can have."""
+
     def __init_subclass__(cls, **options: Any) -> None:
         """Refuse a dialect that leaves something open."""
         super().__init_subclass__(**options)
@@ -92,6 +95,12 @@ class AbstractDialect(ABC):  # noqa: PLR0904 all that a database has to say
         """Refuse a type of ours that the database cannot hold."""
         if kind not in self.types:
             raise refusal(self.name, kind, self.absent[kind])
+
+    def refuse_unheld(self, value: Any) -> None:
+        """Refuse a text with a character that the database cannot hold."""
+        if isinstance(value, str) and not self.unheld.isdisjoint(value):
+            marks = ", ".join(f"U+{ord(one):04X}" for one in sorted(self.unheld))
+            raise refusal(self.name, f"a text with {marks}", "it holds no such text")
 
     def entry(self, operation: Operation) -> Entry:
         """Return how an operation is written."""

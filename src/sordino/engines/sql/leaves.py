@@ -9,12 +9,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias, final
 
+import pyarrow as pa
 from sqlglot import exp
 
 from sordino.engines.sql.dialect import AbstractDialect
 from sordino.engines.sql.rendering import Parameters, render, with_type
 from sordino.engines.sql.stages import Made
 from sordino.engines.sql.writer import Leaf, LeafNode
+from sordino.query.kept import Kept
 from sordino.query.nodes import PublicRows, Source, Unreadable
 from sordino.sources.arrow import TableSource, without_rows
 from sordino.sources.arrow_kinds import kind_of
@@ -36,6 +38,8 @@ class Handed:
     places: tuple[int, ...]
     in_place: bool
     """Whether the database reads the source by itself."""
+    given: bool = False
+    """Whether the rows are those of a plan, which are public."""
 
     def emptied(self) -> "Handed":
         """Return the same columns without rows, handed over."""
@@ -71,6 +75,8 @@ class Leaves:
                 return self._unreadable(node, parameters)
             case PublicRows():
                 return self._listed(node)
+            case Kept():
+                return self._kept(node)
 
     def _listed(self, node: PublicRows) -> Leaf:
         """Return rows that are given: their values are of our types already."""
@@ -78,8 +84,26 @@ class Leaves:
         places = tuple(names.index(name) for name in node.schema)
         name = f"s{len(self.handed)}"
         source = TableSource(node.rows)
-        self.handed.append(Handed("public rows", name, source, places, False))
+        self.handed.append(
+            Handed("public rows", name, source, places, False, given=True)
+        )
         item = handed_table(name)
+        item.meta[SOURCE] = name
+        columns = {
+            known_as: exp.column(f"c{place}", table="t")
+            for known_as, place in zip(node.schema, places, strict=True)
+        }
+        return Leaf(item, columns)
+
+    def _kept(self, node: Kept) -> Leaf:
+        """Return rows that are kept: their values are of our types already."""
+        kept = node.rows.schema
+        form = pa.schema([(one, column.arrow) for one, column in kept.columns])
+        places = tuple(kept.names.index(name) for name in node.schema)
+        name = f"s{len(self.handed)}"
+        there = TableSource(form.empty_table())
+        self.handed.append(Handed("kept rows", name, there, places, True))
+        item = handed_table(node.name)
         item.meta[SOURCE] = name
         columns = {
             known_as: exp.column(f"c{place}", table="t")

@@ -1,0 +1,182 @@
+"""PostgreSQL's dialect: the forms that decide about privacy, types and operations."""
+
+from collections.abc import Sequence
+from typing import ClassVar, Final, final
+
+import pyarrow as pa
+from sqlglot import exp
+
+from sordino.engines.postgres import (
+    sql_cells,
+    sql_choices,
+    sql_dates,
+    sql_numbers,
+    sql_text,
+)
+from sordino.engines.postgres.guards import all_of, numeric
+from sordino.engines.postgres.server_tables import TableOfServer
+from sordino.engines.sql import pieces as sql
+from sordino.engines.sql.dialect import SALT, AbstractDialect, refusal
+from sordino.engines.sql.pieces import Sql
+from sordino.expressions import pieces_of_text
+from sordino.query.question import MOST
+from sordino.schema import PLAIN
+from sordino.sources.arrow_kinds import kind_of
+from sordino.sources.base import AbstractSource
+from sordino.sources.plain_values import LONGEST
+
+NUL: Final = "\x00"
+_LISTS: Final = "an array of it may have any number of dimensions"
+
+
+@final
+class PostgresDialect(AbstractDialect):
+    """The dialect of PostgreSQL 14 and later, in a database of UTF-8."""
+
+    name = "postgres"
+    types: ClassVar = {
+        "i64": "BIGINT",
+        "f64": "DOUBLE PRECISION",
+        "text": "TEXT",
+        "bool": "BOOLEAN",
+        "date": "DATE",
+        "time": "TIMESTAMP",
+    }
+    wide_type = pa.decimal128(38, 0)
+    digest_type = pa.int64()
+    entries: ClassVar = {
+        **sql_cells.ENTRIES,
+        **sql_choices.ENTRIES,
+        **sql_numbers.ENTRIES,
+        **sql_text.ENTRIES,
+        **sql_dates.ENTRIES,
+    }
+    unheld = frozenset({NUL})
+    absent: ClassVar = {
+        **{f"list[{one}]": _LISTS for one in PLAIN},
+        pieces_of_text.SPLIT.name: _LISTS,
+    }
+
+    def placeholder(self, number: int) -> Sql:
+        """Return $n."""
+        return exp.Parameter(this=exp.Literal.number(number))
+
+    def in_place(self, source: AbstractSource, places: Sequence[int]) -> Sql | None:
+        """Return the columns of a table of the server, each as our type."""
+        match source:
+            case TableOfServer():
+                return source.item(places)
+            case _:
+                return None
+
+    def value_of(self, column: Sql, arrow: pa.DataType) -> Sql:
+        """Return a value, or null for a text that is too long.
+
+        All else is held to our types where a table is read (`column_types`).
+        """
+        if kind_of(arrow) != "text":
+            return column
+        size = sql.function("octet_length", column.copy())
+        return sql.case([(sql.is_at_most(size, sql.whole(LONGEST)), column)])
+
+    def digest(self, values: Sequence[Sql]) -> Sql:
+        """Return a hash of a keyed hash of a row, in which null is like no value.
+
+        The inner hash alone comes in far from random orders (docs/adr/0126).
+        """
+        row = sql.function("ROW", *(one.copy() for one in values))
+        inner = sql.function("hash_record_extended", row, _salt())
+        return sql.function("hashint8extended", inner, _salt())
+
+    def ordered(self, value: Sql) -> exp.Ordered:
+        """Return the value: NaN is greater than all."""
+        return exp.Ordered(this=value, nulls_first=True)
+
+    def same(self, one: Sql, other: Sql) -> Sql:
+        """Return whether arrays of one entry are equal: nulls in them are, and hash.
+
+        IS NOT DISTINCT FROM means the same, but rows are joined by it one with each.
+        """
+        return exp.Array(expressions=[one]).eq(exp.Array(expressions=[other]))
+
+    def first(self, value: Sql) -> Sql:
+        """Return the first entry of all values, which are one."""
+        every = exp.Paren(this=sql.function("array_agg", value))
+        return exp.Bracket(this=every, expressions=[sql.whole(1)], offset=1)
+
+    def in_part(self, values: Sequence[Sql], number: int, count: int) -> Sql:
+        """Return the rest of the digest without its sign, compared."""
+        unsigned = sql.infix(exp.BitwiseAnd, self.digest(values), sql.bigint(2**63 - 1))
+        rest = sql.infix(exp.Mod, unsigned, sql.whole(count))
+        return sql.is_equal(rest, sql.whole(number))
+
+    def unnested(self, entries: Sql, limit: int | None) -> Sql:
+        """Refuse: there are no lists."""
+        del entries, limit
+        raise refusal(self.name, "explode", _LISTS)
+
+    def matched(
+        self, rows: exp.Select, other: exp.Table, on: exp.Condition
+    ) -> exp.Select:
+        """Return WHERE EXISTS, which is planned as a semi join."""
+        return rows.where(_exists(other, on), copy=False)
+
+    def unmatched(
+        self, rows: exp.Select, other: exp.Table, on: exp.Condition
+    ) -> exp.Select:
+        """Return WHERE NOT EXISTS, which is planned as an anti join."""
+        return rows.where(exp.not_(_exists(other, on)), copy=False)
+
+    def materialised(self, *, shared: bool) -> bool | None:
+        """Store what several read; what one reads is a part of its plan."""
+        return shared or None
+
+    def summed(
+        self, value: Sql, factor: int, shift: int, *, complete: bool = False
+    ) -> Sql:
+        """Return the sum: that of 64-bit integers is a number of any length here."""
+        total: Sql = exp.Coalesce(this=exp.Sum(this=value), expressions=[sql.whole(0)])
+        if factor != 1:
+            total = sql.multiplied_by(total, sql.whole(factor))
+        if shift:
+            there = exp.Star() if complete else value.copy()
+            count = numeric(exp.Count(this=there))
+            total = sql.plus(total, sql.multiplied_by(count, sql.whole(shift)))
+        return total
+
+    def added(self, total: Sql) -> Sql:
+        """Return the sum of numbers of any length."""
+        return self.summed(total, 1, 0)
+
+    def counted(self, times: int) -> Sql:
+        """Return count(*) times a constant, as a number of any length."""
+        count = numeric(exp.Count(this=exp.Star()))
+        return sql.multiplied_by(count, sql.whole(times))
+
+    def held(self, total: Sql) -> Sql:
+        """Return the nearest total within the limits, in 64 bits."""
+        low = sql.function("greatest", total, sql.whole(-MOST))
+        return sql.as_type(sql.function("least", low, sql.whole(MOST)), "BIGINT")
+
+    def distinct(self, values: Sequence[Sql]) -> Sql:
+        """Return count(distinct ...), which skips null, of one value or of a row."""
+        if len(values) == 1:
+            counted = values[0].copy()
+        else:
+            there = [sql.negation(sql.is_missing(one.copy())) for one in values]
+            row = sql.function("ROW", *(one.copy() for one in values))
+            counted = sql.case([(all_of(*there), row)])
+        return numeric(exp.Count(this=exp.Distinct(expressions=[counted])))
+
+
+def _salt() -> Sql:
+    """Return the key, which is bound."""
+    return sql.as_type(exp.Placeholder(this=SALT), "BIGINT")
+
+
+def _exists(other: exp.Table, on: exp.Condition) -> exp.Exists:
+    inner = exp.Select().select(sql.whole(1)).from_(other).where(on)
+    return exp.Exists(this=inner)
+
+
+POSTGRES: Final = PostgresDialect()

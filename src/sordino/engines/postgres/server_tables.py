@@ -1,0 +1,117 @@
+"""Tables of a server as sources: read in place there, or handed over to others."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final, final
+
+import pyarrow as pa
+from sqlglot import exp
+
+from sordino.engines.postgres.column_types import COLUMN_TYPES
+from sordino.engines.postgres.refusals import ServerRefusal
+from sordino.engines.postgres.server import Server
+from sordino.engines.postgres.table_facts import (
+    TableFacts,
+    facts_of,
+    foreign_or_moved,
+)
+from sordino.engines.sql import pieces as sql
+from sordino.engines.sql.pieces import Sql
+from sordino.errors import EngineFailure
+from sordino.sources.arrow import handed_columns
+from sordino.sources.base import NOTHING, AbstractSource, internal
+
+_BATCH: Final = 10_000
+
+
+@final
+class TableOfServer(AbstractSource):
+    """A table, partitioned table or view, by its schema and name."""
+
+    ours = True
+
+    def __init__(self, server: Server, facts: TableFacts) -> None:
+        """Keep what is known of it."""
+        self.server = server
+        self._facts = facts
+        self.unsaid = {
+            one.name: one.problem for one in facts.columns if one.problem is not None
+        }
+        self.fields = tuple(
+            (one.name, COLUMN_TYPES[one.number].arrow)
+            if one.number in COLUMN_TYPES
+            else (one.name, pa.null())
+            for one in facts.columns
+        )
+
+    def check(self) -> None:
+        """Refuse a table that is gone, or has other columns or foreign rows."""
+        facts = self._facts
+        if facts_of(self.server, facts.schema, facts.name) != facts:
+            raise EngineFailure
+        with self.server.transaction():
+            self.hold(())
+
+    def hold(self, places: Sequence[int]) -> None:
+        """Lock the table until the transaction ends; refuse what is not what it was.
+
+        A lock needs a right to a column, so one is asked for that there is.
+        """
+        names = places or [
+            n for n, one in enumerate(self._facts.columns) if one.readable
+        ]
+        locked = self._select(names).limit(0)
+        self.server.rows(locked.sql("postgres"))
+        facts = self._facts
+        foreign, moved = foreign_or_moved(self.server, facts.schema, facts.name)
+        if foreign:
+            raise ServerRefusal("rows of a foreign table are not read")
+        if moved or facts_of(self.server, facts.schema, facts.name) != facts:
+            raise ServerRefusal("the table was altered or emptied at this moment")
+
+    def item(self, places: Sequence[int]) -> Sql:
+        """Return the columns of the table as our types, c0, c1, ..., as t."""
+        return exp.Subquery(
+            this=self._select(places), alias=exp.TableAlias(this=exp.to_identifier("t"))
+        )
+
+    def handed(self, places: Sequence[int]) -> pa.RecordBatchReader:
+        """Return the columns, read by a connection of their own."""
+        return handed_columns(self._batches(places), self.fields, places)
+
+    def read(self, places: Sequence[int]) -> pa.Table:
+        """Return the columns."""
+        return pa.Table.from_batches(self._batches(places), self._form(places))
+
+    def _select(self, places: Sequence[int]) -> exp.Select:
+        columns: list[Sql] = []
+        for place in places:
+            one = self._facts.columns[place]
+            column = exp.column(exp.to_identifier(one.name, quoted=True), table="u")
+            made = COLUMN_TYPES[one.number].read(column)
+            columns.append(exp.Alias(this=made, alias=exp.to_identifier(f"c{place}")))
+        nothing = exp.Alias(
+            this=sql.as_type(exp.null(), "BOOLEAN"), alias=exp.to_identifier(NOTHING)
+        )
+        return exp.Select().select(*(columns or [nothing])).from_(self._facts.item())
+
+    def _form(self, places: Sequence[int]) -> pa.Schema:
+        named = zip(internal(places), (self.fields[n][1] for n in places), strict=True)
+        return pa.schema(list(named) or [(NOTHING, pa.bool_())])
+
+    def _batches(self, places: Sequence[int]) -> Iterator[pa.RecordBatch]:
+        """Yield the rows as they come, at one moment."""
+        form, server = self._form(places), self.server.another()
+        try:
+            with server.transaction():
+                TableOfServer(server, self._facts).hold(places)
+                for rows in server.streamed(
+                    self._select(places).sql("postgres"), _BATCH
+                ):
+                    columns = zip(*rows, strict=True)
+                    arrays = [
+                        pa.array(one, field.type)
+                        for one, field in zip(columns, form, strict=True)
+                    ]
+                    yield pa.RecordBatch.from_arrays(arrays, schema=form)
+        finally:
+            server.close()

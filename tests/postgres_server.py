@@ -1,0 +1,138 @@
+"""A PostgreSQL server of the tests' own, started where its programs are found.
+
+It listens on a socket in a folder of its own, and its data goes with the process. A
+server refuses to run as root: then it runs as `postgres`, or as `nobody`.
+"""
+
+import atexit
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+import psycopg
+import pytest
+
+SUPERUSER: Final = "keeper"
+_SETTINGS: Final = {
+    "listen_addresses": "",
+    "fsync": "off",
+    "max_connections": "40",
+    "log_min_messages": "warning",
+}
+_PATIENCE: Final = 60
+
+
+def programs() -> Path | None:
+    """Return the folder of the server's programs, the newest of several."""
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    named = shutil.which("initdb")
+    places = [*found, *([Path(named)] if named else [])]
+    return places[-1].parent if places else None
+
+
+def _runner() -> dict[str, Any]:
+    """Return as whom a server runs: not as root."""
+    if os.geteuid() != 0:
+        return {}
+    for name in ("postgres", "nobody"):
+        try:
+            found = pwd.getpwnam(name)
+        except KeyError:
+            continue
+        return {"user": found.pw_uid, "group": found.pw_gid, "extra_groups": []}
+    return pytest.skip("NO POSTGRESQL: root has nobody to run the server as")
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A server that runs."""
+
+    folder: Path
+    process: "subprocess.Popen[bytes]"
+
+    def address(self, role: str = SUPERUSER, base: str = "postgres") -> str:
+        """Return where a role finds a database."""
+        return f"postgresql:///{base}?host={self.folder}&user={role}"
+
+    @contextmanager
+    def asking(
+        self, role: str = SUPERUSER, base: str = "postgres"
+    ) -> Generator["psycopg.Connection[Any]"]:
+        """Give a connection that commits each statement."""
+        with psycopg.connect(self.address(role, base), autocommit=True) as connection:
+            yield connection
+
+    def run(self, *statements: str, base: str = "postgres") -> None:
+        """Run statements as the superuser."""
+        with self.asking(base=base) as connection:
+            for one in statements:
+                connection.execute(one.encode())
+
+    @property
+    def log(self) -> str:
+        """Return what the server has logged."""
+        return (self.folder / "log").read_text(errors="replace")
+
+    def stop(self) -> None:
+        """End the server at once, and remove what it wrote."""
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait(_PATIENCE)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def start_cluster(**settings: str) -> Cluster:
+    """Start a server, or skip the test where there are no programs for one."""
+    bin_ = programs()
+    if bin_ is None:
+        pytest.skip("NO POSTGRESQL: its programs are not found, nothing was tried")
+    runner = _runner()
+    folder = Path(tempfile.mkdtemp(prefix="sordino-pg-"))
+    if runner:
+        os.chown(folder, runner["user"], runner["group"])
+    asked = [str(bin_ / "initdb"), "-D", str(folder / "data"), "-U", SUPERUSER]
+    how = ["-A", "trust", "--locale=C", "-E", "UTF8", "--no-sync"]
+    subprocess.run([*asked, *how], check=True, capture_output=True, **runner)
+    options = {**_SETTINGS, "unix_socket_directories": str(folder), **settings}
+    given = [
+        part for key, value in options.items() for part in ("-c", f"{key}={value}")
+    ]
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen(
+            [str(bin_ / "postgres"), "-D", str(folder / "data"), *given],
+            stdout=log,
+            stderr=log,
+            **runner,
+        )
+    made = Cluster(folder, process)
+    atexit.register(made.stop)
+    _wait(made)
+    return made
+
+
+def _wait(made: Cluster) -> None:
+    """Wait until a server can be asked."""
+    last = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            with made.asking():
+                return
+        except psycopg.OperationalError:
+            if time.monotonic() > last or made.process.poll() is not None:
+                raise
+            time.sleep(0.05)
+
+
+@cache
+def cluster() -> Cluster:
+    """Return the server of this process, started when it is first asked for."""
+    return start_cluster()

@@ -1,0 +1,65 @@
+"""PostgreSQL: the same answers as every engine, read in place in a server."""
+
+from collections import Counter
+from itertools import islice
+
+import pyarrow as pa
+import pytest
+
+import sordino as sd
+from sordino.conformance.bound_cases import CASES
+from sordino.conformance.verdicts import verdicts
+from sordino.engines.postgres.engine import postgres_engine
+from tests.postgres_server import cluster
+
+BUDGET = sd.PureDP(1)
+
+
+def test_plans_agree() -> None:
+    """Each kind of node, bound and total, with the rows that its digests keep."""
+    engine = postgres_engine(cluster().address())
+    told = list(islice(verdicts(engine), len(CASES)))
+    assert not [one for one in told if not one.conforms]
+    outcomes = Counter(one.outcome for one in told)
+    assert outcomes["agrees"] > 60
+    engine.close()
+
+
+@pytest.mark.slow
+def test_postgres_conforms() -> None:
+    """On plans, operations at extremes, multiplicities and frozen tables."""
+    engine = postgres_engine(cluster().address())
+    told = list(verdicts(engine))
+    assert not [one for one in told if not one.conforms]
+    refused = [one.told for one in told if one.outcome == "refuses"]
+    assert len(refused) < 40
+    engine.close()
+
+
+def test_a_session_asks_a_table_in_a_server() -> None:
+    """By its address and name: bounded, noisy, charged; nothing is left there."""
+    server = cluster()
+    server.run(
+        "CREATE TABLE visits (id bigint, ward text, days integer)",
+        "INSERT INTO visits SELECT n % 100, chr(97 + n % 3), n % 9"
+        " FROM generate_series(1, 1000) AS n",
+    )
+    source = (server.address(), "visits")
+    table = sd.PrivateTable(source, protects=sd.AddRowsWithID("id"))
+    beds = sd.PublicTable(pa.table({"ward": ["a", "b"], "beds": [3, 4]}))
+    session = sd.Session(
+        {"visits": table, "beds": beds}, budget=sd.PureDP(2), engine="postgres"
+    )
+    keys = sd.KeySet.from_dict({"ward": ["a", "b", "z"]})
+    rows = sd.table("visits").join_public("beds", on="ward")
+    query = rows.enforce(sd.MaxRowsPerID(3)).group_by(keys)
+    release = session.release(
+        query.agg(n=sd.count(), days=sd.sum("days", 0, 9)), BUDGET
+    )
+    assert release.table.num_rows == 3
+    assert session.remaining == sd.PureDP(1)
+    with server.asking() as connection:
+        left = connection.execute(
+            "SELECT count(*) FROM pg_class WHERE relname ~ '^k0|^s0'"
+        )
+        assert left.fetchone() == (0,)
