@@ -29,13 +29,10 @@ def keep_rows(work: Writer, node: KeepRows) -> Subquery:
     are like one before them.
     """
     schema = node.child.schema
-    rest = [name for name in schema if name not in node.per]
-    numbered = _numbered(work, node, rest)
-    copy, place = numbered.further[:2]
-    digest = work.dialect.digest([
-        *(numbered.columns[name] for name in (*node.per, *rest)),
-        copy,
-    ])
+    numbered = _numbered(work, node)
+    copy, place = numbered.further
+    values = [numbered.columns[name] for name in (*node.per, *node.order)]
+    digest = work.dialect.digest([*values, copy])
     may_be = exp.or_(
         place <= exp.Literal.number(node.limit), copy > exp.Literal.number(1)
     )
@@ -45,7 +42,7 @@ def keep_rows(work: Writer, node: KeepRows) -> Subquery:
         schema,
         [digest],
     )
-    order = [*near.further, *(near.columns[name] for name in rest)]
+    order = [*near.further, *(near.columns[name] for name in node.order)]
     last = _over(near, node, exp.RowNumber(), order, work)
     counted = work.part(select_from(near), columns_named(near, schema), schema, [last])
     first = counted.further[0] <= exp.Literal.number(node.limit)
@@ -56,18 +53,18 @@ def keep_rows(work: Writer, node: KeepRows) -> Subquery:
     )
 
 
-def _numbered(work: Writer, node: KeepRows, rest: Sequence[str]) -> Subquery:
+def _numbered(work: Writer, node: KeepRows) -> Subquery:
     """Return the rows; further: the number of each among those alike, and its place.
 
     The place counts different rows before it, in the order of the rows numbered 1.
     """
     below, schema = work.rows(node.child), node.child.schema
-    values = [*(below.columns[name] for name in (*node.per, *rest)), sql.bigint(1)]
-    digest = work.dialect.digest(values)
+    values = [below.columns[name] for name in (*node.per, *node.order)]
+    digest = work.dialect.digest([*values, sql.bigint(1)])
     digested = work.part(
         select_from(below), columns_named(below, schema), schema, [digest]
     )
-    order = [*digested.further, *(digested.columns[name] for name in rest)]
+    order = [*digested.further, *(digested.columns[name] for name in node.order)]
     each, alike, different = (
         _over(digested, node, function, order, work)
         for function in (exp.RowNumber(), exp.Rank(), exp.DenseRank())

@@ -18,7 +18,8 @@ from sordino.engines.spark.silence import silenced
 from sordino.engines.sql.database import AbstractDatabase
 from sordino.engines.sql.statements import Statement
 from sordino.errors import InvalidParameter
-from sordino.sources.base import AbstractSource
+from sordino.schema import Schema
+from sordino.sources.base import AbstractSource, internal
 
 _TAGS: Final = itertools.count()
 
@@ -34,6 +35,7 @@ class Spark(AbstractDatabase):
         self._settings = settings
         self._session: Any = None
         self._views: set[str] = set()
+        self._kept: dict[str, Any] = {}
         self._tag = f"sordino-{next(_TAGS)}"
 
     def admit(self, source: AbstractSource) -> None:
@@ -84,21 +86,51 @@ class Spark(AbstractDatabase):
         self._view(name, self._connected().createDataFrame(table))
 
     def forget(self) -> None:
-        """Drop the views."""
+        """Drop the views of what was handed over, or is read in place."""
         while self._views:
             self._connected().catalog.dropTempView(self._views.pop())
 
-    def abandon(self) -> None:
-        """Drop the views; if Spark is gone, they are."""
-        with suppress(Exception):
+    def begin_kept(self, name: str, schema: Schema) -> bool:
+        """Destroy what was kept under a name: there is room on the workers' disks."""
+        del schema
+        self.destroy(name)
+        return True
+
+    def keep(self, name: str, statement: Statement, salt: int) -> None:
+        """Have the rows of a statement persisted when they are first asked for.
+
+        The plan is resolved here: what its views are called afterwards does not matter.
+        """
+        frame = self._frame(statement, salt)
+        rows = frame.toDF(*internal(range(len(statement.kinds))))
+        if name in self._kept:
+            rows = self._kept[name].union(rows)
+            self.destroy(name)
+        self._kept[name] = rows.persist()
+        self._kept[name].createOrReplaceTempView(name)
+
+    def destroy(self, name: str) -> None:
+        """Have the workers let go of rows."""
+        if name in self._kept:
+            self._kept.pop(name).unpersist(blocking=True)
+            self._connected().catalog.dropTempView(name)
+
+    def abandon(self) -> bool:
+        """Drop the views; if Spark is gone, all is."""
+        try:
             self.forget()
-        self._views.clear()
+        except Exception:  # noqa: BLE001 of a Spark that is gone
+            self._views.clear()
+            self._kept.clear()
+            self._session = None
+            return False
+        return True
 
     def table(self, statement: Statement, salt: int) -> pa.Table:
         """Return the rows of a statement, which is run once."""
         held = self._frame(statement, salt).toArrow()
         columns = [
-            pa.chunked_array(one.chunks or [one.combine_chunks()]).cast(kind)
+            one.cast(kind) if one.num_chunks else pa.chunked_array([pa.array([], kind)])
             for one, kind in zip(held.columns, statement.kinds, strict=True)
         ]
         names = [f"a{place}" for place in range(len(columns))]
@@ -120,9 +152,11 @@ class Spark(AbstractDatabase):
 
     def close(self) -> None:
         """Drop the views and let go of the session; the cluster is not ours to stop."""
-        if self._session is not None:
-            self.abandon()
-            self._session = None
+        with suppress(Exception):
+            for name in list(self._kept):
+                self.destroy(name)
+        self.abandon()
+        self._session = None
 
     def _frame(self, statement: Statement, salt: int) -> Any:
         """Return the frame of a statement, over views of what it reads in place."""
@@ -144,6 +178,8 @@ class Spark(AbstractDatabase):
 
     def _view(self, name: str, frame: Any) -> None:
         """Give a frame a name that statements know."""
+        if name in self._views:  # to replace a view would give up what was kept of it
+            self._session.catalog.dropTempView(name)
         frame.createOrReplaceTempView(name)
         self._views.add(name)
 
