@@ -33,8 +33,8 @@ def engine_named(name: str, settings: Settings) -> AbstractEngine:
 
     >>> engine_named("sparc", Settings())
     Traceback (most recent call last):
-    sordino.errors.InvalidParameter: engine must be one of "duckdb", "memory", "postgres", got 'sparc'. ...
-    """  # noqa: E501 a sentence
+    sordino.errors.InvalidParameter: engine must be one of "duckdb", ... got ...
+    """
     door = DOORS[_validate.choice(tuple(DOORS), engine=name)]
     if find_spec(door.package) is None:
         raise MissingDependency(f"engine={name!r}", door.package, name)

@@ -6,7 +6,7 @@
 | `cluster` | the Spark of the process: found, or started; Java and versions |
 | `settings` | a session of our own in it, whose settings are ours |
 | `silence` | no log and no trace of what a cell is, while a question runs |
-| `frames`, `steadiness`, `places` | frames, tables and Parquet files as sources that Spark reads |
+| `spark_frames`, `steadiness`, `places` | frames, tables and Parquet files as sources that Spark reads |
 | `database` | how statements and rows reach it |
-| `dialect`, `sql_*` | what is said in its SQL |
+| `dialect`, `sql_*`, `two_sorts` | what is said in its SQL |
 """  # noqa: E501 a table

@@ -12,9 +12,9 @@ from sordino.engines.door import Settings
 from sordino.engines.failures import run_uncharged
 from sordino.engines.spark.cluster import running_session, started_session
 from sordino.engines.spark.dialect import SPARK
-from sordino.engines.spark.places import frame_of, place_of
+from sordino.engines.spark.places import frame_of, view_read_of
 from sordino.engines.spark.settings import refuse_changed_settings, session_beside
-from sordino.engines.spark.silence import silenced
+from sordino.engines.spark.silence import hush_logs
 from sordino.engines.sql.database import AbstractDatabase
 from sordino.engines.sql.statements import Statement
 from sordino.errors import InvalidParameter
@@ -65,7 +65,7 @@ class Spark(AbstractDatabase):
         context = session.sparkContext
         context.addJobTag(self._tag)
         try:
-            with silenced(session):
+            with hush_logs(session):
                 yield
         except BaseException:
             with suppress(Exception):
@@ -82,7 +82,7 @@ class Spark(AbstractDatabase):
         """
         reader = rows.to_reader() if isinstance(rows, pa.Table) else rows
         batches = [one for one in reader if one.num_rows]
-        table = pa.Table.from_batches(batches, reader.schema)
+        table = pa.Table.from_batches(batches or [_none(reader.schema)])
         self._view(name, self._connected().createDataFrame(table))
 
     def forget(self) -> None:
@@ -162,7 +162,7 @@ class Spark(AbstractDatabase):
         """Return the frame of a statement, over views of what it reads in place."""
         session = self._connected()
         for one in statement.handed:
-            place = place_of(one.source, one.places) if one.in_place else None
+            place = view_read_of(one.source, one.places) if one.in_place else None
             if place is not None and place.name not in self._views:
                 self._view(place.name, frame_of(session, one.source))
         values = statement.bound(_signed(salt))
@@ -182,6 +182,13 @@ class Spark(AbstractDatabase):
             self._session.catalog.dropTempView(name)
         frame.createOrReplaceTempView(name)
         self._views.add(name)
+
+
+def _none(schema: pa.Schema) -> pa.RecordBatch:
+    """Return a batch without rows: Spark takes no table without batches."""
+    return pa.RecordBatch.from_arrays(
+        [pa.array([], kind) for kind in schema.types], schema=schema
+    )
 
 
 def _signed(salt: int) -> int:

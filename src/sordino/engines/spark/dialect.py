@@ -17,8 +17,8 @@ from sordino.engines.spark import (
     sql_numbers,
     sql_text,
 )
-from sordino.engines.spark.bounds import keep_rows
-from sordino.engines.spark.places import place_of
+from sordino.engines.spark.places import view_read_of
+from sordino.engines.spark.two_sorts import keep_by_two_sorts
 from sordino.engines.sql import pieces as sql
 from sordino.engines.sql.dialect import SALT, AbstractDialect
 from sordino.engines.sql.pieces import Sql, function
@@ -58,7 +58,7 @@ class SparkDialect(AbstractDialect):
         **sql_text.ENTRIES,
         **sql_dates.ENTRIES,
     }
-    rules: ClassVar = {KeepRows: keep_rows}
+    rules: ClassVar = {KeepRows: keep_by_two_sorts}
     absent: ClassVar = {
         "matches": "its regular expressions go back, so that one text can hold it up",
         "normalize": "it has no such function",
@@ -70,7 +70,7 @@ class SparkDialect(AbstractDialect):
 
     def in_place(self, source: AbstractSource, places: Sequence[int]) -> Sql | None:
         """Return the view of a source that Spark reads."""
-        return place_of(source, places)
+        return view_read_of(source, places)
 
     def value_of(self, column: Sql, arrow: pa.DataType) -> Sql:
         """Return a column as values of ours.
@@ -234,7 +234,7 @@ def _double(value: Sql, arrow: pa.DataType) -> Sql:
 def _text(value: Sql, arrow: pa.DataType) -> Sql:
     """Return a text in UTF-8 that is not too long."""
     del arrow
-    fits = sql.is_at_most(sql_text.size_of(value.copy()), sql.bigint(LONGEST))
+    fits = sql.is_at_most(sql_text.bytes_of(value.copy()), sql.bigint(LONGEST))
     sound = function("is_valid_utf8", value.copy())
     return sql.case([(sql.conjunction(fits, sound), value)])
 

@@ -4,11 +4,12 @@ from typing import Final
 
 from sordino.engines.door import Door
 
+_FRAMES: Final = "sordino.engines.spark.spark_frames"
 DOOR: Final = Door(
     "sordino.engines.spark.engine:spark_of_settings",
     package="pyspark",
     reads={
-        "(pyspark.SparkSession, name)": "sordino.engines.spark.frames:of_table",
-        "pyspark.DataFrame": "sordino.engines.spark.frames:of_frame",
+        "(pyspark.SparkSession, name)": f"{_FRAMES}:of_table_of_session",
+        "pyspark.DataFrame": f"{_FRAMES}:of_frame",
     },
 )

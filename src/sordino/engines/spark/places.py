@@ -14,13 +14,13 @@ from typing import Any, Final
 import pyarrow as pa
 from sqlglot import exp
 
-from sordino.engines.spark.frames import AbstractFrameSource
+from sordino.engines.spark.spark_frames import AbstractFrameSource
 from sordino.sources.arrow_kinds import is_list
 from sordino.sources.base import AbstractSource, internal
 from sordino.sources.parquet import ParquetSource
 
 
-def place_of(source: AbstractSource, places: Sequence[int]) -> exp.Table | None:
+def view_read_of(source: AbstractSource, places: Sequence[int]) -> exp.Table | None:
     """Return the view of a source that Spark reads, or None for all others."""
     match source:
         case AbstractFrameSource():

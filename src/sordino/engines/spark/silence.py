@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any, Final, final
 
 _TALKERS: Final = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
 _PATIENCE: Final = 10.0
@@ -17,7 +17,7 @@ _PAUSE: Final = 0.05
 
 
 @contextmanager
-def silenced(session: Any) -> Generator[None]:
+def hush_logs(session: Any) -> Generator[None]:
     """Have nothing logged of what this thread asks of Spark."""
     from pyspark.logger import PySparkLogger  # noqa: PLC0415 only where Spark runs
 
@@ -41,6 +41,7 @@ def silenced(session: Any) -> Generator[None]:
             one.removeFilter(from_elsewhere)
 
 
+@final
 class _JavaLogs:
     """The logs of the driver's Java, which denies each line until they are restored."""
 

@@ -10,8 +10,13 @@ from typing import Final
 
 from sqlglot import exp
 
-from sordino.engines.spark.sql_dates import SECOND, moment_of, ticks_of
-from sordino.engines.spark.sql_text import bare, lowered, matches, whole_pattern
+from sordino.engines.spark.sql_dates import SECOND, moment_at, ticks_of
+from sordino.engines.spark.sql_text import (
+    in_small_letters,
+    matches,
+    whole_pattern,
+    without_blanks,
+)
 from sordino.engines.sql import pieces as sql
 from sordino.engines.sql.pieces import Entry, Sql, Written
 from sordino.expressions import cells, formats
@@ -29,14 +34,14 @@ _FIRST, _LAST = (
 def _integer(to: Written, spelling: Spelling) -> Sql:
     """Return the digits before the point, as an integer that fits."""
     point = sql.letters(spelling.decimal)
-    digits = sql.function("substring_index", bare(to[0]), point, sql.whole(1))
+    digits = sql.function("substring_index", without_blanks(to[0]), point, sql.whole(1))
     held = sql.case([(matches(to[0], spelling.whole), digits)])
     return sql.as_type_or_null(held, "BIGINT")
 
 
 def _double(to: Written, spelling: Spelling) -> Sql:
     """Return the nearest double, -0.0 as 0.0."""
-    told = bare(to[0])
+    told = without_blanks(to[0])
     if spelling.decimal != ".":
         signs = sql.letters(spelling.decimal), sql.letters(".")
         told = sql.function("replace", told, *signs)
@@ -46,7 +51,7 @@ def _double(to: Written, spelling: Spelling) -> Sql:
 
 def _truth(to: Written, spelling: Spelling) -> Sql:
     """Return a truth by its word."""
-    small = lowered(bare(to[0]))
+    small = in_small_letters(without_blanks(to[0]))
     words = [(one, exp.true()) for one in spelling.true]
     words += [(one, exp.false()) for one in spelling.false]
     return sql.case([
@@ -67,7 +72,7 @@ def _moment(to: Written, spelling: Spelling) -> Sql:
         low=sql.bigint(_FIRST),
         high=sql.bigint(_LAST),
     )
-    return moment_of(sql.case([(inside, ticks.copy())]))
+    return moment_at(sql.case([(inside, ticks.copy())]))
 
 
 def _part(cell: Sql, layout: Layout, name: str) -> Sql:

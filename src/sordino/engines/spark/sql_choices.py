@@ -6,7 +6,7 @@ Spark orders doubles as we do: NaN equals itself and is greater than all.
 from collections.abc import Mapping
 from typing import Final
 
-from sordino.engines.spark.sql_numbers import is_infinite, not_a_number
+from sordino.engines.spark.sql_numbers import lies_infinitely_far, not_a_number
 from sordino.engines.sql import pieces as sql
 from sordino.engines.sql import plain_entries
 from sordino.engines.sql.pieces import Entry, Sql, Written
@@ -21,7 +21,7 @@ def _is_nan(to: Written) -> Sql:
 
 def _is_infinite(to: Written) -> Sql:
     """Return whether a value is an infinity."""
-    return is_infinite(to[0])
+    return lies_infinitely_far(to[0])
 
 
 def _fill_nan(to: Written) -> Sql:
@@ -32,7 +32,7 @@ def _fill_nan(to: Written) -> Sql:
 def _replace_infinity(to: Written) -> Sql:
     """Return x, or what stands for an infinity."""
     sign = sql.case([(sql.is_less(to[0], sql.double(0)), to[1])], to[2])
-    return sql.case([(is_infinite(to[0]), sign)], to[0])
+    return sql.case([(lies_infinitely_far(to[0]), sign)], to[0])
 
 
 def _named(name: str) -> Entry:

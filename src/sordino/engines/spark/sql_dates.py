@@ -36,7 +36,7 @@ def epoch() -> Sql:
     return sql.as_type(sql.letters("1970-01-01"), "DATE")
 
 
-def moment_of(ticks: Sql) -> Sql:
+def moment_at(ticks: Sql) -> Sql:
     """Return the moment so many microseconds after 1970, of the years 1 to 9999."""
     seconds = sql.multiplied_by(
         sql.as_type(ticks, "DECIMAL(18, 0)"),

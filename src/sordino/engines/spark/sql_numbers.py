@@ -184,7 +184,7 @@ def not_a_number() -> Sql:
     return sql.as_type(sql.letters("NaN"), "DOUBLE")
 
 
-def is_infinite(one: Sql) -> Sql:
+def lies_infinitely_far(one: Sql) -> Sql:
     """Return whether a double is an infinity."""
     far = sql.as_type(sql.letters("Infinity"), "DOUBLE")
     return sql.is_equal(sql.function("abs", one), far)
@@ -197,7 +197,9 @@ def _round(to: Written) -> Sql:
     size = to.bind(10.0 ** to.options["digits"], "f64")
     shifted = sql.multiplied_by(to[0], size)
     moved = _quotient_of_doubles(_rounded(shifted), size.copy())
-    stays = sql.infix(exp.Or, is_infinite(shifted.copy()), sql.function("isnan", to[0]))
+    stays = sql.infix(
+        exp.Or, lies_infinitely_far(shifted.copy()), sql.function("isnan", to[0])
+    )
     return sql.case([(stays, to[0])], _zero_is_zero(moved))
 
 

@@ -36,12 +36,12 @@ def whole_pattern(pattern: str) -> str:
     return rf"\A{BLANK}(?:{pattern}){BLANK}\z"
 
 
-def bare(cell: Sql) -> Sql:
+def without_blanks(cell: Sql) -> Sql:
     """Return a text without blanks around it."""
     return sql.function("btrim", cell, sql.letters(text.BLANKS))
 
 
-def lowered(one: Sql) -> Sql:
+def in_small_letters(one: Sql) -> Sql:
     """Return a text with small letters for A to Z."""
     old, new = sql.letters(ascii_uppercase), sql.letters(ascii_lowercase)
     return sql.function("translate", one, old, new)
@@ -58,7 +58,7 @@ def _named(name: str) -> Entry:
 
 def _lower(to: Written) -> Sql:
     """Return a text with small letters for A to Z."""
-    return lowered(to[0])
+    return in_small_letters(to[0])
 
 
 def _upper(to: Written) -> Sql:
@@ -101,7 +101,7 @@ def _slice(to: Written) -> Sql:
     return sql.function("substring", to[0], *ends)
 
 
-def size_of(one: Sql) -> Sql:
+def bytes_of(one: Sql) -> Sql:
     """Return the number of bytes in UTF-8."""
     return sql.as_type(sql.function("octet_length", one), "BIGINT")
 
@@ -113,9 +113,9 @@ def _fits(size: Sql) -> Sql:
 
 def _concat(to: Written) -> Sql:
     """Return texts one after the other."""
-    size = size_of(to[0])
+    size = bytes_of(to[0])
     for other in to.each()[1:]:
-        size = sql.plus(size, size_of(other))
+        size = sql.plus(size, bytes_of(other))
     return sql.case([(_fits(size), sql.function("concat", *to.each()))])
 
 
@@ -123,19 +123,19 @@ def _strip(to: Written) -> Sql:
     """Return a text without blanks or other letters around it."""
     given = to.options.get("letters")
     if given is None:
-        return bare(to[0])
+        return without_blanks(to[0])
     return sql.function("btrim", to[0], to.bind(given, "text"))
 
 
 def _replace(to: Written) -> Sql:
     """Return a text with replacements, counted before any is made."""
     without = sql.function("replace", to[0], to[1], sql.letters(""))
-    removed = sql.minus(size_of(to[0]), size_of(without))
-    nonempty = sql.function("nullif", size_of(to[1]), sql.whole(0))
+    removed = sql.minus(bytes_of(to[0]), bytes_of(without))
+    nonempty = sql.function("nullif", bytes_of(to[1]), sql.whole(0))
     count = sql.infix(exp.IntDiv, removed, nonempty)
-    growth = sql.multiplied_by(count, sql.minus(size_of(to[2]), size_of(to[1])))
-    fits = _fits(sql.plus(size_of(to[0]), growth))
-    shrinks = sql.is_at_most(size_of(to[2]), size_of(to[1]))
+    growth = sql.multiplied_by(count, sql.minus(bytes_of(to[2]), bytes_of(to[1])))
+    fits = _fits(sql.plus(bytes_of(to[0]), growth))
+    shrinks = sql.is_at_most(bytes_of(to[2]), bytes_of(to[1]))
     made = sql.function("replace", *to.each())
     return sql.case([(sql.infix(exp.Or, shrinks, fits), made)])
 
@@ -224,7 +224,7 @@ def _read(kind: str, name: str) -> Entry:
     """Return the entry of a cast of a text of a grammar."""
 
     def entry(to: Written) -> Sql:
-        held = sql.case([(matches(to[0], casts.GRAMMARS[name]), bare(to[0]))])
+        held = sql.case([(matches(to[0], casts.GRAMMARS[name]), without_blanks(to[0]))])
         return sql.as_type_or_null(held, kind)
 
     return entry
@@ -237,7 +237,7 @@ def _read_real(to: Written) -> Sql:
 
 def _read_truth(to: Written) -> Sql:
     """Return a truth by its name."""
-    small = lowered(bare(to[0]))
+    small = in_small_letters(without_blanks(to[0]))
     named = (("true", exp.true()), ("false", exp.false()))
     return sql.case([
         (sql.is_equal(small.copy(), sql.letters(name)), truth) for name, truth in named

@@ -98,7 +98,7 @@ def of_frame(frame: Any, declared: Mapping[str, Column]) -> AbstractSource:
     return FrameSource(frame)
 
 
-def of_table(pair: Any, declared: Mapping[str, Column]) -> AbstractSource:
+def of_table_of_session(pair: Any, declared: Mapping[str, Column]) -> AbstractSource:
     """Return a source of (session, name of a table)."""
     del declared
     session, name = pair

@@ -20,7 +20,7 @@ from sordino.engines.sql.writer import (
 from sordino.query.nodes import KeepRows
 
 
-def keep_rows(work: Writer, node: KeepRows) -> Subquery:
+def keep_by_two_sorts(work: Writer, node: KeepRows) -> Subquery:
     """Keep the first rows in the order of the digest, then of all columns.
 
     Of a row that is not like another the digest is that of the row numbered 1, so its
