@@ -42,7 +42,7 @@ class AbstractFrameSource(AbstractSource):
         if fields_of_frame(self.frame())[0] != self.fields:
             raise EngineFailure
 
-    def handed(self, places: Sequence[int]) -> pa.RecordBatchReader:
+    def hand_over(self, places: Sequence[int]) -> pa.RecordBatchReader:
         """Return the columns, to be read once."""
         batches = self.read(places).to_batches(max_chunksize=ROWS)
         return handed_columns(batches, self.fields, places)
