@@ -15,14 +15,23 @@ from tests.postgres_server import cluster
 BUDGET = sd.PureDP(1)
 
 
-def test_plans_agree() -> None:
+ENGINE = cache(lambda: postgres_engine(cluster().address(), salt=SALT))
+MEMORY = cache(lambda: MemoryEngine(order=order_of(ENGINE())))
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
+@pytest.mark.sampled(6)
+def test_plans_agree(case: Case) -> None:
     """Each kind of node, bound and total, with the rows that its digests keep."""
-    engine = postgres_engine(cluster().address())
-    told = list(islice(verdicts(engine), len(CASES)))
-    assert not [one for one in told if not one.conforms]
-    outcomes = Counter(one.outcome for one in told)
-    assert outcomes["agrees"] > 60
-    engine.close()
+    told = []
+    for engine in (ENGINE(), MEMORY()):
+        try:
+            question = case.asked(open_each(engine, HELD))
+            told.append(comparable_answer(question, engine.answer(question)))
+        except (InvalidQuery, UnknownName):
+            told.append("refused")
+    assert told[0] in (told[1], "refused")
+    assert told[0] != "refused" or case.name.startswith("explode")
 
 
 @pytest.mark.slow

@@ -28,10 +28,6 @@ _BY_CODE: Final = {
     "57P01": "the server ended the connection",
     "57P02": "the server ended the connection",
     "57P03": "the server is starting up or shutting down",
-    "28P01": "the password is wrong",
-    "28000": "the role is not let in",
-    "3D000": "there is no such database",
-    "53300": "the server has too many connections",
     "25006": "the transaction must not write: temporary tables need a server that is "
     "no replica",
     "2201B": "a regular expression is too complex for it",
@@ -41,21 +37,37 @@ _BY_CLASS: Final = {
     "40": "the transaction could not go on beside others",
     "53": "the server ran out of memory or disk",
     "54": "the question is too large for it",
-    "28": "the role is not let in",
 }
 
 
 def told_of(error: psycopg.Error, otherwise: str) -> str:
     """Return a sentence about a failure, in which nothing stands that the server said.
 
-    >>> told_of(psycopg.errors.InvalidPassword(), "it failed")
-    'the password is wrong (code 28P01)'
+    >>> told_of(psycopg.errors.UndefinedTable(), "it failed")
+    'the table is gone (code 42P01)'
     """
     code = error.sqlstate
     if code is None:
         return otherwise
     known = _BY_CODE.get(code) or _BY_CLASS.get(code[:2]) or otherwise
     return f"{known} (code {code})"
+
+
+def told_of_connecting(error: psycopg.Error) -> str:
+    """Return why there is no connection: of that, no code is told.
+
+    >>> told_of_connecting(psycopg.OperationalError())[:24]
+    'no server answers there,'
+    """
+    tried = error.pgconn
+    if tried is not None and tried.needs_password:
+        return "the role needs a password: give one in PGPASSFILE, or in the address"
+    if tried is not None and tried.used_password:
+        return "the server does not let the role in: its password may be wrong"
+    return (
+        "no server answers there, or it has no such database or role, or no room for "
+        "another connection"
+    )
 
 
 def in_our_words(work: Callable[[], T], otherwise: str) -> T:

@@ -19,7 +19,11 @@ from psycopg import RawCursor, RawServerCursor
 from psycopg.conninfo import conninfo_to_dict
 
 from sordino.engines.postgres.bound_arrays import BoundArray, BoundArrayDumper
-from sordino.engines.postgres.refusals import ServerRefusal, in_our_words
+from sordino.engines.postgres.refusals import (
+    ServerRefusal,
+    in_our_words,
+    told_of_connecting,
+)
 from sordino.errors import EngineUnavailable
 
 Row = tuple[Any, ...]
@@ -166,18 +170,15 @@ def _connected(address: dict[str, Any]) -> psycopg.Connection[Row]:
     asked_for = {"connect_timeout": _PATIENCE, "application_name": "sordino", **address}
     given = {**asked_for, "client_encoding": "UTF8"}
     try:
-        connection = in_our_words(
-            lambda: psycopg.connect(**given, autocommit=True, prepare_threshold=None),
-            "no server answers there, or it does not let this role in",
-        )
-    except ServerRefusal as refusal:
-        problem = f"{refusal}"
+        made = psycopg.connect(**given, autocommit=True, prepare_threshold=None)
+    except psycopg.Error as error:
+        problem = told_of_connecting(error)
     else:
-        connection.adapters.register_dumper(BoundArray, BoundArrayDumper)
-        problem = _problem_of(connection)
+        made.adapters.register_dumper(BoundArray, BoundArrayDumper)
+        problem = _problem_of(made)
         if not problem:
-            return connection
-        connection.close()
+            return made
+        made.close()
     raise EngineUnavailable(f"the PostgreSQL server cannot be asked: {problem}")
 
 

@@ -12,7 +12,7 @@ from sordino.engines.postgres.server import Server
 from sordino.engines.postgres.table_facts import (
     TableFacts,
     facts_of,
-    foreign_or_moved,
+    refuse_foreign_or_moved,
 )
 from sordino.engines.sql import pieces as sql
 from sordino.engines.sql.pieces import Sql
@@ -49,24 +49,24 @@ class TableOfServer(AbstractSource):
         if facts_of(self.server, facts.schema, facts.name) != facts:
             raise EngineFailure
         with self.server.transaction():
-            self.hold(())
+            self.hold()
 
-    def hold(self, places: Sequence[int]) -> None:
+    def hold(self, places: Sequence[int] | None = None) -> None:
         """Lock the table until the transaction ends; refuse what is not what it was.
 
-        A lock needs a right to a column, so one is asked for that there is.
+        A lock needs a right to a column: to those at the places, or all that there are.
         """
-        names = places or [
-            n for n, one in enumerate(self._facts.columns) if one.readable
-        ]
-        locked = self._select(names).limit(0)
-        self.server.rows(locked.sql("postgres"))
         facts = self._facts
-        foreign, moved = foreign_or_moved(self.server, facts.schema, facts.name)
-        if foreign:
-            raise ServerRefusal("rows of a foreign table are not read")
-        if moved or facts_of(self.server, facts.schema, facts.name) != facts:
-            raise ServerRefusal("the table was altered or emptied at this moment")
+        if places is None:
+            known = enumerate(facts.columns)
+            places = [place for place, one in known if one.readable]
+        columns: list[Sql] = [facts.columns[place].item() for place in places]
+        select = exp.Select().select(*(columns or [sql.whole(1)]))
+        locked = select.from_(facts.item()).limit(0)
+        self.server.rows(locked.sql("postgres"))
+        refuse_foreign_or_moved(self.server, facts.schema, facts.name)
+        if facts_of(self.server, facts.schema, facts.name) != facts:
+            raise ServerRefusal("the table was altered at this moment")
 
     def item(self, places: Sequence[int]) -> Sql:
         """Return the columns of the table as our types, c0, c1, ..., as t."""
@@ -86,8 +86,7 @@ class TableOfServer(AbstractSource):
         columns: list[Sql] = []
         for place in places:
             one = self._facts.columns[place]
-            column = exp.column(exp.to_identifier(one.name, quoted=True), table="u")
-            made = COLUMN_TYPES[one.number].read(column)
+            made = COLUMN_TYPES[one.number].read(one.item())
             columns.append(exp.Alias(this=made, alias=exp.to_identifier(f"c{place}")))
         nothing = exp.Alias(
             this=sql.as_type(exp.null(), "BOOLEAN"), alias=exp.to_identifier(NOTHING)
