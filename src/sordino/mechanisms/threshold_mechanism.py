@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from sordino import _validate
 from sordino.distributions.base import AbstractLaw
 from sordino.errors import InvalidParameter
-from sordino.losses.base import Loss
-from sordino.losses.closed import PureDP
+from sordino.losses.base import Loss, PureDP
 from sordino.losses.joint import Headline, JointLoss
 from sordino.mechanisms.kit import change
 from sordino.mechanisms.kit.absent_keys import AbsentKeys, DrawKeys

@@ -44,7 +44,7 @@ class Release(AbstractNoisyAnswers):
     | `coverage` | if asked for: noisy counts of what was left out |
 
     >>> import pyarrow as pa
-    >>> from sordino.losses.closed import PureDP
+    >>> from sordino.losses.base import PureDP
     >>> table = pa.table({"ward": ["A", "B"], "n": [120, 1340]})
     >>> errors = pa.table({"ward": ["A", "B"], "n sd": [2.8, 2.8],
     ...                    "n low": [112.0, 1332.0], "n high": [128.0, 1348.0]})
