@@ -171,7 +171,7 @@ def test_a_table_emptied_at_this_moment_is_refused() -> None:
         unnoticed = known.rows("SELECT count(*) FROM public.emptied")
         assert unnoticed == [(0,)]
         with pytest.raises(ServerRefusal, match="emptied or written anew"):
-            table.hold()
+            table.check()
     known.close()
 
 
@@ -181,7 +181,7 @@ def test_a_held_table_cannot_change() -> None:
     address, name = table_named(server, "held")
     known = Server(address)
     with known.transaction():
-        TableOfServer(known, facts_of(known, "public", name)).hold()
+        TableOfServer(known, facts_of(known, "public", name)).check()
         for change in (f"TRUNCATE {name}", f"DROP TABLE {name}"):
             with pytest.raises(psycopg.errors.LockNotAvailable):
                 server.run("SET lock_timeout TO '100ms'", change)
@@ -233,7 +233,9 @@ def when_sleeping(server: Cluster, work: Callable[[], object]) -> threading.Thre
 
     def wait() -> None:
         with server.asking() as connection:
+            deadline = time.monotonic() + 30
             while connection.execute(asked.encode()).fetchone() == (0,):
+                assert time.monotonic() < deadline
                 time.sleep(0.02)
         work()
 
@@ -349,7 +351,8 @@ def test_salts_are_bound() -> None:
         view_of(server, "watched", SLEEPING), protects=sd.AddRowsWithID("secret")
     )
     session = sd.Session({"t": table}, budget=BUDGET, engine="postgres")
-    salt = session._desk.engine._salt  # type: ignore[attr-defined]
+    engine: Any = session._desk.engine
+    salt = engine._salt
     seen: list[str] = []
 
     def look() -> None:

@@ -132,9 +132,9 @@ def haunted(server: Cluster) -> str:
         name = f"evil.f{place}"
         body = f"'SELECT {value}::{result}'"
         sides = f"LEFTARG = {kind}, RIGHTARG = {kind}"
+        call = f"{name}({kind}, {kind}) RETURNS {result}"
         made += [
-            f"CREATE FUNCTION {name}({kind}, {kind}) RETURNS {result}"
-            + f" {language} {body}",
+            f"CREATE FUNCTION {call} {language} {body}",
             f"CREATE OPERATOR evil.{sign} ({sides}, FUNCTION = {name})",
         ]
     made += [

@@ -16,7 +16,14 @@ T = TypeVar("T")
 class ServerRefusal(Exception):
     """A failure of the server, told in our words."""
 
+    def __init__(self, told: str, code: str | None = None) -> None:
+        """Keep the code by which the server told it."""
+        super().__init__(told)
+        self.code = code
 
+
+NO_PLACE: Final = frozenset({"42501", "25006", "0A000"})
+"""Codes for what a role, a replica or a server of another kind may not make."""
 _BY_CODE: Final = {
     "42501": "the role has no right to it: it needs USAGE on the schema and SELECT on "
     "each column that is read, and no policy for rows may hold for it",
@@ -28,8 +35,6 @@ _BY_CODE: Final = {
     "57P01": "the server ended the connection",
     "57P02": "the server ended the connection",
     "57P03": "the server is starting up or shutting down",
-    "25006": "the transaction must not write: temporary tables need a server that is "
-    "no replica",
     "2201B": "a regular expression is too complex for it",
 }
 _BY_CLASS: Final = {
@@ -75,6 +80,6 @@ def in_our_words(work: Callable[[], T], otherwise: str) -> T:
     try:
         return work()
     except psycopg.Error as error:
-        told = told_of(error, otherwise)
+        told, code = told_of(error, otherwise), error.sqlstate
     # Outside of the handler: inside, it would carry the server's words as its context.
-    raise ServerRefusal(told)
+    raise ServerRefusal(told, code)

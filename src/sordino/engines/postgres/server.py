@@ -64,6 +64,7 @@ class Server:
         self._address = address
         self._parts = _read_address(address)
         self._cursors = itertools.count()
+        self._lives = 0
         self._connection: psycopg.Connection[Row] | None = None
         self._end: weakref.finalize[..., Any] | None = None
         self._begun = False
@@ -78,8 +79,20 @@ class Server:
             return
         self.close()
         connection = _connected(self._parts)
-        self._connection = connection
+        self._connection, self._lives = connection, self._lives + 1
         self._end = weakref.finalize(self, _closed, connection, os.getpid())
+
+    @property
+    def life(self) -> int:
+        """Return which connection there is, by its number; 0 for none."""
+        there = self._connection is not None and not self._connection.closed
+        return self._lives if there else 0
+
+    @property
+    def is_pooled(self) -> bool:
+        """Tell whether a pool stands before the server: it shares its processes."""
+        own = self._there.info.backend_pid
+        return self.rows("SELECT pg_catalog.pg_backend_pid()") != [(own,)]
 
     @contextmanager
     def transaction(self) -> Generator[None]:
@@ -110,6 +123,15 @@ class Server:
                 return cursor.execute(text, values, binary=True).fetchall()
 
         return in_our_words(asked, "it cannot compute this")
+
+    def change(self, text: str, values: Sequence[Any]) -> None:
+        """Run a statement that writes where this transaction may."""
+
+        def asked() -> None:
+            with RawCursor(self._there) as cursor:
+                cursor.execute(text, values)
+
+        in_our_words(asked, "it cannot compute this")
 
     def streamed(
         self, text: str, count: int, values: Sequence[Any] = ()

@@ -16,7 +16,6 @@ from sordino.engines.postgres.table_facts import (
 )
 from sordino.engines.sql import pieces as sql
 from sordino.engines.sql.pieces import Sql
-from sordino.errors import EngineFailure
 from sordino.sources.arrow import handed_columns
 from sordino.sources.base import NOTHING, AbstractSource, internal
 
@@ -44,29 +43,19 @@ class TableOfServer(AbstractSource):
         )
 
     def check(self) -> None:
-        """Refuse a table that is gone, or has other columns or foreign rows."""
-        facts = self._facts
-        if facts_of(self.server, facts.schema, facts.name) != facts:
-            raise EngineFailure
-        with self.server.transaction():
-            self.hold()
+        """Refuse a table that is gone, or has other columns or foreign rows.
 
-    def hold(self, places: Sequence[int] | None = None) -> None:
-        """Lock the table until the transaction ends; refuse what is not what it was.
-
-        A lock needs a right to a column: to those at the places, or all that there are.
+        Within a transaction it is locked until that ends. The lock needs a right to a
+        column, so it is asked for by those that the role may read.
         """
         facts = self._facts
-        if places is None:
-            known = enumerate(facts.columns)
-            places = [place for place, one in known if one.readable]
-        columns: list[Sql] = [facts.columns[place].item() for place in places]
-        select = exp.Select().select(*(columns or [sql.whole(1)]))
-        locked = select.from_(facts.item()).limit(0)
-        self.server.rows(locked.sql("postgres"))
-        refuse_foreign_or_moved(self.server, facts.schema, facts.name)
-        if facts_of(self.server, facts.schema, facts.name) != facts:
-            raise ServerRefusal("the table was altered at this moment")
+        readable: list[Sql] = [one.item() for one in facts.columns if one.readable]
+        select = exp.Select().select(*(readable or [sql.whole(1)]))
+        with self.server.transaction():
+            self.server.rows(select.from_(facts.item()).limit(0).sql("postgres"))
+            refuse_foreign_or_moved(self.server, facts.schema, facts.name)
+            if facts_of(self.server, facts.schema, facts.name) != facts:
+                raise ServerRefusal("the table is not what it was")
 
     def item(self, places: Sequence[int]) -> Sql:
         """Return the columns of the table as our types, c0, c1, ..., as t."""
@@ -102,7 +91,7 @@ class TableOfServer(AbstractSource):
         form, server = self._form(places), self.server.another()
         try:
             with server.transaction():
-                TableOfServer(server, self._facts).hold(places)
+                TableOfServer(server, self._facts).check()
                 for rows in server.streamed(
                     self._select(places).sql("postgres"), _BATCH
                 ):
