@@ -26,13 +26,13 @@ _BEFORE: Final = Fraction(95, 100)
 
 def find_answer(log: Log, key: str, budget: str) -> tuple[Record, bytes]:
     """Return the charge of a key, made to a budget, and the bytes of its answer."""
-    charged = log.about(f"key {check_name(key=key)}")
+    charged = log.newest_about(f"key {check_name(key=key)}")
     if charged is None or budget not in {DATASET, charged.fields["budget"]}:
         raise UnknownName("key", key, [])
     answer = log.answer(charged.number)
     if answer is not None:
         return charged, answer
-    if log.about(f"lease {charged.number}") is not None:
+    if log.newest_about(f"lease {charged.number}") is not None:
         raise AnswerLost(key)
     if "words" not in charged.fields:
         raise InvalidQuery(
@@ -45,8 +45,8 @@ def find_answer(log: Log, key: str, budget: str) -> tuple[Record, bytes]:
     )
 
 
-def read_release(charged: Record, answer: bytes) -> "Release | dict[str, Release]":
-    """Return an answer as it was given."""
+def read_releases(charged: Record, answer: bytes) -> "dict[str, Release]":
+    """Return what was answered, by name: without a name where one was asked alone."""
     from sordino.release.recall import LedgerFacts, recall_releases  # noqa: PLC0415 brings Arrow
 
     fields = charged.fields
@@ -59,6 +59,16 @@ def read_release(charged: Record, answer: bytes) -> "Release | dict[str, Release
             "session",
             "Reserve it again with its claim: the ticket has the bytes.",
         ) from None
+
+
+def single_release(key: str, releases: "dict[str, Release]") -> "Release":
+    """Return the release that was asked for alone."""
+    if "" not in releases:
+        raise InvalidQuery(
+            f"the key {key!r} holds answers by name: {', '.join(map(repr, releases))}",
+            f"Read them by answers({key!r}).",
+        )
+    return releases[""]
 
 
 def read_loss(headline: Mapping[str, str]) -> Loss:

@@ -262,7 +262,8 @@ def test_parts_of_people() -> None:
     parts = session.partition("few", by="ward", values=["x", "y"], budget=sd.PureDP(1))
     plain = sd.table("few").agg(n=sd.count())
     asked = sd.table("few").per_id(n=sd.count()).agg(n=sd.count())
-    noise = [parts["x"].price(one, sd.PureDP(1)).noise["n"] for one in (plain, asked)]
+    both = [parts["x"].price(one, sd.PureDP(1)).noise["n"] for one in (plain, asked)]
+    noise: list[Any] = [*both]
     assert [one.scale for (one,) in noise] == [3, 3]
     assert [one.dtype for (one,) in noise] == ["i64", "i64"]
 
