@@ -37,6 +37,7 @@ from sordino.curves.points import Answer, Floats, Many, One
 from sordino.errors import InvalidParameter
 from sordino.losses.explain import explain
 from sordino.losses.guarantees import NOTHING, Guarantees
+from sordino.losses.loss_page import loss_page
 from sordino.losses.spending import Family, Spending
 from sordino.numbers import Extended, Number, down, number_text, positive
 
@@ -292,6 +293,10 @@ class Loss(ABC):
     def explain(self) -> str:
         """Return what the loss means to an attacker, in plain sentences."""
         return explain(self)
+
+    def _repr_html_(self) -> str:  # noqa: PLW3201 the name notebooks look for
+        """Show in a notebook what the loss means to an attacker, and its curve."""
+        return loss_page(repr(self), self)
 
     def __repr__(self) -> str:
         """Show the call that makes an equal loss, with numbers that can be read."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from sordino.planning.plan import Plan
 from sordino.planning.purchase import Purchase
 from sordino.query.nodes import AbstractNode
 
@@ -17,10 +18,16 @@ def plan_text(purchase: Purchase) -> str:
         lines.append(f"{name} = {aggregation!r} with {noise}")
     for key, counted in plan.coverage.items():
         lines.append(f"{counted} with {purchase.coverage[key]!r}")
+    lines.append(group_line(plan))
+    return "\n".join([*lines, *_node_lines(plan.relation.node, "")])
+
+
+def group_line(plan: Plan) -> str:
+    """Return which groups there are."""
+    request = plan.request
     by = ", ".join(map(repr, request.by))
     whether = "known" if request.keyset is not None else "unknown"
-    lines.append(f"group by {by} ({whether} keys)" if by else "all rows together")
-    return "\n".join([*lines, *_node_lines(plan.relation.node, "")])
+    return f"group by {by} ({whether} keys)" if by else "all rows together"
 
 
 def _node_lines(node: AbstractNode, indent: str) -> Iterator[str]:
