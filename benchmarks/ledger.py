@@ -13,7 +13,7 @@ from pathlib import Path
 
 from benchmarks.frame import Figure, Row
 from sordino.ledger.ledger import Claim, Ledger
-from sordino.losses.closed import PureDP
+from sordino.losses.base import PureDP
 
 ROUNDS = 60
 ENTRIES = 10_000

@@ -20,8 +20,8 @@ from typing import TypeAlias, final
 from sordino.budgets.charge import Charge
 from sordino.budgets.filters import AbstractFilter
 from sordino.errors import BudgetExceeded, InvalidParameter
-from sordino.losses.base import Loss
-from sordino.losses.closed import ApproxDP, PureDP
+from sordino.losses.base import Loss, PureDP
+from sordino.losses.closed import ApproxDP
 
 State: TypeAlias = Hashable
 

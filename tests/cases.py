@@ -13,9 +13,9 @@ from sordino.curves.laws.law import Atoms
 from sordino.engines.base import AbstractEngine
 from sordino.engines.duckdb.engine import duckdb_engine
 from sordino.engines.memory.engine import MemoryEngine
-from sordino.losses.base import Loss, compose
+from sordino.losses.base import Loss, PureDP, compose
 from sordino.losses.bounded_range import BoundedRangeLoss
-from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
+from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP
 from sordino.losses.interop import TableLoss
 from sordino.losses.noise_losses import (
     DiscreteGaussianLoss,

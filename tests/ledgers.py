@@ -21,7 +21,7 @@ from typing import Any, final
 from sordino.errors import AnswerLost, BudgetExceeded
 from sordino.ledger.ledger import Claim, Ledger, World
 from sordino.ledger.world import Disk
-from sordino.losses.closed import PureDP
+from sordino.losses.base import PureDP
 
 LIMIT = PureDP(1)
 TENTH = PureDP("0.1")

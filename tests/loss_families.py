@@ -7,9 +7,9 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, NamedTuple, TypeAlias
 
-from sordino.losses.base import Loss, compose
+from sordino.losses.base import Loss, PureDP, compose
 from sordino.losses.bounded_range import BoundedRangeLoss
-from sordino.losses.closed import ApproxDP, GaussianDP, PureDP
+from sordino.losses.closed import ApproxDP, GaussianDP
 from sordino.losses.noise_losses import (
     DiscreteGaussianLoss,
     GeometricLoss,

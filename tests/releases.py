@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sordino.losses.base import Loss
-from sordino.losses.closed import ApproxDP, GaussianDP, PureDP
+from sordino.losses.base import Loss, PureDP
+from sordino.losses.closed import ApproxDP, GaussianDP
 from sordino.release.column_names import error_names
 from sordino.release.release import Release
 

@@ -21,18 +21,6 @@ WAITING: Final = {
 }
 """Imports of our own modules inside functions: what they bring is heavy."""
 
-UNFINISHED: Final = frozenset({
-    "losses.base",
-    "losses.closed",
-    "losses.composition",
-    "losses.curve_plot",
-    "losses.reserved",
-    "losses.subsampled",
-    "losses.tabled",
-    "losses.tradeoff",
-})
-"""Modules that lie on a circle today; the list only shrinks."""
-
 
 def module_of(path: Path) -> str:
     """Return the name of a module, without the package's."""
@@ -85,13 +73,7 @@ GRAPH: Final = {name: set(imports(tree)) - {name, ""} for name, tree in TREES.it
 
 def test_no_modules_import_each_other() -> None:
     """A circle is cut by moving what both need into a third module below."""
-    wrong = [circle - UNFINISHED for circle in circles(GRAPH)]
-    assert [sorted(circle) for circle in wrong if circle] == []
-
-
-def test_the_list_of_circles_shrinks() -> None:
-    """A module that is on no circle any more is taken off the list."""
-    assert sorted(UNFINISHED - set().union(*circles(GRAPH))) == []
+    assert [sorted(circle) for circle in circles(GRAPH)] == []
 
 
 def test_imports_wait_in_functions_for_heavy_packages_alone() -> None:
@@ -103,8 +85,7 @@ def test_imports_wait_in_functions_for_heavy_packages_alone() -> None:
         if isinstance(function, ast.FunctionDef)
         for target in imports(function)
     }
-    known = {pair for pair in waiting if set(pair) <= UNFINISHED}
-    assert waiting - known == set(WAITING) - known
+    assert waiting == set(WAITING)
 
 
 def test_a_circle_is_caught() -> None:

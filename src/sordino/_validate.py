@@ -9,12 +9,6 @@ import numpy as np
 from sordino.errors import InvalidParameter
 
 
-def one(**argument: Any) -> tuple[str, Any]:
-    """Return the name and the value of the single keyword argument."""
-    ((name, value),) = argument.items()
-    return name, value
-
-
 def integer(
     *, least: int | None = None, most: int | None = None, **argument: Any
 ) -> int:
@@ -23,7 +17,7 @@ def integer(
     >>> integer(rows=3, least=0)
     3
     """
-    name, value = one(**argument)
+    ((name, value),) = argument.items()
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral):
         raise InvalidParameter(name, value, "must be an integer", f"Try {name}=1.")
     number = int(value)
@@ -44,7 +38,7 @@ def text(**argument: Any) -> str:
     >>> text(column="age")
     'age'
     """
-    name, value = one(**argument)
+    ((name, value),) = argument.items()
     if not isinstance(value, str):
         raise InvalidParameter(name, value, "must be text", f'Try {name}="name".')
     return value
@@ -56,7 +50,7 @@ def choice(options: Collection[str], **argument: Any) -> str:
     >>> choice(("f32", "f64"), dtype="f64")
     'f64'
     """
-    name, value = one(**argument)
+    ((name, value),) = argument.items()
     if not isinstance(value, str) or value not in options:
         listed = ", ".join(f'"{option}"' for option in options)
         raise InvalidParameter(

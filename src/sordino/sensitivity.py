@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any, final
 
 from sordino import _validate
-from sordino._fields import fill
+from sordino._fields import fill, make
 from sordino.errors import InvalidParameter
 from sordino.numbers import INFINITE, Extended, Infinity, distance, product, root
 
@@ -50,10 +50,27 @@ class Sensitivity:
         if 0 in (count, whole, length, largest):
             count, whole, length, largest = 0, Fraction(0), Fraction(0), Fraction(0)
         many = INFINITE if count is INFINITE else Fraction(count)
+        most = root(many)
         largest = min(largest, whole, length)
-        whole = min(whole, product(many, largest), product(root(many), length))
+        whole = min(whole, product(many, largest), product(most, length))
         length = min(
-            length, whole, product(root(many), largest), root(product(whole, largest))
+            length, whole, product(most, largest), root(product(whole, largest))
         )
         largest = min(largest, whole, length)
         fill(self, l0=count, l1=whole, l2=length, linf=largest)
+
+    def times(self, size: Fraction, copies: int = 1) -> "Sensitivity":
+        """Return the bounds where each value is so many numbers of a size together.
+
+        The size is positive. All norms grow alike, so bounds that are tight stay so.
+
+        >>> Sensitivity(l0=2, linf=1).times(Fraction(3), copies=2)
+        Sensitivity(l0=4, l1=Fraction(6, 1), l2=sqrt(18), linf=Fraction(3, 1))
+        """
+        return make(
+            Sensitivity,
+            l0=self.l0 * copies,
+            l1=product(self.l1, size),
+            l2=product(self.l2, size),
+            linf=product(self.linf, size),
+        )

@@ -13,6 +13,7 @@ import sordino as sd
 from sordino import aggregations
 from sordino.aggregations.base import AbstractAggregation
 from sordino.engines.base import AbstractEngine
+from sordino.planning.plan_text import plan_text
 from sordino.planning.purchase import best_purchase
 from sordino.release.answer import noisy_answer
 from sordino.release.release import Release
@@ -75,7 +76,7 @@ def released(name: str, engine: AbstractEngine) -> Release:
     plan = purchase.plan
     bins = {key: engine.answer(one) for key, one in plan.choice_questions.items()}
     answer = noisy_answer(purchase, engine.answer(plan.question), bins)
-    return Release.of(purchase, answer)
+    return Release.of(purchase, answer, plan_text(purchase))
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -115,7 +115,7 @@ def test_a_block_of_cases_bounds_each_of_its_cases(keys: int) -> None:
     for new in range(keys):
         lost = [1 - (1 - real(chance)) ** count for count in (new, keys - new - 1)]
         truth = breach(*lost).beside(response(1))
-        block = loss.cases[bisect.bisect_right(loss.fresh, new) - 1]
+        block = loss.tradeoff.cases[bisect.bisect_right(loss.fresh, new) - 1]
         for epsilon in (0.001, 0.4, 1.5):
             seen, shift, noise = block
             told = seen + (1 - seen) * float(noise.delta_at(epsilon + shift))

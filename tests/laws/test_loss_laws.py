@@ -5,8 +5,8 @@ import pytest
 
 from sordino.budgets.risk import Advantage, ErrorRates
 from sordino.curves.convolution.convolution import Convolution
-from sordino.losses.base import Loss
-from sordino.losses.closed import ZCDP, ApproxDP, GaussianDP, PureDP
+from sordino.losses.base import Loss, PureDP
+from sordino.losses.closed import ZCDP, ApproxDP, GaussianDP
 from sordino.losses.guarantees import NOTHING
 from sordino.numbers import up
 from tests.cases import LOSSES
@@ -164,7 +164,7 @@ def test_a_sample_never_costs_more(loss: Loss) -> None:
 @every_loss
 def test_the_law_dominates_the_closed_form(loss: Loss) -> None:
     """The discretised law of a loss lies on or above its own curve, and close to it."""
-    sides = [Convolution(((law, 1),)).profile(0.0) for law in loss.laws()]
+    sides = [Convolution(((law, 1),)).profile(0.0) for law in loss.tradeoff.laws()]
     found = np.max([side.delta_at(EPSILONS) for side in sides], axis=0)
     truth = loss.delta_at(EPSILONS)
     assert (found >= truth * (1 - 1e-6) - 1e-12).all()

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, PureDP
+from sordino.losses.base import PureDP
+from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP
 from sordino.losses.noise_losses import GeometricLoss, LaplaceLoss
 from tests import oracles
 from tests.loss_families import FAINT, FAMILIES, LAST, SEED, Delta, drawn, size

@@ -13,6 +13,7 @@ from sordino.conformance.example_tables import comparable_answer
 from sordino.engines.base import AbstractEngine
 from sordino.engines.duckdb.engine import duckdb_engine
 from sordino.engines.memory.engine import MemoryEngine
+from sordino.planning.plan_text import plan_text
 from sordino.planning.purchase import Purchase, best_purchase
 from sordino.query.builder import Query
 from sordino.query.grouped import Grouped
@@ -78,7 +79,7 @@ def released(purchase: Purchase, engine: AbstractEngine) -> Release:
     plan = purchase.plan
     bins = {key: engine.answer(asked) for key, asked in plan.choice_questions.items()}
     answer = noisy_answer(purchase, engine.answer(plan.question), bins)
-    return Release.of(purchase, answer)
+    return Release.of(purchase, answer, plan_text(purchase))
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,8 @@ import pytest
 import sordino as sd
 from sordino.aggregations.base import Setting
 from sordino.aggregations.shares import GaussianShare
-from sordino.engines.memory.engine import MemoryEngine, keyed_order
+from sordino.engines.memory.engine import MemoryEngine
+from sordino.engines.memory.keyed_order import keyed_order
 from sordino.planning import coverage, plan, purchase
 from sordino.planning.plan import Plan
 from sordino.planning.purchase import Purchase, purchase_of

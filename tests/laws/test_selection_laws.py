@@ -12,8 +12,8 @@ import pytest
 from numpy.typing import NDArray
 
 from sordino.errors import InvalidParameter
-from sordino.losses.base import Loss
-from sordino.losses.closed import ZCDP, GaussianDP, PureDP
+from sordino.losses.base import Loss, PureDP
+from sordino.losses.closed import ZCDP, GaussianDP
 from sordino.losses.guarantees import NOTHING
 from sordino.mechanisms.exponential import Exponential
 from sordino.sampling.bits import Bits

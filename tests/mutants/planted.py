@@ -25,7 +25,7 @@ class Planted:
 PLANTED: Final[tuple[Planted, ...]] = (
     Planted(
         "losses",
-        "src/sordino/losses/noise_losses.py",
+        "src/sordino/curves/laplace_curve.py",
         "gap = np.minimum(epsilon - ratio, 0.0) / 2\n",
         "gap = np.minimum(epsilon - ratio, 0.0) / 2.0001\n",
         "laplace delta slightly too small",
@@ -39,7 +39,7 @@ PLANTED: Final[tuple[Planted, ...]] = (
     ),
     Planted(
         "losses",
-        "src/sordino/curves/forms.py",
+        "src/sordino/curves/response.py",
         "inner = -np.expm1(below) / (1 + math.exp(-most))",
         "inner = -np.expm1(below) / (1 + 1.001 * math.exp(-most))",
         "pure delta slightly small",
@@ -53,9 +53,9 @@ PLANTED: Final[tuple[Planted, ...]] = (
     ),
     Planted(
         "losses",
-        "src/sordino/losses/reserved.py",
-        "(times * (-ball(delta)).log1p() for",
-        "((times - (times > 1)) * (-ball(delta)).log1p() for",
+        "src/sordino/curves/breach_curve.py",
+        "(times * (-ball(chance)).log1p() for",
+        "((times - (times > 1)) * (-ball(chance)).log1p() for",
         "one reserve less",
     ),
     Planted(
@@ -116,9 +116,9 @@ PLANTED: Final[tuple[Planted, ...]] = (
     ),
     Planted(
         "losses",
-        "src/sordino/losses/base.py",
-        "risk = points.shrink(rarer * (1 - self._upper_delta(safe)))",
-        "risk = points.grow(rarer * (1 - self._upper_delta(safe)), 1e-9)",
+        "src/sordino/curves/curve.py",
+        "risk = points.shrink(rarer * (1 - self._raised_delta(safe)))",
+        "risk = points.grow(rarer * (1 - self._raised_delta(safe)), 1e-9)",
         "Bayes risk rounded the wrong way",
     ),
     Planted(
@@ -305,9 +305,9 @@ PLANTED: Final[tuple[Planted, ...]] = (
     ),
     Planted(
         "prices",
-        "src/sordino/aggregations/measurements.py",
-        "l0=change.l0 * copies,",
-        "l0=change.l0,",
+        "src/sordino/sensitivity.py",
+        "l0=self.l0 * copies,",
+        "l0=self.l0,",
         "copies in l0",
     ),
     Planted(

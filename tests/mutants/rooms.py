@@ -78,6 +78,7 @@ ROOMS: Final[dict[str, Room]] = {
     "keys": Room(
         (
             "losses/rounds.py",
+            "curves/rounds_curve.py",
             "mechanisms/kit/key_rounds.py",
             "release/shown_keys.py",
             "aggregations/weights_of_ids.py",

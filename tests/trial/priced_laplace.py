@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Self, final
 
 from sordino._fields import fill, make
-from sordino.losses.base import Loss
-from sordino.losses.closed import PureDP
+from sordino.losses.base import Loss, PureDP
 from sordino.losses.noise_losses import LaplaceLoss
 from sordino.mechanisms.kit.distance import Distance, change_ratio, l1
 from sordino.mechanisms.kit.domain import Metric

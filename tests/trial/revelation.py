@@ -7,9 +7,10 @@ from typing import Any, final
 import numpy as np
 
 from sordino._fields import fill
-from sordino.curves import forms
-from sordino.curves.laws.law import AbstractLossLaw
+from sordino.curves.curve import AbstractCurve, End
+from sordino.curves.laws.law import Laws
 from sordino.curves.points import Floats
+from sordino.curves.response import response_law
 from sordino.losses.base import Loss
 from sordino.losses.guarantees import Guarantees
 from sordino.numbers import probability, up
@@ -37,18 +38,40 @@ class RevelationLoss(Loss):
         """Return no epsilon beside the chance."""
         return Guarantees(Fraction(0), self.chance, Fraction(0), Fraction(0))
 
-    def laws(self) -> tuple[AbstractLossLaw, ...]:
-        """Return the law of a full revelation, which serves both directions."""
-        return (forms.response(Fraction(0), self.chance),)
+    @property
+    def tradeoff(self) -> AbstractCurve:
+        """Return the curve of this chance."""
+        return RevelationCurve(self.chance)
 
-    def _delta(self, epsilon: Floats) -> Floats:
+
+@final
+@dataclass(frozen=True, eq=False)
+class RevelationCurve(AbstractCurve):
+    """No test tells the worlds apart but by what differs, which no epsilon covers."""
+
+    chance: Fraction
+
+    @property
+    def end(self) -> End:
+        """Return the chance, at every epsilon."""
+        return End(Fraction(0), self.chance, bounded=True)
+
+    def laws(self) -> Laws:
+        """Return the law of a full revelation, which serves both directions."""
+        return (response_law(Fraction(0), self.chance),)
+
+    def delta(self, epsilon: Floats) -> Floats:
+        """Return the chance."""
         return np.full_like(epsilon, up(self.chance))
 
-    def _epsilon(self, delta: Floats) -> Floats:
+    def epsilon(self, delta: Floats) -> Floats:
+        """Return nothing where the chance is allowed."""
         return np.where(delta >= up(self.chance), 0.0, np.inf)
 
-    def _tpr(self, alpha: Floats) -> Floats:
+    def tpr(self, alpha: Floats) -> Floats:
+        """Return a guess, and what differs."""
         return np.minimum(alpha + up(self.chance), 1.0)
 
-    def _beta(self, alpha: Floats) -> Floats:
+    def beta(self, alpha: Floats) -> Floats:
+        """Return what neither a guess finds nor a difference."""
         return np.maximum(1.0 - alpha - up(self.chance), 0.0)

@@ -7,8 +7,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sordino.losses.base import Loss, compose
-from sordino.losses.closed import ZCDP, PureDP
+from sordino.losses.base import Loss, PureDP, compose
+from sordino.losses.closed import ZCDP
 from sordino.losses.noise_losses import DiscreteGaussianLoss, GeometricLoss, LaplaceLoss
 from sordino.losses.vectors import (
     discrete_gaussian_vector,

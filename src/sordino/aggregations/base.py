@@ -57,6 +57,11 @@ class Setting:
         return found
 
     @cached_property
+    def computed(self) -> dict[Hashable, Any]:
+        """Return what several aggregations make of these rows, once it is computed."""
+        return {}
+
+    @cached_property
     def versions(self) -> Versions:
         """Return the versions of the columns that mark groups."""
         return frozenset(self.schema[name].version for name in self.by)
@@ -97,7 +102,12 @@ class Setting:
     @cached_property
     def _rows(self) -> Sensitivity | None:
         """Return how far row counts move, which every measurement asks for."""
-        return self._rows_split()
+        return self.unit_rows if self.spread is None else self._rows_split()
+
+    @cached_property
+    def unit_rows(self) -> Sensitivity | None:
+        """Return how far the row counts move by a whole unit, None if without bound."""
+        return self.contribution.sensitivity(self.versions)
 
     def _rows_split(self, *more: Versions) -> Sensitivity | None:
         """Return how far counts of rows move that more columns split."""

@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
@@ -298,7 +299,7 @@ def _floats(low: Any, high: Any) -> RealCandidates:
     """Return candidates for floats."""
     least, most = exact_bounds(low, high)
     return RealCandidates(
-        width_lattice(low, high, "f64", _STEPS), float(least), float(most)
+        width_lattice(least, most, "f64", _STEPS), float(least), float(most)
     )
 
 
@@ -311,7 +312,8 @@ def _integers(low: Any, high: Any) -> WholeCandidates:
             f"no integer of 64 bits lies between {low!r} and {high!r}",
             "Give bounds that the column can reach.",
         )
-    return WholeCandidates(width_lattice(first, last, "i64", _STEPS), first, last)
+    grid = width_lattice(Fraction(first), Fraction(last), "i64", _STEPS)
+    return WholeCandidates(grid, first, last)
 
 
 _MADE: Final[dict[str, Callable[[Any, Any], AbstractCandidates]]] = {

@@ -8,6 +8,7 @@ import math
 from collections.abc import Hashable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, Final, Literal, final
 
 from sordino.aggregations.base import AbstractClamped, Setting
@@ -143,7 +144,12 @@ class Clamped(AbstractClamped):
     def key(self, setting: Setting) -> Hashable:
         """Return the values and the bounds, exactly."""
         values = column_values(setting, self.column, self.nulls)
-        return (values.key, exact_bounds(self.low, self.high))
+        return (values.key, self.bounds)
+
+    @cached_property
+    def bounds(self) -> tuple[Fraction, Fraction]:
+        """Return the bounds exactly."""
+        return exact_bounds(self.low, self.high)
 
     def outside(self, setting: Setting) -> AbstractExpression:
         """Return 1 or 0: a bound between two values is moved to the inner one.
@@ -151,7 +157,7 @@ class Clamped(AbstractClamped):
         Missing values and NaN lie nowhere.
         """
         values = column_values(setting, self.column, self.nulls)
-        least, most = exact_bounds(self.low, self.high)
+        least, most = self.bounds
         if values.type == "i64":
             low = max(math.ceil(least), -_LONGEST - 1)
             high = min(math.floor(most), _LONGEST)
@@ -224,9 +230,10 @@ def sum_lattice(low: Any, high: Any, kind: str, steps: dict[str, int]) -> Lattic
     return _fitted(least, most, max(abs(least), abs(most)), kind, steps[kind])
 
 
-def width_lattice(low: Any, high: Any, kind: str, steps: dict[str, int]) -> Lattice:
-    """Return the finest lattice with at most so many steps between the bounds."""
-    least, most = exact_bounds(low, high)
+def width_lattice(
+    least: Fraction, most: Fraction, kind: str, steps: dict[str, int]
+) -> Lattice:
+    """Return the finest lattice with at most so many steps between two bounds."""
     return _fitted(least, most, most - least, kind, steps[kind])
 
 

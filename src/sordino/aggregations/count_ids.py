@@ -61,7 +61,7 @@ def ids_measurement(setting: Setting) -> IntegerMeasurement:
             'Use sd.count(), or protect ids: protects=sd.AddRowsWithID("person").',
         )
     change = setting.people()
-    each = setting.contribution.sensitivity(setting.versions)
+    each = setting.unit_rows
     if each is not None and each.linf == 1:
         return rows_measurement(setting)
     return IntegerMeasurement(IDS, change, (Distinct((setting.ids,)),))

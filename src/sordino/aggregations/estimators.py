@@ -10,6 +10,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, Final, Protocol, TypeAlias, final
 
 import numpy as np
@@ -63,12 +64,12 @@ class AbstractFormEstimator(AbstractEstimator):
     def steepness(self) -> Factors:
         """Return by how much the answer moves with each number of a typical column."""
 
-    @property
+    @cached_property
     def measurements(self) -> tuple[AbstractMeasurement, ...]:  # type: ignore[override]
         """Return those of the moments."""
         return self.moments.measurements
 
-    @property
+    @cached_property
     def slopes(self) -> tuple[float, ...]:  # type: ignore[override]
         """Return by how much its variance grows with that of each measurement."""
         numbers = iter(self.steepness)
@@ -80,30 +81,23 @@ class AbstractFormEstimator(AbstractEstimator):
 
     def told(
         self,
-        mechanisms: Sequence[Any],
+        noises: tuple[Noise, ...],
         confidence: Fraction,
         unit: str = "",
         remark: str = "",
     ) -> Expected:
         """Return how far the answer of a typical column will be off."""
-        noises, form = self.noises(mechanisms), self.steepness
+        form = self.steepness
         sd = float(Sums((), noises).sd(form))
         return Expected(sd, reach(noises, form, confidence), unit, remark)
 
-    def between(self, forms: Floats, mechanisms: Sequence[Any]) -> str:
-        """Return between what the deviation lies if it is that of one of some forms."""
-        spreads = Sums((), self.noises(mechanisms)).sd(forms)
-        least, most = spreads.min(), spreads.max()
-        return f"sd {least:.3g} to {most:.3g} by where the values lie"
-
     def noises(self, mechanisms: Sequence[Any]) -> tuple[Noise, ...]:
         """Return the noise of every number."""
+        noises: list[Noise] = []
         each = zip(self.measurements, mechanisms, self.moments.units, strict=True)
-        return tuple(
-            one.noise(mechanism).times(1 / unit)
-            for one, mechanism, unit in each
-            for _ in one.totals
-        )
+        for one, mechanism, unit in each:
+            noises += [one.noise(mechanism).times(1 / unit)] * len(one.totals)
+        return tuple(noises)
 
     def sums(self, noisy: Sequence[Noisy]) -> Sums:
         """Return the noisy numbers, and what showed their groups."""
@@ -127,14 +121,15 @@ class LinearEstimator(AbstractFormEstimator):
     """Whether it is an integer."""
     remark: str = ""
 
-    @property
+    @cached_property
     def steepness(self) -> Factors:
         """Return the form."""
         return _floats(self.form)
 
     def expected(self, mechanisms: Sequence[Any], confidence: Fraction) -> Expected:
         """Return the spread of the noise in the form."""
-        return self.told(mechanisms, confidence, remark=self.remark)
+        noises = self.noises(mechanisms)
+        return self.told(noises, confidence, remark=self.remark)
 
     def finish(
         self, noisy: Sequence[Noisy], confidence: Fraction
@@ -156,15 +151,16 @@ class MeanEstimator(AbstractFormEstimator):
 
     moments: Moments
 
-    @property
+    @cached_property
     def steepness(self) -> Factors:
         """Return the factors times the number of values."""
         return tuple(self._steepness(np.array(TYPICAL[0])).tolist())
 
     def expected(self, mechanisms: Sequence[Any], confidence: Fraction) -> Expected:
         """Return the spread of the mean times the number of values."""
-        remark = self.between(self._steepness(_MEANS), mechanisms)
-        return self.told(mechanisms, confidence, "/ rows", remark)
+        noises = self.noises(mechanisms)
+        remark = _spread_text(noises, self._steepness(_MEANS))
+        return self.told(noises, confidence, "/ rows", remark)
 
     def finish(
         self, noisy: Sequence[Noisy], confidence: Fraction
@@ -200,7 +196,7 @@ class VarianceEstimator(AbstractFormEstimator):
     """What is taken off the number of values that the squares are divided by."""
     root: bool
 
-    @property
+    @cached_property
     def steepness(self) -> Factors:
         """Return the factors times the number of values."""
         mean, variance = map(np.array, TYPICAL)
@@ -208,11 +204,11 @@ class VarianceEstimator(AbstractFormEstimator):
 
     def expected(self, mechanisms: Sequence[Any], confidence: Fraction) -> Expected:
         """Return the spread of the answer times the number of values."""
-        remark = "more where values hardly differ"
+        noises, remark = self.noises(mechanisms), "more where values hardly differ"
         if not self.root:
             variances = np.array([part * _MEANS * (1 - _MEANS) for part in (0, 0.5, 1)])
-            remark = self.between(self._steepness(_MEANS, variances), mechanisms)
-        return self.told(mechanisms, confidence, "/ rows", remark)
+            remark = _spread_text(noises, self._steepness(_MEANS, variances))
+        return self.told(noises, confidence, "/ rows", remark)
 
     def finish(
         self, noisy: Sequence[Noisy], confidence: Fraction
@@ -275,6 +271,13 @@ class VarianceEstimator(AbstractFormEstimator):
             size * (two - 2 * mean * one + (mean**2 - variance) * none)
             for none, one, two in zip(*forms, strict=True)
         ])
+
+
+def _spread_text(noises: tuple[Noise, ...], forms: Floats) -> str:
+    """Return between what the deviation lies, if it is that of one of some forms."""
+    spreads = Sums((), noises).sd(forms)
+    least, most = spreads.min(), spreads.max()
+    return f"sd {least:.3g} to {most:.3g} by where the values lie"
 
 
 def _grown(size: Floats, freedom: int) -> Floats:

@@ -11,8 +11,8 @@ from fractions import Fraction
 from itertools import starmap
 from typing import final
 
-from sordino.losses.base import Loss
-from sordino.losses.closed import ApproxDP, ApproxZCDP, GaussianDP, PureDP
+from sordino.losses.base import Loss, PureDP
+from sordino.losses.closed import ApproxDP, ApproxZCDP, GaussianDP
 from sordino.losses.joint import JointLoss
 from sordino.mechanisms.gaussian import Gaussian
 from sordino.mechanisms.gaussian_threshold import GaussianThreshold

@@ -52,14 +52,9 @@ def steps_total(expression: AbstractExpression, grid: Lattice) -> Total:
     return Total(step(expression, grid))
 
 
-def above_total(expression: AbstractExpression, grid: Lattice) -> Total:
-    """Return the sum of k - low, from 0 to the width."""
-    return Total(height(expression, grid))
-
-
-def below_total(expression: AbstractExpression, grid: Lattice) -> Total:
-    """Return the sum of high - k, from 0 to the width."""
-    return Total(height(expression, grid), -1, grid.width)
+def pair_totals(tall: AbstractTree, grid: Lattice) -> tuple[Total, Total]:
+    """Return the sums of high - k and of k - low, both from 0 to the width."""
+    return Total(tall, -1, grid.width), Total(tall)
 
 
 def deviation_total(expression: AbstractExpression, grid: Lattice) -> Total:
@@ -87,9 +82,9 @@ def triple_totals(
     return first, second, third
 
 
-def gap_total(expression: AbstractExpression, grid: Lattice, whole: int) -> Total:
+def gap_total(tall: AbstractTree, whole: int) -> Total:
     """Return a whole for each row whose value is missing."""
-    lost = Expression(height(expression, grid)).is_null()
+    lost = Expression(tall).is_null()
     return Total(when(lost).then(1).otherwise(0).tree, whole)
 
 

@@ -1,6 +1,7 @@
 """The mean of a column, clamped to public bounds."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, final
 
 from sordino.aggregations.base import AbstractEstimator, Setting
@@ -46,7 +47,7 @@ class Mean(AbstractBounded):
         """Return the question and what it is about."""
         return range_words("mean", self.column, (self.low, self.high), self.nulls)
 
-    @property
+    @cached_property
     def clamped(self) -> Clamped:
         """Return the bounds."""
         return Clamped(self.column, self.low, self.high, self.nulls, degree=1)

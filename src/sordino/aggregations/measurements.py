@@ -21,7 +21,7 @@ from sordino.mechanisms.noise_mechanism import (
     AbstractAdditiveMechanism,
     AbstractNoiseMechanism,
 )
-from sordino.numbers import INFINITE, finite
+from sordino.numbers import INFINITE
 from sordino.sensitivity import Sensitivity
 
 Integers: TypeAlias = NDArray[np.int64]
@@ -241,10 +241,4 @@ def scale_change(change: Sensitivity, factor: Any, copies: int = 1) -> Sensitivi
 
     With `copies` the numbers of a row are several, of that size together.
     """
-    size = Fraction(factor)
-    return Sensitivity(
-        l0=change.l0 * copies,
-        l1=finite(change.l1) * size,
-        l2=finite(change.l2) * size,
-        linf=finite(change.linf) * size,
-    )
+    return change.times(Fraction(factor), copies)

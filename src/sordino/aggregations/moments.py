@@ -29,10 +29,10 @@ from sordino.aggregations.column_values import (
 )
 from sordino.aggregations.lattice import (
     Lattice,
-    above_total,
-    below_total,
     deviation_total,
     gap_total,
+    height,
+    pair_totals,
     square_total,
     triple_totals,
     values_total,
@@ -92,7 +92,7 @@ def separate_moments(setting: Setting, clamped: Clamped) -> Moments:
     values = column_values(setting, clamped.column, clamped.nulls)
     squared = clamped.degree > 1
     steps = SQUARE_STEPS if squared else SUM_STEPS
-    grid = width_lattice(clamped.low, clamped.high, values.type, steps)
+    grid = width_lattice(*clamped.bounds, values.type, steps)
     measurements: tuple[AbstractMeasurement, ...] = (
         values_measurement(setting, values, grid),
         deviation_measurement(setting, values, grid),
@@ -121,22 +121,31 @@ def divided_moments(setting: Setting, clamped: Clamped) -> Moments:
     For any row they do and none is negative, so l1 moves by the width for each row, l2
     and linf by no more (docs/proofs/moments.md, lemma 2).
     """
-    values = column_values(setting, clamped.column, clamped.nulls)
-    grid = width_lattice(clamped.low, clamped.high, values.type, SUM_STEPS)
     key = clamped.key(setting)
     squared = max(clamped.degree, setting.degrees.get(key, 0)) > 1
+    if (key, squared) not in setting.computed:
+        computed = _divided(setting, clamped, key, squared=squared)
+        setting.computed[key, squared] = computed
+    moments: Moments = setting.computed[key, squared]
+    return moments
+
+
+def _divided(
+    setting: Setting, clamped: Clamped, key: Hashable, *, squared: bool
+) -> Moments:
+    """Return those numbers: two, or three with squares, and one for what is missing."""
+    values = column_values(setting, clamped.column, clamped.nulls)
+    grid = width_lattice(*clamped.bounds, values.type, SUM_STEPS)
+    tall = height(values.expression, grid)
     finer = max(0, _FINEST - grid.width.bit_length()) if squared else 0
     totals: tuple[AbstractTotal, ...] = (
         triple_totals(values.expression, grid, finer)
         if squared
-        else (
-            below_total(values.expression, grid),
-            above_total(values.expression, grid),
-        )
+        else pair_totals(tall, grid)
     )
     used = len(totals)
     if not values.complete and _tells_rows(setting, key):
-        totals = (*totals, gap_total(values.expression, grid, grid.width << finer))
+        totals = (*totals, gap_total(tall, grid.width << finer))
     width, rest = grid.top - grid.bottom, (_NONE,) * (len(totals) - used)
     measurement = DividedMeasurement(
         ("together", values.key, grid, used, len(totals)),

@@ -16,8 +16,8 @@ from functools import cached_property
 from typing import Any, TypeAlias, final
 
 from sordino.aggregations.keys_and_noise import joint_loss
-from sordino.losses.base import Loss, compose
-from sordino.losses.closed import ZCDP, GaussianDP, PureDP
+from sordino.losses.base import Loss, PureDP, compose
+from sordino.losses.closed import ZCDP, GaussianDP
 from sordino.losses.spending import largest_parameter
 from sordino.mechanisms.gaussian import Gaussian
 from sordino.mechanisms.gaussian_threshold import GaussianThreshold

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, final
 
 from sordino.aggregations.additive import SingleEstimator
@@ -56,7 +57,7 @@ class Sum(AbstractBounded):
         """Return the question and what it is about."""
         return range_words("sum", self.column, (self.low, self.high), self.nulls)
 
-    @property
+    @cached_property
     def clamped(self) -> Clamped:
         """Return the bounds."""
         return Clamped(self.column, self.low, self.high, self.nulls, degree=1)

@@ -6,6 +6,7 @@ values come from; so do VARIANCE and STDDEV of SQL, and pandas and Polars.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final, Literal, final
 
 from sordino import _validate
@@ -54,7 +55,7 @@ class Variance(AbstractBounded):
         ends = (self.low, self.high)
         return range_words(self.name, self.column, ends, self.nulls, **more)
 
-    @property
+    @cached_property
     def clamped(self) -> Clamped:
         """Return the bounds."""
         return Clamped(self.column, self.low, self.high, self.nulls, degree=2)

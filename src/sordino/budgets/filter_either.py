@@ -17,8 +17,8 @@ from typing import ClassVar, final
 from sordino.budgets.charge import Amount, Charge
 from sordino.budgets.filter_sums import amount_above
 from sordino.budgets.filters import AbstractFilter
-from sordino.losses.base import Loss
-from sordino.losses.closed import ApproxDP, ApproxZCDP, PureDP
+from sordino.losses.base import Loss, PureDP
+from sordino.losses.closed import ApproxDP, ApproxZCDP
 from sordino.losses.guarantees import Guarantees
 from sordino.numbers import INFINITE
 

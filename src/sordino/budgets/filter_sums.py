@@ -11,8 +11,8 @@ from typing import Any, ClassVar, final
 
 from sordino.budgets.charge import Amount, Charge
 from sordino.budgets.filters import AbstractFilter
-from sordino.losses.base import Loss, compose
-from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
+from sordino.losses.base import Loss, PureDP, compose
+from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP
 from sordino.losses.guarantees import Guarantees
 from sordino.numbers import (
     INFINITE,

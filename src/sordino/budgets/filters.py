@@ -79,7 +79,7 @@ class AbstractFilter(ABC):
         """Return what is charged in fact, and the sum after it; or refuse.
 
         >>> from sordino.budgets.filter_sums import PureSum
-        >>> from sordino.losses.closed import PureDP
+        >>> from sordino.losses.base import PureDP
         >>> limit, tenth = PureSum(Fraction(1)), PureDP("0.1")
         >>> spent = limit.nothing
         >>> for _ in range(10):

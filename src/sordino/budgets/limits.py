@@ -19,7 +19,7 @@ from sordino.budgets.filter_choice import (
 )
 from sordino.budgets.filters import AbstractFilter
 from sordino.errors import InvalidParameter
-from sordino.losses.closed import PureDP
+from sordino.losses.base import PureDP
 from sordino.numbers import probability
 
 __all__ = ["Counting", "Limit", "PureDP"]

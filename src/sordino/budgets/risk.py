@@ -14,8 +14,8 @@ from typing import Any, ClassVar, NoReturn, final
 from sordino._completion import hides
 from sordino._fields import fill
 from sordino.errors import InvalidParameter
-from sordino.losses.base import Budget, Loss, Stated
-from sordino.losses.closed import GaussianDP, PureDP
+from sordino.losses.base import Budget, Loss, PureDP, Stated
+from sordino.losses.closed import GaussianDP
 from sordino.losses.spending import Family, Spending, largest_parameter
 from sordino.numbers import probability, shortest
 from sordino.words import Words, call, number

@@ -1,10 +1,14 @@
-"""An attacker's error rates as pure functions of arrays, without headline or name.
+"""An attacker's error rates as values: delta, epsilon, tpr and beta on arrays.
 
 The way of a curve through the files, from a question to its answer:
 
-- `points`: where a curve is asked, and how answers leave towards the attacker;
-- `normal`, `concentrated`, `forms`: closed forms; `profile`: bounds at points;
+- `curve`: what every curve answers; `points`: how numbers enter, and bounds leave;
+- `response`, `<noun>_curve`: one file each; `normal`, `concentrated`: their formulas;
 - `laws`: what a pair of worlds tells, as masses of the privacy loss;
-- `convolution`: sums of independent losses, every error charged;
-- `search`: where decreasing functions fall; `coarseness`, `ticks`: while one looks.
+- `convolution`: sums of independent losses, every error charged; `profile`: bounds at
+  points; `table_curve` has both;
+- `inverse`, `search`: where decreasing functions fall; `coarseness`, `ticks`: while one
+  looks; `loss_variables`: rates of loss variables that users bring.
+
+No curve knows a headline, a name or a budget: those are losses, one floor above.
 """

@@ -12,7 +12,6 @@ from typing import Any, Literal, TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sordino import _validate
 from sordino.errors import InvalidParameter
 from sordino.numbers import Exact, Infinity, Number, down, exact, shortest, up
 
@@ -99,7 +98,7 @@ def read(
     >>> read(1, most=1.0, alpha=0.3).values > 0.3
     array([ True])
     """
-    name, given = _validate.one(**argument)
+    ((name, given),) = argument.items()
     if isinstance(given, (np.ndarray, list, tuple)):
         array = _array(name, given)
         flat = array.ravel()

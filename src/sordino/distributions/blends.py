@@ -15,7 +15,7 @@ tail larger, never smaller (docs/proofs/intervals.md, lemma 1).
 import math
 from abc import ABC, abstractmethod
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, reduce
 from typing import Any, Final, TypeAlias, final
 
 import numpy as np
@@ -71,9 +71,11 @@ class LaplaceBlend(AbstractBlend):
         # each of the J noises stays within its own reach at alpha / J
         low = np.zeros_like(greatest)
         high = np.abs(sizes).sum(axis=0) * math.log(len(sizes) / alpha)
+        scales, weights = _terms(sizes)
         for _ in range(_STEPS):
             middle = (low + high) / 2
-            inside = self.within(middle, sizes, alpha)
+            half = reduce(np.add, weights * np.exp(-middle / scales))
+            inside = 2 * half >= alpha
             low, high = np.where(inside, middle, low), np.where(inside, high, middle)
         return np.asarray(high * _OUTWARD)
 
@@ -89,14 +91,9 @@ class LaplaceBlend(AbstractBlend):
 
     def _half(self, x: Floats, sizes: Floats) -> Floats:
         """Return P[sum > x] for x >= 0, slightly too large."""
-        scales = _distinct(np.abs(np.asarray(sizes, np.float64)))
-        squares = (scales / scales[-1]) ** 2
-        total = np.zeros(np.broadcast(x, scales[0]).shape)
-        for place, scale in enumerate(scales):
-            weight = np.full_like(scale, 0.5)
-            for other, square in enumerate(squares):
-                if other != place:
-                    weight = weight * squares[place] / (squares[place] - square)
+        scales, weights = _terms(sizes)
+        total: Floats = np.zeros(np.broadcast(x, scales[0]).shape)
+        for scale, weight in zip(scales, weights, strict=True):
             total += weight * np.exp(-x / scale)
         return np.maximum(total, 0.0)
 
@@ -120,6 +117,18 @@ class GaussianBlend(AbstractBlend):
         """Return the logarithm of the normal tail."""
         spread = np.sqrt((np.asarray(sizes) ** 2).sum(axis=0))
         return np.asarray(log_normal_chance(-x / np.maximum(spread, _LEAST)))
+
+
+def _terms(sizes: Floats) -> tuple[Floats, Floats]:
+    """Return the scales, and the factors of their exponentials in the half tail."""
+    scales = _distinct(np.abs(np.asarray(sizes, np.float64)))
+    squares = (scales / scales[-1]) ** 2
+    weights = np.full_like(scales, 0.5)
+    for place, square in enumerate(squares):
+        for other in (*squares[:place], *squares[place + 1 :]):
+            weights[place] *= square
+            weights[place] /= square - other
+    return scales, weights
 
 
 def _distinct(sizes: Floats) -> Floats:

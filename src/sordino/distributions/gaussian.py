@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Final, final
 
 import numpy as np
@@ -30,7 +30,7 @@ class ContinuousGaussianLaw(AbstractLaw):
 
     variance: Exact
 
-    @property
+    @cached_property
     def deviation(self) -> float:
         """Return the square root of the variance."""
         return up(sqrt(self.variance))
@@ -90,7 +90,7 @@ class DiscreteGaussianLaw(AbstractLatticeLaw):
         """Return the variance parameter in squared units."""
         return self.variance / self.unit**2
 
-    @property
+    @cached_property
     def deviation(self) -> float:
         """Return the root of the sum of squares, by the heights or by their transform.
 

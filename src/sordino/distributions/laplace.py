@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -21,7 +22,7 @@ class ContinuousLaplaceLaw(AbstractLaw):
 
     scale: Exact
 
-    @property
+    @cached_property
     def deviation(self) -> float:
         """Return sqrt(2) scale."""
         return up(self.scale * sqrt(Fraction(2)))
@@ -74,7 +75,7 @@ class DiscreteLaplaceLaw(AbstractLatticeLaw):
     scale: Exact
     unit: Fraction = Fraction(1)
 
-    @property
+    @cached_property
     def deviation(self) -> float:
         """Return unit sqrt(2 q) / (1 - q) with q = exp(-unit / scale).
 

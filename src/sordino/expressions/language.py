@@ -7,7 +7,6 @@
 from collections.abc import Mapping
 from typing import Any, NoReturn, final
 
-from sordino import _validate
 from sordino.errors import InvalidParameter, InvalidQuery
 from sordino.expressions import (
     arithmetic,
@@ -235,7 +234,7 @@ def check_expression(**argument: Any) -> AbstractTree:
     Traceback (most recent call last):
     sordino.errors.InvalidParameter: condition must be an expression, not text, got ...
     """
-    name, value = _validate.one(**argument)
+    ((name, value),) = argument.items()
     match value:
         case AbstractFluent() | AbstractTree():
             return lift(value)

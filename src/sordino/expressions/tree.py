@@ -9,6 +9,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from functools import cached_property
 from typing import Any, Final, final
 
 from sordino.errors import InvalidQuery, show
@@ -194,6 +195,10 @@ class Call(AbstractTree):
 
     def names(self) -> frozenset[str]:
         """Return the columns of the arguments."""
+        return self._names
+
+    @cached_property
+    def _names(self) -> frozenset[str]:
         return frozenset().union(*(one.names() for one in self.arguments))
 
     def column(self, schema: Schema) -> Column:

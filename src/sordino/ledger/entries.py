@@ -39,7 +39,7 @@ class Remark:
 class Claim:
     """A release that somebody wants to make: all of it is public.
 
-    >>> from sordino.losses.closed import PureDP
+    >>> from sordino.losses.base import PureDP
     >>> claim = Claim(request="3f5a", asked=PureDP(1), loss=PureDP(1), key="monday")
     """
 

@@ -1,6 +1,6 @@
 """A ledger as lines of JSON, which outlive every program.
 
->>> from sordino.losses.closed import PureDP
+>>> from sordino.losses.base import PureDP
 >>> with Ledger.in_memory(PureDP(1)) as ledger:
 ...     [json.loads(line)["kind"] for line in json_lines(ledger)]
 ['opened', 'budget']

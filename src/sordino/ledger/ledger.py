@@ -7,7 +7,7 @@ computed; the charges never exceed the limit, for any number of threads and proc
 one machine; at most one answer belongs to a charge; a file that is not what was written
 is refused. The format and what it cannot promise are in docs/ledger-format.md.
 
->>> from sordino.losses.closed import PureDP
+>>> from sordino.losses.base import PureDP
 >>> ledger = Ledger.in_memory(PureDP(1))
 >>> half = PureDP("0.5")
 >>> ticket = ledger.reserve(Claim(request="1f", asked=half, loss=half, key="monday"))

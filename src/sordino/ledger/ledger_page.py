@@ -35,7 +35,7 @@ def spent_share(left: Loss, whole: Loss) -> float | None:
 
     None where nothing of it is a number that can be used up.
 
-    >>> from sordino.losses.closed import PureDP
+    >>> from sordino.losses.base import PureDP
     >>> spent_share(PureDP(1), PureDP(4))
     0.75
     """

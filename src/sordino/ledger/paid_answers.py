@@ -13,8 +13,8 @@ from sordino.errors import AnswerLost, InvalidParameter, InvalidQuery, UnknownNa
 from sordino.ledger.entries import DATASET, check_name
 from sordino.ledger.log import Log
 from sordino.ledger.records import Record
-from sordino.losses.base import Loss
-from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
+from sordino.losses.base import Loss, PureDP
+from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP
 from sordino.numbers import INFINITE, Extended, distance
 
 if TYPE_CHECKING:

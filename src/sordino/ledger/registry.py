@@ -15,8 +15,8 @@ from typing import Any, Final, TypeAlias
 from sordino.budgets.budget_text import budget_text
 from sordino.errors import InvalidParameter
 from sordino.ledger.ledger import Entry, Ledger
-from sordino.losses.base import Loss
-from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, PureDP
+from sordino.losses.base import Loss, PureDP
+from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP
 from sordino.numbers import up
 
 Answers: TypeAlias = Mapping[str, "str | list[str]"]

@@ -1,8 +1,9 @@
 """Privacy losses: exact guarantees beside a curve, and what is done with them.
 
-- `base`: `Loss`, all that may be asked of one, and `Budget`; `guarantees`, `spending`;
+- `answers`: what may be asked of a loss; `guarantees`, `spending`, `conversion`: exact;
+- `base`: `Loss`, `Budget`, and how losses add up (`folding`); `PureDP`, the zero;
 - `closed`, `noise_losses`, `bounded_range`, `vectors`, `rounds`: losses of one release;
-- `composition`, `subsampled`, `reserved`, `thresholded`, `joint`: losses of losses;
+- `thresholded`, `joint`: losses of releases over unknown keys; mixtures;
 - `headline`, `explain`, `tradeoff`, `curve_plot`: its words and pictures; `interop`.
 
 The mathematics lies one floor below, in `sordino.curves`.

@@ -1,54 +1,63 @@
-"""Privacy loss as a value: headline parameters, and the attacker's error rates.
+"""Privacy loss as a value: exact guarantees beside a curve, and how losses add up.
 
-A loss bounds, for any two neighbouring databases and in both directions, how well
-an attacker can tell them apart. All its answers are two views of one curve:
+A loss bounds, for any two neighbouring databases and in both directions, how well an
+attacker can tell them apart (`answers`). Releases together cost the sum of their
+losses: exact parameters add up at once, curves are convolved when they are first asked.
 
-- `delta_at(epsilon)`: the least delta for which the release is (epsilon, delta)-DP;
-- `tpr_at(alpha)`: how often the best attack finds a person when it may raise a
-  false alarm with probability alpha; `beta_at(alpha)` is how often it misses.
-
-Both views hold the same facts: tpr(alpha) is the least of delta(e) + exp(e) alpha
-over all e. Every answer errs towards the attacker: delta, epsilon, tpr and advantage
-are upper bounds, beta and the Bayes risk are lower bounds, rounding included. All of
-them leave through the methods of `Loss` (docs/proofs/losses.md, section 6).
+>>> tenth = PureDP("0.1") * 10
+>>> tenth.epsilon, tenth.epsilon_at(1e-6) < 1
+(Fraction(1, 1), True)
 """
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable
-from dataclasses import fields
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property, partial
 from typing import (
-    TYPE_CHECKING,
     Any,
     ClassVar,
     Literal,
     Protocol,
     TypeAlias,
-    overload,
+    final,
     runtime_checkable,
 )
 
-import numpy as np
-
 from sordino import _validate
 from sordino._completion import hides
-from sordino.curves import points
-from sordino.curves.points import Answer, Floats, Many, One
+from sordino._fields import fill
+from sordino.curves.breach_curve import BreachCurve, joint_breach
+from sordino.curves.concentrated_curve import ConcentratedCurve
+from sordino.curves.curve import AbstractCurve
+from sordino.curves.laws.derived import sampled_laws
+from sordino.curves.response import ResponseCurve
+from sordino.curves.table_curve import LawCurve, SumCurve
 from sordino.errors import InvalidParameter
-from sordino.losses.explain import explain
-from sordino.losses.guarantees import NOTHING, Guarantees
-from sordino.losses.loss_page import loss_page
-from sordino.losses.spending import Family, Spending
-from sordino.numbers import Extended, Number, down, number_text, positive
-
-if TYPE_CHECKING:
-    from sordino.curves.laws.law import AbstractLossLaw
-    from sordino.losses.tradeoff import TradeoffCurve
-
+from sordino.losses import conversion
+from sordino.losses.answers import AbstractAnswers, AbstractHeadline
+from sordino.losses.folding import Chances, add_pieces
+from sordino.losses.guarantees import (
+    NOTHING,
+    Guarantees,
+    pure_guarantees,
+    sum_guarantees,
+)
+from sordino.losses.spending import Family, Spending, finite_parameter
+from sordino.numbers import (
+    Extended,
+    Number,
+    distance,
+    positive,
+    probability,
+    up,
+)
+from sordino.words import Words, call, number
 
 Counts: TypeAlias = "dict[Loss, int]"
 """Losses and how often each occurs."""
-Pieces: TypeAlias = "tuple[Counts, dict[Fraction, int]]"
+Pieces: TypeAlias = tuple[Counts, Chances]
+"""What a loss comes apart into."""
 Stated: TypeAlias = Literal["epsilon", "rho", "mu", "advantage", "itself"]
 """The terms that a release is stated in under a budget."""
 
@@ -69,173 +78,18 @@ class Budget(Protocol):
         """Return so many times this budget: what as many releases of it add up to."""
 
 
-@hides(  # noqa: PLR0904 one value, with all views of it
-    *("convolutions", "delta_beneath", "gains_by_rho", "laws", "profile", "scaled"),
-    *("folded", "pieces", "spending", "stated_by", "sums", "words"),
+@hides(
+    *("folded", "pieces", "scaled", "spending"),
+    *("stated_by", "sums", "tradeoff", "words"),
 )
-class Loss(ABC):
+class Loss(AbstractAnswers):
     """What a release costs, or what may be spent.
 
     Proof obligation: for any two neighbouring databases, the trade-off curve between
     the two laws of outputs lies on or above `beta_at`.
     """
 
-    if TYPE_CHECKING:  # the headline: which of these a loss has is seen when it runs
-
-        @property
-        def epsilon(self) -> Extended:
-            """Return the exact epsilon, of losses that have one."""
-
-        @property
-        def delta(self) -> Fraction:
-            """Return the exact delta, of losses that have one."""
-
-        @property
-        def rho(self) -> Extended:
-            """Return the exact rho, of losses that have one."""
-
-        @property
-        def mu(self) -> Extended:
-            """Return the exact mu, of losses that have one."""
-
     stated_by: ClassVar[Stated] = "itself"
-    gains_by_rho: ClassVar[bool] = False
-    """Whether `laws`, composed often, say more than the exact rho does."""
-
-    @property
-    @abstractmethod
-    def guarantees(self) -> Guarantees:
-        """Return the exact headline parameters."""
-
-    @abstractmethod
-    def laws(self) -> "tuple[AbstractLossLaw, ...]":
-        """Return dominating laws of the loss: removing a unit, then adding one.
-
-        One law alone serves both directions.
-        """
-
-    @abstractmethod
-    def _delta(self, epsilon: Floats) -> Floats:
-        """Return upper bounds on delta for epsilon >= 0."""
-
-    @abstractmethod
-    def _epsilon(self, delta: Floats) -> Floats:
-        """Return upper bounds on the least epsilon >= 0, infinite where none serves."""
-
-    @abstractmethod
-    def _tpr(self, alpha: Floats) -> Floats:
-        """Return upper bounds on the true positive rate."""
-
-    @abstractmethod
-    def _beta(self, alpha: Floats) -> Floats:
-        """Return lower bounds on the false negative rate."""
-
-    @overload
-    def delta_at(self, epsilon: One) -> float: ...
-    @overload
-    def delta_at(self, epsilon: Many) -> Floats: ...
-
-    def delta_at(self, epsilon: Any) -> Answer:
-        """Return the least delta such that the release is (epsilon, delta)-DP.
-
-        Below zero it follows from the other direction by exchanging the two laws:
-        delta(-e) = 1 - exp(-e) (1 - delta(e)).
-        """
-        asked = points.read(-1, least=-np.inf, epsilon=epsilon)
-        size, known = np.abs(asked.values), self.guarantees
-        found = self._upper_delta(size)
-        at_limit = asked.reaches(known.epsilon) | (np.isinf(size) & known.is_bounded)
-        found = np.where(
-            at_limit, np.minimum(found, points.double_of_bound(known.delta)), found
-        )
-        with np.errstate(all="ignore"):
-            mirrored = points.grow(-np.expm1(-size) + np.exp(-size) * found)
-        return asked.answer(np.where(asked.values < 0, np.minimum(mirrored, 1), found))
-
-    def _upper_delta(self, epsilon: Floats) -> Floats:
-        """Return bounds on delta for epsilon >= 0 that are finite and rounded up."""
-        with np.errstate(all="ignore"):
-            return points.raise_bounds(self._delta(epsilon))
-
-    @overload
-    def epsilon_at(self, delta: One) -> float: ...
-    @overload
-    def epsilon_at(self, delta: Many) -> Floats: ...
-
-    def epsilon_at(self, delta: Any) -> Answer:
-        """Return an epsilon such that the release is (epsilon, delta)-DP."""
-        asked = points.read(-1, most=1.0, delta=delta)
-        known = self.guarantees
-        with np.errstate(all="ignore"):
-            found = points.raise_epsilons(self._epsilon(asked.before))
-        capped = np.minimum(found, points.double_of_bound(known.epsilon))
-        found = np.where(asked.reaches(known.delta), capped, found)
-        return asked.answer(np.where(asked.values >= 1, 0.0, found))
-
-    @overload
-    def tpr_at(self, alpha: One) -> float: ...
-    @overload
-    def tpr_at(self, alpha: Many) -> Floats: ...
-
-    def tpr_at(self, alpha: Any) -> Answer:
-        """Return the greatest true positive rate at a false positive rate alpha."""
-        asked = points.read(1, most=1.0, alpha=alpha)
-        known, values = self.guarantees, asked.values
-        if known == NOTHING:
-            return asked.answer(values)
-        with np.errstate(all="ignore"):
-            found = np.maximum(points.raise_bounds(self._tpr(values)), values)
-        surely = points.double_of_bound(known.delta) if known.is_bounded else 1.0
-        return asked.answer(np.where(values == 0, np.minimum(found, surely), found))
-
-    @overload
-    def beta_at(self, alpha: One) -> float: ...
-    @overload
-    def beta_at(self, alpha: Many) -> Floats: ...
-
-    def beta_at(self, alpha: Any) -> Answer:
-        """Return the least false negative rate at a false positive rate alpha."""
-        asked = points.read(1, most=1.0, alpha=alpha)
-        known, guess = self.guarantees, points.complement(asked.values)
-        if known == NOTHING:
-            return asked.answer(guess)
-        with np.errstate(all="ignore"):
-            found = np.minimum(points.lower_bounds(self._beta(asked.values)), guess)
-        surely = down(1 - known.delta) if known.is_bounded else 0.0
-        at_zero = asked.values == 0
-        return asked.answer(np.where(at_zero, np.maximum(found, surely), found))
-
-    def advantage(self) -> float:
-        """Return the greatest true minus false positive rate, which is delta(0)."""
-        return float(self.delta_at(0.0))
-
-    @overload
-    def bayes_risk(self, prior: One) -> float: ...
-    @overload
-    def bayes_risk(self, prior: Many) -> Floats: ...
-
-    def bayes_risk(self, prior: Any) -> Answer:
-        """Return the least chance of a wrong guess when the prior is `prior`.
-
-        For a guesser who believes "this person is in" with probability `prior`: the
-        minimum over tests of (1 - prior) alpha + prior beta. With prior <= 1/2 that is
-        prior (1 - delta(ln((1 - prior)/prior))), and the mirror image above 1/2.
-        """
-        asked = points.read(1, most=1.0, prior=prior)
-        rarer = np.minimum(asked.values, 1 - asked.values)
-        with np.errstate(all="ignore"):
-            log_odds = np.log1p(-rarer) - np.log(rarer)
-            # an epsilon too small only enlarges delta
-            log_odds = np.where(np.isfinite(log_odds), log_odds, 0.0)
-            safe = np.maximum(points.shrink(log_odds) - points.ELEMENTARY, 0.0)
-            risk = points.shrink(rarer * (1 - self._upper_delta(safe)))
-        return asked.answer(np.maximum(risk, 0.0))
-
-    def curve(self) -> "TradeoffCurve":
-        """Return the trade-off curve as arrays that can be drawn."""
-        from sordino.losses.tradeoff import TradeoffCurve  # noqa: PLC0415 a cycle
-
-        return TradeoffCurve.of(self)
 
     def compose(self, *others: "Loss") -> "Loss":
         """Return the loss of this release together with others."""
@@ -243,8 +97,6 @@ class Loss(ABC):
 
     def subsampled(self, q: Any) -> "Loss":
         """Return the loss on a Poisson sample: each unit kept with probability q."""
-        from sordino.losses.subsampled import subsample  # noqa: PLC0415 a cycle
-
         return subsample(self, q)
 
     def admits(self, loss: "Loss") -> bool:
@@ -290,22 +142,6 @@ class Loss(ABC):
             "State it as sd.PureDP, sd.ApproxDP, sd.ZCDP or sd.GaussianDP.",
         )
 
-    def explain(self) -> str:
-        """Return what the loss means to an attacker, in plain sentences."""
-        return explain(self)
-
-    def _repr_html_(self) -> str:  # noqa: PLW3201 the name notebooks look for
-        """Show in a notebook what the loss means to an attacker, and its curve."""
-        return loss_page(repr(self), self)
-
-    def __repr__(self) -> str:
-        """Show the call that makes an equal loss, with numbers that can be read."""
-        named = (
-            f"{field.name}={number_text(getattr(self, field.name))}"
-            for field in fields(self)  # type: ignore[arg-type]
-        )
-        return f"{type(self).__name__}({', '.join(named)})"
-
     def __add__(self, other: object) -> "Loss":
         """Compose two losses."""
         if isinstance(other, Loss):
@@ -320,18 +156,15 @@ class Loss(ABC):
 
     def __mul__(self, times: int) -> "Loss":
         """Compose a loss with itself."""
-        from sordino.losses.composition import repeat_loss  # noqa: PLC0415 a cycle
-
-        return repeat_loss(self, _validate.integer(times=times, least=0))
+        return _sum([(self, _validate.integer(times=times, least=0))])
 
     __rmul__ = __mul__
 
     def __truediv__(self, parts: Number) -> "Budget":
         """Return the budget of one of so many equal parts, which add up to this.
 
-        >>> from sordino.losses.closed import ApproxDP
-        >>> ApproxDP(1, "1e-6") / 5
-        ApproxDP(epsilon=0.2, delta=2e-07)
+        >>> PureDP(1) / 5
+        PureDP(epsilon=0.2)
         """
         count = positive(parts=parts)
         if not isinstance(count, Fraction):
@@ -350,17 +183,210 @@ class AbstractFoldingLoss(Loss):
         """Return the one loss of this kind that several of this kind add up to."""
 
 
+@final
+@dataclass(frozen=True, repr=False)
+class PureDP(Loss):
+    """epsilon-differential privacy: no worse than randomized response."""
+
+    epsilon: Extended
+
+    def __init__(self, epsilon: Any) -> None:
+        """Read the parameter exactly."""
+        fill(self, epsilon=distance(epsilon=epsilon))
+
+    @property
+    def words(self) -> Words:
+        """Return the name and the exact parameters."""
+        return call("PureDP", epsilon=number(self.epsilon))
+
+    @property
+    def guarantees(self) -> Guarantees:
+        """Return epsilon, and the least rho and mu that it implies."""
+        return pure_guarantees(self.epsilon, Fraction(0))
+
+    @property
+    def tradeoff(self) -> AbstractCurve:
+        """Return the curve of randomized response."""
+        return ResponseCurve(self.epsilon)
+
+    @property
+    def sums(self) -> dict[str, Extended]:
+        """Return epsilon."""
+        return {"epsilon": self.epsilon}
+
+    def spending(self, family: Family) -> Spending | None:
+        """Return epsilon for Laplace noise; Gaussian noise needs a delta."""
+        if family == "gaussian":
+            return None
+        return Spending("epsilon", finite_parameter(self, self.epsilon))
+
+    def scaled(self, factor: Fraction) -> "PureDP":
+        """Return so many times epsilon."""
+        return PureDP(self.epsilon * factor)
+
+    def admits(self, loss: Loss) -> bool:
+        """Say whether a loss is certainly epsilon-DP, without any reserve delta."""
+        given = loss.guarantees
+        return given.delta == 0 and given.epsilon <= self.epsilon
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Composition(AbstractHeadline, Loss):
+    """Losses of independent releases and how often each occurs, in any order."""
+
+    counts: Counts
+    """Never changed once it is here."""
+
+    @property
+    def parts(self) -> tuple[tuple[Loss, int], ...]:
+        """Return the losses and how often each occurs."""
+        return tuple(self.counts.items())
+
+    def pieces(self) -> Pieces:
+        """Return the parts."""
+        return self.counts, {}
+
+    @cached_property
+    def guarantees(self) -> Guarantees:
+        """Return the sums of the parts: epsilon, delta, rho, and mu by squares."""
+        return sum_guarantees([
+            (part.guarantees, times) for part, times in self.counts.items()
+        ])
+
+    @cached_property
+    def tradeoff(self) -> SumCurve:
+        """Return the sum of the curves, beside rho alone where that gains on it."""
+        known = self.guarantees
+        curves = tuple((part.tradeoff, times) for part, times in self.counts.items())
+        gains = any(curve.gains_by_rho for curve, _ in curves)
+        beside = (ConcentratedCurve(known.rho, known.delta),) if gains else ()
+        return SumCurve(curves, known.end, beside)
+
+    def __eq__(self, other: object) -> bool:
+        """Compare as a collection of parts."""
+        return isinstance(other, Composition) and self.counts == other.counts
+
+    def __hash__(self) -> int:
+        """Agree with equality."""
+        return hash(frozenset(self.parts))
+
+    def __repr__(self) -> str:
+        """Show the parts as a sum."""
+        shown = [f"{p!r} * {n}" if n > 1 else repr(p) for p, n in self.parts[:4]]
+        more = len(self.parts) - len(shown)
+        return " + ".join(shown) + (f" + ... ({more} more)" if more else "")
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class ReservedLoss(AbstractHeadline, Loss):
+    """A loss, and independent chances of total breach with how often each occurs."""
+
+    base: Loss
+    reserves: tuple[tuple[Fraction, int], ...]
+
+    @cached_property
+    def delta(self) -> Fraction:
+        """Return the sum of the chances: the exact headline."""
+        return min(sum((d * n for d, n in self.reserves), Fraction(0)), Fraction(1))
+
+    @property
+    def guarantees(self) -> Guarantees:
+        """Return those of the base, with the chances added to its reserve."""
+        return self.base.guarantees.with_reserve(self.delta)
+
+    @cached_property
+    def tradeoff(self) -> AbstractCurve:
+        """Return the curve of the base, beside the chance that any of them happens."""
+        breach = joint_breach(self.reserves)
+        return BreachCurve(self.base.tradeoff, breach, self.guarantees.end)
+
+    @property
+    def sums(self) -> dict[str, Extended]:
+        """Return what adds up of the base, beside delta."""
+        base = self.base.sums
+        return {**base, "delta": self.guarantees.delta} if base else {}
+
+    def pieces(self) -> Pieces:
+        """Return the pieces of the base, and the chances besides its own."""
+        parts, chances = self.base.pieces()
+        for delta, times in self.reserves:
+            chances = {**chances, delta: chances.get(delta, 0) + times}
+        return parts, chances
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class SubsampledLoss(Loss):
+    """The loss of one release on a Poisson sample, by both directions.
+
+    Removing a unit compares (1-q) Q + q P with Q; adding one compares P with
+    (1-q) P + q Q.
+    """
+
+    base: Loss
+    rate: Fraction
+
+    @property
+    def epsilon(self) -> Extended:
+        """Return ln(1 + q (exp(epsilon) - 1)), rounded up."""
+        return conversion.sampled_epsilon(self.base.guarantees.epsilon, self.rate)
+
+    @property
+    def guarantees(self) -> Guarantees:
+        """Return the amplified epsilon beside q delta, and what epsilon implies."""
+        return pure_guarantees(self.epsilon, self.rate * self.base.guarantees.delta)
+
+    @cached_property
+    def tradeoff(self) -> LawCurve:
+        """Return the curve of removing a unit, and of adding one."""
+        source = partial(sampled_laws, self.base.tradeoff.laws, up(self.rate))
+        return LawCurve(source, self.guarantees.end)
+
+
 def compose(losses: Iterable[Loss]) -> Loss:
     """Return the loss of all the releases together.
 
     For any mechanisms whose losses were fixed before the first one ran, even when
     their questions depend on earlier answers.
     """
-    from sordino.losses.composition import compose_losses  # noqa: PLC0415 a cycle
-
     listed = list(losses)
     for index, loss in enumerate(listed):
         if not isinstance(loss, Loss):
             place = f"losses[{index}]"
             raise InvalidParameter(place, loss, "is not a loss", "Use sd.PureDP(1).")
-    return compose_losses(listed)
+    return _sum([(loss, 1) for loss in listed])
+
+
+def subsample(loss: Loss, q: Any) -> Loss:
+    """Return the loss on a Poisson sample of rate q."""
+    rate = probability(q=q)
+    if rate == 0:
+        return PureDP(0)
+    # a sample of nearly all costs no more than all: delta is convex in the pair of laws
+    return loss if up(rate) == 1 else SubsampledLoss(loss, rate)
+
+
+def _sum(given: Iterable[tuple[Loss, int]]) -> Loss:
+    """Return the loss of releases so many times, folded where a closed form exists."""
+    apart = [(loss, times, loss.pieces()) for loss, times in given if times]
+    costly = [one for one in apart if any(one[2])]
+    if len(costly) == 1 and costly[0][1] == 1:
+        return costly[0][0]
+    parts, reserves = add_pieces((times, *pieces) for _, times, pieces in costly)
+    families: dict[type[AbstractFoldingLoss], Counts] = {}
+    for part in [one for one in parts if isinstance(one, AbstractFoldingLoss)]:
+        families.setdefault(type(part), {})[part] = parts.pop(part)
+    for family, group in families.items():
+        parts[family.folded(group)] = 1
+    base = _joined(parts)
+    return ReservedLoss(base, tuple(reserves.items())) if reserves else base
+
+
+def _joined(parts: Counts) -> Loss:
+    """Return the only part, or a composition, or nothing."""
+    if not parts:
+        return PureDP(0)
+    ((first, times), *rest) = parts.items()
+    return first if times == 1 and not rest else Composition(parts)

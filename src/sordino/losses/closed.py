@@ -10,14 +10,19 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, final
 
-import numpy as np
-
-from sordino.curves import forms, normal
-from sordino.curves.forms import inverse
-from sordino.curves.laws.law import AbstractLossLaw, GaussianLaw
-from sordino.curves.points import Floats
-from sordino.curves.profile import symmetric
-from sordino.losses.base import AbstractFoldingLoss, Counts, Loss, Pieces, Stated
+from sordino._fields import fill
+from sordino.curves.concentrated_curve import ConcentratedCurve
+from sordino.curves.curve import AbstractCurve
+from sordino.curves.gaussian_curve import GaussianCurve
+from sordino.curves.response import ResponseCurve
+from sordino.losses.base import (
+    AbstractFoldingLoss,
+    Counts,
+    Loss,
+    Pieces,
+    PureDP,
+    Stated,
+)
 from sordino.losses.guarantees import (
     Guarantees,
     pure_guarantees,
@@ -39,67 +44,8 @@ from sordino.numbers import (
     root,
     shortest,
     sqrt,
-    up,
 )
 from sordino.words import Words, call, number
-
-
-@final
-@dataclass(frozen=True, repr=False)
-class PureDP(Loss):
-    """epsilon-differential privacy: no worse than randomized response."""
-
-    epsilon: Extended
-
-    def __init__(self, epsilon: Any) -> None:
-        """Read the parameter exactly."""
-        object.__setattr__(self, "epsilon", distance(epsilon=epsilon))
-
-    @property
-    def words(self) -> Words:
-        """Return the name and the exact parameters."""
-        return call("PureDP", epsilon=number(self.epsilon))
-
-    @property
-    def guarantees(self) -> Guarantees:
-        """Return epsilon, and the least rho and mu that it implies."""
-        return pure_guarantees(self.epsilon, Fraction(0))
-
-    def laws(self) -> tuple[AbstractLossLaw, ...]:
-        """Return randomized response."""
-        return (forms.response(self.epsilon, Fraction(0)),)
-
-    @property
-    def sums(self) -> dict[str, Extended]:
-        """Return epsilon."""
-        return {"epsilon": self.epsilon}
-
-    def spending(self, family: Family) -> Spending | None:
-        """Return epsilon for Laplace noise; Gaussian noise needs a delta."""
-        if family == "gaussian":
-            return None
-        return Spending("epsilon", finite_parameter(self, self.epsilon))
-
-    def scaled(self, factor: Fraction) -> "PureDP":
-        """Return so many times epsilon."""
-        return PureDP(self.epsilon * factor)
-
-    def admits(self, loss: Loss) -> bool:
-        """Say whether a loss is certainly epsilon-DP, without any reserve delta."""
-        given = loss.guarantees
-        return given.delta == 0 and given.epsilon <= self.epsilon
-
-    def _delta(self, epsilon: Floats) -> Floats:
-        return forms.pure_delta(self.epsilon, Fraction(0), epsilon)
-
-    def _epsilon(self, delta: Floats) -> Floats:
-        return forms.pure_epsilon(self.epsilon, Fraction(0), delta)
-
-    def _tpr(self, alpha: Floats) -> Floats:
-        return forms.pure_profile(self.epsilon, Fraction(0)).rates(alpha)[0]
-
-    def _beta(self, alpha: Floats) -> Floats:
-        return forms.pure_profile(self.epsilon, Fraction(0)).rates(alpha)[1]
 
 
 @final
@@ -113,8 +59,7 @@ class ApproxDP(Loss):
 
     def __init__(self, epsilon: Any, delta: Any) -> None:
         """Read the parameters exactly."""
-        object.__setattr__(self, "epsilon", distance(epsilon=epsilon))
-        object.__setattr__(self, "delta", probability(delta=delta))
+        fill(self, epsilon=distance(epsilon=epsilon), delta=probability(delta=delta))
 
     @property
     def words(self) -> Words:
@@ -126,9 +71,10 @@ class ApproxDP(Loss):
         """Return epsilon beside its reserve delta, and what epsilon implies."""
         return pure_guarantees(self.epsilon, self.delta)
 
-    def laws(self) -> tuple[AbstractLossLaw, ...]:
-        """Return randomized response that fails with probability delta."""
-        return (forms.response(self.epsilon, self.delta),)
+    @property
+    def tradeoff(self) -> AbstractCurve:
+        """Return the curve of randomized response that may fail."""
+        return ResponseCurve(self.epsilon, self.delta)
 
     def pieces(self) -> Pieces:
         """Return the loss when nothing fails, and the chance that all fails.
@@ -166,18 +112,6 @@ class ApproxDP(Loss):
             return True
         return shortest(loss.delta_at(self.epsilon)) <= self.delta
 
-    def _delta(self, epsilon: Floats) -> Floats:
-        return forms.pure_delta(self.epsilon, self.delta, epsilon)
-
-    def _epsilon(self, delta: Floats) -> Floats:
-        return forms.pure_epsilon(self.epsilon, self.delta, delta)
-
-    def _tpr(self, alpha: Floats) -> Floats:
-        return forms.pure_profile(self.epsilon, self.delta).rates(alpha)[0]
-
-    def _beta(self, alpha: Floats) -> Floats:
-        return forms.pure_profile(self.epsilon, self.delta).rates(alpha)[1]
-
 
 @final
 @dataclass(frozen=True, repr=False)
@@ -189,7 +123,7 @@ class ZCDP(AbstractFoldingLoss):
 
     def __init__(self, rho: Any) -> None:
         """Read the parameter exactly."""
-        object.__setattr__(self, "rho", distance(rho=rho))
+        fill(self, rho=distance(rho=rho))
 
     @property
     def words(self) -> Words:
@@ -201,9 +135,10 @@ class ZCDP(AbstractFoldingLoss):
         """Return rho; nothing pure follows from it, nor a Gaussian of the same rho."""
         return zcdp_guarantees(self.rho, Fraction(0))
 
-    def laws(self) -> tuple[AbstractLossLaw, ...]:
-        """Return the law of the best known curve of all rho-zCDP releases."""
-        return (symmetric(forms.zcdp_profile(self.rho, Fraction(0))),)
+    @property
+    def tradeoff(self) -> AbstractCurve:
+        """Return the best known curve of all rho-zCDP releases."""
+        return ConcentratedCurve(self.rho)
 
     @classmethod
     def folded(cls, group: Counts) -> "ZCDP":
@@ -230,18 +165,6 @@ class ZCDP(AbstractFoldingLoss):
         given = loss.guarantees
         return given.delta == 0 and given.rho <= self.rho
 
-    def _delta(self, epsilon: Floats) -> Floats:
-        return forms.zcdp_delta(self.rho, Fraction(0), epsilon)
-
-    def _epsilon(self, delta: Floats) -> Floats:
-        return forms.zcdp_epsilon(self.rho, Fraction(0), delta)
-
-    def _tpr(self, alpha: Floats) -> Floats:
-        return forms.zcdp_rates(self.rho, Fraction(0), alpha)[0]
-
-    def _beta(self, alpha: Floats) -> Floats:
-        return forms.zcdp_rates(self.rho, Fraction(0), alpha)[1]
-
 
 @final
 @dataclass(frozen=True, repr=False)
@@ -254,8 +177,7 @@ class ApproxZCDP(Loss):
 
     def __init__(self, rho: Any, delta: Any) -> None:
         """Read the parameters exactly."""
-        object.__setattr__(self, "rho", distance(rho=rho))
-        object.__setattr__(self, "delta", probability(delta=delta))
+        fill(self, rho=distance(rho=rho), delta=probability(delta=delta))
 
     @property
     def words(self) -> Words:
@@ -267,9 +189,10 @@ class ApproxZCDP(Loss):
         """Return rho beside its reserve delta."""
         return zcdp_guarantees(self.rho, self.delta)
 
-    def laws(self) -> tuple[AbstractLossLaw, ...]:
-        """Return the law of the best known curve, that fails with probability delta."""
-        return (symmetric(forms.zcdp_profile(self.rho, self.delta)),)
+    @property
+    def tradeoff(self) -> AbstractCurve:
+        """Return the best known curve of all such releases."""
+        return ConcentratedCurve(self.rho, self.delta)
 
     def pieces(self) -> Pieces:
         """Return the loss when nothing fails, and the chance that all fails.
@@ -302,18 +225,6 @@ class ApproxZCDP(Loss):
         given = loss.guarantees
         return given.delta <= self.delta and given.rho <= self.rho
 
-    def _delta(self, epsilon: Floats) -> Floats:
-        return forms.zcdp_delta(self.rho, self.delta, epsilon)
-
-    def _epsilon(self, delta: Floats) -> Floats:
-        return forms.zcdp_epsilon(self.rho, self.delta, delta)
-
-    def _tpr(self, alpha: Floats) -> Floats:
-        return forms.zcdp_rates(self.rho, self.delta, alpha)[0]
-
-    def _beta(self, alpha: Floats) -> Floats:
-        return forms.zcdp_rates(self.rho, self.delta, alpha)[1]
-
 
 @final
 @dataclass(frozen=True, repr=False)
@@ -325,7 +236,7 @@ class GaussianDP(AbstractFoldingLoss):
 
     def __init__(self, mu: Any) -> None:
         """Read the parameter exactly."""
-        object.__setattr__(self, "mu", distance(mu=mu))
+        fill(self, mu=distance(mu=mu))
 
     @property
     def rho(self) -> Extended:
@@ -343,13 +254,10 @@ class GaussianDP(AbstractFoldingLoss):
         pure = Fraction(0) if self.mu == 0 else INFINITE
         return Guarantees(pure, Fraction(0), self.rho, self.mu)
 
-    def laws(self) -> tuple[AbstractLossLaw, ...]:
-        """Return the normal law of the loss."""
-        if self.mu == 0:
-            return (forms.response(Fraction(0), Fraction(0)),)
-        if self.mu is INFINITE:
-            return (forms.response(INFINITE, Fraction(0)),)
-        return (GaussianLaw(up(self.mu)),)
+    @property
+    def tradeoff(self) -> AbstractCurve:
+        """Return the normal curve."""
+        return GaussianCurve(self.mu)
 
     @classmethod
     def folded(cls, group: Counts) -> "GaussianDP":
@@ -376,21 +284,3 @@ class GaussianDP(AbstractFoldingLoss):
         """Say whether a loss is certainly mu-GDP, without any reserve delta."""
         given = loss.guarantees
         return given.delta == 0 and given.mu <= self.mu
-
-    def _delta(self, epsilon: Floats) -> Floats:
-        if self.mu is INFINITE or self.mu == 0:
-            return np.full_like(epsilon, float(self.mu != 0))
-        return normal.gaussian_delta(self.mu, epsilon)
-
-    def _epsilon(self, delta: Floats) -> Floats:
-        return inverse(self._delta, delta)
-
-    def _tpr(self, alpha: Floats) -> Floats:
-        if self.mu is INFINITE or self.mu == 0:
-            return alpha if self.mu == 0 else np.ones_like(alpha)
-        return normal.gaussian_tpr(self.mu, alpha)
-
-    def _beta(self, alpha: Floats) -> Floats:
-        if self.mu is INFINITE or self.mu == 0:
-            return 1 - alpha if self.mu == 0 else np.zeros_like(alpha)
-        return normal.gaussian_beta(self.mu, alpha)

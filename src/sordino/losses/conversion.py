@@ -65,6 +65,19 @@ def geometric_to_rho(shift: int, scale: Exact) -> Extended:
         return _rounded((arb(shift) - lost) / ball(scale))
 
 
+@lru_cache(maxsize=4096)
+def sampled_epsilon(epsilon: Extended, rate: Fraction) -> Extended:
+    """Return ln(1 + q (exp(epsilon) - 1)), rounded up, or epsilon where that is less.
+
+    The epsilon of a release on a Poisson sample of rate q.
+    """
+    if epsilon is INFINITE:
+        return INFINITE
+    with precision(_BITS):
+        top = up((ball(rate) * ball(epsilon).expm1()).log1p())
+    return min(epsilon, Fraction(top)) if math.isfinite(top) else epsilon
+
+
 def _rounded(value: arb) -> Extended:
     """Return the upper end as an exact rational of a double."""
     top = up(value)

@@ -1,20 +1,29 @@
 """The picture of a trade-off curve."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, final
 
+from sordino.curves.points import Floats
 from sordino.errors import InvalidParameter, MissingDependency
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from sordino.losses.tradeoff import TradeoffCurve
-
 _KINDS = (".png", ".svg", ".pdf")
 
 
-def plot_curve(curve: "TradeoffCurve", path: "str | Path | None", title: str) -> "Axes":
-    """Draw the curve between the lines of no privacy and of perfect privacy."""
+@final
+class CurveLines(NamedTuple):
+    """The least miss rates at false alarm rates, and those that one statement gives."""
+
+    alpha: Floats
+    beta: Floats
+    bound: Floats
+    statement: str
+
+
+def plot_lines(lines: CurveLines, path: "str | Path | None", title: str) -> "Axes":
+    """Draw a curve between the lines of no privacy and of perfect privacy."""
     target = None if path is None else Path(path)
     if target is not None and target.suffix not in _KINDS:
         raise InvalidParameter(
@@ -29,7 +38,7 @@ def plot_curve(curve: "TradeoffCurve", path: "str | Path | None", title: str) ->
         raise MissingDependency("plot()", "matplotlib", "plots") from error
     figure = Picture(figsize=(5.6, 5.2), layout="constrained")
     axes = figure.add_subplot(axes_class=Panel)
-    _lines(axes, curve)
+    _draw(axes, lines)
     axes.set_xlabel("false alarms: chance of accusing a person who is not there")
     axes.set_ylabel("misses: chance of not finding a person who is")
     axes.set_title(title or "What the best attack achieves", loc="left")
@@ -42,21 +51,19 @@ def plot_curve(curve: "TradeoffCurve", path: "str | Path | None", title: str) ->
     return axes
 
 
-def _lines(axes: "Axes", curve: "TradeoffCurve") -> None:
+def _draw(axes: "Axes", lines: CurveLines) -> None:
     """Draw the three curves and the area no attack reaches."""
     ideal, ours, bound, edge = "#8a8a8a", "#0b5c8a", "#c8702a", "#b03030"
-    axes.fill_between(curve.alpha, 0, curve.beta, color=ours, alpha=0.08, linewidth=0)
+    axes.fill_between(lines.alpha, 0, lines.beta, color=ours, alpha=0.08, linewidth=0)
     axes.plot([0, 1], [1, 0], color=ideal, linestyle="--", label="perfect privacy")
-    axes.plot(curve.alpha, curve.beta, color=ours, linewidth=2, label="this release")
-    # three digits, upwards, so that the label never understates
-    text = f"({curve.epsilon:.3g}, {curve.delta:.1g})-DP"
+    axes.plot(lines.alpha, lines.beta, color=ours, linewidth=2, label="this release")
     axes.plot(
-        curve.alpha,
-        curve.bound_beta,
+        lines.alpha,
+        lines.bound,
         color=bound,
         linestyle=":",
         linewidth=1.6,
-        label=text,
+        label=lines.statement,
     )
     axes.plot(
         [0, 0, 1],

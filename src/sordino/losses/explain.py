@@ -1,6 +1,6 @@
 """A loss in plain sentences.
 
->>> from sordino.losses.closed import PureDP
+>>> from sordino.losses.base import PureDP
 >>> "at most 2.8 times in 100." in explain(PureDP(1))
 True
 """

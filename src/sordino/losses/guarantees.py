@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import final
 
+from sordino.curves.curve import End
 from sordino.losses import conversion
-from sordino.numbers import INFINITE, Extended, total
+from sordino.numbers import INFINITE, Extended, root, total
 
 
 @final
@@ -25,9 +26,19 @@ class Guarantees:
     mu: Extended
 
     @property
+    def end(self) -> End:
+        """Return the point of the curve that follows."""
+        return End(self.epsilon, self.delta, self.is_bounded)
+
+    @property
     def is_bounded(self) -> bool:
         """Tell whether nothing but the reserve delta can be seen with certainty."""
         return min(self.epsilon, self.rho, self.mu) < math.inf
+
+    def with_reserve(self, chance: Fraction) -> "Guarantees":
+        """Return the same where everything is revealed with one more chance."""
+        delta = min(self.delta + chance, Fraction(1))
+        return Guarantees(self.epsilon, delta, self.rho, self.mu)
 
 
 NOTHING = Guarantees(Fraction(0), Fraction(0), Fraction(0), Fraction(0))
@@ -44,6 +55,17 @@ def zcdp_guarantees(rho: Extended, delta: Fraction) -> Guarantees:
     """Return rho beside its reserve; only rho = 0 implies anything else."""
     nothing = Fraction(0) if rho == 0 else INFINITE
     return Guarantees(nothing, delta, rho, nothing)
+
+
+def sum_guarantees(known: list[tuple[Guarantees, int]]) -> Guarantees:
+    """Return what holds for releases together: the sums, and of mu by squares."""
+    reserve = sum((one.delta * times for one, times in known), Fraction(0))
+    return Guarantees(
+        sum_times((one.epsilon, times) for one, times in known),
+        min(reserve, Fraction(1)),
+        sum_times((one.rho, times) for one, times in known),
+        root(sum_times(((one.mu, times) for one, times in known), 2)),
+    )
 
 
 def sum_times(values: Iterable[tuple[Extended, int]], power: int = 1) -> Extended:

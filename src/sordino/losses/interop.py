@@ -7,24 +7,24 @@ they are and its grid is kept.
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, final
 
 import numpy as np
 
-from sordino.curves.convolution.convolution import Convolution, both_ways
 from sordino.curves.convolution.grid import on_grid
-from sordino.curves.laws.law import AbstractLossLaw, Atoms
+from sordino.curves.curve import AbstractCurve
+from sordino.curves.laws.law import Atoms
+from sordino.curves.table_curve import LawCurve
 from sordino.errors import InvalidParameter, MissingDependency
 from sordino.losses.base import Loss
 from sordino.losses.guarantees import Guarantees
-from sordino.losses.tabled import AbstractTabledLoss
 from sordino.numbers import INFINITE, positive, up
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class TableLoss(AbstractTabledLoss):
+class TableLoss(Loss):
     """A loss known only by its masses on grids of losses, in each direction."""
 
     sides: tuple[Atoms, ...]
@@ -34,14 +34,10 @@ class TableLoss(AbstractTabledLoss):
         """Return nothing: masses alone promise no exact parameter."""
         return Guarantees(INFINITE, Fraction(0), INFINITE, INFINITE)
 
-    def laws(self) -> tuple[AbstractLossLaw, ...]:
-        """Return the masses as they were read."""
-        return self.sides
-
     @cached_property
-    def convolutions(self) -> tuple[Convolution, ...]:
-        """Return each direction alone."""
-        return both_ways([((law, 1),) for law in self.sides])
+    def tradeoff(self) -> AbstractCurve:
+        """Return the curve of the masses as they were read."""
+        return LawCurve(partial(tuple, self.sides))
 
 
 def from_dp_accounting(distribution: Any) -> Loss:
@@ -65,7 +61,7 @@ def to_dp_accounting(loss: Loss, *, step: Any = "1e-4") -> Any:
     peer = _peer()
     interval = up(positive(step=step))
     tables = []
-    for law in loss.laws():
+    for law in loss.tradeoff.laws():
         grid = on_grid(law, interval)
         masses = {grid.start + j: float(m) for j, m in enumerate(grid.masses) if m > 0}
         tables.append((masses, grid.infinity))

@@ -9,17 +9,15 @@ from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TypeAlias, final
 
-import numpy as np
-
-from sordino.curves.laws.law import AbstractLossLaw
-from sordino.curves.points import Floats
+from sordino.curves.breach_curve import joint_breach
+from sordino.curves.curve import AbstractCurve
+from sordino.curves.least_curve import LeastCurve
 from sordino.losses.base import Loss
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP
 from sordino.losses.guarantees import Guarantees
-from sordino.losses.reserved import joint_breach
 from sordino.losses.thresholded import threshold_loss
 from sordino.numbers import INFINITE, Extended
 
@@ -62,59 +60,48 @@ class JointLoss(Loss):
         return self.headline.guarantees
 
     @cached_property
-    def joint(self) -> Loss:
-        """Return the loss of new and kept keys together."""
-        if self.kept is None:
-            return self.headline
-        return threshold_loss(self.kept, key_delta=self.key_delta, keys=self.keys)
+    def tradeoff(self) -> AbstractCurve:
+        """Return the least of all curves that bound the release.
 
-    def laws(self) -> tuple[AbstractLossLaw, ...]:
-        """Return the law of the curve; what it was worked out from is not kept."""
-        return copy(self).joint.laws()
+        Below the chance that all changed keys are new and one is seen, none serves.
+        """
+        breach = joint_breach(((self.key_delta, self.keys),))
+        # what makes the curves later is a copy: a loss that held itself would stay
+        maker = copy(self)
+        return LeastCurve(
+            partial(_joint_curve, maker),
+            partial(_other_curves, maker),
+            breach,
+            self.guarantees.end,
+        )
 
     def __repr__(self) -> str:
         """Show the headline."""
         return repr(self.headline)
 
-    @cached_property
-    def bounds(self) -> tuple[Loss, ...]:
-        """Return what bounds the release.
 
-        A pure headline serves beside the joint curve. Where noise is priced by tables,
-        whose digits end, its rho serves far out in the tail; the case of no new keys
-        then makes the headline itself superfluous.
-        """
-        if self.epsilon is not INFINITE or self.kept is None:
-            return (self.headline, self.joint)
-        if not isinstance(self.kept(self.keys).guarantees.mu, float):
-            return (self.joint,)
-        return (self.joint, self._by_rho(self.kept))
-
-    def _by_rho(self, kept: Callable[[int], Loss]) -> Loss:
-        """Return the joint loss with the noise on kept keys priced by its rho."""
-        return threshold_loss(
-            lambda keys: ZCDP(kept(keys).guarantees.rho),
-            key_delta=self.key_delta,
-            keys=self.keys,
-        )
-
-    def _delta(self, epsilon: Floats) -> Floats:
-        return _least([loss.delta_at(epsilon) for loss in self.bounds])
-
-    def _epsilon(self, delta: Floats) -> Floats:
-        # Below the chance that all changed keys are new and one is seen, none serves.
-        reserve = joint_breach(((self.key_delta, self.keys),))
-        asked = np.maximum(delta, reserve)
-        found = _least([loss.epsilon_at(asked) for loss in self.bounds])
-        return np.where(delta < reserve, np.inf, found)
-
-    def _tpr(self, alpha: Floats) -> Floats:
-        return _least([loss.tpr_at(alpha) for loss in self.bounds])
-
-    def _beta(self, alpha: Floats) -> Floats:
-        return -_least([-loss.beta_at(alpha) for loss in self.bounds])
+def _joint_curve(loss: JointLoss) -> AbstractCurve:
+    """Return the curve of new and kept keys together."""
+    if loss.kept is None:
+        return loss.headline.tradeoff
+    return _thresholded(loss, loss.kept)
 
 
-def _least(bounds: list[Floats]) -> Floats:
-    """Return the least of several bounds, point by point."""
-    return np.min(np.array(bounds), axis=0)  # type: ignore[no-any-return]
+def _other_curves(loss: JointLoss) -> tuple[AbstractCurve, ...]:
+    """Return what else bounds the release.
+
+    A pure headline serves beside the joint curve. Where noise is priced by tables,
+    whose digits end, its rho serves far out in the tail; the case of no new keys then
+    makes the headline itself superfluous.
+    """
+    if loss.epsilon is not INFINITE:
+        return (loss.headline.tradeoff,)
+    noise = loss.kept
+    if noise is None or noise(loss.keys).guarantees.mu is not INFINITE:
+        return ()
+    return (_thresholded(loss, lambda keys: ZCDP(noise(keys).guarantees.rho)),)
+
+
+def _thresholded(loss: JointLoss, noise: Callable[[int], Loss]) -> AbstractCurve:
+    """Return the curve with some noise on the keys that are kept."""
+    return threshold_loss(noise, key_delta=loss.key_delta, keys=loss.keys).tradeoff

@@ -16,22 +16,11 @@ from fractions import Fraction
 from functools import cached_property
 from typing import final
 
-import numpy as np
-
-from sordino.curves.coarseness import kept
-from sordino.curves.laws.law import AbstractLossLaw
-from sordino.curves.normal import FEW
-from sordino.curves.points import ELEMENTARY, Floats
-from sordino.curves.profile import Profile, symmetric
+from sordino.curves.curve import AbstractCurve
+from sordino.curves.rounds_curve import RoundsCurve
 from sordino.losses.base import Loss
 from sordino.losses.guarantees import Guarantees
 from sordino.numbers import INFINITE, number_text
-
-_POINTS = 1200
-_LEAST_DELTA = 1e-40
-_FURTHEST = 700.0
-_WIDE = 2 * FEW
-_NARROWINGS = 6
 
 
 @final
@@ -63,59 +52,14 @@ class RoundsLoss(Loss):
         rho, mu = max(one.rho for one in told), max(one.mu for one in told)
         return Guarantees(INFINITE, self.delta, rho, mu)
 
-    @kept
-    def profile(self) -> Profile:
-        """Return the bounds on a fine range of epsilons."""
-        reach = max(
-            float(loss.epsilon_at(_LEAST_DELTA)) + _shift(breach)
+    @cached_property
+    def tradeoff(self) -> AbstractCurve:
+        """Return the greatest of the cases, both ways."""
+        cases = tuple(
+            (float(breach), _shift(breach), loss.tradeoff)
             for breach, loss in self.cases
         )
-        points = np.linspace(0.0, min(reach, _FURTHEST), _POINTS)
-        return Profile.of(points, self._delta(points))
-
-    def laws(self) -> tuple[AbstractLossLaw, ...]:
-        """Return the law of the greatest profile, which serves both directions."""
-        return (symmetric(self.profile),)
-
-    def _delta(self, epsilon: Floats) -> Floats:
-        found = np.zeros_like(epsilon)
-        for breach, loss in self.cases:
-            shift, seen = _shift(breach), float(breach)
-            slack = ELEMENTARY * (shift + epsilon)
-            endless = np.isinf(epsilon)
-            further = np.where(endless, epsilon, epsilon + shift - slack)
-            nearer = np.where(endless, epsilon, epsilon - shift - slack)
-            added = seen + (1 - seen) * loss.delta_at(further)
-            found = np.maximum(found, np.maximum(added, loss.delta_at(nearer)))
-        return np.minimum(found * (1 + ELEMENTARY), 1.0)
-
-    def _epsilon(self, delta: Floats) -> Floats:
-        return np.array([self._least_epsilon(float(target)) for target in delta])
-
-    def _least_epsilon(self, target: float) -> float:
-        """Return an epsilon where delta is seen to be within a target.
-
-        By long grids, which the curves of noise answer in doubles.
-        """
-        if target < float(self.delta):
-            return math.inf  # where all keys are a unit's own, no epsilon serves
-        low, high = 0.0, 1.0
-        while self._delta(np.array([high]))[0] > target and high < _FURTHEST:
-            low, high = high, 4 * high
-        for _ in range(_NARROWINGS):
-            points = np.linspace(low, high, _WIDE)
-            within = self._delta(points) <= target
-            if not within.any():
-                break  # doubles are looser at the end that balls let pass
-            first = int(within.argmax())
-            low, high = float(points[max(first - 1, 0)]), float(points[first])
-        return high if self._delta(np.array([high]))[0] <= target else math.inf
-
-    def _tpr(self, alpha: Floats) -> Floats:
-        return self.profile.rates(alpha)[0]
-
-    def _beta(self, alpha: Floats) -> Floats:
-        return self.profile.rates(alpha)[1]
+        return RoundsCurve(cases, self.guarantees.end)
 
 
 def _shift(breach: Fraction) -> float:

@@ -11,37 +11,28 @@ and the release is bounded by the greatest over j: docs/proofs/losses.md.
 
 import math
 from collections.abc import Callable
-from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, final
 
-import numpy as np
-
 from sordino import _validate
-from sordino.curves.coarseness import kept
-from sordino.curves.forms import inverse
-from sordino.curves.laws.derived import Mixed
-from sordino.curves.laws.law import AbstractLossLaw
-from sordino.curves.points import ELEMENTARY, Floats
-from sordino.curves.profile import Profile, symmetric
+from sordino.curves.breach_curve import joint_breach
+from sordino.curves.case_curves import MixtureCurve, ThresholdCurve
+from sordino.curves.curve import AbstractCurve
 from sordino.errors import InvalidParameter
+from sordino.losses.answers import AbstractHeadline
 from sordino.losses.base import Loss
 from sordino.losses.guarantees import Guarantees
-from sordino.losses.reserved import joint_breach
-from sordino.numbers import Extended, probability
+from sordino.numbers import probability
 
 _SINGLE = 8
 """Up to this many new keys each has its own case; beyond, blocks that grow."""
 
-_POINTS = 1200
-_LEAST_DELTA = 1e-40
-
 
 @final
 @dataclass(frozen=True, repr=False)
-class ThresholdedLoss(Loss):
+class ThresholdedLoss(AbstractHeadline, Loss):
     """The greatest loss over how many of the changed keys are new.
 
     `noise[i]` bounds the kept keys when at least `fresh[i]` and fewer than
@@ -59,70 +50,22 @@ class ThresholdedLoss(Loss):
         return Fraction(joint_breach(((self.key_delta, self.keys),)))
 
     @property
-    def epsilon(self) -> Extended:
-        """Return the epsilon of the noise on all keys."""
-        return self.noise[0].guarantees.epsilon
-
-    @property
-    def rho(self) -> Extended:
-        """Return the rho of the noise on all keys."""
-        return self.noise[0].guarantees.rho
-
-    @property
-    def mu(self) -> Extended:
-        """Return the mu of the noise on all keys."""
-        return self.noise[0].guarantees.mu
-
-    @property
     def guarantees(self) -> Guarantees:
         """Return those of the noise on all keys, with the threshold's reserve."""
-        known = self.noise[0].guarantees
-        reserve = min(known.delta + self.delta, Fraction(1))
-        return Guarantees(known.epsilon, reserve, known.rho, known.mu)
+        return self.noise[0].guarantees.with_reserve(self.delta)
 
     @cached_property
-    def cases(self) -> tuple[tuple[float, float, Loss], ...]:
-        """Return (breach, shift of epsilon, noise) of each case."""
+    def tradeoff(self) -> ThresholdCurve:
+        """Return the greatest of the cases: (breach, shift of epsilon, noise)."""
         ends = (*self.fresh[1:], self.keys + 1)
-        found = []
+        cases = []
         for first, end, loss in zip(self.fresh, ends, self.noise, strict=True):
             breach = joint_breach(((self.key_delta, end - 1),))
             vanished = joint_breach(((self.key_delta, self.keys - first),))
             certain = breach >= 1 or vanished >= 1
             shift = 0.0 if certain else math.log1p(-vanished) - math.log1p(-breach)
-            found.append((1.0 if certain else breach, shift, loss))
-        return tuple(found)
-
-    @kept
-    def profile(self) -> Profile:
-        """Return the bounds on a fine range of epsilons."""
-        reach = max(
-            float(loss.epsilon_at(_LEAST_DELTA)) + abs(shift)
-            for _, shift, loss in self.cases
-        )
-        points = np.linspace(0.0, min(reach, 700.0), _POINTS)
-        return Profile.of(points, self._delta(points))
-
-    def laws(self) -> tuple[AbstractLossLaw, ...]:
-        """Return the law of the greatest profile, which is not kept for it."""
-        return (symmetric(copy(self).profile),)
-
-    def _delta(self, epsilon: Floats) -> Floats:
-        found = np.zeros_like(epsilon)
-        for breach, shift, loss in self.cases:
-            moved = epsilon + shift - ELEMENTARY * (abs(shift) + epsilon)
-            inner = loss.delta_at(np.where(np.isinf(epsilon), epsilon, moved))
-            found = np.maximum(found, breach + (1 - breach) * inner)
-        return np.minimum(found * (1 + ELEMENTARY), 1.0)
-
-    def _epsilon(self, delta: Floats) -> Floats:
-        return inverse(self._delta, delta)
-
-    def _tpr(self, alpha: Floats) -> Floats:
-        return self.profile.rates(alpha)[0]
-
-    def _beta(self, alpha: Floats) -> Floats:
-        return self.profile.rates(alpha)[1]
+            cases.append((1.0 if certain else breach, shift, loss.tradeoff))
+        return ThresholdCurve(tuple(cases), self.guarantees.end)
 
 
 def threshold_loss(noise: Callable[[int], Loss], *, key_delta: Any, keys: Any) -> Loss:
@@ -168,41 +111,17 @@ class MixtureLoss(Loss):
             max(g.mu for g in known),
         )
 
-    @kept
-    def profile(self) -> Profile:
-        """Return the weighted bounds on a fine range of epsilons."""
-        reach = max(float(loss.epsilon_at(_LEAST_DELTA)) for _, loss in self.parts)
-        points = np.linspace(0.0, min(reach, 700.0), _POINTS)
-        return Profile.of(points, self._delta(points))
-
-    def laws(self) -> tuple[AbstractLossLaw, ...]:
-        """Return the weighted mixture of the laws, in each direction that differs."""
-        found = [(float(weight), loss.laws()) for weight, loss in self.parts]
-        sides = max(len(laws) for _, laws in found)
-        return tuple(
-            Mixed(tuple((w, laws[side % len(laws)]) for w, laws in found))
-            for side in range(sides)
-        )
-
-    def _delta(self, epsilon: Floats) -> Floats:
-        terms = [float(weight) * loss.delta_at(epsilon) for weight, loss in self.parts]
-        answer: Floats = np.minimum(np.sum(terms, axis=0) * (1 + ELEMENTARY), 1.0)
-        return answer
-
-    def _epsilon(self, delta: Floats) -> Floats:
-        return inverse(self._delta, delta)
-
-    def _tpr(self, alpha: Floats) -> Floats:
-        return self.profile.rates(alpha)[0]
-
-    def _beta(self, alpha: Floats) -> Floats:
-        return self.profile.rates(alpha)[1]
+    @cached_property
+    def tradeoff(self) -> AbstractCurve:
+        """Return the weighted curves."""
+        parts = tuple((float(weight), loss.tradeoff) for weight, loss in self.parts)
+        return MixtureCurve(parts, self.guarantees.end)
 
 
 def mixture(parts: list[tuple[Any, Loss]]) -> Loss:
     """Return the loss of running one mechanism, chosen by public weights.
 
-    >>> from sordino.losses.closed import PureDP
+    >>> from sordino.losses.base import PureDP
     >>> mixture([("1/2", PureDP(0)), ("1/2", PureDP(1))]).advantage() < 0.2311
     True
     """

@@ -9,8 +9,8 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from sordino.losses.base import Loss
-from sordino.losses.closed import ZCDP, PureDP
+from sordino.losses.base import Loss, PureDP
+from sordino.losses.closed import ZCDP
 from sordino.losses.noise_losses import DiscreteGaussianLoss, GeometricLoss, LaplaceLoss
 from sordino.numbers import INFINITE, Exact, Extended, down, floor_log2, positive
 from sordino.sensitivity import Sensitivity

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from sordino import _validate
 from sordino._fields import fill
-from sordino.losses.base import Budget
-from sordino.losses.closed import PureDP
+from sordino.losses.base import Budget, PureDP
 from sordino.mechanisms.kit.bin_counts import BinCounts, Whole
 from sordino.mechanisms.kit.change import floor_to
 from sordino.mechanisms.kit.domain import ChoiceDomain, Metric

@@ -5,8 +5,7 @@ from fractions import Fraction
 from typing import ClassVar, Self, Unpack, final, overload
 
 from sordino._fields import fill, make
-from sordino.losses.base import Budget, Loss
-from sordino.losses.closed import PureDP
+from sordino.losses.base import Budget, Loss, PureDP
 from sordino.losses.noise_losses import GeometricLoss
 from sordino.losses.vectors import geometric_vector
 from sordino.mechanisms.kit.distance import Distance, change_ratio, l1

@@ -7,8 +7,8 @@ from typing import ClassVar, Self, Unpack, final
 
 from sordino import _fields
 from sordino.errors import InvalidParameter
-from sordino.losses.base import Loss, compose
-from sordino.losses.closed import ApproxDP, PureDP
+from sordino.losses.base import Loss, PureDP, compose
+from sordino.losses.closed import ApproxDP
 from sordino.losses.noise_losses import GeometricLoss, LaplaceLoss
 from sordino.mechanisms.kit.change import Change, MapDistance, Norm
 from sordino.mechanisms.kit.distance import change_ratio

@@ -133,7 +133,7 @@ class AbstractFloatMechanism(AbstractAdditiveMechanism):
         sampler = self.noise.floats(self.granularity, float_format(self.dtype))
         return FloatCarrier(self.input_domain, sampler, self.granularity)
 
-    @property
+    @cached_property
     def law(self) -> AbstractLaw:
         """Return the law of the noise on the reals or on the grid."""
         return self.noise.law(self.granularity)
@@ -203,7 +203,7 @@ class AbstractIntegerMechanism(AbstractAdditiveMechanism):
         """Return what adds the noise to integers."""
         return IntegerCarrier(self.input_domain, self.noise.integers())
 
-    @property
+    @cached_property
     def law(self) -> AbstractLaw:
         """Return the law of the noise on the integers."""
         return self.noise.law(0)

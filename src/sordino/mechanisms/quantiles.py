@@ -17,9 +17,8 @@ import numpy as np
 from sordino import _validate
 from sordino._fields import fill
 from sordino.errors import InvalidParameter
-from sordino.losses.base import Budget, Loss
+from sordino.losses.base import Budget, Loss, PureDP
 from sordino.losses.bounded_range import BoundedRangeLoss
-from sordino.losses.closed import PureDP
 from sordino.mechanisms.exponential import widest
 from sordino.mechanisms.kit.bin_counts import MOST_BINS, BinCounts, Whole
 from sordino.mechanisms.kit.domain import ChoiceDomain, Metric

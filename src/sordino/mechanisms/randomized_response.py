@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from sordino import _validate
 from sordino._fields import change, fill
 from sordino.errors import InvalidData, InvalidParameter
-from sordino.losses.base import Budget, Loss
-from sordino.losses.closed import PureDP
+from sordino.losses.base import Budget, Loss, PureDP
 from sordino.losses.noise_losses import RandomizedResponseLoss
 from sordino.mechanisms.kit.containers import Kind, is_number, open_numbers
 from sordino.mechanisms.kit.domain import ChoiceDomain, Metric

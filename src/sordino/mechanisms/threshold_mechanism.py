@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from sordino import _validate
 from sordino.distributions.base import AbstractLaw
 from sordino.errors import InvalidParameter
-from sordino.losses.base import Loss
-from sordino.losses.closed import PureDP
+from sordino.losses.base import Loss, PureDP
 from sordino.losses.joint import Headline, JointLoss
 from sordino.mechanisms.kit import change
 from sordino.mechanisms.kit.absent_keys import AbsentKeys, DrawKeys
@@ -208,7 +207,7 @@ class AbstractThresholdMechanism(AbstractNoiseMechanism):
         """Return what exact sums are compared with."""
         return Threshold(self.threshold, self.threshold > 0)
 
-    @property
+    @cached_property
     def _grid(self) -> int | None:
         """Return the exponent of the grid of the noise, None for the reals."""
         return 0 if self.values.is_integer else self.granularity

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Final, NoReturn, final
 
 from sordino.errors import InvalidParameter
-from sordino.losses.base import Budget
-from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
+from sordino.losses.base import Budget, PureDP
+from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP
 from sordino.schema import unknown
 
 _AMOUNTS: Final = ("epsilon", "rho", "mu")

@@ -16,7 +16,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from sordino import _validate
 from sordino.errors import InvalidParameter
 from sordino.numbers.infinity import INFINITE, Extended, Infinity
 from sordino.numbers.radical import FORMS, Exact, Radical, as_fraction, sqrt
@@ -36,7 +35,7 @@ Number: TypeAlias = int | float | str | Fraction | Decimal | Radical
 
 def exact(**argument: Any) -> Exact:
     """Return the exact finite value of one named parameter, or refuse it by name."""
-    name, given = _validate.one(**argument)
+    ((name, given),) = argument.items()
     value = _read(name, given)
     if value is INFINITE:
         raise InvalidParameter(name, given, "must be finite", FORMS)
@@ -45,7 +44,7 @@ def exact(**argument: Any) -> Exact:
 
 def outcome(**argument: Any) -> Exact:
     """Return a value that data or noise may take: a float is the very double it is."""
-    _, given = _validate.one(**argument)
+    (given,) = argument.values()
     if isinstance(given, float) and math.isfinite(given):
         return Fraction(given)
     return exact(**argument)
@@ -53,7 +52,7 @@ def outcome(**argument: Any) -> Exact:
 
 def positive(**argument: Any) -> Exact:
     """Return the exact value of a parameter that must be positive and finite."""
-    name, given = _validate.one(**argument)
+    ((name, given),) = argument.items()
     value = exact(**argument)
     if value <= 0:
         raise InvalidParameter(name, given, "must be positive", f"Try {name}=1.")
@@ -62,7 +61,7 @@ def positive(**argument: Any) -> Exact:
 
 def distance(**argument: Any) -> Extended:
     """Return a distance or a loss: exact and at least zero, or infinity."""
-    name, given = _validate.one(**argument)
+    ((name, given),) = argument.items()
     value = _read(name, given)
     if value < 0:
         raise InvalidParameter(name, given, "must not be negative", f"Try {name}=1.")
@@ -71,7 +70,7 @@ def distance(**argument: Any) -> Extended:
 
 def probability(**argument: Any) -> Fraction:
     """Return an exact rational in [0, 1]."""
-    name, given = _validate.one(**argument)
+    ((name, given),) = argument.items()
     value = exact(**argument)
     if not 0 <= value <= 1:
         raise InvalidParameter(

@@ -32,7 +32,7 @@ def ball(value: "Exact") -> arb:
 
 def fraction(point: arb) -> Fraction:
     """Return an exact ball as a rational."""
-    mantissa, exponent = (int(part) for part in point.man_exp())
+    mantissa, exponent = map(int, point.man_exp())
     return Fraction(mantissa) * Fraction(2) ** exponent
 
 
@@ -135,7 +135,7 @@ def _directed_ball(value: arb, towards: Literal[1, -1]) -> float:
         return math.inf * towards
     with precision(_END_BITS):
         end = value.upper() if towards > 0 else value.lower()
-    mantissa, exponent = (int(part) for part in end.man_exp())
+    mantissa, exponent = map(int, end.man_exp())
     size = exponent + abs(mantissa).bit_length()
     exponent += min(0, _BEYOND - size) + max(0, -_BEYOND - size)
     return _directed(Fraction(mantissa) * Fraction(2) ** exponent, towards)

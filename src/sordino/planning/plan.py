@@ -158,11 +158,7 @@ def plans(request: Request, catalog: AbstractCatalog) -> list[Plan]:
     frame = _Frame(
         request, relation, {count.measurement.key: count for count in counts}
     )
-    presences = {
-        variant: _presence(setting, variant)
-        for variant in (SINGLE, DIVIDED)
-        if request.selects_keys
-    }
+    presences = _presences(setting) if request.selects_keys else {}
     ways: list[Plan] = []
     for family in FAMILIES if request.noise is None else (request.noise,):
         seen: list[tuple[AbstractEstimator, ...]] = []
@@ -226,14 +222,14 @@ def _is_by_row(request: Request, relation: Relation) -> bool:
     return alone and not request.selects_keys
 
 
-def _presence(setting: Setting, variant: int) -> AbstractPresence:
-    """Return what shows that a group exists: people, or else rows."""
+def _presences(setting: Setting) -> dict[int, AbstractPresence]:
+    """Return what shows that a group exists, by the way: people, or else rows."""
     if setting.ids is None:
         counted = rows_measurement(setting)
     else:
         counted = ids_measurement(setting)
-    divided = row_presence(setting) if variant == DIVIDED else None
-    return counted if divided is None or counted.key != ROWS else divided
+    divided = row_presence(setting) if counted.key == ROWS else None
+    return {SINGLE: counted, DIVIDED: divided or counted}
 
 
 @final

@@ -14,7 +14,7 @@ def plan_text(purchase: Purchase) -> str:
     if purchase.selection is not None:
         lines.append(f"keep groups that pass {purchase.selection!r}")
     for place, (name, aggregation) in enumerate(request.columns):
-        noise = ", ".join(map(repr, purchase.mechanisms(place)))
+        noise = ", ".join(map(repr, purchase.mechanisms[place]))
         lines.append(f"{name} = {aggregation!r} with {noise}")
     for key, counted in plan.coverage.items():
         lines.append(f"{counted} with {purchase.coverage[key]!r}")

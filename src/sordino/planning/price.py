@@ -47,8 +47,10 @@ class Price:
     def noise(self) -> dict[str, tuple[Any, ...]]:
         """Return the mechanisms behind each column, in order."""
         return {
-            name: self._purchase.mechanisms(place)
-            for place, (name, _) in enumerate(self.request.columns)
+            name: mechanisms
+            for (name, _), mechanisms in zip(
+                self.request.columns, self._purchase.mechanisms, strict=True
+            )
         }
 
     @cached_property

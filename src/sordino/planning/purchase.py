@@ -133,15 +133,22 @@ class Purchase:
         """Return the loss of everything that is released."""
         return compose([self.additive_loss, *self.losses_apart])
 
-    def mechanisms(self, place: int) -> tuple[Any, ...]:
-        """Return the mechanisms behind a column, in the order of its measurements."""
-        measurements = self.plan.estimators[place].measurements
-        return tuple(self._behind[one.key] for one in measurements)
+    @cached_property
+    def mechanisms(self) -> tuple[tuple[Any, ...], ...]:
+        """Return the mechanisms behind each column, in the order of what it needs."""
+        presence = self.plan.presence
+        known = {**self.noise, **self.choices}
+        if presence is not None:
+            known[presence.key] = self.selection
+        return tuple(
+            tuple(known[one.key] for one in estimator.measurements)
+            for estimator in self.plan.estimators
+        )
 
     def expected(self, place: int, confidence: Fraction) -> Expected:
         """Return how far a column will be off."""
         estimator = self.plan.estimators[place]
-        return estimator.expected(self.mechanisms(place), confidence)
+        return estimator.expected(self.mechanisms[place], confidence)
 
     @cached_property
     def errors(self) -> dict[str, Expected]:
@@ -182,20 +189,13 @@ class Purchase:
 
     def _deviation(self, place: int) -> float:
         """Return the deviation of a column, in a typical group."""
-        estimator, mechanisms = self.plan.estimators[place], self.mechanisms(place)
+        estimator, mechanisms = self.plan.estimators[place], self.mechanisms[place]
         if estimator.chooses:
             return estimator.expected(mechanisms, _EVEN).sd
         each = zip(estimator.measurements, mechanisms, estimator.slopes, strict=True)
         return math.hypot(
             *(math.sqrt(slope) * one.noise(noise).sd for one, noise, slope in each)
         )
-
-    @cached_property
-    def _behind(self) -> dict[Hashable, Any]:
-        """Return the mechanism of every measurement and choice."""
-        presence = self.plan.presence
-        shown = {} if presence is None else {presence.key: self.selection}
-        return {**self.noise, **self.choices, **shown}
 
     def _share_apart(self, key: Hashable) -> AbstractShare:
         """Return the share of a choice, or of a count of what was left out."""

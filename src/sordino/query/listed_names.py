@@ -8,7 +8,7 @@ from sordino.errors import InvalidParameter
 
 def listed_names(*, some: bool = False, **argument: Any) -> tuple[str, ...]:
     """Return one or several names of columns."""
-    name, given = _validate.one(**argument)
+    ((name, given),) = argument.items()
     listed = (given,) if isinstance(given, str) else given
     if not isinstance(listed, (tuple, list)) or (some and not listed):
         raise InvalidParameter(

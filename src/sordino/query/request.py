@@ -171,7 +171,7 @@ def make_request(  # noqa: PLR0913 what the two doors of agg take
 
 def check_aggregation(**argument: Any) -> AbstractAggregation:
     """Return an aggregation, refusing what is none."""
-    name, asked = _validate.one(**argument)
+    ((name, asked),) = argument.items()
     if not isinstance(asked, AbstractAggregation):
         raise InvalidParameter(
             name, asked, "must be an aggregation", f"Try {name}=sd.count()."

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, final, overload
 from sordino._completion import hides
 from sordino.losses.base import Budget, Loss
 from sordino.losses.headline import headline
-from sordino.planning.plan_text import plan_text
 from sordino.planning.purchase import Purchase
 from sordino.query.noisy_answers import AbstractNoisyAnswers
 from sordino.query.processing import AbstractProcess, NoisyRows
@@ -45,7 +44,7 @@ class Release(AbstractNoisyAnswers):
     | `coverage` | if asked for: noisy counts of what was left out |
 
     >>> import pyarrow as pa
-    >>> from sordino.losses.closed import PureDP
+    >>> from sordino.losses.base import PureDP
     >>> table = pa.table({"ward": ["A", "B"], "n": [120, 1340]})
     >>> errors = pa.table({"ward": ["A", "B"], "n sd": [2.8, 2.8],
     ...                    "n low": [112.0, 1332.0], "n high": [128.0, 1348.0]})
@@ -68,7 +67,7 @@ class Release(AbstractNoisyAnswers):
     coverage: "pa.Table | None" = None
 
     @classmethod
-    def of(cls, purchase: Purchase, answer: Answer) -> "Release":
+    def of(cls, purchase: Purchase, answer: Answer, plan: str) -> "Release":
         """Return an answer with what it cost and how it was made."""
         request = purchase.plan.request
         rows = NoisyRows(
@@ -82,7 +81,7 @@ class Release(AbstractNoisyAnswers):
             rows.keys,
             request.confidence,
             purchase.loss,
-            plan_text(purchase),
+            plan,
             rows.notes,
             purchase.budget,
             answer.coverage,

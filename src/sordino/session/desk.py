@@ -80,6 +80,7 @@ class Desk:
         `details` are key, why and earmark, as the ledger records them.
         """
         purchase = self.buy(request, budget)
+        plan = plan_text(purchase)
 
         def prepare() -> Callable[[], bytes]:
             compute = self._prepare(purchase)
@@ -88,10 +89,10 @@ class Desk:
         stored = self.book.answer(
             identity.request_identity(request, self.catalog, budget, details["key"]),
             (budget, purchase.loss),
-            {**details, "plan": plan_text(purchase)},
+            {**details, "plan": plan},
             prepare,
         )
-        return Release.of(purchase, storage.read_answer(stored))
+        return Release.of(purchase, storage.read_answer(stored), plan)
 
     def release_all(
         self, requests: dict[str, Request], budget: Budget, details: dict[str, Any]
@@ -99,7 +100,8 @@ class Desk:
         """Charge once for requests that are planned together; return their answers."""
         bundle = self.buy_together(requests, budget)
         purchases = bundle.purchases
-        plans = (f"{name}:\n{plan_text(each)}" for name, each in purchases.items())
+        plans = {name: plan_text(each) for name, each in purchases.items()}
+        listed = (f"{name}:\n{plan}" for name, plan in plans.items())
 
         def prepare() -> Callable[[], bytes]:
             computes = [self._prepare(purchase) for purchase in purchases.values()]
@@ -110,12 +112,12 @@ class Desk:
         stored = self.book.answer(
             identity.batch_identity(requests, self.catalog, budget, details["key"]),
             (budget, bundle.loss),
-            {**details, "plan": "\n\n".join(plans)},
+            {**details, "plan": "\n\n".join(listed)},
             prepare,
         )
         answers = map(storage.read_answer, storage.split_answers(stored))
         return {
-            name: Release.of(purchase, answer)
+            name: Release.of(purchase, answer, plans[name])
             for (name, purchase), answer in zip(purchases.items(), answers, strict=True)
         }
 

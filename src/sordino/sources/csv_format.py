@@ -101,7 +101,7 @@ class Csv:
 
 def _sign(**argument: Any) -> str:
     """Return one sign of ASCII that can stand between or around fields."""
-    name, given = _validate.one(**argument)
+    ((name, given),) = argument.items()
     one = isinstance(given, str) and len(given) == 1 and given.isascii()
     if not one or given.isalnum() or given in "\r\n\0.+-":
         raise InvalidParameter(
@@ -115,7 +115,7 @@ def _sign(**argument: Any) -> str:
 
 def _listed(**argument: Any) -> tuple[str, ...]:
     """Return one text or several."""
-    name, given = _validate.one(**argument)
+    ((name, given),) = argument.items()
     listed = (given,) if isinstance(given, str) else given
     texts = tuple(listed) if isinstance(listed, (tuple, list, set, frozenset)) else ()
     fit = all(isinstance(one, str) and len(one) <= _LONGEST for one in texts)

@@ -11,8 +11,8 @@ import pytest
 from sordino.budgets.calibration import calibrate
 from sordino.budgets.risk import Advantage, ErrorRates
 from sordino.errors import InvalidParameter
-from sordino.losses.base import Budget, Loss
-from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
+from sordino.losses.base import Budget, Loss, PureDP
+from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP
 from sordino.losses.noise_losses import LaplaceLoss
 
 
@@ -86,7 +86,7 @@ def test_coarser_grids_cost_no_more_than_the_tolerance(
 
 def test_the_advantage_is_the_same_from_both_directions() -> None:
     """Total variation is symmetric, so either direction bounds it as well."""
-    removing, adding = sampled(1.0).convolutions  # type: ignore[attr-defined]
+    removing, adding = sampled(1.0).tradeoff.convolutions  # type: ignore[attr-defined]
     start = np.zeros(1)
     bounds = [sums.profile(0.0).delta_at(start)[0] for sums in (removing, adding)]
     assert bounds[0] == pytest.approx(bounds[1], rel=1e-5)
@@ -154,6 +154,6 @@ def test_a_search_leaves_no_coarse_grid_behind() -> None:
         return losses[min(max(int(scale) - 1, 0), len(losses) - 1)]
 
     calibrate(prepared, target=Advantage("0.4"), tolerance="1e-2")
-    assert any("at " in name for loss in losses for name in vars(loss))
+    assert any("at " in name for loss in losses for name in vars(loss.tradeoff))
     for seen, fresh in zip(losses, made(), strict=True):
         assert np.array_equal(seen.delta_at([0, 0.5, 2]), fresh.delta_at([0, 0.5, 2]))

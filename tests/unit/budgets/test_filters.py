@@ -24,9 +24,9 @@ from sordino.budgets.filter_sums import ApproxSum, PureSum
 from sordino.budgets.filters import AbstractFilter
 from sordino.budgets.risk import Advantage, ErrorRates
 from sordino.errors import BudgetExceeded, InvalidParameter
-from sordino.losses.base import Loss
+from sordino.losses.base import Loss, PureDP
 from sordino.losses.bounded_range import BoundedRangeLoss
-from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
+from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP
 from sordino.mechanisms.gaussian import Gaussian
 from sordino.mechanisms.laplace import Laplace
 from tests.adversary import natural, response, reveal, stepping, worst

@@ -22,9 +22,10 @@ from sordino.curves.convolution.grid_sums import GridSums
 from sordino.curves.laws import outlines
 from sordino.curves.laws.law import GaussianLaw, Wide
 from sordino.curves.laws.outlines import Outline
-from sordino.losses.base import compose
-from sordino.losses.closed import GaussianDP, PureDP
-from sordino.losses.composition import Composition
+from sordino.curves.response import response_law
+from sordino.curves.table_curve import SumCurve
+from sordino.losses.base import PureDP, compose
+from sordino.losses.closed import GaussianDP
 from sordino.losses.noise_losses import DiscreteGaussianLoss
 
 Places: TypeAlias = NDArray[np.signedinteger[Any]]
@@ -131,7 +132,7 @@ def test_distinct_gaussians_in_blocks_bound_the_closed_form(depth: float) -> Non
 
 def test_blocks_change_nothing_that_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """The curve by blocks is no higher than that of all laws at once, nor too low."""
-    laws = tuple((PureDP(Fraction(1, 40 + i)).laws()[0], 1) for i in range(300))
+    laws = tuple((response_law(Fraction(1, 40 + i)), 1) for i in range(300))
     epsilon = np.linspace(0, 4, 30)
     at_once = Convolution(laws)
     whole = at_once.profile(4.0).delta_at(epsilon)
@@ -179,7 +180,8 @@ losses = [sd.DiscreteGaussianLoss(1, 40 + Fraction(i, n)) for i in range(n)]
 alike = sd.DiscreteGaussianLoss(1, 40) * n, sd.DiscreteGaussianLoss(1, 41) * n
 told = [loss.delta_at(9.0) for loss in (alike[1], sd.compose(losses), alike[0])]
 tables = 3 * 140 * n
-print(json.dumps([told, outlines._MOST_HELD < tables / 2, losses[0].laws()[0].held]))
+held = losses[0].tradeoff.laws()[0].held
+print(json.dumps([told, outlines._MOST_HELD < tables / 2, held]))
 """
 
 
@@ -210,8 +212,9 @@ def test_a_law_made_again_is_the_law(monkeypatch: pytest.MonkeyPatch) -> None:
     held = compose(parts).delta_at(epsilon)
     monkeypatch.setattr(outlines, "_MOST_HELD", 0)
     again = compose(parts)
-    assert isinstance(again, Composition)
-    laws = [law for sums in again.convolutions for law, _ in sums.parts]
+    curve = again.tradeoff
+    assert isinstance(curve, SumCurve)
+    laws = [law for sums in curve.convolutions for law, _ in sums.parts]
     assert any(isinstance(law, Outline) for law in laws)
     assert all(law.held == 0 for law in laws)
     assert again.delta_at(epsilon).tolist() == held.tolist()
@@ -221,15 +224,20 @@ def test_outlines_take_the_memory_of_few_tables() -> None:
     """Tables of 800 wide discrete Gaussians would take 27 MB; 8 MB of them are kept."""
     losses = [DiscreteGaussianLoss(1, 4000 + Fraction(i, 800)) for i in range(800)]
     whole = compose(losses)
-    assert isinstance(whole, Composition)
+    curve = whole.tradeoff
+    assert isinstance(curve, SumCurve)
     tracemalloc.start()
     try:
-        (sums,) = whole.convolutions
+        (sums,) = curve.convolutions
         taken = tracemalloc.get_traced_memory()[0]
     finally:
         tracemalloc.stop()
     held = sum(law.held for law, _ in sums.parts)
-    assert held <= outlines._MOST_HELD < sum(loss.laws()[0].held for loss in losses) / 3
+    assert (
+        held
+        <= outlines._MOST_HELD
+        < sum(loss.tradeoff.laws()[0].held for loss in losses) / 3
+    )
     assert taken < 16 * 2**20
 
 
@@ -237,10 +245,10 @@ def test_a_law_keeps_nothing_that_it_was_worked_out_from() -> None:
     """Asked for its law alone, a loss of losses holds no table afterwards."""
     above = sd.LaplaceThreshold(2, 20).map((3, 4, 2))
     for loss in (above, PureDP("0.1") * 5 + GaussianDP(1)):
-        before = set(vars(loss))
-        loss.laws()
-        assert not {"joint", "profile", "tables", "convolutions"} & set(vars(loss))
-        assert set(vars(loss)) - before <= {"guarantees"}
+        curve = loss.tradeoff
+        before = set(vars(curve))
+        curve.laws()
+        assert set(vars(curve)) == before
 
 
 @pytest.mark.slow

@@ -18,7 +18,7 @@ def test_the_cost_does_not_follow_the_scale(scale: int) -> None:
     less than the mass of a step, and by 1e-7 for the rounding of a grid.
     """
     loss, near = GeometricLoss(scale, scale), LaplaceLoss(1)
-    (sums,) = loss.convolutions
+    (sums,) = loss.tradeoff.convolutions
     assert len(sums.grids[0][0].masses) < MOST_POINTS
     asked = np.linspace(0, 1.1, 45)
     apart = loss.delta_at(asked) - near.delta_at(asked)
@@ -31,7 +31,7 @@ def test_a_coarse_grid_is_on_the_safe_side() -> None:
     """What a coarse grid says of a lattice is never below what the lattice says."""
     for scale in (999, 1000, 4001):
         exact = GeometricLoss(scale, scale)
-        (fine,) = exact.convolutions
+        (fine,) = exact.tradeoff.convolutions
         for cells in (7, 20, 333):
             coarse = type(fine)(fine.parts, fine.step * cells)
             asked = np.linspace(0, 1.05, 64)

@@ -9,7 +9,8 @@ import pytest
 from sordino.budgets.risk import Advantage
 from sordino.errors import BudgetExceeded, InvalidParameter, UnknownName
 from sordino.ledger.ledger import Claim, Ledger, Limit
-from sordino.losses.closed import ZCDP, ApproxDP, GaussianDP, PureDP
+from sordino.losses.base import PureDP
+from sordino.losses.closed import ZCDP, ApproxDP, GaussianDP
 from tests.ledgers import claim
 
 HALF = ApproxDP("0.5", "1e-7")

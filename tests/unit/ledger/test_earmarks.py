@@ -13,7 +13,8 @@ from sordino.budgets.charge import Charge
 from sordino.errors import BudgetExceeded, InvalidParameter, LedgerDamaged, UnknownName
 from sordino.ledger import earmarks
 from sordino.ledger.ledger import Claim, Ledger, Limit
-from sordino.losses.closed import ZCDP, ApproxDP, GaussianDP, PureDP
+from sordino.losses.base import PureDP
+from sordino.losses.closed import ZCDP, ApproxDP, GaussianDP
 from tests.unit.ledger.test_ledger_forgery import History, forge_and_verify
 
 LIMIT = PureDP(1)

@@ -26,7 +26,8 @@ from sordino.errors import (
     UnknownName,
 )
 from sordino.ledger.ledger import Claim, Ledger, Limit, Ticket, World
-from sordino.losses.closed import ApproxDP, GaussianDP, PureDP
+from sordino.losses.base import PureDP
+from sordino.losses.closed import ApproxDP, GaussianDP
 from tests.ledgers import LIMIT, TENTH, Backwards, Failing, claim
 
 

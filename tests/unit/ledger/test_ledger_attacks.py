@@ -17,7 +17,7 @@ import pytest
 
 from sordino.errors import LedgerUnavailable, SessionMoved, SordinoError
 from sordino.ledger.ledger import Ledger, World
-from sordino.losses.closed import PureDP
+from sordino.losses.base import PureDP
 from tests.ledgers import LIMIT, claim
 from tests.tenths import QUERY, clinic, elsewhere, forked, spend
 

@@ -19,7 +19,7 @@ import pytest
 
 from sordino.errors import LedgerUnavailable, SordinoError
 from sordino.ledger.ledger import Claim, Ledger, World
-from sordino.losses.closed import PureDP
+from sordino.losses.base import PureDP
 from tests.ledgers import (
     FRESH,
     LIMIT,

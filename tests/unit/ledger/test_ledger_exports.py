@@ -16,7 +16,8 @@ from sordino.errors import InvalidParameter
 from sordino.ledger.export import json_lines
 from sordino.ledger.ledger import Ledger, Limit
 from sordino.ledger.registry import FIELDS, decimal_text, quote, registry_yaml
-from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
+from sordino.losses.base import PureDP
+from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP
 from tests.ledgers import LIMIT, claim
 
 ANSWERS: dict[str, Any] = {

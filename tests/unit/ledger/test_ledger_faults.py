@@ -19,7 +19,7 @@ import pytest
 from sordino.errors import LedgerUnavailable, SordinoError
 from sordino.ledger.ledger import Ledger, World
 from sordino.ledger.world import Disk
-from sordino.losses.closed import PureDP
+from sordino.losses.base import PureDP
 from tests.ledgers import Failing, claim
 
 KEYS = ("a", None, "a", "b", None, "b", None, "c")

@@ -18,7 +18,8 @@ from sordino.errors import (
 )
 from sordino.ledger.file_format import EMPTY
 from sordino.ledger.ledger import Ledger, Limit, World
-from sordino.losses.closed import ApproxDP, PureDP
+from sordino.losses.base import PureDP
+from sordino.losses.closed import ApproxDP
 from tests.ledgers import LIMIT, TENTH, claim
 
 

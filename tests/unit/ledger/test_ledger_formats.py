@@ -27,7 +27,8 @@ from sordino.errors import (
 )
 from sordino.ledger.entries import Claim
 from sordino.ledger.ledger import Ledger, World
-from sordino.losses.closed import ApproxDP, PureDP
+from sordino.losses.base import PureDP
+from sordino.losses.closed import ApproxDP
 from tests.ledgers import Failing
 
 VECTORS = Path(__file__).parents[2] / "vectors"

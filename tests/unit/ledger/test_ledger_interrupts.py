@@ -19,7 +19,7 @@ import pytest
 from sordino.errors import AnswerLost, SordinoError
 from sordino.ledger.ledger import Ledger, World
 from sordino.ledger.world import Disk
-from sordino.losses.closed import PureDP
+from sordino.losses.base import PureDP
 from tests.ledgers import claim
 
 LOOKS = {

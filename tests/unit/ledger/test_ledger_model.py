@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sordino.errors import AnswerLost, BudgetExceeded, InvalidParameter
 from sordino.ledger.ledger import Ledger, Ticket
-from sordino.losses.closed import PureDP
+from sordino.losses.base import PureDP
 from tests.ledgers import LIMIT, claim
 
 OPERATIONS = st.lists(

@@ -13,7 +13,7 @@ from sordino.ledger import file_creation
 from sordino.ledger.ledger import Ledger, World
 from sordino.ledger.records import Head, Record, replace
 from sordino.ledger.signatures import Seals, public_of
-from sordino.losses.closed import PureDP
+from sordino.losses.base import PureDP
 from tests.ledgers import LIMIT, TENTH, claim
 
 KEY = Ed25519PrivateKey.from_private_bytes(b"\1" * 32)

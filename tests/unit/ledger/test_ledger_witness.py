@@ -21,7 +21,7 @@ from sordino.errors import (
 )
 from sordino.ledger.ledger import Ledger, World
 from sordino.ledger.world import Disk
-from sordino.losses.closed import PureDP
+from sordino.losses.base import PureDP
 from tests.ledgers import LIMIT, TENTH, Failing, claim
 
 QUICK = World(disk=Disk(sync=lambda _: None))

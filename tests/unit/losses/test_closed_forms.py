@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from sordino.errors import InvalidParameter
-from sordino.losses.base import Loss, compose
-from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
+from sordino.losses.base import Loss, PureDP, compose
+from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP
 from sordino.losses.noise_losses import (
     DiscreteGaussianLoss,
     GeometricLoss,

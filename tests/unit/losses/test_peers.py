@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sordino.losses.base import Loss
-from sordino.losses.closed import GaussianDP, PureDP
+from sordino.losses.base import Loss, PureDP
+from sordino.losses.closed import GaussianDP
 from sordino.losses.interop import from_dp_accounting, to_dp_accounting
 from sordino.losses.noise_losses import DiscreteGaussianLoss, GeometricLoss, LaplaceLoss
 

@@ -10,9 +10,10 @@ import pytest
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
+from sordino.curves.loss_variables import PLRVs, get_beta
 from sordino.errors import InvalidParameter
-from sordino.losses.closed import GaussianDP, PureDP
-from sordino.losses.tradeoff import PLRVs, get_beta
+from sordino.losses.base import PureDP
+from sordino.losses.closed import GaussianDP
 
 PITFALLS = json.loads(
     (Path(__file__).parents[2] / "vectors" / "tradeoff_pitfalls.json").read_text()

@@ -13,8 +13,8 @@ from scipy.special import ndtr
 
 from sordino.budgets.risk import ErrorRates
 from sordino.errors import InvalidParameter
-from sordino.losses.base import Loss
-from sordino.losses.closed import ApproxDP, GaussianDP, PureDP
+from sordino.losses.base import Loss, PureDP
+from sordino.losses.closed import ApproxDP, GaussianDP
 from sordino.losses.interop import from_dp_accounting
 from sordino.losses.noise_losses import (
     DiscreteGaussianLoss,

@@ -9,15 +9,15 @@ from typing import Any, TypeAlias
 import numpy as np
 import pytest
 
-from sordino.losses.base import Loss
-from sordino.losses.closed import ApproxDP, GaussianDP, PureDP
+from sordino.curves.table_curve import AbstractTableCurve
+from sordino.losses.base import Loss, PureDP
+from sordino.losses.closed import ApproxDP, GaussianDP
 from sordino.losses.noise_losses import (
     DiscreteGaussianLoss,
     GeometricLoss,
     LaplaceLoss,
     RandomizedResponseLoss,
 )
-from sordino.losses.tabled import AbstractTabledLoss
 
 VECTORS = Path(__file__).parents[2] / "vectors" / "tradeoff_curves.json"
 ROWS = json.loads(VECTORS.read_text())["rows"]
@@ -141,8 +141,9 @@ def test_every_reference_number_is_bounded_from_the_safe_side(row: Params) -> No
     at, truth = row["input"], float(row["value"])
     reltol: float = float(ABOVE_THE_TRUTH.get(row["id"]) or row["reltol"])
     if "direction" in row["params"] and row["quantity"] == "delta":
-        assert isinstance(loss, AbstractTabledLoss)
-        side = loss.convolutions[row["params"]["direction"] == "add"]
+        curve = loss.tradeoff
+        assert isinstance(curve, AbstractTableCurve)
+        side = curve.convolutions[row["params"]["direction"] == "add"]
         bounds = [
             side.profile(d).delta_at(np.array([float(at)]))[0] for d in (0.0, 4.0)
         ]

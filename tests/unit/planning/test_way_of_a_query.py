@@ -18,16 +18,16 @@ ROWS: Final[dict[str, list[Any]]] = {
 }
 BOUNDED: Final = sd.table("t").enforce(sd.MaxRowsPerID(2))
 MOST: Final[dict[str, tuple[Any, int]]] = {
-    "a count": (BOUNDED.agg(n=sd.count()), 1_900),
+    "a count": (BOUNDED.agg(n=sd.count()), 1_450),
     "a count and a mean by unknown group": (
         BOUNDED.group_by("g").agg(n=sd.count(), m=sd.mean("x", 0, 30, nulls="drop")),
-        6_500,
+        3_273,
     ),
 }
-"""A question, and a bound above the calls it takes: 1,449 and 5,886.
+"""A question, and a bound above the calls it takes: 1,305 and 3,222.
 
-The second took 6,547 before planning was one room, with two ways that competed to
-answer it; there are three.
+The second took 6,547 at first, with two ways that competed to answer it; there are
+three. Half of that is the mark: whoever passes it computes something twice.
 """
 
 
@@ -59,4 +59,4 @@ def test_a_release_is_a_short_way(question: str) -> None:
     assert seen.total() < most
     assert seen["Release.__post_init__"] == 1
     assert seen["best_purchase"] == 1
-    assert seen["plan_text"] <= 2
+    assert seen["plan_text"] == 1

@@ -11,8 +11,8 @@ import pytest
 from sordino.budgets.risk import Advantage
 from sordino.display.formatting import text_width
 from sordino.errors import InvalidParameter, UnknownName
-from sordino.losses.base import Budget, Loss
-from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
+from sordino.losses.base import Budget, Loss, PureDP
+from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP
 from sordino.losses.headline import headline
 from sordino.losses.interop import TableLoss
 from sordino.mechanisms.geometric import Geometric
@@ -162,7 +162,7 @@ def test_what_was_released(name: str, told: str) -> None:
         (ApproxZCDP("0.5", "1e-7"), "rho = 0.5, delta = 1e-07"),
         (Geometric(10).map(1), "epsilon = 0.1"),
         (Geometric.no_noise().map(1), "epsilon = inf at delta = 1e-06"),
-        (TableLoss(PureDP(1).laws()), "epsilon = 1 at delta = 1e-06"),  # type: ignore[arg-type]
+        (TableLoss(PureDP(1).tradeoff.laws()), "epsilon = 1 at delta = 1e-06"),  # type: ignore[arg-type]
     ],
 )
 def test_prices_are_rounded_up(loss: Loss, told: str) -> None:

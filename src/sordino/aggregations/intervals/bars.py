@@ -19,7 +19,7 @@ def error_names(name: str) -> tuple[str, ...]:
     >>> error_names("n")
     ('n sd', 'n low', 'n high')
     """
-    return tuple(f"{name} {part}" for part in ("sd", "low", "high"))
+    return f"{name} sd", f"{name} low", f"{name} high"
 
 
 @final

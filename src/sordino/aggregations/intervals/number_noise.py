@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -24,7 +25,7 @@ class Noise:
     unit: Fraction = Fraction(1)
     rounding: Fraction = Fraction(0)
 
-    @property
+    @cached_property
     def sd(self) -> float:
         """Return the standard deviation; a rounding adds one third of its square."""
         drawn = self.mechanism.law.deviation * up(self.unit)
@@ -42,12 +43,12 @@ class Noise:
         """Return the law of sums of such noises."""
         return self.mechanism.law.blend
 
-    @property
+    @cached_property
     def spread(self) -> float:
         """Return the scale of the noise among the real ones of its kind."""
         return self.mechanism.law.spread * up(self.unit)
 
-    @property
+    @cached_property
     def slip(self) -> float:
         """Return how far the noise is at most from the real one of that scale."""
         return self.mechanism.law.slip * up(self.unit) + up(self.rounding)

@@ -1,13 +1,14 @@
 """Laws made from laws: moved, on a Poisson sample, or mixed."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 
-from sordino.curves.laws.law import AbstractLossLaw
+from sordino.curves.laws.law import AbstractLossLaw, Laws
 from sordino.curves.points import ELEMENTARY, Floats
 
 _COARSE = 1024
@@ -71,18 +72,14 @@ class Moved(AbstractLossLaw):
         return p, q
 
 
-@final
 @dataclass(frozen=True, eq=False)
-class Sampled(AbstractLossLaw):
-    """A law on a Poisson sample, when the unit is removed: (1-q) Q + q P against Q.
-
-    Its loss is ln(1 - q + q exp(loss)), increasing in the loss: cells become cells.
-    """
+class AbstractSampledLaw(AbstractLossLaw):
+    """A law on a Poisson sample, that keeps each unit with chance `rate`."""
 
     base: AbstractLossLaw
     rate: float
-    step: float = 0.0
-    anchor: float = 0.0
+    step: ClassVar[float] = 0.0
+    anchor: ClassVar[float] = 0.0
 
     @property
     def held(self) -> int:
@@ -98,6 +95,15 @@ class Sampled(AbstractLossLaw):
     def deviation(self) -> float:
         """Return the standard deviation on a coarse grid."""
         return _deviation(self)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Sampled(AbstractSampledLaw):
+    """When the unit is removed: (1-q) Q + q P against Q.
+
+    Its loss is ln(1 - q + q exp(loss)), increasing in the loss: cells become cells.
+    """
 
     @property
     def span(self) -> tuple[float, float]:
@@ -116,28 +122,8 @@ class Sampled(AbstractLossLaw):
 
 @final
 @dataclass(frozen=True, eq=False)
-class SampledAdding(AbstractLossLaw):
-    """A law on a Poisson sample, when the unit is added: P against (1-q) P + q Q."""
-
-    base: AbstractLossLaw
-    rate: float
-    step: float = 0.0
-    anchor: float = 0.0
-
-    @property
-    def held(self) -> int:
-        """Return what the law before holds."""
-        return self.base.held
-
-    @property
-    def margin(self) -> float:
-        """Return the margin of the law, with the rounding of edges and mixture."""
-        return self.base.margin + 4 * ELEMENTARY
-
-    @cached_property
-    def deviation(self) -> float:
-        """Return the standard deviation on a coarse grid."""
-        return _deviation(self)
+class SampledAdding(AbstractSampledLaw):
+    """When the unit is added: P against (1-q) P + q Q."""
 
     @property
     def span(self) -> tuple[float, float]:
@@ -152,6 +138,15 @@ class SampledAdding(AbstractLossLaw):
         """Return the mixed masses between the edges of the law before sampling."""
         p, q = self.base.masses(-_before(-edges, self.rate))
         return p, (1 - self.rate) * p + self.rate * q
+
+
+def sampled_laws(source: Callable[[], Laws], rate: float) -> Laws:
+    """Return the law of removing a unit from a sample, and of adding one.
+
+    The two differ, and both are kept (Zhu, Dong and Wang 2022).
+    """
+    laws = source()
+    return Sampled(laws[0], rate), SampledAdding(laws[-1], rate)
 
 
 @final

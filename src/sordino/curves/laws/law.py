@@ -72,6 +72,10 @@ class AbstractLossLaw(ABC):
         """
 
 
+Laws: TypeAlias = tuple[AbstractLossLaw, ...]
+"""Laws of the directions: removing a unit, then adding one; one law serves both."""
+
+
 @final
 @dataclass(frozen=True, eq=False)
 class Atoms(AbstractLossLaw):
@@ -118,45 +122,6 @@ class Atoms(AbstractLossLaw):
         rest = max(0.0, 1 - float(self.q.sum()))
         q[np.searchsorted(edges, -np.inf, side="right")] += rest
         return p, q
-
-
-@final
-@dataclass(frozen=True)
-class LaplaceLaw(AbstractLossLaw):
-    """Laplace noise whose shift is `ratio` scales: losses in [-ratio, ratio]."""
-
-    ratio: float
-    margin: float = ELEMENTARY
-    step: float = 0.0
-    held: int = 0
-
-    @property
-    def deviation(self) -> float:
-        """Return about the ratio, and at most about that of the exponential part."""
-        return min(self.ratio, 2.0)
-
-    @property
-    def anchor(self) -> float:
-        """Return the loss that half of P has."""
-        return self.ratio
-
-    @property
-    def span(self) -> tuple[float, float]:
-        """Return the range of the loss, attained on both sides."""
-        return -self.ratio, self.ratio
-
-    def masses(self, edges: Floats) -> tuple[Floats, Floats]:
-        """Return the masses from P[L >= l] = 1 - exp((l - ratio)/2)/2 inside the range.
-
-        Q[L >= l] = P[L <= -l]; half of P lies on the loss `ratio` itself.
-        """
-        inside = np.clip(edges, -self.ratio, self.ratio)
-        above = np.exp((-self.ratio - inside) / 2) / 2
-        below = np.exp((inside - self.ratio) / 2) / 2
-        low, high = edges <= -self.ratio, edges > self.ratio
-        p_below = np.where(low, 0.0, np.where(high, 1.0, below))
-        q_above = np.where(low, 1.0, np.where(high, 0.0, above))
-        return cells(1 - p_below, p_below), cells(q_above, 1 - q_above)
 
 
 @final

@@ -7,12 +7,10 @@ dropped and made again, so that no number of losses needs more memory than a few
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Final, TypeAlias, final
+from typing import Final, final
 
-from sordino.curves.laws.law import AbstractLossLaw
+from sordino.curves.laws.law import AbstractLossLaw, Laws
 from sordino.curves.points import Floats
-
-Laws: TypeAlias = tuple[AbstractLossLaw, ...]
 
 _MOST_HELD: Final = 1 << 20
 """Numbers in the tables that are kept."""

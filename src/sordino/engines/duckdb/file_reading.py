@@ -24,8 +24,9 @@ _OPTIONS: Final = {"hive_partitioning": exp.false(), "can_have_nan": exp.true()}
 
 def in_place(source: AbstractSource, places: Sequence[int]) -> exp.Expression | None:
     """Return the call that reads the files of a source, or None for all others."""
-    plain = all(is_plain(source.fields[place][1]) for place in places)
-    if not plain or not isinstance(source, ParquetSource):
+    if not isinstance(source, ParquetSource):
+        return None
+    if not all(is_plain(source.fields[place][1]) for place in places):
         return None
     return alias_columns(
         file_call("read_parquet", source.paths, _OPTIONS), len(source.fields)

@@ -71,12 +71,8 @@ _OPEN: Final = (exp.Binary, exp.Unary, exp.In, exp.Between)
 
 def in_parentheses(node: Sql) -> Sql:
     """Return a tree that can stand beside any operator."""
-    return exp.Paren(this=node) if _is_open(node) else node
-
-
-def _is_open(node: Sql) -> bool:
-    """Tell whether a neighbouring operator could tear a tree apart."""
-    return isinstance(node, _OPEN) and not isinstance(node, exp.Paren)
+    could_be_torn = isinstance(node, _OPEN) and not isinstance(node, exp.Paren)
+    return exp.Paren(this=node) if could_be_torn else node
 
 
 def infix(kind: type[exp.Expression], left: Sql, right: Sql) -> Sql:

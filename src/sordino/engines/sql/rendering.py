@@ -7,6 +7,7 @@ as a parameter. Every column that an expression may read says its type, see `typ
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final, final
 
 from sqlglot import exp
@@ -24,6 +25,18 @@ _TYPE: Final = "sordino type"
 
 
 @final
+@dataclass(frozen=True, eq=False)
+class _RenderedCall:
+    """A call that several expressions share, rendered once."""
+
+    call: Call
+    columns: Mapping[str, exp.Expression]
+    """Both are held, so that no other object has their identity."""
+    node: exp.Expression
+    argument: Argument
+
+
+@final
 class Parameters:
     """The values bound so far, in the order of their placeholders.
 
@@ -36,6 +49,8 @@ class Parameters:
         self.dialect = dialect
         self.values: list[Any] = []
         self._places: dict[tuple[type, str], int] = {}
+        self.calls: dict[tuple[int, int], _RenderedCall] = {}
+        """What was rendered of calls, by the call and the columns that it reads."""
 
     def bind(self, value: Value, type: str) -> exp.Expression:  # noqa: A002 it is one
         """Return a placeholder of a type for a value."""
@@ -106,7 +121,15 @@ def _rendered(
             node = parameters.bind(expression.constant, expression.type)
             return node, Argument(expression.column(Schema(())), expression.constant)
         case Call():
-            return _rendered_call(expression, columns, parameters)
+            key = id(expression), id(columns)
+            if key not in parameters.calls:
+                parameters.calls[key] = _RenderedCall(
+                    expression,
+                    columns,
+                    *_rendered_call(expression, columns, parameters),
+                )
+            known = parameters.calls[key]
+            return known.node.copy(), known.argument
         case _:
             raise InvalidParameter(
                 "expression", expression, "must be built from col and lit", "Use these."
@@ -133,13 +156,8 @@ def _rendered_call(
 ) -> tuple[exp.Expression, Argument]:
     """Return the SQL tree of a call, and what is known of its value."""
     pairs = [_rendered(one, columns, parameters) for one in call.arguments]
-    known = tuple(argument for _, argument in pairs)
+    nodes, known = zip(*pairs, strict=True)
     facts = call.operation.facts(*known, **call.options)
-    written = Written(
-        tuple(node for node, _ in pairs),
-        known,
-        call.options,
-        parameters.bind,
-    )
+    written = Written(nodes, known, call.options, parameters.bind)
     parameters.dialect.refuse_absent(facts.type)
     return parameters.dialect.entry(call.operation)(written), Argument(facts)

@@ -15,11 +15,12 @@ from sordino.engines.sql.dialect import AbstractDialect
 from sordino.engines.sql.rendering import Parameters, render, with_type
 from sordino.engines.sql.stages import Made
 from sordino.expressions.base import AbstractExpression
+from sordino.query.kept import Kept
 from sordino.query.nodes import AbstractNode, PublicRows, Source, Unreadable
 from sordino.schema import Schema
 
 NONE: Final = Schema(())
-LeafNode: TypeAlias = Source | Unreadable | PublicRows | Made
+LeafNode: TypeAlias = Source | Unreadable | PublicRows | Kept | Made
 Columns: TypeAlias = Mapping[str, exp.Expression]
 Pairs: TypeAlias = Iterable[tuple[str, exp.Expression]]
 
@@ -83,15 +84,15 @@ class Writer:
         further: Sequence[exp.Expression] = (),
     ) -> Subquery:
         """Add one subquery that selects these columns, typed as in a schema."""
-        pairs = list(made)
+        pairs, types = dict(made), dict(schema.columns)
         # A subquery without columns is none: one that is never read stands in.
-        values = [*(value for _, value in pairs), *further] or [exp.Literal.number(1)]
+        values = [*pairs.values(), *further] or [exp.Literal.number(1)]
         listed = [alias_as(one, f"c{n}") for n, one in enumerate(values)]
         name = self._added(select.select(*listed, copy=False))
         held = [exp.column(f"c{n}", table=name) for n in range(len(values))]
         columns: dict[str, exp.Expression] = {}
-        for (known_as, _), column in zip(pairs, held, strict=False):
-            kind = schema[known_as].type if known_as in schema else ""
+        for known_as, column in zip(pairs, held, strict=False):
+            kind = types[known_as].type if known_as in types else ""
             columns[known_as] = with_type(column, kind)
         return Subquery(name, columns, tuple(held[len(pairs) :]))
 

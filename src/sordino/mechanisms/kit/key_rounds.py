@@ -20,8 +20,8 @@ from sordino.curves.normal import near_gaussian_delta
 from sordino.curves.points import Floats
 from sordino.distributions.gaussian import ContinuousGaussianLaw
 from sordino.errors import InvalidParameter
-from sordino.losses.base import Loss
-from sordino.losses.closed import ApproxDP, GaussianDP, PureDP
+from sordino.losses.base import Loss, PureDP
+from sordino.losses.closed import ApproxDP, GaussianDP
 from sordino.losses.rounds import RoundsLoss
 from sordino.mechanisms.gaussian_threshold import GaussianThreshold
 from sordino.mechanisms.kit.appearance import any_passes, each_passes

@@ -18,7 +18,7 @@ from sordino.curves.normal import near_gaussian_delta
 from sordino.curves.points import Floats
 from sordino.curves.search import find_crossing
 from sordino.errors import InvalidParameter
-from sordino.losses.closed import PureDP
+from sordino.losses.base import PureDP
 from sordino.losses.thresholded import ThresholdedLoss, threshold_loss
 from sordino.mechanisms.kit.appearance import each_passes
 from sordino.mechanisms.kit.change import Change

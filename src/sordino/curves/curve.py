@@ -1,0 +1,153 @@
+"""A curve: how well an attacker can tell two worlds apart, by four views of one fact.
+
+- `delta(epsilon)`: the least delta for which a release is (epsilon, delta)-DP;
+- `epsilon(delta)`: the least epsilon for a delta;
+- `tpr(alpha)`: how often the best attack finds a person when it may raise a false
+  alarm with probability alpha; `beta(alpha)`: how often it misses.
+
+tpr(alpha) is the least of delta(e) + exp(e) alpha over all e. Every answer errs towards
+the attacker: delta, epsilon, tpr and advantage are upper bounds, beta and the Bayes
+risk are lower bounds, rounding included. Numbers enter and leave by the methods that
+end in `_at` (docs/proofs/losses.md, section 6).
+"""
+
+from abc import ABC, abstractmethod
+from fractions import Fraction
+from typing import Any, ClassVar, NamedTuple, final
+
+import numpy as np
+
+from sordino.curves import points
+from sordino.curves.laws.law import Laws
+from sordino.curves.points import Answer, Floats
+from sordino.numbers import INFINITE, Extended, down
+
+
+@final
+class End(NamedTuple):
+    """The point that is known exactly: from `epsilon` on, delta is at most `delta`."""
+
+    epsilon: Extended
+    delta: Fraction
+    bounded: bool
+    """Whether nothing but `delta` can be seen with certainty."""
+
+    @property
+    def is_start(self) -> bool:
+        """Tell whether nothing is revealed at all."""
+        return self.epsilon == 0 == self.delta
+
+
+UNKNOWN = End(INFINITE, Fraction(0), bounded=False)
+"""The end of a curve of which no point is known exactly."""
+
+
+class AbstractCurve(ABC):
+    """What an attacker can achieve against one release, as functions of arrays.
+
+    Proof obligation: for any two neighbouring databases, the trade-off curve between
+    the two laws of outputs lies on or above `beta`.
+    """
+
+    gains_by_rho: ClassVar[bool] = False
+    """Whether what rho implies may say more than `laws`, composed often."""
+
+    @property
+    @abstractmethod
+    def end(self) -> End:
+        """Return the point that is known exactly."""
+
+    @abstractmethod
+    def laws(self) -> Laws:
+        """Return dominating laws of the loss: removing a unit, then adding one.
+
+        One law alone serves both directions.
+        """
+
+    @abstractmethod
+    def delta(self, epsilon: Floats) -> Floats:
+        """Return upper bounds on delta for epsilon >= 0."""
+
+    @abstractmethod
+    def epsilon(self, delta: Floats) -> Floats:
+        """Return upper bounds on the least epsilon >= 0, infinite where none serves."""
+
+    @abstractmethod
+    def tpr(self, alpha: Floats) -> Floats:
+        """Return upper bounds on the true positive rate."""
+
+    @abstractmethod
+    def beta(self, alpha: Floats) -> Floats:
+        """Return lower bounds on the false negative rate."""
+
+    def delta_at(self, epsilon: Any) -> Answer:
+        """Return the least delta such that the release is (epsilon, delta)-DP.
+
+        Below zero it follows from the other direction by exchanging the two laws:
+        delta(-e) = 1 - exp(-e) (1 - delta(e)).
+        """
+        asked = points.read(-1, least=-np.inf, epsilon=epsilon)
+        size, end = np.abs(asked.values), self.end
+        delta = self._raised_delta(size)
+        at_end = asked.reaches(end.epsilon) | (np.isinf(size) & end.bounded)
+        least = points.double_of_bound(end.delta)
+        delta = np.where(at_end, np.minimum(delta, least), delta)
+        with np.errstate(all="ignore"):
+            mirrored = points.grow(-np.expm1(-size) + np.exp(-size) * delta)
+        return asked.answer(np.where(asked.values < 0, np.minimum(mirrored, 1), delta))
+
+    def _raised_delta(self, epsilon: Floats) -> Floats:
+        """Return bounds on delta for epsilon >= 0 that are finite and rounded up."""
+        with np.errstate(all="ignore"):
+            return points.raise_bounds(self.delta(epsilon))
+
+    def epsilon_at(self, delta: Any) -> Answer:
+        """Return an epsilon such that the release is (epsilon, delta)-DP."""
+        asked, end = points.read(-1, most=1.0, delta=delta), self.end
+        with np.errstate(all="ignore"):
+            epsilon = points.raise_epsilons(self.epsilon(asked.before))
+        capped = np.minimum(epsilon, points.double_of_bound(end.epsilon))
+        epsilon = np.where(asked.reaches(end.delta), capped, epsilon)
+        return asked.answer(np.where(asked.values >= 1, 0.0, epsilon))
+
+    def tpr_at(self, alpha: Any) -> Answer:
+        """Return the greatest true positive rate at a false positive rate alpha."""
+        asked = points.read(1, most=1.0, alpha=alpha)
+        values, end = asked.values, self.end
+        if end.is_start:
+            return asked.answer(values)
+        with np.errstate(all="ignore"):
+            tpr = np.maximum(points.raise_bounds(self.tpr(values)), values)
+        surely = points.double_of_bound(end.delta) if end.bounded else 1.0
+        return asked.answer(np.where(values == 0, np.minimum(tpr, surely), tpr))
+
+    def beta_at(self, alpha: Any) -> Answer:
+        """Return the least false negative rate at a false positive rate alpha."""
+        asked = points.read(1, most=1.0, alpha=alpha)
+        guess, end = points.complement(asked.values), self.end
+        if end.is_start:
+            return asked.answer(guess)
+        with np.errstate(all="ignore"):
+            beta = np.minimum(points.lower_bounds(self.beta(asked.values)), guess)
+        surely = down(1 - end.delta) if end.bounded else 0.0
+        return asked.answer(np.where(asked.values == 0, np.maximum(beta, surely), beta))
+
+    def advantage(self) -> float:
+        """Return the greatest true minus false positive rate, which is delta(0)."""
+        return float(self.delta_at(0.0))
+
+    def bayes_risk(self, prior: Any) -> Answer:
+        """Return the least chance of a wrong guess when the prior is `prior`.
+
+        The minimum over tests of (1 - prior) alpha + prior beta. With prior <= 1/2 that
+        is prior (1 - delta(ln((1 - prior)/prior))), and the mirror image above 1/2.
+        """
+        asked = points.read(1, most=1.0, prior=prior)
+        rarer = np.minimum(asked.values, 1 - asked.values)
+        with np.errstate(all="ignore"):
+            log_odds = np.log1p(-rarer) - np.log(rarer)
+            # an epsilon too small only enlarges delta
+            log_odds = np.where(np.isfinite(log_odds), log_odds, 0.0)
+            safe = np.maximum(points.shrink(log_odds) - points.ELEMENTARY, 0.0)
+            risk = points.shrink(rarer * (1 - self._raised_delta(safe)))
+        return asked.answer(np.maximum(risk, 0.0))
