@@ -67,14 +67,16 @@ def html_title(title: str, plain: str = "") -> str:
     return f"<p><strong>{safe_text(title)}</strong>{beside if plain else ''}</p>"
 
 
-def html_table(heading: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+def html_table(
+    heading: Iterable[str], rows: Iterable[Iterable[str]], most: int = LONGEST
+) -> str:
     """Return a table of texts from outside, "" where it has no rows.
 
     >>> html_table(("column",), [])
     ''
     """
-    body = "".join(_row("td", row) for row in rows)
-    top = _row("th", heading)
+    body = "".join(_row("td", row, most) for row in rows)
+    top = _row("th", heading, most)
     return f"<table><thead>{top}</thead><tbody>{body}</tbody></table>" if body else ""
 
 
@@ -83,7 +85,7 @@ def html_details(title: str, content: str) -> str:
     return f"<details><summary>{safe_text(title)}</summary>{content}</details>"
 
 
-def _row(cell: str, texts: Iterable[str]) -> str:
+def _row(cell: str, texts: Iterable[str], most: int) -> str:
     """Return a row of one kind of cells."""
-    cells = "".join(f"<{cell}>{safe_text(text)}</{cell}>" for text in texts)
+    cells = "".join(f"<{cell}>{safe_text(text, most)}</{cell}>" for text in texts)
     return f"<tr>{cells}</tr>"

@@ -1,6 +1,7 @@
 """A price as a page for notebooks: the errors, the noise, and the plan as a diagram."""
 
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 from sordino.display.diagram import Step, diagram
 from sordino.display.elements import html_details, html_line, html_page, html_table
@@ -9,12 +10,16 @@ from sordino.planning.plan_text import group_line
 from sordino.planning.purchase import Purchase
 from sordino.query.nodes import AbstractNode
 
+_HEADING: Final = ("answer", "how far it is off", "noise")
+_WIDE: Final = 120
+"""Characters of a cell."""
+
 
 def price_page(purchase: Purchase, remarks: Iterable[str]) -> str:
     """Return what it costs, how far each column is off, and how it would be made."""
     return html_page(
         html_line(f"price: {headline(purchase.loss, purchase.budget)}"),
-        html_table(("answer", "how far it is off", "noise"), _columns(purchase)),
+        html_table(_HEADING, _columns(purchase), _WIDE),
         *map(html_line, remarks),
         html_details("how it is made", diagram(_plan_step(purchase))),
     )
@@ -23,7 +28,7 @@ def price_page(purchase: Purchase, remarks: Iterable[str]) -> str:
 def _columns(purchase: Purchase) -> Iterator[tuple[str, str, str]]:
     """Yield a row for each answer."""
     for place, (name, error) in enumerate(purchase.errors.items()):
-        noise = ", ".join(map(repr, purchase.mechanisms(place)))
+        noise = ", ".join(map(repr, purchase.mechanisms[place]))
         yield name, str(error), noise
 
 
