@@ -61,7 +61,11 @@ def near_gaussian_delta(mu: Floats, epsilon: Floats) -> Floats:
         x, y = epsilon / mu - mu / 2, epsilon / mu + mu / 2
         tails = scaled_normal_tail(np.abs(np.stack(np.broadcast_arrays(x, y))))
         both = np.copysign(tails[0], x) - np.copysign(tails[1], y)
-        found = np.exp(-x * x / 2) * both + (x < 0) - (y < 0) * np.exp(epsilon)
+        found = (
+            np.exp(-x * x / 2) * both
+            + (x < 0)
+            - (y < 0) * np.exp(np.minimum(epsilon, 0.0))
+        )
         nothing = np.maximum(-np.expm1(epsilon), 0.0)
     return np.where(mu > 0, np.maximum(found, 0.0), nothing)
 

@@ -29,6 +29,8 @@ from sordino.losses.spending import Spending
 from sordino.mechanisms.gaussian import Gaussian
 from sordino.mechanisms.kit.key_rounds import KeyRounds
 from sordino.mechanisms.kit.threshold_fitting import SPARE
+from sordino.mechanisms.mechanism import AbstractMechanism
+from sordino.mechanisms.noise_mechanism import AbstractAdditiveMechanism
 from sordino.numbers import Exact
 from sordino.planning.plan import Plan, plans
 from sordino.planning.weighted_keys import buy_rounds
@@ -74,7 +76,7 @@ class Purchase:
         return presence.selection(share, self.delta)
 
     @cached_property
-    def noise(self) -> Mapping[Hashable, Any]:
+    def noise(self) -> Mapping[Hashable, AbstractAdditiveMechanism]:
         """Return the noise of the measurements that are not selected by."""
         plan = self.plan
         return {
@@ -84,7 +86,7 @@ class Purchase:
         }
 
     @cached_property
-    def choices(self) -> Mapping[Hashable, Any]:
+    def choices(self) -> Mapping[Hashable, AbstractMechanism]:
         """Return the mechanisms of choices."""
         return {
             key: one.mechanism(self._share_apart(key))
@@ -92,7 +94,7 @@ class Purchase:
         }
 
     @cached_property
-    def coverage(self) -> Mapping[Hashable, Any]:
+    def coverage(self) -> Mapping[Hashable, AbstractAdditiveMechanism]:
         """Return the noise of the counts of what was left out."""
         return {
             key: one.measurement.mechanism(self._share_apart(key))
@@ -134,10 +136,10 @@ class Purchase:
         return compose([self.additive_loss, *self.losses_apart])
 
     @cached_property
-    def mechanisms(self) -> tuple[tuple[Any, ...], ...]:
+    def mechanisms(self) -> tuple[tuple[AbstractMechanism, ...], ...]:
         """Return the mechanisms behind each column, in the order of what it needs."""
         presence = self.plan.presence
-        known = {**self.noise, **self.choices}
+        known: dict[Hashable, AbstractMechanism] = {**self.noise, **self.choices}
         if presence is not None:
             known[presence.key] = self.selection
         return tuple(

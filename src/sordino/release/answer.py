@@ -75,9 +75,9 @@ def noisy_tables(
         if key in plan.of_everything:  # one number, the same for every group
             drawn = tuple(np.repeat(one, keys.num_rows) for one in drawn)
         noisy[key] = Noisy(drawn, mechanism)
-    for key, mechanism in purchase.choices.items():
-        places = plan.choices[key].draw(mechanism, keys, bins[key])
-        noisy[key] = Noisy(places, mechanism)
+    for key, choice in purchase.choices.items():
+        places = plan.choices[key].draw(choice, keys, bins[key])
+        noisy[key] = Noisy(places, choice)
     return _columns(plan, keys, noisy)
 
 

@@ -286,12 +286,16 @@ class Session:
         name = self._desk.book.name
         return self.ledger.history(None if name == DATASET else name)
 
-    def answer(self, key: str) -> "Release | dict[str, Release]":
+    def answer(self, key: str) -> "Release":
         """Return the answer of a key without asking again (`Ledger.answer`).
 
         A session of an analyst has the answers that were charged to that budget.
         """
         return self.ledger.answer(key, self._desk.book.name)
+
+    def answers(self, key: str) -> "dict[str, Release]":
+        """Return the answers by name that a key holds (`Ledger.answers`)."""
+        return self.ledger.answers(key, self._desk.book.name)
 
     def __repr__(self) -> str:
         """Show the names of the tables and the budget."""
