@@ -74,8 +74,8 @@ from sordino.release.stacked import stack as stack
 from sordino.schema import Column as Column
 from sordino.sensitivity import Sensitivity as Sensitivity
 from sordino.session.inspection import inspect as inspect
-from sordino.session.rehearsal import Rehearsal as Rehearsal
-from sordino.session.rehearsal import rehearsal as rehearsal
+from sordino.session.invented_session import Rehearsal as Rehearsal
+from sordino.session.invented_session import rehearsal as rehearsal
 from sordino.session.session import Session as Session
 from sordino.sources.csv_format import Csv as Csv
 from sordino.units import AddMaxRows as AddMaxRows

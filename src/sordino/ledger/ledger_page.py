@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from sordino.display.bars import share_bar
 from sordino.display.elements import html_line, html_page, html_table, safe_text
+from sordino.display.small_bars import share_bar
 from sordino.ledger.entries import Entry
 from sordino.losses.base import Loss
 from sordino.numbers import INFINITE

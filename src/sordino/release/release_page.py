@@ -1,8 +1,8 @@
 """A release as a small table for notebooks, with its intervals as bars."""
 
-from sordino.display.bars import interval_bar, scale_of
 from sordino.display.elements import html_aside, html_line, html_page, safe_text
 from sordino.display.formatting import format_percent
+from sordino.display.small_bars import interval_bar, scale_of
 from sordino.release.cell_texts import Figure, RowTexts, row_texts
 from sordino.release.coverage_table import coverage_lines
 from sordino.release.release_view import ReleaseView

@@ -2,11 +2,10 @@
 
 import math
 import re
-from xml.etree import ElementTree
+from html.parser import HTMLParser
 
 import pytest
 
-from sordino.display.bars import interval_bar, scale_of, share_bar
 from sordino.display.curves import unit_curve
 from sordino.display.diagram import Step, diagram
 from sordino.display.elements import (
@@ -17,8 +16,30 @@ from sordino.display.elements import (
     html_table,
     html_title,
 )
+from sordino.display.small_bars import interval_bar, scale_of, share_bar
 
 EVIL = "<script>alert('x')</script>&\"\n\u202e"
+
+
+class Nesting(HTMLParser):
+    """Reads a page in which every tag that opens is closed, in its turn."""
+
+    def __init__(self) -> None:
+        """Begin with no tag."""
+        super().__init__()
+        self.open_tags: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        """Keep a tag."""
+        del attrs
+        self.open_tags.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: object) -> None:
+        """Pass over a tag that closes itself."""
+
+    def handle_endtag(self, tag: str) -> None:
+        """Close the last tag."""
+        assert self.open_tags.pop() == tag
 
 
 def test_text_from_outside_is_escaped() -> None:
@@ -35,7 +56,9 @@ def test_text_from_outside_is_escaped() -> None:
     )
     assert "<script" not in page
     assert "\u202e" not in page
-    ElementTree.fromstring(page)  # every tag is closed
+    reader = Nesting()
+    reader.feed(page)
+    assert reader.open_tags == []
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,9 @@ def test_a_price_charges_nothing() -> None:
 def test_a_release_is_charged_and_kept() -> None:
     """With a budget; `--into` names the variable, `--key` and `--why` are recorded."""
     shell, magic = shell_of()
-    line = "session --limits limits --rho 0.01 --into answer --key one --why 'a look'"
+    line = (
+        "session --limits limits --epsilon 0.1 --into answer --key one --why 'a look'"
+    )
     release = magic(line, TEXT)
     assert shell.user_ns["answer"] is release
     (entry,) = shell.user_ns["session"].history()
@@ -95,7 +97,7 @@ def test_budgets(line: str, budget: sd.Budget | None) -> None:
         ("--epsilon 1 --rho 1", InvalidParameter, "are two budgets"),
         ("--delta 1e-6", InvalidParameter, "stands alone"),
         ("--epsilon", InvalidParameter, "cannot be read"),
-        ("--epsilon -1", InvalidParameter, "cannot be read"),
+        ("--epsilon -1", InvalidParameter, "must not be negative"),
         ("--epsilon=-1", InvalidParameter, "epsilon"),
         ("--epsilon __import__('os')", InvalidParameter, "epsilon"),
         ("--colour blue", InvalidParameter, "cannot be read"),

@@ -9,7 +9,7 @@ import pytest
 import sordino as sd
 from sordino.errors import InvalidParameter, UnknownName
 
-VISITS = {
+VISITS: dict[str, list[Any]] = {
     "patient": ["a", "a", "b"],
     "ward": ["North", "South", "North"],
     "days": [2.5, None, 9.0],
@@ -41,7 +41,7 @@ def test_the_shape_is_that_of_the_session() -> None:
     assert set(rows["ward"].to_pylist()) <= {"North", "South", None}
     query = sd.table("long").enforce(sd.MaxRowsPerID(2)).agg(n=sd.count())
     budget = sd.PureDP("0.5")
-    assert trial.session.price(query, budget).loss == opened.price(query, budget).loss
+    assert repr(trial.session.price(query, budget)) == repr(opened.price(query, budget))
 
 
 def test_no_private_row_decides_anything() -> None:
@@ -67,7 +67,8 @@ def test_exact_answers_are_those_of_the_rows() -> None:
         values={"ward": ["A", "B"], "days": [4]},
     )
     query = (
-        sd.table("visits")
+        sd
+        .table("visits")
         .enforce(sd.MaxRowsPerID(1000))
         .group_by("ward")
         .agg(
@@ -112,7 +113,11 @@ def test_every_type_is_invented() -> None:
         ({"of": 3}, InvalidParameter, "must be a session"),
         ({"of": {}}, InvalidParameter, "must be a session"),
         ({"of": {"a": {"x": "i64"}}}, InvalidParameter, "must be a protected unit"),
-        ({"of": {"a": {"x": "int"}}, "protects": 1}, InvalidParameter, "protected unit"),
+        (
+            {"of": {"a": {"x": "int"}}, "protects": 1},
+            InvalidParameter,
+            "protected unit",
+        ),
         ({"values": {"dayz": [1]}}, UnknownName, "Did you mean 'days'"),
         ({"values": {"days": []}}, InvalidParameter, "at least one f64 value"),
         ({"values": {"days": ["x"]}}, InvalidParameter, "at least one f64 value"),
@@ -137,7 +142,11 @@ def test_what_is_refused(
 
 def test_a_part_is_rehearsed_like_its_table() -> None:
     """A session over a part of a table; of a part of a view it is refused."""
-    opened = session_of(VISITS)
+    opened = sd.Session(
+        tables={"visits": sd.PrivateTable(VISITS, protects=sd.AddOneRow())},
+        budget=sd.PureDP(1),
+    )
+    opened.view("long", sd.table("visits").filter(sd.col("days") > 3))
     parts = opened.partition("visits", "ward", ["North"], sd.PureDP("0.1"))
     assert sd.rehearsal(parts["North"]).tables["visits"].num_rows == 1000
     views = opened.partition("long", "ward", ["North"], sd.PureDP("0.1"))

@@ -92,7 +92,7 @@ class Rehearsal:
 
 
 @final
-class Shape(NamedTuple):
+class TableShape(NamedTuple):
     """A private table as the public knows it."""
 
     name: str
@@ -105,7 +105,7 @@ class Shape(NamedTuple):
 class Stage:
     """What a rehearsal has to look like: all of it is public."""
 
-    shapes: tuple[Shape, ...]
+    shapes: tuple[TableShape, ...]
     publics: "Mapping[str, pa.Table]"
     views: Mapping[str, Query]
     budget: Budget | Limit
@@ -180,7 +180,7 @@ def _stage_of(
     desk.refuse_strangers()
     catalog, book = desk.catalog, desk.book
     shapes = (
-        Shape(name, catalog.relations[name].schema, unit)
+        TableShape(name, catalog.relations[name].schema, unit)
         for name, unit in catalog.units.items()
     )
     if not catalog.units:
@@ -214,7 +214,9 @@ def _stage_said(
             'Try protects=sd.AddRowsWithID("person") or sd.AddOneRow().',
         )
     shapes = tuple(
-        Shape(_validate.text(of=name), Schema.of(read_columns(facts).items()), protects)
+        TableShape(
+            _validate.text(of=name), Schema.of(read_columns(facts).items()), protects
+        )
         for name, facts in of.items()
     )
     return Stage(shapes, {}, {}, USUAL if budget is None else budget)
