@@ -4,6 +4,8 @@ from typing import Any, Final, final
 
 from sordino.errors import InvalidParameter
 from sordino.notebook.arguments import Said, read_arguments, variable
+from sordino.query.request import Request
+from sordino.release.stacked import stack
 from sordino.session.session import Session
 from sordino.session.sql_request import NOTHING, SqlGiven, sql_request
 
@@ -55,9 +57,14 @@ class DPMagic:
         request, budget = sql_request(catalog, text, said.budget, given)
         if budget is None:
             return request
+        if isinstance(request, Request):
+            if said.price:
+                return session.price(request, budget)
+            return session.release(request, budget, key=said.key, why=said.why)
         if said.price:
-            return session.price(request, budget)
-        return session.release(request, budget, key=said.key, why=said.why)
+            return session.price_all(request, budget)
+        releases = session.release_all(request, budget, key=said.key, why=said.why)
+        return stack(releases, budget)
 
 
 def load_ipython_extension(ipython: Any) -> None:

@@ -18,6 +18,10 @@ def plan_text(purchase: Purchase) -> str:
         lines.append(f"{name} = {aggregation!r} with {noise}")
     for key, counted in plan.coverage.items():
         lines.append(f"{counted} with {purchase.coverage[key]!r}")
+    if request.minimum is not None:
+        lines.append(
+            f"leave out groups below {float(request.minimum):g}, by noisy count"
+        )
     lines.append(group_line(plan))
     return "\n".join([*lines, *_node_lines(plan.relation.node, "")])
 
@@ -25,9 +29,13 @@ def plan_text(purchase: Purchase) -> str:
 def group_line(plan: Plan) -> str:
     """Return which groups there are."""
     request = plan.request
-    by = ", ".join(map(repr, request.by))
-    whether = "known" if request.keyset is not None else "unknown"
-    return f"group by {by} ({whether} keys)" if by else "all rows together"
+    sorts = {"unknown": request.unknown, "known": request.known}
+    groups = [
+        f"{', '.join(map(repr, names))} ({sort} keys)"
+        for sort, names in sorts.items()
+        if names
+    ]
+    return f"group by {', '.join(groups)}" if groups else "all rows together"
 
 
 def _node_lines(node: AbstractNode, indent: str) -> Iterator[str]:

@@ -38,7 +38,7 @@ def description_page(
 def _holding_parts(holding: Holding) -> Iterable[str]:
     """Yield a table or a view: its name, its columns, and what cannot be used."""
     yield html_title(holding.name, holding.sentence)
-    yield html_table(_HEADING, holding.shown)
+    yield html_table(_HEADING, holding.first_columns)
     if holding.rest:
         yield html_aside(f"... and {holding.rest:,} more")
     for name, why in holding.unusable:

@@ -191,7 +191,7 @@ def _stage_of(
             "Rehearse the session that it is a part of.",
         )
     publics = {name: catalog.engine.frozen(name) for name in catalog.publics}
-    given = book.ledger.agreed(book.name) if budget is None else budget
+    given = book.ledger.first_limit(book.name) if budget is None else budget
     return Stage(tuple(shapes), publics, catalog.views, given)
 
 
@@ -214,9 +214,16 @@ def _stage_said(
             'Try protects=sd.AddRowsWithID("person") or sd.AddOneRow().',
         )
     shapes = tuple(
-        TableShape(
-            _validate.text(of=name), Schema.of(read_columns(facts).items()), protects
-        )
-        for name, facts in of.items()
+        TableShape(_validate.text(of=name), _schema_said(columns), protects)
+        for name, columns in of.items()
     )
     return Stage(shapes, {}, {}, USUAL if budget is None else budget)
+
+
+def _schema_said(columns: Any) -> Schema:
+    """Return columns that were written down, which must be at least one."""
+    if not columns:
+        raise InvalidParameter(
+            "of", columns, "must name the columns of each table", 'Try {"days": "i64"}.'
+        )
+    return Schema.of(read_columns(columns).items())

@@ -72,6 +72,17 @@ def test_a_release_is_charged_and_kept() -> None:
     assert (entry.key, entry.why) == ("one", "a look")
 
 
+def test_several_groupings_are_one_price_and_one_table() -> None:
+    """Grouping sets are priced together, and shown as SQL shows them."""
+    shell, magic = shell_of(keys={"ward": ["A", "B"]})
+    text = "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ROLLUP (ward)"
+    line = "--limits limits --keys keys --epsilon 0.5"
+    assert isinstance(magic(f"{line} --price", text), sd.Batch)
+    assert not shell.user_ns["session"].history()
+    assert magic(line, text)["ward"].to_pylist() == [None, "A", "B"]
+    assert len(shell.user_ns["session"].history()) == 1
+
+
 @pytest.mark.parametrize(
     ("line", "budget"),
     [

@@ -118,6 +118,7 @@ def test_every_type_is_invented() -> None:
             InvalidParameter,
             "protected unit",
         ),
+        ({"of": {"a": {}}, "protects": sd.AddOneRow()}, InvalidParameter, "columns"),
         ({"values": {"dayz": [1]}}, UnknownName, "Did you mean 'days'"),
         ({"values": {"days": []}}, InvalidParameter, "at least one f64 value"),
         ({"values": {"days": ["x"]}}, InvalidParameter, "at least one f64 value"),

@@ -74,7 +74,7 @@ class TableOfServer(AbstractSource):
             this=self._select(places), alias=exp.TableAlias(this=exp.to_identifier("t"))
         )
 
-    def handed(self, places: Sequence[int]) -> pa.RecordBatchReader:
+    def hand_over(self, places: Sequence[int]) -> pa.RecordBatchReader:
         """Return the columns, read by a connection of their own."""
         return handed_columns(self._batches(places), self.fields, places)
 
