@@ -79,7 +79,7 @@ def test_several_groupings_are_one_price_and_one_table() -> None:
     line = "--limits limits --keys keys --epsilon 0.5"
     assert isinstance(magic(f"{line} --price", text), sd.Batch)
     assert not shell.user_ns["session"].history()
-    assert magic(line, text)["ward"].to_pylist() == [None, "A", "B"]
+    assert magic(line, text)["ward"].to_pylist() == ["A", "B", None]
     assert len(shell.user_ns["session"].history()) == 1
 
 
