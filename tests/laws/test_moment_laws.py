@@ -157,7 +157,7 @@ def test_centred_squares_of_wide_integers_pay_for_their_rounding() -> None:
             middle = total.expression.value({"x": k})
             assert isinstance(middle, int)
             size = abs(total.factor * middle + total.shift)
-            unit = Fraction(squares.given(np.array([1])).item())
+            unit = Fraction(squares.scale_totals(np.array([1])).item())
             assert size * unit <= squares.change.linf
             beyond += size * unit > width
     assert beyond > 10
