@@ -126,7 +126,10 @@ CALLS: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: ODD.from_table(pd.DataFrame([[1, 2]])),
         "^columns must have text as names, got 0",
     ),
-    "numbers for names": (lambda: ODD.from_dict({1: [1]}), "must have text as names, got 1"),
+    "numbers for names": (
+        lambda: ODD.from_dict({1: [1]}),
+        "must have text as names, got 1",
+    ),
     "empty name": (lambda: ODD.from_dict({"": [1]}), "must have text as names, got ''"),
     "surrogate name": (lambda: ODD.from_dict({"\ud800": [1]}), "valid Unicode"),
     "text for names": (lambda: ODD.from_tuples([(1,)], columns="a"), "tuple of names"),
