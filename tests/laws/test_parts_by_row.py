@@ -17,7 +17,7 @@ from sordino.aggregations.base import Setting
 from sordino.aggregations.shares import GaussianShare
 from sordino.engines.memory.engine import MemoryEngine
 from sordino.engines.memory.keyed_order import keyed_order
-from sordino.planning import coverage, plan, purchase
+from sordino.planning import coverage, purchase, ways
 from sordino.planning.plan import Plan
 from sordino.planning.purchase import Purchase, purchase_of
 from sordino.sensitivity import Sensitivity
@@ -153,7 +153,7 @@ def test_some_rows_move_numbers_by_their_share_of_the_change(seeds: int) -> None
 
 def _as_a_whole(patch: pytest.MonkeyPatch) -> None:
     """Price the change of all rows of a unit, of which one alone may make it."""
-    patch.setattr(Setting, "_moved", lambda self, rule: rule(self.contribution))
+    patch.setattr(Setting, "_change_by", lambda self, rule: rule(self.contribution))
 
 
 def _coverage_as_a_whole(patch: pytest.MonkeyPatch) -> None:
@@ -184,7 +184,7 @@ def bought(budget: Any, noise: Any) -> list[Purchase]:
     query = sd.table("few").group_by(KEYS)
     asked = {name: ASKED[name] for name in ("n", "people", "total", "spread")}
     request = query.agg(noise=noise, **asked)
-    found = (purchase_of(way, budget) for way in plan.plans(request, catalog))
+    found = (purchase_of(way, budget) for way in ways.plans(request, catalog))
     return [one for one in found if one is not None]
 
 

@@ -55,7 +55,8 @@ def near_gaussian_delta(mu: Floats, epsilon: Floats) -> Floats:
     """Return delta at any epsilon as near as doubles are, without a margin.
 
     A search may follow it; what it finds is then asked for a bound. With x as above and
-    y = x + mu, exp(epsilon - y^2 / 2) is exp(-x^2 / 2): the two tails share it.
+    y = x + mu, exp(epsilon - y^2 / 2) is exp(-x^2 / 2): the two tails share it. Where y
+    is negative, so is epsilon.
     """
     with np.errstate(all="ignore"):
         x, y = epsilon / mu - mu / 2, epsilon / mu + mu / 2
