@@ -90,6 +90,7 @@ def test_every_filter_is_a_case() -> None:
     assert {filter_of(name).rule for name in LIMITS} == set(FILTERS)
 
 
+@pytest.mark.sampled(30)
 @each_limit
 @pytest.mark.parametrize("epsilon", [0.0, 0.3, 0.8, 1.0])
 def test_the_worst_analyst_stays_within_the_promise(
@@ -116,6 +117,7 @@ def test_a_wider_filter_is_caught(wider: AbstractFilter, promised: Loss) -> None
     assert reached > promised.delta_at(0.9) * 1.01
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("epsilon", "delta", "ratio"),
     [(1, 0.01, 1.898), (1, 0.001, 0.894), (2, 1e-3, 2.584)],
@@ -131,6 +133,7 @@ def test_composing_curves_so_far_is_no_filter(
     assert reached / delta == pytest.approx(ratio, abs=2e-3)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("epsilon", "delta", "ratio"), [(1, "0.01", 0.265), (1, "1e-3", 0.079)]
 )
