@@ -59,6 +59,7 @@ SOURCES: Final[dict[str, Any]] = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("source", SOURCES)
 def test_every_source(source: str, tmp_path: Path) -> None:
     """Missing cells, unreadable ones by their shape, rows of ids and what is cut."""

@@ -31,7 +31,7 @@ def is_nan(value: Any) -> bool:
 @pytest.mark.parametrize("nullable", [False, True])
 @pytest.mark.parametrize("nan", [False, True])
 @pytest.mark.parametrize("form", FORMS, ids=str)
-@pytest.mark.sampled(210)
+@pytest.mark.sampled(146)
 def test_facts_hold(form: Form, nullable: bool, nan: bool) -> None:  # noqa: FBT001 drawn
     """A result is missing or NaN only where its facts say that it may be."""
     expression = form.on_columns()
