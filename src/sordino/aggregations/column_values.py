@@ -202,7 +202,7 @@ def _replacement(nulls: Any, kind: str) -> int | float:
         )
     if isinstance(value, Fraction) and abs(value) > _LARGEST:
         raise InvalidParameter(
-            "nulls", nulls, "is beyond every useful number", "Try nulls=0."
+            "nulls", nulls, "must be between -2**200 and 2**200", "Try nulls=0."
         )
     if not isinstance(value, Fraction) or (kind == "i64" and value.denominator != 1):
         raise InvalidParameter(
@@ -240,7 +240,7 @@ def exact_bounds(low: Any, high: Any) -> tuple[Fraction, Fraction]:
     least, most = _bound(low=low), _bound(high=high)
     if least >= most:
         raise InvalidParameter(
-            "low", low, f"must be below high, {high!r}", "Exchange or widen the bounds."
+            "low", low, f"must be less than high, {high!r}", "Swap or widen the bounds."
         )
     return least, most
 
@@ -257,7 +257,7 @@ def _bound(**argument: Any) -> Fraction:
         raise InvalidParameter(name, given, "must be rational", f"Try {name}=1.")
     if abs(value) > _LARGEST:
         raise InvalidParameter(
-            name, given, "is beyond every useful bound", f"Try {name}=1e9."
+            name, given, "must be between -2**200 and 2**200", f"Try {name}=1e9."
         )
     return value
 
