@@ -19,7 +19,7 @@ from sordino.sources import readers
 from sordino.sources.base import Opened
 from sordino.sources.readers import Reader
 
-EngineName: TypeAlias = Literal["duckdb", "memory", "postgres"]
+EngineName: TypeAlias = Literal["duckdb", "memory", "postgres", "spark"]
 
 DOORS: Final[Mapping[str, Door]] = {
     name: import_module(f"sordino.engines.{name}.door").DOOR
@@ -33,8 +33,8 @@ def engine_named(name: str, settings: Settings) -> AbstractEngine:
 
     >>> engine_named("sparc", Settings())
     Traceback (most recent call last):
-    sordino.errors.InvalidParameter: engine must be one of "duckdb", "memory", "postgres", got 'sparc'. ...
-    """  # noqa: E501 a sentence
+    sordino.errors.InvalidParameter: engine must be one of "duckdb", ... got ...
+    """
     door = DOORS[_validate.choice(tuple(DOORS), engine=name)]
     _refuse_missing(door, f"engine={name!r}")
     made: AbstractEngine = _member(door.engine)(settings)
