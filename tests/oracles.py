@@ -3,7 +3,7 @@
 A pair is atoms (p, q), masses of the same outcome in two worlds, beside a continuous
 loss whose delta has a closed form. Pairs compose by products of atoms, two continuous
 losses by an integral over the law of one; no grid, no transform and no double is used.
-The delta of a pair is known for every real epsilon, so a composition is a sum over atoms:
+The delta of a pair is known for every real epsilon; a composition sums over atoms:
 
     delta(e) = sum over atoms of p delta_c(e - ln(p / q)),  and p itself where q is 0.
 """
