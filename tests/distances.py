@@ -6,7 +6,7 @@ the groups, in the units of what is released.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, TypeAlias, final
@@ -18,7 +18,9 @@ from sordino.aggregations.measurements import AbstractMeasurement
 from sordino.engines.base import AbstractEngine
 from sordino.numbers import finite, rational_above
 from sordino.planning.coverage import coverage_questions, exact_counts
-from sordino.planning.plan import bin_question, plans
+from sordino.planning.key_stages import CountedKeys
+from sordino.planning.plan import bin_question
+from sordino.planning.ways import plans
 from sordino.query.passage import Counted
 from sordino.query.question import Question
 from sordino.query.relation import AbstractCatalog, Relation
@@ -43,6 +45,8 @@ class Claim:
     """In how many groups one unit is, where groups are not known."""
     counts: tuple[Counted, ...] = ()
     """What is counted beside the answers."""
+    first: CountedKeys | None = None
+    """What shows keys before anything is told of them."""
 
     @cached_property
     def question(self) -> Question:
@@ -52,7 +56,7 @@ class Claim:
             self.relation.node,
             self.request.by,
             tuple(total for part in self.measurements for total in part.totals),
-            None if keyset is None else keyset.table(),
+            None if keyset is None or self.request.unknown else keyset.table(),
         )
 
     @cached_property
@@ -80,10 +84,11 @@ def claim(request: Request, catalog: AbstractCatalog) -> Claim:
         }
         choices |= plan.choices
         counts = tuple(plan.coverage.values())
-        if plan.presence is not None:
+        if plan.presence is not None and plan.stage is None:
             groups = plan.presence.whole.l0
+        first = plan.stage if isinstance(plan.stage, CountedKeys) else None
     listed = (tuple(measurements.values()), tuple(choices.values()))
-    return Claim(request, relation, *listed, groups, counts)
+    return Claim(request, relation, *listed, groups, counts, first)
 
 
 @final
@@ -96,6 +101,8 @@ class Exact:
     """For each choice, (group, bin) and how many rows are in it."""
     counts: tuple[int, ...] = ()
     """What was left out."""
+    shown: Totals = field(default_factory=dict)
+    """The totals that show keys first."""
 
 
 def exact(asked: Claim, engine: AbstractEngine) -> Exact:
@@ -104,13 +111,22 @@ def exact(asked: Claim, engine: AbstractEngine) -> Exact:
     bins = tuple(_totals(engine.answer(one), by + 1) for one in asked.choice_questions)
     beside = [engine.answer(one) for one in coverage_questions(asked.counts)]
     counts = tuple(exact_counts(asked.counts, beside))
-    return Exact(_totals(engine.answer(asked.question), by), bins, counts)
+    shown: Totals = {}
+    if asked.first is not None:
+        question = asked.first.after(None)
+        shown = _totals(engine.answer(question), len(question.by))
+    return Exact(_totals(engine.answer(asked.question), by), bins, counts, shown)
 
 
 def broken(asked: Claim, one: Exact, other: Exact) -> list[str]:
     """Return what is wrong with a claim for two databases; nothing if it holds."""
     moved = _moved(one.totals, other.totals)
     found = [] if asked.groups is None else list(_groups(asked.groups, moved))
+    if asked.first is not None:
+        apart = [
+            [Fraction(one) for one in held] for held in _moved(one.shown, other.shown)
+        ]
+        found += [f"keys: {told}" for told in beyond(apart, asked.first.counted.change)]
     place = 0
     for part in asked.measurements:
         width = len(part.totals)

@@ -111,6 +111,8 @@ def asked(scene: Scene) -> Request:
         return scene.query.agg(**asked_for)
     if dice.chance(2, 3):
         return scene.query.group_by(by).agg(**asked_for)
+    if len(by) > 1 and dice.chance(1, 2):
+        return scene.query.group_by(by[0], keys(scene, by[1:])).agg(**asked_for)
     return scene.query.group_by(keys(scene, by)).agg(**asked_for)
 
 

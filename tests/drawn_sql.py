@@ -31,8 +31,12 @@ _FORM: Final = pa.schema([
 ])
 
 
-def visits(seed: int, rows: int = 40) -> pa.Table:
-    """Return a table with something missing in every column but the ids and j."""
+def visits(seed: int, rows: int = 40, people: int | None = None) -> pa.Table:
+    """Return a table with something missing in every column but the ids and j.
+
+    With a number of people these have several rows, and others stand for each who have
+    the same; else an id has the same row several times.
+    """
     dice = random.Random(seed)
 
     def some(draw: Callable[[], Any]) -> Any:
@@ -41,7 +45,7 @@ def visits(seed: int, rows: int = 40) -> pa.Table:
     day = dt.date(2024, 12, 20)
     listed = [
         {
-            "id": at,
+            "id": at if people is None else at % people,
             "i": some(lambda: dice.randint(-9, 9)),
             "j": dice.randint(-4, 12),
             "f": some(lambda: dice.choice(_DOUBLES)),
@@ -54,7 +58,10 @@ def visits(seed: int, rows: int = 40) -> pa.Table:
         }
         for at in range(rows)
     ]
-    return pa.Table.from_pylist(listed * TIMES, schema=_FORM)
+    if people is None:
+        return pa.Table.from_pylist(listed * TIMES, schema=_FORM)
+    others = (row | {"id": row["id"] + n * people} for n in range(3) for row in listed)
+    return pa.Table.from_pylist(list(others), schema=_FORM)
 
 
 PLACES: Final = pa.table({
@@ -83,6 +90,8 @@ class Grammar:
 
     dice: random.Random
     keys: list[str] = field(default_factory=list)
+    people: bool = False
+    """Whether rows may be grouped by person first."""
 
     def one(self, *options: str) -> str:
         """Return one of some texts."""
@@ -244,8 +253,40 @@ class Grammar:
             *("YEAR(d)", "DATE_TRUNC('month', d)", "CAST(t AS DATE)"),
         )
 
+    def of_one(self, kind: str) -> str:
+        """Return an aggregate of one person's rows, of a type."""
+        whole, number = self.number(1, whole=True), self.number(1)
+        forms = {
+            "i": ["COUNT(*)", f"COUNT({number})", f"SUM({whole})", f"MIN({whole})"],
+            "j": ["COUNT(*)", "COUNT(DISTINCT s)", "MAX(j) - MIN(j)", f"SUM({whole})"],
+            "f": [f"AVG({whole})", f"SUM(CLAMP({number}, -9, 50))", f"MAX({number})"],
+            "s": [
+                "CASE WHEN COUNT(*) > 4 THEN 'a' ELSE 'b' END",
+                "CASE WHEN BOOL_OR(b) THEN 'a' END",
+                f"CASE MIN({whole}) WHEN 1 THEN 'ab' ELSE 'x%y' END",
+                self.one("CASE COUNT(DISTINCT s) WHEN 1 THEN 'a' END", "MIN(s)"),
+            ],
+            "b": ["BOOL_OR(b)", "BOOL_AND(b)", f"BOOL_OR({self.truth(1)})"],
+            "d": ["MIN(d)", "MAX(d)", "MAX(CAST(t AS DATE))"],
+            "t": ["MIN(t)", "MAX(t)"],
+        }
+        return self.one(*forms[kind])
+
+    def persons(self) -> str:
+        """Return a row for each person, or each person and group."""
+        by = self.one("", "s", "b", "j", "YEAR(d)")
+        group = by if by in {"s", "b", "j"} else ""
+        made = [f"{self.of_one(name)} AS {name}" for name in "ijfsbdt" if name != group]
+        selected = ", ".join(["id", *([group] if group else []), *made])
+        where = f" WHERE {self.truth(1)}" if self.often(0.5) else ""
+        keys = f"id, {by}" if by else "id"
+        having = " HAVING COUNT(*) > 3" if self.often(0.3) else ""
+        return f"(SELECT {selected} FROM v{where} GROUP BY {keys}{having}) q"
+
     def source(self) -> str:
         """Return the rows of a statement."""
+        if self.people and self.often(0.8):
+            return self.persons()
         return self.one(
             *("v", "v", "v", "v AS t1", "(SELECT * FROM v) q"),
             f"(SELECT {_ALL}, {self.number(1)} AS z FROM v WHERE {self.truth(1)}) q",

@@ -207,6 +207,7 @@ QUERIES: Final[dict[str, dict[str, Any]]] = {
         ),
         "order": BOUNDED.group_by(PAIRS["days", "ward"]).agg(n=sd.count()),
         "pairs": BOUNDED.group_by(PAIRS).agg(n=sd.count()),
+        "both kinds": BOUNDED.group_by("days", WARDS).agg(n=sd.count()),
     },
     "group_by_sets": {
         "": SETS["days"],
@@ -220,6 +221,8 @@ QUERIES: Final[dict[str, dict[str, Any]]] = {
         "coverage": BOUNDED.agg(coverage=True, a=sd.count(), b=sd.count()),
         "aggregations": BOUNDED.agg(b=sd.count(), a=sd.count()),
         "another": BOUNDED.agg(a=sd.count(), b=sd.count_ids()),
+        "keys": BOUNDED.group_by("ward").agg(weights={"keys": 1}, n=sd.count()),
+        "minimum": BOUNDED.group_by("ward").agg(n=sd.count()).suppress_below(5),
     },
     "histogram": {
         "": BOUNDED.histogram("days", [0, 1, 2]),

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 import sordino as sd
-from sordino.engines.memory.engine import MemoryEngine, keyed_order
+from sordino.engines.memory.engine import MemoryEngine
+from sordino.engines.memory.keyed_order import keyed_order
 from sordino.planning.price import Price, price_request
 from sordino.query.joins import _paired
 from sordino.session.catalog import Catalog, open_catalog

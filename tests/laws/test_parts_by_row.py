@@ -15,8 +15,9 @@ import pytest
 import sordino as sd
 from sordino.aggregations.base import Setting
 from sordino.aggregations.shares import GaussianShare
-from sordino.engines.memory.engine import MemoryEngine, keyed_order
-from sordino.planning import coverage, plan, purchase
+from sordino.engines.memory.engine import MemoryEngine
+from sordino.engines.memory.keyed_order import keyed_order
+from sordino.planning import coverage, purchase, ways
 from sordino.planning.plan import Plan
 from sordino.planning.purchase import Purchase, purchase_of
 from sordino.sensitivity import Sensitivity
@@ -183,7 +184,7 @@ def bought(budget: Any, noise: Any) -> list[Purchase]:
     query = sd.table("few").group_by(KEYS)
     asked = {name: ASKED[name] for name in ("n", "people", "total", "spread")}
     request = query.agg(noise=noise, **asked)
-    found = (purchase_of(way, budget) for way in plan.plans(request, catalog))
+    found = (purchase_of(way, budget) for way in ways.plans(request, catalog))
     return [one for one in found if one is not None]
 
 

@@ -15,7 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sordino.engines.memory.engine import MemoryEngine, keyed_order
+from sordino.engines.memory.engine import MemoryEngine
+from sordino.engines.memory.keyed_order import keyed_order
 from sordino.errors import InvalidQuery, SordinoError
 from sordino.expressions.language import col
 from sordino.query.nodes import AbstractNode, Filter

@@ -22,7 +22,8 @@ from sordino.aggregations.measurements import IntegerMeasurement, scale_change
 from sordino.aggregations.totals import Total
 from sordino.constraints import DropExcess
 from sordino.contribution import Contribution
-from sordino.engines.memory.engine import MemoryEngine, keyed_order
+from sordino.engines.memory.engine import MemoryEngine
+from sordino.engines.memory.keyed_order import keyed_order
 from sordino.errors import SordinoError
 from sordino.expressions.literals import literal
 from sordino.planning import coverage

@@ -39,6 +39,10 @@ SELECT COUNT(*) AS n FROM v WHERE CAST(i AS DOUBLE) < ROUND(f, 1)
 SELECT MEDIAN(CLAMP(f, 0, 9)) AS m,
     PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY CLAMP(i, 0, 9)) AS p FROM v;
 SELECT DISTINCT s FROM (SELECT * FROM v) q;
+SELECT AVG(CLAMP(n, 0, 9)) AS a FROM (SELECT id, s AS k, COUNT(*) AS n,
+    MAX(i) - MIN(j) AS m FROM v WHERE b GROUP BY id, s HAVING COUNT(*) > 1) q
+    WHERE n > 1 AND k = 'a' AND m > 2;
+SELECT COUNT(*) AS n FROM (SELECT DISTINCT id, s FROM v) q;
 SELECT s, COUNT(*) * 2 AS n FROM v JOIN places USING (s) GROUP BY ALL;
 SELECT COUNT(*) AS n FROM v WHERE i IS DISTINCT FROM j AND IF(b, i, 2) > -(j)
 """
@@ -81,7 +85,7 @@ def tables() -> Tables:
         budget=sd.PureDP(1),
         engine="memory",
     )
-    return Tables(session._desk.catalog, ("v",), ("places",))
+    return Tables(session._desk.catalog, ("v",), ("places",), {})
 
 
 def reading(text: str) -> Reading:

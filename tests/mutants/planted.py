@@ -6,21 +6,12 @@ is gone, `make mutants` says so: write the same error anew.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final, final
+from typing import Final
 
+from tests.mutants.planted_statistics import PLANTED_STATISTICS
+from tests.mutants.planting import Planted
 
-@final
-@dataclass(frozen=True)
-class Planted:
-    """An error, and what it does."""
-
-    room: str
-    file: str
-    before: str
-    after: str
-    says: str
-
+__all__ = ["PLANTED", "Planted"]
 
 PLANTED: Final[tuple[Planted, ...]] = (
     Planted(
@@ -255,69 +246,6 @@ PLANTED: Final[tuple[Planted, ...]] = (
         "pairs per group",
     ),
     Planted(
-        "prices",
-        "src/sordino/aggregations/keys_and_noise.py",
-        "held = (mu * min(Fraction(1), one * keys) for mu, one in self.measurements)",
-        "held = (mu * min(Fraction(1), one) for mu, one in self.measurements)",
-        "kept keys not counted",
-    ),
-    Planted(
-        "prices",
-        "src/sordino/planning/alike.py",
-        "        tuple(plan.measurements.items()),\n",
-        "        tuple(plan.measurements),\n",
-        "a batch has the noise of its first question, whatever the bounds of others",
-    ),
-    Planted(
-        "prices",
-        "src/sordino/planning/plan.py",
-        "whole = joint + sum(beside.values(), Fraction(0))",
-        "whole = joint",
-        "choices and coverage spend extra",
-    ),
-    Planted(
-        "prices",
-        "src/sordino/aggregations/shares.py",
-        "return LaplaceShare(self.epsilon * factor)",
-        "return LaplaceShare(self.epsilon * factor * Fraction(101, 100))",
-        "1% more epsilon than allowed",
-    ),
-    Planted(
-        "prices",
-        "src/sordino/aggregations/moments.py",
-        "size = grid.width**2 * Fraction(2) ** exponent",
-        "size = grid.width**2 * Fraction(2) ** exponent / 2",
-        "variance sensitivity halved",
-    ),
-    Planted(
-        "prices",
-        "src/sordino/aggregations/moments.py",
-        "scale_change(setting.rows(), width, len(totals)),",
-        "scale_change(setting.rows(), width / 2, len(totals)),",
-        "divided rows at half their size",
-    ),
-    Planted(
-        "prices",
-        "src/sordino/mechanisms/laplace_sum_threshold.py",
-        "gap = self.threshold - _largest(apart) - _margin(self.scale, apart)",
-        "gap = self.threshold - _margin(self.scale, apart)",
-        "a new key's own numbers not counted",
-    ),
-    Planted(
-        "prices",
-        "src/sordino/sensitivity.py",
-        "l0=self.l0 * copies,",
-        "l0=self.l0,",
-        "copies in l0",
-    ),
-    Planted(
-        "prices",
-        "src/sordino/session/partition.py",
-        "return Fraction(most), None",
-        "return Fraction(1), None",
-        "parts charged once",
-    ),
-    Planted(
         "budgets",
         "src/sordino/budgets/filters.py",
         "if not self.holds(after):",
@@ -373,32 +301,5 @@ PLANTED: Final[tuple[Planted, ...]] = (
         "start + (1 + within if left else within)",
         "the left tail is drawn as if it were farther",
     ),
-    Planted(
-        "keys",
-        "src/sordino/mechanisms/kit/key_rounds.py",
-        "weight = exact_weight(block.least)",
-        "weight = exact_weight(self.keys)",
-        "own keys keep the weight of the first round",
-    ),
-    Planted(
-        "keys",
-        "src/sordino/release/shown_keys.py",
-        "ask(plan.keys.after(shown))",
-        "ask(plan.keys.after(shown.slice(0, 0)))",
-        "the second round looks at all keys again",
-    ),
-    Planted(
-        "intervals",
-        "src/sordino/aggregations/intervals/selected.py",
-        "one = beyond > np.log(alpha) + showing",
-        "one = beyond > np.log(alpha)",
-        "intervals hold over all groups, shown or not",
-    ),
-    Planted(
-        "intervals",
-        "src/sordino/aggregations/intervals/sums.py",
-        "left * chance, chance)",
-        "left, chance)",
-        "means of groups that showed themselves as if they were known",
-    ),
+    *PLANTED_STATISTICS,
 )

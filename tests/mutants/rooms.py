@@ -81,9 +81,14 @@ ROOMS: Final[dict[str, Room]] = {
             "curves/rounds_curve.py",
             "mechanisms/kit/key_rounds.py",
             "release/shown_keys.py",
+            "release/answer.py",
             "aggregations/weights_of_ids.py",
         ),
-        ("tests/laws/test_key_rounds_laws.py", "tests/unit/release/test_shown_keys.py"),
+        (
+            "tests/laws/test_key_rounds_laws.py",
+            "tests/laws/test_keys_shown_first.py",
+            "tests/unit/release/test_shown_keys.py",
+        ),
         0.2,
     ),
     "intervals": Room(
@@ -109,6 +114,7 @@ ROOMS: Final[dict[str, Room]] = {
             "tests/unit/aggregations/test_measurements.py",
             "tests/laws/test_moment_laws.py",
             "tests/laws/test_sum_threshold_laws.py",
+            "tests/laws/test_keys_shown_first.py",
             *_QUERIES,
             "tests/unit/session",
             "tests/laws/test_parts_laws.py",

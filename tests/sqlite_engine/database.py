@@ -10,8 +10,10 @@ from typing import Any, Final, final
 import pyarrow as pa
 
 from sordino.engines.sql.database import AbstractDatabase
+from sordino.engines.sql.kept_tables import columns_text
 from sordino.engines.sql.statements import Statement
 from sordino.query.question import MOST
+from sordino.schema import Schema
 from sordino.sources.base import AbstractSource
 from sordino.sources.plain_values import values_of
 from tests.sqlite_engine.dialect import SQLITE
@@ -96,14 +98,30 @@ class SQLite(AbstractDatabase):
         while self._handed:
             self._connection.execute(f'DROP TABLE "{self._handed.pop()}"')
 
-    def abandon(self) -> None:
-        """Drop the temporary tables."""
+    def begin_kept(self, name: str, schema: Schema) -> bool:
+        """Make a temporary table."""
+        self.destroy(name)
+        columns = columns_text(self.dialect, schema)
+        self._connection.execute(f"CREATE TEMP TABLE {name} ({columns})")
+        return True
+
+    def keep(self, name: str, statement: Statement, salt: int) -> None:
+        """Insert the rows."""
+        text = f"INSERT INTO {name} {statement.text}"
+        self._connection.execute(text, _bound(statement, salt))
+
+    def destroy(self, name: str) -> None:
+        """Drop the table."""
+        self._connection.execute(f"DROP TABLE IF EXISTS {name}")
+
+    def abandon(self) -> bool:
+        """Drop what was handed over; what is kept stays."""
         self.forget()
+        return True
 
     def table(self, statement: Statement, salt: int) -> pa.Table:
         """Return the rows of a statement."""
-        values = statement.bound(salt >> 1)  # its integers have a sign
-        bound = {f"p{n}": to_sqlite(one) for n, one in enumerate(values, 1)}
+        bound = _bound(statement, salt)
         rows = self._connection.execute(statement.text, bound).fetchall()
         columns = list(zip(*rows, strict=True)) or [()] * len(statement.kinds)
         arrays = [
@@ -130,6 +148,12 @@ class SQLite(AbstractDatabase):
     def close(self) -> None:
         """Close the connection."""
         self._connection.close()
+
+
+def _bound(statement: Statement, salt: int) -> dict[str, Any]:
+    """Return the values of a statement by the names of their placeholders."""
+    values = statement.bound(salt >> 1)  # its integers have a sign
+    return {f"p{n}": to_sqlite(one) for n, one in enumerate(values, 1)}
 
 
 def to_sqlite(value: Any) -> Any:

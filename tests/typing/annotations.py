@@ -1,8 +1,10 @@
 """Functions of a user's own, annotated with public names: `make lint` checks them."""
 
+from fractions import Fraction
 from typing import assert_type
 
 import sordino as sd
+from sordino.numbers import Infinity, Radical
 
 
 def adults(rows: sd.Query, age: sd.Expression) -> sd.Query:
@@ -25,6 +27,21 @@ def prices(session: sd.Session, budget: sd.Budget) -> tuple[sd.Price, sd.Batch]:
 def told(session: sd.Session) -> tuple[sd.Entry, ...]:
     """Return the history of a session."""
     return session.history()
+
+
+def kept(session: sd.Session, ledger: sd.Ledger) -> dict[str, sd.Release]:
+    """Return paid answers: one has one type, several have another."""
+    assert_type(session.answer("monday"), sd.Release)
+    assert_type(ledger.answer("monday"), sd.Release)
+    assert_type(session.answers("monday"), dict[str, sd.Release])
+    return ledger.answers("monday")
+
+
+def moved(price: sd.Price) -> Fraction | Radical | Infinity:
+    """Return how far a unit moves a column, and see what noise answers for it."""
+    (noise,) = price.noise["n"]
+    assert_type(noise.map(price.sensitivity["n"]), sd.Loss)
+    return price.sensitivity["n"].l1
 
 
 BUDGETS: tuple[sd.Budget, ...] = (

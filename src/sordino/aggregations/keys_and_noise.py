@@ -18,6 +18,7 @@ from sordino.mechanisms.gaussian import Gaussian
 from sordino.mechanisms.gaussian_threshold import GaussianThreshold
 from sordino.mechanisms.kit.appearance import any_passes
 from sordino.mechanisms.kit.change import Change
+from sordino.mechanisms.kit.key_rounds import ToldNumbers
 from sordino.mechanisms.kit.threshold_fitting import gaussian_ratio
 from sordino.numbers import Exact, down, finite, rational_above, sqrt
 from sordino.sensitivity import Sensitivity
@@ -68,6 +69,11 @@ def largest_mu(
     apart = Change(presence.l0, Fraction(1), sqrt(max(shares)))
     ratio = gaussian_ratio(apart, down(budget.epsilon), budget.delta, on_lattice=False)
     return Fraction(ratio)
+
+
+def told_numbers(one: Gaussian, change: Sensitivity) -> ToldNumbers:
+    """Return what some noise costs beside keys that are shown by weights."""
+    return ToldNumbers(*_held(one.variance, change))
 
 
 def _held(variance: Exact, change: Sensitivity) -> tuple[Fraction, Fraction]:

@@ -6,20 +6,16 @@ from typing import Any, final
 
 from sordino.aggregations.base import AbstractEstimator, Setting
 from sordino.aggregations.bounded import AbstractBounded, check_bounds
+from sordino.aggregations.column_sums import exact_sum
 from sordino.aggregations.column_values import (
-    SUM_STEPS,
     Clamped,
     Nulls,
     call_text,
-    column_values,
     range_words,
-    sum_lattice,
 )
 from sordino.aggregations.estimators import MeanEstimator
-from sordino.aggregations.lattice import steps_total, values_total
 from sordino.aggregations.moments import divided_moments, separate_moments
-from sordino.aggregations.summaries import Summary, plain_ends
-from sordino.errors import InvalidQuery
+from sordino.aggregations.summaries import Summary
 from sordino.expressions.language import Expression
 from sordino.words import Words
 
@@ -53,31 +49,21 @@ class Mean(AbstractBounded):
         return Clamped(self.column, self.low, self.high, self.nulls, degree=1)
 
     def summary(self, setting: Setting) -> Summary:
-        """Return the exact sum on a lattice over the number of values.
+        """Return the exact sum over the number of values, missing if there is none.
 
         The clamp holds for a sum that has stopped growing, too.
         """
-        values = column_values(setting, self.column, self.nulls)
-        if self.lacks_bounds:
-            raise InvalidQuery(
-                f"{self!r} needs bounds, between which values are added up exactly",
-                "Give them: mean(column, 0, 100).",
-            )
-        grid = sum_lattice(self.low, self.high, values.type, SUM_STEPS)
-        low, high = plain_ends(grid.bottom, grid.top)
+        held = exact_sum(setting, self, self.nulls)
 
-        def quotient(steps: Expression, number: Expression) -> Expression:
-            whole = steps.cast("f64") * float(grid.unit)
-            return (whole / number.cast("f64")).clip(float(low), float(high))
+        def quotient(total: Expression, number: Expression) -> Expression:
+            found = held.scaled(total).cast("f64") / number.cast("f64")
+            return found if held.ends is None else found.clip(*map(float, held.ends))
 
         return Summary(
-            (
-                steps_total(values.expression, grid),
-                values_total(values.expression, grid),
-            ),
+            (held.total, held.number),
             value=quotient,
-            bounds=(low, high),
-            nullable=not values.complete,
+            bounds=held.ends,
+            nullable=not held.complete,
         )
 
     def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:

@@ -67,6 +67,8 @@ class AbstractPresence(AbstractMeasurement):
 
     whole: Sensitivity
     """How far the sums of the numbers of each group move."""
+    size: Fraction
+    """What the numbers of a group add up to for each that is counted in it."""
 
     @abstractmethod
     def selection(self, share: AbstractShare, delta: Fraction) -> Any:
@@ -91,6 +93,7 @@ class IntegerMeasurement(AbstractPresence):
     key: Hashable
     change: Sensitivity
     totals: tuple[AbstractTotal, ...] = field(compare=False)
+    size: Fraction = field(default=Fraction(1), init=False)
 
     def mechanism(self, share: AbstractShare) -> AbstractAdditiveMechanism:
         """Return noise for integers."""

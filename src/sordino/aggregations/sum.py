@@ -8,6 +8,7 @@ from typing import Any, final
 from sordino.aggregations.additive import SingleEstimator
 from sordino.aggregations.base import AbstractEstimator, Setting
 from sordino.aggregations.bounded import AbstractBounded, check_bounds
+from sordino.aggregations.column_sums import exact_sum
 from sordino.aggregations.column_values import (
     SUM_STEPS,
     Clamped,
@@ -15,7 +16,6 @@ from sordino.aggregations.column_values import (
     Nulls,
     call_text,
     column_values,
-    exact_bounds,
     range_words,
     sum_lattice,
 )
@@ -28,9 +28,8 @@ from sordino.aggregations.measurements import (
     scale_change,
 )
 from sordino.aggregations.moments import divided_moments, separate_moments
-from sordino.aggregations.summaries import Summary, ends_of_sum, whole_ends
-from sordino.aggregations.totals import Total
-from sordino.errors import InvalidQuery
+from sordino.aggregations.summaries import Summary, ends_of_sum
+from sordino.expressions.language import Expression, when
 from sordino.words import Words
 
 
@@ -63,21 +62,17 @@ class Sum(AbstractBounded):
         return Clamped(self.column, self.low, self.high, self.nulls, degree=1)
 
     def summary(self, setting: Setting) -> Summary:
-        """Return the exact sum, of floats on their lattice."""
-        values = column_values(setting, self.column, self.nulls)
-        if values.type == "i64":
-            return _whole_summary(setting, values, (self.low, self.high))
-        if self.lacks_bounds:
-            raise InvalidQuery(
-                f"{self!r} adds up floats, and only within bounds is that exact",
-                "Give bounds: sum(column, 0, 100).",
-            )
-        grid = sum_lattice(self.low, self.high, values.type, SUM_STEPS)
-        return Summary(
-            (steps_total(values.expression, grid),),
-            value=lambda steps: steps.cast("f64") * float(grid.unit),
-            bounds=ends_of_sum((grid.bottom, grid.top), setting.most_together),
-        )
+        """Return the exact sum; of no values it is missing, as SQL says."""
+        held = exact_sum(setting, self, self.nulls)
+        ends = held.ends and ends_of_sum(held.ends, setting.most_together)
+        if held.complete:
+            return Summary((held.total,), value=held.scaled, bounds=ends)
+
+        def of_some(total: Expression, number: Expression) -> Expression:
+            return when(number > 0).then(held.scaled(total)).otherwise(None)
+
+        both = (held.total, held.number)
+        return Summary(both, value=of_some, bounds=ends, nullable=True)
 
     def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:
         """Return the sums with noise, and those that the moments of the column tell.
@@ -98,17 +93,6 @@ class Sum(AbstractBounded):
             single,
             *(LinearEstimator(one, one.total, whole=whole) for one in ways),
         )
-
-
-def _whole_summary(
-    setting: Setting, values: ColumnValues, given: tuple[Any, Any]
-) -> Summary:
-    """Return the exact sum of integers, each clamped if bounds are known."""
-    if given[0] is None:
-        return Summary((Total(values.expression),))
-    low, high = whole_ends(*exact_bounds(*given))
-    bounds = ends_of_sum((low, high), setting.most_together)
-    return Summary((Total(values.dsl.clip(low, high).tree),), bounds=bounds)
 
 
 def sum_measurement(

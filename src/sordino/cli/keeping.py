@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 def show_answer(arguments: argparse.Namespace) -> None:
     """Show the paid answer of a key, or write it as CSV."""
     with open_ledger(arguments) as ledger:
-        releases = ledger.answer(arguments.key)
-    several = releases if isinstance(releases, dict) else {"": releases}
+        several = ledger.answers(arguments.key)
     if arguments.name is not None:
         several = {"": _named(several, arguments.name)}
     if arguments.csv is not None:

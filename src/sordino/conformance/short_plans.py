@@ -51,7 +51,8 @@ def filter_rows(child: AbstractNode, condition: AbstractExpression) -> Filter:
 
 def bound_rows(child: AbstractNode, per: Iterable[str], limit: int) -> KeepRows:
     """Return at most `limit` rows each."""
-    return KeepRows(child, tuple(per), limit, child.schema)
+    names = tuple(per)
+    return KeepRows(child, names, child.schema.besides(names), limit, child.schema)
 
 
 def bound_groups(

@@ -26,7 +26,8 @@ from sordino.conformance.operation_cases import FORMS, Form
 from sordino.conformance.plan_cases import Case
 from sordino.conformance.short_plans import project_to, question_of
 from sordino.engines.base import AbstractEngine
-from sordino.engines.memory.engine import MemoryEngine, Order
+from sordino.engines.memory.engine import MemoryEngine
+from sordino.engines.memory.keyed_order import Order
 from sordino.engines.sql.engine import SQLEngine
 from sordino.errors import InvalidQuery, SordinoError, UnknownName
 from sordino.expressions.language import col

@@ -55,13 +55,18 @@ def near_gaussian_delta(mu: Floats, epsilon: Floats) -> Floats:
     """Return delta at any epsilon as near as doubles are, without a margin.
 
     A search may follow it; what it finds is then asked for a bound. With x as above and
-    y = x + mu, exp(epsilon - y^2 / 2) is exp(-x^2 / 2): the two tails share it.
+    y = x + mu, exp(epsilon - y^2 / 2) is exp(-x^2 / 2): the two tails share it. Where y
+    is negative, so is epsilon.
     """
     with np.errstate(all="ignore"):
         x, y = epsilon / mu - mu / 2, epsilon / mu + mu / 2
         tails = scaled_normal_tail(np.abs(np.stack(np.broadcast_arrays(x, y))))
         both = np.copysign(tails[0], x) - np.copysign(tails[1], y)
-        found = np.exp(-x * x / 2) * both + (x < 0) - (y < 0) * np.exp(epsilon)
+        found = (
+            np.exp(-x * x / 2) * both
+            + (x < 0)
+            - (y < 0) * np.exp(np.minimum(epsilon, 0.0))
+        )
         nothing = np.maximum(-np.expm1(epsilon), 0.0)
     return np.where(mu > 0, np.maximum(found, 0.0), nothing)
 

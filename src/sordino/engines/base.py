@@ -1,9 +1,10 @@
 """What every engine is: it opens sources and answers questions, exactly.
 
 Proof obligations: for any question the totals are exact; the rows kept by a bound
-depend on the rows of their own group alone; nothing that is raised, logged or returned
-depends on data but through the answer. Any failure is an `EngineFailure`, or, where no
-private row can have been read, an `EngineUnavailable`.
+depend on the rows of their own group alone, and are those of one moment of the session
+for all plans of one mark (`query.kept_plans`) until they are forgotten; nothing that is
+raised, logged or returned depends on data but through the answer. Any failure is an
+`EngineFailure`, or, where no private row can have been read, an `EngineUnavailable`.
 """
 
 from abc import ABC, abstractmethod
@@ -70,6 +71,14 @@ class AbstractEngine(ABC):
     @abstractmethod
     def answer(self, question: Question) -> "pa.Table":
         """Return the exact totals."""
+
+    @abstractmethod
+    def forget(self) -> None:
+        """Destroy the rows that are kept; what needs them makes them again."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of all tables, and destroy all that was made of them."""
 
     @abstractmethod
     def statement(self, question: Question) -> str:

@@ -10,11 +10,12 @@ with its traceback: the failure that leaves has no cause and no context.
 """
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from sordino.errors import EngineFailure, EngineUnavailable, SordinoError
 
 T = TypeVar("T")
+CLOSED: Final = "the session is closed, and its tables are let go: make a new one"
 
 
 def run_guarded(work: Callable[[], T]) -> T:

@@ -232,17 +232,25 @@ class Ledger:
             lambda log: claims.store(log, self.identity, (ticket, answer), self._when())
         )
 
-    def answer(self, key: str, budget: str = DATASET) -> "Release | dict[str, Release]":
+    def answer(self, key: str, budget: str = DATASET) -> "Release":
         """Return a paid answer by its key alone, also one of an earlier version.
 
-        It comes as it was given: a release, or several by name that were asked for
-        together. Its price is a bound without a curve. Nothing is charged. With the
-        name of a budget only what was charged to it is found.
+        It comes as it was given; its price is a bound without a curve. Nothing is
+        charged. With the name of a budget only what was charged to it is found. What
+        was asked for together is read by `answers`.
+        """
+        releases = self.answers(key, budget)
+        return paid_answers.single_release(key, releases)
+
+    def answers(self, key: str, budget: str = DATASET) -> "dict[str, Release]":
+        """Return the paid answers of a key by name, like `answer`.
+
+        An answer that was asked for alone has the empty name.
         """
         charged, answer = self._guarded.use(
             lambda log: paid_answers.find_answer(log, key, budget)
         )
-        return paid_answers.read_release(charged, answer)
+        return paid_answers.read_releases(charged, answer)
 
     def what_if(self, claim: Claim) -> Loss:
         """Return what would be left of a budget; nothing is charged.

@@ -45,8 +45,8 @@ def find_answer(log: Log, key: str, budget: str) -> tuple[Record, bytes]:
     )
 
 
-def read_release(charged: Record, answer: bytes) -> "Release | dict[str, Release]":
-    """Return an answer as it was given."""
+def read_releases(charged: Record, answer: bytes) -> "dict[str, Release]":
+    """Return what was answered, by name: without a name where one was asked alone."""
     from sordino.release.recall import LedgerFacts, recall_releases  # noqa: PLC0415 brings Arrow
 
     fields = charged.fields
@@ -59,6 +59,16 @@ def read_release(charged: Record, answer: bytes) -> "Release | dict[str, Release
             "session",
             "Reserve it again with its claim: the ticket has the bytes.",
         ) from None
+
+
+def single_release(key: str, releases: "dict[str, Release]") -> "Release":
+    """Return the release that was asked for alone."""
+    if "" not in releases:
+        raise InvalidQuery(
+            f"the key {key!r} holds answers by name: {', '.join(map(repr, releases))}",
+            f"Read them by answers({key!r}).",
+        )
+    return releases[""]
 
 
 def read_loss(headline: Mapping[str, str]) -> Loss:

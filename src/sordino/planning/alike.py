@@ -31,8 +31,11 @@ def _priced_by(plan: Plan) -> Hashable:
         tuple((key, one.measurement) for key, one in plan.coverage.items()),
         plan.presence,
         tuple(plan.shares.items()),
-        plan.keys is not None,
+        plan.counted,
+        plan.stage is not None,
+        plan.in_rounds,
         plan.relation.spread,
         plan.request.selects_keys,
+        plan.request.keyset is None,
         plan.request.confidence,
     )

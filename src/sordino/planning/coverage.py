@@ -17,13 +17,12 @@ from sordino.aggregations.base import Setting
 from sordino.aggregations.choices import AbstractChoice
 from sordino.aggregations.measurements import AbstractMeasurement, scale_change
 from sordino.aggregations.totals import Total
-from sordino.query.nodes import AbstractNode, Source
+from sordino.query.nodes import AbstractNode
 from sordino.query.passage import Counted, tally_measurement
-from sordino.query.pruning import prune
+from sordino.query.pruning import columns_of_tables
 from sordino.query.question import Question
 from sordino.query.relation import Relation
 from sordino.query.request import Request
-from sordino.query.walks import nodes_below
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -90,15 +89,7 @@ def _read(request: Request, relation: Relation, setting: Setting) -> Read:
     for _, aggregation in request.columns:
         for estimator in aggregation.within(setting.schema).estimators(setting):
             needed |= frozenset[str]().union(*map(_names, estimator.measurements))
-    read: Read = {}
-    for node in nodes_below(prune(relation.node, needed)):
-        match node:
-            case Source():
-                before = read.get(node.table, frozenset())
-                read[node.table] = before | frozenset(node.schema.names)
-            case _:
-                pass
-    return read
+    return columns_of_tables(relation.node, needed)
 
 
 def _clamped(

@@ -17,9 +17,17 @@ def plan_text(purchase: Purchase) -> str:
         lines.append(f"{name} = {aggregation!r} with {noise}")
     for key, counted in plan.coverage.items():
         lines.append(f"{counted} with {purchase.coverage[key]!r}")
-    by = ", ".join(map(repr, request.by))
-    whether = "known" if request.keyset is not None else "unknown"
-    lines.append(f"group by {by} ({whether} keys)" if by else "all rows together")
+    if request.minimum is not None:
+        lines.append(
+            f"leave out groups below {float(request.minimum):g}, by noisy count"
+        )
+    sorts = {"unknown": request.unknown, "known": request.known}
+    groups = [
+        f"{', '.join(map(repr, names))} ({sort} keys)"
+        for sort, names in sorts.items()
+        if names
+    ]
+    lines.append(f"group by {', '.join(groups)}" if groups else "all rows together")
     return "\n".join([*lines, *_node_lines(plan.relation.node, "")])
 
 

@@ -9,10 +9,12 @@ from sordino.aggregations.base import Expected
 from sordino.losses.base import Budget, Loss
 from sordino.losses.headline import headline
 from sordino.losses.spending import Family
+from sordino.mechanisms.mechanism import AbstractMechanism
 from sordino.planning.plan_text import plan_text
 from sordino.planning.purchase import Purchase, best_purchase
 from sordino.query.relation import AbstractCatalog
 from sordino.query.request import Request
+from sordino.sensitivity import Sensitivity
 
 
 @final
@@ -43,7 +45,7 @@ class Price:
         return self._purchase.loss
 
     @cached_property
-    def noise(self) -> dict[str, tuple[Any, ...]]:
+    def noise(self) -> dict[str, tuple[AbstractMechanism, ...]]:
         """Return the mechanisms behind each column, in order."""
         return {
             name: mechanisms
@@ -53,12 +55,12 @@ class Price:
         }
 
     @cached_property
-    def sensitivity(self) -> dict[str, Any]:
+    def sensitivity(self) -> dict[str, Sensitivity | Any]:
         """Return how far one unit can move the exact numbers behind each column.
 
         A `Sensitivity`; for a column made of several numbers, a tuple of them in order.
         """
-        changes = {}
+        changes: dict[str, Sensitivity | Any] = {}
         columns = zip(self.request.columns, self._purchase.plan.estimators, strict=True)
         for (name, _), estimator in columns:
             behind = tuple(one.change for one in estimator.measurements)

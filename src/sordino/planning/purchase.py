@@ -10,11 +10,13 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
+from itertools import starmap
 from typing import Any, Final, final
 
 from sordino import _fields
 from sordino.aggregations.base import Expected
-from sordino.aggregations.keys_and_noise import largest_mu
+from sordino.aggregations.keys_and_noise import largest_mu, told_numbers
+from sordino.aggregations.measurements import Integers
 from sordino.aggregations.shares import (
     AbstractShare,
     ConcentratedShare,
@@ -29,8 +31,11 @@ from sordino.losses.spending import Spending
 from sordino.mechanisms.gaussian import Gaussian
 from sordino.mechanisms.kit.key_rounds import KeyRounds
 from sordino.mechanisms.kit.threshold_fitting import SPARE
+from sordino.mechanisms.mechanism import AbstractMechanism
+from sordino.mechanisms.noise_mechanism import AbstractAdditiveMechanism
 from sordino.numbers import Exact
-from sordino.planning.plan import Plan, plans
+from sordino.planning.plan import Plan
+from sordino.planning.ways import plans
 from sordino.planning.weighted_keys import buy_rounds
 from sordino.query.relation import AbstractCatalog
 from sordino.query.request import Request
@@ -74,7 +79,7 @@ class Purchase:
         return presence.selection(share, self.delta)
 
     @cached_property
-    def noise(self) -> Mapping[Hashable, Any]:
+    def noise(self) -> Mapping[Hashable, AbstractAdditiveMechanism]:
         """Return the noise of the measurements that are not selected by."""
         plan = self.plan
         return {
@@ -84,7 +89,7 @@ class Purchase:
         }
 
     @cached_property
-    def choices(self) -> Mapping[Hashable, Any]:
+    def choices(self) -> Mapping[Hashable, AbstractMechanism]:
         """Return the mechanisms of choices."""
         return {
             key: one.mechanism(self._share_apart(key))
@@ -92,7 +97,7 @@ class Purchase:
         }
 
     @cached_property
-    def coverage(self) -> Mapping[Hashable, Any]:
+    def coverage(self) -> Mapping[Hashable, AbstractAdditiveMechanism]:
         """Return the noise of the counts of what was left out."""
         return {
             key: one.measurement.mechanism(self._share_apart(key))
@@ -103,13 +108,23 @@ class Purchase:
     def additive_loss(self) -> Loss:
         """Return the loss of all measurements of groups, jointly with the selection."""
         plan = self.plan
+        noise = [(one, plan.beside(key)) for key, one in self.noise.items()]
         if self.rounds is not None:
-            return self.rounds.loss()
-        noise = [
-            (one, plan.measurements[key].change) for key, one in self.noise.items()
-        ]
+            return self.rounds.loss(tuple(starmap(told_numbers, noise)))
         presence = None if plan.presence is None else plan.presence.whole
         return self.joint.together(self.selection, presence, noise)
+
+    @property
+    def stages(self) -> int:
+        """Return in how many rounds keys are shown first."""
+        return 1 if self.rounds is None else len(self.rounds.thresholds)
+
+    def passing(self, totals: Integers, place: int) -> Integers:
+        """Return the places of exact totals whose keys pass a round."""
+        if self.rounds is not None:
+            return self.rounds.passing(totals, place).rows
+        assert self.plan.presence is not None  # noqa: S101 it shows the keys
+        return self.plan.presence.shown(self.selection, [totals])[0]
 
     @property
     def is_within(self) -> bool:
@@ -130,14 +145,21 @@ class Purchase:
 
     @cached_property
     def loss(self) -> Loss:
-        """Return the loss of everything that is released."""
-        return compose([self.additive_loss, *self.losses_apart])
+        """Return the loss of everything that is released.
+
+        Rounds are composed with choices by what they are within: tables of their curve
+        would tell a thousandth more.
+        """
+        apart = self.losses_apart
+        if self.rounds is not None and self.limit is not None and apart:
+            return compose([self.limit, *apart])
+        return compose([self.additive_loss, *apart])
 
     @cached_property
-    def mechanisms(self) -> tuple[tuple[Any, ...], ...]:
+    def mechanisms(self) -> tuple[tuple[AbstractMechanism, ...], ...]:
         """Return the mechanisms behind each column, in the order of what it needs."""
         presence = self.plan.presence
-        known = {**self.noise, **self.choices}
+        known: dict[Hashable, AbstractMechanism] = {**self.noise, **self.choices}
         if presence is not None:
             known[presence.key] = self.selection
         return tuple(
@@ -176,8 +198,13 @@ class Purchase:
     @property
     def level(self) -> Fraction | None:
         """Return how many must be counted in a group to show it, if any is hidden."""
-        presence = self.plan.presence
-        return None if presence is None else presence.level(self.selection)
+        presence, least = self.plan.presence, self.plan.request.minimum
+        if presence is None:
+            return least
+        level = presence.level(self.selection)
+        if least is None or self.plan.counted is not presence:
+            return level
+        return max(level, least)
 
     @property
     def least_shown(self) -> tuple[Fraction, str] | None:
@@ -251,18 +278,31 @@ def purchase_of(plan: Plan, budget: Budget) -> Purchase | None:
     spending = plan.spendable(budget).spending(plan.family)
     if spending is None or (plan.presence is not None and spending.delta == 0):
         return None
-    if plan.keys is not None:
+    if plan.in_rounds:
         return _in_rounds(plan, budget, spending)
     return _BUY[plan.family](plan, budget, spending)
 
 
 def _in_rounds(plan: Plan, budget: Budget, spending: Spending) -> Purchase | None:
-    """Return the rounds of keys that Gaussian noise buys, if it does."""
-    assert plan.presence is not None  # noqa: S101 it shows the keys
-    rounds = buy_rounds(int(plan.presence.change.l0), spending)
-    share = GaussianShare(Fraction(1))
-    bought = Purchase(plan, budget, share, share, spending.delta, rounds=rounds)
-    return None if rounds is None else bought
+    """Return the rounds of keys that Gaussian noise buys beside what is told of them.
+
+    What doubles found is within the budget for whatever has the told share of mu
+    squared, however it lies among the keys: what is told here loses no more.
+    """
+    presence, left = plan.presence, 1 - plan.apart
+    assert presence is not None  # noqa: S101 it shows the keys
+    told = 1 - plan.shares[presence.key] / left
+    rest = replace(spending, amount=spending.amount * left)
+    rounds = buy_rounds(int(presence.change.l0), rest, told)
+    if rounds is None:
+        return None
+    square = sum((1 / one for one in rounds.variances), Fraction(0)) / (1 - told)
+    if spending.parameter == "rho":
+        joint = ConcentratedShare(square / left)
+        return Purchase(plan, budget, joint, joint, spending.delta, rounds=rounds)
+    limit = ApproxDP(rest.amount, spending.delta)
+    apart, share = LaplaceShare(spending.amount), GaussianShare(square / left)
+    return Purchase(plan, budget, share, apart, spending.delta, limit, rounds)
 
 
 def _laplace(plan: Plan, budget: Budget, spending: Spending) -> Purchase:
@@ -300,7 +340,7 @@ def _mixed(plan: Plan, budget: Budget, spending: Spending) -> Purchase | None:
             square = min(square, 2 * spending.amount * left)
         joint = GaussianShare(square / left)
         return Purchase(plan, budget, joint, apart, spending.delta)
-    changes = [one.change for one in plan.measurements.values()]
+    changes = [plan.beside(key) for key in plan.measurements]
     joint = GaussianShare(largest_mu(plan.presence.whole, changes, rest) ** 2 / left)
     delta = spending.delta * SPARE
     return Purchase(plan, budget, joint, apart, delta, rest)

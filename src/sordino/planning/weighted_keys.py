@@ -1,10 +1,11 @@
-"""Keys alone, shown in rounds: what is asked of the engine, and what a budget buys.
+"""Keys shown in rounds by weights: what the engine is asked, and what a budget buys.
 
-Where nothing but keys is asked, and ids are protected that may lie in several groups,
-weights do better than counts (docs/adr/0104-keys-are-shown-in-rounds.md).
+Where ids are protected that may lie in several groups, weights show more keys than
+counts do (docs/adr/0104-keys-are-shown-in-rounds.md).
 """
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Final, final
 
 from sordino.aggregations.base import Setting
@@ -13,10 +14,11 @@ from sordino.aggregations.weights_of_ids import weights_measurement
 from sordino.losses.closed import ApproxDP
 from sordino.losses.spending import Spending
 from sordino.mechanisms.kit.key_rounds import KeyRounds, fit_by_rho, fit_key_rounds
+from sordino.planning.key_stages import AbstractKeyStage
 from sordino.query.nodes import Memberships, PublicRows, Without
 from sordino.query.question import Question
 from sordino.query.relation import Relation
-from sordino.schema import Column, Schema, arrow_type
+from sordino.schema import Column, Schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,21 +37,12 @@ def weights_of_keys(relation: Relation, setting: Setting) -> AbstractPresence | 
 
 @final
 @dataclass(frozen=True, eq=False)
-class KeyQuestion:
+class WeightedKeys(AbstractKeyStage):
     """What the engine is asked in each round: the weights of keys that are left."""
 
     relation: Relation
-    by: tuple[str, ...]
+    names: tuple[str, ...]
     weights: AbstractPresence
-
-    @property
-    def none(self) -> "pa.Table":
-        """Return a table of keys without any."""
-        import pyarrow as pa  # noqa: PLC0415 loaded when needed
-
-        kinds = {name: self.relation.schema[name].type for name in self.by}
-        empty = {name: pa.array([], arrow_type(kind)) for name, kind in kinds.items()}
-        return pa.table(empty)
 
     def after(self, shown: "pa.Table | None") -> Question:
         """Return the question for the keys that are not among those shown before."""
@@ -57,24 +50,29 @@ class KeyQuestion:
         assert ids is not None  # noqa: S101 asked where ids are protected
         rows = relation.node
         if shown is not None:
-            facts = ((name, relation.schema[name]) for name in self.by)
+            facts = ((name, relation.schema[name]) for name in self.names)
             listed = PublicRows(shown, Schema.of(facts))
-            rows = Without(rows, listed, self.by, relation.schema)
-        size = _size_name(relation, self.by)
-        names = tuple(dict.fromkeys((ids, *self.by)))
+            rows = Without(rows, listed, self.names, relation.schema)
+        size = _size_name(relation, self.names)
+        names = tuple(dict.fromkeys((ids, *self.names)))
         held = [(name, relation.schema[name]) for name in names]
         held.append((size, Column("i64", nullable=False)))
-        pairs = Memberships(rows, (ids,), self.by, size, Schema(tuple(held)))
-        return Question(pairs, self.by, self.weights.totals)
+        pairs = Memberships(rows, (ids,), self.names, size, Schema(tuple(held)))
+        return Question(pairs, self.names, self.weights.totals)
 
 
-def buy_rounds(keys: int, spending: Spending) -> KeyRounds | None:
-    """Return the rounds that Gaussian noise buys, None for a budget without a form."""
+def buy_rounds(
+    keys: int, spending: Spending, told: Fraction = Fraction(0)
+) -> KeyRounds | None:
+    """Return the rounds that Gaussian noise buys, None for a budget without a form.
+
+    `told` is the share of it that is left to what else is told of the keys.
+    """
     match spending.parameter:
         case "epsilon":
-            return fit_key_rounds(ApproxDP(spending.amount, spending.delta), keys)
+            return fit_key_rounds(ApproxDP(spending.amount, spending.delta), keys, told)
         case "rho":
-            return fit_by_rho(spending.amount, spending.delta, keys)
+            return fit_by_rho(spending.amount * (1 - told), spending.delta, keys)
         case _:
             return None
 

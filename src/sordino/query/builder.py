@@ -249,17 +249,14 @@ class Query:
         return self._then(PerID(by, asked), "per_id", by, aggregations)
 
     def group_by(self, *columns: Any, **expressions: Any) -> Grouped:
-        """Ask for each group: of columns with unknown values, or of a `KeySet`.
+        """Ask for each group: of columns of unknown values, of a `KeySet`, or of both.
 
         Groups may be computed: `group_by("ward", decade=col("age").round_down(10))`.
+        Beside a `KeySet` each unknown value that shows has a row for all its keys.
         """
         query = self.with_columns(**expressions) if expressions else self
-        if len(columns) == 1 and isinstance(columns[0], KeySet):
-            keys = columns[0]
-            for name in expressions:
-                if name not in keys.columns:
-                    raise unknown("column of the keys", name, keys.columns)
-            return Grouped(query, tuple(keys.columns), keys)
+        if any(isinstance(one, KeySet) for one in columns):
+            return _with_keys(query, columns, tuple(expressions))
         flat = columns[0] if len(columns) == 1 else columns
         named = listed_names(columns=flat) if columns or not expressions else ()
         names = listed_names(columns=(*named, *expressions), some=True)
@@ -333,6 +330,22 @@ def table(name: str) -> Query:
     """
     checked = _validate.text(table=name)
     return Query(checked, (), f"table({checked!r})")
+
+
+def _with_keys(
+    query: Query, columns: tuple[Any, ...], computed: tuple[str, ...]
+) -> Grouped:
+    """Return groups of public keys, beside columns whose values are not known."""
+    given = [one for one in columns if isinstance(one, KeySet)]
+    keys = given[0]
+    for other in given[1:]:
+        keys *= other
+    listed = [one.columns if isinstance(one, KeySet) else (one,) for one in columns]
+    names = listed_names(columns=tuple(name for each in listed for name in each))
+    for name in computed:
+        if name not in names:
+            raise unknown("column of the keys", name, names)
+    return Grouped(query, names, keys)
 
 
 def _finite(name: str, pair: Any) -> AbstractExpression:

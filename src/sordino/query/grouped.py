@@ -25,9 +25,10 @@ class Grouped:
 
     def __repr__(self) -> str:
         """Show the query as it was written."""
-        known = self.keyset is not None
-        shown = "keys" if known else ", ".join(map(repr, self.by))
-        return f"{self.query!r}.group_by({shown})"
+        given = () if self.keyset is None else self.keyset.columns
+        shown = [repr(name) for name in self.by if name not in given]
+        shown += ["keys"] if given else []
+        return f"{self.query!r}.group_by({', '.join(shown)})"
 
     def agg(
         self,
@@ -41,6 +42,7 @@ class Grouped:
         """Ask for a row of answers about each group.
 
         `coverage=True` adds noisy counts of what was unreadable, clamped or cut off.
+        A weight of "keys" shows keys that nobody named by a measurement of their own.
         """
         return make_request(
             self.query,

@@ -322,7 +322,8 @@ def _truncated(
     """Return what a truncation keeps of one side."""
     if truncation.drops_all:
         return KeepUnique(node, on, node.schema)
-    return KeepRows(node, on, truncation.limit, node.schema)
+    order = node.schema.besides(on)
+    return KeepRows(node, on, order, truncation.limit, node.schema)
 
 
 def _cut(side: Relation, on: tuple[str, ...], truncation: AbstractTruncation) -> Cut:

@@ -120,13 +120,16 @@ class Filter(AbstractNode):
 class KeepRows(AbstractNode):
     """At most `limit` rows for each value of `per`.
 
-    The rows kept are the first in the order of a keyed hash of the row, ties broken by
-    all columns: for any value of `per` they depend on its own rows alone. Rows in which
-    a column of `per` is missing form one group.
+    The rows kept are the first in the order of a keyed hash of `per`, `order` and the
+    number of a row among those alike in these, ties broken by these columns: for any
+    value of `per` they depend on its own rows alone. Rows in which a column of `per` is
+    missing form one group.
     """
 
     child: AbstractNode
     per: tuple[str, ...]
+    order: tuple[str, ...]
+    """All other columns there are below, whichever of them are needed above."""
     limit: int
     schema: Schema
 

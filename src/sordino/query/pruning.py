@@ -1,8 +1,7 @@
 """Plans that carry only the columns that are needed above.
 
-A bound keeps rows by a hash of the columns that it carries, so what is carried decides
-what is kept: every engine prunes by this one rule. Rows that agree in all columns
-needed above are interchangeable, so pruning changes no answer but through that choice.
+A bound keeps rows by a hash of all columns below it, so it needs them, whatever is
+needed above: pruning decides nothing of what is kept, and changes no answer.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -11,6 +10,7 @@ from typing import Any, Final, TypeAlias
 
 from sordino.query.by_kind import by_kind
 from sordino.query.gathered import Gathered
+from sordino.query.kept import Kept
 from sordino.query.nodes import (
     AbstractNode,
     Crowded,
@@ -30,6 +30,7 @@ from sordino.query.nodes import (
     Without,
 )
 from sordino.query.question import Question
+from sordino.query.walks import nodes_below, with_inputs
 from sordino.schema import Schema
 
 Names = frozenset[str]
@@ -46,12 +47,40 @@ def prune(node: AbstractNode, needed: Collection[str]) -> AbstractNode:
     return _RULES[type(node)](node, frozenset(needed))
 
 
+def columns_of_tables(
+    node: AbstractNode, needed: Collection[str]
+) -> dict[str, frozenset[str]]:
+    """Return the columns of each table that the needed ones are made or bounded by.
+
+    Those by which rows are put in order, and nothing more, are not among them.
+    """
+    read: dict[str, frozenset[str]] = {}
+    for one in nodes_below(prune(_without_order(node), needed)):
+        match one:
+            case Source():
+                before = read.get(one.table, frozenset())
+                read[one.table] = before | frozenset(one.schema.names)
+            case _:
+                pass
+    return read
+
+
+def _without_order(node: AbstractNode) -> AbstractNode:
+    """Return a plan whose bounds need the columns alone that they count by."""
+    below = with_inputs(node, tuple(_without_order(one) for one in node.inputs))
+    match below:
+        case KeepRows():
+            return replace(below, order=())
+        case _:
+            return below
+
+
 def narrow_schema(schema: Schema, needed: Collection[str]) -> Schema:
     """Return the needed columns of a schema."""
     return Schema(tuple(pair for pair in schema.columns if pair[0] in needed))
 
 
-def _source(node: Source | Unreadable, needed: Names) -> AbstractNode:
+def _leaf(node: Source | Unreadable | PublicRows | Kept, needed: Names) -> AbstractNode:
     return replace(node, schema=narrow_schema(node.schema, needed))
 
 
@@ -79,7 +108,12 @@ def _filter(node: Filter, needed: Names) -> AbstractNode:
     return _reading(node, needed, node.condition.names())
 
 
-def _per(node: KeepRows | KeepUnique, needed: Names) -> AbstractNode:
+def _keep_rows(node: KeepRows, needed: Names) -> AbstractNode:
+    """Keep all columns of the digest: what is kept is the same for any question."""
+    return _reading(node, needed, frozenset(node.per + node.order))
+
+
+def _keep_unique(node: KeepUnique, needed: Names) -> AbstractNode:
     return _reading(node, needed, frozenset(node.per))
 
 
@@ -87,10 +121,6 @@ def _keep_groups(
     node: KeepGroups | Crowded | Memberships, needed: Names
 ) -> AbstractNode:
     return _reading(node, needed, frozenset(node.per + node.groups))
-
-
-def _public_rows(node: PublicRows, needed: Names) -> AbstractNode:
-    return replace(node, schema=narrow_schema(node.schema, needed))
 
 
 def _without(node: Without, needed: Names) -> AbstractNode:
@@ -146,15 +176,16 @@ _Rule: TypeAlias = Callable[[Any, Names], AbstractNode]
 _RULES: Final[Mapping[type[AbstractNode], _Rule]] = by_kind(
     AbstractNode,
     {
-        Source: _source,
-        Unreadable: _source,
+        Source: _leaf,
+        Unreadable: _leaf,
         Project: _project,
         Filter: _filter,
-        KeepRows: _per,
+        KeepRows: _keep_rows,
         KeepGroups: _keep_groups,
-        KeepUnique: _per,
+        KeepUnique: _keep_unique,
         Crowded: _keep_groups,
-        PublicRows: _public_rows,
+        PublicRows: _leaf,
+        Kept: _leaf,
         Without: _without,
         Memberships: _keep_groups,
         Join: _join,

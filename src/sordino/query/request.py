@@ -21,12 +21,15 @@ from sordino.words import Words, call, number
 
 COVERAGE: Final = "coverage"
 """The name under which counts of what was left out have a weight."""
+KEYS: Final = "keys"
+"""The name under which keys that nobody named have a weight of their own."""
 _USUAL: Final = Fraction(1, 10)
 CONFIDENCE: Final = Fraction(95, 100)
 """Of all intervals, unless another is asked for."""
 _SUREST: Final = 1 - Fraction(1, 10**9)
 """Beyond, intervals say no more than the public range."""
 FAMILIES: Final[tuple[Family, ...]] = ("laplace", "gaussian")
+_MOST_ROWS: Final = 2**53
 MOST_NUMBERS: Final = 2**27
 """A gigabyte in memory, and a few while it is computed."""
 
@@ -41,7 +44,10 @@ class Rows(Protocol):
         """Return the rows as they were asked for, in a form that lasts."""
 
 
-@hides("grouped", "numbers", "processing", "rows", "selects_keys", "words")
+@hides(
+    *("counts_groups", "grouped", "known", "numbers", "processing", "rows"),
+    *("minimum", "selects_keys", "showing", "unknown", "words"),
+)
 @final
 @dataclass(frozen=True, repr=False)
 class Request(AbstractNoisyAnswers):
@@ -60,6 +66,10 @@ class Request(AbstractNoisyAnswers):
     """What is done to the noisy answer: not of its words, for it costs nothing."""
     confidence: Fraction = CONFIDENCE
     """Of the intervals. It is no part of the words: a release says it beside them."""
+    showing: Fraction | None = None
+    """The weight of showing keys beside the columns, None where they do so as well."""
+    minimum: Fraction | None = None
+    """What a group must reach, by a noisy count, to be shown to the reader."""
 
     def __repr__(self) -> str:
         """Show the question as it was written."""
@@ -67,7 +77,8 @@ class Request(AbstractNoisyAnswers):
         arguments += [] if self.noise is None else [f"noise={self.noise!r}"]
         arguments += [] if self.coverage is None else ["coverage=True"]
         verb = f"agg({', '.join(arguments)})" if self.columns else "keys()"
-        return ".".join([self.grouped, verb, *map(repr, self.processing)])
+        least = [] if self.minimum is None else [f"suppress_below({self.minimum})"]
+        return ".".join([self.grouped, verb, *least, *map(repr, self.processing)])
 
     def words(self, catalog: AbstractCatalog) -> Words:
         """Return all that is asked of which rows, in a form that lasts."""
@@ -78,6 +89,10 @@ class Request(AbstractNoisyAnswers):
         beside: dict[str, Words] = {}
         if self.coverage is not None:
             beside["coverage"] = number(self.coverage)
+        if self.showing is not None:
+            beside["showing"] = number(self.showing)
+        if self.minimum is not None:
+            beside["minimum"] = number(self.minimum)
         return call(
             "agg",
             **beside,
@@ -87,6 +102,28 @@ class Request(AbstractNoisyAnswers):
             columns=columns,
             noise=self.noise,
         )
+
+    def suppress_below(self, minimum: Any) -> "Request":
+        """Leave out groups whose noisy number of ids, or else rows, is below a minimum.
+
+        It has no price, and intervals hold for groups that show, given that they do;
+        those of a group that `filter` left over do not know of that.
+        """
+        least = positive(minimum=minimum)
+        whole = isinstance(least, Fraction) and least.denominator == 1
+        if not isinstance(least, Fraction) or not whole or least > _MOST_ROWS:
+            raise InvalidParameter(
+                "minimum",
+                minimum,
+                "must be a whole number of ids or rows",
+                "Try suppress_below(20).",
+            )
+        if not self.columns or not self.by:
+            raise InvalidQuery(
+                "there are no answers about groups to leave out",
+                'Try group_by("ward").agg(n=sd.count()).suppress_below(20).',
+            )
+        return replace(self, minimum=least)
 
     def _process(self, step: AbstractProcess) -> "Request":
         """Return the request with one more step for its answer."""
@@ -109,8 +146,8 @@ class Request(AbstractNoisyAnswers):
         """Return the rows and their groups as they were written."""
         if not self.by:
             return repr(self.rows)
-        keys = ", ".join(map(repr, self.by)) if self.keyset is None else "keys"
-        return f"{self.rows!r}.group_by({keys})"
+        keys = [*map(repr, self.unknown), *(["keys"] if self.known else [])]
+        return f"{self.rows!r}.group_by({', '.join(keys)})"
 
     @property
     def numbers(self) -> int:
@@ -123,9 +160,32 @@ class Request(AbstractNoisyAnswers):
         return width * (1 if self.keyset is None else self.keyset.size)
 
     @property
+    def known(self) -> tuple[str, ...]:
+        """Return the columns of which the keys are given."""
+        if self.keyset is None:
+            return ()
+        keys = self.keyset.columns
+        return tuple(name for name in self.by if name in keys)
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """Return the columns whose keys are not known beforehand."""
+        if self.keyset is None:
+            return self.by
+        keys = self.keyset.columns
+        return tuple(name for name in self.by if name not in keys)
+
+    @property
     def selects_keys(self) -> bool:
-        """Tell whether the groups are not known beforehand."""
-        return bool(self.by) and self.keyset is None
+        """Tell whether there are groups that are not known beforehand."""
+        if self.keyset is None:
+            return bool(self.by)
+        return len(self.keyset.columns) < len(self.by)
+
+    @property
+    def counts_groups(self) -> bool:
+        """Tell whether a count of each group says if it is shown."""
+        return (self.selects_keys and not self.known) or self.minimum is not None
 
 
 def make_request(  # noqa: PLR0913 what the two doors of agg take
@@ -156,16 +216,19 @@ def make_request(  # noqa: PLR0913 what the two doors of agg take
         )
     beside = (COVERAGE,) if coverage else ()
     known_weights = {} if weights is None else weights
-    shares = _weights(known_weights, (*aggregations, *beside))
-    columns = tuple(aggregations.items())
+    shows = len(by) if keyset is None else len(by) - len(keyset.columns)
+    apart = (KEYS,) if shows and KEYS in known_weights and KEYS not in names else ()
+    shares = _weights(known_weights, (*aggregations, *beside, *apart))
+    given = dict(zip((*aggregations, *beside, *apart), shares, strict=True))
     return Request(
         rows,
         by,
         keyset,
-        columns,
+        tuple(aggregations.items()),
         noise,
-        shares[: len(columns)],
-        shares[-1] if coverage else None,
+        shares[: len(aggregations)],
+        given[COVERAGE] if coverage else None,
+        showing=given[KEYS] if apart else None,
     )
 
 

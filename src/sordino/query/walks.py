@@ -1,8 +1,17 @@
-"""Ways over a plan: the nodes below one, and the tables that it reads."""
+"""Ways over a plan: the nodes below one, others below it, and the tables it reads."""
 
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
 
 from sordino.query.nodes import AbstractNode, Source, Unreadable
+
+
+def with_inputs(node: Any, inputs: tuple[AbstractNode, ...]) -> AbstractNode:
+    """Return a node that takes its rows from other nodes."""
+    names = ("left", "right") if len(inputs) == 2 else ("child",)
+    made: AbstractNode = replace(node, **dict(zip(names, inputs, strict=False)))
+    return made
 
 
 def nodes_below(node: AbstractNode) -> Iterator[AbstractNode]:

@@ -4,7 +4,7 @@ totals of every group ── those that pass ── noise ── sorted by key �
 """
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -43,13 +43,13 @@ def noisy_answer(
     """Return exact totals with the noise of a purchase that has been charged.
 
     `bins` holds, for each choice, the exact counts of its candidates; `counts` the
-    answers to the questions of coverage. Keys that are shown in rounds `ask` for more.
+    answers to the questions of coverage. Keys that are shown first `ask` for the rest.
     """
-    if ask is not None and purchase.rounds is not None:
-        shown = show_keys(purchase, exact, ask)
-        table, errors = _columns(purchase.plan, shown, {})
-    else:
-        table, errors = noisy_tables(purchase, exact, bins)
+    if ask is not None and purchase.plan.stage is not None:
+        exact = show_keys(purchase, exact, ask)
+        second = purchase.plan.second_question(exact)
+        exact = exact if second is None else ask(second)
+    table, errors = noisy_tables(purchase, exact, bins)
     return Answer(table, errors, coverage_table(purchase, counts))
 
 
@@ -61,7 +61,7 @@ def noisy_tables(
     by = len(plan.request.by)
     keys, totals = exact.select(range(by)), _totals(plan, exact, by, bins)
     noisy: dict[Hashable, Noisy] = {}
-    if plan.presence is not None:
+    if plan.presence is not None and plan.stage is None:
         key = plan.presence.key
         rows, values = plan.presence.shown(purchase.selection, totals[key])
         order = canonical_order(keys.take(rows))
@@ -75,10 +75,35 @@ def noisy_tables(
         if key in plan.of_everything:  # one number, the same for every group
             drawn = tuple(np.repeat(one, keys.num_rows) for one in drawn)
         noisy[key] = Noisy(drawn, mechanism)
-    for key, mechanism in purchase.choices.items():
-        places = plan.choices[key].draw(mechanism, keys, bins[key])
-        noisy[key] = Noisy(places, mechanism)
+    for key, choice in purchase.choices.items():
+        places = plan.choices[key].draw(choice, keys, bins[key])
+        noisy[key] = Noisy(places, choice)
+    if plan.request.minimum is not None:
+        keys, noisy = _large_groups(plan, keys, noisy)
     return _columns(plan, keys, noisy)
+
+
+def _large_groups(
+    plan: Plan, keys: "pa.Table", noisy: dict[Hashable, Noisy]
+) -> "tuple[pa.Table, dict[Hashable, Noisy]]":
+    """Return the groups whose noisy count reaches the reader's minimum.
+
+    That is done to noisy numbers, at no price. What a count had to reach is kept with
+    it, as with a threshold: intervals hold for groups that show, given that they do.
+    """
+    counted, least = plan.counted, plan.request.minimum
+    assert counted is not None  # noqa: S101 asked where a minimum was given
+    assert least is not None  # noqa: S101 the same
+    held = noisy[counted.key]
+    rows = np.flatnonzero(np.sum(held.values, axis=0) >= float(least * counted.size))
+    found = {
+        key: replace(one, values=tuple(each[rows] for each in one.values))
+        for key, one in noisy.items()
+    }
+    cut = least * counted.size - counted.noise(held.mechanism).rounding
+    cut = cut if held.cut is None else max(cut, held.cut)
+    found[counted.key] = replace(found[counted.key], cut=cut)
+    return keys.take(rows), found
 
 
 def _totals(

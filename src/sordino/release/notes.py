@@ -20,13 +20,22 @@ def release_notes(purchase: Purchase) -> tuple[str, ...]:
 def _groups(purchase: Purchase) -> Iterator[str]:
     """Yield which groups have a row."""
     plan = purchase.plan
-    if purchase.least_shown is not None:
+    request = plan.request
+    if request.selects_keys and purchase.least_shown is not None:
         level, unit = purchase.least_shown
-        yield f"Groups of fewer than about {float(level):.3g} {unit} are not shown."
-        if plan.estimators:
-            yield "Intervals hold for groups that show, given that they do."
-    elif plan.request.by:
+        parted = ", ".join(map(format_key, request.unknown)) if request.known else ""
+        what = f"Values of {parted} with" if parted else "Groups of"
+        yield f"{what} fewer than about {float(level):.3g} {unit} are not shown."
+        if parted:
+            yield "Each that is shown has a row for every public key, empty or not."
+    elif request.by and request.minimum is None:
         yield "Every public key has a row, whether anybody is in it or not."
+    if request.minimum is not None:
+        unit = "rows" if plan.relation.ids is None else "ids"
+        yield f"Left out are groups of a noisy count below {request.minimum} {unit}."
+    told = plan.stage is None and request.selects_keys
+    if plan.estimators and (told or request.minimum is not None):
+        yield "Intervals hold for groups that show, given that they do."
     if plan.of_everything:
         yield (
             "Counts of groups err together, by a share of one noisy number of all ids: "

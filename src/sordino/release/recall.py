@@ -34,16 +34,15 @@ class LedgerFacts:
     """Of several requests that were answered together: their names in order."""
 
 
-def recall_releases(
-    stored: bytes, facts: LedgerFacts
-) -> "Release | dict[str, Release]":
-    """Return the release of stored bytes, or several by name, as they were given.
+def recall_releases(stored: bytes, facts: LedgerFacts) -> dict[str, Release]:
+    """Return the releases of stored bytes by name, as they were given.
 
-    Bytes that are none raise a `ValueError`.
+    One that was asked for alone has the empty name. Bytes that are none raise a
+    `ValueError`.
     """
     pieces = split_answers(stored)
     if pieces and pieces[0].startswith(_STREAM):
-        return _release(pieces, facts, facts.plan)
+        return {"": _release(pieces, facts, facts.plan)}
     named = zip(facts.plans.items(), pieces, strict=True)
     return {
         name: _release(split_answers(piece), facts, plan)

@@ -20,9 +20,9 @@ def rehearse(purchase: Purchase) -> None:
     plan = purchase.plan
     if not plan.request.processing:
         return
-    totals = sum(len(one.totals) for one in plan.measurements.values())
     bins = {key: _nothing(purchase, 2).slice(0, 0) for key in plan.choices}
-    table, errors = noisy_tables(purchase, _nothing(purchase, totals), bins)
+    bins |= {key: _nobody() for key in plan.of_everything}
+    table, errors = noisy_tables(purchase, _nothing(purchase, plan.width), bins)
     rows = NoisyRows(table, errors, plan.request.by)
     for step in plan.request.processing:
         rows = step.apply(rows)
@@ -38,3 +38,10 @@ def _nothing(purchase: Purchase, totals: int) -> "pa.Table":
     empty = pa.array([] if by else [0], pa.int64())
     names = [*by, *(f"total {place}" for place in range(totals))]
     return pa.Table.from_arrays([*keys, *([empty] * totals)], names=names)
+
+
+def _nobody() -> "pa.Table":
+    """Return the total of a table that nobody is in."""
+    import pyarrow as pa  # noqa: PLC0415 loaded when needed
+
+    return pa.table({"total 0": pa.array([0], pa.int64())})

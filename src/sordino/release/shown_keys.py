@@ -1,4 +1,4 @@
-"""Keys that are shown in rounds: each looks at those that no round before has shown."""
+"""Keys that are shown first: each round looks at those that none before has shown."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
@@ -16,20 +16,18 @@ Ask: TypeAlias = "Callable[[Question], pa.Table]"
 
 
 def show_keys(purchase: Purchase, first: "pa.Table", ask: Ask) -> "pa.Table":
-    """Return the keys that pass a round, sorted, from the weights of the first one.
+    """Return the keys that pass a round, sorted, from the totals of the first one.
 
     What a round shows is public, and all that the next one knows of it.
     """
     import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
-    rounds, plan = purchase.rounds, purchase.plan
-    assert rounds is not None  # noqa: S101 keys are shown in rounds
-    assert plan.keys is not None  # noqa: S101 and asked for so
-    names = list(plan.request.by)
+    stage = purchase.plan.stage
+    assert stage is not None  # noqa: S101 keys are shown first
+    names = list(stage.names)
     shown = first.select(names).slice(0, 0)
-    for place in range(len(rounds.thresholds)):
-        exact = ask(plan.keys.after(shown)) if place else first
-        weights = exact.column(len(names)).to_numpy()
-        passed = rounds.passing(weights, place).rows
+    for place in range(purchase.stages):
+        exact = ask(stage.after(shown)) if place else first
+        passed = purchase.passing(exact.column(len(names)).to_numpy(), place)
         shown = pa.concat_tables([shown, exact.select(names).take(passed)])
     return shown.combine_chunks().take(canonical_order(shown))

@@ -155,8 +155,8 @@ class Desk:
         bins = {key: prepared(one) for key, one in plan.choice_questions.items()}
         exact = prepared(plan.question)
         counts = [prepared(question) for question in plan.coverage_questions]
-        if plan.keys is not None:
-            prepared(plan.keys.after(plan.keys.none))
+        for question in plan.later_questions:
+            prepared(question)
         return lambda: noisy_answer(
             purchase,
             exact(),

@@ -33,7 +33,7 @@ from sordino.session.outlook import Outlook
 from sordino.session.sql_request import SqlOptions
 
 
-@final
+@final  # noqa: PLR0904 all that users ask of it
 class Session:
     """Tables, a budget, and questions about them.
 
@@ -214,6 +214,31 @@ class Session:
         purchase = self._desk.buy(read_request(query, CONFIDENCE), budget)
         return self._desk.engine.statement(purchase.plan.question)
 
+    def forget(self) -> None:
+        """Destroy the bounded rows that are kept for further questions.
+
+        What needs them makes them again, of the tables as they are then.
+        """
+        self._desk.refuse_strangers()
+        self._desk.engine.forget()
+
+    def close(self) -> None:
+        """Let go of the tables and destroy what was made of them; the ledger stays.
+
+        Sessions of parts and of their whole have the tables in common. A forked
+        process has nothing to let go of.
+        """
+        if os.getpid() == self._desk.process:
+            self._desk.engine.close()
+
+    def __enter__(self) -> Self:
+        """Return the session, which is closed at the end of the block."""
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        """Close the session."""
+        self.close()
+
     @property
     def ledger(self) -> Ledger:
         """Return the ledger: to verify, to export, to allot budgets to analysts.
@@ -256,12 +281,16 @@ class Session:
         name = self._desk.book.name
         return self.ledger.history(None if name == DATASET else name)
 
-    def answer(self, key: str) -> "Release | dict[str, Release]":
+    def answer(self, key: str) -> "Release":
         """Return the answer of a key without asking again (`Ledger.answer`).
 
         A session of an analyst has the answers that were charged to that budget.
         """
         return self.ledger.answer(key, self._desk.book.name)
+
+    def answers(self, key: str) -> "dict[str, Release]":
+        """Return the answers by name that a key holds (`Ledger.answers`)."""
+        return self.ledger.answers(key, self._desk.book.name)
 
     def __repr__(self) -> str:
         """Show the names of the tables and the budget."""

@@ -15,7 +15,8 @@ from sordino.conformance.example_tables import sortable_rows
 from sordino.conformance.short_plans import question_of
 from sordino.engines.base import AbstractEngine
 from sordino.engines.duckdb.engine import duckdb_engine
-from sordino.engines.memory.engine import MemoryEngine, keyed_order
+from sordino.engines.memory.engine import MemoryEngine
+from sordino.engines.memory.keyed_order import keyed_order
 from sordino.query.nodes import AbstractNode, Source
 from tests.duckdb_order import SALT
 

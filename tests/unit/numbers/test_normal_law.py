@@ -175,3 +175,16 @@ def test_masses_of_the_gaussian_law_are_within_its_margin(mu: float) -> None:
             x = arb(edge) / arb(mu) + arb(shift)
             shorter, found = (-x, low) if low < high else (x, high)
             assert abs(float((arb(float(found)) / tail(shorter) - 1).mid())) < 5e-13
+
+
+def test_near_deltas_at_extremes() -> None:
+    """No epsilon and no mu overflows: what remains is a chance, and the right one."""
+    epsilon = np.array([0.0, 1e-300, 1e-9, 1.0, 700.0, 1e4, 1e8])[:, None]
+    mu = np.geomspace(1e-300, 1e300, 121)
+    for sign in (1, -1):
+        near = near_gaussian_delta(mu, sign * epsilon)
+        assert ((near >= 0) & (near <= 1)).all()
+        assert (near[:, -1] == 1).all()
+    large = np.sqrt(2e4)
+    at_the_middle = near_gaussian_delta(np.array([large]), np.array([1e4]))
+    assert at_the_middle == pytest.approx(0.5 - 0.39894 / large / 2, abs=1e-2)

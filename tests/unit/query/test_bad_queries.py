@@ -203,10 +203,10 @@ ASKING: Final = (
         ("columns", "twice"),
     ),
     Refused(
-        "keys and a column",
-        lambda _: ROWS.group_by(WARDS, "days"),
+        "keys and one of their columns",
+        lambda _: ROWS.group_by(WARDS, "ward"),
         InvalidParameter,
-        ("columns",),
+        ("columns", "twice"),
     ),
     Refused(
         "groups by a missing column",

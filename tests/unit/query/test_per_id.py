@@ -55,6 +55,7 @@ def test_what_each_row_comes_to() -> None:
         filled=sd.sum("days", 0, 10, nulls=5),
         cost=sd.sum("cost", 0, 4),
         mean=sd.mean("days", 0, 10),
+        plain=sd.mean("days"),
         least=sd.min("days"),
         most=sd.max("cost"),
         late=sd.max("born", DAY, LATER),
@@ -71,6 +72,7 @@ def test_what_each_row_comes_to() -> None:
         "filled": 18,
         "cost": 1.75,
         "mean": 6.5,
+        "plain": 26.5,
         "least": 3,
         "most": 1.5,
         "late": LATER,
@@ -84,8 +86,9 @@ def test_what_each_row_comes_to() -> None:
         "days": 2,
         "held": 4,
         "filled": 4,
-        "cost": 0.0,
+        "cost": None,
         "mean": 2.0,
+        "plain": 1.0,
         "least": -2,
         "most": None,
         "late": None,
@@ -259,7 +262,8 @@ def test_parts_of_people() -> None:
     parts = session.partition("few", by="ward", values=["x", "y"], budget=sd.PureDP(1))
     plain = sd.table("few").agg(n=sd.count())
     asked = sd.table("few").per_id(n=sd.count()).agg(n=sd.count())
-    noise = [parts["x"].price(one, sd.PureDP(1)).noise["n"] for one in (plain, asked)]
+    both = [parts["x"].price(one, sd.PureDP(1)).noise["n"] for one in (plain, asked)]
+    noise: list[Any] = [*both]
     assert [one.scale for (one,) in noise] == [3, 3]
     assert [one.dtype for (one,) in noise] == ["i64", "i64"]
 
@@ -273,7 +277,7 @@ REFUSED: Final[dict[str, tuple[Any, str]]] = {
     "the ids again": (lambda q: q.per_id(p=sd.count()), "must name each column once"),
     "a group again": (lambda q: q.per_id("ward", ward=sd.count()), "name each column"),
     "sum of doubles": (lambda q: q.per_id(n=sd.sum("cost")), "adds up floats"),
-    "mean": (lambda q: q.per_id(n=sd.mean("days")), "needs bounds"),
+    "mean of doubles": (lambda q: q.per_id(n=sd.mean("cost")), "adds up floats"),
     "median": (lambda q: q.per_id(n=sd.median("days", 0, 1)), "median is not asked"),
     "variance": (lambda q: q.per_id(n=sd.variance("days", 0, 1)), "is not asked of"),
     "ids of an id": (lambda q: q.per_id(n=sd.count_ids()), "is not asked of"),

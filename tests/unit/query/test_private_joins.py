@@ -7,7 +7,8 @@ import pytest
 
 import sordino as sd
 from sordino.constraints import AbstractTruncation
-from sordino.engines.memory.engine import MemoryEngine, keyed_order
+from sordino.engines.memory.engine import MemoryEngine
+from sordino.engines.memory.keyed_order import keyed_order
 from sordino.planning.price import Price, price_request
 from sordino.session.catalog import Catalog, open_catalog
 

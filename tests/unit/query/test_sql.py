@@ -69,6 +69,39 @@ AS_PYTHON: Final = {
         "table('visits').join_public('wards', on=['ward'], how='left')"
         ".filter((col('days_right') == 1) & (col('days') == 2)).agg(n=count())"
     ),
+    "SELECT AVG(CLAMP(n, 0, 9)) AS a"
+    " FROM (SELECT patient, COUNT(*) AS n FROM visits WHERE ill GROUP BY patient)": (
+        "table('visits').filter(col('ill')).per_id(n=count()).agg(a=mean('n', 0, 9))"
+    ),
+    "SELECT n, COUNT(*) AS people"
+    " FROM (SELECT COUNT(DISTINCT ward) AS n FROM visits GROUP BY patient)"
+    " GROUP BY n": (
+        "table('visits').per_id(n=count_distinct('ward')).group_by('n')"
+        ".agg(people=count())"
+    ),
+    "WITH p AS (SELECT patient AS who, ward, MAX(days) - MIN(days) AS span,"
+    " BOOL_OR(ill) AS ill FROM visits GROUP BY 1, 2 HAVING COUNT(*) > 1)"
+    " SELECT ward, AVG(CLAMP(span, 0, 9)) AS a FROM p WHERE ill GROUP BY ward": (
+        "table('visits').per_id('ward', max_days=max('days'), min_days=min('days'),"
+        " ill=max('ill'), count=count()).filter(col('count') > 1)"
+        ".with_columns(span=col('max_days').cast(to='i64')"
+        " - col('min_days').cast(to='i64')).select('patient', 'ward', 'span', 'ill')"
+        ".rename({'patient': 'who'}).filter(col('ill')).group_by('ward')"
+        ".agg(a=mean('span', 0, 9, nulls='drop'))"
+    ),
+    "SELECT COUNT(*) AS n FROM (SELECT DISTINCT patient, YEAR(day) AS y FROM visits)": (
+        "table('visits').with_columns(y=col('day').year()).per_id('y').agg(n=count())"
+    ),
+    "SELECT SUM(d) AS s FROM (SELECT patient, MAX(CLAMP(days, 0, 9)) AS d FROM visits"
+    " GROUP BY patient)": (
+        "table('visits').per_id(d=max('days', 0, 9)).agg(s=sum('d'))"
+    ),
+    "SELECT COUNT(*) AS n FROM visits v JOIN"
+    " (SELECT patient, SUM(days) AS all FROM visits GROUP BY 1) p"
+    " ON v.patient = p.patient WHERE all > 5": (
+        "table('visits').join_private(table('visits').per_id(all=sum('days')), "
+        "on=['patient'], left=None, right=None).filter(col('all') > 5).agg(n=count())"
+    ),
     "SELECT COUNT(*) AS n FROM visits JOIN tests USING (patient)": (
         "table('visits').join_private('tests', on=['patient'], left=None, right=None)"
         ".agg(n=count())"
@@ -144,6 +177,17 @@ REFUSED: Final = {
     "SELECT COUNT(*) FROM visits v [CROSS JOIN wards]": "has no bound",
     "SELECT COUNT(*) FROM visits, [wards]": "joins every row",
     "SELECT COUNT(*) FROM (SELECT ward FROM visits GROUP BY [ward]) q": "each person",
+    "SELECT COUNT(*) FROM (SELECT [COUNT(*)] AS n FROM visits) q": "Group by patient",
+    "SELECT COUNT(*) FROM (SELECT patient, [MEDIAN(days)] AS n FROM visits"
+    " GROUP BY patient) q": "not asked of people",
+    "SELECT COUNT(*) FROM (SELECT patient, [SUM(cost)] AS n FROM visits"
+    " GROUP BY patient) q": "needs bounds",
+    "SELECT COUNT(*) FROM (SELECT patient, [COUNT(*)] FROM visits GROUP BY 1) q": (
+        "has no name"
+    ),
+    "SELECT COUNT(*) FROM (SELECT patient, [COUNT(*)] AS patient FROM visits"
+    " GROUP BY 1) q": "selected twice",
+    "SELECT 1 FROM (SELECT Name FROM visits GROUP BY 1 ORDER BY [1]) q": "no order",
     "SELECT COUNT(*) FROM (SELECT * FROM visits LIMIT [10]) q": "depends on everybody",
     "SELECT ward FROM visits GROUP BY ward ORDER BY [SUM(CLAMP(days, 0, 9))]": (
         "has a price"

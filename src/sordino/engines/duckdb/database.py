@@ -11,8 +11,10 @@ import pyarrow.dataset as ds
 from sordino.engines.duckdb.connection import locked_connection
 from sordino.engines.duckdb.dialect import DUCKDB
 from sordino.engines.sql.database import AbstractDatabase
+from sordino.engines.sql.kept_tables import columns_text
 from sordino.engines.sql.statements import Statement
 from sordino.engines.watching import watch
+from sordino.schema import Schema
 from sordino.sources.base import AbstractSource
 
 _BATCH: Final = 10_000
@@ -42,6 +44,8 @@ class DuckDB(AbstractDatabase):
         self._vetting = vetting
         self._progress = progress
         self._paths: dict[str, None] = {}
+        self._home: duckdb.DuckDBPyConnection | None = None
+        """Holds the database and what is kept in it; nothing else is asked of it."""
         self._connection: duckdb.DuckDBPyConnection | None = None
         self._handed: set[str] = set()
 
@@ -50,7 +54,7 @@ class DuckDB(AbstractDatabase):
         if source.paths:
             self._vetting()
             self._paths |= dict.fromkeys(source.paths)
-            self._connection = None
+            self._home = self._connection = None
 
     def connect(self) -> None:
         """Make the database, if it is not there."""
@@ -89,10 +93,27 @@ class DuckDB(AbstractDatabase):
         while self._handed:
             self._connected().unregister(self._handed.pop())
 
-    def abandon(self) -> None:
+    def begin_kept(self, name: str, schema: Schema) -> bool:
+        """Make a table: it lies in memory, and is spilled to the room."""
+        columns = columns_text(self.dialect, schema)
+        self._connected().execute(f"CREATE OR REPLACE TABLE {name} ({columns})")
+        return True
+
+    def keep(self, name: str, statement: Statement, salt: int) -> None:
+        """Insert the rows."""
+        text = f"INSERT INTO {name} {statement.text}"
+        self._connected().execute(text, statement.bound(salt))
+
+    def destroy(self, name: str) -> None:
+        """Drop the table."""
+        if self._home is not None:
+            self._home.execute(f"DROP TABLE IF EXISTS {name}")
+
+    def abandon(self) -> bool:
         """Let go of the connection, which may hold an unfinished result."""
         self._connection = None
         self._handed.clear()
+        return self._home is not None
 
     def table(self, statement: Statement, salt: int) -> pa.Table:
         """Return the rows of a statement."""
@@ -111,8 +132,11 @@ class DuckDB(AbstractDatabase):
         return isinstance(error, duckdb.Error) and not self.is_short(error)
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the database, which removes what it has spilled."""
         self.abandon()
+        if self._home is not None:
+            self._home.close()
+        self._home = None
 
     def _run(self, statement: Statement, salt: int) -> duckdb.DuckDBPyRelation:
         """Return the rows of a statement, not read yet."""
@@ -124,9 +148,11 @@ class DuckDB(AbstractDatabase):
         return -1.0 if self._connection is None else self._connection.query_progress()
 
     def _connected(self) -> duckdb.DuckDBPyConnection:
-        """Return the connection, made anew after a source was opened."""
-        if self._connection is None:
-            self._connection = locked_connection(
+        """Return a connection; the database is made anew after a source was opened."""
+        if self._home is None:
+            self._home = locked_connection(
                 self._limits, self._room, [*self._paths], progress=self._progress
             )
+        if self._connection is None:
+            self._connection = self._home.cursor()
         return self._connection

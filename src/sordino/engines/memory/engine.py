@@ -4,9 +4,8 @@ Rows are dicts, a bounded group is a sorted list, a total is a sum of integers. 
 clear and slow: for small tables and for tests.
 """
 
-import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final, TypeAlias, final
 
@@ -15,11 +14,16 @@ import pyarrow as pa
 from sordino.engines.base import AbstractEngine
 from sordino.engines.door import Settings
 from sordino.engines.doors import open_source
-from sordino.engines.failures import run_guarded, run_uncharged
+from sordino.engines.failures import CLOSED, run_guarded, run_uncharged
 from sordino.engines.memory.exact_totals import Row, exact_extreme, exact_total, key_of
+from sordino.engines.memory.keyed_order import Order, keyed_order
 from sordino.engines.row_functions import flat_mapped, mapped_row
+from sordino.errors import EngineUnavailable
 from sordino.query.by_kind import by_kind
 from sordino.query.gathered import Gathered
+from sordino.query.kept import Kept
+from sordino.query.kept_plans import MOST as MOST_KEPT
+from sordino.query.kept_plans import PlanNames, with_kept_rows
 from sordino.query.nodes import (
     AbstractNode,
     Crowded,
@@ -48,23 +52,6 @@ from sordino.sources.base import Opened, Stored, lookup, refuse_changed
 from sordino.sources.freezing import freeze_source, table_in_memory
 from sordino.sources.plain_values import sort_values, values_of
 
-Order: TypeAlias = Callable[[list[tuple[Any, ...]], tuple[str, ...]], Sequence[Any]]
-"""Returns, for tuples of values of some types, by what they are put in order."""
-
-
-def keyed_order(salt: int) -> Order:
-    """Return the order of a keyed hash of the values."""
-    key = salt.to_bytes(8, "little")
-
-    def order(rows: list[tuple[Any, ...]], kinds: tuple[str, ...]) -> list[bytes]:
-        del kinds
-        told = (
-            repr(sort_values(row)).encode("utf-8", "backslashreplace") for row in rows
-        )
-        return [hashlib.blake2b(one, key=key).digest() for one in told]
-
-    return order
-
 
 def memory_of_settings(settings: Settings) -> "MemoryEngine":
     """Return an engine; it has nothing that could be set."""
@@ -81,9 +68,13 @@ class MemoryEngine(AbstractEngine):
         self._order = order or keyed_order(Bits().word(8))
         self._tables: dict[str, Opened] = {}
         self._frozen: dict[str, pa.Table] = {}
+        self._plans = PlanNames()
+        self._kept: dict[str, list[Row]] = {}
+        self._closed = False
 
     def open(self, table: str, source: Any, declared: Mapping[str, Column]) -> Schema:
         """Make a source known under a name and return its public schema."""
+        self.forget()
         self._tables[table] = open_source(source, declared)
         return self._tables[table].schema
 
@@ -113,8 +104,21 @@ class MemoryEngine(AbstractEngine):
             lambda: _multiplicity(self.rows(Source(table, narrow)), on)
         )
 
+    def forget(self) -> None:
+        """Destroy the rows that are kept."""
+        self._kept.clear()
+
+    def close(self) -> None:
+        """Let go of all tables."""
+        self._closed = True
+        self.forget()
+        self._tables.clear()
+        self._frozen.clear()
+
     def prepared(self, question: Question) -> Callable[[], pa.Table]:
         """Rehearse a question on empty tables, and return what answers it."""
+        if self._closed:
+            raise EngineUnavailable(CLOSED)
         run_uncharged(lambda: self._rehearse(question))
         return lambda: self.answer(question)
 
@@ -124,11 +128,23 @@ class MemoryEngine(AbstractEngine):
 
     def statement(self, question: Question) -> str:
         """Return the steps, the first one first."""
+        if self._closed:
+            raise EngineUnavailable(CLOSED)
         return "\n".join(_described(question.rows))
 
     def rows(self, node: AbstractNode) -> list[Row]:
         """Return the rows of a node."""
         return list(_WORK[type(node)](self, node))
+
+    def kept(self, node: Kept) -> Iterator[Row]:
+        """Yield the rows that are kept of a plan, made when they are first asked."""
+        found = self._kept.pop(node.name, None)
+        rows = self.rows(node.rows) if found is None else found
+        self._kept[node.name] = rows
+        while len(self._kept) > MOST_KEPT:
+            del self._kept[next(iter(self._kept))]
+        for row in rows:
+            yield _taken(row, node.schema)
 
     def stored(self, node: Source) -> list[Row]:
         """Return the rows of a table, as our types."""
@@ -192,7 +208,8 @@ class MemoryEngine(AbstractEngine):
     def _answer(self, question: Question) -> pa.Table:
         """Return the totals of each group."""
         groups: defaultdict[tuple[Any, ...], list[Row]] = defaultdict(list)
-        for row in self.rows(prune_question(question)):
+        kept = with_kept_rows(question.rows, self._plans.name)
+        for row in self.rows(prune_question(replace(question, rows=kept))):
             groups[key_of(row, question.by)].append(row)
         schema = question.rows.schema
         kinds = [arrow_type(schema[name].type) for name in question.by]
@@ -254,7 +271,7 @@ def _filter(engine: MemoryEngine, node: Filter) -> Iterator[Row]:
 
 def _keep_rows(engine: MemoryEngine, node: KeepRows) -> Iterator[Row]:
     below = node.child.schema
-    names = [*node.per, *(name for name in below if name not in node.per)]
+    names = [*node.per, *node.order]
     kinds = (*(below[name].type for name in names), "i64")
     for rows in _grouped(engine.rows(node.child), node.per):
         copies: Counter[tuple[Any, ...]] = Counter()
@@ -366,6 +383,7 @@ _WORK: Final[Mapping[type[AbstractNode], _Work]] = by_kind(
         KeepRows: _keep_rows,
         KeepGroups: _keep_groups,
         KeepUnique: _keep_unique,
+        Kept: MemoryEngine.kept,
         Crowded: _crowded,
         PublicRows: _listed,
         Without: _without,

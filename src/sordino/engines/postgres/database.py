@@ -15,7 +15,8 @@ from sordino.engines.postgres.server_tables import TableOfServer
 from sordino.engines.sql.database import AbstractDatabase
 from sordino.engines.sql.group_totals import KEYS
 from sordino.engines.sql.statements import Statement
-from sordino.errors import EngineUnavailable
+from sordino.errors import EngineFailure, EngineUnavailable
+from sordino.schema import Schema
 from sordino.sources.arrow_kinds import kind_of
 from sordino.sources.base import AbstractSource
 
@@ -79,9 +80,24 @@ class Postgres(AbstractDatabase):
         """Drop what was handed over."""
         self._handed.clear()
 
-    def abandon(self) -> None:
+    def begin_kept(self, name: str, schema: Schema) -> bool:
+        """Return False: nothing is written to a server."""
+        del name, schema
+        return False
+
+    def keep(self, name: str, statement: Statement, salt: int) -> None:
+        """Refuse: there is no place for rows."""
+        del name, statement, salt
+        raise EngineFailure
+
+    def destroy(self, name: str) -> None:
+        """Do nothing: no rows are kept."""
+        del name
+
+    def abandon(self) -> bool:
         """Drop what was handed over."""
         self.forget()
+        return True
 
     def table(self, statement: Statement, salt: int) -> pa.Table:
         """Return the rows of a statement: one row comes back, of an array for each."""

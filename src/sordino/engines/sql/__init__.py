@@ -11,5 +11,7 @@
 | `writer`, `rendering`, `pieces` | subqueries collected; expressions; trees of SQL |
 | `plain_entries` | operations that all databases write alike |
 | `group_totals`, `statements`, `scripts` | totals; statements; all of a question |
-| `answer_tables`, `room` | answers in their one form; an engine's folder |
+| `answer_tables` | answers in their one form |
+| `kept_tables` | which rows are kept, and what their tables are called |
+| `room`, `room_guard` | an engine's folder, and how it goes whatever happens |
 """

@@ -8,12 +8,12 @@ part of the ids after the other and the totals added, exactly. That holds when
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias, final
 
-from sordino.engines.sql.stages import with_inputs
 from sordino.query.by_kind import by_kind
 from sordino.query.gathered import Gathered
+from sordino.query.kept import Kept
 from sordino.query.nodes import (
     AbstractNode,
     Crowded,
@@ -32,16 +32,19 @@ from sordino.query.nodes import (
     Unreadable,
     Without,
 )
-from sordino.query.question import AbstractTotal, Distinct, Question, Total
+from sordino.query.question import AbstractTotal, Distinct, Total
+from sordino.query.walks import with_inputs
 from sordino.schema import Schema, Version
 
-Bound: TypeAlias = KeepRows | KeepGroups | KeepUnique | Crowded | Memberships | Gathered
+Bound: TypeAlias = (
+    KeepRows | KeepGroups | KeepUnique | Kept | Crowded | Memberships | Gathered
+)
 
 _IS_BOUND: Final[Mapping[type[Any], bool]] = by_kind(
     AbstractNode,
     {
-        **dict.fromkeys((KeepRows, KeepGroups, KeepUnique, Crowded), True),
-        **dict.fromkeys((Memberships, Gathered), True),
+        **dict.fromkeys((KeepRows, KeepGroups, KeepUnique, Kept), True),
+        **dict.fromkeys((Crowded, Memberships, Gathered), True),
         **dict.fromkeys((Source, Unreadable, PublicRows, Project, Filter), False),
         **dict.fromkeys((Join, Without, Explode, MapRows, FlatMap), False),
     },
@@ -71,22 +74,55 @@ class Bucket(AbstractNode):
 
 
 def rows_in_buckets(
-    question: Question, rows: AbstractNode, count: int
+    rows: AbstractNode, totals: Iterable[AbstractTotal], count: int
 ) -> tuple[AbstractNode, ...]:
-    """Return the rows of a question in parts, or none where that is not sound."""
+    """Return rows in parts whose totals add up, or none where that is not sound."""
     chain = list(_chain(rows))
     if not chain or len(chain) < _bounds(rows):
         return ()
     lowest = chain[-1]
-    ids = frozenset.intersection(
-        *(_versions(one.child.schema, one.per) for one in chain)
-    )
-    if not ids or not all(_adds(one, rows.schema, ids) for one in question.totals):
+    ids = _shared(chain)
+    if not ids or not all(_adds(one, rows.schema, ids) for one in totals):
         return ()
-    child = lowest.child
-    per = tuple(name for name in lowest.per if child.schema[name].version in ids)
-    parts = (Bucket(child, per, n, count, child.schema) for n in range(count))
-    return tuple(_replaced(rows, lowest, with_inputs(lowest, (one,))) for one in parts)
+    schema, names = _counted(lowest)
+    per = tuple(name for name in names if schema[name].version in ids)
+    return tuple(
+        _replaced(rows, lowest, _in_part(lowest, per, number, count))
+        for number in range(count)
+    )
+
+
+def _shared(chain: Iterable[Bound]) -> frozenset[Version]:
+    """Return what all bounds of a chain count by."""
+    return frozenset.intersection(*(_versions(*_counted(one)) for one in chain))
+
+
+def _counted(bound: Bound) -> tuple[Schema, tuple[str, ...]]:
+    """Return the columns of what a bound is of, and those by which it counts.
+
+    Rows that are kept may be parted by any columns: by those of all their bounds.
+    """
+    match bound:
+        case Kept():
+            rows: Any = bound.rows
+            ids = _shared(_chain(rows))
+            names = (name for name in rows.per if rows.schema[name].version in ids)
+            return rows.schema, tuple(names) or rows.per
+        case _:
+            return bound.child.schema, bound.per
+
+
+def _in_part(
+    bound: Bound, per: tuple[str, ...], number: int, count: int
+) -> AbstractNode:
+    """Return the rows of a bound for a part of the ids; of kept rows it is a part."""
+    match bound:
+        case Kept():
+            whole = replace(bound, schema=bound.rows.schema)
+            return Bucket(whole, per, number, count, bound.schema)
+        case _:
+            part = Bucket(bound.child, per, number, count, bound.child.schema)
+            return with_inputs(bound, (part,))
 
 
 def _chain(node: Any) -> Iterator[Bound]:

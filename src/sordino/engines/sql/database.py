@@ -8,14 +8,15 @@ import pyarrow as pa
 
 from sordino.engines.sql.dialect import AbstractDialect
 from sordino.engines.sql.statements import Statement
+from sordino.schema import Schema
 from sordino.sources.base import AbstractSource
 
 
 class AbstractDatabase(ABC):
     """One database, of which one question is asked at a time.
 
-    Proof obligation: it writes nothing but what `forget` removes, and nothing outside
-    of the session; rows that are run twice are the same rows.
+    Proof obligation: it writes nothing but what `forget`, `destroy` and `close` remove,
+    and nothing outside of the session; rows that are run twice are the same rows.
     """
 
     dialect: AbstractDialect
@@ -47,8 +48,30 @@ class AbstractDatabase(ABC):
         """Drop what was handed over."""
 
     @abstractmethod
-    def abandon(self) -> None:
-        """Give up what may be unfinished after a failure, and what was handed over."""
+    def begin_kept(self, name: str, schema: Schema) -> bool:
+        """Make a place for rows of columns c0, c1, ..., and no rows, instead of others.
+
+        Nothing else is being asked. Only what is asked of this database sees them.
+        Return whether there is such a place: who asks may have no right to one.
+        """
+
+    @abstractmethod
+    def keep(self, name: str, statement: Statement, salt: int) -> None:
+        """Add the rows of a statement to those in a place; they stay after the asking.
+
+        Statements may read a place as a table of that name.
+        """
+
+    @abstractmethod
+    def destroy(self, name: str) -> None:
+        """Destroy a place and its rows, if it is there."""
+
+    @abstractmethod
+    def abandon(self) -> bool:
+        """Give up what may be unfinished after a failure, and what was handed over.
+
+        Return whether all rows that are kept are still there.
+        """
 
     @abstractmethod
     def table(self, statement: Statement, salt: int) -> pa.Table:

@@ -9,7 +9,7 @@ there, all is asked once more of values that are handed over.
 import os
 import tempfile
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, final
 
@@ -17,19 +17,20 @@ import pyarrow as pa
 
 from sordino.engines.base import AbstractEngine
 from sordino.engines.doors import open_source
-from sordino.engines.failures import run_guarded, run_uncharged
+from sordino.engines.failures import CLOSED, run_guarded, run_uncharged
 from sordino.engines.row_functions import made_rows, made_schema
 from sordino.engines.sql.answer_tables import answer_table, with_places
 from sordino.engines.sql.buckets import rows_in_buckets
 from sordino.engines.sql.database import AbstractDatabase
 from sordino.engines.sql.dialect import AbstractDialect
 from sordino.engines.sql.group_totals import KEYS, PARTS
+from sordino.engines.sql.kept_tables import KeptTables, NoPlace
 from sordino.engines.sql.leaves import Reading, never_in_place
 from sordino.engines.sql.room import Room
-from sordino.engines.sql.scripts import Script
+from sordino.engines.sql.scripts import Keeping, Run, Script
 from sordino.engines.sql.statements import Statement, Statements
-from sordino.errors import EngineFailure, EngineUnavailable
-from sordino.query.nodes import Source
+from sordino.errors import EngineUnavailable
+from sordino.query.nodes import AbstractNode, Source
 from sordino.query.question import Question
 from sordino.sampling.bits import Bits
 from sordino.schema import Column, Schema
@@ -74,8 +75,10 @@ class SQLEngine(AbstractEngine):
         self._tables: dict[str, Opened] = {}
         self._frozen: dict[str, pa.Table] = {}
         self._rehearsals: set[int] = set()
+        self._kept = KeptTables()
         self._lock = threading.RLock()
         self._busy = False
+        self._closed = False
 
     @property
     def dialect(self) -> AbstractDialect:
@@ -85,15 +88,27 @@ class SQLEngine(AbstractEngine):
     def close(self) -> None:
         """Let go of all tables, and remove what was written."""
         with self._lock:
+            self._refuse_busy()
+            self._closed = True
             self._tables.clear()
             self._frozen.clear()
+            self._kept = KeptTables()
             self._database.close()
             self._room.close()
+
+    def forget(self) -> None:
+        """Destroy the rows that are kept."""
+        with self._lock:
+            self._refuse_busy()
+            if self._kept.names:
+                self._destroy(self._kept.names)
 
     def open(self, table: str, source: Any, declared: Mapping[str, Column]) -> Schema:
         """Make a source known under a name and return its public schema."""
         made = open_source(source, declared).held_as(self._database.dialect.types)
         with self._lock:
+            self.forget()
+            self._kept = KeptTables()
             self._database.admit(made.source)
             self._tables[table] = made
         return made.schema
@@ -133,15 +148,19 @@ class SQLEngine(AbstractEngine):
 
     def answer(self, question: Question) -> pa.Table:
         """Return the exact totals."""
-        return run_guarded(lambda: self._answered(self._script(question)))
+        return run_guarded(lambda: self._answered(question, self._script(question)))
 
     def prepared(self, question: Question) -> Callable[[], pa.Table]:
         """Rehearse a question on empty tables, and return what answers it."""
+        if self._closed:
+            raise EngineUnavailable(CLOSED)
         script = run_uncharged(lambda: self._alone(lambda: self._rehearsed(question)))
-        return lambda: run_guarded(lambda: self._answered(script))
+        return lambda: run_guarded(lambda: self._answered(question, script))
 
     def statement(self, question: Question) -> str:
         """Return the text of what would run, for people to read."""
+        if self._closed:
+            raise EngineUnavailable(CLOSED)
         return self._script(question).shown()
 
     def digests(self, rows: pa.Table) -> list[Any]:
@@ -161,7 +180,7 @@ class SQLEngine(AbstractEngine):
 
     def _script(self, question: Question) -> Script:
         """Return all that would run for a question."""
-        return Script.of(self._statements(), question)
+        return Script.of(self._statements(), self._kept.over(question))
 
     def _copied(self, table: str, schema: Schema) -> pa.Table:
         """Return the rows of a table, sorted by all columns in turn."""
@@ -172,12 +191,13 @@ class SQLEngine(AbstractEngine):
         def copy(statement: Statement) -> pa.Table:
             handle, path = tempfile.mkstemp(dir=self._room.path, suffix=".arrow")
             os.close(handle)
-            return mapped_table(self._batches(statement), schema, Path(path))
+            batches = self._batches(statement)
+            return mapped_table(batches, schema, Path(path))
 
         return self._tried(
             self._statements().sorted(node),
             lambda: self._statements(never_in_place).sorted(node),
-            copy,
+            lambda statement: self._alone(lambda: copy(statement)),
         )
 
     def _rehearsed(self, question: Question) -> Script:
@@ -187,60 +207,131 @@ class SQLEngine(AbstractEngine):
         if self._database.remote:
             script.refuse_private(self._frozen)
         self._database.connect()
+        for one in script.kept:
+            if one.name not in self._kept.rehearsed:
+                self._rehearse(script.keeping(one).run, None)
+                self._kept.rehearsed.add(one.name)
         if script.mark not in self._rehearsals:
-            empty = script.emptied()
-            self._make(empty)
-            self._table(empty.totals)
-            self._database.forget()
+            self._rehearse(script.run, question.keys)
             self._rehearsals.add(script.mark)
         return script
 
-    def _answered(self, script: Script) -> pa.Table:
-        """Return the answer of a script, its sources read in whichever way they can."""
-        question = script.question
-        return self._tried(
-            script,
-            lambda: Script.of(self._statements(never_in_place), question),
-            self._answer,
-        )
+    def _rehearse(self, run: Run, keys: pa.Table | None) -> None:
+        """Run something on tables without rows, asked for no key."""
+        empty = run.emptied()
+        self._make(empty, None if keys is None else keys.slice(0, 0))
+        self._table(empty.last)
+        self._database.forget()
+
+    def _answered(self, question: Question, script: Script) -> pa.Table:
+        """Return the answer to a question.
+
+        Where memory does not suffice to keep rows, they are bounded as they are read.
+        """
+        with self._lock:
+            self._refuse_busy()
+            try:
+                return self._tried(script, lambda: self._handing(script), self._answer)
+            except NoPlace:
+                pass
+            except Exception as error:
+                if not (script.kept and self._database.is_short(error)):
+                    raise
+            for one in script.kept:
+                self._kept.give_up(one.name)
+                self._destroy([one.name])
+            bare = Script.of(self._statements(), question)
+            return self._tried(bare, lambda: self._handing(bare), self._answer)
+
+    def _handing(self, script: Script) -> Script:
+        """Return a script written anew, all of whose rows are handed over."""
+        return Script.of(self._statements(never_in_place), script.question)
 
     def _answer(self, script: Script) -> pa.Table:
-        """Run the functions of a question one by one, then its totals."""
-        self._make(script)
-        return answer_table(script.question, self._totals(script))
+        """Make the rows that are to be kept and are not there, then the totals."""
+        for one in script.kept:
+            if not self._kept.holds(one.name):
+                self._keep(script, script.keeping(one))
+        names = [one.name for one in script.kept]
+        if not all(map(self._kept.holds, names)):
+            raise NoPlace  # to keep the last of them, others were given up
+        self._destroy(self._kept.excess(names))
+        return self._alone(lambda: self._totals(script))
 
-    def _make(self, script: Script) -> None:
-        """Make what the totals of a question read: rows of functions, and keys."""
-        for number, (node, below) in enumerate(script.functions):
-            batches = self._batches(below)
-            made = list(made_rows(node, batches))  # Arrow would swallow interruptions
-            rows = pa.Table.from_batches(made, made_schema(node))
-            self._database.hand(f"m{number}", rows)
-        if script.question.keys is not None:
-            self._database.hand(KEYS, with_places(script.question.keys))
+    def _keep(self, script: Script, keeping: Keeping) -> None:
+        """Make the rows that are kept in a table."""
+        name, run = keeping.name, keeping.run
+
+        def filled(parts: tuple[AbstractNode, ...]) -> None:
+            self._make(run, None)
+            for part in parts:
+                statement = script.writes.rows(part)
+                self._hand(statement)
+                self._database.keep(name, statement, self._salt)
+
+        def kept(count: int) -> None:
+            parts = (run.rows,) if count == 1 else rows_in_buckets(run.rows, (), count)
+            self._kept.begin(name)
+            if not parts or not self._database.begin_kept(name, keeping.schema):
+                raise NoPlace
+            self._alone(lambda: filled(parts))
+
+        self._in_parts(kept)
+        self._kept.end(name)
 
     def _totals(self, script: Script) -> pa.Table:
-        """Return the totals at once or, when memory does not suffice, in parts."""
-        for count in self._parts:
-            try:
-                return self._totals_in(count, script)
-            except Exception as error:
-                if not self._database.is_short(error):
-                    raise
-        raise EngineFailure
+        """Run the functions of a question one by one, then its totals."""
+        self._make(script.run, script.question.keys)
+        found = self._in_parts(lambda count: self._totals_in(count, script))
+        return answer_table(script.question, found)
 
     def _totals_in(self, count: int, script: Script) -> pa.Table:
         """Return the totals, added from so many parts."""
         if count == 1:
-            return self._table(script.totals)
+            return self._table(script.run.last)
         found, question = [], script.question
-        for part in rows_in_buckets(question, script.rows, count):
+        for part in rows_in_buckets(script.run.rows, question.totals, count):
             one = script.writes.question(question, part, wide=True)
             found.append(self._table(one))
         if not found:
-            raise EngineFailure
+            raise MemoryError
         self._database.hand(PARTS, pa.concat_tables(found))
         return self._table(script.writes.adding(question))
+
+    def _in_parts(self, work: Callable[[int], T]) -> T:
+        """Return what `work` makes at once or, should memory be short, in parts."""
+        *first, last = self._parts
+        for count in first:
+            try:
+                return work(count)
+            except Exception as error:
+                if not self._database.is_short(error):
+                    raise
+        return work(last)
+
+    def _make(self, run: Run, keys: pa.Table | None) -> None:
+        """Make what the last statement reads: rows of functions, and keys."""
+        for number, (node, below) in enumerate(run.functions):
+            batches = self._batches(below)
+            made = list(made_rows(node, batches))  # Arrow would swallow interruptions
+            rows = pa.Table.from_batches(made, made_schema(node))
+            self._database.hand(f"m{number}", rows)
+        if keys is not None:
+            self._database.hand(KEYS, with_places(keys))
+
+    def _destroy(self, names: Sequence[str]) -> None:
+        """Destroy rows that are kept."""
+        for name in names:
+            self._database.destroy(name)
+        self._kept.drop(names)
+
+    def _refuse_busy(self) -> None:
+        """Refuse a question that is asked in the midst of another."""
+        if self._busy:
+            raise EngineUnavailable(
+                "a function of a query cannot ask the session that runs it: ask "
+                "first, and let the function read the answer"
+            )
 
     def _tried(self, first: P, again: Callable[[], P], run: Callable[[P], T]) -> T:
         """Return what is run, once more with all rows handed over if a cell stops it.
@@ -248,26 +339,23 @@ class SQLEngine(AbstractEngine):
         A text that is not UTF-8 stops a database; handed over, it is missing.
         """
         try:
-            return self._alone(lambda: run(first))
+            return run(first)
         except Exception as error:
             if not (first.in_place and self._database.is_stuck(error)):
                 raise
-        return self._alone(lambda: run(again()))
+        return run(again())
 
     def _alone(self, work: Callable[[], T]) -> T:
         """Return what `work` returns, with nothing handed over before or after it."""
         with self._lock:
-            if self._busy:
-                raise EngineUnavailable(
-                    "a function of a query cannot ask the session that runs it: ask "
-                    "first, and let the function read the answer"
-                )
+            self._refuse_busy()
             try:
                 self._busy = True
                 with self._database.asking():
                     made = work()
             except BaseException:
-                self._database.abandon()
+                if not self._database.abandon():
+                    self._kept.drop(self._kept.names)
                 raise
             finally:
                 self._busy = False

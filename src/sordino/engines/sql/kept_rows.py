@@ -29,7 +29,7 @@ def keep_rows(work: Writer, node: KeepRows) -> Subquery:
     Where nothing tells the rows of a group apart, any will do.
     """
     below, schema = work.rows(node.child), node.child.schema
-    rest = [name for name in schema if name not in node.per]
+    rest = node.order
     if not rest:
         kept = _within(work, node, below, exp.RowNumber(), ())
         return work.part(

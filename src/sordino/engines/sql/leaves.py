@@ -9,12 +9,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias, final
 
+import pyarrow as pa
 from sqlglot import exp
 
 from sordino.engines.sql.dialect import AbstractDialect
 from sordino.engines.sql.rendering import Parameters, render, with_type
 from sordino.engines.sql.stages import Made
 from sordino.engines.sql.writer import Leaf, LeafNode
+from sordino.query.kept import Kept
 from sordino.query.nodes import PublicRows, Source, Unreadable
 from sordino.sources.arrow import TableSource, without_rows
 from sordino.sources.arrow_kinds import kind_of
@@ -73,6 +75,8 @@ class Leaves:
                 return self._unreadable(node, parameters)
             case PublicRows():
                 return self._listed(node)
+            case Kept():
+                return self._kept(node)
 
     def _listed(self, node: PublicRows) -> Leaf:
         """Return rows that are given: their values are of our types already."""
@@ -84,6 +88,22 @@ class Leaves:
             Handed("public rows", name, source, places, False, given=True)
         )
         item = handed_table(name)
+        item.meta[SOURCE] = name
+        columns = {
+            known_as: exp.column(f"c{place}", table="t")
+            for known_as, place in zip(node.schema, places, strict=True)
+        }
+        return Leaf(item, columns)
+
+    def _kept(self, node: Kept) -> Leaf:
+        """Return rows that are kept: their values are of our types already."""
+        kept = node.rows.schema
+        form = pa.schema([(one, column.arrow) for one, column in kept.columns])
+        places = tuple(kept.names.index(name) for name in node.schema)
+        name = f"s{len(self.handed)}"
+        there = TableSource(form.empty_table())
+        self.handed.append(Handed("kept rows", name, there, places, True))
+        item = handed_table(node.name)
         item.meta[SOURCE] = name
         columns = {
             known_as: exp.column(f"c{place}", table="t")

@@ -21,6 +21,7 @@ from sordino.engines.sql.writer import (
 )
 from sordino.query.by_kind import by_kind
 from sordino.query.gathered import Gathered
+from sordino.query.kept import Kept
 from sordino.query.nodes import (
     AbstractNode,
     Crowded,
@@ -178,6 +179,7 @@ RULES: Final[Mapping[type[AbstractNode], Rule]] = by_kind(
         KeepUnique: _keep_unique,
         Crowded: _crowded,
         PublicRows: _stored,
+        Kept: _stored,
         Without: _without,
         Memberships: _memberships,
         Gathered: _gathered,

@@ -6,14 +6,17 @@ import tempfile
 import weakref
 from typing import final
 
+from sordino.engines.sql.room_guard import guard_folder
+
 
 @final
 class Room:
     """A folder that its user alone may enter."""
 
     def __init__(self) -> None:
-        """Make it; it is removed when nobody holds it any more."""
+        """Make it; it is removed when nobody holds it, or the process is no more."""
         self.path = tempfile.mkdtemp(prefix="sordino-")
+        guard_folder(self.path)
         self._end = weakref.finalize(self, _removed, self.path, os.getpid())
 
     def close(self) -> None:

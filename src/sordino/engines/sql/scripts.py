@@ -5,7 +5,7 @@ run reads nothing of anybody, so what goes wrong in it is public.
 """
 
 from collections.abc import Container, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import final
 
 import pyarrow as pa
@@ -13,82 +13,40 @@ import pyarrow as pa
 from sordino.engines.sql.stages import Function, stages_of
 from sordino.engines.sql.statements import Statement, Statements
 from sordino.errors import InvalidQuery, show
+from sordino.query.kept import Kept
 from sordino.query.nodes import AbstractNode
 from sordino.query.pruning import prune_question
 from sordino.query.question import Question
+from sordino.query.walks import nodes_below, tables_of
+from sordino.schema import Schema
 from sordino.sources.base import refuse_changed
 
 
 @final
 @dataclass(frozen=True)
-class Script:
-    """The functions of a question with the rows for each, then its totals."""
+class Run:
+    """Functions in their order with the rows for each, then a last statement."""
 
-    question: Question
-    writes: Statements
     functions: tuple[tuple[Function, Statement], ...]
     rows: AbstractNode
-    """What the totals are of, after the last function."""
-    totals: Statement
-
-    @classmethod
-    def of(cls, statements: Statements, question: Question) -> "Script":
-        """Return the script of a question."""
-        steps = stages_of(prune_question(question))
-        functions = tuple(
-            (node, statements.rows(node.child)) for node in steps.functions
-        )
-        totals = statements.question(question, steps.rows)
-        return cls(question, statements, functions, steps.rows, totals)
+    """What the last statement is of, after the last function."""
+    last: Statement
 
     @property
     def statements(self) -> Iterator[Statement]:
         """Return all statements, in the order in which they run."""
         yield from (below for _, below in self.functions)
-        yield self.totals
+        yield self.last
 
     @property
     def in_place(self) -> bool:
         """Tell whether the database reads a source of it by itself."""
         return any(one.in_place for one in self.statements)
 
-    @property
-    def mark(self) -> int:
-        """Return a number that scripts share which run alike on empty tables."""
-        return hash(
-            tuple(
-                (one.text, repr(one.values), repr(_columns(one)))
-                for one in self.statements
-            )
-        )
-
-    def emptied(self) -> "Script":
-        """Return the same script over tables without rows, asked for no key."""
-        keys = self.question.keys
-        question = replace(
-            self.question, keys=None if keys is None else keys.slice(0, 0)
-        )
+    def emptied(self) -> "Run":
+        """Return the same run over tables without rows."""
         functions = tuple((node, below.emptied()) for node, below in self.functions)
-        return replace(
-            self,
-            question=question,
-            functions=functions,
-            totals=self.totals.emptied(),
-        )
-
-    def refuse_changed(self) -> None:
-        """Refuse sources that are not what they were when they were opened."""
-        for statement in self.statements:
-            for one in statement.handed:
-                refuse_changed(one.table, one.source)
-
-    def refuse_private(self, public: Container[str]) -> None:
-        """Refuse to hand over rows that are not public, and what is made of such."""
-        if self.functions:
-            raise sending_refusal("the rows that a function makes")
-        for one in self.totals.handed:
-            if not (one.in_place or one.given or one.table in public):
-                raise sending_refusal(f"the rows of {show(one.table)}")
+        return Run(functions, self.rows, self.last.emptied())
 
     def shown(self) -> str:
         """Return the steps as people read them."""
@@ -98,7 +56,123 @@ class Script:
                 below.shown(),
                 f"-- m{number}: {node.describe()}, over the rows above",
             ]
-        return "\n\n".join([*texts, self.totals.shown()])
+        return "\n\n".join([*texts, self.last.shown()])
+
+
+@final
+@dataclass(frozen=True)
+class Keeping:
+    """What makes the rows that are kept in a table."""
+
+    name: str
+    schema: Schema
+    run: Run
+
+    @classmethod
+    def of(cls, statements: Statements, node: Kept) -> "Keeping":
+        """Return what makes the rows that a leaf is about."""
+        steps = stages_of(node.rows)
+        return cls(
+            node.name,
+            node.rows.schema,
+            Run(
+                _with_rows(statements, steps.functions),
+                steps.rows,
+                statements.rows(steps.rows),
+            ),
+        )
+
+    def shown(self) -> str:
+        """Return what makes the rows as people read it."""
+        return f"{self.run.shown()}\n\n-- {self.name}: the rows above, kept"
+
+
+@final
+@dataclass(frozen=True)
+class Script:
+    """What makes the rows that a question is about, then what answers it."""
+
+    question: Question
+    writes: Statements
+    kept: tuple[Kept, ...]
+    """Which rows are to be there; what makes them is written when it is needed."""
+    run: Run
+
+    @classmethod
+    def of(cls, statements: Statements, question: Question) -> "Script":
+        """Return the script of a question, whose plan says which rows are kept."""
+        rows = prune_question(question)
+        leaves = {one.name: one for one in _kept_leaves(rows)}
+        steps = stages_of(rows)
+        run = Run(
+            _with_rows(statements, steps.functions),
+            steps.rows,
+            statements.question(question, steps.rows),
+        )
+        return cls(question, statements, tuple(leaves.values()), run)
+
+    @property
+    def runs(self) -> tuple[Run, ...]:
+        """Return all that is run, in this order."""
+        return (*(self.keeping(one).run for one in self.kept), self.run)
+
+    def keeping(self, leaf: Kept) -> Keeping:
+        """Return what makes the rows that a leaf is about."""
+        return Keeping.of(self.writes, leaf)
+
+    @property
+    def in_place(self) -> bool:
+        """Tell whether the database reads a source of it by itself."""
+        return any(one.in_place for one in self.runs)
+
+    @property
+    def mark(self) -> int:
+        """Return a number that scripts share which run alike on empty tables."""
+        return hash(
+            tuple(
+                (one.text, repr(one.values), repr(_columns(one)))
+                for one in self.run.statements
+            )
+        )
+
+    def refuse_changed(self) -> None:
+        """Refuse sources that are not what they were when they were opened."""
+        kept = {name for one in self.kept for name in tables_of(one.rows)}
+        for name in sorted(kept):
+            refuse_changed(name, self.writes.tables[name].source)
+        for statement in self.run.statements:
+            for one in statement.handed:
+                refuse_changed(one.table, one.source)
+
+    def refuse_private(self, public: Container[str]) -> None:
+        """Refuse to hand over rows that are not public, and what is made of such."""
+        if any(run.functions for run in self.runs):
+            raise sending_refusal("the rows that a function makes")
+        for one in (handed for run in self.runs for handed in run.last.handed):
+            if not (one.in_place or one.given or one.table in public):
+                raise sending_refusal(f"the rows of {show(one.table)}")
+
+    def shown(self) -> str:
+        """Return the steps as people read them."""
+        texts = [self.keeping(one).shown() for one in self.kept]
+        return "\n\n".join([*texts, self.run.shown()])
+
+
+def _kept_leaves(rows: AbstractNode) -> Iterator[Kept]:
+    """Yield the leaves of a plan whose rows are kept."""
+    for one in nodes_below(rows):
+        match one:
+            case Kept():
+                yield one
+            case _:
+                pass
+
+
+def _with_rows(
+    statements: Statements, functions: tuple[Function, ...]
+) -> tuple[tuple[Function, Statement], ...]:
+    """Return functions with the statements of the rows for each."""
+    return tuple((node, statements.rows(node.child)) for node in functions)
 
 
 def sending_refusal(what: str) -> InvalidQuery:

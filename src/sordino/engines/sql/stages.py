@@ -1,9 +1,10 @@
 """A plan in steps: what a database does, and between that Python functions of rows."""
 
-from dataclasses import dataclass, replace
-from typing import Any, Final, TypeAlias, final
+from dataclasses import dataclass
+from typing import Final, TypeAlias, final
 
 from sordino.query.nodes import AbstractNode, FlatMap, MapRows
+from sordino.query.walks import with_inputs
 from sordino.schema import Schema
 
 Function: TypeAlias = MapRows | FlatMap
@@ -55,10 +56,3 @@ def _resolved(node: AbstractNode, functions: list[Function]) -> AbstractNode:
             return Made(len(functions) - 1, here.schema)
         case _:
             return here
-
-
-def with_inputs(node: Any, inputs: tuple[AbstractNode, ...]) -> AbstractNode:
-    """Return a node that takes its rows from other nodes."""
-    names = ("left", "right") if len(inputs) == 2 else ("child",)
-    made: AbstractNode = replace(node, **dict(zip(names, inputs, strict=False)))
-    return made

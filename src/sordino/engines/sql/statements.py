@@ -9,7 +9,13 @@ from sqlglot import exp
 
 from sordino.engines.sql.dialect import SALT, AbstractDialect
 from sordino.engines.sql.group_totals import KEYS, PLACE, added_totals, asked_totals
-from sordino.engines.sql.leaves import SOURCE, Handed, Leaves, Reading, handed_table
+from sordino.engines.sql.leaves import (
+    SOURCE,
+    Handed,
+    Leaves,
+    Reading,
+    handed_table,
+)
 from sordino.engines.sql.plan_rows import RULES
 from sordino.engines.sql.writer import (
     Subquery,

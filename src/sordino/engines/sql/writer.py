@@ -15,11 +15,12 @@ from sordino.engines.sql.dialect import AbstractDialect
 from sordino.engines.sql.rendering import Parameters, render, with_type
 from sordino.engines.sql.stages import Made
 from sordino.expressions.base import AbstractExpression
+from sordino.query.kept import Kept
 from sordino.query.nodes import AbstractNode, PublicRows, Source, Unreadable
 from sordino.schema import Schema
 
 NONE: Final = Schema(())
-LeafNode: TypeAlias = Source | Unreadable | PublicRows | Made
+LeafNode: TypeAlias = Source | Unreadable | PublicRows | Kept | Made
 Columns: TypeAlias = Mapping[str, exp.Expression]
 Pairs: TypeAlias = Iterable[tuple[str, exp.Expression]]
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Final, final
+from typing import Any, Final, TypeAlias, final
 
 from sqlglot import exp
 
@@ -59,6 +59,9 @@ class Asking:
     """Columns that are counted by their values."""
     per_group: set[int] = field(default_factory=set)
     """How many rows of a person count in a group, where COUNT says so."""
+    questions: "Mapping[type[exp.Expr], Question]" = field(
+        default_factory=lambda: QUESTIONS
+    )
 
     def question(self, clause: Clause) -> Aggregate:
         """Return the question of an aggregate."""
@@ -67,7 +70,7 @@ class Asking:
             inner, where = clause.take("this"), clause.take("expression")
             where.look()
             kept = condition(where.take("this"), self.rows)
-        ask = _QUESTIONS.get(inner.kind)
+        ask = self.questions.get(inner.kind)
         if ask is None:
             raise unknown_part(inner)
         return ask(self, inner, kept)
@@ -87,24 +90,33 @@ class Asking:
         return self.rows.made(made, decimal=found.decimal)
 
     def ends(self, clause: Clause, body: Clause, value: Value) -> tuple[Any, Any, Any]:
-        """Return what is aggregated, and its bounds."""
+        """Return what is aggregated, and its bounds; those known of it are left out."""
         tree = value.expression.tree
-        if isinstance(tree, Call) and tree.operation is numeric.CLIP:
-            inner, low, high = tree.arguments
-            return _column(inner), low.constant, high.constant
-        name = tree.name if isinstance(tree, Col) else None
-        if name in self.bounds:
-            self.used.add(str(name))
-            return (name, *self.bounds[str(name)])
-        known = range_of(tree)
-        if known is None:
+        found = self.known_ends(value)
+        if found is None and isinstance(tree, Col):
+            known = self.rows.schema[tree.name].bounds
+            found = None if known is None else (tree.name, None, None)
+        if found is None:
             raise clause.refusal(
                 f"{clause.node.key.upper()} needs bounds: one person could move it "
                 "without limit",
                 f"Write CLAMP({body.written}, low, high) in it, or give "
                 "bounds={...} for the column.",
             )
-        return (_column(tree), *known)
+        return found
+
+    def known_ends(self, value: Value) -> tuple[Any, Any, Any] | None:
+        """Return what is aggregated, and bounds that are said or follow, if any do."""
+        tree = value.expression.tree
+        if isinstance(tree, Call) and tree.operation is numeric.CLIP:
+            inner, low, high = tree.arguments
+            return column_or_tree(inner), low.constant, high.constant
+        name = tree.name if isinstance(tree, Col) else None
+        if name in self.bounds:
+            self.used.add(str(name))
+            return (name, *self.bounds[str(name)])
+        known = range_of(tree)
+        return None if known is None else (column_or_tree(tree), *known)
 
     def column(self, clause: Clause, kept: Expression | None) -> str:
         """Return the name of a column that holds the values of an expression."""
@@ -120,7 +132,7 @@ class Asking:
         return name
 
 
-def _column(tree: Any) -> Any:
+def column_or_tree(tree: Any) -> Any:
     """Return a column by its name, an expression as it is."""
     return tree.name if isinstance(tree, Col) else Expression(tree)
 
@@ -228,8 +240,8 @@ def _numeric(
                 _REMEDIES.get(value.type, "Group by it, or ask COUNT(DISTINCT ...)."),
             )
         column, low, high = _ends(asking, clause, body, value)
-        asked = build(column, low, high, nulls=_nulls(asking, value))
-        return Aggregate(asked, kind or value.type, _called(word, column))
+        asked = build(column, low, high, nulls=nulls_rule(asking, value))
+        return Aggregate(asked, kind or value.type, answer_name(word, column))
 
     return ask
 
@@ -250,16 +262,16 @@ def _ends(
             "cannot be asked in SQL yet",
             "Write CLAMP(x, low, high), which clamps each row.",
         )
-    return (_column(value.expression.tree), *check_order(clause, *ends))
+    return (column_or_tree(value.expression.tree), *check_order(clause, *ends))
 
 
-def _nulls(asking: Asking, value: Value) -> Nulls:
+def nulls_rule(asking: Asking, value: Value) -> Nulls:
     """Return the rule for missing values: written only where one must be."""
     facts = value.expression.column(asking.rows.schema)
     return None if facts.unsettled is None else "drop"
 
 
-def _called(word: str, column: Any) -> str:
+def answer_name(word: str, column: Any) -> str:
     """Return how an answer may be called."""
     return f"{word}_{column}" if isinstance(column, str) else word
 
@@ -298,8 +310,8 @@ def _quantile(
             f"this is of type {value.type}, no number", "Ask in Python."
         )
     column, low, high = asking.ends(clause, body, value)
-    asked = quantile.quantile(column, share, low, high, nulls=_nulls(asking, value))
-    return Aggregate(asked, value.type, _called("quantile", column))
+    asked = quantile.quantile(column, share, low, high, nulls=nulls_rule(asking, value))
+    return Aggregate(asked, value.type, answer_name("quantile", column))
 
 
 def _written(clause: Clause) -> Fraction:
@@ -326,9 +338,8 @@ _VARIANCE: Final = _numeric("variance", variance)
 _STDEV: Final = _numeric("stdev", stdev)
 _SAMPLE_VARIANCE: Final = _numeric("variance", _of_sample(variance))
 _SAMPLE_STDEV: Final = _numeric("stdev", _of_sample(stdev))
-_QUESTIONS: Final[
-    Mapping[type[exp.Expr], Callable[[Asking, Clause, Any], Aggregate]]
-] = {
+Question: TypeAlias = Callable[[Asking, Clause, Any], Aggregate]
+QUESTIONS: Final[Mapping[type[exp.Expr], Question]] = {
     exp.Count: _counted,
     exp.CountIf: _count_if,
     exp.Sum: _numeric("sum", sum_of, None),

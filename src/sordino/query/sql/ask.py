@@ -34,6 +34,6 @@ def ask_sql(
     statement = check_statement(text)
     options, words = split_options(statement, split_words(statement, spoken))
     reading = read_statement(statement, words, spoken)
-    found = request_of(reading, Tables(*known), said, options)
+    found = request_of(reading, Tables(*known, said.bounds), said, options)
     reading.refuse_rest()
     return AskedSql(found, options.budget)

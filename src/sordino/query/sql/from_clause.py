@@ -10,20 +10,16 @@ from sordino.errors import InvalidSQL, SordinoError
 from sordino.expressions.language import col
 from sordino.query.builder import Query, table
 from sordino.query.relation import AbstractCatalog
+from sordino.query.sql.aggregates import Ends
 from sordino.query.sql.all_rules import RULES
+from sordino.query.sql.answer_scope import aggregates_of
 from sordino.query.sql.choice_rules import condition
+from sordino.query.sql.per_person import person_rows
 from sordino.query.sql.reading import Clause
 from sordino.query.sql.row_scope import RowScope, Visible, alias, identifier
 from sordino.schema import Schema, unknown
 
-_PER_PERSON: Final = (
-    "a grouping inside FROM would be of each person, which cannot be asked in SQL yet",
-    "Move the grouping outside, or bound each person by limits=.",
-)
 _INNER: Final[Mapping[str, tuple[str, str]]] = {
-    "group": _PER_PERSON,
-    "having": _PER_PERSON,
-    "distinct": _PER_PERSON,
     "order": ("rows have no order before they are asked", "Leave it out."),
     "limit": (
         "which rows LIMIT keeps depends on everybody's rows",
@@ -31,6 +27,7 @@ _INNER: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "offset": ("rows have no order before they are asked", "Leave it out."),
 }
+_GROUPING: Final = ("group", "having", "distinct")
 _SIDES: Final = {("", ""), ("", "INNER"), ("LEFT", ""), ("LEFT", "OUTER")}
 
 
@@ -42,6 +39,10 @@ class Tables:
     catalog: AbstractCatalog
     private: tuple[str, ...]
     public: tuple[str, ...]
+    bounds: Mapping[str, Ends]
+    """The bounds of columns that are said beside the text."""
+    used: set[str] = field(default_factory=set)
+    """The columns whose bounds were needed."""
     own: Mapping[str, Clause] = field(default_factory=dict)
     """Queries named by WITH, in small letters, each seeing those before it."""
 
@@ -151,6 +152,8 @@ def _selected(clause: Clause, tables: Tables) -> RowScope:
             part = clause.part(clause.node.args[name])
             raise part.refusal(problem, remedy)
     found = selected_rows(clause, tables)
+    if any(map(clause.has, _GROUPING)) or any(aggregates_of(clause)):
+        return person_rows(clause, found, tables.bounds, tables.used)
     listed = clause.each("expressions")
     if len(listed) == 1 and listed[0].kind is exp.Star:
         return found

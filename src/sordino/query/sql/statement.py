@@ -1,7 +1,7 @@
 """A whole statement as a request: rows, groups, questions, and what follows them."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Final, final
 
 from sqlglot import exp
@@ -18,7 +18,7 @@ from sordino.query.builder import Query
 from sordino.query.grouped import Grouped
 from sordino.query.request import Request
 from sordino.query.sql.aggregates import Asking, Ends, checked_bounds
-from sordino.query.sql.answer_scope import AnswerScope, aggregates_of
+from sordino.query.sql.answer_scope import AnswerScope
 from sordino.query.sql.choice_rules import condition
 from sordino.query.sql.from_clause import Tables, selected_rows
 from sordino.query.sql.group_clause import Item, group_keys, item_at
@@ -26,6 +26,7 @@ from sordino.query.sql.leaf_rules import whole_number
 from sordino.query.sql.options import Options
 from sordino.query.sql.reading import Clause, Reading
 from sordino.query.sql.scope import Value
+from sordino.query.sql.selection import Selection, shown_items
 from sordino.schema import unknown
 
 
@@ -50,17 +51,6 @@ class Given:
         return cls(tuple(listed), checked_bounds(bounds), known or None)
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class Selection:
-    """The columns that are shown, under which names, in order."""
-
-    names: dict[str, str] = field(default_factory=dict)
-    """The name of a column of the answer, and what it is called in the end."""
-    made: dict[str, Expression] = field(default_factory=dict)
-    """AnswerScope that are computed."""
-
-
 def request_of(
     reading: Reading, tables: Tables, given: Given, options: Options
 ) -> Request:
@@ -70,12 +60,12 @@ def request_of(
     options.refuse_other_ids(found.query.resolve(found.catalog).ids)
     items = [Item.of(one) for one in select.each("expressions")]
     keys = group_keys(select, items, found)
-    asking = Asking(found, given.bounds)
+    asking = Asking(found, tables.bounds, tables.used)
     answers = AnswerScope(found, keys, asking)
     answers.selected.update({
         one.alias: one.clause for one in items if one.alias is not None
     })
-    shown = _shown(items, answers)
+    shown = shown_items(items, answers)
     having = select.some("having")
     kept = None
     if having is not None:
@@ -85,53 +75,6 @@ def request_of(
     limits = _limits(given, options, answers)
     asked = _asked(select, answers, replace(given, limits=limits))
     return _processed(select, asked, answers, shown, kept, orders)
-
-
-def _shown(items: list[Item], answers: AnswerScope) -> Selection:
-    """Return what is selected: keys, answers, and what is computed of them."""
-    shown = Selection()
-    for one in items:
-        key = answers.key_of(one.clause)
-        if key is not None:
-            (name,) = key.expression.names()
-            _show(shown, one, name, one.alias or name)
-        elif _asks(one.clause):
-            name = answers.ask(one.clause, one.alias)
-            _show(shown, one, name, one.alias or name)
-        else:
-            _show_computed(shown, one, answers)
-    return shown
-
-
-def _asks(clause: Clause) -> bool:
-    """Tell whether an expression is an aggregate as it stands."""
-    return clause.node in [*aggregates_of(clause)][:1]
-
-
-def _show_computed(shown: Selection, item: Item, answers: AnswerScope) -> None:
-    """Show an answer that is computed of others."""
-    value = answers.value(item.clause)
-    if value.bare:
-        raise item.clause.refusal(
-            "this is the same for every group", "Leave it out, and write it yourself."
-        )
-    name = item.alias or answers.fresh("computed")
-    if any(one.name == name for one in answers.keys):
-        raise item.clause.refusal(
-            f"{name} is a key, and cannot be another answer as well",
-            "Give this another alias.",
-        )
-    shown.made[name] = value.expression
-    _show(shown, item, name, name)
-
-
-def _show(shown: Selection, item: Item, name: str, called: str) -> None:
-    """Show a column under a name, refusing two of one name."""
-    if name in shown.names or called in shown.names.values():
-        raise item.clause.refusal(
-            f"{called} is selected twice", "Select it once, or give it an alias."
-        )
-    shown.names[name] = called
 
 
 @final

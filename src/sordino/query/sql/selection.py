@@ -1,0 +1,67 @@
+"""SELECT: which keys and answers are shown, under which names."""
+
+from dataclasses import dataclass, field
+from typing import final
+
+from sordino.expressions.language import Expression
+from sordino.query.sql.answer_scope import AnswerScope, aggregates_of
+from sordino.query.sql.group_clause import Item
+from sordino.query.sql.reading import Clause
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """The columns that are shown, under which names, in order."""
+
+    names: dict[str, str] = field(default_factory=dict)
+    """The name of a column of the answer, and what it is called in the end."""
+    made: dict[str, Expression] = field(default_factory=dict)
+    """Answers that are computed."""
+
+
+def shown_items(items: list[Item], answers: AnswerScope) -> Selection:
+    """Return what is selected: keys, answers, and what is computed of them."""
+    shown = Selection()
+    for one in items:
+        key = answers.key_of(one.clause)
+        if key is not None:
+            (name,) = key.expression.names()
+            _show(shown, one, name, one.alias or name)
+        elif _asks(one.clause):
+            name = answers.ask(one.clause, one.alias)
+            _show(shown, one, name, one.alias or name)
+        else:
+            _show_computed(shown, one, answers)
+    return shown
+
+
+def _asks(clause: Clause) -> bool:
+    """Tell whether an expression is an aggregate as it stands."""
+    return clause.node in [*aggregates_of(clause)][:1]
+
+
+def _show_computed(shown: Selection, item: Item, answers: AnswerScope) -> None:
+    """Show an answer that is computed of others."""
+    value = answers.value(item.clause)
+    if value.bare:
+        raise item.clause.refusal(
+            "this is the same for every group", "Leave it out, and write it yourself."
+        )
+    name = item.alias or answers.fresh("computed")
+    if any(one.name == name for one in answers.keys):
+        raise item.clause.refusal(
+            f"{name} is a key, and cannot be another answer as well",
+            "Give this another alias.",
+        )
+    shown.made[name] = value.expression
+    _show(shown, item, name, name)
+
+
+def _show(shown: Selection, item: Item, name: str, called: str) -> None:
+    """Show a column under a name, refusing two of one name."""
+    if name in shown.names or called in shown.names.values():
+        raise item.clause.refusal(
+            f"{called} is selected twice", "Select it once, or give it an alias."
+        )
+    shown.names[name] = called

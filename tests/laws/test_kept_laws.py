@@ -1,0 +1,297 @@
+"""Rows that are kept answer as rows that are bounded anew, whatever is asked."""
+
+import itertools
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, Final
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sordino as sd
+from sordino.conformance import short_plans as plans
+from sordino.conformance.example_tables import comparable_answer, sortable_rows
+from sordino.conformance.short_plans import question_of
+from sordino.engines.base import AbstractEngine
+from sordino.engines.duckdb.database import DuckDB
+from sordino.engines.duckdb.engine import duckdb_engine
+from sordino.engines.memory import engine as memory_engine
+from sordino.engines.memory.engine import MemoryEngine
+from sordino.engines.sql import kept_tables
+from sordino.errors import EngineFailure, SordinoError
+from sordino.expressions.base import AbstractExpression
+from sordino.query import kept_plans, pruning
+from sordino.query.kept import Kept
+from sordino.query.nodes import AbstractNode, KeepRows, Source
+from sordino.query.question import Question
+from sordino.query.walks import nodes_below
+from tests.dice import Dice, shrinking
+from tests.distances import claim
+from tests.drawn_queries import asked, drawn
+from tests.duckdb_order import SALT, in_duckdb_order
+from tests.sqlite_engine.engine import sqlite_engine
+from tests.worlds import world
+
+QUESTIONS: Final = 4
+ENGINES: Final[dict[str, Any]] = {
+    "duckdb": lambda: duckdb_engine(salt=SALT, threads=2),
+    "in parts": lambda: duckdb_engine(salt=SALT, threads=2, parts=(3,)),
+    "sqlite": lambda: sqlite_engine(salt=SALT),
+    "memory": lambda: MemoryEngine(order=in_duckdb_order(SALT)),
+}
+
+
+def bounded_anew(engine: AbstractEngine, question: Question) -> pa.Table:
+    """Return the answer of an engine that leaves bounds in plans, and keeps nothing."""
+    with pytest.MonkeyPatch.context() as patch:
+        for room in (kept_tables, memory_engine):
+            patch.setattr(room, "with_kept_rows", lambda rows, _: rows)
+        return engine.answer(question)
+
+
+def answers(name: str, dice: Dice) -> Iterator[tuple[Question, Any, Any]]:
+    """Draw a database and questions: the answers of kept rows, and of rows anew.
+
+    Each is asked in both ways twice, forgetting in between or not, as it falls.
+    """
+    one = world(dice)
+    kept = one.catalog(ENGINES[name](), one.private)
+    anew = one.catalog(ENGINES[name](), one.private)
+    for _ in range(QUESTIONS):
+        try:
+            made = claim(asked(drawn(dice, kept)), kept)
+            first = kept.engine.answer(made.question)
+        except EngineFailure:
+            if name != "in parts":  # what does not add up cannot be had in parts
+                raise
+            continue
+        except SordinoError:
+            continue
+        expected = bounded_anew(anew.engine, made.question)
+        yield made.question, first, expected
+        if dice.one((True, False)):
+            kept.engine.forget()
+        yield made.question, kept.engine.answer(made.question), expected
+
+
+def disagreements(name: str, dice: Dice) -> list[Question]:
+    """Return the questions that kept rows answer otherwise."""
+    return [
+        question
+        for question, told, expected in answers(name, dice)
+        if comparable_answer(question, told) != comparable_answer(question, expected)
+    ]
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_kept_rows_answer_as_rows_anew(name: str) -> None:
+    """For any database and any question, asked first or again, and after forgetting."""
+
+    @settings(max_examples=max(3, settings().max_examples // 10))
+    @given(st.data())
+    def agree(data: st.DataObject) -> None:
+        assert not disagreements(name, shrinking(data))
+
+    agree()
+
+
+VISITS: Final = pa.table({
+    "id": [n % 7 for n in range(90)],
+    "ward": ["abcde"[n * n % 5] for n in range(90)],
+    "days": [n % 4 for n in range(90)],
+    "cost": [None if n % 11 == 0 else n // 2 for n in range(90)],
+})
+COLUMNS: Final = (
+    (),
+    ("ward",),
+    ("days", "id"),
+    ("cost", "ward"),
+    tuple(VISITS.schema.names),
+)
+BOUNDS: Final[dict[str, Any]] = {
+    "rows": lambda rows: plans.bound_rows(rows, ("id",), 3),
+    "groups": lambda rows: plans.bound_groups(rows, ("id",), ("ward",), 2),
+    "rows of groups": lambda rows: plans.bound_rows(
+        plans.bound_groups(rows, ("id",), ("ward", "days"), 3), ("id", "ward"), 1
+    ),
+    "groups of rows": lambda rows: plans.bound_groups(
+        plans.bound_rows(rows, ("id",), 4), ("id",), ("days",), 2
+    ),
+    "a key": lambda rows: plans.bound_rows(rows, ("ward", "days"), 2),
+    "alone": lambda rows: plans.bound_unique(rows, ("id", "days")),
+}
+
+
+def whole_rows(engine: AbstractEngine, rows: AbstractNode) -> list[tuple[Any, ...]]:
+    """Return all rows, each as often as it is there."""
+    told = engine.answer(question_of(rows, *VISITS.schema.names)).to_pylist()
+    return [
+        tuple(row[name] for name in VISITS.schema.names)
+        for row in told
+        for _ in range(row["total 0"])
+    ]
+
+
+def other_rows(engine: AbstractEngine) -> list[str]:
+    """Return where a question of few columns is about other rows than one of all."""
+    source = Source("t", engine.open("t", VISITS, {}))
+    found = []
+    for (name, bound), columns in itertools.product(BOUNDS.items(), COLUMNS):
+        places = [VISITS.schema.names.index(one) for one in columns]
+        rows = whole_rows(engine, bound(source))
+        expected = Counter(tuple(row[place] for place in places) for row in rows)
+        asked_for = question_of(bound(source), *columns)
+        for answer in (engine.answer(asked_for), bounded_anew(engine, asked_for)):
+            counts = {
+                tuple(row[one] for one in columns): row["total 0"]
+                for row in answer.to_pylist()
+            }
+            if +Counter(counts) != expected:
+                found.append(f"{name} by {columns}")
+    return found
+
+
+@pytest.mark.parametrize("name", ["duckdb", "sqlite", "memory"])
+def test_all_questions_are_about_the_same_rows(name: str) -> None:
+    """Whatever columns a question names, kept or anew, it is about the same rows."""
+    assert not other_rows(ENGINES[name]())
+
+
+def test_an_order_of_the_columns_asked_for_is_found_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The mutant: a digest of the columns that the question needs, and no others."""
+    pruned = pruning._reading
+
+    def narrow(node: Any, needed: Any, read: Any) -> AbstractNode:
+        if not isinstance(node, KeepRows):
+            return pruned(node, needed, read)
+        order = tuple(name for name in node.order if name in needed)
+        return pruned(replace(node, order=order), needed, frozenset(node.per))
+
+    monkeypatch.setattr(pruning, "_reading", narrow)
+    assert other_rows(duckdb_engine(salt=SALT))
+
+
+def test_plans_alike_share_their_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows are made once for all questions whose plans are alike up to the bound."""
+    made: list[str] = []
+    keep = DuckDB.keep
+
+    def counted(database: DuckDB, name: str, *said: Any) -> None:
+        made.append(name)
+        keep(database, name, *said)
+
+    monkeypatch.setattr(DuckDB, "keep", counted)
+    session = sd.Session(
+        {"t": sd.PrivateTable(VISITS, protects=sd.AddRowsWithID("id"))}, sd.PureDP(100)
+    )
+
+    def few(limit: int, least: int) -> Any:
+        old = sd.table("t").with_columns(more=sd.col("days") + 1)
+        return old.filter(sd.col("more") > least).enforce(sd.MaxRowsPerID(limit))
+
+    spending = sd.PureDP(1)
+    session.release(few(3, 1).agg(n=sd.count()), spending)
+    session.release(few(3, 1).filter(sd.col("days") < 3).agg(n=sd.count()), spending)
+    asked_for = {
+        "sums": few(3, 1).agg(s=sd.sum("cost", 0, 50, nulls=0)),
+        "means": few(3, 1).agg(m=sd.mean("days", 0, 4)),
+    }
+    session.release_all(asked_for, spending)
+    assert len(made) == 1
+    session.release(few(2, 1).agg(n=sd.count()), spending)
+    session.release(few(3, 2).agg(n=sd.count()), spending)
+    assert len(set(made)) == len(made) == 3
+    session.forget()
+    session.release(few(3, 1).agg(n=sd.count()), spending)
+    assert len(made) == 4
+    assert made[3] == made[0]
+
+
+def twice(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a column more."""
+    return {"n": row["days"] * 2}
+
+
+FILTERED: Final[dict[str, Any]] = {
+    "nothing": lambda rows: rows,
+    "more than 1": lambda rows: plans.filter_rows(rows, sd.col("days") > 1),
+    "more than 2": lambda rows: plans.filter_rows(rows, sd.col("days") > 2),
+    "at least 2": lambda rows: plans.filter_rows(rows, sd.col("days") >= 2),
+    "truth": lambda rows: plans.filter_rows(
+        rows, sd.col("days") > sd.lit(True).cast("i64")
+    ),
+    "of cost": lambda rows: plans.filter_rows(rows, sd.col("cost") > 1),
+    "renamed": lambda rows: plans.rename_columns(rows, {"cost": "price"}),
+    "a function": lambda rows: plans.call_rows(rows, twice, n="i64"),
+    "another": lambda rows: plans.call_rows(rows, lambda row: twice(row), n="i64"),
+}
+
+
+def marks(source: Source) -> list[Any]:
+    """Return the marks of plans that differ, each in one thing."""
+    below = {**FILTERED, "another table": lambda _: Source("u", source.schema)}
+    rows = [make(source) for make in below.values()]
+    bounds = [bound(source) for bound in BOUNDS.values()]
+    bounds += [plans.bound_rows(one, ("id",), 3) for one in rows[1:]]
+    bounds += [
+        plans.bound_rows(source, ("id",), 2),
+        plans.bound_rows(source, ("ward",), 3),
+    ]
+    return [kept_plans.mark_of(one) for one in bounds]
+
+
+def test_plans_that_differ_have_other_marks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plans share a mark if they are made alike, and only then."""
+    source = Source("t", MemoryEngine().open("t", VISITS, {}))
+    first, again = marks(source), marks(source)
+    assert len(set(first)) == len(first)
+    alone = [place for place, one in enumerate(first) if one != again[place]]
+    # a function written anew is another one
+    assert alone == [len(BOUNDS) + [*FILTERED].index("another") - 1]
+    seen = kept_plans.mark_of
+
+    def blind(part: Any) -> Any:
+        return 0 if isinstance(part, AbstractExpression) else seen(part)
+
+    monkeypatch.setattr(kept_plans, "mark_of", blind)
+    mutant = marks(source)
+    assert len(set(mutant)) < len(mutant)
+
+
+def test_only_so_many_are_kept() -> None:
+    """The rows asked longest ago make room, and are made again."""
+    engine = duckdb_engine(salt=SALT)
+    source = Source("t", engine.open("t", VISITS, {}))
+    questions = [
+        question_of(plans.bound_rows(source, ("id",), limit), "ward")
+        for limit in range(1, kept_plans.MOST + 4)
+    ]
+    first = [sorted(sortable_rows(engine.answer(one))) for one in questions]
+    connection = engine._database._connected()  # type: ignore[attr-defined]
+    tables = "SELECT count(*) FROM duckdb_tables()"
+    assert connection.sql(tables).fetchall() == [(kept_plans.MOST,)]
+    again = [sorted(sortable_rows(engine.answer(one))) for one in questions]
+    assert again == first
+    engine.forget()
+    assert connection.sql(tables).fetchall() == [(0,)]
+
+
+def test_plans_end_where_rows_are_kept() -> None:
+    """The highest bounds are kept, none below them, and none that is only counted."""
+    source = Source("t", MemoryEngine().open("t", VISITS, {}))
+    inner = plans.bound_rows(source, ("id",), 3)
+    outer = plans.bound_groups(inner, ("id",), ("ward",), 1)
+    filtered = plans.filter_rows(outer, sd.col("days") > 1)
+    found = [
+        one
+        for one in nodes_below(kept_plans.with_kept_rows(filtered, lambda _: "k0"))
+        if isinstance(one, Kept)
+    ]
+    assert [one.rows for one in found] == [outer]
+    crowd = plans.crowded_ids(inner, ("id",), ("ward",), 1)
+    assert kept_plans.with_kept_rows(crowd, lambda _: "k0") is crowd

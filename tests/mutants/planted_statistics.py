@@ -1,0 +1,122 @@
+"""Errors in prices, keys and intervals that the fast tests must notice."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.mutants.planting import Planted
+
+PLANTED_STATISTICS: Final[tuple[Planted, ...]] = (
+    Planted(
+        "prices",
+        "src/sordino/aggregations/keys_and_noise.py",
+        "held = (mu * min(Fraction(1), one * keys) for mu, one in self.measurements)",
+        "held = (mu * min(Fraction(1), one) for mu, one in self.measurements)",
+        "kept keys not counted",
+    ),
+    Planted(
+        "prices",
+        "src/sordino/planning/plan.py",
+        "        return replace(change, linf=change.l2)\n",
+        "        return change\n",
+        "all groups of a key that is known in part priced as one group",
+    ),
+    Planted(
+        "prices",
+        "src/sordino/planning/purchase.py",
+        "            return self.rounds.loss(tuple(starmap(told_numbers, noise)))\n",
+        "            return self.rounds.loss(())\n",
+        "a column beside keys by weights is told for nothing",
+    ),
+    Planted(
+        "keys",
+        "src/sordino/release/answer.py",
+        "    cut = cut if held.cut is None else max(cut, held.cut)\n",
+        "    cut = cut if held.cut is None else held.cut\n",
+        "intervals do not know of a reader's minimum above the threshold",
+    ),
+    Planted(
+        "prices",
+        "src/sordino/planning/bundle.py",
+        "found[name] = bought.alike(ways[name][place], gain)",
+        "found[name] = bought.alike(ways[first][place], gain)",
+        "requests that are priced alike ask for the rows of the first",
+    ),
+    Planted(
+        "prices",
+        "src/sordino/planning/ways.py",
+        "whole = joint + sum(beside.values(), Fraction(0))",
+        "whole = joint",
+        "choices and coverage spend extra",
+    ),
+    Planted(
+        "prices",
+        "src/sordino/aggregations/shares.py",
+        "return LaplaceShare(self.epsilon * factor)",
+        "return LaplaceShare(self.epsilon * factor * Fraction(101, 100))",
+        "1% more epsilon than allowed",
+    ),
+    Planted(
+        "prices",
+        "src/sordino/aggregations/moments.py",
+        "size = grid.width**2 * Fraction(2) ** exponent",
+        "size = grid.width**2 * Fraction(2) ** exponent / 2",
+        "variance sensitivity halved",
+    ),
+    Planted(
+        "prices",
+        "src/sordino/aggregations/moments.py",
+        "scale_change(setting.rows(), width, len(totals)),",
+        "scale_change(setting.rows(), width / 2, len(totals)),",
+        "divided rows at half their size",
+    ),
+    Planted(
+        "prices",
+        "src/sordino/mechanisms/laplace_sum_threshold.py",
+        "gap = self.threshold - _largest(apart) - _margin(self.scale, apart)",
+        "gap = self.threshold - _margin(self.scale, apart)",
+        "a new key's own numbers not counted",
+    ),
+    Planted(
+        "prices",
+        "src/sordino/sensitivity.py",
+        "l0=self.l0 * copies,",
+        "l0=self.l0,",
+        "copies in l0",
+    ),
+    Planted(
+        "prices",
+        "src/sordino/session/partition.py",
+        "return Fraction(most), None",
+        "return Fraction(1), None",
+        "parts charged once",
+    ),
+    Planted(
+        "keys",
+        "src/sordino/mechanisms/kit/key_rounds.py",
+        "weight = exact_weight(block.least)",
+        "weight = exact_weight(self.keys)",
+        "own keys keep the weight of the first round",
+    ),
+    Planted(
+        "keys",
+        "src/sordino/release/shown_keys.py",
+        "ask(stage.after(shown))",
+        "ask(stage.after(shown.slice(0, 0)))",
+        "the second round looks at all keys again",
+    ),
+    Planted(
+        "intervals",
+        "src/sordino/aggregations/intervals/selected.py",
+        "one = beyond > np.log(alpha) + showing",
+        "one = beyond > np.log(alpha)",
+        "intervals hold over all groups, shown or not",
+    ),
+    Planted(
+        "intervals",
+        "src/sordino/aggregations/intervals/sums.py",
+        "left * chance, chance)",
+        "left, chance)",
+        "means of groups that showed themselves as if they were known",
+    ),
+)
