@@ -63,6 +63,7 @@ class Continuous:
         outer, inner = (self, other) if first else (other, self)
         density, r = outer.density, outer.range
         assert density is not None
+        assert r is not None
         bends = (mpf(0), *(() if inner.range is None else (inner.range, -inner.range)))
 
         def curve(e: Real) -> Real:
