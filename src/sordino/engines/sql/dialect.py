@@ -68,6 +68,9 @@ class AbstractDialect(ABC):  # noqa: PLR0904 all that a database has to say
     digest_type: ClassVar[pa.DataType]
     """In which type of Arrow a digest does."""
 
+    rules: ClassVar[Mapping[type[Any], Any]] = {}
+    """Nodes that are written in a way of its own, by rules as in `plan_rows`."""
+
     absent: ClassVar[Mapping[str, str]] = {}
     """Types and operations, by name, that the database cannot hold or say, and why."""
 
