@@ -197,7 +197,7 @@ def held(
 
 
 @pytest.mark.parametrize("names", PAIRS, ids=" beside ".join)
-@pytest.mark.sampled(15)
+@pytest.mark.sampled(6)
 def test_a_pair_is_the_product_of_its_worlds(names: tuple[str, str]) -> None:
     """For every two forms: never below the truth, and hardly above."""
     form = pair_of(*names)

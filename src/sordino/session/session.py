@@ -275,9 +275,14 @@ class Session:
         Tables and views, whom they protect, columns and what cannot be used and why,
         key sets that were released by, and what is left.
         """
-        left = f"{self.remaining!r} of {self.budget!r}"
         desk = self._desk
-        return Description(desk.catalog.holdings(), tuple(desk.keysets), left)
+        return Description(
+            desk.catalog.holdings(),
+            tuple(desk.keysets),
+            self.remaining,
+            self.budget,
+            self.history(),
+        )
 
     def history(self) -> tuple[Entry, ...]:
         """Return the releases so far, the first one first, of all who charge it.

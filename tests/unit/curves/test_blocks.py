@@ -111,6 +111,7 @@ def test_few_laws_are_given_as_they_are() -> None:
     assert list(sum_blocks(given)) == given
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.usefixtures("small_blocks")
 @pytest.mark.parametrize("depth", [0.0, 4.0, 8.0, 12.0])
 def test_distinct_gaussians_in_blocks_bound_the_closed_form(depth: float) -> None:
