@@ -85,7 +85,7 @@ def test_coarser_grids_cost_no_more_than_the_tolerance(
 
 
 def test_the_advantage_is_the_same_from_both_directions() -> None:
-    """Total variation is symmetric: either direction bounds it, the narrower is asked."""
+    """Total variation is symmetric: either direction bounds it, and one is asked."""
     removing, adding = sampled(1.0).tradeoff.convolutions  # type: ignore[attr-defined]
     start = np.zeros(1)
     bounds = [sums.profile(0.0).delta_at(start)[0] for sums in (removing, adding)]
