@@ -53,8 +53,8 @@ check: $(READY) $(PYRIGHT)  ## lint, fast tests, executable docs, side by side
 fast: $(READY)  ## the fast tests alone
 	@$(BIN)/python -m pytest --quiet $(SHARED) -m "not slow"
 
-bench: $(READY) $(PEERS)  ## measure against the peers and print the table; ROWS=Laplace
-	@$(BIN)/python -m benchmarks $(ROWS)
+bench: $(READY) $(PEERS)  ## measure against the peers, print the table; ROWS=Laplace
+	@$(BIN)/python -m benchmarks $(ROWS) $(MORE)
 
 coverage: $(READY)  ## fail if lines of the rooms below are not reached by fast tests
 	@$(BIN)/python -m pytest --quiet $(SHARED) -m "not slow" --cov --cov-report= $(UNCOUNTED)
