@@ -56,7 +56,7 @@ class KeySet:
             raise InvalidParameter(
                 "tree",
                 self.tree,
-                "must be made of key sets",
+                "must be a tree of key sets",
                 'Write KeySet.from_dict({"ward": ["A", "B"]}).',
             )
 

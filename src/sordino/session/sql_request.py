@@ -52,7 +52,7 @@ def sql_request(
         raise InvalidParameter(
             "budget",
             budget,
-            "stands in the text as well",
+            "is also stated in the text",
             "State it once: in the text, or as an argument.",
         )
     return asked.request, asked.budget if budget is None else budget
