@@ -7,6 +7,7 @@ comes. A row that fails is named at the end, and the others are measured all the
 import platform
 import sys
 import time
+import warnings
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -17,6 +18,7 @@ from rich.table import Table
 
 from benchmarks.frame import ROUNDS, Measured, Row
 from benchmarks.page import PAGE, rewrite_page
+from sordino.errors import WeakBudget
 
 FRAME = {"__init__", "__main__", "frame", "data", "page", "reached"}
 WRITE = "--write"
@@ -62,6 +64,7 @@ def target(limit: float, better: str) -> str:
 
 def main(words: list[str]) -> int:
     """Measure, showing progress where someone watches, then print."""
+    warnings.simplefilter("ignore", WeakBudget)  # sessions that last for all rounds
     console = Console(highlight=False)
     if not console.is_terminal:
         console.width = 110  # a file or a log need not fold the table
