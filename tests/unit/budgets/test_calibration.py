@@ -90,7 +90,9 @@ def test_the_advantage_is_the_same_from_both_directions() -> None:
     start = np.zeros(1)
     bounds = [sums.profile(0.0).delta_at(start)[0] for sums in (removing, adding)]
     assert bounds[0] == pytest.approx(bounds[1], rel=1e-5)
-    assert sampled(1.0).advantage() == pytest.approx(min(bounds), rel=1e-15)
+    # the cheaper one is asked, to its last digits
+    advantage = sampled(1.0).advantage()
+    assert min(abs(advantage - one) for one in bounds) <= 1e-15
 
 
 @pytest.mark.parametrize("start", ["1e-6", "1e6"])
