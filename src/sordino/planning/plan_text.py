@@ -21,7 +21,7 @@ def plan_text(purchase: Purchase) -> str:
         lines.append(
             f"leave out groups below {float(request.minimum):g}, by noisy count"
         )
-    sorts = {"unknown": request.unknown, "known": request.known}
+    sorts = {"unknown": request.unknown, "known": request.known_columns}
     groups = [
         f"{', '.join(map(repr, names))} ({sort} keys)"
         for sort, names in sorts.items()
