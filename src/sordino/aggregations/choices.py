@@ -199,8 +199,8 @@ class BoundChoice(AbstractChoice):
 def _beyond(mechanism: AboveThreshold, bins: int, confidence: Fraction) -> Expected:
     """Return how many rows lie beyond the end of a walk, for any data.
 
-    More than `rows_left` and the half width take noise so large in one of the two draws of
-    one of the bins.
+    More than `rows_left` and the half width take noise so large in one of the two
+    draws of one of the bins.
     """
     scale = up(mechanism.scale)
     wrong = float(1 - confidence) / (2 * bins)

@@ -27,8 +27,6 @@ Nulls = Literal["drop"] | int | float | None
 SUM_STEPS: Final = {"i64": 2**31, "f64": 2**24}
 """Most steps of one row in a sum: 2**22 rows of such size, 2**29 for floats, add up to
 the largest exact total."""
-SQUARE_STEPS: Final = {"i64": 2**13, "f64": 2**13}
-"""Most steps of a row whose square is added up as it is."""
 _FURTHEST: Final = 2**40
 _LONGEST: Final = 2**63 - 1
 _SMALLEST: Final = -200

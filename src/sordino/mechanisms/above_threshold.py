@@ -46,8 +46,8 @@ class AboveThreshold(AbstractMechanism):
 
     Bin k is the answer if #{rows beyond k} + Z_k <= left + Y for no earlier bin and for
     this one, with independent two-sided geometric noise Y, Z_0, Z_1, ... of scale
-    2 rows / epsilon and `rows_left` so many `scales`; the last bin if for none. `rows` is
-    how many rows a unit can add or remove, in all groups together.
+    2 rows / epsilon and `rows_left` so many `scales`; the last bin if for none. `rows`
+    is how many rows a unit can add or remove, in all groups together.
 
     >>> from sordino.sampling.bits import Bits
     >>> bounds = AboveThreshold(1)

@@ -45,7 +45,7 @@ class Rows(Protocol):
 
 
 @hides(
-    *("counts_groups", "group_text", "known", "numbers", "processing", "rows"),
+    *("counts_groups", "group_text", "known_columns", "numbers", "processing", "rows"),
     *("minimum", "selects_keys", "showing", "unknown", "words"),
 )
 @final

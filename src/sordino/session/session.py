@@ -9,6 +9,7 @@ from typing import Any, NoReturn, Self, Unpack, final, overload
 
 from sordino import _validate
 from sordino.budgets.limits import Limit
+from sordino.budgets.weak_budgets import warn_of_weak
 from sordino.engines.door import Settings
 from sordino.engines.doors import EngineName, engine_named
 from sordino.errors import InvalidParameter, SessionMoved
@@ -75,6 +76,7 @@ class Session:
         `analyst` names a budget of the ledger that is charged besides the dataset's;
         `who` is recorded with every release.
         """
+        warn_of_weak(budget, 2)
         holder = engine_named(engine, Settings(memory_limit, threads, progress))
         catalog = open_catalog(holder, tables)
         book = open_book(budget, ledger, protection_text(tables), analyst, who)
@@ -275,9 +277,14 @@ class Session:
         Tables and views, whom they protect, columns and what cannot be used and why,
         key sets that were released by, and what is left.
         """
-        left = f"{self.remaining!r} of {self.budget!r}"
         desk = self._desk
-        return Description(desk.catalog.holdings(), tuple(desk.keysets), left)
+        return Description(
+            desk.catalog.holdings(),
+            tuple(desk.keysets),
+            self.remaining,
+            self.budget,
+            self.history(),
+        )
 
     def history(self) -> tuple[Entry, ...]:
         """Return the releases so far, the first one first, of all who charge it.
