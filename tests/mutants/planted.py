@@ -24,8 +24,8 @@ PLANTED: Final[tuple[Planted, ...]] = (
     Planted(
         "losses",
         "src/sordino/losses/conversion.py",
-        "return _rounded(ball(ratio) + (-ball(ratio)).expm1())",
-        "return _rounded((ball(ratio) + (-ball(ratio)).expm1()) * 0.999)",
+        "return _upper_end(ball(ratio) + (-ball(ratio)).expm1())",
+        "return _upper_end((ball(ratio) + (-ball(ratio)).expm1()) * 0.999)",
         "laplace rho 0.1% too small",
     ),
     Planted(
@@ -73,8 +73,8 @@ PLANTED: Final[tuple[Planted, ...]] = (
     Planted(
         "losses",
         "src/sordino/curves/convolution/grid_sums.py",
-        "masses = (found.masses + found.error) * weight * (1 + 1e-12)",
-        "masses = found.masses * weight",
+        "masses = (window.masses + window.error) * weight * (1 + 1e-12)",
+        "masses = window.masses * weight",
         "error not charged to masses",
     ),
     Planted(

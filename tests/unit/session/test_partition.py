@@ -286,7 +286,7 @@ def test_one_charge_covers_what_the_parts_may_ask(
     for atom in atoms:
         one_by_one = one_by_one.plus(rule.charge_for(atom, atom))
     whole = made(_added(kind, [Fraction(one, 100) for one in shares]))
-    cost: Any = whole.scaled(Fraction(factor))
+    cost: Any = whole.times(Fraction(factor))
     at_once = rule.charge_for(cost, cost)
     for spent, charged in zip(one_by_one.amounts, at_once.amounts, strict=True):
         # a root is rounded up each time: what is left of that is too small to matter
