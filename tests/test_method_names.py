@@ -24,12 +24,8 @@ REASONS: Final = {
 """Why a name that looks like a participle or a preposition is none, or must stay."""
 
 REMAINING: Final = {
-    "budgets": {"scaled", "spending"},
-    "losses": {"folded", "scaled", "spending"},
-    "curves": {
-        *("before", "beneath", "beside", "ending", "held", "lowered", "starting"),
-        "summed",
-    },
+    "budgets": {"spending"},
+    "losses": {"spending"},
     "engines": {
         *("added", "adding", "asking", "bound", "counted", "emptied", "frozen", "held"),
         *("keeping", "kept", "matched", "materialised", "normalised", "ordered"),
