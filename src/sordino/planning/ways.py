@@ -220,7 +220,7 @@ class _Frame:
         beside = self._weights_apart(estimators)
         joint = sum((one.weight for one in wanted), Fraction(0))
         whole = joint + sum(beside.values(), Fraction(0))
-        found = measurement_shares(wanted, measurements, family)
+        found = _shares(wanted, measurements, family)
         shares = {key: share * joint / whole for key, share in found.items()}
         shares |= {key: weight / whole for key, weight in beside.items()}
         return Plan(
@@ -275,6 +275,20 @@ class _Frame:
             for key, share in zip(_keys(one), one.shares, strict=True):
                 found[key] = found.get(key, Fraction(0)) + share * weight
         return found
+
+
+def _shares(
+    wanted: list[Answered],
+    measurements: Mapping[Hashable, AbstractMeasurement],
+    family: Family,
+) -> dict[Hashable, Fraction]:
+    """Return the shares of measurements; even ones where a plan is far too wide.
+
+    It is refused by its width. The best shares are a table of columns by measurements.
+    """
+    if len(measurements) > 2 * MOST_TOTALS:
+        return dict.fromkeys(measurements, Fraction(1, len(measurements)))
+    return measurement_shares(wanted, measurements, family)
 
 
 def _keys(estimator: AbstractEstimator) -> tuple[Hashable, ...]:
