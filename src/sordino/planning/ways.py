@@ -54,7 +54,7 @@ def plans(request: Request, catalog: AbstractCatalog) -> list[Plan]:
     for shows in _showing(request, relation, setting):
         for family in shows.families(request):
             for estimators, variant in _combined(options, family):
-                ways.append(frame.plan(family, estimators, shows.at(variant)))
+                ways.append(frame.plan(family, estimators, shows.shown_for(variant)))
     return _narrow(ways)
 
 
@@ -90,7 +90,7 @@ class _Shows:
             return ("gaussian",)
         return FAMILIES if request.noise is None else (request.noise,)
 
-    def at(self, variant: int) -> "_Shown":
+    def shown_for(self, variant: int) -> "_Shown":
         """Return what shows groups beside estimators of a variant."""
         return _Shown(
             self.presences.get(variant, self.presences.get(SINGLE)),
@@ -163,7 +163,7 @@ def _setting(request: Request, relation: Relation) -> Setting:
     for name in request.by:
         group_column(relation.schema, name)
     if request.keyset is not None:
-        request.keyset.check(relation.schema, request.known)
+        request.keyset.check(relation.schema, request.known_columns)
     refuse_large([request])
     asked = [one for _, one in request.columns]
     clamped = tuple(
