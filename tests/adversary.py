@@ -82,7 +82,7 @@ def stepping(limit: AbstractFilter) -> Step:
     def step(state: State, release: Release) -> State | None:
         assert isinstance(state, Charge)
         try:
-            return limit.charged(state, limit.price(release.loss, release.loss))[1]
+            return limit.accept(state, limit.charge_for(release.loss, release.loss))[1]
         except (BudgetExceeded, InvalidParameter):
             return None
 

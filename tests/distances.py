@@ -113,7 +113,7 @@ def exact(asked: Claim, engine: AbstractEngine) -> Exact:
     counts = tuple(exact_counts(asked.counts, beside))
     shown: Totals = {}
     if asked.first is not None:
-        question = asked.first.after(None)
+        question = asked.first.question_after(None)
         shown = _totals(engine.answer(question), len(question.by))
     return Exact(_totals(engine.answer(asked.question), by), bins, counts, shown)
 
@@ -146,7 +146,7 @@ def broken(asked: Claim, one: Exact, other: Exact) -> list[str]:
 
 def given(part: AbstractMeasurement, steps: Sequence[int]) -> Iterator[Fraction]:
     """Return numbers of steps in the units of what is released."""
-    unit = Fraction(part.given(np.array([1])).item())
+    unit = Fraction(part.scale_totals(np.array([1])).item())
     return (unit * one for one in steps)
 
 

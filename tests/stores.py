@@ -22,19 +22,19 @@ OPENED = {
     "signed_by": None,
     "when": WHEN,
 }
-FIRST = Record.following(NOTHING, "opened", OPENED)
+FIRST = Record.successor(NOTHING, "opened", OPENED)
 
 
 def leased(head: Head, charge: int) -> Record:
     """Return a record that follows, about some charge."""
     fields = {"charge": charge, "fence": 2, "who": "", "when": WHEN}
-    return Record.following(head, "leased", fields)
+    return Record.successor(head, "leased", fields)
 
 
 def answered(head: Head, charge: int, answer: bytes) -> Record:
     """Return the record of an answer."""
     fields = {"charge": charge, "fence": 1, "sha256": hash_bytes(answer), "when": WHEN}
-    return Record.following(head, "answered", {**fields, "size": len(answer)})
+    return Record.successor(head, "answered", {**fields, "size": len(answer)})
 
 
 def known(store: AbstractStore) -> Head:

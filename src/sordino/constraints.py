@@ -1,7 +1,7 @@
 """Bounds to enforce on what one id contributes, and on what one row of a join meets.
 
-A constraint says whose rows are counted (`per`, beside the id), what is counted
-(`counted`: values of these columns, or rows if there are none) and how many are kept.
+A constraint says whose rows are counted (`marks`, beside the id), what is counted
+(`values`: values of these columns, or rows if there are none) and how many are kept.
 """
 
 from abc import ABC, abstractmethod
@@ -23,19 +23,19 @@ class AbstractConstraint(ABC):
     """A bound on the rows of one id.
 
     Proof obligation: for any table, what is kept of an id depends on that id's rows
-    alone and satisfies `bound`, and so does every subset of it.
+    alone and satisfies `tighten`, and so does every subset of it.
     """
 
     limit: int
 
     @property
     @abstractmethod
-    def per(self) -> tuple[str, ...]:
+    def marks(self) -> tuple[str, ...]:
         """Return the columns that, with the id, mark the rows that are counted."""
 
     @property
     @abstractmethod
-    def counted(self) -> tuple[str, ...]:
+    def values(self) -> tuple[str, ...]:
         """Return the columns whose values are counted, none to count rows."""
 
     @property
@@ -44,7 +44,7 @@ class AbstractConstraint(ABC):
         """Return the bound, in a form that lasts."""
 
     @abstractmethod
-    def bound(
+    def tighten(
         self, known: Contribution, versions: Callable[[tuple[str, ...]], Versions]
     ) -> Contribution:
         """Return what is known of an id once the constraint holds."""
@@ -60,8 +60,8 @@ class MaxRowsPerID(AbstractConstraint):
     """
 
     limit: int
-    per: ClassVar[tuple[str, ...]] = ()
-    counted: ClassVar[tuple[str, ...]] = ()
+    marks: ClassVar[tuple[str, ...]] = ()
+    values: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         """Refuse a limit that keeps nothing."""
@@ -72,7 +72,7 @@ class MaxRowsPerID(AbstractConstraint):
         """Return its name and what it keeps."""
         return call("MaxRowsPerID", limit=self.limit)
 
-    def bound(
+    def tighten(
         self, known: Contribution, versions: Callable[[tuple[str, ...]], Versions]
     ) -> Contribution:
         """Return a bound on rows."""
@@ -91,14 +91,14 @@ class MaxGroupsPerID(AbstractConstraint):
 
     columns: Columns
     limit: int
-    per: ClassVar[tuple[str, ...]] = ()
+    marks: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         """Refuse names that are none and a limit that keeps nothing."""
         fill(self, columns=_columns(self.columns), limit=limit(limit=self.limit))
 
     @property
-    def counted(self) -> tuple[str, ...]:
+    def values(self) -> tuple[str, ...]:
         """Return the columns whose values are counted."""
         return tuple(self.columns)
 
@@ -107,11 +107,11 @@ class MaxGroupsPerID(AbstractConstraint):
         """Return its name and what it keeps."""
         return call("MaxGroupsPerID", columns=list(self.columns), limit=self.limit)
 
-    def bound(
+    def tighten(
         self, known: Contribution, versions: Callable[[tuple[str, ...]], Versions]
     ) -> Contribution:
         """Return a bound on groups."""
-        return known.with_groups(versions(self.counted), self.limit)
+        return known.with_groups(versions(self.values), self.limit)
 
 
 @final
@@ -125,14 +125,14 @@ class MaxRowsPerGroupPerID(AbstractConstraint):
 
     columns: Columns
     limit: int
-    counted: ClassVar[tuple[str, ...]] = ()
+    values: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         """Refuse names that are none and a limit that keeps nothing."""
         fill(self, columns=_columns(self.columns), limit=limit(limit=self.limit))
 
     @property
-    def per(self) -> tuple[str, ...]:
+    def marks(self) -> tuple[str, ...]:
         """Return the columns of the groups."""
         return tuple(self.columns)
 
@@ -143,11 +143,11 @@ class MaxRowsPerGroupPerID(AbstractConstraint):
             "MaxRowsPerGroupPerID", columns=list(self.columns), limit=self.limit
         )
 
-    def bound(
+    def tighten(
         self, known: Contribution, versions: Callable[[tuple[str, ...]], Versions]
     ) -> Contribution:
         """Return a bound on the rows of a group."""
-        return known.with_group_rows(versions(self.per), self.limit)
+        return known.with_group_rows(versions(self.marks), self.limit)
 
 
 @hides("drops_all")
@@ -155,14 +155,14 @@ class AbstractTruncation(ABC):
     """What is done, on one side of a private join, to rows that share a key.
 
     Proof obligation: for any table and any row added to it, the rows kept change by at
-    most `moved`, and no key keeps more than `limit` (docs/proofs/queries.md, lemma 2).
+    most `change`, and no key keeps more than `limit` (docs/proofs/queries.md, lemma 2).
     """
 
     limit: int
 
     @property
     @abstractmethod
-    def moved(self) -> int:
+    def change(self) -> int:
         """Return how many kept rows one row can change."""
 
     @property
@@ -188,7 +188,7 @@ class DropExcess(AbstractTruncation):
         fill(self, limit=limit(limit=self.limit))
 
     @property
-    def moved(self) -> int:
+    def change(self) -> int:
         """Return 2: a new row enters and another leaves."""
         return 2
 
@@ -214,7 +214,7 @@ class DropNonUnique(AbstractTruncation):
         return 1
 
     @property
-    def moved(self) -> int:
+    def change(self) -> int:
         """Return 1: the first row of a key enters, or leaves when a second comes."""
         return 1
 

@@ -65,7 +65,7 @@ class Contribution:
         """Return the bounds when each row becomes any number of rows."""
         return replace(self, rows=None, group_rows=())
 
-    def restated(self, moved: Mapping[Version, Version]) -> "Contribution":
+    def restate(self, moved: Mapping[Version, Version]) -> "Contribution":
         """Return what is known in terms of new versions; what has none is not known."""
         return replace(
             self,
@@ -94,7 +94,7 @@ class Contribution:
                 covered[more] = min(product * most, covered.get(more, product * most))
         return covered.get(by)
 
-    def touched(self, by: Versions) -> int | None:
+    def groups_touched(self, by: Versions) -> int | None:
         """Return in how many groups of `by` a unit lies, by all that is known."""
         bounds = (self.most_groups(by), self.most_rows())
         return min((bound for bound in bounds if bound is not None), default=None)
@@ -112,7 +112,7 @@ class Contribution:
         most linf that add up to at most l1 (docs/proofs/queries.md, lemma 1), or, where
         the rows of coarser groups are bounded, groups * rows**2, whichever is less.
         """
-        rows, touched = self.most_rows(), self.touched(by)
+        rows, touched = self.most_rows(), self.groups_touched(by)
         largest = self.most_together(by)
         if largest is None or touched is None:
             return None
@@ -142,7 +142,7 @@ class Spread:
     is_alone: bool = True
     """Whether it became that by itself, whatever other rows its unit has."""
 
-    def bounded(self, rule: "Rule") -> "Spread":
+    def bound_rows(self, rule: "Rule") -> "Spread":
         """Return the same rows after a step that bounds what each becomes."""
         return replace(self, row=rule(self.row))
 

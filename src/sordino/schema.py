@@ -45,7 +45,7 @@ class Version:
     number: int = field(default_factory=lambda: next(_VERSIONS))
 
 
-@hides("arrow", "renewed")
+@hides("arrow", "renew")
 @final
 @dataclass(frozen=True)
 class Column:
@@ -83,7 +83,7 @@ class Column:
         """Return the Arrow type of the values."""
         return arrow_type(self.type)
 
-    def renewed(self) -> "Column":
+    def renew(self) -> "Column":
         """Return the same facts of another version."""
         return replace(self, version=Version())
 

@@ -91,7 +91,7 @@ def numbers(moments: Moments, values: Sequence[int | None]) -> list[Fraction]:
     """Return the exact numbers of some rows, each in what a row can add to it."""
     found = []
     for one, unit in zip(moments.measurements, moments.units, strict=True):
-        step = Fraction(one.given(np.array([1])).item())
+        step = Fraction(one.scale_totals(np.array([1])).item())
         totals: tuple[Any, ...] = one.totals
         for total in totals:
             held = (total.expression.value({"x": value}) for value in values)

@@ -153,7 +153,7 @@ def test_some_rows_move_numbers_by_their_share_of_the_change(seeds: int) -> None
 
 def _as_a_whole(patch: pytest.MonkeyPatch) -> None:
     """Price the change of all rows of a unit, of which one alone may make it."""
-    patch.setattr(Setting, "_moved", lambda self, rule: rule(self.contribution))
+    patch.setattr(Setting, "_change_by", lambda self, rule: rule(self.contribution))
 
 
 def _coverage_as_a_whole(patch: pytest.MonkeyPatch) -> None:

@@ -136,11 +136,11 @@ def test_a_threshold_that_is_one_too_low_is_seen(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The same measure accuses a threshold that is lower by one than it says."""
-    rule = AbstractThresholdMechanism.passing
+    rule = AbstractThresholdMechanism.select
 
     def passing(self: AbstractThresholdMechanism, counts: Any) -> Any:
         return rule(self, np.asarray(counts) + 1)
 
-    monkeypatch.setattr(AbstractThresholdMechanism, "passing", passing)
+    monkeypatch.setattr(AbstractThresholdMechanism, "select", passing)
     asked, noise = KINDS["keys alone"]
     assert lower(shown(1, "0.01", asked, noise), GROUPS) > 0.01

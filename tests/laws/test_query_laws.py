@@ -120,7 +120,7 @@ def _joined_to_nothing(patch: Patch) -> None:
             held = self.contribution.times(factor)
         return replace(self, node=node, contribution=held)
 
-    patch.setattr(Relation, "multiplied", multiplied)
+    patch.setattr(Relation, "multiply", multiplied)
 
 
 def _product_of_limits(patch: Patch) -> None:
@@ -137,7 +137,7 @@ def _product_of_limits(patch: Patch) -> None:
 
 def _one_row_moves_one(patch: Patch) -> None:
     """Price `DropExcess` as if a new row pushed none out."""
-    patch.setattr(DropExcess, "moved", 1)
+    patch.setattr(DropExcess, "change", 1)
 
 
 def _one_group_more(patch: Patch) -> None:
@@ -157,7 +157,7 @@ def _one_group_more(patch: Patch) -> None:
 
 def _same_versions(patch: Patch) -> None:
     """Take the columns of the other side of a join for those of this side."""
-    patch.setattr(Column, "renewed", lambda self: self)
+    patch.setattr(Column, "renew", lambda self: self)
 
 
 def _bounds_before_the_lattice(patch: Patch) -> None:

@@ -43,6 +43,9 @@ SELECT AVG(CLAMP(n, 0, 9)) AS a FROM (SELECT id, s AS k, COUNT(*) AS n,
     MAX(i) - MIN(j) AS m FROM v WHERE b GROUP BY id, s HAVING COUNT(*) > 1) q
     WHERE n > 1 AND k = 'a' AND m > 2;
 SELECT COUNT(*) AS n FROM (SELECT DISTINCT id, s FROM v) q;
+SELECT s, j, COUNT(*) AS n FROM v GROUP BY ROLLUP(s, j) HAVING COUNT(*) > 1;
+SELECT s, j, COUNT(*) AS n FROM v
+    GROUP BY s, GROUPING SETS ((j, b), i), CUBE(f IS NULL, d);
 SELECT s, COUNT(*) * 2 AS n FROM v JOIN places USING (s) GROUP BY ALL;
 SELECT COUNT(*) AS n FROM v WHERE i IS DISTINCT FROM j AND IF(b, i, 2) > -(j)
 """

@@ -101,8 +101,8 @@ PLANTED_STATISTICS: Final[tuple[Planted, ...]] = (
     Planted(
         "keys",
         "src/sordino/release/shown_keys.py",
-        "ask(stage.after(shown))",
-        "ask(stage.after(shown.slice(0, 0)))",
+        "ask(stage.question_after(shown))",
+        "ask(stage.question_after(shown.slice(0, 0)))",
         "the second round looks at all keys again",
     ),
     Planted(

@@ -35,7 +35,7 @@ class CountMissing(AbstractAggregation):
         return call("count_missing", column=column_words(self.column))
 
     @property
-    def clamped(self) -> None:
+    def clamp(self) -> None:
         """Return None: nothing is clamped."""
 
     def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:

@@ -67,7 +67,7 @@ def test_no_unit_moves_the_counts_further(bounds: Contribution, by: Versions) ->
     assert moved.sum(axis=1).max() <= known.l1
     assert Fraction(int((moved**2).sum(axis=1).max())) <= known.l2**2
     assert moved.max() <= known.linf
-    touched = bounds.touched(by)
+    touched = bounds.groups_touched(by)
     assert touched is not None
     assert (moved > 0).sum(axis=1).max() <= touched
 
@@ -155,9 +155,9 @@ def test_bounds_on_columns_without_a_new_version_are_forgotten() -> None:
     """Bounds move to the new versions of all their columns, or are not known."""
     (ward,), (year,), new = WARD, YEAR, Version()
     bounds = Contribution(rows=9).with_groups(WARD, 2).with_group_rows(WARD | YEAR, 1)
-    moved = bounds.restated({ward: new})
+    moved = bounds.restate({ward: new})
     assert moved == Contribution(rows=9).with_groups(frozenset([new]), 2)
-    both = bounds.restated({ward: new, year: year})
+    both = bounds.restate({ward: new, year: year})
     assert both.group_rows == ((frozenset([new, year]), 1),)
 
 

@@ -21,7 +21,9 @@ class SingleEstimator(AbstractEstimator):
     least: float = -np.inf
     slopes: tuple[float, ...] = (1.0,)
 
-    def expected(self, mechanisms: Sequence[Any], confidence: Fraction) -> Expected:
+    def expected_error(
+        self, mechanisms: Sequence[Any], confidence: Fraction
+    ) -> Expected:
         """Return the spread of the noise."""
         noise = self.measurements[0].noise(mechanisms[0])
         return Expected(noise.sd, noise.reach(confidence))

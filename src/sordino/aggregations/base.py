@@ -90,7 +90,7 @@ class Setting:
 
     def people(self) -> Sensitivity:
         """Return how far one id can move the counts of ids of the groups."""
-        found = self._moved(self._touched)
+        found = self._change_by(self._ids_moved)
         if found is None:
             columns = _listed(self.by)
             raise InvalidQuery(
@@ -111,14 +111,16 @@ class Setting:
 
     def _rows_split(self, *more: Versions) -> Sensitivity | None:
         """Return how far counts of rows move that more columns split."""
-        return self._moved(lambda held: held.sensitivity(self.versions.union(*more)))
+        return self._change_by(
+            lambda held: held.sensitivity(self.versions.union(*more))
+        )
 
-    def _touched(self, held: Contribution) -> Sensitivity | None:
+    def _ids_moved(self, held: Contribution) -> Sensitivity | None:
         """Return how far counts of ids move by a unit of which something is known."""
-        groups = held.touched(self.versions)
+        groups = held.groups_touched(self.versions)
         return None if groups is None else Sensitivity(l0=groups, linf=1)
 
-    def _moved(
+    def _change_by(
         self, rule: Callable[[Contribution], Sensitivity | None]
     ) -> Sensitivity | None:
         """Return what a rule says of one unit, or of its rows one after another."""
@@ -194,7 +196,9 @@ class AbstractEstimator(ABC):
     """Of measurements: by how much the answer's variance grows with that of each."""
 
     @abstractmethod
-    def expected(self, mechanisms: Sequence[Any], confidence: Fraction) -> Expected:
+    def expected_error(
+        self, mechanisms: Sequence[Any], confidence: Fraction
+    ) -> Expected:
         """Return how far the answer will be off."""
 
     @abstractmethod
@@ -233,10 +237,10 @@ class AbstractAggregation(ABC):
 
     @property
     @abstractmethod
-    def clamped(self) -> "AbstractClamped | None":
+    def clamp(self) -> "AbstractClamped | None":
         """Return to what values are clamped, None where none is."""
 
-    def within(self, schema: Schema) -> "AbstractAggregation":
+    def with_known_bounds(self, schema: Schema) -> "AbstractAggregation":
         """Return the question with the bounds that its column is known to have.
 
         What needs no bounds, or was given some, stays as it is.

@@ -16,7 +16,7 @@ class AbstractBounded(AbstractAggregation):
     """None where no bounds were given: they may be known of the column."""
     high: Any
 
-    def within(self, schema: Schema) -> AbstractAggregation:
+    def with_known_bounds(self, schema: Schema) -> AbstractAggregation:
         """Return the question with the bounds that its column is known to have."""
         known = asked_cell(self.column).column(schema).bounds
         if not self.lacks_bounds or known is None:

@@ -74,7 +74,7 @@ class Bounds(AbstractAggregation):
         )
 
     @property
-    def clamped(self) -> None:
+    def clamp(self) -> None:
         """Return None: nothing is clamped."""
 
     def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:
@@ -129,16 +129,18 @@ class BoundEstimator(AbstractEstimator):
     """Whether bounds are integers."""
     shares: tuple[Fraction, ...] = (Fraction(1),)
 
-    def expected(self, mechanisms: Sequence[Any], confidence: Fraction) -> Expected:
+    def expected_error(
+        self, mechanisms: Sequence[Any], confidence: Fraction
+    ) -> Expected:
         """Return how many rows may lie beyond the bound, and how much too wide it is.
 
         Too wide means: against the first size that no value exceeds.
         """
         (mechanism,) = mechanisms
-        found = self.measurements[0].expected(mechanism, confidence)
+        found = self.measurements[0].expected_error(mechanism, confidence)
         wrong, steps = float(1 - confidence), len(self.sizes)
         passed = bisect_left(
-            range(1, steps), -wrong, key=lambda bins: -mechanism.passing(bins)
+            range(1, steps), -wrong, key=lambda bins: -mechanism.chance_to_pass(bins)
         )
         wide = 2.0 ** (passed / _STEPS)
         remark = f"{found.remark}, and it is at most {wide:.3g} times too wide"

@@ -65,7 +65,7 @@ class AbstractCandidates(ABC):
         """Return the candidate of each value, missing where the value is."""
 
     @abstractmethod
-    def told(self, first: Integers, last: Integers) -> "pa.Array":
+    def values(self, first: Integers, last: Integers) -> "pa.Array":
         """Return for each range of candidates a value that one of them stands for."""
 
 
@@ -117,7 +117,7 @@ class RealCandidates(AbstractNumbers):
     low: float
     high: float
 
-    def told(self, first: Integers, last: Integers) -> "pa.Array":
+    def values(self, first: Integers, last: Integers) -> "pa.Array":
         """Return the shortest decimals, as doubles."""
         import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
@@ -137,7 +137,7 @@ class WholeCandidates(AbstractNumbers):
     low: int
     high: int
 
-    def told(self, first: Integers, last: Integers) -> "pa.Array":
+    def values(self, first: Integers, last: Integers) -> "pa.Array":
         """Return the roundest integers of each range."""
         import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
@@ -172,7 +172,7 @@ class DayCandidates(AbstractMoments):
         days = lit(self.low).days_between(values)
         return height(days.tree, Lattice(0, self.last, 0))
 
-    def told(self, first: Integers, last: Integers) -> "pa.Array":
+    def values(self, first: Integers, last: Integers) -> "pa.Array":
         """Return the days in the middle of each range."""
         import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
@@ -199,7 +199,7 @@ class SecondCandidates(AbstractMoments):
         seconds = lit(self.low).seconds_between(values)
         return height(seconds.tree, Lattice(0, self.last, 0))
 
-    def told(self, first: Integers, last: Integers) -> "pa.Array":
+    def values(self, first: Integers, last: Integers) -> "pa.Array":
         """Return the seconds in the middle of each range."""
         import pyarrow as pa  # noqa: PLC0415 loaded when needed
 

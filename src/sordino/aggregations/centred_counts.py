@@ -53,11 +53,11 @@ class WholeMeasurement(AbstractMeasurement):
         """Return noise for real numbers."""
         return share.reals(self.change)
 
-    def given(self, exact: Integers) -> Numbers:
+    def scale_totals(self, exact: Integers) -> Numbers:
         """Return the number as a double."""
         return exact.astype(np.float64)
 
-    def taken(self, noisy: Numbers) -> Numbers:
+    def finish(self, noisy: Numbers) -> Numbers:
         """Return the double."""
         return noisy
 
@@ -91,11 +91,11 @@ class CentredMeasurement(AbstractMeasurement):
         """Return noise for real numbers."""
         return share.reals(self.change)
 
-    def given(self, exact: Integers) -> Numbers:
+    def scale_totals(self, exact: Integers) -> Numbers:
         """Return the numbers in rows."""
         return np.ldexp(exact.astype(np.float64), -_STEP)
 
-    def taken(self, noisy: Numbers) -> Numbers:
+    def finish(self, noisy: Numbers) -> Numbers:
         """Return the doubles."""
         return noisy
 

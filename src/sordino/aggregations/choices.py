@@ -54,7 +54,7 @@ class AbstractChoice(ABC):
         """Return the sharpest choice that a share buys."""
 
     @abstractmethod
-    def chosen(self, mechanism: Any, bins: BinCounts) -> tuple[Integers, ...]:
+    def bins_of(self, mechanism: Any, bins: BinCounts) -> tuple[Integers, ...]:
         """Return bins for each group, one array for each answer."""
 
     def range(self, chosen: Integers) -> tuple[Integers, Integers]:
@@ -62,7 +62,7 @@ class AbstractChoice(ABC):
         return chosen, chosen
 
     @abstractmethod
-    def expected(self, mechanism: Any, confidence: Fraction) -> Expected:
+    def expected_error(self, mechanism: Any, confidence: Fraction) -> Expected:
         """Return by how many ranks or rows an answer may be off, for any data."""
 
     def draw(
@@ -82,7 +82,7 @@ class AbstractChoice(ABC):
             groups=keys.num_rows if by else 1,
             size=self.size,
         )
-        return self.chosen(mechanism, bins)
+        return self.bins_of(mechanism, bins)
 
 
 @final
@@ -107,11 +107,11 @@ class QuantileChoice(AbstractChoice):
         rate = share.rate(self.change, Fraction(1, 8 * levels))
         return Quantiles(self.probabilities, rate)
 
-    def chosen(self, mechanism: Any, bins: BinCounts) -> tuple[Integers, ...]:
+    def bins_of(self, mechanism: Any, bins: BinCounts) -> tuple[Integers, ...]:
         """Return the bin of each quantile."""
         return tuple(mechanism.release_groups(bins, Bits(), self.weights).T)
 
-    def expected(self, mechanism: Any, confidence: Fraction) -> Expected:
+    def expected_error(self, mechanism: Any, confidence: Fraction) -> Expected:
         """Return the ranks between an answer and the exact one, equal values aside.
 
         The sd is that of one choice where values lie evenly; the half width is never
@@ -150,12 +150,12 @@ class ExtremeChoice(AbstractChoice):
         rate = share.rate(self.change, Fraction(1, 2))
         return AboveThreshold(rate, scales=EXTREME_SCALES)
 
-    def chosen(self, mechanism: Any, bins: BinCounts) -> tuple[Integers, ...]:
+    def bins_of(self, mechanism: Any, bins: BinCounts) -> tuple[Integers, ...]:
         """Return the stretch at which a walk towards the extreme ends."""
-        joined = bins.joined(self.lasts)
+        joined = bins.join(self.lasts)
         if self.greatest:
             return (mechanism.find_groups(joined, Bits()),)
-        found = mechanism.find_groups(joined.mirrored(), Bits())
+        found = mechanism.find_groups(joined.mirror(), Bits())
         return (joined.size - 1 - found,)
 
     def range(self, chosen: Integers) -> tuple[Integers, Integers]:
@@ -163,7 +163,7 @@ class ExtremeChoice(AbstractChoice):
         firsts = np.append(0, self.lasts[:-1] + 1)
         return firsts[chosen], self.lasts[chosen]
 
-    def expected(self, mechanism: Any, confidence: Fraction) -> Expected:
+    def expected_error(self, mechanism: Any, confidence: Fraction) -> Expected:
         """Return how many rows may lie beyond the answer."""
         return _beyond(mechanism, self.lasts.size, confidence)
 
@@ -187,11 +187,11 @@ class BoundChoice(AbstractChoice):
         """Return the walk: what is epsilon-DP has at most half its square in rho."""
         return AboveThreshold(share.rate(self.change, Fraction(1, 2)))
 
-    def chosen(self, mechanism: Any, bins: BinCounts) -> tuple[Integers, ...]:
+    def bins_of(self, mechanism: Any, bins: BinCounts) -> tuple[Integers, ...]:
         """Return the bound."""
         return (mechanism.find_groups(bins, Bits()),)
 
-    def expected(self, mechanism: Any, confidence: Fraction) -> Expected:
+    def expected_error(self, mechanism: Any, confidence: Fraction) -> Expected:
         """Return how many rows may lie beyond the bound."""
         return _beyond(mechanism, self.size, confidence)
 

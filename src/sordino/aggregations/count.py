@@ -30,7 +30,7 @@ class Count(AbstractAggregation):
         return call("count")
 
     @property
-    def clamped(self) -> None:
+    def clamp(self) -> None:
         """Return None: nothing is clamped."""
 
     def summary(self, setting: Setting) -> Summary:

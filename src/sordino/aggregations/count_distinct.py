@@ -35,7 +35,7 @@ class CountDistinct(AbstractAggregation):
         return call("count_distinct", columns=list(self.names))
 
     @property
-    def clamped(self) -> None:
+    def clamp(self) -> None:
         """Return None: nothing is clamped."""
 
     def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:

@@ -34,7 +34,7 @@ class CountIds(AbstractAggregation):
         return call("count_ids")
 
     @property
-    def clamped(self) -> None:
+    def clamp(self) -> None:
         """Return None: nothing is clamped."""
 
     def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:

@@ -79,7 +79,7 @@ class AbstractFormEstimator(AbstractEstimator):
             for one, unit in pairs
         )
 
-    def told(
+    def typical_error(
         self,
         noises: tuple[Noise, ...],
         confidence: Fraction,
@@ -126,10 +126,12 @@ class LinearEstimator(AbstractFormEstimator):
         """Return the form."""
         return _floats(self.form)
 
-    def expected(self, mechanisms: Sequence[Any], confidence: Fraction) -> Expected:
+    def expected_error(
+        self, mechanisms: Sequence[Any], confidence: Fraction
+    ) -> Expected:
         """Return the spread of the noise in the form."""
         noises = self.noises(mechanisms)
-        return self.told(noises, confidence, remark=self.remark)
+        return self.typical_error(noises, confidence, remark=self.remark)
 
     def finish(
         self, noisy: Sequence[Noisy], confidence: Fraction
@@ -138,7 +140,7 @@ class LinearEstimator(AbstractFormEstimator):
         import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
         sums, form = self.sums(noisy), self.steepness
-        values = sums.of(form)
+        values = sums.value_of(form)
         bars = linear(sums, form, confidence, self.least, whole=self.whole)
         told = round_to_integers(values) if self.whole else values
         return (Finished(pa.array(told), bars),)
@@ -156,11 +158,13 @@ class MeanEstimator(AbstractFormEstimator):
         """Return the factors times the number of values."""
         return tuple(self._steepness(np.array(TYPICAL[0])).tolist())
 
-    def expected(self, mechanisms: Sequence[Any], confidence: Fraction) -> Expected:
+    def expected_error(
+        self, mechanisms: Sequence[Any], confidence: Fraction
+    ) -> Expected:
         """Return the spread of the mean times the number of values."""
         noises = self.noises(mechanisms)
         remark = _spread_text(noises, self._steepness(_MEANS))
-        return self.told(noises, confidence, "/ rows", remark)
+        return self.typical_error(noises, confidence, "/ rows", remark)
 
     def finish(
         self, noisy: Sequence[Noisy], confidence: Fraction
@@ -170,12 +174,14 @@ class MeanEstimator(AbstractFormEstimator):
 
         sums, moments = self.sums(noisy), self.moments
         count, first = _floats(moments.count), _floats(moments.first)
-        part = np.clip(sums.of(first) / np.maximum(sums.of(count), 1.0), 0.0, 1.0)
+        part = np.clip(
+            sums.value_of(first) / np.maximum(sums.value_of(count), 1.0), 0.0, 1.0
+        )
         bars = quotient_bars(sums, first, count, confidence, (0.0, 1.0))
         start, width, most = _range(moments)
         values = np.clip(start + width * part, start, most)
         told = pa.array(values, pa.float64())
-        return (Finished(told, bars.moved(start, width, most)),)
+        return (Finished(told, bars.move(start, width, most)),)
 
     def _steepness(self, mean: Floats) -> Floats:
         """Return the factors where the mean lies at some places of the range."""
@@ -202,13 +208,15 @@ class VarianceEstimator(AbstractFormEstimator):
         mean, variance = map(np.array, TYPICAL)
         return tuple(self._steepness(mean, variance).tolist())
 
-    def expected(self, mechanisms: Sequence[Any], confidence: Fraction) -> Expected:
+    def expected_error(
+        self, mechanisms: Sequence[Any], confidence: Fraction
+    ) -> Expected:
         """Return the spread of the answer times the number of values."""
         noises, remark = self.noises(mechanisms), "more where values hardly differ"
         if not self.root:
             variances = np.array([part * _MEANS * (1 - _MEANS) for part in (0, 0.5, 1)])
             remark = _spread_text(noises, self._steepness(_MEANS, variances))
-        return self.told(noises, confidence, "/ rows", remark)
+        return self.typical_error(noises, confidence, "/ rows", remark)
 
     def finish(
         self, noisy: Sequence[Noisy], confidence: Fraction
@@ -218,7 +226,7 @@ class VarianceEstimator(AbstractFormEstimator):
 
         sums, size = self.sums(noisy), float(self.moments.width) ** 2
         found = np.clip(size * self._values(sums), 0.0, size * self._most)
-        bars = self._bars(sums, confidence).moved(0.0, size, size * self._most)
+        bars = self._bars(sums, confidence).move(0.0, size, size * self._most)
         values = np.sqrt(found) if self.root else found
         told = pa.array(values, pa.float64())
         return (Finished(told, bars.root if self.root else bars),)
@@ -231,7 +239,7 @@ class VarianceEstimator(AbstractFormEstimator):
     def _values(self, sums: Sums) -> Floats:
         """Return the variances of values between 0 and 1."""
         forms = (self.moments.count, self.moments.first, self.moments.second)
-        count, first, second = (sums.of(_floats(form)) for form in forms)
+        count, first, second = (sums.value_of(_floats(form)) for form in forms)
         size = np.maximum(count, 1.0)
         found = np.clip(second / size - (first / size) ** 2, 0.0, _QUARTER)
         return np.asarray(found * size / np.maximum(size - self.freedom, 1.0))

@@ -40,7 +40,7 @@ class Histogram(AbstractAggregation):
         return call("histogram", column=self.column, bins=self.bins.words)
 
     @property
-    def clamped(self) -> None:
+    def clamp(self) -> None:
         """Return None: nothing is clamped."""
 
     def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:

@@ -44,7 +44,7 @@ class Mean(AbstractBounded):
         return range_words("mean", self.column, (self.low, self.high), self.nulls)
 
     @cached_property
-    def clamped(self) -> Clamped:
+    def clamp(self) -> Clamped:
         """Return the bounds."""
         return Clamped(self.column, self.low, self.high, self.nulls, degree=1)
 
@@ -68,8 +68,8 @@ class Mean(AbstractBounded):
 
     def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:
         """Return the mean from the moments of the column, measured in each way."""
-        alone = MeanEstimator(separate_moments(setting, self.clamped))
-        return (alone, MeanEstimator(divided_moments(setting, self.clamped)), alone)
+        alone = MeanEstimator(separate_moments(setting, self.clamp))
+        return (alone, MeanEstimator(divided_moments(setting, self.clamp)), alone)
 
 
 def mean(

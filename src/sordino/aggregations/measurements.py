@@ -50,11 +50,11 @@ class AbstractMeasurement(ABC):
         """Return the least noise that a share buys."""
 
     @abstractmethod
-    def given(self, exact: Integers) -> Numbers:
+    def scale_totals(self, exact: Integers) -> Numbers:
         """Return exact totals in the units of what is released."""
 
     @abstractmethod
-    def taken(self, noisy: Numbers) -> Numbers:
+    def finish(self, noisy: Numbers) -> Numbers:
         """Return what is released of noisy totals."""
 
     @abstractmethod
@@ -75,7 +75,7 @@ class AbstractPresence(AbstractMeasurement):
         """Return what shows the groups that reach a threshold, with noisy numbers."""
 
     @abstractmethod
-    def shown(
+    def select(
         self, selection: Any, exact: Sequence[Integers]
     ) -> tuple[Integers, tuple[Numbers, ...]]:
         """Return the places of the groups that are shown, and their noisy numbers."""
@@ -99,11 +99,11 @@ class IntegerMeasurement(AbstractPresence):
         """Return noise for integers."""
         return share.integers(self.change)
 
-    def given(self, exact: Integers) -> Numbers:
+    def scale_totals(self, exact: Integers) -> Numbers:
         """Return the totals as they are."""
         return exact
 
-    def taken(self, noisy: Numbers) -> Integers:
+    def finish(self, noisy: Numbers) -> Integers:
         """Return integers: what is not one is rounded, which depends on it alone."""
         return round_to_integers(noisy)
 
@@ -119,14 +119,14 @@ class IntegerMeasurement(AbstractPresence):
 
     def selection(self, share: AbstractShare, delta: Fraction) -> Any:
         """Return noise for counts, and a threshold."""
-        return share.thresholded(self.change, delta)
+        return share.threshold_noise(self.change, delta)
 
-    def shown(
+    def select(
         self, selection: Any, exact: Sequence[Integers]
     ) -> tuple[Integers, tuple[Numbers, ...]]:
         """Return the groups whose noisy count reaches the threshold."""
-        passing = selection.passing(exact[0])
-        return passing.rows, (self.taken(passing.answers),)
+        passing = selection.select(exact[0])
+        return passing.rows, (self.finish(passing.answers),)
 
     def level(self, selection: Any) -> Fraction:
         """Return the threshold."""
@@ -148,11 +148,11 @@ class LatticeMeasurement(AbstractMeasurement):
         """Return noise for real numbers."""
         return share.reals(self.change)
 
-    def given(self, exact: Integers) -> Numbers:
+    def scale_totals(self, exact: Integers) -> Numbers:
         """Return multiples of the step: totals of at most 2**53 steps are doubles."""
         return np.ldexp(exact.astype(np.float64), self.exponent)
 
-    def taken(self, noisy: Numbers) -> Numbers:
+    def finish(self, noisy: Numbers) -> Numbers:
         """Return the doubles."""
         return noisy
 
@@ -187,11 +187,11 @@ class DividedMeasurement(AbstractPresence):
         """Return noise for real numbers."""
         return share.reals(self.change)
 
-    def given(self, exact: Integers) -> Numbers:
+    def scale_totals(self, exact: Integers) -> Numbers:
         """Return multiples of the step: totals of at most 2**53 steps are doubles."""
         return np.ldexp(exact.astype(np.float64), self.exponent)
 
-    def taken(self, noisy: Numbers) -> Numbers:
+    def finish(self, noisy: Numbers) -> Numbers:
         """Return the doubles."""
         return noisy
 
@@ -205,11 +205,11 @@ class DividedMeasurement(AbstractPresence):
         loss = ApproxDP(share.epsilon, delta)
         return LaplaceSumThreshold.for_loss(loss, self.whole, numbers=len(self.totals))
 
-    def shown(
+    def select(
         self, selection: Any, exact: Sequence[Integers]
     ) -> tuple[Integers, tuple[Numbers, ...]]:
         """Return the groups whose noisy numbers reach the threshold together."""
-        found = selection([self.given(one) for one in exact])
+        found = selection([self.scale_totals(one) for one in exact])
         return found.rows, found.answers
 
     def level(self, selection: Any) -> Fraction:
@@ -226,7 +226,7 @@ def draw(
     """Return the noisy values of each total of a part, fresh noise on every number."""
     kind = mechanism.input_domain.numpy
     return tuple(
-        part.taken(mechanism(part.given(total).astype(kind, copy=False)))
+        part.finish(mechanism(part.scale_totals(total).astype(kind, copy=False)))
         for total in exact
     )
 

@@ -93,7 +93,7 @@ class Quantile(AbstractBounded):
         )
 
     @property
-    def clamped(self) -> AbstractClamped:
+    def clamp(self) -> AbstractClamped:
         """Return the bounds."""
         return clamp_moments(self.column, self.low, self.high, self.nulls)
 
@@ -152,10 +152,12 @@ class QuantileEstimator(AbstractEstimator):
     grid: AbstractCandidates
     probabilities: tuple[Fraction, ...]
 
-    def expected(self, mechanisms: Sequence[Any], confidence: Fraction) -> Expected:
+    def expected_error(
+        self, mechanisms: Sequence[Any], confidence: Fraction
+    ) -> Expected:
         """Return how far off the answer is that is furthest off."""
         each = (
-            part.expected(mechanism, confidence)
+            part.expected_error(mechanism, confidence)
             for part, mechanism in zip(self.measurements, mechanisms, strict=True)
         )
         return sorted(each, key=attrgetter("half_width"))[-1]  # noqa: FURB192 here max is a question
@@ -170,17 +172,17 @@ class QuantileEstimator(AbstractEstimator):
         """
         del confidence
         pairs = zip(self.measurements, noisy, strict=True)
-        ranges = self._bounded(
+        ranges = self._bound_ranges(
             np.array([part.range(one) for part, held in pairs for one in held.values])
         )
         order = np.argsort(ranges.sum(axis=1), axis=0)[:, None]
         first, last = np.moveaxis(np.take_along_axis(ranges, order, axis=0), 1, 0)
         return tuple(
-            Finished(self.grid.told(*one), unknown_bars(one[0].size))
+            Finished(self.grid.values(*one), unknown_bars(one[0].size))
             for one in zip(first, last, strict=True)
         )
 
-    def _bounded(self, ranges: Integers) -> Integers:
+    def _bound_ranges(self, ranges: Integers) -> Integers:
         """Return ranges of candidates, in each group within its extremes if known.
 
         The least of a few rows is above their greatest, and bounds nothing.

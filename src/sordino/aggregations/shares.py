@@ -3,7 +3,7 @@
 Shares of one kind add up: epsilons with Laplace noise, squares of mu or rhos with
 Gaussian noise (docs/proofs/queries.md, lemmas 6 and 9).
 
->>> half = LaplaceShare(Fraction(1)).scaled(Fraction(1, 2))
+>>> half = LaplaceShare(Fraction(1)).times(Fraction(1, 2))
 >>> half.integers(Sensitivity(l0=3, linf=1))
 Geometric(scale=6, dtype='i64')
 """
@@ -38,7 +38,7 @@ class AbstractShare(ABC):
     """What a measurement, or a choice among candidates, may spend."""
 
     @abstractmethod
-    def scaled(self, factor: Fraction) -> "AbstractShare":
+    def times(self, factor: Fraction) -> "AbstractShare":
         """Return so much of it: parts whose factors add up to 1 add up to it."""
 
     @abstractmethod
@@ -50,13 +50,13 @@ class AbstractShare(ABC):
         """Return the least noise for numbers on a lattice."""
 
     @abstractmethod
-    def thresholded(
+    def threshold_noise(
         self, change: Sensitivity, delta: Fraction
     ) -> AbstractThresholdMechanism:
         """Return the least noise and threshold for counts of unknown keys."""
 
     @abstractmethod
-    def together(
+    def loss_of(
         self, selection: Any, presence: Sensitivity | None, noise: Noise
     ) -> Loss:
         """Return the loss of some noise, beside a selection of keys if there is one."""
@@ -78,7 +78,7 @@ class LaplaceShare(AbstractShare):
 
     epsilon: Exact
 
-    def scaled(self, factor: Fraction) -> "LaplaceShare":
+    def times(self, factor: Fraction) -> "LaplaceShare":
         """Return so much of epsilon."""
         return LaplaceShare(self.epsilon * factor)
 
@@ -90,14 +90,14 @@ class LaplaceShare(AbstractShare):
         """Return Laplace noise: l1 / scale is epsilon."""
         return Laplace(finite(change.l1) / self.epsilon)
 
-    def thresholded(self, change: Sensitivity, delta: Fraction) -> LaplaceThreshold:
+    def threshold_noise(self, change: Sensitivity, delta: Fraction) -> LaplaceThreshold:
         """Return geometric noise, and the least threshold whose delta is within."""
         scale = finite(change.l1) / self.epsilon
         probe = LaplaceThreshold(scale, 1, dtype="i64")
         apart = positive_change(probe.change(change), change)
         return fit_threshold(probe, apart, delta, negative=False)
 
-    def together(
+    def loss_of(
         self, selection: Any, presence: Sensitivity | None, noise: Noise
     ) -> Loss:
         """Return the composition of all of them."""
@@ -133,14 +133,16 @@ class AbstractGaussianShare(AbstractShare):
         """Return continuous Gaussian noise: (l2 / sigma)**2 is the share."""
         return Gaussian(variance=finite(change.l2) ** 2 / self.mu_squared)
 
-    def thresholded(self, change: Sensitivity, delta: Fraction) -> GaussianThreshold:
+    def threshold_noise(
+        self, change: Sensitivity, delta: Fraction
+    ) -> GaussianThreshold:
         """Return Gaussian noise, and the least threshold whose delta is within."""
         variance = finite(change.l2) ** 2 / self.mu_squared
         probe = GaussianThreshold(variance=variance, threshold=1)
         apart = positive_change(probe.change(change), change)
         return fit_threshold(probe, apart, delta, negative=False)
 
-    def together(
+    def loss_of(
         self, selection: Any, presence: Sensitivity | None, noise: Noise
     ) -> Loss:
         """Return the loss of Gaussian noise, jointly with a selection if any."""
@@ -156,7 +158,7 @@ class GaussianShare(AbstractGaussianShare):
 
     mu_squared: Exact
 
-    def scaled(self, factor: Fraction) -> "GaussianShare":
+    def times(self, factor: Fraction) -> "GaussianShare":
         """Return so much of the square."""
         return GaussianShare(self.mu_squared * factor)
 
@@ -181,7 +183,7 @@ class ConcentratedShare(AbstractGaussianShare):
 
     mu_squared: Exact
 
-    def scaled(self, factor: Fraction) -> "ConcentratedShare":
+    def times(self, factor: Fraction) -> "ConcentratedShare":
         """Return so much of it."""
         return ConcentratedShare(self.mu_squared * factor)
 

@@ -57,7 +57,7 @@ class Sum(AbstractBounded):
         return range_words("sum", self.column, (self.low, self.high), self.nulls)
 
     @cached_property
-    def clamped(self) -> Clamped:
+    def clamp(self) -> Clamped:
         """Return the bounds."""
         return Clamped(self.column, self.low, self.high, self.nulls, degree=1)
 
@@ -86,8 +86,8 @@ class Sum(AbstractBounded):
         if whole and grid.width > SUM_STEPS["i64"]:
             return (single,)
         ways = (
-            divided_moments(setting, self.clamped),
-            separate_moments(setting, self.clamped),
+            divided_moments(setting, self.clamp),
+            separate_moments(setting, self.clamp),
         )
         return (
             single,

@@ -56,7 +56,7 @@ class Variance(AbstractBounded):
         return range_words(self.name, self.column, ends, self.nulls, **more)
 
     @cached_property
-    def clamped(self) -> Clamped:
+    def clamp(self) -> Clamped:
         """Return the bounds."""
         return Clamped(self.column, self.low, self.high, self.nulls, degree=2)
 
@@ -65,8 +65,8 @@ class Variance(AbstractBounded):
         alone, shared = (
             VarianceEstimator(moments, self.ddof, self.name == _ROOT)
             for moments in (
-                separate_moments(setting, self.clamped),
-                divided_moments(setting, self.clamped),
+                separate_moments(setting, self.clamp),
+                divided_moments(setting, self.clamp),
             )
         )
         return (alone, shared, alone)

@@ -73,7 +73,7 @@ def _searched(search: "_Search", place: float, relative: float) -> float:
     if relative >= _LENIENT[1]:
         with _coarser(_MEDIUM):
             scale = search.least(near, relative)
-        if search.admitted(scale):
+        if search.admits(scale):
             return scale
         near = math.log(scale)
     return search.least(near, relative)
@@ -139,7 +139,7 @@ class _Search:
             "Return the loss of a mechanism, such as sd.Laplace(scale).map(1).",
         )
 
-    def admitted(self, scale: float) -> bool:
+    def admits(self, scale: float) -> bool:
         """Say whether the target admits the loss at a scale."""
         question = scale, COARSENESS.get()
         if question not in self.seen:
@@ -149,7 +149,7 @@ class _Search:
     def least(self, near: float, relative: float) -> float:
         """Return an admitted scale within a tolerance of a refused one."""
         low, high = self.bracket(near + 0.4 * relative, 0.8 * relative)
-        return find_least(self.admitted, math.exp(low), math.exp(high), relative)
+        return find_least(self.admits, math.exp(low), math.exp(high), relative)
 
     def excess(self, risk: Risk, place: float) -> float:
         """Return how far the loss at the exponential of a place is beyond a risk."""
@@ -175,11 +175,11 @@ class _Search:
 
     def bracket(self, near: float, width: float) -> tuple[float, float]:
         """Return logarithms of a scale refused and of one admitted, close to `near`."""
-        inside = self.admitted(math.exp(near))
+        inside = self.admits(math.exp(near))
         edge, reach = near, width
         while abs(edge + reach) < _FURTHEST:
             other = edge - reach if inside else edge + reach
-            if self.admitted(math.exp(other)) != inside:
+            if self.admits(math.exp(other)) != inside:
                 return (other, edge) if inside else (edge, other)
             edge, reach = other, min(reach * 4, 40.0)
         problem = "is admitted at every scale" if inside else "is admitted at no scale"

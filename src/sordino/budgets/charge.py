@@ -34,7 +34,7 @@ class Charge:
         """Return the exact sum."""
         return Charge(self.coordinates, tuple(map(_sum, self.amounts, other.amounts)))
 
-    def fitted(self, spent: "Charge") -> "Charge":
+    def shorten(self, spent: "Charge") -> "Charge":
         """Return this charge, rounded up where its sum with `spent` would grow long.
 
         No sum then has a denominator of more than LONGEST and 256 binary digits, so a
@@ -62,7 +62,7 @@ class Charge:
         return cls(tuple(texts), tuple(map(read_amount, texts.values())))
 
     @classmethod
-    def nothing(cls, coordinates: tuple[str, ...]) -> Self:
+    def zero(cls, coordinates: tuple[str, ...]) -> Self:
         """Return a charge of zero."""
         return cls(coordinates, (Fraction(0),) * len(coordinates))
 

@@ -3,9 +3,9 @@
 >>> from sordino.budgets.filter_choice import concentrated_filter
 >>> limit = concentrated_filter(ApproxDP(1, "1e-6"), reserve="5e-7")
 >>> small = PureDP("0.02")
->>> spent, count = limit.nothing, 0
+>>> spent, count = limit.zero, 0
 >>> while limit.holds(spent):
-...     spent, count = spent.plus(limit.price(small, small)), count + 1
+...     spent, count = spent.plus(limit.charge_for(small, small)), count + 1
 >>> count - 1  # fifty would be the sum of the epsilons
 114
 """
@@ -54,7 +54,7 @@ class PureOrConcentrated(AbstractFilter):
         epsilon, rho, delta = spent.amounts
         return delta <= self.reserve and (epsilon <= self.epsilon or rho <= self.rho)
 
-    def stated(self, spent: Charge) -> Loss:
+    def loss_of(self, spent: Charge) -> Loss:
         """Return rho and delta, or epsilon and delta where no rho is known."""
         epsilon, rho, delta = spent.amounts
         chance = min(delta, Fraction(1))
@@ -62,7 +62,7 @@ class PureOrConcentrated(AbstractFilter):
             return ApproxDP(epsilon, chance)
         return ApproxZCDP(rho, chance)
 
-    def left(self, spent: Charge) -> Loss:
+    def remainder(self, spent: Charge) -> Loss:
         """Return the rho that is left, or the epsilon where no rho is."""
         epsilon, rho, delta = spent.amounts
         if rho < self.rho:

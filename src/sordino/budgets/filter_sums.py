@@ -43,11 +43,11 @@ class PureSum(AbstractFilter):
         """Say whether the epsilons are within the limit."""
         return spent.amounts[0] <= self.epsilon
 
-    def stated(self, spent: Charge) -> Loss:
+    def loss_of(self, spent: Charge) -> Loss:
         """Return epsilon."""
         return PureDP(spent.amounts[0])
 
-    def left(self, spent: Charge) -> Loss:
+    def remainder(self, spent: Charge) -> Loss:
         """Return the epsilon that is left."""
         return PureDP(self.epsilon - spent.amounts[0])
 
@@ -75,11 +75,11 @@ class ApproxSum(AbstractFilter):
         """Say whether both sums are within their limits."""
         return is_within(spent, self.epsilon, self.delta)
 
-    def stated(self, spent: Charge) -> Loss:
+    def loss_of(self, spent: Charge) -> Loss:
         """Return epsilon and delta."""
         return ApproxDP(*cap_delta(spent))
 
-    def left(self, spent: Charge) -> Loss:
+    def remainder(self, spent: Charge) -> Loss:
         """Return the epsilon and the delta that are left."""
         epsilon, delta = spent.amounts
         return ApproxDP(self.epsilon - epsilon, self.delta - delta)
@@ -107,11 +107,11 @@ class ConcentratedSum(AbstractFilter):
         """Say whether the rhos are within the limit."""
         return spent.amounts[0] <= self.rho
 
-    def stated(self, spent: Charge) -> Loss:
+    def loss_of(self, spent: Charge) -> Loss:
         """Return rho."""
         return ZCDP(spent.amounts[0])
 
-    def left(self, spent: Charge) -> Loss:
+    def remainder(self, spent: Charge) -> Loss:
         """Return the rho that is left."""
         return ZCDP(self.rho - spent.amounts[0])
 
@@ -139,11 +139,11 @@ class ApproxConcentratedSum(AbstractFilter):
         """Say whether both sums are within their limits."""
         return is_within(spent, self.rho, self.delta)
 
-    def stated(self, spent: Charge) -> Loss:
+    def loss_of(self, spent: Charge) -> Loss:
         """Return rho and delta."""
         return ApproxZCDP(*cap_delta(spent))
 
-    def left(self, spent: Charge) -> Loss:
+    def remainder(self, spent: Charge) -> Loss:
         """Return the rho and the delta that are left."""
         rho, delta = spent.amounts
         return ApproxZCDP(self.rho - rho, self.delta - delta)
@@ -172,11 +172,11 @@ class GaussianSum(AbstractFilter):
         """Say whether the squares are within the limit."""
         return spent.amounts[0] <= self.square
 
-    def stated(self, spent: Charge) -> Loss:
+    def loss_of(self, spent: Charge) -> Loss:
         """Return mu."""
         return GaussianDP(root(spent.amounts[0]))
 
-    def left(self, spent: Charge) -> Loss:
+    def remainder(self, spent: Charge) -> Loss:
         """Return the mu that is left."""
         return GaussianDP(sqrt(self.square - finite(spent.amounts[0])))
 
@@ -204,12 +204,12 @@ class ApproxGaussianSum(AbstractFilter):
         """Say whether both sums are within their limits."""
         return is_within(spent, self.square, self.delta)
 
-    def stated(self, spent: Charge) -> Loss:
+    def loss_of(self, spent: Charge) -> Loss:
         """Return mu and delta."""
         square, delta = cap_delta(spent)
         return mu_beside_delta(root(square), delta)
 
-    def left(self, spent: Charge) -> Loss:
+    def remainder(self, spent: Charge) -> Loss:
         """Return the mu and the delta that are left."""
         square, delta = spent.amounts
         return mu_beside_delta(sqrt(self.square - finite(square)), self.delta - delta)

@@ -21,8 +21,8 @@ class AbstractFilter(ABC):
 
     Proof obligation: for any two neighbouring databases and any analyst, who chooses
     each release and what it may cost after all earlier answers, as long as `holds` is
-    true of the sum of the charges that `price` states, the loss of everything together
-    is within `promise`. What is false of a sum is false of every larger sum.
+    true of the sum of the charges that `charge_for` states, the loss of everything
+    together is within `promise`. What is false of a sum is false of every larger sum.
     """
 
     rule: ClassVar[str]
@@ -41,18 +41,18 @@ class AbstractFilter(ABC):
         """Say whether a sum of charges is within the limit."""
 
     @abstractmethod
-    def stated(self, spent: Charge) -> Loss:
+    def loss_of(self, spent: Charge) -> Loss:
         """Return a sum of charges as a loss: bookkeeping, the promise is `promise`."""
 
     @abstractmethod
-    def left(self, spent: Charge) -> Loss:
+    def remainder(self, spent: Charge) -> Loss:
         """Return a loss that would still be accepted."""
 
     @abstractmethod
     def _amounts(self, guarantees: Guarantees) -> tuple[Amount, ...]:
         """Return what a loss with such guarantees is charged, infinite if unknown."""
 
-    def price(self, asked: Budget, loss: Loss) -> Charge:
+    def charge_for(self, asked: Budget, loss: Loss) -> Charge:
         """Return what a release is charged.
 
         `loss` is what the release costs and `asked` admits it: that is what the caller
@@ -75,31 +75,31 @@ class AbstractFilter(ABC):
             "Ask for a budget of the same kind as the limit.",
         )
 
-    def charged(self, spent: Charge, charge: Charge) -> tuple[Charge, Charge]:
+    def accept(self, spent: Charge, charge: Charge) -> tuple[Charge, Charge]:
         """Return what is charged in fact, and the sum after it; or refuse.
 
         >>> from sordino.budgets.filter_sums import PureSum
         >>> from sordino.losses.base import PureDP
         >>> limit, tenth = PureSum(Fraction(1)), PureDP("0.1")
-        >>> spent = limit.nothing
+        >>> spent = limit.zero
         >>> for _ in range(10):
-        ...     _, spent = limit.charged(spent, limit.price(tenth, tenth))
-        >>> limit.left(spent)
+        ...     _, spent = limit.accept(spent, limit.charge_for(tenth, tenth))
+        >>> limit.remainder(spent)
         PureDP(epsilon=0)
         """
-        fitted = charge.fitted(spent)
+        fitted = charge.shorten(spent)
         after = spent.plus(fitted)
         if not self.holds(after):
             raise BudgetExceeded(
-                f"this costs {self.stated(charge)!r}, and {self.left(spent)!r} is "
-                "left. Ask for less, or for a smaller budget; nothing was charged."
+                f"this costs {self.loss_of(charge)!r}, and {self.remainder(spent)!r} "
+                "is left. Ask for less, or for a smaller budget; nothing was charged."
             )
         return fitted, after
 
     @property
-    def nothing(self) -> Charge:
+    def zero(self) -> Charge:
         """Return the sum before the first release."""
-        return Charge.nothing(self.coordinates)
+        return Charge.zero(self.coordinates)
 
     @property
     def limits(self) -> dict[str, Fraction]:

@@ -62,7 +62,7 @@ class Limit:
         return cls(f"{budget_text(budget)}, counted as {counting}{beside}", rule)
 
     @property
-    def written(self) -> dict[str, Any]:
+    def fields(self) -> dict[str, Any]:
         """Return what a ledger keeps of it."""
         rule = self.rule
         return {

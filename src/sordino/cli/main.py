@@ -13,24 +13,28 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Final, final
 
-from sordino.cli import inspect, keeping, ledger
+from sordino.cli import conformance, inspect, keeping, ledger
 from sordino.errors import SordinoError
 
 _REFUSED: Final = 1
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Run a command; 0 if all is well, 1 if it was refused, 2 if not understood."""
+    """Run a command; 0 if all is well, 1 if it was refused, 2 if not understood.
+
+    A command that itself is a question returns 1 for no.
+    """
+    code = 0
     arguments = parser().parse_args(words)
     try:
-        arguments.run(arguments)
+        code = arguments.run(arguments) or code
         sys.stdout.flush()
     except SordinoError as error:
         sys.stderr.write(f"sordino: {error}\n")
         return _REFUSED
     except BrokenPipeError:  # whoever reads has read enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 0
+    return code
 
 
 def parser() -> argparse.ArgumentParser:
@@ -67,6 +71,14 @@ def parser() -> argparse.ArgumentParser:
             help="look at a private table, for its curator",
             description=inspect.WHAT,
             epilog=f"example: {inspect.EXAMPLE}",
+        )
+    )
+    conformance.add_conformance_arguments(
+        rooms.add_parser(
+            "conformance",
+            help="hold an engine against what is meant",
+            description=conformance.WHAT,
+            epilog=f"example: {conformance.EXAMPLE}",
         )
     )
     return whole

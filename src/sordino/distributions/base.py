@@ -26,7 +26,7 @@ class Tails(Protocol):
     def at_least(self, x: Any) -> arb:
         """Return P[Z >= x]."""
 
-    def above(self, x: Any) -> arb:
+    def chance_above(self, x: Any) -> arb:
         """Return P[Z > x]."""
 
 
@@ -65,7 +65,7 @@ class AbstractLaw(ABC):
         """Return P[Z >= x]."""
 
     @abstractmethod
-    def above(self, x: Exact) -> arb:
+    def chance_above(self, x: Exact) -> arb:
         """Return P[Z > x]."""
 
     @abstractmethod
@@ -77,7 +77,9 @@ class AbstractLaw(ABC):
 
     def at_most(self, x: Exact) -> arb:
         """Return P[Z <= x] = P[Z >= -x]; a Radical has no negative."""
-        return self.at_least(-x) if isinstance(x, Fraction) else 1 - self.above(x)
+        return (
+            self.at_least(-x) if isinstance(x, Fraction) else 1 - self.chance_above(x)
+        )
 
     def quantile(self, p: Fraction) -> Exact:
         """Return the least x with P[Z <= x] >= p, for 0 < p < 1."""
@@ -109,25 +111,25 @@ class AbstractLatticeLaw(AbstractLaw):
 
     def at_least(self, x: Exact) -> arb:
         """Return P[Z >= x]: the point itself belongs to the tail."""
-        return self._from(_ceiling(x / self.unit))
+        return self._chance_from(_ceiling(x / self.unit))
 
-    def above(self, x: Exact) -> arb:
+    def chance_above(self, x: Exact) -> arb:
         """Return P[Z > x]."""
-        return self._from(_floor(x / self.unit) + 1)
+        return self._chance_from(_floor(x / self.unit) + 1)
 
     def upper_quantile(self, tail: Fraction) -> Exact:
         """Return the least multiple that is certainly enough."""
         guess = max(0, self.near_quantile(float(tail)))
-        steps = _least(lambda k: bool(self._from(k + 1) <= ball(tail)), guess)
+        steps = _least(lambda k: bool(self._chance_from(k + 1) <= ball(tail)), guess)
         return steps * self.unit
 
     def _lower_quantile(self, p: Fraction) -> Exact:
         """Mirror: P[K <= -k] = P[K >= k] >= p holds up to the last such k."""
         guess = max(0, self.near_quantile(float(p)))
-        steps = _least(lambda k: not self._from(k + 1) >= ball(p), guess)
+        steps = _least(lambda k: not self._chance_from(k + 1) >= ball(p), guess)
         return -steps * self.unit
 
-    def _from(self, k: int) -> arb:
+    def _chance_from(self, k: int) -> arb:
         """Return P[K >= k] for any integer."""
         return self.tail(k) if k > 0 else 1 - self.tail(1 - k)
 

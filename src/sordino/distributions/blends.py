@@ -51,7 +51,7 @@ class AbstractBlend(ABC):
         """Return a t with P[|sum| > t] <= alpha for each case."""
 
     @abstractmethod
-    def within(self, x: Floats, sizes: Floats, alpha: float) -> NDArray[np.bool_]:
+    def contains(self, x: Floats, sizes: Floats, alpha: float) -> NDArray[np.bool_]:
         """Tell where |sum| = x is no farther out than the reach."""
 
     @abstractmethod
@@ -79,7 +79,7 @@ class LaplaceBlend(AbstractBlend):
             low, high = np.where(inside, middle, low), np.where(inside, high, middle)
         return np.asarray(high * _OUTWARD)
 
-    def within(self, x: Floats, sizes: Floats, alpha: float) -> NDArray[np.bool_]:
+    def contains(self, x: Floats, sizes: Floats, alpha: float) -> NDArray[np.bool_]:
         """Compare the tail with alpha."""
         return 2 * self._half(np.abs(x), sizes) >= alpha
 
@@ -109,7 +109,7 @@ class GaussianBlend(AbstractBlend):
             return np.where(spread > 0, np.inf, 0.0)
         return np.asarray(spread * _normal_reach(alpha) * _OUTWARD)
 
-    def within(self, x: Floats, sizes: Floats, alpha: float) -> NDArray[np.bool_]:
+    def contains(self, x: Floats, sizes: Floats, alpha: float) -> NDArray[np.bool_]:
         """Compare with the reach."""
         return np.asarray(np.abs(x) <= self.reach(sizes, alpha))
 

@@ -58,7 +58,7 @@ class ContinuousGaussianLaw(AbstractLaw):
         """Return erfc(x / sqrt(2 variance)) / 2."""
         return (ball(x) / (2 * ball(self.variance)).sqrt()).erfc() / 2
 
-    def above(self, x: Exact) -> arb:
+    def chance_above(self, x: Exact) -> arb:
         """Return P[Z >= x]: a point has no mass."""
         return self.at_least(x)
 

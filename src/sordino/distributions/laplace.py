@@ -52,7 +52,7 @@ class ContinuousLaplaceLaw(AbstractLaw):
         tail = (-ball(size) / ball(self.scale)).exp() / 2
         return tail if x >= 0 else 1 - tail
 
-    def above(self, x: Exact) -> arb:
+    def chance_above(self, x: Exact) -> arb:
         """Return P[Z >= x]: a point has no mass."""
         return self.at_least(x)
 

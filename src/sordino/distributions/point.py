@@ -45,7 +45,7 @@ class PointMass(AbstractLaw):
         """Return 1 up to zero."""
         return arb(int(x <= 0))
 
-    def above(self, x: Exact) -> arb:
+    def chance_above(self, x: Exact) -> arb:
         """Return 1 below zero."""
         return arb(int(x < 0))
 

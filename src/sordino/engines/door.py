@@ -24,5 +24,7 @@ class Door:
     """A function that makes an engine of settings."""
     package: str = "sordino"
     """What has to be installed for it, by the extra of the engine's name."""
+    at_address: str = ""
+    """What makes one for the server at an address, where there are servers."""
     reads: Mapping[str, str] = field(default_factory=dict)
     """What makes sources of what lives in the engine, by its kind (`readers`)."""

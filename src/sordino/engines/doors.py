@@ -13,13 +13,13 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 from sordino import _validate
 from sordino.engines.base import AbstractEngine
 from sordino.engines.door import Door, Settings
-from sordino.errors import MissingDependency
+from sordino.errors import InvalidParameter, MissingDependency
 from sordino.schema import Column
 from sordino.sources import readers
 from sordino.sources.base import Opened
 from sordino.sources.readers import Reader
 
-EngineName: TypeAlias = Literal["duckdb", "memory", "postgres"]
+EngineName: TypeAlias = Literal["duckdb", "memory", "postgres", "spark"]
 
 DOORS: Final[Mapping[str, Door]] = {
     name: import_module(f"sordino.engines.{name}.door").DOOR
@@ -33,13 +33,43 @@ def engine_named(name: str, settings: Settings) -> AbstractEngine:
 
     >>> engine_named("sparc", Settings())
     Traceback (most recent call last):
-    sordino.errors.InvalidParameter: engine must be one of "duckdb", "memory", "postgres", got 'sparc'. ...
-    """  # noqa: E501 a sentence
+    sordino.errors.InvalidParameter: engine must be one of "duckdb", ... got ...
+    """
     door = DOORS[_validate.choice(tuple(DOORS), engine=name)]
-    if find_spec(door.package) is None:
-        raise MissingDependency(f"engine={name!r}", door.package, name)
+    _refuse_missing(door, f"engine={name!r}")
     made: AbstractEngine = _member(door.engine)(settings)
     return made
+
+
+def engine_to_try(text: str) -> AbstractEngine:
+    """Return an engine by its name, or by the address of a server.
+
+    >>> engine_to_try("postgres")
+    Traceback (most recent call last):
+    sordino.errors.InvalidParameter: engine must be the address of a server, got ...
+    """
+    scheme, sign, _ = text.partition("://")
+    home = _HOMES.get(f"{scheme}://") if sign else None
+    if home is None:
+        door = DOORS[_validate.choice(tuple(DOORS), engine=scheme)]
+        if not door.at_address:
+            return engine_named(text, Settings())
+        raise InvalidParameter(
+            "engine",
+            text,
+            "must be the address of a server",
+            f"Try {text}://host/base.",
+        )
+    _refuse_missing(home, f"an engine at {scheme}://")
+    made: AbstractEngine = _member(home.at_address)(text)
+    return made
+
+
+def _refuse_missing(door: Door, what: str) -> None:
+    """Refuse what needs a package that is not installed, by the extra that has it."""
+    if find_spec(door.package) is None:
+        extra = next(known for known, one in DOORS.items() if one is door)
+        raise MissingDependency(what, door.package, extra)
 
 
 def open_source(source: Any, declared: Mapping[str, Column]) -> Opened:
@@ -51,6 +81,7 @@ def _living(kind: str) -> Reader | None:
     """Return what makes a source of what lives in an engine."""
     if kind not in _HOMES:
         return None
+    _refuse_missing(_HOMES[kind], f"a source of {kind}")
     reader: Reader = _member(_HOMES[kind].reads[kind])
     return reader
 

@@ -91,10 +91,10 @@ class Automaton:
         """Return parts one after the other."""
         found = _NOTHING
         for node in nodes:
-            found = self._after(found, self.place(node))
+            found = self._chain(found, self.place(node))
         return found
 
-    def _after(self, one: Part, other: Part) -> Part:
+    def _chain(self, one: Part, other: Part) -> Part:
         """Return one part and then another."""
         for place in one.last:
             self.follow[place] |= other.first
@@ -108,18 +108,18 @@ class Automaton:
         """Return a part so many times: what must be, then what may be."""
         found = _NOTHING
         for _ in range(node.least):
-            found = self._after(found, self.place(node.part))
+            found = self._chain(found, self.place(node.part))
         if node.most is None:
             more = self.place(node.part)
             for place in more.last:
                 self.follow[place] |= more.first
-            return self._after(found, Part(True, more.first, more.last))
+            return self._chain(found, Part(True, more.first, more.last))
         rest = _NOTHING
         for _ in range(node.most - node.least):
             one = self.place(node.part)
-            inner = self._after(one, rest)
+            inner = self._chain(one, rest)
             rest = Part(True, inner.first, inner.last)
-        return self._after(found, rest)
+        return self._chain(found, rest)
 
     def fits(self, places: frozenset[int] | set[int], letter: str) -> set[int]:
         """Return the places of some where a letter can stand."""

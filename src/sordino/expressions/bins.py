@@ -91,10 +91,10 @@ class Bins:
         """
         if value is None or (isinstance(value, float) and math.isnan(value)):
             return None
-        passed = sum(self._passed(value, place) for place in range(len(self.edges)))
+        passed = sum(self._passes(value, place) for place in range(len(self.edges)))
         return self.labels[passed - 1] if 0 < passed < len(self.edges) else None
 
-    def _passed(self, value: Value, place: int) -> bool:
+    def _passes(self, value: Value, place: int) -> bool:
         """Tell whether a value lies beyond an edge, or on one that opens a range."""
         sign = order(value, self.edges[place])
         return sign > 0 or (sign == 0 and self.opens(place))

@@ -61,10 +61,10 @@ class Spelling:
         digits = f"(?:[0-9]+{point}?[0-9]*|{point}[0-9]+)"
         return f"[+-]?{digits}(?:[eE][+-]?[0-9]+)?|{WORDS}"
 
-    def reading(self, kind: str) -> AbstractTree:
+    def value_of(self, kind: str) -> AbstractTree:
         """Return the value of a cell x of text as one of a type, or missing.
 
-        >>> number = Spelling(decimal=",").reading("f64")
+        >>> number = Spelling(decimal=",").value_of("f64")
         >>> number.value({"x": "-1,5"}), number.value({"x": "1.5"})
         (-1.5, None)
         """

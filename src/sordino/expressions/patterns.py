@@ -35,7 +35,7 @@ def _facts(one: Argument, pattern: str) -> Column:
 
 def _meaning(one: Value, pattern: str) -> Value:
     """Return whether a text is all of a pattern."""
-    first, *others = _pieces(pattern)
+    first, *others = read_pieces(pattern)
     if not others:
         return len(one) == len(first) and _fits(one, first, 0)
     last = others.pop()
@@ -64,8 +64,8 @@ def _fits(one: str, piece: Piece, place: int) -> bool:
     )
 
 
-def _pieces(pattern: str) -> list[Piece]:
-    """Return what stands between the wildcards % of a pattern."""
+def read_pieces(pattern: str) -> list[Piece]:
+    """Return what stands between the wildcards % of a pattern, None for any letter."""
     pieces: list[list[str | None]] = [[]]
     letters = iter(pattern)
     for letter in letters:

@@ -156,10 +156,10 @@ class _Reader:
 
     def row(self) -> Node:
         """Return parts that follow each other."""
-        parts = list(self._repeated())
+        parts = list(self._repetitions())
         return parts[0] if len(parts) == 1 else Chain(tuple(parts))
 
-    def _repeated(self) -> Iterator[Node]:
+    def _repetitions(self) -> Iterator[Node]:
         """Yield parts with how often each is there."""
         while self.next and self.next not in "|)":
             part = self._atom()

@@ -31,8 +31,8 @@ _DEEP: Final = 64
 class AbstractKeys(ABC):
     """A set of keys. Whatever can be known without listing them, is.
 
-    Proof obligation: `listed` is canonical, has the columns of the schema, and has at
-    most `at_most` rows, or exactly so many if `exact`.
+    Proof obligation: `list_keys` is canonical, has the columns of the schema, and has
+    at most `at_most` rows, or exactly so many if `exact`.
     """
 
     @property
@@ -56,13 +56,13 @@ class AbstractKeys(ABC):
         """Tell whether the bound is known to be the number itself."""
 
     @abstractmethod
-    def listed(self) -> pa.Table:
+    def list_keys(self) -> pa.Table:
         """List the keys in canonical form, or refuse if they are too many."""
 
     @cached_property
     def table(self) -> pa.Table:
         """Return the listed keys, which are listed once."""
-        return self.listed()
+        return self.list_keys()
 
     @property
     def size(self) -> int:
@@ -108,7 +108,7 @@ class ListedKeys(AbstractKeys):
         """Return True."""
         return True
 
-    def listed(self) -> pa.Table:
+    def list_keys(self) -> pa.Table:
         """Return the rows."""
         return self.rows
 
@@ -141,7 +141,7 @@ class Projected(AbstractKeys):
         """Tell whether the bound is 0 or 1, which projecting leaves alone."""
         return self.child.exact and self.at_most <= 1
 
-    def listed(self) -> pa.Table:
+    def list_keys(self) -> pa.Table:
         """Drop columns, then what is now there twice."""
         return sort_canonically(self.child.table.select(self.names))
 
@@ -178,7 +178,7 @@ class Renamed(AbstractKeys):
         """Tell whether the child knows its number."""
         return self.child.exact
 
-    def listed(self) -> pa.Table:
+    def list_keys(self) -> pa.Table:
         """Replace the names."""
         return self.child.table.rename_columns(list(self.schema.names))
 
@@ -211,7 +211,7 @@ class Filtered(AbstractKeys):
         """Tell whether there was nothing to begin with."""
         return self.child.exact and self.at_most == 0
 
-    def listed(self) -> pa.Table:
+    def list_keys(self) -> pa.Table:
         """Ask the condition once for each combination of the values it reads."""
         table = self.child.table
         names = sorted(self.condition.names()) or table.column_names[:1]
@@ -263,7 +263,7 @@ class Union(AbstractKeys):
         """Tell whether there is nothing on both sides."""
         return self.at_most == 0
 
-    def listed(self) -> pa.Table:
+    def list_keys(self) -> pa.Table:
         """List both, and drop what is in both."""
         return sort_canonically(join_tables(_aligned(self.left, self.right)))
 
@@ -296,7 +296,7 @@ class Difference(AbstractKeys):
         """Tell whether there was nothing to begin with."""
         return self.at_most == 0
 
-    def listed(self) -> pa.Table:
+    def list_keys(self) -> pa.Table:
         """Keep what the right set lacks."""
         left, right = _aligned(self.left, self.right)
         ours, theirs = _shared_ranks(left, right)
@@ -346,7 +346,7 @@ class Joined(AbstractKeys):
         """Tell whether a side has nothing."""
         return self.at_most == 0
 
-    def listed(self) -> pa.Table:
+    def list_keys(self) -> pa.Table:
         """Count the pairs, then list them: in order, as both sides are."""
         left, right = self.left.table, self.right.table
         ours, theirs = _shared_ranks(left.select(self.on), right.select(self.on))

@@ -237,7 +237,7 @@ class KeySet:
         for old in names:
             self.schema[old]  # refuses an unknown one
         checked_names(names.get(name, name) for name in self.columns)
-        return KeySet(self.tree.renamed(dict(names)))
+        return KeySet(self.tree.rename(dict(names)))
 
     def join(self, other: "KeySet") -> "KeySet":
         """Return the pairs of keys that agree in all columns the sets share.
@@ -258,7 +258,7 @@ class KeySet:
                 "Write a * b to combine every key of both.",
             )
         self._same_types(theirs, shared)
-        return KeySet(self.tree.joined(theirs.tree, shared))
+        return KeySet(self.tree.join(theirs.tree, shared))
 
     def is_equivalent(self, other: "KeySet") -> bool:
         """Tell whether two sets have the same columns and keys, in whatever order.
@@ -280,7 +280,7 @@ class KeySet:
         """Return what equal sets have in common and needs no listing."""
         return hash(frozenset(_types(self).items()))
 
-    def checked(self, schema: Schema, by: tuple[str, ...] | None = None) -> "KeySet":
+    def check(self, schema: Schema, by: tuple[str, ...] | None = None) -> "KeySet":
         """Return the keys of a table with this schema, with `by` as their columns.
 
         A column that the table lacks, or has with another type, is refused, and so are

@@ -85,7 +85,7 @@ class Product(AbstractKeys):
         """Return what is known of the number without listing anything."""
         return Extent(self.at_most, self.names, self.exact)
 
-    def listed(self) -> pa.Table:
+    def list_keys(self) -> pa.Table:
         """Repeat the keys of each factor; factors in order give keys in order."""
         refuse_too_many(Extent(self.count, self.names))
         if not self.count:
@@ -125,7 +125,7 @@ class Product(AbstractKeys):
         filtered = settle_keys(Filtered(Product.of(*met), condition))
         return Product((filtered, *rest), self.names, self.guards)
 
-    def renamed(self, names: Mapping[str, str]) -> "Product":
+    def rename(self, names: Mapping[str, str]) -> "Product":
         """Return the product of renamed factors."""
         met, _ = _parted(self.factors, names)
         return Product(
@@ -137,7 +137,7 @@ class Product(AbstractKeys):
             self.guards,
         )
 
-    def joined(self, other: "Product", on: tuple[str, ...]) -> "Product":
+    def join(self, other: "Product", on: tuple[str, ...]) -> "Product":
         """Return the product with the factors that have shared columns joined."""
         ours, rest = _parted(self.factors, on)
         theirs, others = _parted(other.factors, on)

@@ -75,7 +75,7 @@ def _restored(
     common = min(after.number, witness.head.number)
     if next(store.read(common)) != next(witness.read(common)):
         raise LedgerDamaged(
-            store.shown, "it does not belong to the history of its witness"
+            store.title, "it does not belong to the history of its witness"
         )
     missing = [(record, b"") for record in witness.read(after.number + 1)]
     head = missing[-1][0].head if missing else after
@@ -83,7 +83,7 @@ def _restored(
     for seen in (store, witness):
         Log(seen, seals).refuse_unsigned(next(seen.read(seen.head.number)))
     fields = {"after": after.number, "when": terms.world.clock().isoformat()}
-    last = seals.signed(Record.following(head, "restored", fields))
+    last = seals.sign(Record.successor(head, "restored", fields))
     return [*_contents(store), *missing, (last, b"")]
 
 

@@ -31,7 +31,7 @@ def charge_fields(log: Log, claim: Claim, when: str) -> dict[str, Any]:
         "budget": claim.budget,
         "charges": charges,
         "key": claim.key,
-        "known": claim.known,
+        "known": claim.loss_texts,
         "loss": repr(claim.loss),
         "plan": claim.plan,
         "request": claim.request,
@@ -53,9 +53,9 @@ def remaining_after(log: Log, claim: Claim) -> Loss:
     aside = earmarks.sum_earmarks(log, claim.budget, limit, without=claim.earmark)
     own = fields.get("rest")
     if own is not None:
-        aside = aside.plus(log.ordered(limit, own[claim.budget]))
-    spent = log.ordered(limit, fields["spent"][claim.budget])
-    return limit.rule.left(spent.plus(aside))
+        aside = aside.plus(log.read_charge(limit, own[claim.budget]))
+    spent = log.read_charge(limit, fields["spent"][claim.budget])
+    return limit.rule.remainder(spent.plus(aside))
 
 
 def _words(text: str) -> Any:
@@ -67,7 +67,7 @@ def entry_of(log: Log, record: Record, limits: Mapping[str, Limit]) -> Entry:
     """Return a charge as it is shown."""
     fields = record.fields
     if not set(fields["charges"]) <= set(limits):
-        raise log.damaged(f"record {record.number} cannot be")
+        raise log.damage(f"record {record.number} cannot be")
     return Entry(
         number=record.number,
         when=datetime.fromisoformat(fields["when"]),
@@ -79,7 +79,7 @@ def entry_of(log: Log, record: Record, limits: Mapping[str, Limit]) -> Entry:
         loss=fields["loss"],
         plan=fields["plan"],
         charges={
-            name: log.ordered(limits[name], texts)
+            name: log.read_charge(limits[name], texts)
             for name, texts in fields["charges"].items()
         },
         answered=log.store.newest(f"answer {record.number}") > 0,
@@ -92,11 +92,11 @@ def _charged(log: Log, name: str, claim: Claim) -> tuple[Charge, Charge]:
     What is set aside for others is not there to be spent.
     """
     limit = log.chargeable(name)
-    spent = log.spent(name, limit)
-    charge = limit.rule.price(claim.asked, claim.loss).fitted(spent)
+    spent = log.sum_of_charges(name, limit)
+    charge = limit.rule.charge_for(claim.asked, claim.loss).shorten(spent)
     aside = earmarks.sum_earmarks(log, name, limit, without=claim.earmark)
     try:
-        limit.rule.charged(spent.plus(aside), charge)
+        limit.rule.accept(spent.plus(aside), charge)
     except BudgetExceeded as error:
         if name == DATASET:
             raise

@@ -19,19 +19,19 @@ def allot(log: Log, name: str, limit: Limit, when: str) -> None:
     """Give a name a limit, unless it has this one."""
     recorded = log.limit(name)
     if recorded is None:
-        log.add("budget", {"budget": name, "limit": limit.written, "when": when})
-    elif log.agreed(name).stated != limit.stated:
+        log.add("budget", {"budget": name, "limit": limit.fields, "when": when})
+    elif (first := log.first_limit(name).stated) != limit.stated:
         raise InvalidParameter(
             "limit",
             limit.stated,
-            f"differs from the recorded limit of {name!r}, {log.agreed(name).stated}",
+            f"differs from the recorded limit of {name!r}, {first}",
             "Give the recorded limit, or choose another name.",
         )
 
 
 def reserve(log: Log, identity: str, claim: Claim, when: str) -> Ticket:
     """Charge a claim, or return what its key has."""
-    charged = None if claim.key is None else log.about(f"key {claim.key}")
+    charged = None if claim.key is None else log.newest_about(f"key {claim.key}")
     if charged is not None:
         return _again(log, identity, (charged, claim), when)
     charge = log.add("charged", charge_fields(log, claim, when))
@@ -42,7 +42,7 @@ def store(log: Log, identity: str, answered: tuple[Ticket, bytes], when: str) ->
     """Store the answer of a ticket, or return the one that is there."""
     ticket, answer = answered
     _refuse_foreign(log, identity, ticket)
-    stored = log.about(f"answer {ticket.number}")
+    stored = log.newest_about(f"answer {ticket.number}")
     if stored is not None and not ticket.keyed:
         return _once(stored, ticket, answer)
     committed = log.answer(ticket.number)
@@ -105,7 +105,7 @@ def _again(
     answer = log.answer(charged.number)
     if answer is not None:
         return Ticket(identity, charged.number, 1, True, answer)
-    if log.about(f"lease {charged.number}") is not None:
+    if log.newest_about(f"lease {charged.number}") is not None:
         raise AnswerLost(str(claim.key))
     leased = {"charge": charged.number, "fence": 2, "who": claim.who, "when": when}
     log.add("leased", leased)

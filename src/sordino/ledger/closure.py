@@ -13,8 +13,8 @@ from sordino.ledger.log import Log
 
 def close_for_ever(log: Log, name: str, remark: Remark, when: str) -> None:
     """Let nothing more be charged to a budget; what was charged stays."""
-    log.required(name)
-    if not log.closed(name):
+    log.limit_of(name)
+    if not log.is_closed(name):
         log.add("closed", {"budget": name} | remark.fields(when))
 
 
@@ -30,15 +30,17 @@ def lower_limit(log: Log, name: str, limit: Limit, remark: Remark, when: str) ->
             f"must be of the same kind as {recorded.stated} and not above it",
             "Limits are never raised: give smaller numbers of the same kind.",
         )
-    total = log.spent(name, recorded).plus(earmarks.sum_earmarks(log, name, recorded))
+    total = log.sum_of_charges(name, recorded).plus(
+        earmarks.sum_earmarks(log, name, recorded)
+    )
     if not limit.rule.holds(total):
         raise InvalidParameter(
             "limit",
             limit.stated,
-            f"is below what was charged and set aside, {limit.rule.stated(total)!r}",
+            f"is below what was charged and set aside, {limit.rule.loss_of(total)!r}",
             "Close the budget instead, or free what is set aside.",
         )
-    log.add("lowered", {"budget": name, "limit": limit.written} | remark.fields(when))
+    log.add("lowered", {"budget": name, "limit": limit.fields} | remark.fields(when))
 
 
 def is_below(lower: Limit, upper: Limit) -> bool:

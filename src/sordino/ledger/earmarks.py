@@ -62,11 +62,11 @@ def earmark(
     rests = {}
     for budget_name in dict.fromkeys((DATASET, budget)):
         limit = log.chargeable(budget_name)
-        charge = limit.rule.price(amount, amount).fitted(limit.rule.nothing)
-        total = log.spent(budget_name, limit).plus(
+        charge = limit.rule.charge_for(amount, amount).shorten(limit.rule.zero)
+        total = log.sum_of_charges(budget_name, limit).plus(
             sum_earmarks(log, budget_name, limit)
         )
-        limit.rule.charged(total, charge)  # refuses what does not fit
+        limit.rule.accept(total, charge)  # refuses what does not fit
         rests[budget_name] = charge.texts()
     fields = {"asked": stated, "budget": budget, "earmark": name, "rest": rests}
     log.add("earmarked", fields | remark.fields(when) | {"open": [*names, name]})
@@ -85,12 +85,12 @@ def sum_earmarks(
     log: Log, budget: str, limit: Limit, without: str | None = None
 ) -> Charge:
     """Return what is set aside of a budget, but for one earmark."""
-    total = limit.rule.nothing
+    total = limit.rule.zero
     for record in _newest(log):
         fields = record.fields
         counted = fields["earmark"] != without and budget in fields["rest"]
-        if counted and not log.closed(fields["budget"]):
-            total = total.plus(log.ordered(limit, fields["rest"][budget]))
+        if counted and not log.is_closed(fields["budget"]):
+            total = total.plus(log.read_charge(limit, fields["rest"][budget]))
     return total
 
 
@@ -98,7 +98,7 @@ def rest_after(
     log: Log, name: str, budget: str, charges: Mapping[str, Mapping[str, str]]
 ) -> dict[str, dict[str, str]]:
     """Return what is left of an earmark after a charge to its budget, or refuse it."""
-    record = log.about(f"earmark {name}")
+    record = log.newest_about(f"earmark {name}")
     if record is None or name not in _open(log):
         raise UnknownName("earmark", name, _open(log))
     fields = record.fields
@@ -111,15 +111,15 @@ def rest_after(
         )
     left = {}
     for budget_name, texts in charges.items():
-        limit = log.required(budget_name)
-        rest = log.ordered(limit, fields["rest"][budget_name])
-        left[budget_name] = _after(limit, rest, log.ordered(limit, texts)).texts()
+        limit = log.limit_of(budget_name)
+        rest = log.read_charge(limit, fields["rest"][budget_name])
+        left[budget_name] = _after(limit, rest, log.read_charge(limit, texts)).texts()
     return left
 
 
 def list_earmarks(log: Log) -> tuple[Earmark, ...]:
     """Return what is set aside, in the order in which it was."""
-    limit = log.required(DATASET)
+    limit = log.limit_of(DATASET)
     stated = {
         record.fields["earmark"]: record.fields["asked"]
         for record in log.every("earmarked")
@@ -127,8 +127,8 @@ def list_earmarks(log: Log) -> tuple[Earmark, ...]:
     earmarks = []
     for newest in _newest(log):
         fields = newest.fields
-        if not log.closed(fields["budget"]):
-            left = limit.rule.stated(log.ordered(limit, fields["rest"][DATASET]))
+        if not log.is_closed(fields["budget"]):
+            left = limit.rule.loss_of(log.read_charge(limit, fields["rest"][DATASET]))
             name = fields["earmark"]
             earmarks.append(Earmark(name, fields["budget"], stated.get(name, ""), left))
     return tuple(earmarks)
@@ -138,7 +138,7 @@ def _after(limit: Limit, rest: Charge, charge: Charge) -> Charge:
     """Return what is left of a rest, or refuse a charge that is more."""
     pairs = list(zip(rest.amounts, charge.amounts, strict=True))
     if any(amount > left for left, amount in pairs):
-        stated = limit.rule.stated
+        stated = limit.rule.loss_of
         raise BudgetExceeded(
             f"this costs {stated(charge)!r}, and {stated(rest)!r} is left of what was "
             "set aside. Ask for less, or without the earmark; nothing was charged."
@@ -162,7 +162,7 @@ def _known(log: Log, name: str, part: tuple[str, str]) -> bool:
 
 def _open(log: Log) -> list[str]:
     """Return the names of what is set aside and was not given back."""
-    record = log.about("earmarks")
+    record = log.newest_about("earmarks")
     names: list[str] = [] if record is None else record.fields["open"]
     return names
 
@@ -170,7 +170,7 @@ def _open(log: Log) -> list[str]:
 def _newest(log: Log) -> Iterator[Record]:
     """Yield the newest record about each of them: it says what is left."""
     for name in _open(log):
-        record = log.about(f"earmark {name}")
+        record = log.newest_about(f"earmark {name}")
         if record is not None:
             yield record
 

@@ -85,7 +85,7 @@ class Claim:
                     name, getattr(self, name), expected, "Try sd.PureDP(1)."
                 )
         try:
-            budget_text(self.asked), self.known
+            budget_text(self.asked), self.loss_texts
         except ValueError as error:  # Python writes no more than 4300 digits
             raise InvalidParameter(
                 "loss",
@@ -95,7 +95,7 @@ class Claim:
             ) from error
 
     @property
-    def known(self) -> dict[str, str]:
+    def loss_texts(self) -> dict[str, str]:
         """Return the exact headline of the loss, by name."""
         guarantees = asdict(self.loss.guarantees)
         return {name: exact_text(value) for name, value in guarantees.items()}

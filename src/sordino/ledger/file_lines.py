@@ -41,7 +41,7 @@ class Lines:
             if file_format.is_piece(line):
                 continue
             record = Record.read(line)
-            if record is None or not record.sealed:
+            if record is None or not record.is_sealed:
                 return
             self.index.add(record)
             self._starts.append(start)
@@ -53,8 +53,8 @@ class Lines:
         at = self._records[number - 1]
         line = read(self._end_of(number) - at - 1, at)
         record = Record.read(line)
-        if record is None or not record.sealed or record.number != number:
-            raise self.damaged(f"record {number} is not what was written")
+        if record is None or not record.is_sealed or record.number != number:
+            raise self.damage(f"record {number} is not what was written")
         return record
 
     def answer(self, read: Read, number: int) -> bytes:
@@ -66,7 +66,7 @@ class Lines:
         )
         return b"".join(pieces)
 
-    def damaged(self, problem: str) -> LedgerDamaged:
+    def damage(self, problem: str) -> LedgerDamaged:
         """Return the refusal of this file."""
         return LedgerDamaged(self._shown, problem)
 

@@ -39,7 +39,7 @@ class FileStore(AbstractStore):
         self._told = True
 
     @property
-    def shown(self) -> str:
+    def title(self) -> str:
         """Return the name of the store for messages."""
         return str(self._file.path)
 
@@ -51,7 +51,7 @@ class FileStore(AbstractStore):
     @property
     def head(self) -> Head:
         """Return the head of what is known."""
-        return self._known.index.head
+        return self._whole_lines.index.head
 
     def transact(self, act: Callable[[], Result]) -> Result:
         """Run an act under the lock, on everything that was appended.
@@ -78,9 +78,9 @@ class FileStore(AbstractStore):
         Lines that are whole but not known to be durable may be lost to the disk though
         they can be read, if an fsync failed: so they are written again.
         """
-        lines, reached = self._known, self._world.reached
+        lines, reached = self._whole_lines, self._world.reached
         lines.index.refuse_strays(record)
-        at = self._marked.end
+        at = self._last_mark.end
         point = record.kind if self._role == "ledger" else f"witness {record.kind}"
         reached(f"{point}: begun")
         self._file.write([self._file.read(lines.end - at, at)], at)
@@ -98,44 +98,44 @@ class FileStore(AbstractStore):
     def read(self, first: int) -> Iterator[Record]:
         """Yield the records from a number on, in order."""
         for number in range(first, self.head.number + 1):
-            yield self._known.record(self._file.read, number)
+            yield self._whole_lines.record(self._file.read, number)
 
     def newest(self, subject: str) -> int:
         """Return the number of the newest record about a subject, or 0."""
-        return self._known.index.newest(subject)
+        return self._whole_lines.index.newest(subject)
 
     def numbers(self, kind: str) -> Sequence[int]:
         """Return the numbers of all records of a kind, in order."""
-        return self._known.index.numbers(kind)
+        return self._whole_lines.index.numbers(kind)
 
     def answer(self, number: int) -> bytes:
         """Return the bytes that were appended with a record."""
-        return self._known.answer(self._file.read, number)
+        return self._whole_lines.answer(self._file.read, number)
 
     def verify(self) -> None:
         """Read all lines anew, and hold them against what is known."""
-        lines = self._known
+        lines = self._whole_lines
         fresh = self._before_lines()
         fresh.read_on(self._file.read, lines.end)
         if (fresh.end, fresh.index.head) != (lines.end, lines.index.head):
-            raise lines.damaged("it is no longer what was read before")
+            raise lines.damage("it is no longer what was read before")
 
     def close(self) -> None:
         """Let go of the file."""
         self._file.close()
 
     @property
-    def _known(self) -> Lines:
+    def _whole_lines(self) -> Lines:
         """Return the lines, as the newest transaction saw them."""
         if self._lines is None:
-            raise LedgerDamaged(self.shown, "its lines were not read to their end")
+            raise LedgerDamaged(self.title, "its lines were not read to their end")
         return self._lines
 
     @property
-    def _marked(self) -> Mark:
+    def _last_mark(self) -> Mark:
         """Return the newest mark."""
         if self._mark is None:
-            raise LedgerDamaged(self.shown, "it has no mark")
+            raise LedgerDamaged(self.title, "it has no mark")
         return self._mark
 
     def _catch_up(self) -> None:
@@ -148,13 +148,13 @@ class FileStore(AbstractStore):
         lines, self._lines = self._lines or self._before_lines(), None
         mark, size = self._newest_mark(), self._file.size()
         if size < max(lines.end, mark.end):
-            raise lines.damaged("its end is missing")
+            raise lines.damage("its end is missing")
         lines.read_on(self._file.read, size)
         if lines.end < mark.end:
             following = lines.index.head.number + 1
-            raise lines.damaged(f"record {following} is not what was written")
+            raise lines.damage(f"record {following} is not what was written")
         if mark != self._mark and self._hash_of(lines, mark.number) != mark.hash:
-            raise lines.damaged(f"record {mark.number} is not the one that was written")
+            raise lines.damage(f"record {mark.number} is not the one that was written")
         if lines.end < size:  # cut short by a crash: nobody was told of it
             self._file.disk.cut(self._file.handle, lines.end)
         self._mark = mark
@@ -171,8 +171,8 @@ class FileStore(AbstractStore):
 
     def _settle(self) -> None:
         """Make durable what can be read, before anything that was read is told."""
-        lines = self._known
-        at = self._marked.end
+        lines = self._whole_lines
+        at = self._last_mark.end
         if self._told and lines.end > at:
             self._file.write([self._file.read(lines.end - at, at)], at)
             self._file.disk.sync(self._file.handle)
@@ -180,7 +180,7 @@ class FileStore(AbstractStore):
 
     def _advance(self) -> None:
         """Mark the end as durable, in the block that the newest mark is not in."""
-        lines = self._known
+        lines = self._whole_lines
         mark = Mark(lines.end, *lines.index.head)
         slot = (self._slot + 1) % MARKS
         begins = lines.first - MARKS * BLOCK
@@ -199,14 +199,14 @@ class FileStore(AbstractStore):
             if mark is not None
         }
         if not marks:
-            raise LedgerDamaged(self.shown, "its marks are not what was written")
+            raise LedgerDamaged(self.title, "its marks are not what was written")
         newest = max(marks)
         self._slot = newest[1]
         return marks[newest]
 
     def _read_back(self, record: Record) -> None:
         """Read the new lines through the path; refuse what is not the record's."""
-        lines, self._lines = self._known, None
+        lines, self._lines = self._whole_lines, None
         handle = os.open(self._file.path, os.O_RDONLY)
         try:
             self._file.refuse_replaced(handle)
@@ -217,12 +217,12 @@ class FileStore(AbstractStore):
         finally:
             os.close(handle)
         if lines.index.head != record.head:
-            raise lines.damaged(f"record {record.number} is not what was written")
+            raise lines.damage(f"record {record.number} is not what was written")
         self._lines = lines
 
     def _before_lines(self) -> Lines:
         """Return lines of which none was read yet."""
-        return Lines(self._found_header().first_line, self.shown)
+        return Lines(self._found_header().first_line, self.title)
 
     def _found_header(self) -> Header:
         """Return the header of the file; one of format 1 is migrated first."""

@@ -38,9 +38,9 @@ class Handle:
         self._signed: Head = NOTHING
 
     @property
-    def shown(self) -> str:
+    def title(self) -> str:
         """Return the name of the ledger for messages."""
-        return self._store.shown
+        return self._store.title
 
     @property
     def durable(self) -> bool:
@@ -120,7 +120,7 @@ class Handle:
     def _unavailable(self, problem: str) -> LedgerUnavailable:
         """Return the refusal of a ledger that cannot be used now."""
         return LedgerUnavailable(
-            self.shown,
+            self.title,
             problem,
             "Check the disk and the permissions, then open it again and ask with the "
             "same "

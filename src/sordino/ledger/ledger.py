@@ -64,7 +64,7 @@ class Ledger:
         """Take over a checked store; make ledgers by `at` and `in_memory`."""
         self._guarded = guarded
         self._clock = clock
-        opened = guarded.use(lambda log: log.opened().fields)
+        opened = guarded.use(lambda log: log.first_record().fields)
         self.identity: str = opened["identity"]
         self.about: str = opened["about"]
 
@@ -148,7 +148,7 @@ class Ledger:
         """Say whether the key of a claim has an answer, which then costs nothing."""
         if claim.key is None:
             return False
-        return self._guarded.use(lambda log: log.answered(f"key {claim.key}"))
+        return self._guarded.use(lambda log: log.has_answer(f"key {claim.key}"))
 
     def lower(
         self, name: str, limit: "Limit | Budget", *, who: str = "", why: str = ""
@@ -261,14 +261,14 @@ class Ledger:
 
     def limit(self, budget: str = DATASET) -> Limit:
         """Return the limit of the dataset, or of a name."""
-        return self._guarded.use(lambda log: log.required(budget))
+        return self._guarded.use(lambda log: log.limit_of(budget))
 
-    def agreed(self, budget: str = DATASET) -> Limit:
+    def first_limit(self, budget: str = DATASET) -> Limit:
         """Return the limit that a budget was first given: its promise is what holds.
 
         A lower one refuses more. It was chosen after answers, so it promises no more.
         """
-        return self._guarded.use(lambda log: log.agreed(budget))
+        return self._guarded.use(lambda log: log.first_limit(budget))
 
     def limits(self) -> Mapping[str, Limit]:
         """Return all limits by name, the dataset's first."""
@@ -278,8 +278,8 @@ class Ledger:
         """Return the sum of what was charged: bookkeeping, what holds is the limit."""
 
         def spent(log: Log) -> Loss:
-            limit = log.required(budget)
-            return limit.rule.stated(log.spent(budget, limit))
+            limit = log.limit_of(budget)
+            return limit.rule.loss_of(log.sum_of_charges(budget, limit))
 
         return self._guarded.use(spent)
 
@@ -287,11 +287,11 @@ class Ledger:
         """Return a loss that still fits, beside what is set aside."""
 
         def left(log: Log) -> Loss:
-            limit = log.required(budget)
-            if log.closed(budget):
-                return limit.rule.stated(limit.rule.nothing)
+            limit = log.limit_of(budget)
+            if log.is_closed(budget):
+                return limit.rule.loss_of(limit.rule.zero)
             aside = earmarks.sum_earmarks(log, budget, limit)
-            return limit.rule.left(log.spent(budget, limit).plus(aside))
+            return limit.rule.remainder(log.sum_of_charges(budget, limit).plus(aside))
 
         return self._guarded.use(left)
 
@@ -343,7 +343,7 @@ class Ledger:
 
     def __repr__(self) -> str:
         """Show where it is; nothing is read."""
-        return f"Ledger({self._guarded.shown})"
+        return f"Ledger({self._guarded.title})"
 
     def __reduce__(self) -> NoReturn:
         """Refuse to be pickled or copied."""

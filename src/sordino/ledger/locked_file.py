@@ -54,7 +54,7 @@ class LockedFile:
         begun = time.monotonic()
         if begun - self._waited < _COURTESY:
             time.sleep(_LONG)
-        while not self._locked():
+        while not self._take_lock():
             self._waited = time.monotonic()
             waited = self._waited - begun
             if waited > self._patience:
@@ -104,7 +104,7 @@ class LockedFile:
         if handle >= 0:
             os.close(handle)
 
-    def _locked(self) -> bool:
+    def _take_lock(self) -> bool:
         """Take the lock if it is free."""
         try:
             self.disk.lock(self.handle)

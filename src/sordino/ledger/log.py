@@ -38,14 +38,14 @@ class Log:
         """Return a record that is there."""
         record = next(self.store.read(number), None)
         if record is None:
-            raise self.damaged("it has no records")
+            raise self.damage("it has no records")
         return record
 
     def records(self, first: int = 1) -> Iterator[Record]:
         """Yield the records from a number on."""
         return self.store.read(first)
 
-    def about(self, subject: str) -> Record | None:
+    def newest_about(self, subject: str) -> Record | None:
         """Return the newest record about a subject (kinds.py says which there are)."""
         number = self.store.newest(subject)
         return self.record(number) if number else None
@@ -54,11 +54,11 @@ class Log:
         """Yield the records of a kind."""
         return map(self.record, tuple(self.store.numbers(kind)))
 
-    def opened(self) -> Record:
+    def first_record(self) -> Record:
         """Return the first record, which names the ledger."""
         record = self.record(1)
         if record.kind != "opened":
-            raise self.damaged("its first record is missing")
+            raise self.damage("its first record is missing")
         return record
 
     def limits(self) -> dict[str, Limit]:
@@ -70,48 +70,48 @@ class Log:
 
     def limit(self, budget: str) -> Limit | None:
         """Return the limit of one budget."""
-        record = self.about(f"budget {budget}")
+        record = self.newest_about(f"budget {budget}")
         return None if record is None else Limit.read(record.fields["limit"])
 
-    def required(self, budget: str) -> Limit:
+    def limit_of(self, budget: str) -> Limit:
         """Return the limit of a budget that must be there."""
         limit = self.limit(budget)
         if limit is None:
             raise UnknownName("budget", budget, list(self.limits()))
         return limit
 
-    def closed(self, budget: str) -> bool:
+    def is_closed(self, budget: str) -> bool:
         """Say whether a budget was closed."""
-        return self.about(f"closed {budget}") is not None
+        return self.newest_about(f"closed {budget}") is not None
 
     def chargeable(self, budget: str) -> Limit:
         """Return the limit of a budget, which must be there and not be closed."""
-        if self.closed(budget):
+        if self.is_closed(budget):
             raise BudgetExceeded(
                 f"the budget {budget!r} is closed: nothing more can be charged to it. "
                 "Ask under another budget; nothing was charged."
             )
-        return self.required(budget)
+        return self.limit_of(budget)
 
-    def agreed(self, budget: str) -> Limit:
+    def first_limit(self, budget: str) -> Limit:
         """Return the limit that a budget had first: what it promises holds."""
         for record in self.every("budget"):
             if record.fields["budget"] == budget:
                 return Limit.read(record.fields["limit"])
         raise UnknownName("budget", budget, list(self.limits()))
 
-    def spent(self, budget: str, limit: Limit) -> Charge:
+    def sum_of_charges(self, budget: str, limit: Limit) -> Charge:
         """Return what was charged to a budget so far."""
-        last = self.about(f"spent {budget}")
+        last = self.newest_about(f"spent {budget}")
         if last is None:
-            return limit.rule.nothing
-        return self.ordered(limit, last.fields["spent"][budget])
+            return limit.rule.zero
+        return self.read_charge(limit, last.fields["spent"][budget])
 
-    def ordered(self, limit: Limit, texts: Mapping[str, str]) -> Charge:
+    def read_charge(self, limit: Limit, texts: Mapping[str, str]) -> Charge:
         """Return amounts in the order of the filter: JSON sorts its names."""
         names = limit.rule.coordinates
         if set(names) != set(texts):
-            raise self.damaged("a sum does not fit its limit")
+            raise self.damage("a sum does not fit its limit")
         return Charge.read({name: texts[name] for name in names})
 
     def add(
@@ -123,7 +123,7 @@ class Log:
         lasting: bool = True,
     ) -> Record:
         """Add a record behind the head, with the answer that belongs to it."""
-        record = self.seals.signed(Record.following(self.head, kind, fields))
+        record = self.seals.sign(Record.successor(self.head, kind, fields))
         if len(record.body) > LONGEST:
             raise InvalidParameter(
                 "claim",
@@ -136,22 +136,22 @@ class Log:
 
     def answer(self, charge: int) -> bytes | None:
         """Return the answer that was stored for a charge, None if there is none yet."""
-        record = self.about(f"answer {charge}")
+        record = self.newest_about(f"answer {charge}")
         if record is None:
             return None
         answer = self.store.answer(record.number)
         if hash_bytes(answer) == record.fields["sha256"]:
             return answer
-        if not answer and self.left_behind(record.number):
+        if not answer and self.is_left_behind(record.number):
             raise AnswerLost(str(self.record(charge).fields["key"]))
-        raise self.damaged(f"the answer {record.number} is not what was stored")
+        raise self.damage(f"the answer {record.number} is not what was stored")
 
-    def answered(self, subject: str) -> bool:
+    def has_answer(self, subject: str) -> bool:
         """Say whether the newest charge of a subject has an answer."""
         charge = self.store.newest(subject)
         return charge > 0 and self.store.newest(f"answer {charge}") > 0
 
-    def left_behind(self, number: int) -> bool:
+    def is_left_behind(self, number: int) -> bool:
         """Say whether an answer was given after a backup that was restored later."""
         return any(
             restored.fields["after"] < number < restored.number
@@ -161,8 +161,8 @@ class Log:
     def refuse_unsigned(self, record: Record) -> None:
         """Refuse a record that is not signed as this ledger is."""
         if not self.seals.hold(record):
-            raise self.damaged(f"record {record.number} has no valid signature")
+            raise self.damage(f"record {record.number} has no valid signature")
 
-    def damaged(self, problem: str) -> LedgerDamaged:
+    def damage(self, problem: str) -> LedgerDamaged:
         """Return the refusal of this ledger."""
-        return LedgerDamaged(self.store.shown, problem)
+        return LedgerDamaged(self.store.title, problem)

@@ -21,7 +21,7 @@ class MemoryStore(AbstractStore):
         self._index: Index | None = Index(_SHOWN)
 
     @property
-    def shown(self) -> str:
+    def title(self) -> str:
         """Return the name of the store for messages."""
         return _SHOWN
 
@@ -33,7 +33,7 @@ class MemoryStore(AbstractStore):
     @property
     def head(self) -> Head:
         """Return the head of what is known."""
-        return self._known.head
+        return self._whole_index.head
 
     def transact(self, act: Callable[[], Result]) -> Result:
         """Run an act."""
@@ -48,7 +48,7 @@ class MemoryStore(AbstractStore):
         then known. The index is grown from the list.
         """
         del lasting
-        self._known.refuse_strays(record)
+        self._whole_index.refuse_strays(record)
         self._reached(f"{record.kind}: begun")
         self._answers[record.number] = answer
         self._records.append(record)
@@ -61,11 +61,11 @@ class MemoryStore(AbstractStore):
 
     def newest(self, subject: str) -> int:
         """Return the number of the newest record about a subject, or 0."""
-        return self._known.newest(subject)
+        return self._whole_index.newest(subject)
 
     def numbers(self, kind: str) -> Sequence[int]:
         """Return the numbers of all records of a kind, in order."""
-        return self._known.numbers(kind)
+        return self._whole_index.numbers(kind)
 
     def answer(self, number: int) -> bytes:
         """Return the bytes that were appended with a record."""
@@ -81,7 +81,7 @@ class MemoryStore(AbstractStore):
         """Let go of nothing."""
 
     @property
-    def _known(self) -> Index:
+    def _whole_index(self) -> Index:
         """Return the index of all that is in the list."""
         index, self._index = self._index or Index(_SHOWN), None
         for record in self._records[index.head.number :]:

@@ -145,7 +145,7 @@ def _add_witness(place: Path, witness: Path, world: World) -> None:
 
 def seals_of(store: AbstractStore, terms: LedgerTerms) -> Seals:
     """Return who signs a ledger, refusing the key of another one."""
-    public = Log(store, Seals()).opened().fields.get("signed_by") or ""
+    public = Log(store, Seals()).first_record().fields.get("signed_by") or ""
     if terms.seals.public and terms.seals.public != public:
         raise InvalidParameter(
             "signer",
@@ -160,7 +160,7 @@ def _check(log: Log, terms: LedgerTerms) -> None:
     """Refuse a ledger that is not whole, or not the one that is meant."""
     refuse_overspent(log)
     _refuse_other(log, terms)
-    if terms.witness is not None and log.about("witness") is None:
+    if terms.witness is not None and log.newest_about("witness") is None:
         log.add("witnessed", {"when": terms.world.clock().isoformat()})
 
 
@@ -179,7 +179,7 @@ def _first_records(terms: LedgerTerms) -> list[Record]:
         "signed_by": terms.seals.public or None,
         "when": when,
     }
-    budget = {"budget": DATASET, "limit": terms.limit.written, "when": when}
+    budget = {"budget": DATASET, "limit": terms.limit.fields, "when": when}
     contents: list[tuple[str, dict[str, Any]]] = [
         ("opened", opened),
         ("budget", budget),
@@ -188,7 +188,7 @@ def _first_records(terms: LedgerTerms) -> list[Record]:
         contents.append(("witnessed", {"when": when}))
     records, head = [], NOTHING
     for kind, fields in contents:
-        record = terms.seals.signed(Record.following(head, kind, fields))
+        record = terms.seals.sign(Record.successor(head, kind, fields))
         records.append(record)
         head = record.head
     return records
@@ -196,7 +196,7 @@ def _first_records(terms: LedgerTerms) -> list[Record]:
 
 def _refuse_other(log: Log, terms: LedgerTerms) -> None:
     """Refuse a ledger that was made with another limit, or for other data."""
-    recorded = log.agreed(DATASET)
+    recorded = log.first_limit(DATASET)
     if terms.limit is not None and terms.limit.stated != recorded.stated:
         raise InvalidParameter(
             "limit",
@@ -204,7 +204,7 @@ def _refuse_other(log: Log, terms: LedgerTerms) -> None:
             f"differs from the limit of the ledger, {recorded.stated}",
             "A limit is for ever: give the recorded one, or make a new ledger.",
         )
-    about = log.opened().fields["about"]
+    about = log.first_record().fields["about"]
     if terms.about and terms.about != about:
         raise InvalidParameter(
             "about",

@@ -26,13 +26,13 @@ _BEFORE: Final = Fraction(95, 100)
 
 def find_answer(log: Log, key: str, budget: str) -> tuple[Record, bytes]:
     """Return the charge of a key, made to a budget, and the bytes of its answer."""
-    charged = log.about(f"key {check_name(key=key)}")
+    charged = log.newest_about(f"key {check_name(key=key)}")
     if charged is None or budget not in {DATASET, charged.fields["budget"]}:
         raise UnknownName("key", key, [])
     answer = log.answer(charged.number)
     if answer is not None:
         return charged, answer
-    if log.about(f"lease {charged.number}") is not None:
+    if log.newest_about(f"lease {charged.number}") is not None:
         raise AnswerLost(key)
     if "words" not in charged.fields:
         raise InvalidQuery(

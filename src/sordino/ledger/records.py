@@ -1,8 +1,8 @@
 """Records of a ledger, each sealed by a hash that covers all records before it.
 
->>> first = Record.following(NOTHING, "opened", {"format": 2})
->>> second = Record.following(first.head, "leased", {"charge": 1})
->>> first.sealed, second.sealed, replace(second, body="{}").sealed
+>>> first = Record.successor(NOTHING, "opened", {"format": 2})
+>>> second = Record.successor(first.head, "leased", {"charge": 1})
+>>> first.is_sealed, second.is_sealed, replace(second, body="{}").is_sealed
 (True, True, False)
 >>> Record.read(second.line) == second
 True
@@ -52,7 +52,7 @@ class Record:
     """Of the hash, by the key of the ledger; "" where a ledger has none."""
 
     @classmethod
-    def following(cls, head: Head, kind: str, fields: Mapping[str, Any]) -> Self:
+    def successor(cls, head: Head, kind: str, fields: Mapping[str, Any]) -> Self:
         """Return the record after a head."""
         body = json.dumps(fields, sort_keys=True, separators=(",", ":"))
         number = head.number + 1
@@ -84,7 +84,7 @@ class Record:
         return read
 
     @property
-    def sealed(self) -> bool:
+    def is_sealed(self) -> bool:
         """Say whether the hash is that of the rest."""
         return self.hash == seal(self.previous, self.number, self.kind, self.body)
 

@@ -93,7 +93,7 @@ def registry_yaml(ledger: Ledger, answers: Answers, *, draft: bool = False) -> s
 
 def _from_ledger(ledger: Ledger) -> dict[str, Any]:
     """Return what the ledger knows."""
-    entries, limit = ledger.entries(), ledger.agreed()
+    entries, limit = ledger.entries(), ledger.first_limit()
     promise = limit.rule.promise
     variant, parameters = _headline(promise)
     fields: dict[str, Any] = {

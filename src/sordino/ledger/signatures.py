@@ -2,9 +2,9 @@
 
 >>> from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 >>> key = Ed25519PrivateKey.generate()
->>> record = Record.following(NOTHING, "opened", {})
+>>> record = Record.successor(NOTHING, "opened", {})
 >>> seals = Seals(public_of(key), key)
->>> signed = seals.signed(record)
+>>> signed = seals.sign(record)
 >>> seals.hold(signed), seals.hold(record)
 (True, False)
 """
@@ -32,7 +32,7 @@ class Seals:
     public: str = ""
     signer: Ed25519PrivateKey | None = None
 
-    def signed(self, record: Record) -> Record:
+    def sign(self, record: Record) -> Record:
         """Return a record with its signature, which is of its hash."""
         if not self.public:
             return record

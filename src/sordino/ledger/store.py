@@ -34,7 +34,7 @@ class AbstractStore(ABC):
 
     @property
     @abstractmethod
-    def shown(self) -> str:
+    def title(self) -> str:
         """Return the name of the store for messages."""
 
     @property
@@ -98,7 +98,7 @@ class Index:
 
     def add(self, record: Record) -> None:
         """Add a record, which must follow, be sealed, and say what its kind says."""
-        wrong = "" if record.sealed else "is not what was written"
+        wrong = "" if record.is_sealed else "is not what was written"
         if (record.number - 1, record.previous) != self.head:
             wrong = "does not follow the one before it"
         if wrong:

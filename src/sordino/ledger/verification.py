@@ -35,13 +35,13 @@ class Verified:
 
 def refuse_overspent(log: Log) -> None:
     """Refuse a ledger without a limit, and one of which more than it was charged."""
-    if log.opened().fields["format"] not in FORMATS:
-        raise log.damaged("its first record is of another format")
+    if log.first_record().fields["format"] not in FORMATS:
+        raise log.damage("its first record is of another format")
     if log.limit(DATASET) is None:
-        raise log.damaged("it records no limit")
+        raise log.damage("it records no limit")
     for name, limit in log.limits().items():
-        if not limit.rule.holds(log.spent(name, limit)):
-            raise log.damaged(f"more than the limit of {name!r} was charged")
+        if not limit.rule.holds(log.sum_of_charges(name, limit)):
+            raise log.damage(f"more than the limit of {name!r} was charged")
 
 
 def verify(log: Log) -> Verified:
@@ -83,9 +83,9 @@ class _Walk:
     def check(self, record: Record) -> None:
         """Check one record by its kind."""
         if not _CHECKS[record.kind](self, record, record.fields):
-            raise self.log.damaged(f"record {record.number} cannot be")
+            raise self.log.damage(f"record {record.number} cannot be")
 
-    def opened(self, record: Record, fields: dict[str, Any]) -> bool:
+    def beginning(self, record: Record, fields: dict[str, Any]) -> bool:
         """Say whether this is the first."""
         return record.number == 1 and fields["format"] in FORMATS
 
@@ -95,7 +95,7 @@ class _Walk:
         name = fields["budget"]
         fresh = name not in self.limits and (name == DATASET) == (not self.limits)
         self.limits[name] = Limit.read(fields["limit"])
-        self.sums[name] = self.limits[name].rule.nothing
+        self.sums[name] = self.limits[name].rule.zero
         return fresh
 
     def charge(self, record: Record, fields: dict[str, Any]) -> bool:
@@ -106,9 +106,9 @@ class _Walk:
         for name in fields["charges"] if sound else ():
             limit = self.limits[name]
             after = self.sums[name].plus(
-                self.log.ordered(limit, fields["charges"][name])
+                self.log.read_charge(limit, fields["charges"][name])
             )
-            recorded = self.log.ordered(limit, fields["spent"][name])
+            recorded = self.log.read_charge(limit, fields["spent"][name])
             sound = sound and recorded == after and limit.rule.holds(after)
             self.sums[name] = after
         sound = sound and self.closed.isdisjoint(fields["charges"])
@@ -118,7 +118,7 @@ class _Walk:
         self.keyed |= {record.number} if key is not None else set()
         return sound
 
-    def lowered(self, record: Record, fields: dict[str, Any]) -> bool:
+    def lower_limit(self, record: Record, fields: dict[str, Any]) -> bool:
         """Say whether a limit became lower, and no lower than what it has to hold."""
         del record
         name, lower = fields["budget"], Limit.read(fields["limit"])
@@ -128,7 +128,7 @@ class _Walk:
             self.limits[name] = lower
         return sound and self.fits()
 
-    def closing(self, record: Record, fields: dict[str, Any]) -> bool:
+    def closure(self, record: Record, fields: dict[str, Any]) -> bool:
         """Say whether a budget was closed for the first time."""
         del record
         name = fields["budget"]
@@ -143,12 +143,14 @@ class _Walk:
         open_ = set(rests) <= set(self.limits) and self.closed.isdisjoint(rests)
         if not open_ or name in self.marked or fields["open"] != [*self.marks, name]:
             return False
-        left = {budget_name: self._ordered(budget_name, rests) for budget_name in rests}
+        left = {
+            budget_name: self._read_charge(budget_name, rests) for budget_name in rests
+        }
         self.marks[name] = (fields["budget"], left)
         self.marked.add(name)
         return self.fits()
 
-    def freed(self, record: Record, fields: dict[str, Any]) -> bool:
+    def free(self, record: Record, fields: dict[str, Any]) -> bool:
         """Say whether something that was set aside was given back."""
         del record
         was_open = self.marks.pop(fields["earmark"], None) is not None
@@ -177,17 +179,17 @@ class _Walk:
         if budget != fields["budget"]:
             return False
         for budget_name, texts in fields["charges"].items():
-            rest = self._ordered(budget_name, fields["rest"])
-            spent = rest.plus(self.log.ordered(self.limits[budget_name], texts))
+            rest = self._read_charge(budget_name, fields["rest"])
+            spent = rest.plus(self.log.read_charge(self.limits[budget_name], texts))
             pairs = zip(spent.amounts, left[budget_name].amounts, strict=True)
             if any(after > before for after, before in pairs):
                 return False
             left[budget_name] = rest
         return True
 
-    def _ordered(self, name: str, texts: dict[str, Any]) -> "Charge":
+    def _read_charge(self, name: str, texts: dict[str, Any]) -> "Charge":
         """Return the amounts of a budget."""
-        return self.log.ordered(self.limits[name], texts[name])
+        return self.log.read_charge(self.limits[name], texts[name])
 
     def lease(self, record: Record, fields: dict[str, Any]) -> bool:
         """Say whether a charge without an answer is leased for the first time."""
@@ -205,7 +207,7 @@ class _Walk:
         self.answered.add(charge)
         stored = self.log.store.answer(record.number)
         keyed = charge in self.keyed
-        if not stored and (not keyed or self.log.left_behind(record.number)):
+        if not stored and (not keyed or self.log.is_left_behind(record.number)):
             return fresh
         whole = (len(stored), hash_bytes(stored)) == (fields["size"], fields["sha256"])
         return fresh and whole
@@ -216,7 +218,7 @@ class _Walk:
         self.witnessed += 1
         return self.witnessed == 1
 
-    def restored(self, record: Record, fields: dict[str, Any]) -> bool:
+    def restoration(self, record: Record, fields: dict[str, Any]) -> bool:
         """Say whether a backup that was there before was restored, by a witness."""
         return fields["after"] < record.number and self.witnessed == 1
 
@@ -231,15 +233,15 @@ def _says_what_it_was(fields: dict[str, Any]) -> bool:
 
 
 _CHECKS: Final[dict[str, Callable[[_Walk, Record, dict[str, Any]], bool]]] = {
-    "opened": _Walk.opened,
+    "opened": _Walk.beginning,
     "budget": _Walk.budget,
     "charged": _Walk.charge,
-    "lowered": _Walk.lowered,
-    "closed": _Walk.closing,
+    "lowered": _Walk.lower_limit,
+    "closed": _Walk.closure,
     "earmarked": _Walk.earmark,
-    "freed": _Walk.freed,
+    "freed": _Walk.free,
     "leased": _Walk.lease,
     "answered": _Walk.answer,
     "witnessed": _Walk.witness,
-    "restored": _Walk.restored,
+    "restored": _Walk.restoration,
 }

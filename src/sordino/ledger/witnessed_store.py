@@ -22,9 +22,9 @@ class WitnessedStore(AbstractStore):
         self._witness = witness
 
     @property
-    def shown(self) -> str:
+    def title(self) -> str:
         """Return the name of the store for messages."""
-        return self._store.shown
+        return self._store.title
 
     @property
     def durable(self) -> bool:
@@ -88,12 +88,12 @@ class WitnessedStore(AbstractStore):
         seen = self._witness.head
         if seen.number > self.head.number:
             raise LedgerDamaged(
-                self.shown, f"it was put back: its witness saw record {seen.number}"
+                self.title, f"it was put back: its witness saw record {seen.number}"
             )
         known = next(self._store.read(seen.number), None)
         if known is None or known.head != seen:
             raise LedgerDamaged(
-                self.shown,
+                self.title,
                 f"its history was forked: its witness saw another record {seen.number}",
             )
         for record in self._store.read(seen.number + 1):

@@ -88,7 +88,7 @@ class AboveThreshold(AbstractMechanism):
         """Return how many rows may lie beyond the bound: the scales, rounded down."""
         return int(floor_to(self.scales * self.scale, Fraction(1)))
 
-    def passing(self, bins: int) -> float:
+    def chance_to_pass(self, bins: int) -> float:
         """Return the chance that so many bins with no row beyond them are passed.
 
         To the eye: 1 in (bins + 1) exp(scales).
@@ -143,9 +143,9 @@ class AboveThreshold(AbstractMechanism):
         at_once = max(_CELLS // bins.size, 1)
         firsts = range(0, bins.groups, at_once)
         parts = (bins.part(f, min(f + at_once, bins.groups)) for f in firsts)
-        return np.concatenate([_NONE, *(self._walked(part, bits) for part in parts)])
+        return np.concatenate([_NONE, *(self._walk(part, bits) for part in parts)])
 
-    def _walked(self, bins: BinCounts, bits: BitSource) -> Whole:
+    def _walk(self, bins: BinCounts, bits: BitSource) -> Whole:
         """Return the first bin of each group whose noisy test holds."""
         sampler = self._sampler
         level = [sampler.add_to_one(self.left, bits) for _ in range(bins.groups)]

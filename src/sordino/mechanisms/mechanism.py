@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @hides(
     *("carrier", "change", "delta_of", "headline", "is_exact", "law", "noise"),
-    *("noise_loss", "norm", "passing", "rounding", "unit"),
+    *("noise_loss", "norm", "select", "rounding", "unit"),
 )
 class AbstractMechanism(ABC):
     """A randomised function with a privacy map.

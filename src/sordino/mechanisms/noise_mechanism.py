@@ -103,7 +103,7 @@ class AbstractAdditiveMechanism(AbstractNoiseMechanism):
     def carrier(self) -> AbstractCarrier:
         """Return what adds the noise to values."""
 
-    def _noised(self, value: Any) -> Any:
+    def _add_noise(self, value: Any) -> Any:
         """Return the value with noise: the answer has the type of the question."""
         if is_number(value):
             return self.carrier.one(value, Bits())
@@ -168,7 +168,7 @@ class AbstractFloatMechanism(AbstractAdditiveMechanism):
                 f"Write granularity={self.granularity}, values=10, or leave out "
                 "granularity: then rounding costs nothing.",
             )
-        return self._noised(value)
+        return self._add_noise(value)
 
 
 class AbstractIntegerMechanism(AbstractAdditiveMechanism):
@@ -191,7 +191,7 @@ class AbstractIntegerMechanism(AbstractAdditiveMechanism):
 
     def __call__(self, value: Any) -> Any:
         """Return the value with noise: the answer has the type of the question."""
-        return self._noised(value)
+        return self._add_noise(value)
 
     @property
     def input_domain(self) -> NumberDomain:

@@ -167,7 +167,7 @@ class Quantiles(AbstractMechanism):
             layout = CandidateRuns.of(bins.part(first, last), parts, candidates)
             _Recursion(self, layout, answers[first:last], bits).run()
             first = last
-        return candidates.holding(answers.ravel() // parts).reshape(answers.shape)
+        return candidates.bins_of(answers.ravel() // parts).reshape(answers.shape)
 
 
 @final
@@ -191,20 +191,20 @@ class _Recursion:
         if first == last:
             return
         middle = (first + last) // 2
-        cut = self._cut(self.quantiles.probabilities[middle], low, high)
+        cut = self._choose_cut(self.quantiles.probabilities[middle], low, high)
         self.answers[:, middle] = cut.position
         self._choose(first, middle, low, cut)
         self._choose(middle + 1, last, cut, high)
 
-    def _cut(
+    def _choose_cut(
         self, probability: Fraction, low: QuantileCut, high: QuantileCut
     ) -> QuantileCut:
         """Choose the candidates of one quantile, in the slice between two cuts."""
         share = (probability - low.probability) / (high.probability - low.probability)
         rate = self._rate(share)
-        pieces = Pieces.of(self.layout, low, high, share).stretched(rate)
+        pieces = Pieces.of(self.layout, low, high, share).stretch(rate)
         chosen = choose(pieces.runs(self.layout), rate, self.bits)
-        return pieces.cut(self.layout, probability, chosen)
+        return pieces.cut_at(self.layout, probability, chosen)
 
     def _rate(self, share: Fraction) -> Exact:
         """Return the exponent of one unit of a score: a row in parts, by the share."""

@@ -91,17 +91,17 @@ class RandomizedResponse(AbstractMechanism):
     def __call__(self, value: Any) -> Any:
         """Return an answer for each value: it has the type of the question."""
         if is_number(value):
-            answer = self._answered(np.array([value]), Bits())[0]
+            answer = self._answer(np.array([value]), Bits())[0]
             return int(answer) if isinstance(value, int) else answer
         values, close = open_numbers(value)
-        return close(self._answered(values, Bits()))
+        return close(self._answer(values, Bits()))
 
-    def _answered(self, values: NDArray[Any], bits: BitSource) -> NDArray[Any]:
+    def _answer(self, values: NDArray[Any], bits: BitSource) -> NDArray[Any]:
         """Return answers, each true or a lie that is uniform among the rest.
 
         They keep their dtype if it holds every category.
         """
-        answers = self._checked(values)
+        answers = self._check_categories(values)
         lied = np.flatnonzero(~self._truthful(answers.size, bits))
         others = np.full(lied.size, self.categories - 1, np.int64)
         answers[lied] += 1 + uniform_below(others, bits)
@@ -109,7 +109,7 @@ class RandomizedResponse(AbstractMechanism):
         fits = self.categories - 1 <= np.iinfo(values.dtype).max
         return answers.astype(values.dtype, copy=False) if fits else answers
 
-    def _checked(self, values: NDArray[Any]) -> NDArray[np.int64]:
+    def _check_categories(self, values: NDArray[Any]) -> NDArray[np.int64]:
         """Return a copy of the values as int64, each of them a category."""
         if values.dtype.kind not in "iu":
             raise InvalidData(
@@ -136,10 +136,10 @@ class RandomizedResponse(AbstractMechanism):
         words = bits.words(count)
         truthful = words < np.uint64(level)
         for i in np.flatnonzero(words == np.uint64(level)):
-            truthful[i] = self._settled(Uniform(bits, level, _WORD))
+            truthful[i] = self._settle(Uniform(bits, level, _WORD))
         return truthful
 
-    def _settled(self, u: Uniform) -> bool:
+    def _settle(self, u: Uniform) -> bool:
         """Decide u < P[truth] exactly."""
         return settle(lambda: surely_less(u.enclosure(), self._truth), u)
 

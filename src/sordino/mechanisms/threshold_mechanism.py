@@ -127,17 +127,17 @@ class AbstractThresholdMechanism(AbstractNoiseMechanism):
         order is that of the keys alone.
         """
         opened = open_map(value)
-        rows, answers = self.carrier.passing(opened.values, self._rule, Bits())
+        rows, answers = self.carrier.select(opened.values, self._rule, Bits())
         order = opened.keys.order(rows)
         return opened.close(rows, order, answers[order])
 
-    def passing(self, values: NDArray[Any]) -> Passing:
+    def select(self, values: NDArray[Any]) -> Passing:
         """Return the places of the values that pass, ascending, and their answers.
 
         For keys that are kept elsewhere: whoever asks puts the answer into an order
         that depends on the keys alone.
         """
-        return self.carrier.passing(values, self._rule, Bits())
+        return self.carrier.select(values, self._rule, Bits())
 
     def map(self, d_in: MapDistance) -> JointLoss:
         """Return the loss between maps at distance d_in: headline and joint curve.
@@ -241,7 +241,7 @@ class KeptKeys:
         """Return the loss when `keys` keys are kept and the others are new."""
         mechanism = self.mechanism
         least = Fraction(1 if mechanism.values.is_integer else 0)
-        left = self.apart.kept(keys, mechanism.norm, least)
+        left = self.apart.keep(keys, mechanism.norm, least)
         return mechanism.noise_loss(left) if left.l0 else PureDP(0)
 
 

@@ -142,7 +142,7 @@ class _Search:
         first: often it is already too much, and no search is needed.
         """
         most = float(len(self.ways))
-        behind = (self.at(1.0).score - best.score) / most
+        behind = (self.bundle_at(1.0).score - best.score) / most
         needed = math.exp(min(max(behind, 0.0), math.log(most)))
         token = COARSENESS.set(_COARSE)
         try:
@@ -151,9 +151,9 @@ class _Search:
             shrink = find_crossing(self._excess, 1 / most, 1 / needed, _CLOSE)
         finally:
             COARSENESS.reset(token)
-        return min(best, self.at(1 / shrink), key=lambda bundle: bundle.score)
+        return min(best, self.bundle_at(1 / shrink), key=lambda bundle: bundle.score)
 
-    def at(self, gain: float) -> Bundle:
+    def bundle_at(self, gain: float) -> Bundle:
         """Return the bundle in which each request has `gain` times its share."""
         if gain not in self.seen:
             share = Fraction(1, len(self.ways))
@@ -168,7 +168,7 @@ class _Search:
 
     def _excess(self, shrink: float) -> float:
         """Return how far the composed curve is beyond the budget, in logarithms."""
-        loss = self.at(1 / shrink).loss
+        loss = self.bundle_at(1 / shrink).loss
         delta = float(loss.delta_at(down(self.budget.epsilon)))
         beyond = max(math.log(max(delta, 1e-300) / float(self.budget.delta)), _DEEPEST)
         if self.budget.admits(loss):

@@ -87,7 +87,9 @@ def _read(request: Request, relation: Relation, setting: Setting) -> Read:
     """Return the columns of each table that the answers are made of."""
     needed = frozenset(request.by)
     for _, aggregation in request.columns:
-        for estimator in aggregation.within(setting.schema).estimators(setting):
+        for estimator in aggregation.with_known_bounds(setting.schema).estimators(
+            setting
+        ):
             needed |= frozenset[str]().union(*map(_names, estimator.measurements))
     return columns_of_tables(relation.node, needed)
 
@@ -102,12 +104,12 @@ def _clamped(
     """
     whole = replace(setting, by=())
     for _, aggregation in request.columns:
-        if aggregation.clamped is not None and not aggregation.lacks_bounds:
-            key = ("clamped", aggregation.clamped.key(whole))
-            total = Total(aggregation.clamped.outside(whole))
+        if aggregation.clamp is not None and not aggregation.lacks_bounds:
+            key = ("clamped", aggregation.clamp.key(whole))
+            total = Total(aggregation.clamp.outside(whole))
             count = tally_measurement(key, total, whole.rows())
             yield Counted(
-                "clamped", str(aggregation.clamped), "rows", relation.node, count
+                "clamped", str(aggregation.clamp), "rows", relation.node, count
             )
 
 

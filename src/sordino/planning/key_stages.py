@@ -35,7 +35,7 @@ class AbstractKeyStage(ABC):
     """The columns whose keys are not known."""
 
     @abstractmethod
-    def after(self, shown: "pa.Table | None") -> Question:
+    def question_after(self, shown: "pa.Table | None") -> Question:
         """Return the question for the keys that are not among those shown before."""
 
     @property
@@ -57,7 +57,7 @@ class CountedKeys(AbstractKeyStage):
     names: tuple[str, ...]
     counted: AbstractPresence
 
-    def after(self, shown: "pa.Table | None") -> Question:
+    def question_after(self, shown: "pa.Table | None") -> Question:
         """Return the question for the counts of all keys: there is one round."""
         del shown
         return Question(self.relation.node, self.names, self.counted.totals)

@@ -65,7 +65,7 @@ class Plan:
         return sum(len(one.totals) for one in self.of_groups.values())
 
     @property
-    def apart(self) -> Fraction:
+    def share_apart(self) -> Fraction:
         """Return the share of what is paid apart: choices and coverage."""
         keys = (*self.choices, *self.coverage)
         return sum((self.shares[key] for key in keys), Fraction(0))
@@ -90,7 +90,7 @@ class Plan:
     def question(self) -> Question:
         """Return the exact totals that the engine is asked for, at first."""
         if self.stage is not None:
-            return self.stage.after(None)
+            return self.stage.question_after(None)
         keyset = self.request.keyset
         return self._question(None if keyset is None else keyset.table())
 
@@ -113,7 +113,7 @@ class Plan:
         if self.stage is None:
             return ()
         none = self.stage.none
-        more = (self.stage.after(none),) if self.in_rounds else ()
+        more = (self.stage.question_after(none),) if self.in_rounds else ()
         last = self.second_question(none)
         return more if last is None else (*more, last)
 

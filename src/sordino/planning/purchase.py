@@ -75,7 +75,7 @@ class Purchase:
         presence = self.plan.presence
         if presence is None or self.rounds is not None:
             return self.rounds
-        share = self.joint.scaled(self.plan.shares[presence.key])
+        share = self.joint.times(self.plan.shares[presence.key])
         return presence.selection(share, self.delta)
 
     @cached_property
@@ -83,7 +83,7 @@ class Purchase:
         """Return the noise of the measurements that are not selected by."""
         plan = self.plan
         return {
-            key: one.mechanism(self.joint.scaled(plan.shares[key]))
+            key: one.mechanism(self.joint.times(plan.shares[key]))
             for key, one in plan.measurements.items()
             if plan.presence is None or key != plan.presence.key
         }
@@ -112,19 +112,19 @@ class Purchase:
         if self.rounds is not None:
             return self.rounds.loss(tuple(starmap(told_numbers, noise)))
         presence = None if plan.presence is None else plan.presence.whole
-        return self.joint.together(self.selection, presence, noise)
+        return self.joint.loss_of(self.selection, presence, noise)
 
     @property
     def stages(self) -> int:
         """Return in how many rounds keys are shown first."""
         return 1 if self.rounds is None else len(self.rounds.thresholds)
 
-    def passing(self, totals: Integers, place: int) -> Integers:
+    def select(self, totals: Integers, place: int) -> Integers:
         """Return the places of exact totals whose keys pass a round."""
         if self.rounds is not None:
-            return self.rounds.passing(totals, place).rows
+            return self.rounds.select(totals, place).rows
         assert self.plan.presence is not None  # noqa: S101 it shows the keys
-        return self.plan.presence.shown(self.selection, [totals])[0]
+        return self.plan.presence.select(self.selection, [totals])[0]
 
     @property
     def is_within(self) -> bool:
@@ -167,17 +167,17 @@ class Purchase:
             for estimator in self.plan.estimators
         )
 
-    def expected(self, place: int, confidence: Fraction) -> Expected:
+    def expected_error(self, place: int, confidence: Fraction) -> Expected:
         """Return how far a column will be off."""
         estimator = self.plan.estimators[place]
-        return estimator.expected(self.mechanisms[place], confidence)
+        return estimator.expected_error(self.mechanisms[place], confidence)
 
     @cached_property
     def errors(self) -> dict[str, Expected]:
         """Return how far each column will be off, as far as that is known."""
         request = self.plan.request
         return {
-            name: self.expected(place, request.confidence)
+            name: self.expected_error(place, request.confidence)
             for place, (name, _) in enumerate(request.columns)
         }
 
@@ -218,7 +218,7 @@ class Purchase:
         """Return the deviation of a column, in a typical group."""
         estimator, mechanisms = self.plan.estimators[place], self.mechanisms[place]
         if estimator.chooses:
-            return estimator.expected(mechanisms, _EVEN).sd
+            return estimator.expected_error(mechanisms, _EVEN).sd
         each = zip(estimator.measurements, mechanisms, estimator.slopes, strict=True)
         return math.hypot(
             *(math.sqrt(slope) * one.noise(noise).sd for one, noise, slope in each)
@@ -226,7 +226,7 @@ class Purchase:
 
     def _share_apart(self, key: Hashable) -> AbstractShare:
         """Return the share of a choice, or of a count of what was left out."""
-        return self.apart.scaled(self.plan.shares[key])
+        return self.apart.times(self.plan.shares[key])
 
 
 def best_purchase(
@@ -264,7 +264,7 @@ def _best_within(options: list[Purchase]) -> Purchase:
         best = min(options, key=lambda purchase: purchase.score)
         if best.is_within:
             return best
-        options[options.index(best)] = replace(best, joint=best.joint.scaled(_LESS))
+        options[options.index(best)] = replace(best, joint=best.joint.times(_LESS))
     raise InvalidParameter(
         "budget",
         best.limit,
@@ -289,7 +289,7 @@ def _in_rounds(plan: Plan, budget: Budget, spending: Spending) -> Purchase | Non
     What doubles found is within the budget for whatever has the told share of mu
     squared, however it lies among the keys: what is told here loses no more.
     """
-    presence, left = plan.presence, 1 - plan.apart
+    presence, left = plan.presence, 1 - plan.share_apart
     assert presence is not None  # noqa: S101 it shows the keys
     told = 1 - plan.shares[presence.key] / left
     rest = replace(spending, amount=spending.amount * left)
@@ -329,7 +329,7 @@ def _mixed(plan: Plan, budget: Budget, spending: Spending) -> Purchase | None:
 
     Gaussian noise has delta and the rest of epsilon, if anything is to have noise.
     """
-    left = 1 - plan.apart
+    left = 1 - plan.share_apart
     if left == 0:
         return None
     rest = ApproxDP(spending.amount * left, spending.delta)

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 def plans(request: Request, catalog: AbstractCatalog) -> list[Plan]:
     """Return the ways to answer a request, the estimators of all columns alike."""
     relation = request.rows.resolve(catalog)
-    given, request = request, request.within(relation.schema)
+    given, request = request, request.with_known_bounds(relation.schema)
     setting = _setting(request, relation)
     options = [asked.estimators(setting) for _, asked in request.columns]
     counts = coverage_counts(given, relation, setting)
@@ -163,11 +163,11 @@ def _setting(request: Request, relation: Relation) -> Setting:
     for name in request.by:
         group_column(relation.schema, name)
     if request.keyset is not None:
-        request.keyset.checked(relation.schema, request.known)
+        request.keyset.check(relation.schema, request.known)
     refuse_large([request])
     asked = [one for _, one in request.columns]
     clamped = tuple(
-        one.clamped for one in asked if one.clamped is not None and one.clamped.degree
+        one.clamp for one in asked if one.clamp is not None and one.clamp.degree
     )
     counted = any(isinstance(one, Count | CountIds) for one in asked)
     return Setting(
@@ -214,10 +214,10 @@ class _Frame:
             held: dict[Hashable, Any] = choices if estimator.chooses else measurements
             held |= {one.key: one for one in estimator.measurements}
         measured = shown.measurements()
-        wanted = self._wanted(estimators, shown, measured, measurements)
+        wanted = self._answers(estimators, shown, measured, measurements)
         for one in measured:
             measurements[one.key] = one
-        beside = self._beside(estimators)
+        beside = self._weights_apart(estimators)
         joint = sum((one.weight for one in wanted), Fraction(0))
         whole = joint + sum(beside.values(), Fraction(0))
         found = measurement_shares(wanted, measurements, family)
@@ -239,7 +239,7 @@ class _Frame:
             shown.in_rounds,
         )
 
-    def _wanted(
+    def _answers(
         self,
         estimators: tuple[AbstractEstimator, ...],
         shown: _Shown,
@@ -264,7 +264,7 @@ class _Frame:
             wanted.append(Answered({one.key: 1.0}, weight))
         return wanted
 
-    def _beside(
+    def _weights_apart(
         self, estimators: tuple[AbstractEstimator, ...]
     ) -> dict[Hashable, Fraction]:
         """Return the weights of choices and of counts of what is left out."""

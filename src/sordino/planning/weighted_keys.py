@@ -44,7 +44,7 @@ class WeightedKeys(AbstractKeyStage):
     names: tuple[str, ...]
     weights: AbstractPresence
 
-    def after(self, shown: "pa.Table | None") -> Question:
+    def question_after(self, shown: "pa.Table | None") -> Question:
         """Return the question for the keys that are not among those shown before."""
         relation, ids = self.relation, self.relation.ids
         assert ids is not None  # noqa: S101 asked where ids are protected

@@ -43,7 +43,7 @@ _READS: Final = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBAL
 def function_words(function: Callable[..., Any]) -> Words:
     """Return the hash of what a function does, or the refusal to say."""
     try:
-        return call("code", sha256=digest(canonical_text(_Walk().said(function))))
+        return call("code", sha256=digest(canonical_text(_Walk().words_of(function))))
     except _UnreadableError as error:
         obstacle = str(error)
     except RecursionError:
@@ -69,23 +69,24 @@ class _Walk:
         self.above: list[Any] = []
         self.count = 0
 
-    def said(self, value: Any) -> Words:
+    def words_of(self, value: Any) -> Words:
         """Return the words of a value: a number where it lies within itself."""
         for place, one in enumerate(self.above):
             if one is value and isinstance(value, _WITHIN):
                 return call("again", place=place)
-        with self._within(value):
+        with self._go_deeper(value):
             read = _READERS.get(type(value), _read_other)
             return read(self, value)
 
     def all(self, values: Iterable[Any]) -> list[Words]:
         """Return the words of several values in order."""
-        return [self.said(value) for value in values]
+        return [self.words_of(value) for value in values]
 
-    def named(self, values: Mapping[str, Any]) -> list[Words]:
+    def words_by_name(self, values: Mapping[str, Any]) -> list[Words]:
         """Return the words of several values by name."""
         return [
-            [ascii(name), self.said(values[name])] for name in sorted(values, key=ascii)
+            [ascii(name), self.words_of(values[name])]
+            for name in sorted(values, key=ascii)
         ]
 
     @property
@@ -99,7 +100,7 @@ class _Walk:
         return held[-2 if within else -1] if held else {}
 
     @contextmanager
-    def _within(self, value: Any) -> Generator[None]:
+    def _go_deeper(self, value: Any) -> Generator[None]:
         """Go one value deeper, unless that is too deep or too much."""
         self.count += 1
         if self.count > _MOST or len(self.above) > _DEEPEST:
@@ -118,11 +119,11 @@ def _read_function(walk: _Walk, value: FunctionType) -> Words:
     cells = zip(value.__code__.co_freevars, value.__closure__ or (), strict=True)
     return call(
         "function",
-        code=code_words(value, walk.said),
-        defaults=walk.said(value.__defaults__),
-        keywords=walk.said(value.__kwdefaults__),
-        closure=walk.named(dict(cells)),
-        attributes=walk.named(vars(value)),
+        code=code_words(value, walk.words_of),
+        defaults=walk.words_of(value.__defaults__),
+        keywords=walk.words_of(value.__kwdefaults__),
+        closure=walk.words_by_name(dict(cells)),
+        attributes=walk.words_by_name(vars(value)),
         globals=[
             [ascii(name), _global(walk, value, name)] for name in _names_read(value)
         ],
@@ -142,14 +143,14 @@ def _names_read(function: FunctionType) -> list[str]:
 def _global(walk: _Walk, function: FunctionType, name: str) -> Words:
     """Return the words of a global, of a builtin, or of neither."""
     if name in function.__globals__:
-        return walk.said(function.__globals__[name])
+        return walk.words_of(function.__globals__[name])
     return call("builtin", name=name) if hasattr(builtins, name) else _UNSET
 
 
 def _read_cell(walk: _Walk, value: CellType) -> Words:
     """Read what is in a cell of a closure, which may be nothing yet."""
     try:
-        return walk.said(value.cell_contents)
+        return walk.words_of(value.cell_contents)
     except ValueError:
         return _UNSET
 
@@ -158,9 +159,9 @@ def _read_partial(walk: _Walk, value: "partial[Any]") -> Words:
     """Read a function whose first arguments are given."""
     return call(
         "partial",
-        function=walk.said(value.func),
+        function=walk.words_of(value.func),
         arguments=walk.all(value.args),
-        keywords=walk.named(value.keywords),
+        keywords=walk.words_by_name(value.keywords),
     )
 
 
@@ -169,7 +170,7 @@ def _read_builtin(walk: _Walk, value: BuiltinFunctionType) -> Words:
     of = value.__self__
     if of is None or type(of) is ModuleType:
         return _by_name(value)
-    return call("method", name=value.__name__, of=walk.said(of))
+    return call("method", name=value.__name__, of=walk.words_of(of))
 
 
 def _read_module(walk: _Walk, value: ModuleType) -> Words:
@@ -180,7 +181,7 @@ def _read_module(walk: _Walk, value: ModuleType) -> Words:
 
 def _read_pattern(walk: _Walk, value: "re.Pattern[Any]") -> Words:
     """Read a regular expression."""
-    return call("pattern", of=walk.said(value.pattern), flags=value.flags)
+    return call("pattern", of=walk.words_of(value.pattern), flags=value.flags)
 
 
 def _read_array(walk: _Walk, value: "np.ndarray[Any, Any]") -> Words:
@@ -202,7 +203,9 @@ def _read_plain(walk: _Walk, value: Any) -> Words:
 def _read_moment(walk: _Walk, value: Any) -> Words:
     """Read a date with a clock, and its zone."""
     bare = value.replace(tzinfo=None).isoformat()
-    return call("datetime", value=bare, fold=value.fold, zone=walk.said(value.tzinfo))
+    return call(
+        "datetime", value=bare, fold=value.fold, zone=walk.words_of(value.tzinfo)
+    )
 
 
 def _read_several(walk: _Walk, value: Any) -> Words:
@@ -223,7 +226,7 @@ def _read_dict(walk: _Walk, value: dict[Any, Any]) -> Words:
 def _read_other(walk: _Walk, value: Any) -> Words:
     """Read the name of what another module has under it, or nothing at all."""
     if issubclass(type(value), np.generic):
-        return call("number", type=value.dtype.str, value=walk.said(value.item()))
+        return call("number", type=value.dtype.str, value=walk.words_of(value.item()))
     ours = walk.own.get("__name__")
     if issubclass(type(value), type) and value.__module__ != ours and _known(value):
         return _by_name(value)

@@ -78,7 +78,7 @@ class FlatMapStep(AbstractStep):
         schema = _returned(relation, self.function)
         function, names = self.function.function, self.function.names
         node = FlatMap(relation.node, function, names, self.limit, schema)
-        return relation.multiplied(node, self.limit)
+        return relation.multiply(node, self.limit)
 
 
 @final
@@ -108,7 +108,7 @@ class ExplodeStep(AbstractStep):
         facts[self.name] = Column(column.type[5:-1])
         schema = Schema(tuple(facts.items()))
         node = Explode(relation.node, self.name, self.limit, schema)
-        return relation.multiplied(node, self.limit)
+        return relation.multiply(node, self.limit)
 
 
 @final
@@ -140,7 +140,7 @@ class JoinPublic(AbstractStep):
         right = catalog.public(self.table)
         pairs = join_nodes(relation.node, right, self.on, self.suffix, outer=self.outer)
         factor = catalog.multiplicity(self.table, self.on)
-        return relation.multiplied(pairs.node, factor)
+        return relation.multiply(pairs.node, factor)
 
 
 @final
@@ -189,9 +189,9 @@ class JoinPrivate(AbstractStep):
                 "a join of tables that protect rows needs a bound on each side",
                 "Add left=sd.DropExcess(2), right=sd.DropNonUnique().",
             )
-        moved = self.left.limit * self.right.moved * _rows(
+        moved = self.left.limit * self.right.change * _rows(
             other
-        ) + self.right.limit * self.left.moved * _rows(one)
+        ) + self.right.limit * self.left.change * _rows(one)
         pairs = join_nodes(
             _truncated(one.node, self.on, self.left),
             _truncated(other.node, self.on, self.right),
@@ -228,7 +228,7 @@ class JoinPrivate(AbstractStep):
                 f"Join on {one.ids!r}; rename the column of the other table to it.",
             )
         pairs = join_nodes(one.node, other.node, self.on, self.suffix, outer=False)
-        theirs = other.contribution.restated(pairs.moved)
+        theirs = other.contribution.restate(pairs.moved)
         both = _paired(one.contribution, theirs)
         passed = (*one.passed, *other.passed)
         return replace(
@@ -266,7 +266,7 @@ def join_nodes(
         refuse_unlike(name, left.schema[name].type, right.schema[name].type)
     shared = {name: left.schema[name] for name in on}
     brought = {
-        name: (name + suffix if name in left.schema else name, column.renewed())
+        name: (name + suffix if name in left.schema else name, column.renew())
         for name, column in right.schema.columns
         if name not in on
     }
@@ -311,7 +311,7 @@ def refuse_unbounded(relation: Relation, limit: int | None) -> None:
 
 def _returned(relation: Relation, function: Udf) -> Schema:
     """Return the columns of rows that a function has added to."""
-    columns = {name: column.renewed() for name, column in function.returns}
+    columns = {name: column.renew() for name, column in function.returns}
     refuse_ids(relation, columns)
     return Schema(tuple((dict(relation.schema.columns) | columns).items()))
 

@@ -50,7 +50,9 @@ class PerID(AbstractStep):
             )
         for name in self.by:
             group_column(relation.schema, name)
-        asked = tuple((name, one.within(relation.schema)) for name, one in self.columns)
+        asked = tuple(
+            (name, one.with_known_bounds(relation.schema)) for name, one in self.columns
+        )
         marked = relation.versions(self.by)
 
         def once(held: Contribution) -> Contribution:
@@ -117,7 +119,7 @@ def _clipped(relation: Relation, ids: str, asked: Asked) -> Iterator[Clipped]:
     """Yield what counts the ids with a value outside of bounds."""
     setting = Setting(relation.schema, relation.contribution, (ids,), ids)
     for _, one in asked:
-        clamped = None if one.lacks_bounds else one.clamped
+        clamped = None if one.lacks_bounds else one.clamp
         if clamped is not None:
             outside = Expression(lift(clamped.outside(setting))) == 1
             rows = Filter(relation.node, outside.tree, relation.schema)

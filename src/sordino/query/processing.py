@@ -61,7 +61,7 @@ class NoisyRows:
             )
         )
 
-    def taken(self, rows: Sequence[int]) -> "NoisyRows":
+    def take(self, rows: Sequence[int]) -> "NoisyRows":
         """Return some rows, in an order."""
         import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
@@ -70,7 +70,7 @@ class NoisyRows:
             self, table=self.table.take(places), errors=self.errors.take(places)
         )
 
-    def noted(self, note: str) -> "NoisyRows":
+    def add_note(self, note: str) -> "NoisyRows":
         """Return the same with a sentence for the reader."""
         known = (*self.notes, note)
         return replace(self, notes=tuple(dict.fromkeys(known)))
@@ -155,7 +155,7 @@ class FilterGroups(AbstractProcess):
         rows = answer.table.to_pylist()
         kept = [at for at, row in enumerate(rows) if self.condition.value(row)]
         chosen = self.condition.names() - set(answer.keys)
-        return (answer.noted(SELECTED) if chosen else answer).taken(kept)
+        return (answer.add_note(SELECTED) if chosen else answer).take(kept)
 
 
 @final
@@ -190,7 +190,7 @@ class SortGroups(AbstractProcess):
                 reverse=name in self.descending,
             )
             rows = gone + there if name in self.nulls_first else there + gone
-        return answer.taken(rows)
+        return answer.take(rows)
 
 
 @final
@@ -209,7 +209,7 @@ class CutGroups(AbstractProcess):
         """Return the first rows, with a note that they were chosen."""
         answer.refuse_ungrouped("limit")
         last = min(self.offset + self.rows, answer.table.num_rows)
-        return answer.noted(SELECTED).taken(range(min(self.offset, last), last))
+        return answer.add_note(SELECTED).take(range(min(self.offset, last), last))
 
 
 @final

@@ -50,12 +50,12 @@ class Relation:
         """Return other rows of the same people, each row made of at most one."""
         return replace(self, node=node)
 
-    def bounded(self, rule: Rule) -> "Relation":
+    def bound_unit(self, rule: Rule) -> "Relation":
         """Return the rows with what a rule says of the bounds on a unit's rows."""
-        spread = None if self.spread is None else self.spread.bounded(rule)
+        spread = None if self.spread is None else self.spread.bound_rows(rule)
         return replace(self, contribution=rule(self.contribution), spread=spread)
 
-    def multiplied(self, node: AbstractNode, factor: int | None) -> "Relation":
+    def multiply(self, node: AbstractNode, factor: int | None) -> "Relation":
         """Return rows of which each old row makes at most `factor`, or any number.
 
         What is made of one row shares its old columns, so those of a unit take no more
@@ -70,7 +70,7 @@ class Relation:
             return bounds.without_row_bounds() if factor is None else bounds.times(most)
 
         most = max(factor or 1, 1)
-        return self.bounded(rule).with_node(node)
+        return self.bound_unit(rule).with_node(node)
 
 
 class AbstractCatalog(ABC):

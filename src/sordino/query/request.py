@@ -45,7 +45,7 @@ class Rows(Protocol):
 
 
 @hides(
-    *("counts_groups", "grouped", "known", "numbers", "processing", "rows"),
+    *("counts_groups", "group_text", "known", "numbers", "processing", "rows"),
     *("minimum", "selects_keys", "showing", "unknown", "words"),
 )
 @final
@@ -78,7 +78,7 @@ class Request(AbstractNoisyAnswers):
         arguments += [] if self.coverage is None else ["coverage=True"]
         verb = f"agg({', '.join(arguments)})" if self.columns else "keys()"
         least = [] if self.minimum is None else [f"suppress_below({self.minimum})"]
-        return ".".join([self.grouped, verb, *least, *map(repr, self.processing)])
+        return ".".join([self.group_text, verb, *least, *map(repr, self.processing)])
 
     def words(self, catalog: AbstractCatalog) -> Words:
         """Return all that is asked of which rows, in a form that lasts."""
@@ -129,9 +129,11 @@ class Request(AbstractNoisyAnswers):
         """Return the request with one more step for its answer."""
         return replace(self, processing=(*self.processing, step))
 
-    def within(self, schema: Schema) -> "Request":
+    def with_known_bounds(self, schema: Schema) -> "Request":
         """Return the request with the bounds that its columns are known to have."""
-        columns = tuple((name, asked.within(schema)) for name, asked in self.columns)
+        columns = tuple(
+            (name, asked.with_known_bounds(schema)) for name, asked in self.columns
+        )
         for _, asked in columns:
             if asked.lacks_bounds:
                 raise InvalidQuery(
@@ -142,7 +144,7 @@ class Request(AbstractNoisyAnswers):
         return replace(self, columns=columns)
 
     @property
-    def grouped(self) -> str:
+    def group_text(self) -> str:
         """Return the rows and their groups as they were written."""
         if not self.by:
             return repr(self.rows)

@@ -245,16 +245,18 @@ class Enforce(AbstractStep):
 
 def _enforced(relation: Relation, ids: str, constraint: AbstractConstraint) -> Relation:
     """Return the rows that one constraint keeps; all, if it is known to hold."""
-    contribution = constraint.bound(relation.contribution, relation.versions)
+    contribution = constraint.tighten(relation.contribution, relation.versions)
     if contribution == relation.contribution:
         return relation
-    per = tuple(dict.fromkeys((ids, *constraint.per)))  # the id may be named again
-    counted = constraint.counted
-    for name in counted or constraint.per:
+    per = tuple(dict.fromkeys((ids, *constraint.marks)))  # the id may be named again
+    counted = constraint.values
+    for name in counted or constraint.marks:
         group_column(relation.schema, name)
     below, schema, limit = relation.node, relation.schema, constraint.limit
     crowded = Crowded(below, per, counted, limit, narrow_schema(schema, per))
-    bounded = relation.bounded(lambda held: constraint.bound(held, relation.versions))
+    bounded = relation.bound_unit(
+        lambda held: constraint.tighten(held, relation.versions)
+    )
     passed = (*relation.passed, Cut(crowded, repr(constraint), 1, ids))
     kept = replace(bounded, passed=passed)
     if counted:

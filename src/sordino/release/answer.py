@@ -63,7 +63,7 @@ def noisy_tables(
     noisy: dict[Hashable, Noisy] = {}
     if plan.presence is not None and plan.stage is None:
         key = plan.presence.key
-        rows, values = plan.presence.shown(purchase.selection, totals[key])
+        rows, values = plan.presence.select(purchase.selection, totals[key])
         order = canonical_order(keys.take(rows))
         rows = rows[order]
         keys = keys.take(rows)

@@ -27,7 +27,7 @@ def show_keys(purchase: Purchase, first: "pa.Table", ask: Ask) -> "pa.Table":
     names = list(stage.names)
     shown = first.select(names).slice(0, 0)
     for place in range(purchase.stages):
-        exact = ask(stage.after(shown)) if place else first
-        passed = purchase.passing(exact.column(len(names)).to_numpy(), place)
+        exact = ask(stage.question_after(shown)) if place else first
+        passed = purchase.select(exact.column(len(names)).to_numpy(), place)
         shown = pa.concat_tables([shown, exact.select(names).take(passed)])
     return shown.combine_chunks().take(canonical_order(shown))

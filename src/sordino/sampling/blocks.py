@@ -142,7 +142,7 @@ class BlockTable:
             position = int(positions[i])
             uniform = Uniform(bits, int(draws.place[position]), _WHOLE, self.depth)
             lazy = Uniform(bits, int(v[i]), _WHOLE)
-            point = self._settled(int(outcome[i]), uniform, lazy, bits)
+            point = self._settle(int(outcome[i]), uniform, lazy, bits)
             accepted[i] = point is not None
             if point is not None:
                 draws.exact[position] = point
@@ -157,7 +157,7 @@ class BlockTable:
             np.array([outcome]), np.array([start]), np.array([v.prefix * _UNIT])
         )
         if abs(surplus[0]) <= doubt[0] or self._is_tail(outcome):
-            return self._settled(outcome, place, v, bits)
+            return self._settle(outcome, place, v, bits)
         return Point(outcome - self.reach, place) if surplus[0] > 0 else None
 
     def _surplus(
@@ -177,7 +177,7 @@ class BlockTable:
         surplus = peak * falls - (self.floor[outcome] + v * height)
         return surplus, (peak + height) * _DOUBT
 
-    def _settled(
+    def _settle(
         self, outcome: int, place: Uniform, v: Uniform, bits: BitSource
     ) -> Point | None:
         """Decide one residual draw exactly; None is a rejection."""

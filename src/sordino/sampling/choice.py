@@ -68,7 +68,7 @@ class Runs:
         numbers: NDArray[np.int64] = self.sizes * self.repeats
         return numbers
 
-    def behind(
+    def gaps_at(
         self, run: NDArray[np.intp], place: NDArray[np.int64]
     ) -> NDArray[np.int64]:
         """Return how far some candidates lie behind the best of their groups."""
@@ -116,12 +116,12 @@ def choose(runs: Runs, rate: Extended, bits: BitSource) -> Chosen:
         chosen.run[open_], chosen.place[open_] = run, place
         trial = _Trial(
             rate,
-            runs.behind(run, place),
+            runs.gaps_at(run, place),
             runs.numbers[run],
             weights.whole[run],
             weights.unit[open_],
         )
-        open_ = open_[~trial.accepted(bits)]
+        open_ = open_[~trial.accepts(bits)]
     return chosen
 
 
@@ -186,7 +186,7 @@ class _Trial:
     whole: NDArray[np.int64]
     unit: NDArray[np.float64]
 
-    def accepted(self, bits: BitSource) -> NDArray[np.bool_]:
+    def accepts(self, bits: BitSource) -> NDArray[np.bool_]:
         """Return whether V times the whole weight is below the true one, V uniform."""
         words = bits.words(self.gaps.size)
         v = np.ldexp(words.astype(np.float64), -_WORD)
@@ -197,10 +197,10 @@ class _Trial:
         accepted: NDArray[np.bool_] = near & below
         refused = (v - _DOUBT) * self.whole >= true * (1 + _MARGIN)
         for i in np.flatnonzero(~accepted & ~refused):
-            accepted[i] = self._settled(int(i), Uniform(bits, int(words[i]), _WORD))
+            accepted[i] = self._settle(int(i), Uniform(bits, int(words[i]), _WORD))
         return accepted
 
-    def _settled(self, index: int, v: Uniform) -> bool:
+    def _settle(self, index: int, v: Uniform) -> bool:
         """Decide V * whole < number * exp(-rate * gap) * unit exactly."""
         gap, number = int(self.gaps[index]), int(self.numbers[index])
         exponent: Exact = Fraction(0)

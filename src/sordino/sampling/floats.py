@@ -70,10 +70,10 @@ class FloatFormat:
             magnitude = self.largest
         return magnitude if count >= 0 else -magnitude
 
-    def rounded(self, value: Fraction) -> float:
+    def round(self, value: Fraction) -> float:
         """Return the nearest float to a rational, ties to even, saturating at the ends.
 
-        >>> F32.rounded(Fraction(1, 10)), F64.rounded(Fraction(1, 10))
+        >>> F32.round(Fraction(1, 10)), F64.round(Fraction(1, 10))
         (0.10000000149011612, 0.1)
         """
         # Beyond two guard digits only whether anything is left matters: a sticky digit.
@@ -82,7 +82,7 @@ class FloatFormat:
         count, rest = divmod(value / Fraction(2) ** unit, 1)
         return self.nearest(2 * int(count) + bool(rest), unit - 1)
 
-    def narrowed(
+    def narrow(
         self, low: NDArray[np.float64], high: NDArray[np.float64]
     ) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
         """Round the ends of doubles' enclosures of sums to this format.
@@ -151,7 +151,7 @@ class FloatSampler(AbstractSampler):
         """
         sums = np.empty(values.shape, self.target.dtype)
         reached = np.empty(values.shape, np.bool_)
-        level = self.target.rounded(threshold.level)
+        level = self.target.round(threshold.level)
         for begin in range(0, values.size, _CHUNK):
             part = slice(begin, begin + _CHUNK)
             exact, near = values[part], sums[part]
@@ -168,10 +168,10 @@ class FloatSampler(AbstractSampler):
         place = point.place
         if self.target is F64 and self._is_safe and place.known == _WORD:
             head = point.block << _HEAD | place.prefix >> _TAIL
-            low, high = self._enclosed(value, float(head), float(place.prefix & _LOW))
+            low, high = self._enclose(value, float(head), float(place.prefix & _LOW))
             if low == high:
                 return low
-        return self._rounded(value, point)
+        return self._round(value, point)
 
     def _add_chunk(
         self, values: NDArray[np.float64], bits: BitSource, sums: NDArray[np.floating]
@@ -187,7 +187,7 @@ class FloatSampler(AbstractSampler):
             undecided += (open_ + begin).tolist()
         for i in {*undecided, *draws.exact}:
             point = draws.exact.get(i) or self._point(draws, i, bits)
-            sums[i] = self._rounded(float(values[i]), point)
+            sums[i] = self._round(float(values[i]), point)
             draws.exact[i] = point
         return draws
 
@@ -208,13 +208,13 @@ class FloatSampler(AbstractSampler):
         head += (place >> np.uint64(_TAIL)).view(np.int64)
         tail = (place & np.uint64(_LOW)).view(np.int64)
         with np.errstate(over="ignore", invalid="ignore"):
-            low, high = self._enclosed(
+            low, high = self._enclose(
                 values, head.astype(np.float64), tail.astype(np.float64)
             )
-            first, last = self.target.narrowed(low, high)
+            first, last = self.target.narrow(low, high)
         return first, np.flatnonzero(first != last)
 
-    def _enclosed(
+    def _enclose(
         self, value: Doubles, head: Doubles, tail: Doubles
     ) -> tuple[Doubles, Doubles]:
         """Return doubles that enclose the rounded sum value + noise.
@@ -235,7 +235,7 @@ class FloatSampler(AbstractSampler):
         """Tell whether every term of the enclosure is a normal double."""
         return -_SAFE_EXPONENT <= self.exponent <= _SAFE_EXPONENT
 
-    def _rounded(self, value: float, point: Point) -> float:
+    def _round(self, value: float, point: Point) -> float:
         """Draw digits until both ends of the sum round to one float."""
         while True:
             low, width, unit = self._bracket(value, point)

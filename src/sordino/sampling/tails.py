@@ -85,8 +85,8 @@ class Tail:
                 far = ball(level) + excess()
                 if not far.is_finite():
                     return None
-                low = target.rounded(fraction(far.lower()))
-                return low if low == target.rounded(fraction(far.upper())) else None
+                low = target.round(fraction(far.lower()))
+                return low if low == target.round(fraction(far.upper())) else None
 
             if self._accepts(excess, bits, u):
                 return settle(rounded, u)

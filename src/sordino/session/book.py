@@ -122,7 +122,7 @@ def _checked(ledger: Ledger, limit: Limit | None, about: str) -> Ledger:
 
     A ledger that was made by hand is for what its maker says.
     """
-    recorded = ledger.agreed()
+    recorded = ledger.first_limit()
     if limit is not None and limit.stated != recorded.stated:
         raise InvalidParameter(
             "budget",

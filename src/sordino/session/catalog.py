@@ -84,7 +84,7 @@ class Catalog(AbstractCatalog):
             self.worded[name] = cache(lambda: [self._public_words(source)])
         else:
             lossy = self.engine.lossy(name)
-            with self.explaining():
+            with self.explain_refusals():
                 self.relations[name] = _protected(source, table, lossy)
             self.sentences[name] = f"private: protects {table.protects.whom}"
             self.worded[name] = lambda: [_private_words(source, table)]
@@ -118,17 +118,17 @@ class Catalog(AbstractCatalog):
         )
 
     @contextmanager
-    def explaining(self) -> Generator[None]:
+    def explain_refusals(self) -> Generator[None]:
         """Refuse a column that cannot be used with the reason."""
         try:
             yield
         except UnknownName as error:
-            refusal = self._explained(error)
+            refusal = self._explain(error)
         else:
             return
         raise refusal
 
-    def _explained(self, error: UnknownName) -> UnknownName:
+    def _explain(self, error: UnknownName) -> UnknownName:
         """Return the refusal of a name, with the reason if it cannot be used."""
         if error.kind != "column" or not isinstance(error.name, str):
             return error

@@ -44,7 +44,9 @@ def _listed(holding: Holding) -> Iterator[str]:
     """Return the lines of a table."""
     yield _line(f"{_name(holding.name)}: {format_key(holding.sentence)}")
     heading = ("column", "type", "may be missing")
-    shown = [(_name(name), kind, may_be) for name, kind, may_be in holding.shown]
+    shown = [
+        (_name(name), kind, may_be) for name, kind, may_be in holding.first_columns
+    ]
     first, second = (
         max(text_width(row[place]) for row in (heading, *shown)) for place in (0, 1)
     )

@@ -42,7 +42,7 @@ def description_page(
 def _section(holding: Holding) -> str:
     """Return a table or a view, its columns as rows."""
     heading = "<tr><th>column</th><th>type</th><th>may be missing</th></tr>"
-    rows = "".join(map(_row, holding.shown))
+    rows = "".join(map(_row, holding.first_columns))
     name, sentence = _text(holding.name), _text(holding.sentence, _SENTENCE)
     lines = [
         f'<p><strong>{name}</strong> <span class="aside">{sentence}</span></p>',

@@ -50,7 +50,7 @@ class Desk:
     def buy(self, request: Request, budget: Budget) -> Purchase:
         """Return what a budget buys for a request, from public facts alone."""
         self.refuse_strangers()
-        with self.catalog.explaining():
+        with self.catalog.explain_refusals():
             purchase = best_purchase(request, self.catalog, budget)
         rehearse(purchase)
         return purchase
@@ -58,7 +58,7 @@ class Desk:
     def buy_together(self, requests: dict[str, Request], budget: Budget) -> Bundle:
         """Return what a budget buys for several requests, planned together."""
         self.refuse_strangers()
-        with self.catalog.explaining():
+        with self.catalog.explain_refusals():
             bundle = best_bundle(requests, self.catalog, budget)
         for purchase in bundle.purchases.values():
             rehearse(purchase)
@@ -128,7 +128,7 @@ class Desk:
         self.refuse_strangers()
         name, column = _validate.text(table=table), _validate.text(by=by)
         whole = self.catalog.relation(name)
-        with self.catalog.explaining():
+        with self.catalog.explain_refusals():
             divided = partition_of(whole, column, values)
         Limit.of(budget)  # refuses a budget that no part could have
         cost: Any = budget.scaled(divided.times)

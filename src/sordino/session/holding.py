@@ -34,14 +34,14 @@ class Holding:
         return cls(name, sentence, columns, tuple(unusable.items()))
 
     @property
-    def shown(self) -> tuple[tuple[str, str, str], ...]:
+    def first_columns(self) -> tuple[tuple[str, str, str], ...]:
         """Return the first columns."""
         return self.columns[:MOST]
 
     @property
     def rest(self) -> int:
         """Return how many columns are not shown."""
-        return len(self.columns) - len(self.shown)
+        return len(self.columns) - len(self.first_columns)
 
 
 def missing_word(column: Column) -> str:

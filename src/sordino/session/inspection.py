@@ -137,7 +137,7 @@ def _limited(
     catalog: Catalog, relation: Relation, limit: AbstractConstraint
 ) -> InspectedLimit:
     """Return what a limit leaves out."""
-    with catalog.explaining():
+    with catalog.explain_refusals():
         bounded = Enforce((limit,)).apply(replace(relation, passed=()), catalog)
     rows = _number(catalog, relation.node) - _number(catalog, bounded.node)
     ids = 0

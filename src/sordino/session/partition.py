@@ -77,7 +77,9 @@ def _charge(relation: Relation, by: str, count: int) -> tuple[Fraction, Spread |
     most = min(_touched(relation.contribution, by, column), count)
     if spread is not None and spread.is_alone:
         each = min(_touched(spread.row, by, column), count)
-        return Fraction(each), spread.bounded(lambda held: held.with_groups(column, 1))
+        return Fraction(each), spread.bound_rows(
+            lambda held: held.with_groups(column, 1)
+        )
     if spread is not None:
         return Fraction(most * spread.rows), None
     rows = relation.contribution.most_rows()
@@ -89,7 +91,7 @@ def _charge(relation: Relation, by: str, count: int) -> tuple[Fraction, Spread |
 
 def _touched(held: Contribution, by: str, column: Versions) -> int:
     """Return in how many values of a column the rows of one unit can lie."""
-    touched = held.touched(column)
+    touched = held.groups_touched(column)
     if touched is None:
         raise InvalidQuery(
             f"nothing limits how many values of {by!r} one id can have",
@@ -121,6 +123,6 @@ def _part(relation: Relation, by: str, marked: Literal) -> Relation:
     rows = Filter(relation.node, condition.tree, relation.schema)
     # all rows are of one group of the column, so a bound on its rows holds of them all
     column = relation.versions((by,))
-    divided = relation.bounded(lambda condition: condition.with_groups(column, 1))
+    divided = relation.bound_unit(lambda condition: condition.with_groups(column, 1))
     # what the whole table left out is not of this part
     return replace(divided, node=rows, passed=())

@@ -21,6 +21,7 @@ from sordino.planning.price import Price
 from sordino.query.builder import Query
 from sordino.query.request import CONFIDENCE, Request
 from sordino.release.release import Release
+from sordino.release.stacked import stack
 from sordino.session import sql_request
 from sordino.session.book import open_book
 from sordino.session.call_guard import guard_call
@@ -168,8 +169,10 @@ class Session:
         bounds: Mapping[str, tuple[Any, Any]] = sql_request.NOTHING,
         keys: KeySet | Mapping[str, Any] = sql_request.NOTHING,
         dialect: sql_request.SqlName = "duckdb",
-    ) -> Request | Release:
+    ) -> Request | dict[str, Request] | Release:
         """Return the request that a text of SQL is, or its release with a budget.
+
+        Of several groupings there is a request for each, and one release of all.
 
         `limits` bound what each id contributes, `bounds` the values of columns that are
         aggregated, `keys` name the groups beforehand (docs/guides/sql.md).
@@ -179,7 +182,11 @@ class Session:
         request, allowed = sql_request.sql_request(
             self._desk.catalog, text, budget, given
         )
-        return request if allowed is None else self.release(request, allowed)
+        if allowed is None:
+            return request
+        if isinstance(request, Request):
+            return self.release(request, allowed)
+        return stack(self.release_all(request, allowed), allowed)
 
     @guard_call
     def partition(
@@ -192,7 +199,7 @@ class Session:
         lie in several of them.
         """
         desks = self._desk.partition(table, by, values, budget, why)
-        return {value: self._at(desk) for value, desk in desks.items()}
+        return {value: self._sit_at(desk) for value, desk in desks.items()}
 
     @guard_call
     def view(self, name: str, query: Query) -> None:
@@ -205,7 +212,7 @@ class Session:
                 "must be a query without an aggregation",
                 'Try sd.table("visits").',
             )
-        with self._desk.catalog.explaining():
+        with self._desk.catalog.explain_refusals():
             self._desk.catalog.view(_validate.text(name=name), query)
 
     @guard_call
@@ -250,7 +257,7 @@ class Session:
     @property
     def budget(self) -> Loss:
         """Return what holds of all releases together."""
-        return self.ledger.agreed(self._desk.book.name).rule.promise
+        return self.ledger.first_limit(self._desk.book.name).rule.promise
 
     @property
     def spent(self) -> Loss:
@@ -306,7 +313,7 @@ class Session:
         """Refuse to be pickled or copied."""
         raise SessionMoved("copied or pickled")
 
-    def _at(self, desk: Desk) -> Self:
+    def _sit_at(self, desk: Desk) -> Self:
         """Return a session at a desk that is open: over part of the rows, paid for."""
         session = object.__new__(type(self))
         session._desk = desk

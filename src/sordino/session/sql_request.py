@@ -40,13 +40,13 @@ class SqlGiven:
 
 def sql_request(
     catalog: Catalog, text: Any, budget: Budget | None, given: SqlGiven
-) -> tuple[Request, Budget | None]:
+) -> tuple[Request | dict[str, Request], Budget | None]:
     """Return what a text asks, and within which budget, said in it or beside it."""
     from sordino.query.sql.ask import ask_sql  # noqa: PLC0415 a parser is slow
 
     tables = (catalog, tuple(catalog.relations), tuple(catalog.publics))
     beside = (given.limits, given.bounds, given.keys)
-    with catalog.explaining():
+    with catalog.explain_refusals():
         asked = ask_sql(text, tables, given.dialect, beside)
     if budget is not None and asked.budget is not None:
         raise InvalidParameter(

@@ -34,7 +34,7 @@ class TableSource(AbstractSource):
         self.fields = fields_of(table.schema)
         self.unsaid = unsaid or {}
 
-    def handed(self, places: Sequence[int]) -> pa.RecordBatchReader:
+    def hand_over(self, places: Sequence[int]) -> pa.RecordBatchReader:
         """Return the columns."""
         batches = self.read(places).to_batches(max_chunksize=ROWS)
         return handed_columns(batches, self.fields, places)
@@ -60,7 +60,7 @@ class DatasetSource(AbstractSource):
         self._dataset = dataset
         self.fields = fields_of(dataset.schema)
 
-    def handed(self, places: Sequence[int]) -> pa.RecordBatchReader:
+    def hand_over(self, places: Sequence[int]) -> pa.RecordBatchReader:
         """Return the columns."""
         batches = self._scanner(places).to_batches()
         return handed_columns(batches, self.fields, places)

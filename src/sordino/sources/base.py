@@ -48,7 +48,7 @@ class AbstractSource(ABC):
     """How a column x of text is read as a declared type, where that is not a cast."""
 
     @abstractmethod
-    def handed(self, places: Sequence[int]) -> pa.RecordBatchReader:
+    def hand_over(self, places: Sequence[int]) -> pa.RecordBatchReader:
         """Return the columns at some places for a database, to be read once."""
 
     def check(self) -> None:  # noqa: B027 what lies in memory is what it was

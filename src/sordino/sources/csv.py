@@ -46,7 +46,7 @@ class CSVSource(AbstractSource):
     def __init__(self, dialect: Csv, declared: Mapping[str, Column]) -> None:
         """Read the headers, and look whether the files are well-formed."""
         self.declared = dialect.columns
-        self.reading = dialect.spelling.reading
+        self.reading = dialect.spelling.value_of
         self._dialect = dialect
         self._stamps: dict[str, Stamp] = {}
         self._names: tuple[str, ...] = ()
@@ -54,7 +54,7 @@ class CSVSource(AbstractSource):
             self._look(path, {**dialect.columns, **declared})
         self.fields = _texts(self._names)
 
-    def handed(self, places: Sequence[int]) -> pa.RecordBatchReader:
+    def hand_over(self, places: Sequence[int]) -> pa.RecordBatchReader:
         """Return a reader of the columns, to be read once."""
         self.check()
         names = internal(places)
@@ -71,7 +71,7 @@ class CSVSource(AbstractSource):
 
     def read(self, places: Sequence[int]) -> pa.Table:
         """Return the columns at some places."""
-        return self.handed(places).read_all()
+        return self.hand_over(places).read_all()
 
     def _look(self, path: str, declared: Mapping[str, Column]) -> None:
         """Refuse a file that is not well-formed, or has another header."""

@@ -35,9 +35,9 @@ class ParquetSource(AbstractSource):
         """Refuse files of another form."""
         self._files.check()
 
-    def handed(self, places: Sequence[int]) -> pa.RecordBatchReader:
+    def hand_over(self, places: Sequence[int]) -> pa.RecordBatchReader:
         """Return the columns."""
-        return self._values().handed(places)
+        return self._values().hand_over(places)
 
     def read(self, places: Sequence[int]) -> pa.Table:
         """Return the columns."""

@@ -55,7 +55,7 @@ class TextStream(io.RawIOBase):
     def next_block(self) -> bytes:
         """Return the next bytes, none at the end and where the stream is broken."""
         while not self._ended:
-            text = self._decoded(self._file.read(self._block))
+            text = self._decode(self._file.read(self._block))
             if not self._begun:
                 text = text.removeprefix(_MARK)
                 self._begun = bool(text)
@@ -78,7 +78,7 @@ class TextStream(io.RawIOBase):
         self._file.close()
         super().close()
 
-    def _decoded(self, read: bytes) -> str:
+    def _decode(self, read: bytes) -> str:
         """Return the text of the next bytes, up to those that are none."""
         before = self._decoder.getstate()
         self._ended = not read

@@ -210,12 +210,12 @@ def test_no_noise_has_no_width() -> None:
 
 def test_bars_move_with_the_answer() -> None:
     """In other units ends and deviations follow, and stay within the public range."""
-    bars = quotient_bars(sums(600.0, 200.0), *PAIR, "0.95").moved(-10, 40, 30)
+    bars = quotient_bars(sums(600.0, 200.0), *PAIR, "0.95").move(-10, 40, 30)
     share = quotient_bars(sums(600.0, 200.0), *PAIR, "0.95")
     assert bars.sd == pytest.approx(40 * share.sd)
     assert bars.low == pytest.approx(-10 + 40 * share.low)
     assert bars.low < -10 + 40 * share.low
-    assert quotient_bars(sums(2.0, 1.0), *PAIR, "0.95").moved(-10, 40, 30).low[0] == -10
+    assert quotient_bars(sums(2.0, 1.0), *PAIR, "0.95").move(-10, 40, 30).low[0] == -10
 
 
 @pytest.mark.parametrize("scale", ["0.2", "0.5", "1", "4"])

@@ -59,10 +59,10 @@ each_limit = pytest.mark.parametrize("limit", LIMITS, ids=lambda one: one.rule)
 
 def accepted(limit: AbstractFilter, losses: list[Loss]) -> tuple[int, Charge]:
     """Return how many of some releases a filter takes, and their sum."""
-    spent, count = limit.nothing, 0
+    spent, count = limit.zero, 0
     for loss in losses:
         try:
-            _, spent = limit.charged(spent, limit.price(loss, loss))
+            _, spent = limit.accept(spent, limit.charge_for(loss, loss))
         except (BudgetExceeded, InvalidParameter):
             continue
         count += 1
@@ -80,7 +80,7 @@ def test_the_worst_analyst_stays_within_the_promise(
     limit: AbstractFilter, epsilon: float
 ) -> None:
     """What adaptive choices can reach is at most the promised delta, at any epsilon."""
-    reached = worst(RELEASES, limit.nothing, stepping(limit), epsilon)
+    reached = worst(RELEASES, limit.zero, stepping(limit), epsilon)
     assert reached <= limit.promise.delta_at(epsilon) + 1e-12
     assert reached > 0 or epsilon > 0.3
 
@@ -96,7 +96,7 @@ def test_the_worst_analyst_stays_within_the_promise(
 def test_a_wider_filter_is_caught(wider: AbstractFilter, promised: Loss) -> None:
     """The adversary reaches the promise exactly where it can, so a mutant fails."""
     releases = [response("0.1"), response("1"), response("1.1"), reveal("0.005")]
-    reached = worst(releases, wider.nothing, stepping(wider), 0.9)
+    reached = worst(releases, wider.zero, stepping(wider), 0.9)
     assert reached > promised.delta_at(0.9) * 1.01
 
 
@@ -123,7 +123,7 @@ def test_the_either_filter_is_as_loose_as_known(
 ) -> None:
     """The adversary reaches what an independent computation found for this filter."""
     limit = concentrated_filter(ApproxDP(epsilon, delta))
-    reached = worst(RELEASES[:3], limit.nothing, stepping(limit), epsilon)
+    reached = worst(RELEASES[:3], limit.zero, stepping(limit), epsilon)
     assert reached / float(Fraction(delta)) == pytest.approx(ratio, abs=2e-3)
 
 
@@ -151,7 +151,7 @@ def test_two_rounds_refute_the_natural_filter() -> None:
 )
 def test_two_rounds_do_not_refute_ours(limit: AbstractFilter) -> None:
     """Every filter that promises (1, 1e-6) keeps it against that analyst."""
-    assert worst(TWO_ROUNDS, limit.nothing, stepping(limit), 1.0) <= 1e-6
+    assert worst(TWO_ROUNDS, limit.zero, stepping(limit), 1.0) <= 1e-6
 
 
 @each_limit
@@ -163,13 +163,13 @@ def test_sums_do_not_depend_on_the_order(
     prices = []
     for loss in order:
         try:
-            prices.append(limit.price(loss, loss))
+            prices.append(limit.charge_for(loss, loss))
         except InvalidParameter:
             continue
-    spent = limit.nothing
+    spent = limit.zero
     for price in prices:
         spent = spent.plus(price)
-    backwards = limit.nothing
+    backwards = limit.zero
     for price in reversed(prices):
         backwards = backwards.plus(price)
     assert spent == backwards
@@ -185,11 +185,11 @@ def test_what_is_refused_stays_refused(
     assert limit.holds(spent)
     loss = more.draw(st.sampled_from(LOSSES))
     try:
-        price = limit.price(loss, loss)
+        price = limit.charge_for(loss, loss)
     except InvalidParameter:
         return
     if limit.holds(spent.plus(price)):
-        assert limit.holds(spent.plus(limit.price(PureDP(0), PureDP(0))))
+        assert limit.holds(spent.plus(limit.charge_for(PureDP(0), PureDP(0))))
     else:
         assert not limit.holds(spent.plus(price).plus(price))
 
@@ -199,12 +199,12 @@ def test_what_is_refused_stays_refused(
 def test_a_price_is_at_least_the_loss(limit: AbstractFilter, loss: Loss) -> None:
     """What a release is charged, read as a loss, bounds its curve everywhere."""
     try:
-        price = limit.price(loss, loss)
+        price = limit.charge_for(loss, loss)
     except InvalidParameter:
         return
     epsilons = np.linspace(0, 2, 201)
     assert np.all(
-        limit.stated(price).delta_at(epsilons) >= loss.delta_at(epsilons) - 1e-12
+        limit.loss_of(price).delta_at(epsilons) >= loss.delta_at(epsilons) - 1e-12
     )
 
 
@@ -218,23 +218,23 @@ def test_a_filter_is_written_and_read(limit: AbstractFilter) -> None:
 def test_what_is_left_can_be_spent(limit: AbstractFilter) -> None:
     """What is left after a release is accepted, and then no more than nothing is."""
     small = PureDP("0.05")
-    _, spent = limit.charged(limit.nothing, limit.price(small, small))
-    left = limit.left(spent)
-    price = limit.price(left, left)
+    _, spent = limit.accept(limit.zero, limit.charge_for(small, small))
+    left = limit.remainder(spent)
+    price = limit.charge_for(left, left)
     assert limit.holds(spent.plus(price))
     if not isinstance(limit, PureOrConcentrated):
         with pytest.raises(BudgetExceeded, match="nothing was charged"):
-            limit.charged(spent.plus(price), limit.price(small, small))
+            limit.accept(spent.plus(price), limit.charge_for(small, small))
 
 
 def test_ten_tenths_are_one() -> None:
     """Ten times "0.1" of 1 is exactly spent, and 1e-30 more is refused."""
     limit = filter_for(PureDP(1))
     count, spent = accepted(limit, [PureDP("0.1")] * 11)
-    assert (count, limit.left(spent)) == (10, PureDP(0))
+    assert (count, limit.remainder(spent)) == (10, PureDP(0))
     least = PureDP("1e-30")
     with pytest.raises(BudgetExceeded):
-        limit.charged(spent, limit.price(least, least))
+        limit.accept(spent, limit.charge_for(least, least))
 
 
 def test_two_halves_of_gaussian_noise_fit() -> None:
@@ -243,10 +243,10 @@ def test_two_halves_of_gaussian_noise_fit() -> None:
     half = ApproxDP("0.5", "5e-7")
     loss = Gaussian.for_loss(half, 1).map(1)
     assert half.admits(loss)
-    spent = limit.nothing
+    spent = limit.zero
     for _ in range(2):
-        _, spent = limit.charged(spent, limit.price(half, loss))
-    assert limit.left(spent) == ApproxDP(0, 0)
+        _, spent = limit.accept(spent, limit.charge_for(half, loss))
+    assert limit.remainder(spent) == ApproxDP(0, 0)
 
 
 def test_many_small_gaussian_releases_fit_where_rho_is_counted() -> None:
@@ -295,10 +295,10 @@ def test_time_and_size_stay_constant() -> None:
     """The last of ten thousand charges takes no longer than the first ones."""
     limit = filter_for(PureDP(10))
     odd = [Fraction(1, 10**6 + 2 * n + 1) for n in range(10_000)]
-    spent, marks = limit.nothing, [time.process_time()]
+    spent, marks = limit.zero, [time.process_time()]
     for start in range(0, len(odd), 2500):
         for epsilon in odd[start : start + 2500]:
-            _, spent = limit.charged(spent, Charge(limit.coordinates, (epsilon,)))
+            _, spent = limit.accept(spent, Charge(limit.coordinates, (epsilon,)))
         marks.append(time.process_time())
     assert isinstance(spent.amounts[0], Fraction)
     assert spent.amounts[0].denominator.bit_length() <= LONGEST + GRID.bit_length()
@@ -311,9 +311,9 @@ def test_a_rounded_charge_is_not_less() -> None:
     """A charge that would make the sum too long is rounded up by less than 2**-256."""
     spent = Charge(("epsilon",), (Fraction(1, 3**1300),))
     charge = Charge(("epsilon",), (Fraction(1, 7),))
-    (fitted,) = charge.fitted(spent).amounts
+    (fitted,) = charge.shorten(spent).amounts
     assert 0 < fitted - Fraction(1, 7) < Fraction(1, GRID)
-    assert charge.fitted(Charge(("epsilon",), (Fraction(1, 3),))) == charge
+    assert charge.shorten(Charge(("epsilon",), (Fraction(1, 3),))) == charge
 
 
 @pytest.mark.parametrize(
@@ -365,7 +365,7 @@ def test_what_cannot_be_counted_is_refused(
 ) -> None:
     """A release of another kind than the limit is refused, and nothing charged."""
     with pytest.raises(InvalidParameter, match="same kind as the limit"):
-        limit.price(asked, loss)
+        limit.charge_for(asked, loss)
 
 
 @pytest.mark.parametrize(
@@ -377,6 +377,6 @@ def test_what_is_asked_in_the_terms_of_a_limit_is_charged_as_asked(
     """A release that costs less than was asked for it does not make room for more."""
     kind: Any = limit.own[0]
     asked = kind("1/1000")
-    charged = limit.price(asked, PureDP(0))
-    assert charged == limit.price(asked, asked)
-    assert charged != limit.price(PureDP(0), PureDP(0))
+    charged = limit.charge_for(asked, PureDP(0))
+    assert charged == limit.charge_for(asked, asked)
+    assert charged != limit.charge_for(PureDP(0), PureDP(0))

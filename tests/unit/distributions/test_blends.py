@@ -73,7 +73,7 @@ def test_gaussian_reach_is_that_of_the_root_of_squares() -> None:
     """Three, four and twelve have together the spread thirteen."""
     blend = GaussianBlend()
     assert blend.reach(column(3, 4, 12), 0.05) == pytest.approx(13 * 1.959963984540054)
-    assert blend.within(np.array([25.0, 26.0]), column(3, 4, 12), 0.05).tolist() == [
+    assert blend.contains(np.array([25.0, 26.0]), column(3, 4, 12), 0.05).tolist() == [
         1,
         0,
     ]

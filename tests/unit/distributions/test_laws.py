@@ -79,10 +79,10 @@ def test_points_belong_to_the_closed_tail_only(law: AbstractLatticeLaw) -> None:
     unit = law.unit
     for k in (-2, 0, 1, 3):
         at, between = k * unit, (k + F(1, 2)) * unit
-        assert law.at_least(at) > law.above(at)
-        assert law.at_least(between).overlaps(law.above(between))
-        assert law.above(at).overlaps(law.at_least(at + unit))
-        assert law.at_most(at).overlaps(1 - law.above(at))
+        assert law.at_least(at) > law.chance_above(at)
+        assert law.at_least(between).overlaps(law.chance_above(between))
+        assert law.chance_above(at).overlaps(law.at_least(at + unit))
+        assert law.at_most(at).overlaps(1 - law.chance_above(at))
 
 
 @pytest.mark.parametrize("law", LATTICE, ids=repr)
@@ -157,7 +157,7 @@ def test_continuous_deviations_are_rounded_up(law: AbstractLaw) -> None:
     """The deviation is that of the integral of 2 x P[Z > x], twice, rounded up."""
 
     def tail(x: Any) -> Any:
-        point = fraction(law.above(Fraction(float(x))).mid())
+        point = fraction(law.chance_above(Fraction(float(x))).mid())
         return 2 * x * mp.mpf(point.numerator) / point.denominator
 
     with ctx.workprec(64):

@@ -210,7 +210,7 @@ def test_senseless_calls_are_refused(case: str) -> None:
         lambda: A.rename({"aa": "b"}),
         lambda: KeySet.from_dict({"a": [1]}, types={"aa": "i64"}),
         lambda: A.filter(Among(("aa",), frozenset())),
-        lambda: A.checked(Schema.of([("aa", Column("i64"))])),
+        lambda: A.check(Schema.of([("aa", Column("i64"))])),
     ],
 )
 def test_unknown_columns_are_told_the_known_ones(call: Callable[[], Any]) -> None:
@@ -237,17 +237,17 @@ def test_keys_of_another_type_than_the_table_are_refused(
     with pytest.raises(
         InvalidQuery, match=rf"i64 in the column 'a', .* {re.escape(there)}\. {remedy}"
     ):
-        A.checked(Schema.of([("b", Column("i64")), ("a", Column(there))]))  # fmt: skip
+        A.check(Schema.of([("b", Column("i64")), ("a", Column(there))]))  # fmt: skip
 
 
 def test_keys_of_other_columns_than_the_groups_are_refused() -> None:
     """The keys have the columns of the groups, and come back in their order."""
     schema = Schema.of([("b", Column("i64")), ("a", Column("i64"))])
     both = A * A.rename({"a": "b"})
-    assert both.checked(schema) is both
-    assert both.checked(schema, ("b", "a")).columns == ("b", "a")
-    assert both.checked(schema, ("b", "a")) == both
+    assert both.check(schema) is both
+    assert both.check(schema, ("b", "a")).columns == ("b", "a")
+    assert both.check(schema, ("b", "a")) == both
     with pytest.raises(InvalidParameter, match=r"^keys must have the columns a, b, "):
-        A.checked(schema, ("a", "b"))
+        A.check(schema, ("a", "b"))
     with pytest.raises(SordinoError, match=r"^keys must have the columns a, g"):
-        both.checked(schema, ("a",))
+        both.check(schema, ("a",))

@@ -70,7 +70,7 @@ def test_what_is_closed_or_lowered_stays_so(ledger: Ledger, tmp_path: Path) -> N
     ledger.close()
     with Ledger.at(tmp_path / "a.ledger", ApproxDP(1, "1e-6")) as again:
         assert again.remaining() == ApproxDP("0.7", "1e-7")
-        assert again.agreed().rule.promise == ApproxDP(1, "1e-6")
+        assert again.first_limit().rule.promise == ApproxDP(1, "1e-6")
         assert again.limits()["dataset"] == again.limit()
         with pytest.raises(BudgetExceeded, match="is left"):
             again.reserve(of(ApproxDP("0.8", 0)))
@@ -148,7 +148,7 @@ def test_unknown_budgets_are_refused(ledger: Ledger, name: Any) -> None:
         lambda: ledger.close_budget(name),
         lambda: ledger.lower(name, PureDP(1)),
         lambda: ledger.history("" if name is None else name),
-        lambda: ledger.agreed(name),
+        lambda: ledger.first_limit(name),
     ):
         with pytest.raises((UnknownName, InvalidParameter)):
             ask()

@@ -223,8 +223,8 @@ class Model:
         )
         for name in {"dataset", budget}:
             rule = self.ledger.limit(name).rule
-            known = self.spent.get(name, rule.nothing)
-            self.spent[name] = known.plus(rule.price(loss, loss))
+            known = self.spent.get(name, rule.zero)
+            self.spent[name] = known.plus(rule.charge_for(loss, loss))
 
 
 @pytest.mark.parametrize("rule", LIMITS)
@@ -243,7 +243,7 @@ def test_no_history_exceeds_a_limit(rule: str, acts: list[Any]) -> None:
     for act in acts:
         model.act(*act)
         for name, known in model.spent.items():
-            assert ledger.agreed(name).rule.holds(known)
+            assert ledger.first_limit(name).rule.holds(known)
             assert ledger.limit(name).rule.holds(known)
     ledger.verify()
     for one in ledger.earmarks():
@@ -267,7 +267,7 @@ def test_spending_what_is_set_aside_twice_is_caught(
     monkeypatch.setattr(
         earmarks,
         "sum_earmarks",
-        lambda _log, _name, limit, **_without: limit.rule.nothing,
+        lambda _log, _name, limit, **_without: limit.rule.zero,
     )
     ledger = Ledger.in_memory(LIMIT)
     ledger.earmark("report", PureDP("0.6"))

@@ -24,7 +24,7 @@ def forged(path: Path, change: Callable[[History], object], start: str = "") -> 
     change(history)
     contents, head = [], Head(0, start)
     for kind, fields in history:
-        record = Record.following(head, kind, fields)
+        record = Record.successor(head, kind, fields)
         answer = answers.get(record.number, b"") if kind == "answered" else b""
         contents.append((record, answer))
         head = record.head

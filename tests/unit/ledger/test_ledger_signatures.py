@@ -83,7 +83,7 @@ def rewritten(path: Path, signer: Ed25519PrivateKey | None, *, own: bool) -> Non
         body = json.loads(record.body.replace("1/10", "1/100"))
         if own and signer is not None and record.kind == "opened":
             body["signed_by"] = public_of(signer)
-        made = Record.following(head, record.kind, body)
+        made = Record.successor(head, record.kind, body)
         signature = (
             record.signature
             if signer is None

@@ -88,14 +88,14 @@ def test_a_transaction_that_fails_has_added_nothing(store: AbstractStore) -> Non
 
 def test_a_record_that_is_not_sound_is_refused(store: AbstractStore) -> None:
     """A record that says what its kind does not say never becomes part of a log."""
-    bad = Record.following(known(store), "leased", {"charge": []})
+    bad = Record.successor(known(store), "leased", {"charge": []})
     with pytest.raises(LedgerDamaged):
         store.transact(lambda: (store.append(bad), store.head))
 
 
 def test_a_later_kind_is_refused_in_words(store: AbstractStore) -> None:
     """A record of a kind that this version does not know may lower a limit."""
-    later = Record.following(known(store), "forgiven", {})
+    later = Record.successor(known(store), "forgiven", {})
     with pytest.raises(LedgerUnavailable, match="Update"):
         store.transact(lambda: (store.append(later), store.head))
 

@@ -185,15 +185,15 @@ def test_the_chance_of_passing_empty_bins(epsilon: Any, scales: int, bins: int) 
     """What is told is the chance that the law gives; one scale less would be seen."""
     mechanism = AboveThreshold(epsilon, scales=scales)
     law = floats_of((0,) * (bins + 1), mechanism.left, float(mechanism.scale))
-    assert mechanism.passing(bins) == pytest.approx(law[bins:].sum(), rel=1e-3)
+    assert mechanism.chance_to_pass(bins) == pytest.approx(law[bins:].sum(), rel=1e-3)
     other = AboveThreshold(epsilon, scales=scales + 1)
-    assert other.passing(bins) < 0.7 * mechanism.passing(bins)
+    assert other.chance_to_pass(bins) < 0.7 * mechanism.chance_to_pass(bins)
 
 
 def test_passing_is_nearly_one_in_many() -> None:
     """For noise of any size about exp(-scales) / (bins + 1)."""
     for epsilon in ("0.1", "1e-9", "1e-30"):
-        passing = AboveThreshold(epsilon, scales=4).passing(60)
+        passing = AboveThreshold(epsilon, scales=4).chance_to_pass(60)
         assert passing == pytest.approx(math.exp(-4) / 61, rel=0.05)
 
 

@@ -47,7 +47,7 @@ class Script:
         assert runs.gaps.min() == 0
         run = np.repeat(np.arange(runs.sizes.size), runs.sizes)
         place = np.arange(run.size) - (np.cumsum(runs.sizes) - runs.sizes)[run]
-        gaps = runs.behind(run, place)
+        gaps = runs.gaps_at(run, place)
         weights = np.exp(-float(rate) * gaps) * runs.repeats[run]
         wanted = self.plan[self.drawn]
         self.drawn += 1
@@ -67,7 +67,7 @@ class Listed(AbstractWeights):
         self.size = len(weights)
         self.sums = np.append(0, np.cumsum(weights))
 
-    def before(self, bins: NDArray[np.int64]) -> NDArray[np.int64]:
+    def weight_before(self, bins: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the sum of the first ones."""
         found: NDArray[np.int64] = self.sums[bins]
         return found

@@ -151,5 +151,5 @@ def test_no_noise_tells_the_truth() -> None:
 def test_lies_are_the_other_categories() -> None:
     """Over many answers each category occurs, and a lie is never the truth."""
     mechanism = RandomizedResponse("1e-9", 3)
-    answers = mechanism._answered(np.full(3000, 1), PlannedBits(seed=3))
+    answers = mechanism._answer(np.full(3000, 1), PlannedBits(seed=3))
     assert set(answers.tolist()) == {0, 1, 2}

@@ -29,9 +29,9 @@ every_grid = pytest.mark.parametrize("grid", GRIDS.values(), ids=GRIDS)
 def test_every_bin_weighs_something(grid: AbstractWeights, shares: list[float]) -> None:
     """For any bins: weights are at least the least one, and add up to the total."""
     bins = np.array([int(share * (grid.size - 1)) for share in shares], np.int64)
-    each = grid.before(bins + 1) - grid.before(bins)
+    each = grid.weight_before(bins + 1) - grid.weight_before(bins)
     assert (each >= grid.least).all()
-    assert int(grid.before(np.array([0]))[0]) == 0
+    assert int(grid.weight_before(np.array([0]))[0]) == 0
     assert grid.size * grid.least <= grid.total < 2**49
 
 
@@ -40,10 +40,10 @@ def test_every_bin_weighs_something(grid: AbstractWeights, shares: list[float]) 
 def test_a_place_is_held_by_one_bin(grid: AbstractWeights, shares: list[float]) -> None:
     """For any place: the bin begins at or before it and ends after it."""
     places = np.array([int(share * (grid.total - 1)) for share in shares], np.int64)
-    bins = grid.holding(places)
+    bins = grid.bins_of(places)
     assert ((bins >= 0) & (bins < grid.size)).all()
-    assert (grid.before(bins) <= places).all()
-    assert (grid.before(bins + 1) > places).all()
+    assert (grid.weight_before(bins) <= places).all()
+    assert (grid.weight_before(bins + 1) > places).all()
 
 
 def test_round_numbers_weigh_more() -> None:
@@ -51,7 +51,7 @@ def test_round_numbers_weigh_more() -> None:
     grid = RoundWeights(0, -33, 100 << 33)
     numbers = np.array([42.0, 0.5, 0.07, 0.0712345678])
     bins = np.floor(numbers * 2**33 + 0.5).astype(np.int64)
-    each = grid.before(bins + 1) - grid.before(bins)
+    each = grid.weight_before(bins + 1) - grid.weight_before(bins)
     assert (np.diff(each) < 0).all()
     assert each[0] * 101 > 7 * 16 * grid.size
 

@@ -60,13 +60,13 @@ def test_a_tenth_is_a_tenth(door: Callable[[Any], Any], float_: Any) -> None:
 def test_ten_tenths_are_one(one: sd.Loss, whole: sd.Loss) -> None:
     """Ten charges of a tenth exhaust a budget; what is left reads as written."""
     limit = filter_for(whole)
-    spent = limit.nothing
+    spent = limit.zero
     for _ in range(9):
-        _, spent = limit.charged(spent, limit.price(one, one))
-    assert repr(limit.left(spent)) == repr(one)
-    _, spent = limit.charged(spent, limit.price(one, one))
+        _, spent = limit.accept(spent, limit.charge_for(one, one))
+    assert repr(limit.remainder(spent)) == repr(one)
+    _, spent = limit.accept(spent, limit.charge_for(one, one))
     with pytest.raises(sd.errors.BudgetExceeded, match=r"this costs .*=0\.1[,)]"):
-        limit.charged(spent, limit.price(one, one))
+        limit.accept(spent, limit.charge_for(one, one))
 
 
 def test_percentiles_are_a_list_of_quantiles() -> None:

@@ -166,7 +166,7 @@ REFUSED: Final = {
     "SELECT [LIST(ward)] FROM visits": "rows of people",
     "SELECT COUNT(*) FROM visits WHERE [days = NULL]": "nothing equals NULL",
     "SELECT COUNT(*) FROM visits WHERE ward NOT IN ('A', [NULL])": "NOT IN",
-    "SELECT cost, COUNT(*) FROM visits GROUP BY [cost]": "seldom agree",
+    "SELECT cost, COUNT(*) FROM visits GROUP BY [cost]": "seldom exactly equal",
     "SELECT COUNT(*) FROM visits WHERE [CAST(cost AS BIGINT)] = 1": "FLOOR",
     "SELECT COUNT(*) FROM visits WHERE [cost // 10] = 1": "FLOOR",
     "SELECT COUNT(*) FROM visits WHERE days / [patient] > 1": "NULLIF",
@@ -193,7 +193,28 @@ REFUSED: Final = {
         "has a price"
     ),
     "SELECT COUNT(*) FROM visits ORDER BY [1]": "there is one row",
-    "SELECT ward, COUNT(*) FROM visits GROUP BY [ROLLUP(ward)]": "several groupings",
+    "SELECT COUNT(*) FROM visits GROUP BY ROLLUP(ward) ORDER BY [1]": (
+        "no order in one request"
+    ),
+    "SELECT COUNT(*) FROM visits GROUP BY ROLLUP(ward) LIMIT [3]": (
+        "no order in one request"
+    ),
+    "SELECT ward, COUNT(*) FROM visits GROUP BY [ward], ROLLUP(ward)": "are the same",
+    "SELECT COUNT(*) FROM visits GROUP BY ROLLUP(ward) HAVING [COUNT(*)] > 3": (
+        "all rows together are one row"
+    ),
+    "SELECT [UPPER(ward)] AS u, COUNT(*) FROM visits GROUP BY ROLLUP(ward)": (
+        "not a key of every grouping"
+    ),
+    "SELECT COUNT(*) FROM visits GROUP BY CUBE([ward], days, ill, day, Name, YEAR(day),"
+    " days + 1)": "more than 64",
+    "SELECT [ward], days FROM visits GROUP BY ROLLUP(ward, days)": "ask for answers",
+    "SELECT COUNT(*) FROM visits GROUP BY GROUPING SETS ([ROLLUP(ward)])": (
+        "groupings within groupings"
+    ),
+    "SELECT 1 FROM (SELECT ward FROM visits GROUP BY ROLLUP([patient], ward)) q": (
+        "several groupings of each person"
+    ),
     "SELECT COUNT(*) FROM visits WHERE [frobnicate(days)] > 1": "no function FROB",
     "SELECT COUNT(*) FROM visits WHERE [lenght(ward)] > 1": "LENGTH",
     "SELECT COUNT(*) FROM visits WHERE [dayz] > 1": "Did you mean",
@@ -203,6 +224,28 @@ REFUSED: Final = {
     "SELECT ward, [COUNT(*)] AS noise FROM visits GROUP BY ward": "word of agg",
     "SELECT COUNT(*) AS n, [COUNT(days)] AS n FROM visits": "twice",
 }
+
+
+def test_several_groupings_are_several_requests(clinic: sd.Session) -> None:
+    """Each is what the builder asks by `group_by_sets`, word for word."""
+    limits = [sd.MaxRowsPerID(1)]
+    text = "SELECT ward, ill, COUNT(*) AS n FROM visits GROUP BY CUBE(ward, ill)"
+    asked = clinic.sql(text, limits=limits)
+    rows = sd.table("visits").enforce(*limits)
+    wanted = rows.group_by_sets(("ward", "ill"), "ward", "ill", ()).agg(n=sd.count())
+    catalog = clinic._desk.catalog
+    assert {name: one.words(catalog) for name, one in asked.items()} == {
+        name: one.words(catalog) for name, one in wanted.items()
+    }
+    known: dict[str, Any] = {"ward": ["A", "B"], "ill": [True]}
+    given = clinic.sql(text, limits=limits, keys=known)
+    keys = sd.KeySet.from_dict(known)
+    both = rows.group_by_sets(keys, keys["ward"], keys["ill"], ()).agg(n=sd.count())
+    assert {name: one.words(catalog) for name, one in given.items()} == {
+        name: one.words(catalog) for name, one in both.items()
+    }
+    with pytest.raises(sd.errors.InvalidParameter, match="lacks ill"):
+        clinic.sql(text, limits=limits, keys={"ward": ["A"]})
 
 
 @pytest.mark.parametrize("marked", REFUSED)

@@ -159,7 +159,7 @@ def completions(table: BlockTable, outcome: int, place: int, word: int) -> set[b
     depth = 128 if table.depth is None else table.depth
     bits = PlannedBits()
     return {
-        table._settled(
+        table._settle(
             outcome,
             Uniform(bits, place << 64 | first, 128, depth),
             Uniform(bits, word << 64 | second, 128, 128),
@@ -183,7 +183,7 @@ def test_exact_decisions_agree_with_another_library(
         place = place >> max(0, 64 - (depth or 64)) << max(0, 64 - (depth or 64))
         for word in boundary_words(table, int(outcome), place)[3:].tolist():
             bits = PlannedBits(seed=int(word) % 1000)
-            point = table._settled(
+            point = table._settle(
                 int(outcome),
                 Uniform(bits, place, 64, 64 if depth is None else depth),
                 Uniform(bits, word, 64, 64),
@@ -225,7 +225,7 @@ def test_tails_are_decided_as_another_library_does(
         bits = PlannedBits(seed=seed)
         known = Uniform(bits, place >> (64 - digits), digits, digits)
         settled = Uniform(bits, word, 64, 64)
-        point = table._settled(2 * table.reach + (not left), known, settled, bits)
+        point = table._settle(2 * table.reach + (not left), known, settled, bits)
         further, kept = far_verdict(table, words, left=left)
         assert (point is not None) == kept
         if point is not None:

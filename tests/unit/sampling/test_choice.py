@@ -94,7 +94,7 @@ def test_a_run_weighs_no_less_than_its_candidates(seed: int, rate: Exact) -> Non
     with ctx.workprec(400):
         for i in range(12):
             places = np.arange(runs.sizes[i])
-            for gap in runs.behind(np.full(places.size, i), places).tolist():
+            for gap in runs.gaps_at(np.full(places.size, i), places).tolist():
                 true = truth(gap, int(runs.numbers[i]), rate, float(unit[i]))
                 assert arb(int(weights.whole[i])) >= true
 
@@ -118,7 +118,7 @@ def test_decisions_at_the_edge_are_the_exact_ones(rate: Exact, gap: int) -> None
                 rate, runs.gaps[one], runs.sizes[one], weights.whole[one], weights.unit
             )
             planned = PlannedBits([np.array([word], np.uint64)])
-            assert bool(trial.accepted(planned)[0]) == (word < edge)
+            assert bool(trial.accepts(planned)[0]) == (word < edge)
 
 
 def chances(runs: Runs, rate: float) -> list[NDArray[np.float64]]:

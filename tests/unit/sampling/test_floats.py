@@ -94,7 +94,7 @@ def test_doubles_decide_only_what_all_completions_agree_on(
             decided += 1
             for ending in (0, 2**64 - 1):
                 full = Uniform(PlannedBits(), place << 64 | ending, 128, 128)
-                exact = sampler._rounded(float(values[i]), Point(block, full))
+                exact = sampler._round(float(values[i]), Point(block, full))
                 assert float(sums[i]) == exact
     assert decided > 50
 
@@ -110,7 +110,7 @@ def test_one_value_is_rounded_like_an_array(
     )
     point = Point(block, Uniform(PlannedBits(), place, 64))
     if not open_.size:
-        assert float(sums[0]) == sampler._rounded(value, point)
+        assert float(sums[0]) == sampler._round(value, point)
 
 
 @pytest.mark.parametrize("scale", [Fraction(1, 10**310), Fraction(10) ** 300])

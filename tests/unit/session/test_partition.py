@@ -275,12 +275,12 @@ def test_one_charge_covers_what_the_parts_may_ask(
     limit, kind = pair
     rule, made = LIMITS[limit].rule, KINDS[kind]
     atoms = [made(Fraction(one, 100)) for one in shares] * factor
-    one_by_one = rule.nothing
+    one_by_one = rule.zero
     for atom in atoms:
-        one_by_one = one_by_one.plus(rule.price(atom, atom))
+        one_by_one = one_by_one.plus(rule.charge_for(atom, atom))
     whole = made(_added(kind, [Fraction(one, 100) for one in shares]))
     cost: Any = whole.scaled(Fraction(factor))
-    at_once = rule.price(cost, cost)
+    at_once = rule.charge_for(cost, cost)
     for spent, charged in zip(one_by_one.amounts, at_once.amounts, strict=True):
         # a root is rounded up each time: what is left of that is too small to matter
         assert spent <= charged * (1 + Fraction(1, 10**12))

@@ -86,7 +86,7 @@ def test_a_file_that_changes_while_it_is_read_fails(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("x,y\n" + "1,2\n" * 10)
     source = CSVSource(sd.Csv(path, {"x": "i64"}), {})
-    rows = source.handed([0])
+    rows = source.hand_over([0])
     path.write_text("x,y\n" + "1,2\n" * 9)
     with pytest.raises(EngineFailure):
         rows.read_all()

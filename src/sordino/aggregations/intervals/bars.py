@@ -43,7 +43,7 @@ class Bars(NamedTuple):
             for part, values in zip(error_names(name), self, strict=True)
         }
 
-    def moved(self, start: float, width: float, most: float) -> "Bars":
+    def move(self, start: float, width: float, most: float) -> "Bars":
         """Return the bars of start + width * answer, cut to start ... most.
 
         What doubles round goes outward.

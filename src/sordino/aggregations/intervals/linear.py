@@ -60,7 +60,7 @@ def linear(
     chance = 1 - probability(confidence=confidence)
     if sums.shown is None and len(sums.noises) == 1 and form == (1.0,):
         return additive(sums.values[0], sums.noises[0], confidence, least, most)
-    value = sums.of(form)
+    value = sums.value_of(form)
     sd = np.full_like(value, float(sums.sd(form)))
     alpha = float(chance)
     factor = _same(sums, form)
@@ -95,7 +95,7 @@ def reach(noises: tuple[Noise, ...], form: Form, confidence: Any) -> float:
 def _reaches(sums: Sums, form: Form, alpha: float) -> Floats:
     """Return how far each value may lie from the exact one."""
     found = np.full(len(sums.values[0]), np.inf)
-    parts = sums.apart(form)
+    parts = sums.split(form)
     for level in sums.levels(form, alpha):
         reach = sums.reach(form, level.alpha)
         if parts is not None and level.chance < 1:

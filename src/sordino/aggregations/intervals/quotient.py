@@ -40,7 +40,7 @@ def quotient_bars(
     """
     alpha = float(1 - probability(confidence=confidence))
     low, high, sure = quotient_ends(sums, top, bottom, alpha, within)
-    whole, part = sums.of(bottom), sums.of(top)
+    whole, part = sums.value_of(bottom), sums.value_of(top)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         x = np.clip(part / whole, *within)
         forms = np.array([a - x * b for a, b in zip(top, bottom, strict=True)])
@@ -64,9 +64,9 @@ def quotient_ends(
     forms = np.array([a - points * b for a, b in zip(top, bottom, strict=True)])
     # any x in general: which noises the forms have is the same for almost all
     general = tuple(a + b for a, b in zip(np.abs(top), np.abs(bottom), strict=True))
-    parts = sums.apart(general)
+    parts = sums.split(general)
     for level in sums.levels(general, alpha):
-        whole, part = sums.of(bottom, level.rows), sums.of(top, level.rows)
+        whole, part = sums.value_of(bottom, level.rows), sums.value_of(top, level.rows)
         least, most, sure = _crossed(
             whole, part, points, sums.reach(forms, level.alpha)
         )

@@ -26,7 +26,7 @@ def invert_cut_law(sums: "Sums", alpha: float, least: float) -> tuple[Floats, Fl
     """Return the ends of the intervals of the form that showed the groups."""
     assert sums.shown is not None  # noqa: S101 asked where groups show
     weights, cut = sums.shown.weights, sums.shown.cut
-    value = sums.of(weights)
+    value = sums.value_of(weights)
     tail, slack, step = _law(sums)
     reach = float(sums.reach(weights, alpha)[0]) + step
     if not np.isfinite(reach):

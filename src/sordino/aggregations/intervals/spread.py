@@ -44,7 +44,7 @@ def spread_bars(
         bars.low[rows] = np.where(found.sure, low, 0.0)
         bars.high[rows] = np.where(found.sure, high, _GREATEST)
         bars.sd[rows] = np.where(found.sure, found.sd, np.nan)
-    values = sum(sums.of(form) for form in (count, first, second))
+    values = sum(sums.value_of(form) for form in (count, first, second))
     return blank_missing(bars, np.isnan(values))
 
 
@@ -62,23 +62,23 @@ class _Moments:
     @property
     def whole(self) -> Floats:
         """Return the noisy counts."""
-        return self.sums.of(self.count, self.level.rows)
+        return self.sums.value_of(self.count, self.level.rows)
 
     @property
-    def lost(self) -> Floats:
+    def reach_of_count(self) -> Floats:
         """Return how far the noise of a count goes."""
         return self.sums.reach(self.count, self.level.alpha)
 
     @property
     def sure(self) -> Any:
         """Tell where the count is surely positive, so that ends rise with sums."""
-        return self.whole > self.lost
+        return self.whole > self.reach_of_count
 
     @property
     def sd(self) -> Floats:
         """Return the delta method's standard deviation, at most half of the range."""
         parts = (self.first, self.second)
-        first, second = (self.sums.of(form, self.level.rows) for form in parts)
+        first, second = (self.sums.value_of(form, self.level.rows) for form in parts)
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             mean = np.clip(first / self.whole, 0.0, 1.0)
             value = np.clip(second / self.whole - mean**2, 0.0, _GREATEST)
@@ -93,7 +93,7 @@ class _Moments:
         distance, times the count: so much is taken off for the least.
         """
         bend = ((most - least) / _CELLS) ** 2 / 4
-        loose = bend * (self.whole + self.lost)
+        loose = bend * (self.whole + self.reach_of_count)
         points = np.linspace(0.0, 1.0, _CELLS + 1)
         lows = [
             self._end(least + (most - least) * share, loose, -1.0) for share in points
@@ -105,7 +105,9 @@ class _Moments:
         """Return the outermost variance to one side that fits a mean, by bisection."""
         whole = self.whole
         moments = (self.count, self.first, self.second)
-        count, first, second = (self.sums.of(form, self.level.rows) for form in moments)
+        count, first, second = (
+            self.sums.value_of(form, self.level.rows) for form in moments
+        )
         about = second - 2 * mean * first + mean**2 * count - loose
         # a norm is greatest where all factors are as great as the greatest
         farthest = np.maximum(
@@ -121,7 +123,7 @@ class _Moments:
                 middle = (near + far) / 2
                 off = np.maximum(side * (middle * whole - about), 0.0)
                 forms = self._forms(mean, middle)
-                fits = self.sums.within(off, forms, self.level.alpha)
+                fits = self.sums.contain(off, forms, self.level.alpha)
                 near, far = np.where(fits, middle, near), np.where(fits, far, middle)
         return np.asarray(far)
 

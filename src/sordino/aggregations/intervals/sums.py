@@ -64,7 +64,7 @@ class Sums:
         """Return how far each number is at most from one with real noise."""
         return np.array([one.slip for one in self.noises])
 
-    def of(self, form: Form, rows: Any = slice(None)) -> Floats:
+    def value_of(self, form: Form, rows: Any = slice(None)) -> Floats:
         """Return the value of a form for each group."""
         terms = (
             factor * value[rows]
@@ -80,11 +80,11 @@ class Sums:
         sizes, slips = self._sizes(forms)
         return self.noises[0].blend.reach(sizes, alpha) + slips
 
-    def within(self, x: Floats, forms: ArrayLike, alpha: float) -> Any:
+    def contain(self, x: Floats, forms: ArrayLike, alpha: float) -> Any:
         """Tell where a value of size x is no farther out than the reach."""
         sizes, slips = self._sizes(forms)
         blend = self.noises[0].blend
-        return (np.abs(x) <= slips) | blend.within(np.abs(x) - slips, sizes, alpha)
+        return (np.abs(x) <= slips) | blend.contains(np.abs(x) - slips, sizes, alpha)
 
     def sd(self, forms: ArrayLike) -> Floats:
         """Return the standard deviation of the noise of forms."""
@@ -109,7 +109,7 @@ class Sums:
             chance = float(_LEVELS[step]) if step < len(_LEVELS) else 0.0
             yield Level(np.flatnonzero(steps == step), left * chance, chance)
 
-    def apart(self, form: Form) -> tuple[Form, Form] | None:
+    def split(self, form: Form) -> tuple[Form, Form] | None:
         """Return a form in the noises that showed nothing, and the rest of it.
 
         None where either is empty.
@@ -146,7 +146,7 @@ class Sums:
         assert self.shown is not None  # noqa: S101 asked where groups show
         sizes, slips = self._sizes(self.shown.weights)
         blend = self.noises[0].blend
-        value = np.maximum(self.of(self.shown.weights) - slips, self.shown.cut)
+        value = np.maximum(self.value_of(self.shown.weights) - slips, self.shown.cut)
         low, high = np.zeros_like(value), np.maximum(value, 0.0)
         for _ in range(_HALVINGS):
             middle = (low + high) / 2

@@ -35,7 +35,7 @@ class RelationSource(AbstractSource):
         self._relation = relation
         self.fields = _fields(relation)
 
-    def handed(self, places: Sequence[int]) -> pa.RecordBatchReader:
+    def hand_over(self, places: Sequence[int]) -> pa.RecordBatchReader:
         """Return the columns."""
         batches = self.read(places).to_batches(max_chunksize=ROWS)
         return handed_columns(batches, self.fields, places)
@@ -69,7 +69,7 @@ class TableOfConnection(AbstractSource):
         """Refuse a table that is gone, or has other columns."""
         _refuse_other(self._relation(), self.fields)
 
-    def handed(self, places: Sequence[int]) -> pa.RecordBatchReader:
+    def hand_over(self, places: Sequence[int]) -> pa.RecordBatchReader:
         """Return the columns, to be read once."""
         self.check()
         return handed_columns(self._reader(places), self.fields, places)

@@ -1,7 +1,7 @@
 """A PostgreSQL server as a database: statements and rows on their way."""
 
-from collections.abc import Generator, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from itertools import starmap
 from typing import Any, Final, final
 
@@ -10,18 +10,31 @@ import pyarrow.compute as pc
 
 from sordino.engines.postgres.bound_arrays import bound_array, unnested_arrays
 from sordino.engines.postgres.dialect import NUL, POSTGRES
+from sordino.engines.postgres.refusals import NO_PLACE, ServerRefusal
 from sordino.engines.postgres.server import Server
 from sordino.engines.postgres.server_tables import TableOfServer
 from sordino.engines.sql.database import AbstractDatabase
 from sordino.engines.sql.group_totals import KEYS
+from sordino.engines.sql.kept_tables import NoPlace
+from sordino.engines.sql.leaves import KEPT
 from sordino.engines.sql.statements import Statement
-from sordino.errors import EngineFailure, EngineUnavailable
+from sordino.errors import EngineUnavailable
+from sordino.sampling.bits import Bits
 from sordino.schema import Schema
 from sordino.sources.arrow_kinds import kind_of
 from sordino.sources.base import AbstractSource
 
 _SIGN: Final = 2**63
 _BATCH: Final = 10_000
+_KEPT: Final = {
+    "i64": "int8",
+    "f64": "float8",
+    "text": 'text COLLATE pg_catalog."C"',
+    "bool": "bool",
+    "date": "date",
+    "time": "timestamp",
+}
+"""The types of rows that are kept: they are named before our settings hold."""
 
 
 @final
@@ -35,7 +48,10 @@ class Postgres(AbstractDatabase):
         """Wait for a table that lies in a server, unless it is told which."""
         self._server = server
         self._handed: dict[str, pa.Table] = {}
-        self._held: set[tuple[int, tuple[int, ...]]] = set()
+        self._kept: dict[str, str] = {}
+        """Where rows are that are kept."""
+        self._kept_by = 0
+        """The connection that sees them."""
 
     def admit(self, source: AbstractSource) -> None:
         """Ask the server of a table; all tables of a session lie in the same."""
@@ -60,13 +76,7 @@ class Postgres(AbstractDatabase):
 
     def asking(self) -> AbstractContextManager[object]:
         """Return a transaction that sees the rows of one moment and writes nothing."""
-        return self._asking()
-
-    @contextmanager
-    def _asking(self) -> Generator[None]:
-        self._held.clear()
-        with self._known.transaction():
-            yield
+        return self._known.transaction()
 
     def hand(self, name: str, rows: pa.Table | pa.RecordBatchReader) -> None:
         """Keep rows, which travel with each statement that reads them.
@@ -81,23 +91,50 @@ class Postgres(AbstractDatabase):
         self._handed.clear()
 
     def begin_kept(self, name: str, schema: Schema) -> bool:
-        """Return False: nothing is written to a server."""
-        del name, schema
-        return False
+        """Make a temporary table, if the role may, while there is no transaction.
+
+        A name that nobody knows beforehand, and no table behind a pool, where others
+        would see it and it would outlast the session.
+        """
+        self.destroy(name)
+        self._known.connect()
+        self._kept_by = self._known.life
+        place = f"pg_temp.sordino_{Bits().word(8):016x}"
+        columns = ", ".join(
+            f"c{n} pg_catalog.{_KEPT[column.type]}"
+            for n, (_, column) in enumerate(schema.columns)
+        )
+        if self._known.is_pooled:
+            return False
+        try:
+            self._known.command(f"CREATE TEMPORARY TABLE {place} ({columns})")
+        except ServerRefusal as refusal:
+            if refusal.code not in NO_PLACE:
+                raise
+            return False
+        self._kept[name] = place
+        return True
 
     def keep(self, name: str, statement: Statement, salt: int) -> None:
-        """Refuse: there is no place for rows."""
-        del name, statement, salt
-        raise EngineFailure
+        """Insert the rows: a transaction that only reads may do that here."""
+        place = self._kept[name]
+        text, values = self._whole(statement, salt, f"INSERT INTO {place} SELECT q.*")
+        self._known.change(text, values)
 
     def destroy(self, name: str) -> None:
-        """Do nothing: no rows are kept."""
-        del name
+        """Drop the table, if the connection that has it is still there."""
+        place = self._kept.pop(name, None)
+        if place is not None and self._has_kept:
+            self._known.command(f"DROP TABLE IF EXISTS {place}")
 
     def abandon(self) -> bool:
-        """Drop what was handed over."""
+        """Drop what was handed over; what is kept goes with its connection alone."""
         self.forget()
-        return True
+        return self._has_kept
+
+    @property
+    def _has_kept(self) -> bool:
+        return self._known.life == self._kept_by
 
     def table(self, statement: Statement, salt: int) -> pa.Table:
         """Return the rows of a statement: one row comes back, of an array for each."""
@@ -154,27 +191,20 @@ class Postgres(AbstractDatabase):
         self, statement: Statement, salt: int, select: str
     ) -> tuple[str, list[Any]]:
         """Return a statement with what is handed to it, and all bound values."""
+        reads_kept = any(one.table == KEPT and one.in_place for one in statement.handed)
+        if reads_kept and not self._has_kept:
+            raise NoPlace
         values = statement.bound(salt - _SIGN)
-        parts = []
-        for one in statement.handed:
-            if one.in_place:
-                self._hold(one.source, one.places)
+        parts = [
+            f"{name} AS NOT MATERIALIZED (SELECT * FROM {place})"  # noqa: S608 ours
+            for name, place in self._kept.items()
+        ]
         for name, table in self._handed.items():
             rows = unnested_arrays(table, len(values) + 1)
             parts.append(f"{name} AS MATERIALIZED ({rows.sql('postgres')})")
             values += [bound_array(one.combine_chunks()) for one in table.columns]
         given = f"WITH {', '.join(parts)} " if parts else ""
         return f"{given}{select} FROM ({statement.text}) AS q", values
-
-    def _hold(self, source: AbstractSource, places: tuple[int, ...]) -> None:
-        """Lock a table for this transaction, once."""
-        known = (id(source), places)
-        match source:
-            case TableOfServer() if known not in self._held:
-                source.hold(places)
-                self._held.add(known)
-            case _:
-                pass
 
 
 def _without_nul(table: pa.Table) -> pa.Table:

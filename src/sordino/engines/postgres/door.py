@@ -8,6 +8,7 @@ _TABLES: Final = "sordino.engines.postgres.addresses"
 DOOR: Final = Door(
     "sordino.engines.postgres.engine:postgres_of_settings",
     package="psycopg",
+    at_address="sordino.engines.postgres.engine:postgres_engine",
     reads={
         **{
             f"({name}://, name)": f"{_TABLES}:of_address"

@@ -16,7 +16,14 @@ T = TypeVar("T")
 class ServerRefusal(Exception):
     """A failure of the server, told in our words."""
 
+    def __init__(self, told: str, code: str | None = None) -> None:
+        """Keep the code by which the server told it."""
+        super().__init__(told)
+        self.code = code
 
+
+NO_PLACE: Final = frozenset({"42501", "25006", "0A000"})
+"""Codes for what a role, a replica or a server of another kind may not make."""
 _BY_CODE: Final = {
     "42501": "the role has no right to it: it needs USAGE on the schema and SELECT on "
     "each column that is read, and no policy for rows may hold for it",
@@ -28,12 +35,6 @@ _BY_CODE: Final = {
     "57P01": "the server ended the connection",
     "57P02": "the server ended the connection",
     "57P03": "the server is starting up or shutting down",
-    "28P01": "the password is wrong",
-    "28000": "the role is not let in",
-    "3D000": "there is no such database",
-    "53300": "the server has too many connections",
-    "25006": "the transaction must not write: temporary tables need a server that is "
-    "no replica",
     "2201B": "a regular expression is too complex for it",
 }
 _BY_CLASS: Final = {
@@ -41,15 +42,14 @@ _BY_CLASS: Final = {
     "40": "the transaction could not go on beside others",
     "53": "the server ran out of memory or disk",
     "54": "the question is too large for it",
-    "28": "the role is not let in",
 }
 
 
 def told_of(error: psycopg.Error, otherwise: str) -> str:
     """Return a sentence about a failure, in which nothing stands that the server said.
 
-    >>> told_of(psycopg.errors.InvalidPassword(), "it failed")
-    'the password is wrong (code 28P01)'
+    >>> told_of(psycopg.errors.UndefinedTable(), "it failed")
+    'the table is gone (code 42P01)'
     """
     code = error.sqlstate
     if code is None:
@@ -58,11 +58,28 @@ def told_of(error: psycopg.Error, otherwise: str) -> str:
     return f"{known} (code {code})"
 
 
+def told_of_connecting(error: psycopg.Error) -> str:
+    """Return why there is no connection: of that, no code is told.
+
+    >>> told_of_connecting(psycopg.OperationalError())[:24]
+    'no server answers there,'
+    """
+    tried = error.pgconn
+    if tried is not None and tried.needs_password:
+        return "the role needs a password: give one in PGPASSFILE, or in the address"
+    if tried is not None and tried.used_password:
+        return "the server does not let the role in: its password may be wrong"
+    return (
+        "no server answers there, or it has no such database or role, or no room for "
+        "another connection"
+    )
+
+
 def in_our_words(work: Callable[[], T], otherwise: str) -> T:
     """Return what `work` returns; what a server refuses is told in our words."""
     try:
         return work()
     except psycopg.Error as error:
-        told = told_of(error, otherwise)
+        told, code = told_of(error, otherwise), error.sqlstate
     # Outside of the handler: inside, it would carry the server's words as its context.
-    raise ServerRefusal(told)
+    raise ServerRefusal(told, code)

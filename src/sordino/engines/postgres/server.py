@@ -19,7 +19,11 @@ from psycopg import RawCursor, RawServerCursor
 from psycopg.conninfo import conninfo_to_dict
 
 from sordino.engines.postgres.bound_arrays import BoundArray, BoundArrayDumper
-from sordino.engines.postgres.refusals import ServerRefusal, in_our_words
+from sordino.engines.postgres.refusals import (
+    ServerRefusal,
+    in_our_words,
+    told_of_connecting,
+)
 from sordino.errors import EngineUnavailable
 
 Row = tuple[Any, ...]
@@ -60,6 +64,7 @@ class Server:
         self._address = address
         self._parts = _read_address(address)
         self._cursors = itertools.count()
+        self._lives = 0
         self._connection: psycopg.Connection[Row] | None = None
         self._end: weakref.finalize[..., Any] | None = None
         self._begun = False
@@ -74,8 +79,20 @@ class Server:
             return
         self.close()
         connection = _connected(self._parts)
-        self._connection = connection
+        self._connection, self._lives = connection, self._lives + 1
         self._end = weakref.finalize(self, _closed, connection, os.getpid())
+
+    @property
+    def life(self) -> int:
+        """Return which connection there is, by its number; 0 for none."""
+        there = self._connection is not None and not self._connection.closed
+        return self._lives if there else 0
+
+    @property
+    def is_pooled(self) -> bool:
+        """Tell whether a pool stands before the server: it shares its processes."""
+        own = self._there.info.backend_pid
+        return self.rows("SELECT pg_catalog.pg_backend_pid()") != [(own,)]
 
     @contextmanager
     def transaction(self) -> Generator[None]:
@@ -106,6 +123,15 @@ class Server:
                 return cursor.execute(text, values, binary=True).fetchall()
 
         return in_our_words(asked, "it cannot compute this")
+
+    def change(self, text: str, values: Sequence[Any]) -> None:
+        """Run a statement that writes where this transaction may."""
+
+        def asked() -> None:
+            with RawCursor(self._there) as cursor:
+                cursor.execute(text, values)
+
+        in_our_words(asked, "it cannot compute this")
 
     def streamed(
         self, text: str, count: int, values: Sequence[Any] = ()
@@ -166,18 +192,15 @@ def _connected(address: dict[str, Any]) -> psycopg.Connection[Row]:
     asked_for = {"connect_timeout": _PATIENCE, "application_name": "sordino", **address}
     given = {**asked_for, "client_encoding": "UTF8"}
     try:
-        connection = in_our_words(
-            lambda: psycopg.connect(**given, autocommit=True, prepare_threshold=None),
-            "no server answers there, or it does not let this role in",
-        )
-    except ServerRefusal as refusal:
-        problem = f"{refusal}"
+        made = psycopg.connect(**given, autocommit=True, prepare_threshold=None)
+    except psycopg.Error as error:
+        problem = told_of_connecting(error)
     else:
-        connection.adapters.register_dumper(BoundArray, BoundArrayDumper)
-        problem = _problem_of(connection)
+        made.adapters.register_dumper(BoundArray, BoundArrayDumper)
+        problem = _problem_of(made)
         if not problem:
-            return connection
-        connection.close()
+            return made
+        made.close()
     raise EngineUnavailable(f"the PostgreSQL server cannot be asked: {problem}")
 
 

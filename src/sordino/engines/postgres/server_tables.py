@@ -12,11 +12,10 @@ from sordino.engines.postgres.server import Server
 from sordino.engines.postgres.table_facts import (
     TableFacts,
     facts_of,
-    foreign_or_moved,
+    refuse_foreign_or_moved,
 )
 from sordino.engines.sql import pieces as sql
 from sordino.engines.sql.pieces import Sql
-from sordino.errors import EngineFailure
 from sordino.sources.arrow import handed_columns
 from sordino.sources.base import NOTHING, AbstractSource, internal
 
@@ -44,29 +43,19 @@ class TableOfServer(AbstractSource):
         )
 
     def check(self) -> None:
-        """Refuse a table that is gone, or has other columns or foreign rows."""
-        facts = self._facts
-        if facts_of(self.server, facts.schema, facts.name) != facts:
-            raise EngineFailure
-        with self.server.transaction():
-            self.hold(())
+        """Refuse a table that is gone, or has other columns or foreign rows.
 
-    def hold(self, places: Sequence[int]) -> None:
-        """Lock the table until the transaction ends; refuse what is not what it was.
-
-        A lock needs a right to a column, so one is asked for that there is.
+        Within a transaction it is locked until that ends. The lock needs a right to a
+        column, so it is asked for by those that the role may read.
         """
-        names = places or [
-            n for n, one in enumerate(self._facts.columns) if one.readable
-        ]
-        locked = self._select(names).limit(0)
-        self.server.rows(locked.sql("postgres"))
         facts = self._facts
-        foreign, moved = foreign_or_moved(self.server, facts.schema, facts.name)
-        if foreign:
-            raise ServerRefusal("rows of a foreign table are not read")
-        if moved or facts_of(self.server, facts.schema, facts.name) != facts:
-            raise ServerRefusal("the table was altered or emptied at this moment")
+        readable: list[Sql] = [one.item() for one in facts.columns if one.readable]
+        select = exp.Select().select(*(readable or [sql.whole(1)]))
+        with self.server.transaction():
+            self.server.rows(select.from_(facts.item()).limit(0).sql("postgres"))
+            refuse_foreign_or_moved(self.server, facts.schema, facts.name)
+            if facts_of(self.server, facts.schema, facts.name) != facts:
+                raise ServerRefusal("the table is not what it was")
 
     def item(self, places: Sequence[int]) -> Sql:
         """Return the columns of the table as our types, c0, c1, ..., as t."""
@@ -74,7 +63,7 @@ class TableOfServer(AbstractSource):
             this=self._select(places), alias=exp.TableAlias(this=exp.to_identifier("t"))
         )
 
-    def handed(self, places: Sequence[int]) -> pa.RecordBatchReader:
+    def hand_over(self, places: Sequence[int]) -> pa.RecordBatchReader:
         """Return the columns, read by a connection of their own."""
         return handed_columns(self._batches(places), self.fields, places)
 
@@ -86,8 +75,7 @@ class TableOfServer(AbstractSource):
         columns: list[Sql] = []
         for place in places:
             one = self._facts.columns[place]
-            column = exp.column(exp.to_identifier(one.name, quoted=True), table="u")
-            made = COLUMN_TYPES[one.number].read(column)
+            made = COLUMN_TYPES[one.number].read(one.item())
             columns.append(exp.Alias(this=made, alias=exp.to_identifier(f"c{place}")))
         nothing = exp.Alias(
             this=sql.as_type(exp.null(), "BOOLEAN"), alias=exp.to_identifier(NOTHING)
@@ -103,7 +91,7 @@ class TableOfServer(AbstractSource):
         form, server = self._form(places), self.server.another()
         try:
             with server.transaction():
-                TableOfServer(server, self._facts).hold(places)
+                TableOfServer(server, self._facts).check()
                 for rows in server.streamed(
                     self._select(places).sql("postgres"), _BATCH
                 ):

@@ -13,6 +13,7 @@ from typing import Final, final
 from sqlglot import exp
 
 from sordino.engines.postgres.column_types import COLUMN_TYPES
+from sordino.engines.postgres.refusals import ServerRefusal
 from sordino.engines.postgres.server import Server
 
 _NAMED: Final = """
@@ -50,7 +51,7 @@ SELECT c.relkind::text, c.relfilenode IS NOT DISTINCT FROM
 FROM below JOIN pg_class AS c ON c.oid = below.oid
 """
 """All tables of which a table, a partitioned table or a view is made."""
-_KINDS: Final = {"r", "p", "v", "m", "i", "I", "t", "S"}
+_FOREIGN: Final = "f"
 
 
 @final
@@ -64,6 +65,10 @@ class ColumnFacts:
     told: str
     """How its type is called there."""
     readable: bool
+
+    def item(self) -> exp.Column:
+        """Return the column of a table that is called u."""
+        return exp.column(exp.to_identifier(self.name, quoted=True), table="u")
 
     @property
     def problem(self) -> str | None:
@@ -112,10 +117,10 @@ def facts_of(server: Server, schema: str, name: str) -> TableFacts:
     return TableFacts(schema, name, tuple(starmap(ColumnFacts, told)))
 
 
-def foreign_or_moved(server: Server, schema: str, name: str) -> tuple[bool, bool]:
-    """Return whether rows come from elsewhere, and whether a table was written anew."""
+def refuse_foreign_or_moved(server: Server, schema: str, name: str) -> None:
+    """Refuse rows that come from elsewhere, or were written anew at this moment."""
     told = server.rows(_BELOW, [schema, name])
-    return (
-        any(kind not in _KINDS for kind, _ in told),
-        not all(same for _, same in told),
-    )
+    if any(kind == _FOREIGN for kind, _ in told):
+        raise ServerRefusal("rows of a foreign table are not read")
+    if not all(same for _, same in told):
+        raise ServerRefusal("the table was emptied or written anew at this moment")

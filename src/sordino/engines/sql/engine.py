@@ -380,4 +380,4 @@ class SQLEngine(AbstractEngine):
             if one.in_place:
                 one.source.check()
             else:
-                self._database.hand(one.name, one.source.handed(one.places))
+                self._database.hand(one.name, one.source.hand_over(one.places))

@@ -25,6 +25,8 @@ from sordino.sources.base import AbstractSource, Opened, Stored, lookup
 Reading: TypeAlias = Callable[[AbstractSource, Sequence[int]], exp.Expression | None]
 """(source, places of columns) -> what stands after FROM, or None to hand them over"""
 SOURCE: Final = "sordino source"
+KEPT: Final = "kept rows"
+"""What a statement reads that reads rows which are kept."""
 
 
 @final
@@ -102,7 +104,7 @@ class Leaves:
         places = tuple(kept.names.index(name) for name in node.schema)
         name = f"s{len(self.handed)}"
         there = TableSource(form.empty_table())
-        self.handed.append(Handed("kept rows", name, there, places, True))
+        self.handed.append(Handed(KEPT, name, there, places, True))
         item = handed_table(node.name)
         item.meta[SOURCE] = name
         columns = {

@@ -131,8 +131,8 @@ def as_type(one: Sql, kind: str) -> Sql:
 
 
 def as_type_or_null(one: Sql, kind: str) -> Sql:
-    """Return a value of another SQL type, or NULL."""
-    return exp.TryCast(this=one, to=sql_type(kind))
+    """Return a value of another SQL type, or NULL; unsafe ones are written CAST."""
+    return exp.TryCast(this=one, to=sql_type(kind), safe=True)
 
 
 def sql_type(kind: str, dialect: str = "") -> exp.DataType:

@@ -159,8 +159,9 @@ class Statements:
         last: Callable[[Writer, Subquery], exp.Select],
     ) -> Statement:
         leaves = Leaves(self.dialect, self.tables, self.reading)
+        rules = {**RULES, **self.dialect.rules}
         work = Writer(
-            self.dialect, lambda node: leaves.leaf(node, work.parameters), RULES
+            self.dialect, lambda node: leaves.leaf(node, work.parameters), rules
         )
         tree = work.whole(last(work, work.rows(rows)))
         values = work.parameters.values

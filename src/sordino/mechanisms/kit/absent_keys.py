@@ -82,6 +82,6 @@ class AbsentKeys:
             return sign * tail.nearest(self.level, target, bits)
         exact_sum = sign * (self.level + tail.steps(self.unit, bits) * self.unit)
         if not self.values.is_integer:
-            return float_format(self.values.dtype).rounded(exact_sum)
+            return float_format(self.values.dtype).round(exact_sum)
         least, most = self.values.bounds
         return max(least, min(most, int(exact_sum)))

@@ -55,7 +55,7 @@ def _decimal(point: float) -> Fraction:
 def _any(law: Tails, gap: Fraction, keys: int) -> arb:
     """Enclose the chance, from whichever of p and 1 - p is small."""
     if gap <= 0:
-        return 1 - law.above(-gap) ** keys
+        return 1 - law.chance_above(-gap) ** keys
     chance = -(keys * (-law.at_least(gap)).log1p()).expm1()
     return chance if chance.is_finite() else arb(1)
 

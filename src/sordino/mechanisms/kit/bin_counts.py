@@ -77,11 +77,11 @@ class BinCounts:
             starts, self.positions[begin:end], self.counts[begin:end], self.size
         )
 
-    def joined(self, last: Whole) -> "BinCounts":
+    def join(self, last: Whole) -> "BinCounts":
         """Return coarser bins: of neighbouring ones, each up to a last one, ascending.
 
         >>> fine = BinCounts.of([0, 0, 0], [1, 2, 7], [5, 1, 3], groups=1, size=8)
-        >>> fine.joined(np.array([2, 6, 7])).counts.tolist()
+        >>> fine.join(np.array([2, 6, 7])).counts.tolist()
         [6, 3]
         """
         owner = np.repeat(np.arange(self.groups), np.diff(self.starts))
@@ -96,11 +96,11 @@ class BinCounts:
             last.size,
         )
 
-    def mirrored(self) -> "BinCounts":
+    def mirror(self) -> "BinCounts":
         """Return the bins counted from the other end.
 
         >>> bins = BinCounts.of([0, 1, 1], [1, 2, 7], [5, 1, 3], groups=2, size=8)
-        >>> bins.mirrored().positions.tolist(), bins.mirrored().counts.tolist()
+        >>> bins.mirror().positions.tolist(), bins.mirror().counts.tolist()
         ([6, 0, 5], [5, 3, 1])
         """
         owner = np.repeat(np.arange(self.groups), np.diff(self.starts))

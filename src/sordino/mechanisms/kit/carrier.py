@@ -35,7 +35,7 @@ class AbstractCarrier(ABC):
         """Return a flat array with noise, in the dtype of the domain."""
 
     @abstractmethod
-    def passing(
+    def select(
         self, values: NDArray[Any], threshold: Threshold, bits: BitSource
     ) -> "Passing":
         """Return the rows whose exact sums reach the threshold, with their answers.
@@ -75,22 +75,22 @@ class IntegerCarrier(AbstractCarrier):
 
     def many(self, values: NDArray[Any], bits: BitSource) -> NDArray[Any]:
         """Return integers with noise."""
-        return self._saturated(self.sampler.add(self._signed(values), bits))
+        return self._saturate(self.sampler.add(self._to_signed(values), bits))
 
-    def passing(
+    def select(
         self, values: NDArray[Any], threshold: Threshold, bits: BitSource
     ) -> Passing:
         """Return the integers that pass; sums saturate after the comparison."""
-        signed = self._signed(values)
+        signed = self._to_signed(values)
         rows = _present(values)
         present = signed if rows is None else signed[rows]
         if self.domain.dtype == "u64":
             threshold = replace(threshold, level=threshold.level - (1 << 63))
         compared = self.sampler.compare(present, threshold, bits)
         places = np.flatnonzero(compared.reached)
-        return Passing(_rows(rows, places), self._saturated(compared.sums[places]))
+        return Passing(_rows(rows, places), self._saturate(compared.sums[places]))
 
-    def _saturated(self, sums: NDArray[np.int64]) -> NDArray[Any]:
+    def _saturate(self, sums: NDArray[np.int64]) -> NDArray[Any]:
         """Return sums in the dtype, the ends standing for what lies beyond."""
         if self.domain.dtype == "u64":
             return sums.view(np.uint64) ^ _SIGN
@@ -98,7 +98,7 @@ class IntegerCarrier(AbstractCarrier):
             np.clip(sums, *self.domain.bounds, out=sums)
         return sums.astype(self.domain.numpy, copy=False)
 
-    def _signed(self, values: NDArray[Any]) -> NDArray[np.int64]:
+    def _to_signed(self, values: NDArray[Any]) -> NDArray[np.int64]:
         """Return the values as int64; u64 is shifted so that its ends are int64's."""
         if values.size and values.dtype.kind not in "iuO":
             raise InvalidData(
@@ -154,7 +154,7 @@ class FloatCarrier(AbstractCarrier):
             numbers = _on_grid(numbers, self.grid)
         return self.sampler.add(numbers, bits)
 
-    def passing(
+    def select(
         self, values: NDArray[Any], threshold: Threshold, bits: BitSource
     ) -> Passing:
         """Return the numbers that pass; sums are rounded after the comparison."""

@@ -47,7 +47,7 @@ class Change:
     whole: Extended
     linf: Extended
 
-    def kept(self, keys: int, norm: Norm, least: Fraction) -> "Change":
+    def keep(self, keys: int, norm: Norm, least: Fraction) -> "Change":
         """Return the change left to `keys` keys when the other l0 - keys are new.
 
         A key that is new, or vanishes, changes by `least` or more.

@@ -104,10 +104,10 @@ class KeyRounds:
         """
         return self.thresholds[-1] * shortest(self.keys**0.25)
 
-    def passing(self, totals: NDArray[np.int64], place: int = 0) -> Passing:
+    def select(self, totals: NDArray[np.int64], place: int = 0) -> Passing:
         """Return the places of exact sums of weights that pass a round, the first."""
         weights = np.ldexp(totals.astype(np.float64), -FRACTION_BITS)
-        return self.mechanisms[place].passing(weights)
+        return self.mechanisms[place].select(weights)
 
     def loss(self, told: tuple[ToldNumbers, ...] = ()) -> RoundsLoss:
         """Return the loss of the keys that are shown, and of what is told of them."""

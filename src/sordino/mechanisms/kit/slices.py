@@ -75,7 +75,7 @@ class CandidateRuns:
         filled = ends > begins
         base = np.append(0, np.cumsum(filled))[first]
         counts, places = added[filled], (begins[filled], ends[filled])
-        first, last = map(weights.before, places)
+        first, last = map(weights.weight_before, places)
         return cls(
             parts,
             weights.total * parts,
@@ -135,10 +135,10 @@ class Pieces:
         # negative at the lower cut: rows of its bin lie in the slice to the left
         missing = sought[owner] - whole * layout.parts * layout.before[run]
         slope = whole * layout.counts[run]
-        return cls._split(owner, run, (first, last), missing, slope)
+        return cls._split_runs(owner, run, (first, last), missing, slope)
 
     @classmethod
-    def _split(
+    def _split_runs(
         cls,
         owner: Whole,
         run: Whole,
@@ -169,7 +169,7 @@ class Pieces:
             slopes[filled],
         )
 
-    def stretched(self, rate: Exact) -> Self:
+    def stretch(self, rate: Exact) -> Self:
         """Return shorter pieces, each with candidates of nearly the same chance.
 
         Those of a far piece have hardly a chance, and stay together. Whatever the
@@ -203,7 +203,7 @@ class Pieces:
         ends, sizes = np.cumsum(np.bincount(self.owner)), self.lasts - self.firsts
         return Runs(self.gaps, sizes, ends, self.slopes, layout.repeats[self.run])
 
-    def cut(
+    def cut_at(
         self, layout: CandidateRuns, probability: Fraction, chosen: Chosen
     ) -> QuantileCut:
         """Return the cut at the chosen candidates."""

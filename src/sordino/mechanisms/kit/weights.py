@@ -30,20 +30,20 @@ class AbstractWeights(ABC):
     """The least weight of a bin."""
 
     @abstractmethod
-    def before(self, bins: Whole) -> Whole:
+    def weight_before(self, bins: Whole) -> Whole:
         """Return what all bins before some bin weigh together."""
 
     @property
     def total(self) -> int:
         """Return what all bins weigh."""
-        return int(self.before(np.array([self.size]))[0])
+        return int(self.weight_before(np.array([self.size]))[0])
 
-    def holding(self, places: Whole) -> Whole:
+    def bins_of(self, places: Whole) -> Whole:
         """Return the bin that each place falls in, places counted in weights."""
         low, high = np.zeros_like(places), np.full_like(places, self.size)
         while (high - low > 1).any():
             middle = low + (high - low) // 2
-            beyond = self.before(middle) > places
+            beyond = self.weight_before(middle) > places
             low, high = np.where(beyond, low, middle), np.where(beyond, middle, high)
         return low
 
@@ -60,7 +60,7 @@ class EvenWeights(AbstractWeights):
     size: int
     least: int = 1
 
-    def before(self, bins: Whole) -> Whole:
+    def weight_before(self, bins: Whole) -> Whole:
         """Return the number of bins."""
         return bins
 
@@ -84,7 +84,7 @@ class RoundWeights(AbstractWeights):
 
     >>> weights = RoundWeights(0, -10, 1 << 20)
     >>> around = np.array([511, 512, 1023, 1024])
-    >>> (weights.before(around + 1) - weights.before(around)) // 16
+    >>> (weights.weight_before(around + 1) - weights.weight_before(around)) // 16
     array([   1,    8,    1, 8200])
     """
 
@@ -93,7 +93,7 @@ class RoundWeights(AbstractWeights):
     size: int
     least: int = _SMOOTH
 
-    def before(self, bins: Whole) -> Whole:
+    def weight_before(self, bins: Whole) -> Whole:
         """Return the weights, in doubles that all tables share."""
         edge = np.ldexp(2.0 * (bins + self.low) - 1, self.exponent - 1)
         start = np.ldexp(2.0 * self.low - 1, self.exponent - 1)

@@ -87,7 +87,7 @@ class Asking:
         if kept is None:
             return found
         made = when(kept).then(found.expression).otherwise(None)
-        return self.rows.made(made, decimal=found.decimal)
+        return self.rows.value_of(made, decimal=found.decimal)
 
     def ends(self, clause: Clause, body: Clause, value: Value) -> tuple[Any, Any, Any]:
         """Return what is aggregated, and its bounds; those known of it are left out."""
@@ -100,7 +100,7 @@ class Asking:
             raise clause.refusal(
                 f"{clause.node.key.upper()} needs bounds: one person could move it "
                 "without limit",
-                f"Write CLAMP({body.written}, low, high) in it, or give "
+                f"Write CLAMP({body.short_text}, low, high) in it, or give "
                 "bounds={...} for the column.",
             )
         return found

@@ -66,7 +66,7 @@ class AnswerScope(AbstractScope):
             return None
         for key in self.keys:
             if key.value.expression.same(found.expression):
-                return self.made(col(key.name), decimal=key.value.decimal)
+                return self.value_of(col(key.name), decimal=key.value.decimal)
         return None
 
     def column(self, clause: Clause) -> Value:
@@ -85,7 +85,7 @@ class AnswerScope(AbstractScope):
             return found
         self.rows.column(clause)  # refuses a name that is none
         raise clause.refusal(
-            f"{clause.written} is neither grouped nor aggregated",
+            f"{clause.short_text} is neither grouped nor aggregated",
             "Add it to GROUP BY, or ask an aggregate of it.",
         )
 
@@ -130,7 +130,7 @@ class AnswerScope(AbstractScope):
         kind = self.asked[name].type
         found: Expression = col(name)
         exact = self.asked[name].counts or kind not in _NUMBERS
-        return self.made(found if exact else found.cast(kind))
+        return self.value_of(found if exact else found.cast(kind))
 
     def _is_alias(self, clause: Clause) -> bool:
         """Tell whether a name is an alias and no column, or an alias goes before."""

@@ -17,9 +17,9 @@ from sordino.query.sql.tokens import check_statement, split_words
 @final
 @dataclass(frozen=True)
 class AskedSql:
-    """A request, and the budget that its text states."""
+    """A request, or one for each grouping, and the budget that its text states."""
 
-    request: Request
+    request: Request | dict[str, Request]
     budget: Budget | None
 
 

@@ -70,23 +70,23 @@ def _made(clause: Clause, scope: AbstractScope, kind: str) -> Value:
     """Return a value of another type, if all dialects agree on it."""
     this = clause.take("this")
     if is_null_word(this):
-        return scope.made(lit(None, kind))
+        return scope.value_of(lit(None, kind))
     one = scope.value(this)
     if one.type == "text" and one.constant is not None and kind != "text":
         known = lit(one.constant).cast(kind).value({})
         if known is None:
             raise clause.refusal(f"{one.constant!r} is no {kind}", "Write it in full.")
-        return scope.made(lit(known))
+        return scope.value_of(lit(known))
     if one.type == kind:
-        return scope.made(one.expression)
+        return scope.value_of(one.expression)
     if (one.type, kind) == ("f64", "i64") and this.bare().kind in _ROUNDED:
-        return scope.made(one.expression.cast("i64"))
+        return scope.value_of(one.expression.cast("i64"))
     if (one.type, kind) not in _SURE:
         raise clause.refusal(
             f"dialects cast values of type {one.type} to {kind} differently",
             _REMEDIES.get((one.type, kind), _DECLARE),
         )
-    return scope.made(one.expression.cast(kind))
+    return scope.value_of(one.expression.cast(kind))
 
 
 _DECLARE: Final = "Declare the column's type at its table, or cast it in Python."

@@ -22,7 +22,7 @@ def condition(clause: Clause, scope: AbstractScope) -> Expression:
     found = scope.value(clause)
     if found.type != "bool":
         raise clause.refusal(
-            f"{clause.written} is of type {found.type}, no condition",
+            f"{clause.short_text} is of type {found.type}, no condition",
             "Compare it with something.",
         )
     return found.expression
@@ -43,7 +43,7 @@ def meet(clause: Clause, values: Sequence[Value]) -> list[Value]:
         return [_read(clause, one, kind) if one in written else one for one in values]
     if len(kinds) > 1:
         raise clause.refusal(
-            f"{clause.written} takes values of one type, and these are "
+            f"{clause.short_text} takes values of one type, and these are "
             f"{' and '.join(sorted(kinds))}",
             "Cast one of them, or declare the column's type at its table.",
         )
@@ -83,7 +83,7 @@ def _comparison(compare: Callable[[Any, Any], Any]) -> Rule:
     """Return the rule of a comparison."""
 
     def rule(clause: Clause, scope: AbstractScope) -> Value:
-        return scope.made(compare(*_pair(clause, scope)))
+        return scope.value_of(compare(*_pair(clause, scope)))
 
     return rule
 
@@ -94,7 +94,7 @@ def _distinct(same: bool) -> Rule:  # noqa: FBT001 of two rules that are one
     def rule(clause: Clause, scope: AbstractScope) -> Value:
         one, other = _pair(clause, scope)
         equal = (one == other).fill_null(False) | (one.is_null() & other.is_null())
-        return scope.made(equal if same else ~equal)
+        return scope.value_of(equal if same else ~equal)
 
     return rule
 
@@ -108,7 +108,7 @@ def _connected(kind: type[exp.Expr], connect: Callable[..., Any]) -> Rule:
             pairs = zip(parts[::2], parts[1::2], strict=False)
             odd = parts[-1:] if len(parts) % 2 else []
             parts = list(starmap(connect, pairs)) + odd
-        return scope.made(parts[0])
+        return scope.value_of(parts[0])
 
     return rule
 
@@ -127,7 +127,7 @@ def _chain(clause: Clause, kind: type[exp.Expr]) -> list[Clause]:
 
 def _not(clause: Clause, scope: AbstractScope) -> Value:
     """Return the other truth."""
-    return scope.made(~condition(clause.take("this"), scope))
+    return scope.value_of(~condition(clause.take("this"), scope))
 
 
 def _is(clause: Clause, scope: AbstractScope) -> Value:
@@ -142,7 +142,7 @@ def _is(clause: Clause, scope: AbstractScope) -> Value:
         found = held.fill_null(False)
     else:
         raise clause.refusal("only NULL, TRUE and FALSE stand behind IS", "Write =.")
-    return scope.made(~found if negated else found)
+    return scope.value_of(~found if negated else found)
 
 
 def _in(clause: Clause, scope: AbstractScope) -> Value:
@@ -165,7 +165,7 @@ def _in(clause: Clause, scope: AbstractScope) -> Value:
     literals = [one.constant for one in values[1:]]
     if None in literals:
         raise clause.refusal("a list holds values that are written in it", "Write OR.")
-    return scope.made(settled_value(this, values[0]).expression.is_in(literals))
+    return scope.value_of(settled_value(this, values[0]).expression.is_in(literals))
 
 
 def _between(clause: Clause, scope: AbstractScope) -> Value:
@@ -175,7 +175,7 @@ def _between(clause: Clause, scope: AbstractScope) -> Value:
         raise clause.refusal("nothing lies between NULL", "Write numbers or dates.")
     values = meet(clause, [scope.value(one) for one in parts])
     one, low, high = (settled_value(clause, value).expression for value in values)
-    return scope.made((one >= low) & (one <= high))
+    return scope.value_of((one >= low) & (one <= high))
 
 
 def _first(clause: Clause, scope: AbstractScope) -> Value:
@@ -189,7 +189,7 @@ def _first(clause: Clause, scope: AbstractScope) -> Value:
     values = meet(clause, there)
     first, *others = (one.expression for one in values)
     decimal = any(one.decimal for one in values)
-    return scope.made(first.coalesce(*others) if others else first, decimal=decimal)
+    return scope.value_of(first.coalesce(*others) if others else first, decimal=decimal)
 
 
 def _nullif(clause: Clause, scope: AbstractScope) -> Value:
@@ -201,7 +201,7 @@ def _nullif(clause: Clause, scope: AbstractScope) -> Value:
     first, second = meet(clause, [one, scope.value(other)])
     equal = settled_value(this, first).expression == second.expression
     made = when(equal).then(None).otherwise(one.expression)
-    return scope.made(made, decimal=one.decimal)
+    return scope.value_of(made, decimal=one.decimal)
 
 
 def _case(clause: Clause, scope: AbstractScope) -> Value:
@@ -239,7 +239,7 @@ def _chosen(
     for test, result in zip(tests, results, strict=True):
         made = (when(test) if made is None else made.when(test)).then(result)
     decimal = any(one.decimal for one in each if one is not None)
-    return scope.made(made.otherwise(last), decimal=decimal)
+    return scope.value_of(made.otherwise(last), decimal=decimal)
 
 
 def _test(branch: Clause, scope: AbstractScope, of: Clause | None) -> Expression:
@@ -271,7 +271,7 @@ def _extreme(name: str) -> Rule:
         values = meet(clause, there)
         first, *others = (settled_value(clause, one).expression for one in values)
         build = first.greatest if name == "greatest" else first.least
-        return scope.made(build(*others) if others else first)
+        return scope.value_of(build(*others) if others else first)
 
     return rule
 

@@ -39,7 +39,7 @@ def moment(clause: Clause, scope: AbstractScope) -> Value:
     found = scope.value(clause)
     if found.type not in _MOMENTS:
         raise clause.refusal(
-            f"{clause.written} is of type {found.type}, no date and no time",
+            f"{clause.short_text} is of type {found.type}, no date and no time",
             "Declare the column's type at its table.",
         )
     return found
@@ -69,7 +69,7 @@ def _part(clause: Clause, scope: AbstractScope, name: str, of: Clause) -> Value:
     one = found.expression
     if name in _CLOCK and found.type == "date":
         one = one.cast("time")
-    return scope.made(_PARTS[name](one))
+    return scope.value_of(_PARTS[name](one))
 
 
 def _named_part(name: str) -> Rule:
@@ -102,8 +102,8 @@ def _start(clause: Clause, scope: AbstractScope) -> Value:
         raise clause.refusal("weeks begin on Sunday in this dialect", "Write ISOWEEK.")
     one = found.expression
     if found.type == "date" and unit in DAYS and clause.dialect.dates_stay:
-        return scope.made(one.truncate(unit))
-    return scope.made(one.cast("time").truncate(unit))
+        return scope.value_of(one.truncate(unit))
+    return scope.value_of(one.cast("time").truncate(unit))
 
 
 def _between(clause: Clause, scope: AbstractScope) -> Value:
@@ -115,7 +115,7 @@ def _between(clause: Clause, scope: AbstractScope) -> Value:
         clause.scalar(name)
     end = moment(clause.take("this"), scope).expression
     start = moment(clause.take("expression"), scope).expression
-    return scope.made(start.cast("date").days_between(end.cast("date")))
+    return scope.value_of(start.cast("date").days_between(end.cast("date")))
 
 
 def later_moment(clause: Clause, scope: AbstractScope) -> Value | None:
@@ -126,7 +126,7 @@ def later_moment(clause: Clause, scope: AbstractScope) -> Value | None:
     found = scope.value(one)
     if found.type != "date":
         return None
-    return scope.made(found.expression.add_days(_days(other, scope)))
+    return scope.value_of(found.expression.add_days(_days(other, scope)))
 
 
 def earlier_moment(clause: Clause, scope: AbstractScope) -> Value | None:
@@ -139,9 +139,9 @@ def earlier_moment(clause: Clause, scope: AbstractScope) -> Value | None:
         return None
     second = scope.value(other)
     if found.type == second.type == "date" and clause.dialect.days_subtract:
-        return scope.made(second.expression.days_between(found.expression))
+        return scope.value_of(second.expression.days_between(found.expression))
     if found.type == "date" and second.type == "i64":
-        return scope.made(found.expression.add_days(-_days(other, scope)))
+        return scope.value_of(found.expression.add_days(-_days(other, scope)))
     raise clause.refusal(
         "the difference of these is an interval, which has no type here",
         "Write DATE_DIFF('day', a, b), or EXTRACT parts of both.",
@@ -169,7 +169,7 @@ def _moved(
     length = whole_number(size, "the length of an interval", quoted=True)
     seconds = sign * length * _SECONDS[name]
     one = found.expression.cast("time")
-    return scope.made(one.add_seconds(seconds))
+    return scope.value_of(one.add_seconds(seconds))
 
 
 def _shifted(sign: int) -> Rule:
@@ -184,7 +184,7 @@ def _shifted(sign: int) -> Rule:
             raise clause.refusal("only whole days are added to a date", "Use DAY.")
         if not clause.dialect.dates_stay:
             raise clause.refusal("this makes a time in this dialect", "Write date + 3.")
-        return scope.made(found.expression.add_days(days))
+        return scope.value_of(found.expression.add_days(days))
 
     return rule
 
@@ -195,7 +195,7 @@ def _formatted(clause: Clause, scope: AbstractScope) -> Value:
     written = scope.value(clause.take("format"))
     if not isinstance(written.constant, str):
         raise clause.refusal("a format is a text written here", "Write '%Y-%m'.")
-    return scope.made(found.expression.strftime(written.constant))
+    return scope.value_of(found.expression.strftime(written.constant))
 
 
 RULES: Final[dict[type[exp.Expr], Rule]] = {

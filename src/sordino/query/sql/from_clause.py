@@ -58,7 +58,7 @@ class Tables:
             own[identifier(named.take("this"))[0].lower()] = one
         return replace(self, own=own)
 
-    def before(self, name: str) -> "Tables":
+    def tables_before(self, name: str) -> "Tables":
         """Return the tables that a query of WITH sees: those named before it."""
         names = list(self.own)
         seen = names[: names.index(name)]
@@ -111,7 +111,7 @@ def _source(clause: Clause, tables: Tables) -> RowScope:
     if name.lower() in tables.own:
         inner = tables.own[name.lower()]
         inner.look()
-        seen = tables.before(name.lower())
+        seen = tables.tables_before(name.lower())
         return _named(_selected(inner.take("this"), seen), known)
     private = tables.find(named, tables.private)
     if private is None:
@@ -191,7 +191,7 @@ def _joined(clause: Clause, left: RowScope, tables: Tables) -> RowScope:
     sides = tuple(str(clause.scalar(one) or "").upper() for one in ("side", "kind"))
     if sides not in _SIDES:
         raise clause.refusal(
-            f"{clause.written} has no bound on what one person can move",
+            f"{clause.short_text} has no bound on what one person can move",
             "Join tables of the session, by JOIN or LEFT JOIN.",
         )
     outer = sides[0] == "LEFT"
@@ -275,7 +275,7 @@ def _sides(clause: Clause, left: RowScope, right: RowScope) -> tuple[str, str]:
             )
     if right.has_table(one):
         one, other = other, one
-    return left.named(one), right.named(other)
+    return left.column_name(one), right.column_name(other)
 
 
 def _with_keys(clause: Clause, left: RowScope, pairs: list[tuple[str, str]]) -> Query:

@@ -50,7 +50,7 @@ def _clamp(clause: Clause, scope: AbstractScope) -> Value:
     low, high = check_order(
         clause, *(written_number(part, scope) for part in parts[1:])
     )
-    return scope.made(one.expression.clip(low, high))
+    return scope.value_of(one.expression.clip(low, high))
 
 
 _NAMED: Final[Mapping[str, Callable[[Clause, AbstractScope], Value]]] = {

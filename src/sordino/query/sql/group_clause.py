@@ -1,20 +1,18 @@
 """GROUP BY and DISTINCT: what the groups of a statement are marked by."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, final
+from typing import final
 
 from sqlglot import exp
 
 from sordino.expressions.language import col
 from sordino.query.sql.answer_scope import Key, aggregates_of
+from sordino.query.sql.grouping_sets import grouping_sets
 from sordino.query.sql.leaf_rules import whole_number
 from sordino.query.sql.reading import Clause
 from sordino.query.sql.row_scope import RowScope, alias
 from sordino.query.sql.scope import Value
-
-_SEVERAL: Final = (exp.Rollup, exp.Cube, exp.GroupingSets)
-_SETS: Final = ("grouping_sets", "cube", "rollup", "totals")
 
 
 @final
@@ -32,9 +30,42 @@ class Item:
         return cls(clause.take("this") if clause.kind is exp.Alias else clause, name)
 
 
-def group_keys(select: Clause, items: list[Item], found: RowScope) -> tuple[Key, ...]:
-    """Return what groups are marked by."""
-    clauses = _grouped(select, items, found)
+@final
+@dataclass(frozen=True, eq=False)
+class Grouping:
+    """What groups are marked by, in one set of keys or in several."""
+
+    keys: tuple[Key, ...]
+    sets: tuple[tuple[str, ...], ...] | None
+    """None where there is one set, of all keys."""
+
+
+def grouping_of(select: Clause, items: list[Item], found: RowScope) -> Grouping:
+    """Return what groups are marked by, in one way or in several."""
+    sets = _grouped(select, items, found)
+    keys = _keys([one for each in sets for one in each], items, found)
+    several = select.has("group") and len(sets) > 1
+    return Grouping(keys, _named(sets, keys, found) if several else None)
+
+
+def _named(
+    sets: Sequence[Sequence[Clause]], keys: tuple[Key, ...], found: RowScope
+) -> tuple[tuple[str, ...], ...]:
+    """Return the keys of each set by their names, each once."""
+    named = []
+    for each in sets:
+        made = [found.value(one).expression for one in each]
+        names = [
+            key.name
+            for key in keys
+            if any(key.value.expression.same(one) for one in made)
+        ]
+        named.append(tuple(names))
+    return tuple(named)
+
+
+def _keys(clauses: list[Clause], items: list[Item], found: RowScope) -> tuple[Key, ...]:
+    """Return what groups are marked by, each once."""
     keys: dict[str, Key] = {}
     for clause in clauses:
         value = found.value(clause)
@@ -42,7 +73,7 @@ def group_keys(select: Clause, items: list[Item], found: RowScope) -> tuple[Key,
             continue
         if value.type == "f64":
             raise clause.refusal(
-                f"{clause.written} is a fraction, and fractions seldom agree exactly",
+                f"{clause.short_text} is a float, and floats are seldom exactly equal",
                 "Group by CAST(FLOOR(...) AS BIGINT), say.",
             )
         name = _key_name(value, items, found, keys)
@@ -67,8 +98,10 @@ def _key_name(
     return next(f"_{n}" for n in range(1, len(taken) + 2) if f"_{n}" not in taken)
 
 
-def _grouped(select: Clause, items: list[Item], found: RowScope) -> list[Clause]:
-    """Return the expressions that groups are marked by."""
+def _grouped(
+    select: Clause, items: list[Item], found: RowScope
+) -> Sequence[Sequence[Clause]]:
+    """Return the sets of expressions that groups are marked by."""
     group, distinct = select.some("group"), select.some("distinct")
     if distinct is not None:
         distinct.look()
@@ -77,25 +110,14 @@ def _grouped(select: Clause, items: list[Item], found: RowScope) -> list[Clause]
                 "DISTINCT over noisy rows",
                 "Leave it out: groups are distinct already.",
             )
-        return [one.clause for one in items]
+        return [[one.clause for one in items]]
     if group is None:
-        return []
+        return [[]]
     group.look()
-    _refuse_several(group)
     if group.scalar("all"):
-        return [one.clause for one in items if not any(aggregates_of(one.clause))]
-    return [_meant(one, items, found) for one in group.each("expressions")]
-
-
-def _refuse_several(group: Clause) -> None:
-    """Refuse ROLLUP, CUBE and GROUPING SETS."""
-    listed = group.node.args.get("expressions") or []
-    if any(map(group.has, _SETS)) or any(isinstance(one, _SEVERAL) for one in listed):
-        raise group.refusal(
-            "these are several groupings, and a request has one",
-            "Ask each grouping by itself, and pay for them together by "
-            "session.release_all.",
-        )
+        return [[one.clause for one in items if not any(aggregates_of(one.clause))]]
+    sets = grouping_sets(group) or [tuple(group.each("expressions"))]
+    return [[_meant(one, items, found) for one in each] for each in sets]
 
 
 def _meant(clause: Clause, items: list[Item], found: RowScope) -> Clause:

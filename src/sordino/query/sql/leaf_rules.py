@@ -28,23 +28,23 @@ def literal_value(clause: Clause, scope: AbstractScope) -> Value:
     """Return a text or a number, exactly as far as it is written."""
     text = str(clause.scalar("this"))
     if clause.scalar("is_string"):
-        return scope.made(lit(text))
+        return scope.value_of(lit(text))
     if _WHOLE.fullmatch(text) is None:
         decimal = clause.dialect.decimals and "e" not in text.lower()
         number = float(text)
         if not math.isfinite(number):
             raise clause.refusal("this number is no double", "Write a smaller one.")
-        return scope.made(lit(number), decimal=decimal)
+        return scope.value_of(lit(number), decimal=decimal)
     if int(text) > MOST:
         raise clause.refusal(
             "this number does not fit into 64 bits", "Write it as 1e20."
         )
-    return scope.made(lit(int(text)))
+    return scope.value_of(lit(int(text)))
 
 
 def truth_word(clause: Clause, scope: AbstractScope) -> Value:
     """Return TRUE or FALSE."""
-    return scope.made(lit(bool(clause.scalar("this"))))
+    return scope.value_of(lit(bool(clause.scalar("this"))))
 
 
 def is_null_word(clause: Clause) -> bool:

@@ -26,7 +26,7 @@ def numbers(clause: Clause, values: Sequence[Value]) -> tuple[bool, bool]:
     for one in values:
         if one.type not in NUMBERS:
             raise clause.refusal(
-                f"{clause.written} takes numbers, and one is of type {one.type}",
+                f"{clause.short_text} takes numbers, and one is of type {one.type}",
                 "Cast it, or declare the column's type at its table.",
             )
     real = any(one.type == "f64" for one in values)
@@ -56,7 +56,9 @@ def _arithmetic(operation: Callable[[Any, Any], Any]) -> Rule:
             raise clause.refusal(
                 "this is the same for every row", "Write what it comes to."
             )
-        return scope.made(operation(one.expression, other.expression), decimal=decimal)
+        return scope.value_of(
+            operation(one.expression, other.expression), decimal=decimal
+        )
 
     return rule
 
@@ -82,7 +84,7 @@ def _divisor(clause: Clause, scope: AbstractScope) -> Value:
     if not (never or _is_guarded(inner, scope) or scope.counts(inner)):
         raise clause.refusal(
             "dialects disagree on what a division by zero is, and this may be zero",
-            f"Write NULLIF({clause.written}, 0), which makes it NULL.",
+            f"Write NULLIF({clause.short_text}, 0), which makes it NULL.",
         )
     return found
 
@@ -102,9 +104,9 @@ def _divide(clause: Clause, scope: AbstractScope) -> Value:
     clause.scalar("typed"), clause.scalar("safe")
     real, _ = numbers(clause, (one, other))
     if clause.dialect.whole_division and not real:
-        return scope.made(one.expression.quotient(other.expression))
+        return scope.value_of(one.expression.quotient(other.expression))
     decimal = clause.dialect.whole_division and (one.decimal or other.decimal)
-    return scope.made(one.expression / other.expression, decimal=decimal)
+    return scope.value_of(one.expression / other.expression, decimal=decimal)
 
 
 def _whole(build: Callable[[Expression, Expression], Expression]) -> Rule:
@@ -119,7 +121,7 @@ def _whole(build: Callable[[Expression, Expression], Expression]) -> Rule:
                 "another",
                 "Write FLOOR(a / b).",
             )
-        return scope.made(build(one.expression, other.expression))
+        return scope.value_of(build(one.expression, other.expression))
 
     return rule
 
@@ -129,29 +131,29 @@ def _negative(clause: Clause, scope: AbstractScope) -> Value:
     one = scope.value(clause.take("this"))
     numbers(clause, (one,))
     if one.constant is not None:
-        return scope.made(lit(-one.constant), decimal=one.decimal)
-    return scope.made(-one.expression, decimal=one.decimal)
+        return scope.value_of(lit(-one.constant), decimal=one.decimal)
+    return scope.value_of(-one.expression, decimal=one.decimal)
 
 
 def _absolute(clause: Clause, scope: AbstractScope) -> Value:
     """Return a size."""
     one = scope.value(clause.take("this"))
     numbers(clause, (one,))
-    return scope.made(one.expression.abs(), decimal=one.decimal)
+    return scope.value_of(one.expression.abs(), decimal=one.decimal)
 
 
 def _down(clause: Clause, scope: AbstractScope) -> Value:
     """Return the whole number below, which SQL has as a double."""
     one = settled_value(clause, scope.value(clause.take("this")))
     numbers(clause, (one,))
-    return scope.made(one.expression.cast("f64").round_down(1.0))
+    return scope.value_of(one.expression.cast("f64").round_down(1.0))
 
 
 def _up(clause: Clause, scope: AbstractScope) -> Value:
     """Return the whole number above, which SQL has as a double."""
     one = settled_value(clause, scope.value(clause.take("this")))
     numbers(clause, (one,))
-    return scope.made(-((-one.expression.cast("f64")).round_down(1.0)))
+    return scope.value_of(-((-one.expression.cast("f64")).round_down(1.0)))
 
 
 def _rounded(clause: Clause, scope: AbstractScope) -> Value:
@@ -165,14 +167,14 @@ def _rounded(clause: Clause, scope: AbstractScope) -> Value:
     digits = clause.some("decimals")
     clause.scalar("casts_non_integer_decimals")
     places = 0 if digits is None else whole_number(digits, "the number of digits")
-    return scope.made(one.expression.round(places))
+    return scope.value_of(one.expression.round(places))
 
 
 def _root(clause: Clause, scope: AbstractScope) -> Value:
     """Return a square root."""
     one = scope.value(clause.take("this"))
     numbers(clause, (one,))
-    return scope.made(one.expression.sqrt())
+    return scope.value_of(one.expression.sqrt())
 
 
 def _power(clause: Clause, scope: AbstractScope) -> Value:
@@ -188,7 +190,7 @@ def _power(clause: Clause, scope: AbstractScope) -> Value:
     base = made = one.expression.cast("f64")
     for _ in range(times - 1):
         made *= base
-    return scope.made(made)
+    return scope.value_of(made)
 
 
 RULES: Final[dict[type[exp.Expr], Rule]] = {

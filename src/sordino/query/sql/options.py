@@ -56,6 +56,15 @@ class Options:
                 "Leave it out, or open the session with protects=sd.AddRowsWithID.",
             )
 
+    def refuse_sets(self) -> None:
+        """Refuse a bound on groups where rows are grouped in several ways."""
+        if self.groups is not None:
+            raise self.refusal(
+                "max_groups_contributed",
+                "rows are grouped in several ways, and this bounds one",
+                'Give limits=sd.MaxGroupsPerID("ward", 2).',
+            )
+
 
 _WHY: Final[Mapping[str, tuple[str, str]]] = {
     "min_privacy_units_per_group": (

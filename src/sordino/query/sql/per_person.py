@@ -8,7 +8,7 @@ from sordino.query.sql.aggregates import Asking, Ends
 from sordino.query.sql.all_rules import RULES
 from sordino.query.sql.answer_scope import AnswerScope, Key
 from sordino.query.sql.choice_rules import condition
-from sordino.query.sql.group_clause import Item, group_keys
+from sordino.query.sql.group_clause import Item, grouping_of
 from sordino.query.sql.person_aggregates import PERSON_QUESTIONS
 from sordino.query.sql.reading import Clause
 from sordino.query.sql.row_scope import RowScope, Visible
@@ -20,7 +20,12 @@ def person_rows(
 ) -> RowScope:
     """Return the rows that a SELECT makes of each person's rows, or refuse it."""
     items = [Item.of(one) for one in select.each("expressions")]
-    keys = group_keys(select, items, found)
+    grouping = grouping_of(select, items, found)
+    if grouping.sets is not None:
+        raise select.part(select.node.args["group"]).refusal(
+            "several groupings of each person", "Write one GROUP BY inside FROM."
+        )
+    keys = grouping.keys
     ids = _person(select, keys, found)
     asking = Asking(found, bounds, used, questions=PERSON_QUESTIONS)
     answers = AnswerScope(found, keys, asking)

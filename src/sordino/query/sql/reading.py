@@ -50,12 +50,14 @@ class Reading:
             if isinstance(node, exp.CTE) and (id(node), "this") not in self.taken:
                 raise clause.refusal("nothing asks this query of WITH", "Leave it out.")
             if id(node) not in self.looked:
-                raise clause.refusal(f"{clause.written} is not understood here", _LEAVE)
+                raise clause.refusal(
+                    f"{clause.short_text} is not understood here", _LEAVE
+                )
             for name, value in node.args.items():
                 if value and (id(node), name) not in self.taken:
                     part = clause.part(value)
                     said = name.strip("_").replace("_", " ").upper()
-                    said = part.written if name in _PLAIN else said
+                    said = part.short_text if name in _PLAIN else said
                     raise part.refusal(f"{said} is not understood here", _LEAVE)
 
 
@@ -90,7 +92,9 @@ class Clause:
         """Return an argument that is a node, which the caller understands."""
         found = self.scalar(name)
         if not isinstance(found, exp.Expr):
-            raise self.refusal(f"{self.written} is not complete", "Write it in full.")
+            raise self.refusal(
+                f"{self.short_text} is not complete", "Write it in full."
+            )
         return Clause(self.reading, found)
 
     def some(self, name: str) -> "Clause | None":
@@ -132,11 +136,11 @@ class Clause:
                     starts.append(node.meta[begin])
                     ends.append(node.meta[end] + 1)
         if starts:
-            return self._closed(min(starts), max(ends))
+            return self._close_brackets(min(starts), max(ends))
         parent = self.node.parent
         return (0, 1) if parent is None else Clause(self.reading, parent).span
 
-    def _closed(self, start: int, end: int) -> tuple[int, int]:
+    def _close_brackets(self, start: int, end: int) -> tuple[int, int]:
         """Return a part of the text with the brackets that close it."""
         text = self.reading.text
         opened = text.count("(", start, end) - text.count(")", start, end)
@@ -146,7 +150,7 @@ class Clause:
         return start, end
 
     @property
-    def written(self) -> str:
+    def short_text(self) -> str:
         """Return its letters, shortened."""
         start, end = self.span
         words = " ".join(self.reading.text[start:end].split())

@@ -59,9 +59,9 @@ class RowScope(AbstractScope):
 
     def column(self, clause: Clause) -> Value:
         """Return a column."""
-        return self.made(col(self.named(clause)))
+        return self.value_of(col(self.column_name(clause)))
 
-    def named(self, clause: Clause) -> str:
+    def column_name(self, clause: Clause) -> str:
         """Return what a column is called in the query."""
         name = clause.take("this")
         if name.kind is exp.Star:

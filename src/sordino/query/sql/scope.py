@@ -69,7 +69,7 @@ class AbstractScope(ABC):
         except SordinoError as error:
             raise clause.wrap(error) from None
 
-    def made(self, expression: Expression, *, decimal: bool = False) -> Value:
+    def value_of(self, expression: Expression, *, decimal: bool = False) -> Value:
         """Return an expression as a value, refusing types that make no sense."""
         return Value(expression, expression.column(self.facts()).type, decimal)
 

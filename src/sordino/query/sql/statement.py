@@ -21,12 +21,13 @@ from sordino.query.sql.aggregates import Asking, Ends, checked_bounds
 from sordino.query.sql.answer_scope import AnswerScope
 from sordino.query.sql.choice_rules import condition
 from sordino.query.sql.from_clause import Tables, selected_rows
-from sordino.query.sql.group_clause import Item, group_keys, item_at
+from sordino.query.sql.group_clause import Item, grouping_of, item_at
 from sordino.query.sql.leaf_rules import whole_number
 from sordino.query.sql.options import Options
 from sordino.query.sql.reading import Clause, Reading
 from sordino.query.sql.scope import Value
 from sordino.query.sql.selection import Selection, shown_items
+from sordino.query.sql.several_groupings import Several, requests_of_sets
 from sordino.schema import unknown
 
 
@@ -53,27 +54,30 @@ class Given:
 
 def request_of(
     reading: Reading, tables: Tables, given: Given, options: Options
-) -> Request:
-    """Return the request of a SELECT, or refuse what is not understood."""
+) -> Request | dict[str, Request]:
+    """Return the request of a SELECT, or one for each of several groupings."""
     select = reading.whole
     found = selected_rows(select, tables)
     options.refuse_other_ids(found.query.resolve(found.catalog).ids)
     items = [Item.of(one) for one in select.each("expressions")]
-    keys = group_keys(select, items, found)
+    grouping = grouping_of(select, items, found)
     asking = Asking(found, tables.bounds, tables.used)
-    answers = AnswerScope(found, keys, asking)
+    answers = AnswerScope(found, grouping.keys, asking)
     answers.selected.update({
         one.alias: one.clause for one in items if one.alias is not None
     })
     shown = shown_items(items, answers)
     having = select.some("having")
-    kept = None
-    if having is not None:
-        having.look()
-        kept = condition(having.take("this"), answers)
+    kept = having and condition(having.look().take("this"), answers)
+    bounded = replace(given, limits=_limits(given, options, answers))
+    if grouping.sets is not None:
+        options.refuse_sets()
+        said = Several(select, answers, shown, kept)
+        said.refuse_order()
+        rows = _asked(select, answers, bounded)
+        return requests_of_sets(said, *rows, grouping.sets, given.keys)
     orders = _orders(select, items, answers, shown)
-    limits = _limits(given, options, answers)
-    asked = _asked(select, answers, replace(given, limits=limits))
+    asked = _one_grouping(*_asked(select, answers, bounded), answers, given)
     return _processed(select, asked, answers, shown, kept, orders)
 
 
@@ -168,8 +172,10 @@ def _limits(
     return tuple(found)
 
 
-def _asked(select: Clause, answers: AnswerScope, given: Given) -> Request:
-    """Return the question about the groups."""
+def _asked(
+    select: Clause, answers: AnswerScope, given: Given
+) -> tuple[Query, dict[str, Any]]:
+    """Return the rows that are asked about, and what is asked of each group."""
     found = answers.rows
     keys = answers.keys
     if not keys and not answers.asked:
@@ -188,10 +194,16 @@ def _asked(select: Clause, answers: AnswerScope, given: Given) -> Request:
         query = query.with_columns(**made, **answers.asking.made)
     if given.limits:
         query = query.enforce(*given.limits)
-    questions: dict[str, Any] = {name: one.asked for name, one in answers.asked.items()}
-    if not keys:
+    return query, {name: one.asked for name, one in answers.asked.items()}
+
+
+def _one_grouping(
+    query: Query, questions: dict[str, Any], answers: AnswerScope, given: Given
+) -> Request:
+    """Return the question about the groups of one set of keys."""
+    if not answers.keys:
         return query.agg(**questions)
-    grouped = _with_keys(query, given, tuple(one.name for one in keys))
+    grouped = _with_keys(query, given, tuple(one.name for one in answers.keys))
     return grouped.agg(**questions) if questions else grouped.keys()
 
 

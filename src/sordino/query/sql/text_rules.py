@@ -19,7 +19,7 @@ def text_value(clause: Clause, scope: AbstractScope) -> Expression:
     found = scope.value(clause)
     if found.type != "text":
         raise clause.refusal(
-            f"{clause.written} is of type {found.type}, no text",
+            f"{clause.short_text} is of type {found.type}, no text",
             "Cast it to VARCHAR, or declare the column's type at its table.",
         )
     return found.expression
@@ -39,7 +39,7 @@ def _of_text(build: Callable[[Expression], Expression]) -> Rule:
     """Return the rule of a function of one text."""
 
     def rule(clause: Clause, scope: AbstractScope) -> Value:
-        return scope.made(build(text_value(clause.take("this"), scope)))
+        return scope.value_of(build(text_value(clause.take("this"), scope)))
 
     return rule
 
@@ -51,7 +51,7 @@ def _of_texts(
 
     def rule(clause: Clause, scope: AbstractScope) -> Value:
         one = text_value(clause.take("this"), scope)
-        return scope.made(build(one, text_value(clause.take(other), scope)))
+        return scope.value_of(build(one, text_value(clause.take(other), scope)))
 
     return rule
 
@@ -72,7 +72,7 @@ def _joined(clause: Clause, scope: AbstractScope) -> Value:
     """Return a || b: missing if one is."""
     clause.scalar("safe")
     one = _said(clause.take("this"), scope)
-    return scope.made(one.concat(_said(clause.take("expression"), scope)))
+    return scope.value_of(one.concat(_said(clause.take("expression"), scope)))
 
 
 def _concatenated(clause: Clause, scope: AbstractScope) -> Value:
@@ -93,7 +93,7 @@ def _concatenated(clause: Clause, scope: AbstractScope) -> Value:
         parts = [
             one if one.tree.constant is not None else one.fill_null("") for one in parts
         ]
-    return scope.made(lit("").concat(*parts))
+    return scope.value_of(lit("").concat(*parts))
 
 
 def _sliced(clause: Clause, scope: AbstractScope) -> Value:
@@ -107,17 +107,17 @@ def _sliced(clause: Clause, scope: AbstractScope) -> Value:
         )
     size = clause.some("length")
     length = None if size is None else whole_number(size, "a length")
-    return scope.made(one.slice(start - 1, length))
+    return scope.value_of(one.slice(start - 1, length))
 
 
 def _left(clause: Clause, scope: AbstractScope) -> Value:
     """Return the first letters."""
-    return scope.made(_end(clause, scope, lambda one, size: one.slice(0, size)))
+    return scope.value_of(_end(clause, scope, lambda one, size: one.slice(0, size)))
 
 
 def _right(clause: Clause, scope: AbstractScope) -> Value:
     """Return the last letters."""
-    return scope.made(
+    return scope.value_of(
         _end(clause, scope, lambda one, n: one.slice(-n) if n else one.slice(0, 0))
     )
 
@@ -146,8 +146,8 @@ def _trimmed(clause: Clause, scope: AbstractScope) -> Value:
         )
     given = clause.some("expression")
     if given is None:
-        return scope.made(one.strip(clause.dialect.trimmed))
-    return scope.made(one.strip(literal_text(given, scope, "what is trimmed")))
+        return scope.value_of(one.strip(clause.dialect.trimmed))
+    return scope.value_of(one.strip(literal_text(given, scope, "what is trimmed")))
 
 
 def _replaced(clause: Clause, scope: AbstractScope) -> Value:
@@ -157,13 +157,13 @@ def _replaced(clause: Clause, scope: AbstractScope) -> Value:
     new = literal_text(clause.take("replacement"), scope, "what stands for it")
     if not old:
         raise clause.refusal("nothing is replaced", "Name what to replace.")
-    return scope.made(one.replace(old, new))
+    return scope.value_of(one.replace(old, new))
 
 
 def _placed(clause: Clause, scope: AbstractScope) -> Value:
     """Return where a text first is within another, from 1; 0 for nowhere."""
     one = text_value(clause.take("this"), scope)
-    return scope.made(one.find(text_value(clause.take("substr"), scope)) + 1)
+    return scope.value_of(one.find(text_value(clause.take("substr"), scope)) + 1)
 
 
 def _like(clause: Clause, scope: AbstractScope) -> Value:
@@ -192,7 +192,7 @@ def _matched(clause: Clause, scope: AbstractScope, escape: str | None) -> Value:
             "Choose another letter: LIKE '100!%' ESCAPE '!'.",
         )
     made: Any = one.like(pattern, escape)
-    return scope.made(~made if negated else made)
+    return scope.value_of(~made if negated else made)
 
 
 RULES: Final[dict[type[exp.Expr], Rule]] = {

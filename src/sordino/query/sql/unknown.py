@@ -108,11 +108,13 @@ def unknown_part(clause: Clause) -> InvalidSQL:
         return _unknown_function(clause, clause.node.name)
     if isinstance(clause.node, exp.AggFunc) and clause.kind not in _WHY:
         return clause.refusal(
-            f"{clause.written} is not asked of people here",
+            f"{clause.short_text} is not asked of people here",
             "There are COUNT, SUM, AVG, VARIANCE, STDDEV, MIN, MAX, MEDIAN and "
             "PERCENTILE_CONT.",
         )
-    problem, remedy = _WHY.get(clause.kind, (f"{clause.written} is not known here", ""))
+    problem, remedy = _WHY.get(
+        clause.kind, (f"{clause.short_text} is not known here", "")
+    )
     return clause.refusal(problem, remedy or _nearest(clause.node.key))
 
 

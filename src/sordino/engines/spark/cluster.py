@@ -1,0 +1,129 @@
+"""The Spark of this process: the one that is there, or one that is started.
+
+| what is there | what is said |
+|---|---|
+| no PySpark | `MissingDependency`, by the door |
+| a PySpark before 4 | `EngineUnavailable` |
+| no Java, or one before 17, and no Spark that runs already | `EngineUnavailable` |
+"""
+
+import os
+import re
+import shutil
+import subprocess  # noqa: S404 to ask Java for its version
+import warnings
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Final
+
+from sordino.engines.door import Settings
+from sordino.errors import EngineUnavailable, InvalidParameter
+
+_OLDEST: Final = 4
+_OLDEST_JAVA: Final = 17
+_INSTALL: Final = "Install it, or set JAVA_HOME to one that is"
+_SIZE: Final = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?\s*", re.IGNORECASE)
+_KIBIBYTES: Final = {"": 1 / 1024, "k": 1, "m": 1024, "g": 1024**2, "t": 1024**3}
+_OURS: Final[Mapping[str, str]] = {
+    "spark.app.name": "sordino",
+    "spark.io.encryption.enabled": "true",
+    "spark.log.level": "OFF",
+    "spark.sql.catalogImplementation": "in-memory",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
+"""How a Spark is started that nobody else has started."""
+
+
+def running_session() -> Any:
+    """Return a session of the Spark that runs in this process, or None."""
+    refuse_old_pyspark(version("pyspark"))
+    context, session = _imported()
+    if context._active_spark_context is None:  # noqa: SLF001 nothing public tells
+        return None
+    return session.getActiveSession() or session.builder.getOrCreate()
+
+
+def started_session(settings: Settings) -> Any:
+    """Return a session of a Spark that is started on this machine."""
+    refuse_old_java()
+    chosen = {"spark.master": f"local[{settings.threads or '*'}]"}
+    if settings.memory_limit is not None:
+        chosen["spark.driver.memory"] = memory_of(settings.memory_limit)
+    _, session = _imported()
+    return session.builder.config(map={**_OURS, **chosen}).getOrCreate()
+
+
+def _imported() -> tuple[Any, Any]:
+    """Return the classes of contexts and sessions."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what it says of versions of pandas
+        from pyspark import SparkContext  # noqa: PLC0415 it takes half a second
+        from pyspark.sql import SparkSession  # noqa: PLC0415 it takes half a second
+    return SparkContext, SparkSession
+
+
+def memory_of(limit: str) -> str:
+    """Return a limit of memory as Java writes it.
+
+    >>> memory_of("1.5GB"), memory_of("512 MiB")
+    ('1572864k', '524288k')
+    """
+    found = _SIZE.fullmatch(limit)
+    if found is None:
+        raise InvalidParameter(
+            "memory_limit", limit, "must be a size of memory", 'Try "4GB".'
+        )
+    return f"{int(float(found[1]) * _KIBIBYTES[found[2].lower()])}k"
+
+
+def refuse_old_pyspark(found: str) -> None:
+    """Refuse a PySpark whose SQL lacks what ours is written in.
+
+    >>> refuse_old_pyspark("3.5.9")
+    Traceback (most recent call last):
+    sordino.errors.EngineUnavailable: ... PySpark 3.5.9 is installed, and 4 or later ...
+    """
+    if int(found.partition(".")[0]) < _OLDEST:
+        raise EngineUnavailable(
+            f"PySpark {found} is installed, and {_OLDEST} or later is needed: "
+            "pip install 'sordino[spark]'"
+        )
+
+
+def refuse_old_java() -> None:
+    """Refuse to start Spark without a Java that it runs on."""
+    command = _java()
+    if command is None:
+        raise EngineUnavailable(
+            f"Spark needs Java {_OLDEST_JAVA} or later, and none is found. {_INSTALL}"
+        )
+    found = _java_version(command)
+    if found is not None and found < _OLDEST_JAVA:
+        raise EngineUnavailable(
+            f"Spark needs Java {_OLDEST_JAVA} or later, and {command} is Java {found}. "
+            f"{_INSTALL}"
+        )
+
+
+def _java() -> str | None:
+    """Return the Java that Spark would start."""
+    home = os.environ.get("JAVA_HOME")
+    return shutil.which("java" if home is None else str(Path(home, "bin", "java")))
+
+
+def _java_version(command: str) -> int | None:
+    """Return the main version of a Java: 8 for 1.8; None if it does not say."""
+    try:
+        told = subprocess.run(  # noqa: S603 the program that Spark would run
+            [command, "-version"],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    found = re.search(r'version "(?:1\.)?(\d+)', told.stderr + told.stdout)
+    return None if found is None else int(found[1])

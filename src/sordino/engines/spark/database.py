@@ -1,0 +1,201 @@
+"""A session of our own in the user's Spark: views of sources, statements, rows."""
+
+import datetime as dt
+import itertools
+from collections.abc import Generator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from typing import Any, Final, final
+
+import pyarrow as pa
+
+from sordino.engines.door import Settings
+from sordino.engines.failures import run_uncharged
+from sordino.engines.spark.cluster import running_session, started_session
+from sordino.engines.spark.dialect import SPARK
+from sordino.engines.spark.places import frame_of, view_read_of
+from sordino.engines.spark.settings import refuse_changed_settings, session_beside
+from sordino.engines.spark.silence import hush_logs
+from sordino.engines.sql.database import AbstractDatabase
+from sordino.engines.sql.statements import Statement
+from sordino.errors import InvalidParameter
+from sordino.schema import Schema
+from sordino.sources.base import AbstractSource, internal
+
+_TAGS: Final = itertools.count()
+
+
+@final
+class Spark(AbstractDatabase):
+    """Spark, of which this process is the driver."""
+
+    dialect = SPARK
+
+    def __init__(self, settings: Settings) -> None:
+        """Say how a Spark is started where none runs when it is first asked."""
+        self._settings = settings
+        self._session: Any = None
+        self._views: set[str] = set()
+        self._kept: dict[str, Any] = {}
+        self._tag = f"sordino-{next(_TAGS)}"
+
+    def admit(self, source: AbstractSource) -> None:
+        """Refuse files of this machine where others would have to read them."""
+        if not source.paths:
+            return
+        master = run_uncharged(lambda: self._connected().sparkContext.master)
+        if not master.startswith("local"):
+            raise InvalidParameter(
+                "source",
+                source.paths[0],
+                f"is a file of this machine, which the workers of {master} do not read",
+                "Hand over a frame: spark.read.parquet(...), of a path that they read.",
+            )
+
+    def connect(self) -> None:
+        """Be there, with the settings that are ours."""
+        refuse_changed_settings(self._connected())
+
+    def asking(self) -> AbstractContextManager[object]:
+        """Log nothing; an interruption ends the jobs of this question."""
+        return self._asking()
+
+    @contextmanager
+    def _asking(self) -> Generator[None]:
+        session = self._connected()
+        context = session.sparkContext
+        context.addJobTag(self._tag)
+        try:
+            with hush_logs(session):
+                yield
+        except BaseException:
+            with suppress(Exception):
+                context.cancelJobsWithTag(self._tag)
+            raise
+        finally:
+            with suppress(Exception):
+                context.removeJobTag(self._tag)
+
+    def hand(self, name: str, rows: pa.Table | pa.RecordBatchReader) -> None:
+        """Make a view of rows, which go to the workers as they are asked for them.
+
+        Spark reads no further than to an empty batch.
+        """
+        reader = rows.to_reader() if isinstance(rows, pa.Table) else rows
+        batches = [one for one in reader if one.num_rows]
+        table = pa.Table.from_batches(batches or [_none(reader.schema)])
+        self._view(name, self._connected().createDataFrame(table))
+
+    def forget(self) -> None:
+        """Drop the views of what was handed over, or is read in place."""
+        while self._views:
+            self._connected().catalog.dropTempView(self._views.pop())
+
+    def begin_kept(self, name: str, schema: Schema) -> bool:
+        """Destroy what was kept under a name: there is room on the workers' disks."""
+        del schema
+        self.destroy(name)
+        return True
+
+    def keep(self, name: str, statement: Statement, salt: int) -> None:
+        """Have the rows of a statement persisted when they are first asked for.
+
+        The plan is resolved here: what its views are called afterwards does not matter.
+        """
+        frame = self._frame(statement, salt)
+        rows = frame.toDF(*internal(range(len(statement.kinds))))
+        if name in self._kept:
+            rows = self._kept[name].union(rows)
+            self.destroy(name)
+        self._kept[name] = rows.persist()
+        self._kept[name].createOrReplaceTempView(name)
+
+    def destroy(self, name: str) -> None:
+        """Have the workers let go of rows."""
+        if name in self._kept:
+            self._kept.pop(name).unpersist(blocking=True)
+            self._connected().catalog.dropTempView(name)
+
+    def abandon(self) -> bool:
+        """Drop the views; if Spark is gone, all is."""
+        try:
+            self.forget()
+        except Exception:  # noqa: BLE001 of a Spark that is gone
+            self._views.clear()
+            self._kept.clear()
+            self._session = None
+            return False
+        return True
+
+    def table(self, statement: Statement, salt: int) -> pa.Table:
+        """Return the rows of a statement, which is run once."""
+        held = self._frame(statement, salt).toArrow()
+        columns = [
+            one.cast(kind) if one.num_chunks else pa.chunked_array([pa.array([], kind)])
+            for one, kind in zip(held.columns, statement.kinds, strict=True)
+        ]
+        names = [f"a{place}" for place in range(len(columns))]
+        return pa.Table.from_arrays(columns, names=names)
+
+    def batches(self, statement: Statement, salt: int) -> pa.RecordBatchReader:
+        """Return the rows of a statement, all of them fetched."""
+        return self.table(statement, salt).to_reader()
+
+    def is_short(self, error: Exception) -> bool:
+        """Return False: Spark spills by itself."""
+        del error
+        return False
+
+    def is_stuck(self, error: Exception) -> bool:
+        """Return False: a text that is not UTF-8 is missing where it is read."""
+        del error
+        return False
+
+    def close(self) -> None:
+        """Drop the views and let go of the session; the cluster is not ours to stop."""
+        with suppress(Exception):
+            for name in list(self._kept):
+                self.destroy(name)
+        self.abandon()
+        self._session = None
+
+    def _frame(self, statement: Statement, salt: int) -> Any:
+        """Return the frame of a statement, over views of what it reads in place."""
+        session = self._connected()
+        for one in statement.handed:
+            place = view_read_of(one.source, one.places) if one.in_place else None
+            if place is not None and place.name not in self._views:
+                self._view(place.name, frame_of(session, one.source))
+        values = statement.bound(_signed(salt))
+        bound = {f"p{n}": as_spark(one) for n, one in enumerate(values, 1)}
+        return session.sql(statement.text, args=bound)
+
+    def _connected(self) -> Any:
+        """Return the session of ours, made when it is first asked for."""
+        if self._session is None:
+            users = running_session() or started_session(self._settings)
+            self._session = session_beside(users)
+        return self._session
+
+    def _view(self, name: str, frame: Any) -> None:
+        """Give a frame a name that statements know."""
+        if name in self._views:  # to replace a view would give up what was kept of it
+            self._session.catalog.dropTempView(name)
+        frame.createOrReplaceTempView(name)
+        self._views.add(name)
+
+
+def _none(schema: pa.Schema) -> pa.RecordBatch:
+    """Return a batch without rows: Spark takes no table without batches."""
+    return pa.RecordBatch.from_arrays(
+        [pa.array([], kind) for kind in schema.types], schema=schema
+    )
+
+
+def _signed(salt: int) -> int:
+    """Return the same 64 bits as an integer with a sign."""
+    return salt - 2**64 if salt >= 2**63 else salt
+
+
+def as_spark(value: Any) -> Any:
+    """Return a bound value as Spark takes it: days and moments as text, in no zone."""
+    return value.isoformat() if isinstance(value, dt.date) else value

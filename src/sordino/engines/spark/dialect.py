@@ -1,0 +1,277 @@
+"""Spark's dialect: the forms that decide about privacy, types and operations.
+
+They mean the same with ANSI on and off, in any zone: nothing in them raises, wraps or
+asks a setting (docs/adr/0130).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar, Final, final
+
+import pyarrow as pa
+from sqlglot import exp
+
+from sordino.engines.spark import (
+    sql_cells,
+    sql_choices,
+    sql_dates,
+    sql_numbers,
+    sql_text,
+)
+from sordino.engines.spark.places import view_read_of
+from sordino.engines.spark.two_sorts import keep_by_two_sorts
+from sordino.engines.sql import pieces as sql
+from sordino.engines.sql.dialect import SALT, AbstractDialect
+from sordino.engines.sql.pieces import Sql, function
+from sordino.query.nodes import KeepRows
+from sordino.query.question import MOST
+from sordino.sources.arrow_kinds import is_list, kind_of, storage_type
+from sordino.sources.base import AbstractSource
+from sordino.sources.plain_values import LONGEST
+
+_TYPES: Final = {
+    "i64": "BIGINT",
+    "f64": "DOUBLE",
+    "text": "STRING",
+    "bool": "BOOLEAN",
+    "date": "DATE",
+    "time": "TIMESTAMP_NTZ",
+}
+_WIDE: Final = "DECIMAL(38, 0)"
+_LIMB: Final = 22
+"""Bits of the lower two parts of an integer that is summed."""
+
+
+@final
+class SparkDialect(AbstractDialect):
+    """The dialect of Spark 4."""
+
+    name = "spark"
+    types: ClassVar = _TYPES | {
+        f"list[{one}]": f"ARRAY<{name}>" for one, name in _TYPES.items()
+    }
+    wide_type = pa.decimal128(38, 0)
+    digest_type = pa.int64()
+    entries: ClassVar = {
+        **sql_cells.ENTRIES,
+        **sql_choices.ENTRIES,
+        **sql_numbers.ENTRIES,
+        **sql_text.ENTRIES,
+        **sql_dates.ENTRIES,
+    }
+    rules: ClassVar = {KeepRows: keep_by_two_sorts}
+    absent: ClassVar = {
+        "matches": "its regular expressions go back, so that one text can hold it up",
+        "normalize": "it has no such function",
+    }
+
+    def placeholder(self, number: int) -> Sql:
+        """Return :pn."""
+        return exp.Placeholder(this=f"p{number}")
+
+    def in_place(self, source: AbstractSource, places: Sequence[int]) -> Sql | None:
+        """Return the view of a source that Spark reads."""
+        return view_read_of(source, places)
+
+    def value_of(self, column: Sql, arrow: pa.DataType) -> Sql:
+        """Return a column as values of ours.
+
+        No condition over it is one that a reader of files understands, but for
+        integers and truths: what files state of these is so (docs/adr/0132).
+        """
+        bare = storage_type(arrow)
+        if is_list(bare):
+            return _each(column, bare.value_type, self.value_of)
+        return _RULES[kind_of(arrow) or ""](column, arrow)
+
+    def digest(self, values: Sequence[Sql]) -> Sql:
+        """Return xxhash64(xxhash64(values, which of them are null, the salt), salt).
+
+        One hash alone skips what is null, and mixes its last values too weakly.
+        """
+        missing = [one.is_(exp.null()) for one in values]
+        inner = [one.copy() for one in (*values, *missing)]
+        once = function("xxhash64", *inner, _salt())
+        return function("xxhash64", once, _salt())
+
+    def ordered(self, value: Sql) -> exp.Ordered:
+        """Return the value: NaN is greater than all, texts go by their bytes."""
+        return exp.Ordered(this=value, nulls_first=True)
+
+    def same(self, one: Sql, other: Sql) -> Sql:
+        """Return <=>."""
+        return exp.NullSafeEQ(this=one, expression=other)
+
+    def first(self, value: Sql) -> Sql:
+        """Return the greatest value, which is the only one."""
+        return exp.Max(this=value)
+
+    def in_part(self, values: Sequence[Sql], number: int, count: int) -> Sql:
+        """Return the rest of the digest, compared; digests have a sign."""
+        rest = function("pmod", self.digest(values), sql.whole(count))
+        return sql.is_equal(rest, sql.whole(number))
+
+    def unnested(self, entries: Sql, limit: int | None) -> Sql:
+        """Return the exploded list, or the first part of it."""
+        if limit is not None:
+            entries = function("slice", entries.copy(), sql.whole(1), sql.whole(limit))
+        return function("explode", entries.copy())
+
+    def matched(
+        self, rows: exp.Select, other: exp.Table, on: exp.Condition
+    ) -> exp.Select:
+        """Return a semi join."""
+        return rows.join(other, on=on, join_type="left semi", copy=False)
+
+    def unmatched(
+        self, rows: exp.Select, other: exp.Table, on: exp.Condition
+    ) -> exp.Select:
+        """Return an anti join."""
+        return rows.join(other, on=on, join_type="left anti", copy=False)
+
+    def materialised(self, *, shared: bool) -> None:
+        """Leave it unsaid: Spark has no word for it, and reuses what it shuffles."""
+        del shared
+
+    def summed(
+        self, value: Sql, factor: int, shift: int, *, complete: bool = False
+    ) -> Sql:
+        """Return the sum of three parts of 64 bits, put together as a decimal.
+
+        v = h 2**44 + m 2**22 + l with 0 <= m, l < 2**22 and |h| <= 2**19: the sums of
+        fewer than 2**41 rows fit into 64 bits. What is put together has 38 digits at
+        most: 64 + 41 bits, and factors have 2, shifts 42.
+        """
+        low = sql.bigint(2**_LIMB - 1)
+        top = function("shiftright", value.copy(), sql.whole(2 * _LIMB))
+        middle = function("shiftright", value.copy(), sql.whole(_LIMB))
+        parts = (
+            (top, 2 ** (2 * _LIMB)),
+            (sql.infix(exp.BitwiseAnd, middle, low), 2**_LIMB),
+            (sql.infix(exp.BitwiseAnd, value.copy(), low.copy()), 1),
+        )
+        total = sql.whole(0)
+        for part, size in parts:
+            total = _plus(total, _times(_nothing_is_zero(exp.Sum(this=part)), size))
+        total = _times(total, factor)
+        if not shift:
+            return total
+        there = exp.Star() if complete else value.copy()
+        return _plus(total, _times(exp.Count(this=there), shift))
+
+    def added(self, total: Sql) -> Sql:
+        """Return the sum of decimals, which has no more than 38 digits."""
+        return sql.as_type(_nothing_is_zero(exp.Sum(this=total)), _WIDE)
+
+    def counted(self, times: int) -> Sql:
+        """Return count(*) times a constant."""
+        return _times(exp.Count(this=exp.Star()), times)
+
+    def held(self, total: Sql) -> Sql:
+        """Return the nearest total within the limits, in 64 bits."""
+        low = function("greatest", sql.as_type(total, _WIDE), _decimal(-MOST))
+        return sql.as_type(function("least", low, _decimal(MOST)), "BIGINT")
+
+    def distinct(self, values: Sequence[Sql]) -> Sql:
+        """Return count(DISTINCT ...), which skips tuples in which a value is null."""
+        listed = exp.Distinct(expressions=[one.copy() for one in values])
+        return sql.as_type(exp.Count(this=listed), _WIDE)
+
+
+def _salt() -> Sql:
+    """Return the key of digests as an i64, whatever type its literal has."""
+    return sql.as_type(exp.Placeholder(this=SALT), "BIGINT")
+
+
+def _decimal(number: int) -> Sql:
+    """Return an integer as a decimal: an addition of two such never has 39 digits."""
+    return sql.as_type(sql.letters(str(number)), _WIDE)
+
+
+def _plus(one: Sql, other: Sql) -> Sql:
+    """Return the sum of two wide totals."""
+    made = sql.plus(sql.as_type(one, _WIDE), sql.as_type(other, _WIDE))
+    return sql.as_type(made, _WIDE)
+
+
+def _times(number: Sql, size: int) -> Sql:
+    """Return a wide total so many times; the type of the product is said, not found.
+
+    Spark takes digits from a product whose type might need more than 38.
+    """
+    digits = len(str(abs(size)))
+    one = sql.as_type(number, f"DECIMAL({37 - digits}, 0)")
+    other = sql.as_type(sql.letters(str(size)), f"DECIMAL({digits}, 0)")
+    return sql.as_type(sql.multiplied_by(one, other), _WIDE)
+
+
+def _nothing_is_zero(total: Sql) -> Sql:
+    """Return a sum, 0 for that of nothing."""
+    return exp.Coalesce(this=total, expressions=[sql.whole(0)])
+
+
+def _each(
+    entries: Sql, arrow: pa.DataType, rule: Callable[[Sql, pa.DataType], Sql]
+) -> Sql:
+    """Return a list with the rule applied to its entries."""
+    entry = exp.to_identifier("e")
+    made = exp.Lambda(this=rule(exp.column("e"), arrow), expressions=[entry])
+    return function("transform", entries, made)
+
+
+def _integer(value: Sql, arrow: pa.DataType) -> Sql:
+    return value if pa.types.is_int64(arrow) else sql.as_type_or_null(value, "BIGINT")
+
+
+def _double(value: Sql, arrow: pa.DataType) -> Sql:
+    """Return a double; adding 0.0 takes the sign of a zero, and nothing else."""
+    if pa.types.is_decimal(arrow):
+        value = sql.as_type(value, "STRING")
+    if not pa.types.is_float64(arrow):
+        value = sql.as_type_or_null(value, "DOUBLE")
+    return value + sql.double(0)
+
+
+def _text(value: Sql, arrow: pa.DataType) -> Sql:
+    """Return a text in UTF-8 that is not too long."""
+    del arrow
+    fits = sql.is_at_most(sql_text.bytes_of(value.copy()), sql.bigint(LONGEST))
+    sound = function("is_valid_utf8", value.copy())
+    return sql.case([(sql.conjunction(fits, sound), value)])
+
+
+def _bool(value: Sql, arrow: pa.DataType) -> Sql:
+    del arrow
+    return value
+
+
+def _within(value: Sql, kind: str, last: str) -> Sql:
+    """Return a date or a time of the years 1 to 9999."""
+    first = sql.as_type(sql.letters("0001-01-01"), kind)
+    end = sql.as_type(sql.letters(last), kind)
+    inside = exp.Between(this=value.copy(), low=first, high=end)
+    return sql.case([(inside, value)])
+
+
+def _date(value: Sql, arrow: pa.DataType) -> Sql:
+    del arrow
+    return _within(value, "DATE", "9999-12-31")
+
+
+def _time(value: Sql, arrow: pa.DataType) -> Sql:
+    """Return a time; one with a zone is in UTC, the zone of sessions of ours."""
+    if arrow.tz is not None:
+        value = sql.as_type(value, "TIMESTAMP_NTZ")
+    return _within(value, "TIMESTAMP_NTZ", "9999-12-31 23:59:59.999999")
+
+
+_RULES: Final[Mapping[str, Callable[[Sql, pa.DataType], Sql]]] = {
+    "i64": _integer,
+    "f64": _double,
+    "text": _text,
+    "bool": _bool,
+    "date": _date,
+    "time": _time,
+}
+
+
+SPARK: Final = SparkDialect()

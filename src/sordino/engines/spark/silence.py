@@ -1,0 +1,72 @@
+"""Nothing is logged while a question runs: what Spark says of a failure quotes cells.
+
+PySpark writes the message of a failure to stderr by itself, as JSON, whatever the
+level of logs; the driver's Java writes that of each task that fails.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any, Final, final
+
+_TALKERS: Final = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
+_PATIENCE: Final = 10.0
+_PAUSE: Final = 0.05
+
+
+@contextmanager
+def hush_logs(session: Any) -> Generator[None]:
+    """Have nothing logged of what this thread asks of Spark."""
+    from pyspark.logger import PySparkLogger  # noqa: PLC0415 only where Spark runs
+
+    here = threading.get_ident()
+
+    def from_elsewhere(record: logging.LogRecord) -> bool:
+        return record.thread != here
+
+    talkers = [PySparkLogger.getLogger(name) for name in _TALKERS]
+    for one in talkers:
+        one.addFilter(from_elsewhere)
+    java = _JavaLogs(session)
+    try:
+        yield
+    except BaseException:
+        _wait_for_tasks(session)
+        raise
+    finally:
+        java.restore()
+        for one in talkers:
+            one.removeFilter(from_elsewhere)
+
+
+@final
+class _JavaLogs:
+    """The logs of the driver's Java, which denies each line until they are restored."""
+
+    def __init__(self, session: Any) -> None:
+        """Add a filter to whatever is configured; two of them are no harm."""
+        log4j = session._jvm.org.apache.logging.log4j  # noqa: SLF001 the way into Java
+        deny = log4j.core.Filter.Result.DENY
+        self._configured = log4j.LogManager.getContext(False).getConfiguration()
+        self._filter = log4j.core.filter.ThresholdFilter.createFilter(
+            log4j.Level.OFF, deny, deny
+        )
+        self._configured.addFilter(self._filter)
+
+    def restore(self) -> None:
+        """Take the filter away."""
+        self._configured.removeFilter(self._filter)
+
+
+def _wait_for_tasks(session: Any) -> None:
+    """Wait for the tasks of a failed question: each of them may have a cell to tell."""
+    store = session._jsparkSession.sparkContext().statusStore()  # noqa: SLF001 as above
+    end = time.monotonic() + _PATIENCE
+    while time.monotonic() < end:
+        executors = store.executorList(True)
+        running = [executors.apply(n).activeTasks() for n in range(executors.size())]
+        if not any(running):
+            return
+        time.sleep(_PAUSE)

@@ -1,0 +1,159 @@
+"""Frames and tables of a Spark session of the user.
+
+| handed over | what is read, for each question |
+|---|---|
+| a DataFrame | its plan as it was analysed: whatever becomes of views and functions |
+| (session, name of a table) | the table of that name as its session finds it then |
+
+Nothing is made in the user's session, and no setting of it changes.
+"""
+
+import itertools
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, final
+
+import pyarrow as pa
+
+from sordino.engines.spark.steadiness import refuse_unsteady
+from sordino.errors import EngineFailure, InvalidParameter
+from sordino.schema import Column
+from sordino.sources.arrow import handed_columns
+from sordino.sources.arrow_values import ROWS
+from sordino.sources.base import AbstractSource, internal, or_nothing
+from sordino.sources.paths import Fields
+
+_NUMBERS: Final = itertools.count()
+
+
+class AbstractFrameSource(AbstractSource):
+    """Rows that live in a Spark session."""
+
+    ours = True
+    view: str
+    """What the view of it is called in a session of ours."""
+
+    @abstractmethod
+    def frame(self) -> Any:
+        """Return a frame of the rows as they are now; no row is read."""
+
+    def check(self) -> None:
+        """Refuse a table that is gone, or has other columns: they have places."""
+        if fields_of_frame(self.frame())[0] != self.fields:
+            raise EngineFailure
+
+    def hand_over(self, places: Sequence[int]) -> pa.RecordBatchReader:
+        """Return the columns, to be read once."""
+        batches = self.read(places).to_batches(max_chunksize=ROWS)
+        return handed_columns(batches, self.fields, places)
+
+    def read(self, places: Sequence[int]) -> pa.Table:
+        """Return the columns."""
+        self.check()
+        named = self.frame().toDF(*internal(range(len(self.fields))))
+        held = named.select(*internal(places)).toArrow()
+        return or_nothing(held, range(len(places))).rename_columns(
+            internal(places) or ["nothing"]
+        )
+
+
+@final
+class FrameSource(AbstractFrameSource):
+    """A DataFrame, whose plan is what it was when it was handed over."""
+
+    def __init__(self, frame: Any) -> None:
+        """Ask for the types of the columns, and for no row."""
+        refuse_unsteady(frame)
+        self._frame = frame
+        self.fields, self.unsaid = fields_of_frame(frame)
+        self.view = f"frame{next(_NUMBERS)}"
+
+    def frame(self) -> Any:
+        """Return it."""
+        return self._frame
+
+
+@final
+class TableOfSession(AbstractFrameSource):
+    """A table of a catalogue, a view or a path, as a session finds it by its name."""
+
+    def __init__(self, session: Any, name: str) -> None:
+        """Ask for the types of the columns, and for no row."""
+        self._session = session
+        self._name = name
+        self.fields, self.unsaid = fields_of_frame(self.frame())
+        self.view = f"table{next(_NUMBERS)}"
+
+    def frame(self) -> Any:
+        """Return it as it is now."""
+        found = self._session.table(self._name)
+        refuse_unsteady(found)
+        return found
+
+
+def of_frame(frame: Any, declared: Mapping[str, Column]) -> AbstractSource:
+    """Return a source of a DataFrame."""
+    del declared
+    _refuse_connect(frame)
+    return FrameSource(frame)
+
+
+def of_table_of_session(pair: Any, declared: Mapping[str, Column]) -> AbstractSource:
+    """Return a source of (session, name of a table)."""
+    del declared
+    session, name = pair
+    _refuse_connect(session)
+    return TableOfSession(session, name)
+
+
+def _refuse_connect(given: Any) -> None:
+    """Refuse what is of Spark Connect: there, all settings are those of others."""
+    if ".connect." in type(given).__module__:
+        raise InvalidParameter(
+            "source",
+            type(given).__name__,
+            "must be of a classic Spark session, not of Spark Connect",
+            'Start one with SparkSession.builder.master(...), not with remote("sc://").',
+        )
+
+
+def fields_of_frame(frame: Any) -> tuple[Fields, Mapping[str, str]]:
+    """Return the columns of a frame, and why some of them have no type of ours."""
+    told = [(one.name, one.dataType) for one in frame.schema.fields]
+    known = tuple((name, _arrow_type(kind)) for name, kind in told)
+    unsaid = {
+        name: f"its type {kind.simpleString()} has no place in a private table"
+        for (name, kind), (_, arrow) in zip(told, known, strict=True)
+        if pa.types.is_null(arrow)
+    }
+    return known, unsaid
+
+
+def _arrow_type(kind: Any) -> pa.DataType:
+    """Return the Arrow type of a type of Spark's, null for one that we do not use."""
+    from pyspark.sql import types as spark  # noqa: PLC0415 only where Spark runs
+
+    match kind:
+        case spark.DecimalType():
+            return pa.decimal128(kind.precision, kind.scale)
+        case spark.ArrayType():
+            inner = _arrow_type(kind.elementType)
+            return inner if pa.types.is_null(inner) else pa.list_(inner)
+        case spark.StringType():
+            return pa.string()
+        case _:
+            return _ARROW.get(kind.simpleString(), pa.null())
+
+
+_ARROW: Final[Mapping[str, pa.DataType]] = {
+    "tinyint": pa.int8(),
+    "smallint": pa.int16(),
+    "int": pa.int32(),
+    "bigint": pa.int64(),
+    "float": pa.float32(),
+    "double": pa.float64(),
+    "boolean": pa.bool_(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us", "UTC"),
+    "timestamp_ntz": pa.timestamp("us"),
+}

@@ -1,0 +1,55 @@
+"""How Spark writes choices between values, beside what all databases write alike.
+
+Spark orders doubles as we do: NaN equals itself and is greater than all.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from sordino.engines.spark.sql_numbers import lies_infinitely_far, not_a_number
+from sordino.engines.sql import pieces as sql
+from sordino.engines.sql import plain_entries
+from sordino.engines.sql.pieces import Entry, Sql, Written
+from sordino.expressions import extreme_values, missing
+from sordino.expressions.tree import Operation
+
+
+def _is_nan(to: Written) -> Sql:
+    """Return whether a value is NaN."""
+    return sql.is_equal(to[0], not_a_number())
+
+
+def _is_infinite(to: Written) -> Sql:
+    """Return whether a value is an infinity."""
+    return lies_infinitely_far(to[0])
+
+
+def _fill_nan(to: Written) -> Sql:
+    """Return x, or the other value for NaN."""
+    return sql.case([(sql.function("isnan", to[0]), to[1])], to[0])
+
+
+def _replace_infinity(to: Written) -> Sql:
+    """Return x, or what stands for an infinity."""
+    sign = sql.case([(sql.is_less(to[0], sql.double(0)), to[1])], to[2])
+    return sql.case([(lies_infinitely_far(to[0]), sign)], to[0])
+
+
+def _named(name: str) -> Entry:
+    """Return the entry of a function of the engine."""
+
+    def entry(to: Written) -> Sql:
+        return sql.function(name, *to.each())
+
+    return entry
+
+
+ENTRIES: Final[Mapping[Operation, Entry]] = {
+    **plain_entries.ENTRIES,
+    missing.IS_NAN: _is_nan,
+    missing.IS_INFINITE: _is_infinite,
+    missing.FILL_NAN: _fill_nan,
+    missing.REPLACE_INFINITY: _replace_infinity,
+    extreme_values.GREATEST: _named("greatest"),
+    extreme_values.LEAST: _named("least"),
+}

@@ -1,0 +1,61 @@
+"""Frames whose rows are the same each time they are computed.
+
+A bound reads its rows more than once, and a task that is run again computes them anew.
+Were they others each time, more rows of an id could be kept than the bound allows. So
+what is known to change is refused: it can be written to a table first.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from sordino.errors import InvalidParameter
+
+_CHOOSE: Final = frozenset({
+    "GlobalLimit",
+    "LimitAll",
+    "LocalLimit",
+    "Offset",
+    "Sample",
+    "Tail",
+})
+"""Nodes of a plan that take rows by where they happen to lie."""
+_REMEDY: Final = (
+    "Write it to a table or to Parquet and hand over that, or use "
+    "frame.localCheckpoint()."
+)
+
+
+def refuse_unsteady(frame: Any) -> None:
+    """Refuse a frame whose rows may be others when they are computed again."""
+    if frame.isStreaming:
+        raise _refused("is a stream")
+    plan = frame._jdf.queryExecution().analyzed()  # noqa: SLF001 the way into Java
+    if not plan.deterministic():
+        raise _refused("is computed with rand(), uuid(), first() or the like")
+    for node in _nodes(plan):
+        name = node.nodeName()
+        if name in _CHOOSE or (name == "Deduplicate" and _is_partial(node)):
+            raise _refused(f"takes some rows of many by where they lie ({name})")
+
+
+def _nodes(plan: Any) -> Iterator[Any]:
+    """Yield the nodes of a plan, those of subqueries too."""
+    yield plan
+    for inside in (plan.children(), plan.subqueriesAll()):
+        for place in range(inside.size()):
+            yield from _nodes(inside.apply(place))
+
+
+def _is_partial(node: Any) -> bool:
+    """Tell whether rows count as the same that differ in some column."""
+    return bool(node.keys().size() < node.child().output().size())
+
+
+def _refused(problem: str) -> InvalidParameter:
+    """Return the refusal of a frame."""
+    return InvalidParameter(
+        "source",
+        "DataFrame",
+        f"{problem}, so its rows are not always the same",
+        _REMEDY,
+    )

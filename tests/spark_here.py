@@ -1,0 +1,58 @@
+"""One Spark for all tests of a process, or a loud word that there is none.
+
+It is that of a user with habits: another zone, ANSI off, names of any case, functions
+and views that are called like ours, few partitions.
+"""
+
+import warnings
+from functools import cache
+from importlib.util import find_spec
+from typing import Any, Final
+
+import pytest
+
+from sordino.engines.door import Settings
+from sordino.engines.spark import cluster
+from sordino.engines.spark.engine import spark_engine
+from sordino.engines.sql.engine import SQLEngine
+from sordino.errors import EngineUnavailable
+
+HABITS: Final = {
+    "spark.sql.ansi.enabled": "false",
+    "spark.sql.caseSensitive": "false",
+    "spark.sql.legacy.timeParserPolicy": "LEGACY",
+    "spark.sql.parser.escapedStringLiterals": "true",
+    "spark.sql.session.timeZone": "America/New_York",
+    "spark.sql.shuffle.partitions": "2",
+}
+"""What a user has set."""
+_SETTINGS: Final = Settings(threads=2, memory_limit="1500MB")
+
+
+@cache
+def users_session() -> Any:
+    """Return the session of a user, or skip: its views shadow what ours is called."""
+    if find_spec("pyspark") is None:
+        _skip("pip install 'sordino[spark]'")
+    try:
+        cluster.refuse_old_java()
+    except EngineUnavailable as missing:
+        _skip(str(missing))
+    session = cluster.running_session() or cluster.started_session(_SETTINGS)
+    for name, value in HABITS.items():
+        session.conf.set(name, value)
+    session.range(3).selectExpr("id AS c0").createOrReplaceTempView("s0")
+    session.udf.register("try_add", lambda one, other: 7)  # noqa: ARG005 it is wrong
+    return session
+
+
+def _skip(why: str) -> None:
+    """Say loudly that Spark is not tried here."""
+    warnings.warn(f"SPARK IS NOT TESTED: {why}", pytest.PytestWarning, stacklevel=3)
+    pytest.skip(f"SPARK IS NOT TESTED: {why}")
+
+
+def engine_beside(**options: Any) -> SQLEngine:
+    """Return an engine in the user's Spark."""
+    users_session()
+    return spark_engine(**options)

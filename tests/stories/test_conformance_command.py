@@ -1,0 +1,57 @@
+"""The command `sordino conformance`, as a user runs it."""
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from sordino.cli import conformance
+from sordino.cli.main import main
+from sordino.conformance.verdicts import Verdict
+from tests.postgres_server import cluster
+
+PAGE: Final = (Path(__file__).parents[2] / "docs/cli.md").read_text(encoding="utf-8")
+
+
+def test_it_is_documented() -> None:
+    """The page has the command, its options and its example."""
+    for told in ("## `sordino conformance`", "--engine", "--json", "it conforms"):
+        assert told in PAGE
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["duckdb", "postgres"])
+def test_engines_conform(engine: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """By name or by address, in words or as JSON: 0."""
+    asked = cluster().address() if engine == "postgres" else engine
+    assert main(["conformance", "--engine", asked]) == 0
+    told = capsys.readouterr().out
+    assert told.endswith("it conforms\n")
+    assert "0 differs, 0 fails" in told
+    assert main(["conformance", "--engine", asked, "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["conforms"]
+    assert shown["cases"]["agrees"] > 500
+
+
+def test_what_is_wrong_is_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An engine that differs once: named, with both answers, and 1."""
+    cases = (Verdict("plan: a", "agrees"), Verdict("plan: b", "differs", "3\nwhere 2"))
+    made: Any = lambda _: iter(cases)  # noqa: E731 in the place of a function
+    monkeypatch.setattr(conformance, "verdicts", made)
+    assert main(["conformance"]) == conformance.DIFFERS
+    told = capsys.readouterr().out
+    assert "differs: plan: b" in told
+    assert "IT DOES NOT CONFORM" in told
+    assert main(["conformance", "--json"]) == conformance.DIFFERS
+    assert not json.loads(capsys.readouterr().out)["conforms"]
+
+
+def test_no_engine_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    """A name that is none, the meaning itself, a server without an address."""
+    for name in ("sparc", "memory", "postgres", "http://x", "postgresql://nobody@[:"):
+        assert main(["conformance", "--engine", name]) == 1
+        assert capsys.readouterr().err.startswith("sordino: ")

@@ -1,0 +1,374 @@
+"""A server that fails: what is told, what is charged, and what is not said."""
+
+import _thread
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from itertools import starmap
+from typing import Any, Final
+
+import psycopg
+import pytest
+
+import sordino as sd
+from sordino.engines.postgres.refusals import ServerRefusal
+from sordino.engines.postgres.server import Server
+from sordino.engines.postgres.server_tables import TableOfServer
+from sordino.engines.postgres.table_facts import facts_of
+from sordino.errors import EngineFailure, EngineUnavailable, InvalidParameter
+from tests.postgres_server import Cluster, cluster, start_cluster
+
+BUDGET: Final = sd.PureDP(1)
+SECRET: Final = "an-open-secret"  # noqa: S105 of nobody
+COUNT: Final = sd.table("t").filter(sd.col("x") >= 0).agg(n=sd.count())
+
+
+pytestmark = pytest.mark.usefixtures("silent")
+
+
+def session_of(source: Any) -> sd.Session:
+    """Return a session of one private table."""
+    table = sd.PrivateTable(source, protects=sd.AddOneRow())
+    return sd.Session({"t": table}, budget=BUDGET, engine="postgres")
+
+
+def table_named(server: Cluster, name: str, *further: str) -> tuple[str, str]:
+    """Make a table of two rows anew."""
+    server.run(
+        f"DROP TABLE IF EXISTS {name} CASCADE",
+        f"CREATE TABLE {name} (x bigint, secret text)",
+        f"INSERT INTO {name} VALUES (1, '{SECRET}'), (2, '{SECRET}')",  # noqa: S608 ours
+        *further,
+    )
+    return server.address(), name
+
+
+def quiet(failure: BaseException) -> bool:
+    """Tell whether a failure carries no other, and no cell or password."""
+    bare = failure.__cause__ is None and failure.__context__ is None
+    return bare and SECRET not in f"{failure!r}{failure}"
+
+
+@pytest.fixture
+def silent(
+    caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> Iterator[None]:
+    """Hold that nothing is logged or printed that is secret."""
+    caplog.set_level(logging.DEBUG)
+    yield
+    told = capfd.readouterr()
+    assert SECRET not in f"{caplog.text}{told.out}{told.err}"
+    assert "psycopg" not in caplog.text
+
+
+def test_no_server() -> None:
+    """Told when a session is made; the address is not shown."""
+    address = f"postgresql://me:{SECRET}@localhost:1/base?connect_timeout=2"
+    with pytest.raises(EngineUnavailable, match="cannot be asked: no server") as caught:
+        session_of((address, "t"))
+    assert quiet(caught.value)
+    with pytest.raises(EngineUnavailable, match="no address") as caught:
+        session_of((f"postgresql://{SECRET}:x:y@[", "t"))
+    assert quiet(caught.value)
+    with pytest.raises(InvalidParameter, match="address, name of a table") as refused:
+        session_of(address)
+    assert quiet(refused.value)
+
+
+def test_wrong_password_and_database() -> None:
+    """Each is told by its own sentence, without the password."""
+    server = cluster()
+    server.run(
+        "DROP ROLE IF EXISTS locked", "CREATE ROLE locked LOGIN PASSWORD 'right'"
+    )
+    rules = server.folder / "data" / "pg_hba.conf"
+    held = rules.read_text()
+    rules.write_text(f"local all locked scram-sha-256\n{held}")
+    server.run("SELECT pg_reload_conf()")
+    try:
+        address = f"{server.address('locked')}&password={SECRET}"
+        _wait_for_rules(server)
+        with pytest.raises(EngineUnavailable, match="password may be wrong") as caught:
+            session_of((address, "t"))
+        assert quiet(caught.value)
+        with pytest.raises(EngineUnavailable, match="needs a password"):
+            session_of((server.address("locked"), "t"))
+    finally:
+        rules.write_text(held)
+        server.run("SELECT pg_reload_conf()")
+    for away in (server.address(base="nowhere"), server.address("nobody_here")):
+        with pytest.raises(EngineUnavailable, match="no such database or role"):
+            session_of((away, "t"))
+
+
+def _wait_for_rules(server: Cluster) -> None:
+    """Wait until the server has read whom it lets in."""
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        try:
+            with server.asking("locked"):
+                time.sleep(0.02)
+        except psycopg.OperationalError:
+            return
+
+
+def test_an_address_is_shown_nowhere() -> None:
+    """Not by a table, a session, its description, its plan or its ledger's words."""
+    server = cluster()
+    _, name = table_named(server, "shown")
+    address = f"{server.address()}&password={SECRET}"
+    session = session_of((address, name))
+    release = session.release(COUNT, BUDGET)
+    shown = [session, session.describe(), session.history(), release]
+    assert SECRET not in "".join(f"{one!r}{one}" for one in shown)
+    assert SECRET not in f"{release.explain()}"
+
+
+CHANGES: Final = {
+    "dropped": "DROP TABLE changing CASCADE",
+    "renamed": "ALTER TABLE changing RENAME TO changed",
+    "a column gone": "ALTER TABLE changing DROP COLUMN secret",
+    "a column more": "ALTER TABLE changing ADD COLUMN y integer",
+    "another type": "ALTER TABLE changing ALTER COLUMN x TYPE integer",
+    "moved": "DROP SCHEMA IF EXISTS away CASCADE; CREATE SCHEMA away;"
+    " ALTER TABLE changing SET SCHEMA away",
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_table_that_changes_is_refused(change: str) -> None:
+    """Between price and release: before the charge, as what was opened is gone."""
+    server = cluster()
+    server.run("DROP TABLE IF EXISTS changed CASCADE")
+    session = session_of(table_named(server, "changing"))
+    assert session.price(COUNT, BUDGET).errors
+    server.run(CHANGES[change])
+    with pytest.raises(EngineUnavailable, match="not what it was") as caught:
+        session.release(COUNT, BUDGET)
+    assert quiet(caught.value)
+    assert session.remaining == BUDGET
+
+
+def test_rows_that_change_are_read_as_they_are() -> None:
+    """New rows and an emptied table are the table as it is then."""
+    server = cluster()
+    session = session_of(table_named(server, "growing"))
+    server.run("TRUNCATE growing", "INSERT INTO growing VALUES (7, '')")
+    assert session.release(COUNT, BUDGET).table.num_rows == 1
+
+
+def test_a_table_emptied_at_this_moment_is_refused() -> None:
+    """After the moment of a transaction, before its lock: it would look empty."""
+    server = cluster()
+    address, name = table_named(server, "emptied")
+    known = Server(address)
+    facts = facts_of(known, "public", name)
+    table = TableOfServer(known, facts)
+    with known.transaction():
+        known.rows("SELECT 1")  # the moment
+        server.run("TRUNCATE emptied", "INSERT INTO emptied VALUES (7, '')")
+        unnoticed = known.rows("SELECT count(*) FROM public.emptied")
+        assert unnoticed == [(0,)]
+        with pytest.raises(ServerRefusal, match="emptied or written anew"):
+            table.check()
+    known.close()
+
+
+def test_a_held_table_cannot_change() -> None:
+    """Others wait until the transaction ends."""
+    server = cluster()
+    address, name = table_named(server, "held")
+    known = Server(address)
+    with known.transaction():
+        TableOfServer(known, facts_of(known, "public", name)).check()
+        for change in (f"TRUNCATE {name}", f"DROP TABLE {name}"):
+            with pytest.raises(psycopg.errors.LockNotAvailable):
+                server.run("SET lock_timeout TO '100ms'", change)
+    known.close()
+
+
+def view_of(server: Cluster, name: str, computed: str) -> tuple[str, str]:
+    """Make a view whose rows are computed when they are read."""
+    table_named(server, f"{name}_rows")
+    columns = f"{computed} AS x, secret"
+    server.run(f"CREATE VIEW {name} AS SELECT {columns} FROM {name}_rows")  # noqa: S608 ours
+    return server.address(), name
+
+
+def spent_by_failing(session: sd.Session) -> EngineFailure:
+    """Return the failure of a release that was charged."""
+    with pytest.raises(EngineFailure) as caught:
+        session.release(COUNT, BUDGET)
+    assert quiet(caught.value)
+    assert session.remaining == sd.PureDP(0)
+    return caught.value
+
+
+def test_what_a_server_says_of_a_cell_is_not_passed_on() -> None:
+    """A view may fail at a cell, which the server quotes: one sentence, and charged."""
+    server = cluster()
+    session = session_of(view_of(server, "quoting", "secret::bigint"))
+    spent_by_failing(session)
+    assert SECRET in server.log  # the server did say it
+
+
+def test_a_view_cannot_write() -> None:
+    """Each question runs in a transaction that must not."""
+    server = cluster()
+    server.run(
+        "DROP TABLE IF EXISTS spied",
+        "CREATE TABLE spied (told text)",
+        "CREATE OR REPLACE FUNCTION spy(one text) RETURNS bigint LANGUAGE SQL AS"
+        " $$INSERT INTO public.spied VALUES (one) RETURNING 1::bigint$$",
+    )
+    spent_by_failing(session_of(view_of(server, "spying", "spy(secret)")))
+    with server.asking() as connection:
+        assert connection.execute("SELECT count(*) FROM spied").fetchone() == (0,)
+
+
+def when_sleeping(server: Cluster, work: Callable[[], object]) -> threading.Thread:
+    """Do something as soon as a question sleeps in the server."""
+    asked = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
+
+    def wait() -> None:
+        with server.asking() as connection:
+            deadline = time.monotonic() + 30
+            while connection.execute(asked.encode()).fetchone() == (0,):
+                assert time.monotonic() < deadline
+                time.sleep(0.02)
+        work()
+
+    watcher = threading.Thread(target=wait)
+    watcher.start()
+    return watcher
+
+
+SLEEPING: Final = "x + length(pg_sleep(60)::text)"
+KILL: Final = (
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+    " WHERE wait_event = 'PgSleep'"
+)
+
+
+def test_a_backend_that_is_killed() -> None:
+    """In the middle of a question: charged; the next one has a new connection."""
+    server = cluster()
+    session = session_of(view_of(server, "sleeping", SLEEPING))
+    watcher = when_sleeping(server, lambda: server.run(KILL))
+    spent_by_failing(session)
+    watcher.join()
+    again = session_of((server.address(), "sleeping_rows"))
+    server.run(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+        " WHERE application_name = 'sordino'"
+    )
+    with pytest.raises(EngineUnavailable):
+        again.release(COUNT, BUDGET)
+    assert again.remaining == BUDGET
+    assert again.release(COUNT, BUDGET).table.num_rows == 1
+
+
+@pytest.mark.slow
+def test_a_server_that_dies() -> None:
+    """In the middle: charged. After it: told and not charged. Back again: answered."""
+    server = start_cluster()
+    session = session_of(view_of(server, "dying", SLEEPING))
+    later = session_of((server.address(), "dying_rows"))
+    watcher = when_sleeping(server, server.process.kill)
+    spent_by_failing(session)
+    watcher.join()
+    with pytest.raises(EngineUnavailable) as caught:
+        later.release(COUNT, BUDGET)
+    assert quiet(caught.value)
+    assert later.remaining == BUDGET
+    server.stop()
+
+
+def test_statement_timeout() -> None:
+    """Of the role: what takes too long fails like anything else."""
+    server = cluster()
+    _, name = view_of(server, "slow", SLEEPING)
+    server.run(
+        "DROP ROLE IF EXISTS hasty",
+        "CREATE ROLE hasty LOGIN SUPERUSER",
+        "ALTER ROLE hasty SET statement_timeout TO '300ms'",
+    )
+    spent_by_failing(session_of((server.address("hasty"), name)))
+
+
+def test_an_interruption_is_one() -> None:
+    """Ctrl-C cancels the statement in the server; what was charged stays charged."""
+    server = cluster()
+    session = session_of(view_of(server, "stopped", SLEEPING))
+    watcher = when_sleeping(server, _thread.interrupt_main)
+    with pytest.raises(KeyboardInterrupt):
+        session.release(COUNT, BUDGET)
+    watcher.join()
+    assert session.remaining == sd.PureDP(0)
+    with server.asking() as connection:
+        asked = b"SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
+        deadline = time.monotonic() + 20
+        while connection.execute(asked).fetchone() != (0,):
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+    another = session_of((server.address(), "stopped_rows"))
+    assert another.release(COUNT, BUDGET).table.num_rows == 1
+
+
+def test_too_many_connections_are_told() -> None:
+    """A server that is full is no reason to be charged."""
+    server = cluster()
+    server.run(
+        "DROP ROLE IF EXISTS single", "CREATE ROLE single LOGIN CONNECTION LIMIT 0"
+    )
+    server.run("GRANT CONNECT ON DATABASE postgres TO single")
+    with pytest.raises(EngineUnavailable, match="no room for"):
+        session_of((server.address("single"), "t"))
+
+
+PATTERNS: Final = (
+    "x{99}" * 10,
+    "([a-z]|[0-9a-f]{1,9}){99}",
+    "(.*a){99}.*(.+b){99}",
+    "([^a]|[é-龘]+){90}",
+)
+"""As large as a pattern may be."""
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_the_largest_patterns_are_matched(pattern: str) -> None:
+    """A database that found one too complex would refuse it where no row is read."""
+    session = session_of(table_named(cluster(), "matched"))
+    rows = sd.table("t").filter(sd.col("secret").matches(pattern))
+    assert session.release(rows.agg(n=sd.count()), BUDGET).table.num_rows == 1
+
+
+def test_salts_are_bound() -> None:
+    """Others who watch the server's statements see $1 where a key stands."""
+    server = cluster()
+    table = sd.PrivateTable(
+        view_of(server, "watched", SLEEPING), protects=sd.AddRowsWithID("secret")
+    )
+    session = sd.Session({"t": table}, budget=BUDGET, engine="postgres")
+    engine: Any = session._desk.engine
+    salt = engine._salt
+    seen: list[str] = []
+
+    def look() -> None:
+        with server.asking() as connection:
+            asked = b"SELECT query FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
+            seen.extend(starmap(str, connection.execute(asked)))
+        server.run(KILL)
+
+    watcher = when_sleeping(server, look)
+    with pytest.raises(EngineFailure):
+        session.release(
+            sd.table("t").enforce(sd.MaxRowsPerID(1)).agg(n=sd.sum("x", 0, 9, nulls=0)),
+            BUDGET,
+        )
+    watcher.join()
+    (text,) = seen
+    assert "HASH_RECORD_EXTENDED" in text
+    assert str(salt) not in text
+    assert str(salt - 2**63) not in text

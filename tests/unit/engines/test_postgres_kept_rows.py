@@ -1,0 +1,165 @@
+"""Rows that a server keeps: in a temporary table of one connection, or not at all."""
+
+from itertools import starmap
+from typing import Any, Final
+
+import pytest
+
+import sordino as sd
+from sordino.conformance.short_plans import bound_rows, whole_question
+from sordino.engines.postgres.engine import postgres_engine
+from sordino.engines.postgres.server import Server
+from sordino.query.nodes import Source
+from tests.postgres_server import Cluster, cluster
+
+COUNT: Final = sd.PureDP(1)
+BUDGET: Final = sd.PureDP(20)
+ROWS: Final = sd.table("t").enforce(sd.MaxRowsPerID(2))
+
+
+def filled(server: Cluster, name: str) -> tuple[str, str]:
+    """Make a table of three rows for each of a hundred people."""
+    server.run(
+        f"DROP TABLE IF EXISTS {name} CASCADE",
+        f"CREATE TABLE {name} (id bigint, ward text, x integer)",
+        f"INSERT INTO {name} SELECT n % 100, chr(97 + n % 7), n % 5"  # noqa: S608 ours
+        " FROM generate_series(1, 300) AS n",
+    )
+    return server.address(), name
+
+
+def session_of(source: Any) -> sd.Session:
+    """Return a session of one private table."""
+    table = sd.PrivateTable(source, protects=sd.AddRowsWithID("id"))
+    return sd.Session({"t": table}, budget=BUDGET, engine="postgres")
+
+
+def asked(session: sd.Session, column: str) -> int:
+    """Return how many groups a question over bounded rows has: noise aside, all."""
+    keys = sd.KeySet.from_dict({column: ["a"] if column == "ward" else [1]})
+    release = session.release(ROWS.group_by(keys).agg(n=sd.count()), COUNT)
+    return int(release.table.num_rows)
+
+
+def places(server: Cluster) -> list[str]:
+    """Return the tables that sessions have made in a server."""
+    text = b"SELECT relname FROM pg_class WHERE relname ~ '^sordino_' ORDER BY 1"
+    with server.asking() as connection:
+        return list(starmap(str, connection.execute(text)))
+
+
+def test_rows_are_kept_and_destroyed() -> None:
+    """One place for all questions; it goes with `forget`, and with the session."""
+    server = cluster()
+    before = places(server)
+    session = session_of(filled(server, "keeping"))
+    asked(session, "ward")
+    (place,) = set(places(server)) - set(before)
+    asked(session, "x")
+    assert set(places(server)) - set(before) == {place}
+    session.forget()
+    assert places(server) == before
+    asked(session, "ward")
+    assert len(places(server)) == len(before) + 1
+    session.close()
+    with server.asking() as connection:  # the server ends a session when it can
+        for _ in range(500):
+            if places(server) == before:
+                break
+            connection.execute("SELECT pg_sleep(0.01)")
+    assert places(server) == before
+
+
+def test_kept_rows_are_of_their_moment() -> None:
+    """What comes later is in no answer until they are forgotten."""
+    server = cluster()
+    session = session_of(filled(server, "snapshot"))
+    engine: Any = session._desk.engine
+    asked(session, "ward")
+    server.run("TRUNCATE snapshot")
+    seen: list[Any] = []
+    table = type(engine._database).table
+
+    def watched(self: Any, statement: Any, salt: int) -> Any:
+        seen.append(table(self, statement, salt))
+        return seen[-1]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(engine._database), "table", watched)
+        asked(session, "ward")
+        kept = seen[-1]
+        session.forget()
+        asked(session, "ward")
+    assert kept.num_rows == 1
+    assert seen[-1].num_rows == 0
+
+
+def test_without_the_right_rows_are_bounded_anew() -> None:
+    """A role that may make no temporary table gets its answers all the same."""
+    server = cluster()
+    _, name = filled(server, "strict")
+    server.run(
+        "DROP OWNED BY sparing" if _has_role(server, "sparing") else "SELECT 1",
+        "DROP ROLE IF EXISTS sparing",
+        "CREATE ROLE sparing LOGIN",
+        "REVOKE TEMPORARY ON DATABASE postgres FROM PUBLIC",
+        "GRANT CONNECT ON DATABASE postgres TO sparing",
+        "GRANT USAGE ON SCHEMA public TO sparing",
+        f"GRANT SELECT ON {name} TO sparing",
+    )
+    before = places(server)
+    session = session_of((server.address("sparing"), f"public.{name}"))
+    assert asked(session, "ward") == 1
+    assert asked(session, "x") == 1
+    assert places(server) == before
+
+
+def _has_role(server: Cluster, name: str) -> bool:
+    with server.asking() as connection:
+        asked_for = "SELECT 1 FROM pg_roles WHERE rolname = %s"
+        return connection.execute(asked_for, [name]).fetchone() is not None
+
+
+def test_behind_a_pool_nothing_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pool shares its connections: others would see the rows."""
+    server = cluster()
+    source = filled(server, "pooled")
+    known = Server(server.address())
+    known.connect()
+    assert not known.is_pooled
+    known.close()
+    monkeypatch.setattr(Server, "is_pooled", True)
+    before = places(server)
+    session = session_of(source)
+    assert asked(session, "ward") == 1
+    assert places(server) == before
+
+
+def test_a_lost_connection_loses_what_was_kept() -> None:
+    """The next question is told, the one after it makes the rows anew."""
+    server = cluster()
+    session = session_of(filled(server, "losing"))
+    asked(session, "ward")
+    server.run(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+        " WHERE application_name = 'sordino'"
+    )
+    with pytest.raises(sd.errors.EngineUnavailable):
+        asked(session, "ward")
+    assert asked(session, "ward") == 1
+    assert asked(session, "x") == 1
+    assert session.spent == sd.PureDP(3)
+
+
+def test_a_question_over_kept_rows_is_the_same() -> None:
+    """In the server as anywhere: what is kept decides, not how it is kept."""
+    server = cluster()
+    source = filled(server, "alike")
+    engine = postgres_engine(server.address())
+    rows = Source("t", engine.open("t", source, {}))
+    question = whole_question(bound_rows(rows, ("id",), 2), "ward")
+    first = engine.answer(question).sort_by("ward")
+    assert engine.answer(question).sort_by("ward") == first
+    engine.forget()
+    assert engine.answer(question).sort_by("ward") == first
+    engine.close()

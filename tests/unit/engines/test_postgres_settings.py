@@ -1,0 +1,181 @@
+"""What others have set or made in a server changes nothing."""
+
+from functools import partial
+from itertools import islice
+from typing import Final
+
+import pytest
+
+import sordino as sd
+from sordino.conformance.bound_cases import CASES
+from sordino.conformance.operation_cases import FORMS
+from sordino.conformance.verdicts import answer_of_form, verdict, verdicts
+from sordino.engines.memory.engine import MemoryEngine
+from sordino.engines.postgres import server as server_module
+from sordino.engines.postgres.engine import postgres_engine
+from tests.postgres_server import Cluster, cluster
+
+ODD: Final = {
+    "DateStyle": "'SQL, DMY'",
+    "IntervalStyle": "'iso_8601'",
+    "TimeZone": "'America/New_York'",
+    "extra_float_digits": "-15",
+    "standard_conforming_strings": "off",
+    "escape_string_warning": "off",
+    "backslash_quote": "off",
+    "bytea_output": "'escape'",
+    "transform_null_equals": "on",
+    "array_nulls": "off",
+    "client_encoding": "'LATIN1'",
+    "default_transaction_isolation": "'read committed'",
+    "plan_cache_mode": "'force_generic_plan'",
+    "constraint_exclusion": "on",
+    "debug_print_plan": "on",
+    "row_security": "on",
+}
+"""Settings that a role may have, each far from what is usual."""
+PLANS: Final = {
+    "one way": {"enable_hashagg": "off", "enable_hashjoin": "off", "jit": "on"},
+    "another": {
+        "enable_sort": "off",
+        "enable_nestloop": "off",
+        "enable_mergejoin": "off",
+        "enable_material": "off",
+        "from_collapse_limit": "1",
+        "join_collapse_limit": "1",
+        "geqo_threshold": "2",
+        "jit_above_cost": "0",
+    },
+    "in parallel": {
+        "force_parallel_mode": "on",
+        "parallel_setup_cost": "0",
+        "parallel_tuple_cost": "0",
+        "min_parallel_table_scan_size": "0",
+        "work_mem": "'64kB'",
+        "hash_mem_multiplier": "1",
+    },
+}
+"""Settings by which a server plans in other ways."""
+TOLD: Final = (
+    *("cast text-", "read time", "strftime", "add_days", "matches", "like", "round"),
+    *("lowercase", "truncate", "less-text", "concat", "divide", "strptime"),
+)
+SOME: Final = [one for one in FORMS if str(one).startswith(TOLD)][::3]
+
+
+def role_with(server: Cluster, name: str, settings: dict[str, str]) -> str:
+    """Make a superuser with settings of its own, and return its address."""
+    server.run(f"DROP ROLE IF EXISTS {name}", f"CREATE ROLE {name} LOGIN SUPERUSER")
+    for key, value in settings.items():
+        server.run(f"ALTER ROLE {name} SET {key} TO {value}")
+    return server.address(name)
+
+
+def differing(address: str) -> list[str]:
+    """Return the plans and operations on which a server is wrong."""
+    engine = postgres_engine(address)
+    told = list(islice(verdicts(engine), len(CASES)))
+    for form in SOME:
+        ask = partial(answer_of_form, form, unheld=engine.dialect.unheld)
+        told += [verdict(str(form), ask, engine, MemoryEngine())]
+    engine.close()
+    return [one.name for one in told if not one.conforms]
+
+
+@pytest.mark.slow
+def test_settings_of_a_role_change_nothing() -> None:
+    """Dates, zones, literals, nulls, isolation: all is set anew in each transaction."""
+    assert not differing(role_with(cluster(), "odd", ODD))
+
+
+@pytest.mark.parametrize("name", PLANS)
+@pytest.mark.slow
+def test_plans_change_nothing(name: str) -> None:
+    """Sorted, hashed, in parallel or spilled: the same rows and totals."""
+    assert not differing(role_with(cluster(), "planning", PLANS[name]))
+
+
+SHADOWS: Final = (
+    ("length(text)", "integer", "0"),
+    ("octet_length(text)", "integer", "9999999"),
+    ("floor(double precision)", "double precision", "0"),
+    ("hashint8extended(bigint, bigint)", "bigint", "0"),
+    ("translate(text, text, text)", "text", "chr(120)"),
+    ("btrim(text, text)", "text", "chr(120)"),
+    ("strpos(text, text)", "integer", "1"),
+    ("make_date(integer, integer, integer)", "date", "current_date"),
+    ("format_type(oid, integer)", "text", "chr(120)"),
+    ("has_column_privilege(oid, smallint, text)", "boolean", "false"),
+    ("pg_relation_filenode(regclass)", "oid", "1::oid"),
+    ("to_regclass(text)", "regclass", "NULL::regclass"),
+)
+OPERATORS: Final = (
+    ("=", "bigint", "boolean", "false"),
+    ("=", "text", "boolean", "false"),
+    ("<=", "bigint", "boolean", "true"),
+    ("+", "bigint", "bigint", "0"),
+    ("*", "double precision", "double precision", "0"),
+    ("||", "text", "text", "chr(120)"),
+    ("~", "text", "boolean", "true"),
+)
+
+
+def haunted(server: Cluster) -> str:
+    """Return the address of a role for which the names of PostgreSQL mean others."""
+    made = ["DROP SCHEMA IF EXISTS evil CASCADE", "CREATE SCHEMA evil"]
+    language = "IMMUTABLE LANGUAGE SQL AS"
+    made += [
+        f"CREATE FUNCTION evil.{call} RETURNS {kind} {language} 'SELECT {value}'"
+        for call, kind, value in SHADOWS
+    ]
+    for place, (sign, kind, result, value) in enumerate(OPERATORS):
+        name = f"evil.f{place}"
+        body = f"'SELECT {value}::{result}'"
+        sides = f"LEFTARG = {kind}, RIGHTARG = {kind}"
+        call = f"{name}({kind}, {kind}) RETURNS {result}"
+        made += [
+            f"CREATE FUNCTION {call} {language} {body}",
+            f"CREATE OPERATOR evil.{sign} ({sides}, FUNCTION = {name})",
+        ]
+    made += [
+        f"CREATE TABLE evil.{name} (c0 bigint, place bigint)"
+        for name in ("r0", "s0", "keys", "pg_class", "pg_attribute")
+    ]
+    made += [
+        f"CREATE DOMAIN evil.{name} AS bigint" for name in ("text", "date", "regclass")
+    ]
+    server.run(*made)
+    return role_with(server, "haunted", {"search_path": "evil, pg_catalog, public"})
+
+
+@pytest.mark.slow
+def test_names_mean_what_the_server_means() -> None:
+    """Functions, operators, types and tables of others hide none of PostgreSQL's."""
+    assert not differing(haunted(cluster()))
+
+
+@pytest.mark.slow
+def test_without_our_path_names_mean_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The test above has power: it is the search path alone that keeps names."""
+    begin = server_module._BEGIN.replace(
+        "search_path TO pg_catalog, pg_temp", "search_path TO evil, pg_catalog"
+    )
+    address = haunted(cluster())
+    monkeypatch.setattr(server_module, "_BEGIN", begin)
+    assert differing(address)
+
+
+def test_a_table_is_found_by_the_roles_own_path() -> None:
+    """A bare name is what it is for the role; its columns are asked of PostgreSQL."""
+    server = cluster()
+    server.run(
+        "DROP TABLE IF EXISTS public.mine", "CREATE TABLE public.mine (x integer)"
+    )
+    server.run("INSERT INTO public.mine VALUES (1)")
+    source = (haunted(server), "mine")
+    session = sd.Session(
+        {"t": sd.PrivateTable(source, protects=sd.AddOneRow())},
+        budget=sd.PureDP(1),
+        engine="postgres",
+    )
+    assert session.release(sd.table("t").agg(n=sd.count()), sd.PureDP(1)).table.num_rows
