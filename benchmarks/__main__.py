@@ -2,6 +2,7 @@
 
 import platform
 import sys
+import warnings
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -11,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.frame import ROUNDS, Measured, Row
+from sordino.errors import WeakBudget
 
 FRAME = {"__init__", "__main__", "frame", "data", "reached"}
 LONG = {"volume"}
@@ -55,6 +57,7 @@ def target(limit: float, better: str) -> str:
 
 def main(words: list[str]) -> None:
     """Measure, showing progress where someone watches, then print."""
+    warnings.simplefilter("ignore", WeakBudget)  # sessions that last for all rounds
     console = Console(highlight=False)
     if not console.is_terminal:
         console.width = 110  # a file or a log need not fold the table

@@ -73,7 +73,7 @@ class Column:
             content = getattr(self, name)
             if not isinstance(content, bool):
                 raise InvalidParameter(
-                    name, content, "must be a bool", f"Try {name}=True."
+                    name, content, "must be True or False", f"Try {name}=True."
                 )
         if self.type != "f64":
             fill(self, nan=False)

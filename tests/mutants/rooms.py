@@ -115,7 +115,7 @@ ROOMS: Final[dict[str, Room]] = {
         ),
         0.2,
     ),
-    "joins": Room(("query/joins.py",), _QUERIES, 0.2),
+    "joins": Room(("query/joins.py", "query/per_id.py"), _QUERIES, 0.2),
     "prices": Room(
         (
             "planning/*.py",

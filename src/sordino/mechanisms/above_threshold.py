@@ -51,7 +51,7 @@ class AboveThreshold(AbstractMechanism):
 
     >>> from sordino.sampling.bits import Bits
     >>> bounds = AboveThreshold(1)
-    >>> 30 <= bounds.find([10, 20, 35], [500, 500, 500], 64, Bits()) <= 36
+    >>> 35 <= bounds.find([10, 20, 35], [500, 500, 500], 64, Bits()) < 64
     True
     >>> bounds.map(1).epsilon, bounds.left
     (Fraction(1, 1), 4)

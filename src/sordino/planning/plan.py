@@ -84,7 +84,7 @@ class Plan:
         spread = self.relation.spread
         if spread is None or self.is_by_row:
             return budget
-        return budget.scaled(Fraction(1, spread.rows))
+        return budget.times(Fraction(1, spread.rows))
 
     @cached_property
     def question(self) -> Question:

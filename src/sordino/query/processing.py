@@ -79,7 +79,7 @@ class NoisyRows:
         """Refuse to choose among rows where there is one."""
         if not self.keys:
             raise InvalidQuery(
-                f"without groups there is one row, and nothing to {verb}",
+                f"there is nothing to {verb}: without groups there is one row",
                 f"Leave {verb} out, or group the rows.",
             )
 
@@ -116,12 +116,12 @@ class ComputeAnswers(AbstractProcess):
         for name, made in self.columns:
             if name in answer.keys:
                 raise InvalidQuery(
-                    f"the key {name!r} cannot be written anew", "Choose another name."
+                    f"the key {name!r} cannot be overwritten", "Choose another name."
                 )
             kind = made.column(schema).type
             if kind not in PLAIN:
                 raise InvalidQuery(
-                    f"{made} has type {kind}, and an answer is one value",
+                    f"{made} has type {kind}, and an answer must be a single value",
                     "Compute one of the list, or leave it out.",
                 )
             values = pa.array([made.value(row) for row in rows], arrow_type(kind))
@@ -261,7 +261,10 @@ class RenameAnswers(AbstractProcess):
             *answer.errors.column_names,
         }):
             raise InvalidParameter(
-                "columns", renamed, "names two columns alike", "Choose other names."
+                "columns",
+                renamed,
+                "gives two columns the same name",
+                "Choose other names.",
             )
         keys = tuple(renamed.get(one, one) for one in answer.keys)
         return replace(
@@ -276,7 +279,10 @@ def compute_answers(columns: Mapping[str, Any]) -> ComputeAnswers:
     """Return the step of computed answers, refusing none at all."""
     if not columns:
         raise InvalidParameter(
-            "with_columns", columns, "names no column", "Try share=sd.col('n') / 10."
+            "with_columns",
+            columns,
+            "must name at least one column",
+            "Try share=sd.col('n') / 10.",
         )
     made = {_new_name(name): lift(one) for name, one in columns.items()}
     return ComputeAnswers(tuple(made.items()))
@@ -293,13 +299,20 @@ def sort_groups(
     """Return the step of an order, refusing one by nothing."""
     found = tuple(_validate.text(names=one) for one in names)
     if not found:
-        raise InvalidParameter("names", names, "names no column", 'Try sort("n").')
+        raise InvalidParameter(
+            "names", names, "must name at least one column", 'Try sort("n").'
+        )
     sides = []
     for word, given in (("descending", descending), ("nulls_first", nulls_first)):
         listed = _several(word, given, found)
         for one in listed:
             if one not in found:
-                raise InvalidParameter(word, one, "is not sorted by", "Name it first.")
+                raise InvalidParameter(
+                    word,
+                    one,
+                    "must be one of the columns that are sorted by",
+                    "Name it first.",
+                )
         sides.append(listed)
     return SortGroups(found, *sides)
 
@@ -310,7 +323,9 @@ def _several(word: str, given: Any, names: tuple[str, ...]) -> tuple[str, ...]:
         return names if given else ()
     listed = (given,) if isinstance(given, str) else given
     if not isinstance(listed, (tuple, list)):
-        raise InvalidParameter(word, given, "must be names", f'Try {word}="n".')
+        raise InvalidParameter(
+            word, given, "must be a column name or a list of names", f'Try {word}="n".'
+        )
     return tuple(_validate.text(**{word: one}) for one in listed)
 
 
@@ -330,7 +345,10 @@ def rename_answers(columns: Any) -> RenameAnswers:
     """Return the step of other names."""
     if not isinstance(columns, Mapping) or not columns:
         raise InvalidParameter(
-            "columns", columns, "must map names to names", 'Try {"n": "visits"}.'
+            "columns",
+            columns,
+            "must be a dict from old names to new names",
+            'Try {"n": "visits"}.',
         )
     pairs = ((_validate.text(columns=a), _new_name(b)) for a, b in columns.items())
     return RenameAnswers(tuple(pairs))

@@ -276,7 +276,7 @@ def _refuse_twice(names: list[str]) -> None:
             raise InvalidParameter(
                 "agg",
                 name,
-                "has two output columns of one name, errors included",
+                "would give two output columns the same name, errors included",
                 "Rename one.",
             )
         seen.add(name)

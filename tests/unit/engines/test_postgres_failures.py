@@ -79,9 +79,7 @@ def test_no_server() -> None:
 def test_wrong_password_and_database() -> None:
     """Each is told by its own sentence, without the password."""
     server = cluster()
-    server.run(
-        "DROP ROLE IF EXISTS locked", "CREATE ROLE locked LOGIN PASSWORD 'right'"
-    )
+    server.run("CREATE ROLE locked LOGIN PASSWORD 'right'")
     rules = server.folder / "data" / "pg_hba.conf"
     held = rules.read_text()
     rules.write_text(f"local all locked scram-sha-256\n{held}")
@@ -289,8 +287,8 @@ def test_statement_timeout() -> None:
     """Of the role: what takes too long fails like anything else."""
     server = cluster()
     _, name = view_of(server, "slow", SLEEPING)
+    server.drop_role("hasty")
     server.run(
-        "DROP ROLE IF EXISTS hasty",
         "CREATE ROLE hasty LOGIN SUPERUSER",
         "ALTER ROLE hasty SET statement_timeout TO '300ms'",
     )
@@ -319,9 +317,8 @@ def test_an_interruption_is_one() -> None:
 def test_too_many_connections_are_told() -> None:
     """A server that is full is no reason to be charged."""
     server = cluster()
-    server.run(
-        "DROP ROLE IF EXISTS single", "CREATE ROLE single LOGIN CONNECTION LIMIT 0"
-    )
+    server.drop_role("single")
+    server.run("CREATE ROLE single LOGIN CONNECTION LIMIT 0")
     server.run("GRANT CONNECT ON DATABASE postgres TO single")
     with pytest.raises(EngineUnavailable, match="no room for"):
         session_of((server.address("single"), "t"))

@@ -286,11 +286,11 @@ REFUSED: Final[dict[str, tuple[Any, str]]] = {
     "bounds of truths": (lambda q: q.per_id(n=sd.max("ill", 0, 1)), "a bool has no"),
     "bounds of dates": (
         lambda q: q.per_id(n=sd.max("born", 0, 1)),
-        "has no bounds such as",
+        "cannot have a bound such as",
     ),
     "dates of numbers": (
         lambda q: q.per_id(n=sd.max("days", DAY, LATER)),
-        "has no bounds such as",
+        "cannot have a bound such as",
     ),
     "half of the bounds": (
         lambda q: q.per_id(n=sd.sum("days", 0)),

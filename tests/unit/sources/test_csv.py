@@ -149,7 +149,7 @@ def test_paths_and_columns_are_refused_when_opened(tmp_path: Path) -> None:
     engine = MemoryEngine()
     with pytest.raises(InvalidParameter, match="path, a pattern or a list"):
         engine.open("t", sd.Csv(7), {})
-    with pytest.raises(InvalidParameter, match="names no file"):
+    with pytest.raises(InvalidParameter, match="matches no file"):
         engine.open("t", sd.Csv(tmp_path / "other.csv"), {})
     with pytest.raises(InvalidParameter, match="by the table"):
         engine.open("t", sd.Csv(path, {"x": "i64"}), {"x": sd.Column("i64")})

@@ -270,7 +270,7 @@ def test_declared_types_are_casts() -> None:
     ("source", "declared", "error", "says"),
     [
         (7, {}, InvalidParameter, "must be a table or the path of one"),
-        ("no such file.parquet", {}, InvalidParameter, "names no file"),
+        ("no such file.parquet", {}, InvalidParameter, "matches no file"),
         ("pyproject.toml", {}, InvalidParameter, "by their endings"),
         ([], {}, InvalidParameter, "by their endings"),
         ("tests", {}, InvalidParameter, "must be a file"),
