@@ -16,6 +16,13 @@ __all__ = ["PLANTED", "Planted"]
 PLANTED: Final[tuple[Planted, ...]] = (
     Planted(
         "losses",
+        "src/sordino/numbers/normal_law.py",
+        "*(0.0012669328940240856, ",
+        "*(0.0012669328950240856, ",
+        "the normal law off by 1e-9",
+    ),
+    Planted(
+        "losses",
         "src/sordino/curves/laplace_curve.py",
         "gap = np.minimum(epsilon - ratio, 0.0) / 2\n",
         "gap = np.minimum(epsilon - ratio, 0.0) / 2.0001\n",
@@ -302,4 +309,18 @@ PLANTED: Final[tuple[Planted, ...]] = (
         "the left tail is drawn as if it were farther",
     ),
     *PLANTED_STATISTICS,
+    Planted(
+        "joins",
+        "src/sordino/query/per_id.py",
+        "return held.with_group_rows(marked, 1) if marked else held.with_rows(1)",
+        "return held.with_rows(1)",
+        "an id with a row in each of its groups as if it had one",
+    ),
+    Planted(
+        "joins",
+        "src/sordino/query/per_id.py",
+        "node=_gathered(relation, (relation.ids, *self.by), asked)",
+        "node=_gathered(relation, (*self.by, relation.ids)[:1], asked)",
+        "rows of several people gathered to one",
+    ),
 )

@@ -162,7 +162,7 @@ class Session:
     ) -> Any: ...
 
     @guard_call
-    def sql(
+    def sql(  # noqa: PLR0913 by keyword, and most are left out
         self,
         text: str,
         budget: Budget | None = None,
@@ -171,13 +171,15 @@ class Session:
         bounds: Mapping[str, tuple[Any, Any]] = sql_request.NOTHING,
         keys: KeySet | Mapping[str, Any] = sql_request.NOTHING,
         dialect: sql_request.SqlName = "duckdb",
+        confidence: Any = CONFIDENCE,
     ) -> Request | dict[str, Request] | Release:
         """Return the request that a text of SQL is, or its release with a budget.
 
         Of several groupings there is a request for each, and one release of all.
 
         `limits` bound what each id contributes, `bounds` the values of columns that are
-        aggregated, `keys` name the groups beforehand (docs/guides/sql.md).
+        aggregated, `keys` name the groups beforehand (docs/guides/sql.md). `confidence`
+        is of the intervals of a release.
         """
         self._desk.refuse_strangers()
         given = sql_request.SqlGiven(limits, bounds, keys, dialect)
@@ -187,8 +189,9 @@ class Session:
         if allowed is None:
             return request
         if isinstance(request, Request):
-            return self.release(request, allowed)
-        return stack(self.release_all(request, allowed), allowed)
+            return self.release(request, allowed, confidence=confidence)
+        releases = self.release_all(request, allowed, confidence=confidence)
+        return stack(releases, allowed)
 
     @guard_call
     def partition(

@@ -25,6 +25,7 @@ class SqlOptions(TypedDict, total=False):
     bounds: Mapping[str, tuple[Any, Any]]
     keys: KeySet | Mapping[str, Any]
     dialect: SqlName
+    confidence: Any
 
 
 @final
