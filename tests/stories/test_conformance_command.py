@@ -22,7 +22,7 @@ def test_it_is_documented() -> None:
 
 @pytest.mark.slow
 def test_a_server_conforms(capsys: pytest.CaptureFixture[str]) -> None:
-    """By its address: on plans, operations at extremes, multiplicities, frozen tables."""
+    """By its address: plans, operations at extremes, multiplicities, frozen tables."""
     asked = cluster().address()
     assert main(["conformance", "--engine", asked, "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
