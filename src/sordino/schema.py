@@ -113,7 +113,7 @@ class Schema:
         """Return the names of the columns, in order."""
         return tuple(dict(self.columns))
 
-    def besides(self, names: Iterable[str]) -> tuple[str, ...]:
+    def other_names(self, names: Iterable[str]) -> tuple[str, ...]:
         """Return the names of all other columns, in order."""
         known = frozenset(names)
         return tuple(name for name in self.names if name not in known)

@@ -37,6 +37,13 @@ PLANTED: Final[tuple[Planted, ...]] = (
     ),
     Planted(
         "losses",
+        "src/sordino/numbers/normal_law.py",
+        "*(0.0012669328940240856, ",
+        "*(0.0012669328950240856, ",
+        "the normal law off by 1e-9",
+    ),
+    Planted(
+        "losses",
         "src/sordino/curves/laplace_curve.py",
         "gap = np.minimum(epsilon - ratio, 0.0) / 2\n",
         "gap = np.minimum(epsilon - ratio, 0.0) / 2.0001\n",

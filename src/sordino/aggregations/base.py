@@ -57,7 +57,7 @@ class Setting:
         return found
 
     @cached_property
-    def computed(self) -> dict[Hashable, Any]:
+    def computations(self) -> dict[Hashable, Any]:
         """Return what several aggregations make of these rows, once it is computed."""
         return {}
 

@@ -124,10 +124,10 @@ def divided_moments(setting: Setting, clamped: Clamped) -> Moments:
     """
     key = clamped.key(setting)
     squared = max(clamped.degree, setting.degrees.get(key, 0)) > 1
-    if (key, squared) not in setting.computed:
+    if (key, squared) not in setting.computations:
         computed = _divided(setting, clamped, key, squared=squared)
-        setting.computed[key, squared] = computed
-    moments: Moments = setting.computed[key, squared]
+        setting.computations[key, squared] = computed
+    moments: Moments = setting.computations[key, squared]
     return moments
 
 

@@ -127,7 +127,7 @@ class Plan:
             if key not in self.of_everything and one is not first
         }
 
-    def beside(self, key: Hashable) -> Sensitivity:
+    def change_beside(self, key: Hashable) -> Sensitivity:
         """Return how far a measurement moves, for what is told beside shown keys.
 
         Where keys are known in part one key that shows holds several groups, and all

@@ -29,7 +29,7 @@ def plan_text(purchase: Purchase) -> str:
 def group_line(plan: Plan) -> str:
     """Return which groups there are."""
     request = plan.request
-    sorts = {"unknown": request.unknown, "known": request.known}
+    sorts = {"unknown": request.unknown, "known": request.known_columns}
     groups = [
         f"{', '.join(map(repr, names))} ({sort} keys)"
         for sort, names in sorts.items()

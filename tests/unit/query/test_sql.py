@@ -288,6 +288,7 @@ def test_a_refusal_names_its_place(clinic: sd.Session, marked: str) -> None:
     )
 
 
+@pytest.mark.sampled(28)
 @pytest.mark.parametrize(
     "text",
     [

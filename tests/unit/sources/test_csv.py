@@ -19,6 +19,7 @@ from tests.text_files import column
 ENGINES: Final = (MemoryEngine, duckdb_engine)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "latin-1", "cp1252"]
 )

@@ -101,6 +101,7 @@ def _asked(engine: AbstractEngine, source: Any, declared: Any) -> Any:
     return comparable_answer(asked, engine.answer(asked))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("made", MADE)
 def test_sources_agree(engine: str, made: str, tmp_path: Path) -> None:
@@ -167,6 +168,7 @@ LISTS = pa.table({
 })
 
 
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize(
     ("form", "name"),
     [
