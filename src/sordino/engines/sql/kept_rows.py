@@ -154,11 +154,12 @@ def _first_or_unclear(
     keys, (place, rank, *odd) = ranked.further[:width], ranked.further[width:]
     unclear = exp.or_(place.neq(rank), *(one.copy() for one in odd))
     near = exp.or_(place <= exp.Literal.number(node.limit), unclear.copy())
+    further: list[exp.Expression] = [*keys, unclear]
     return work.part(
         select_from(ranked).where(near, copy=False),
         columns_named(ranked, node.child.schema),
         node.child.schema,
-        [*keys, unclear],
+        further,
     )
 
 
