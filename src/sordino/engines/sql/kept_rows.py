@@ -152,14 +152,15 @@ def _first_or_unclear(
 ) -> Subquery:
     """Return the first rows, and those that are unclear; further: keys, and which."""
     keys, (place, rank, *odd) = ranked.further[:width], ranked.further[width:]
-    unclear = exp.or_(place.neq(rank), *(one.copy() for one in odd))
+    unclear: exp.Expression = place.neq(rank)
+    for one in odd:
+        unclear = sql.infix(exp.Or, unclear, one.copy())
     near = exp.or_(place <= exp.Literal.number(node.limit), unclear.copy())
-    further: list[exp.Expression] = [*keys, unclear]
     return work.part(
         select_from(ranked).where(near, copy=False),
         columns_named(ranked, node.child.schema),
         node.child.schema,
-        further,
+        [*keys, unclear],
     )
 
 
