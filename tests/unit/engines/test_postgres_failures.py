@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from itertools import starmap
+from pathlib import Path
 from typing import Any, Final
 
 import psycopg
@@ -111,14 +112,23 @@ def _wait_for_rules(server: Cluster) -> None:
             return
 
 
-def test_an_address_is_shown_nowhere() -> None:
-    """Not by a table, a session, its description, its plan or its ledger's words."""
+def test_an_address_is_shown_nowhere(tmp_path: Path) -> None:
+    """Not by a table, a session, its description, its plan or its ledger."""
     server = cluster()
     _, name = table_named(server, "shown")
     address = f"{server.address()}&password={SECRET}"
-    session = session_of((address, name))
+    table = sd.PrivateTable((address, name), protects=sd.AddOneRow())
+    ledger = tmp_path / "shown.ledger"
+    session = sd.Session({"t": table}, BUDGET, ledger=ledger, engine="postgres")
     release = session.release(COUNT, BUDGET)
-    shown = [session, session.describe(), session.history(), release]
+    shown = [
+        ledger.read_text(),
+        table,
+        session,
+        session.describe(),
+        session.history(),
+        release,
+    ]
     assert SECRET not in "".join(f"{one!r}{one}" for one in shown)
     assert SECRET not in f"{release.explain()}"
 
@@ -209,6 +219,14 @@ def test_what_a_server_says_of_a_cell_is_not_passed_on() -> None:
     session = session_of(view_of(server, "quoting", "secret::bigint"))
     spent_by_failing(session)
     assert SECRET in server.log  # the server did say it
+
+
+def test_rows_that_are_read_out_fail_as_quietly() -> None:
+    """By another engine, of which the server's cursor is a source."""
+    server = cluster()
+    source = view_of(server, "quoting_out", "secret::bigint")
+    table = sd.PrivateTable(source, protects=sd.AddOneRow())
+    spent_by_failing(sd.Session({"t": table}, budget=BUDGET))
 
 
 def test_a_view_cannot_write() -> None:
