@@ -1,7 +1,13 @@
-"""Print the target table: `python -m benchmarks [words of the rows wanted]`."""
+"""Print the target table: `python -m benchmarks [words of the rows wanted]`.
+
+With `--write` what was measured is written into docs/benchmarks.md, row by row as it
+comes. A row that fails is named at the end, and the others are measured all the same.
+"""
 
 import platform
 import sys
+import time
+import warnings
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -11,8 +17,11 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.frame import ROUNDS, Measured, Row
+from benchmarks.page import PAGE, rewrite_page
+from sordino.errors import WeakBudget
 
-FRAME = {"__init__", "__main__", "frame", "data", "reached"}
+FRAME = {"__init__", "__main__", "frame", "data", "page", "reached"}
+WRITE = "--write"
 LONG = {"volume"}
 """Files whose rows are measured only if asked for by a word of theirs."""
 STYLES = {"goal": "bold green", "floor": "green", "below floor": "bold red"}
@@ -53,15 +62,26 @@ def target(limit: float, better: str) -> str:
     return f"{'<=' if better == 'less' else '>='} {limit:g}"
 
 
-def main(words: list[str]) -> None:
+def main(words: list[str]) -> int:
     """Measure, showing progress where someone watches, then print."""
+    warnings.simplefilter("ignore", WeakBudget)  # sessions that last for all rounds
     console = Console(highlight=False)
     if not console.is_terminal:
         console.width = 110  # a file or a log need not fold the table
-    results = []
-    for row in rows(words):
-        with console.status(row.what):
-            results.append(row.measure())
+    results, failing, write = [], [], WRITE in words
+    for row in rows([word for word in words if word != WRITE]):
+        started = time.monotonic()
+        try:
+            with console.status(row.what):
+                results.append(row.measure())
+        except Exception as error:  # noqa: BLE001 the others are measured all the same
+            failing.append(f"{row.what}: {type(error).__name__}: {error}")
+            continue
+        if write:
+            page, homeless = rewrite_page(PAGE.read_text("utf-8"), results[-1:])
+            PAGE.write_text(page, "utf-8")
+            taken = f"{time.monotonic() - started:.0f} s"
+            console.print(f"{taken:>6}  {row.what}", *homeless, sep="\n")
     console.print(
         f"Python {platform.python_version()}, NumPy {np.__version__};"
         f" CPU time, the best of {ROUNDS} rounds in which both sides take turns.\n"
@@ -69,7 +89,10 @@ def main(words: list[str]) -> None:
         " it is >=.\n"
     )
     console.print(table(results))
+    for failure in failing:
+        console.print(f"not measured: {failure}", style="bold red")
+    return int(bool(failing))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(main(sys.argv[1:]))

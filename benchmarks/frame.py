@@ -101,13 +101,15 @@ class Race:
 @final
 @dataclass(frozen=True, kw_only=True)
 class Figure:
-    """A number that has a ceiling of its own and no peer."""
+    """A number that has a ceiling of its own, beside that of a peer if there is one."""
 
     what: str
     figure: Callable[[], float]
     unit: str
     floor: float
     goal: float | None = None
+    peer: Callable[[], float] | None = None
+    against: str = ""
 
     def measure(self) -> Measured:
         """Take the number once."""
@@ -115,12 +117,22 @@ class Figure:
         return Measured(
             what=self.what,
             ours=f"{value:.3g} {self.unit}",
-            peer="",
+            peer=peer_number(self.peer, self.against),
             ratio=value,
             floor=self.floor,
             goal=self.goal,
             better="less",
         )
+
+
+def peer_number(peer: Callable[[], float] | None, against: str) -> str:
+    """Return a peer and its number; one that is not installed is absent."""
+    if peer is None:
+        return ""
+    try:
+        return f"{against} {peer():.3g}"
+    except ImportError:
+        return f"{against} absent"
 
 
 def fastest(*actions: Action, rounds: int = ROUNDS) -> Iterator[float]:

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal, final
 
-from benchmarks.frame import Measured
+from benchmarks.frame import Measured, peer_number
 
 FILE: Final = Path(__file__).with_suffix(".json")
 
@@ -51,19 +51,10 @@ class Accuracy:
         return Measured(
             what=self.what,
             ours=f"{(found := self.ours()):.3g} {self.unit}",
-            peer=self._peer(),
+            peer=peer_number(self.peer, self.against),
             ratio=found,
             floor=self.floor,
             goal=self.goal,
             better=self.better,
             lost=lost_since(self.what, found, self.better, self.tolerance),
         )
-
-    def _peer(self) -> str:
-        """Return the peer and its error."""
-        if self.peer is None:
-            return ""
-        try:
-            return f"{self.against} {self.peer():.3g}"
-        except ImportError:
-            return f"{self.against} absent"

@@ -100,7 +100,7 @@ def randomized_response(rng: random.Random) -> Case:
 def bounded_range(rng: random.Random) -> Case:
     """Return a bounded range."""
     epsilon = size(rng)
-    return BoundedRangeLoss(epsilon), oracles.bounded_range(epsilon)
+    return pair(BoundedRangeLoss(epsilon), oracles.bounded_range(epsilon))
 
 
 def pure_often(rng: random.Random) -> Case:
@@ -176,7 +176,7 @@ def laplace_and_atoms(rng: random.Random) -> Case:
 def two_laplaces(rng: random.Random) -> Case:
     """Return two Laplace laws."""
     one, other = size(rng, 0.2, 2), size(rng, 0.2, 2)
-    worlds = oracles.two_laplace(one, other)
+    worlds = oracles.laplace(one).beside(oracles.laplace(other))
     return pair(LaplaceLoss(one) + LaplaceLoss(other), worlds)
 
 
@@ -210,17 +210,15 @@ def sampled_breach(rng: random.Random) -> Case:
 def sampled_gaussian(rng: random.Random) -> Case:
     """Return a Gaussian on a sample."""
     rate, mu = size(rng, 0.01, 0.9), size(rng, 0.2, 2)
-    curve = oracles.gaussian(mu).curve
-    assert curve is not None
-    return GaussianDP(mu).subsampled(rate), oracles.sampled_curve(curve, rate)
+    ways = oracles.sampled_deltas(oracles.gaussian(mu), rate)
+    return GaussianDP(mu).subsampled(rate), lambda e: max(way(e) for way in ways)
 
 
 def sampled_laplace(rng: random.Random) -> Case:
     """Return a Laplace law on a sample."""
     rate, ratio = size(rng, 0.01, 0.9), size(rng, 0.2, 2)
-    curve = oracles.laplace(ratio).curve
-    assert curve is not None
-    return LaplaceLoss(ratio).subsampled(rate), oracles.sampled_curve(curve, rate)
+    ways = oracles.sampled_deltas(oracles.laplace(ratio), rate)
+    return LaplaceLoss(ratio).subsampled(rate), lambda e: max(way(e) for way in ways)
 
 
 def mixed(rng: random.Random) -> Case:

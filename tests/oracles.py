@@ -1,9 +1,9 @@
 """Curves worked out another way: exact pairs of worlds, at 60 digits.
 
-A pair is atoms (p, q), masses of the same outcome in two worlds, beside at most one
-continuous loss whose delta has a closed form. Pairs compose by products of atoms; no
-grid, no transform and no double is used. The delta of a pair is known for every real
-epsilon, so a composition with a continuous loss is a sum over atoms:
+A pair is atoms (p, q), masses of the same outcome in two worlds, beside a continuous
+loss whose delta has a closed form. Pairs compose by products of atoms, two continuous
+losses by an integral over the law of one; no grid, no transform and no double is used.
+The delta of a pair is known for every real epsilon; a composition sums over atoms:
 
     delta(e) = sum over atoms of p delta_c(e - ln(p / q)),  and p itself where q is 0.
 """
@@ -11,6 +11,7 @@ epsilon, so a composition with a continuous loss is a sum over atoms:
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -36,11 +37,52 @@ def real(x: Any) -> Real:
 
 @final
 @dataclass(frozen=True)
+class Continuous:
+    """A continuous loss, alike in both directions, by its delta at every epsilon."""
+
+    curve: Curve
+    family: Callable[[Real], Continuous] | None = None
+    """Makes the losses of this kind, of which two are one of the sum of amounts."""
+    amount: Real = 0
+    range: Real | None = None
+    """Losses lie within this of 0 (all but 1e-40), and the curve has kinks there."""
+    density: Callable[[Real], Real] | None = None
+    """The density of the loss inside its range in the first world."""
+    ends: tuple[Real, Real] = (0, 0)
+    """The chances of the least and of the greatest loss."""
+
+    def beside(self, other: Continuous) -> Continuous:
+        """Return two of them together: of one family, or one of them with a density.
+
+        By quadrature over the law of one of them, between all kinks, at 20 digits.
+        """
+        if self.family is not None and self.family is other.family:
+            return self.family(self.amount + other.amount)
+        # rather the law that ends, between whose ends the other's kinks are few
+        first = self.density and (self.family is None or not other.density)
+        outer, inner = (self, other) if first else (other, self)
+        density, r = outer.density, outer.range
+        assert density is not None
+        assert r is not None
+        bends = (mpf(0), *(() if inner.range is None else (inner.range, -inner.range)))
+
+        def curve(e: Real) -> Real:
+            kinks = sorted({-r, r, *(min(max(e + bend, -r), r) for bend in bends)})
+            with mp.workdps(20):
+                body = mp.quad(lambda x: density(x) * inner.curve(e - x), kinks)
+            least, greatest = outer.ends
+            return least * inner.curve(e + r) + greatest * inner.curve(e - r) + body
+
+        return Continuous(curve)
+
+
+@final
+@dataclass(frozen=True)
 class Worlds:
     """Two worlds: what is seen in each, and a continuous loss beside it."""
 
     atoms: tuple[tuple[Real, Real], ...] = ((mpf(1), mpf(1)),)
-    curve: Curve | None = None
+    loss: Continuous | None = None
 
     def delta(self, epsilon: Any) -> Real:
         """Return the greatest P(S) - exp(epsilon) Q(S) over events S."""
@@ -50,23 +92,25 @@ class Worlds:
     def _part(self, epsilon: Real, p: Real, q: Real) -> Real:
         if not p or not q:
             return p
-        if self.curve is None:
+        if self.loss is None:
             return max(p - mp.exp(epsilon) * q, mpf(0))
-        return p * self.curve(epsilon - mp.log(p / q))
+        return p * self.loss.curve(epsilon - mp.log(p / q))
 
     def swapped(self) -> Worlds:
         """Return the worlds exchanged; a continuous loss here is symmetric."""
-        return Worlds(tuple((q, p) for p, q in self.atoms), self.curve)
+        return Worlds(tuple((q, p) for p, q in self.atoms), self.loss)
 
     def beside(self, other: Worlds) -> Worlds:
-        """Return two independent releases, at most one of them continuous."""
+        """Return two independent releases."""
         cells: dict[Any, tuple[Real, Real]] = {}
         for (a, b), (c, d) in itertools.product(self.atoms, other.atoms):
             p, q = a * c, b * d
             place = mp.nstr(mp.log(p / q), 40) if p and q else (bool(p), bool(q))
             x, y = cells.get(place, (mpf(0), mpf(0)))
             cells[place] = x + p, y + q
-        return Worlds(tuple(cells.values()), self.curve or other.curve)
+        if self.loss is None or other.loss is None:
+            return Worlds(tuple(cells.values()), self.loss or other.loss)
+        return Worlds(tuple(cells.values()), self.loss.beside(other.loss))
 
     def times(self, count: int) -> Worlds:
         """Return so many independent releases of the same pair."""
@@ -118,18 +162,31 @@ def lattice(shift: int, variance: Any) -> Worlds:
     return Worlds(tuple((mass(x - shift), mass(x)) for x in points))
 
 
-def gaussian(mu: Any) -> Worlds:
-    """Return the normal law, moved by mu and not."""
-    m = mp.sqrt(real(mu[5:-1])) if str(mu).startswith("sqrt") else real(mu)
+def normal(square: Real) -> Continuous:
+    """Return the loss of a normal law, moved by the root of a square and not."""
+    m = mp.sqrt(square)
 
     def curve(e: Real) -> Real:
         return mp.ncdf(m / 2 - e / m) - mp.exp(e) * mp.ncdf(-m / 2 - e / m)
 
-    return Worlds(curve=curve if m else None)
+    def density(x: Real) -> Real:
+        return mp.npdf(x, square / 2, m)
+
+    return Continuous(curve, normal, square, square / 2 + 14 * m, density)
+
+
+def gaussian(mu: Any) -> Worlds:
+    """Return the normal law, moved by mu and not."""
+    square = real(mu[5:-1]) if str(mu).startswith("sqrt") else real(mu) ** 2
+    return Worlds(loss=normal(square) if square else None)
 
 
 def laplace(ratio: Any) -> Worlds:
-    """Return the Laplace law, moved by a ratio of its scale and not."""
+    """Return the Laplace law, moved by a ratio of its scale and not.
+
+    The loss is the ratio r with chance 1/2, -r with chance exp(-r)/2, and between them
+    has density exp((l - r)/2)/4.
+    """
     r = real(ratio)
 
     def curve(e: Real) -> Real:
@@ -137,49 +194,90 @@ def laplace(ratio: Any) -> Worlds:
             return mpf(0)
         return 1 - mp.exp((e - r) / 2) if e > -r else 1 - mp.exp(e)
 
-    return Worlds(curve=curve)
+    def density(x: Real) -> Real:
+        return mp.exp((x - r) / 2) / 4
+
+    ends = mp.exp(-r) / 2, mpf(1) / 2
+    return Worlds(loss=Continuous(curve, None, 0, r, density, ends))
 
 
-def two_laplace(first: Any, second: Any) -> Worlds:
-    """Return two Laplace laws side by side."""
-    return beside_laplace(first, laplace(second), real(second))
-
-
-def beside_laplace(ratio: Any, other: Worlds, *ends: Real) -> Worlds:
-    """Return another continuous loss integrated over that of a Laplace law.
-
-    The loss of a law of ratio r is r with chance 1/2, -r with chance exp(-r)/2, and
-    between them has density exp((l - r)/2)/4. By Gauss-Legendre between the kinks: the
-    curve of the other has one at each of its ends.
-    """
-    r, inner = real(ratio), other.curve
-    assert inner is not None
-
-    def curve(e: Real) -> Real:
-        bends = (bend for end in ends for bend in (e - end, e + end))
-        kinks = sorted({-r, r, *(min(max(bend, -r), r) for bend in bends)})
-        body = mp.quad(lambda x: mp.exp((x - r) / 2) / 4 * inner(e - x), kinks)
-        return inner(e - r) / 2 + mp.exp(-r) / 2 * inner(e + r) + body
-
-    return Worlds(curve=curve)
-
-
-def bounded_range(epsilon: Any) -> Callable[[Any], Real]:
-    """Return delta of the worst pair of a bounded range, of all pairs of two outcomes.
+def bounded_range(epsilon: Any) -> Worlds:
+    """Return the worst pair of a bounded range, of all pairs of two outcomes.
 
     With losses t and t - r, r = epsilon, P has (exp(r) - exp(t))/(exp(r) - 1) at t. But
     for a factor it gains (exp(r) - exp(t)) (1 - exp(e - t)): most halfway from e to r.
+    The worst of all is no one of them; its loss has density exp(x/2)/4 sinh(r/2).
     """
     whole = real(epsilon)
 
-    def delta(e: Any) -> Real:
-        if mpf(e) >= whole:
+    def delta(e: Real) -> Real:
+        if e >= whole:
             return mpf(0)
-        t = (mpf(e) + whole) / 2
+        if e <= -whole:
+            return 1 - mp.exp(e)
+        t = (e + whole) / 2
         p = mp.expm1(whole - t) / (mp.exp(whole - t) - mp.exp(-t))
-        return p * -mp.expm1(mpf(e) - t)
+        return p * -mp.expm1(e - t)
 
-    return delta
+    def density(x: Real) -> Real:
+        return mp.exp(x / 2) / (4 * mp.sinh(whole / 2))
+
+    return Worlds(loss=Continuous(delta, None, 0, whole, density))
+
+
+def concentrated(rho: Any) -> list[Worlds]:
+    """Return two pairs that are rho-zCDP and no better: a normal one, and a response.
+
+    A response of epsilon is epsilon tanh(epsilon / 2)-zCDP.
+    """
+    whole = real(rho)
+    epsilon = mp.findroot(lambda x: x * mp.tanh(x / 2) - whole, mp.sqrt(2 * whole))
+    truth = 1 / (1 + mp.exp(-epsilon))
+    return [
+        Worlds(loss=normal(2 * whole)),
+        Worlds(((truth, 1 - truth), (1 - truth, truth))),
+    ]
+
+
+def converted(rho: Real) -> Continuous:
+    """Return a curve above all rho-zCDP releases, at nearly the best order for each.
+
+    delta <= exp((a - 1)(a rho - e)) (1 - 1/a)^(a - 1) / a for any a > 1 (Canonne,
+    Kamath and Steinke 2020); below 0 the mirror image.
+    """
+
+    def log_delta(e: Any, less: Any, log: Callable[[Any], Any], size: Any) -> Any:
+        a = 1 + less
+        return less * (a * size - e) + less * log(less / a) - log(a)
+
+    def curve(e: Real) -> Real:
+        if e < 0:
+            return 1 - mp.exp(e) * (1 - curve(-e))
+        low, high = -8.0, 8.0
+        for _ in range(60):
+            third = (high - low) / 3
+            left, right = (
+                log_delta(float(e), math.exp(u), math.log, float(rho))
+                for u in (low + third, high - third)
+            )
+            low, high = (low, high - third) if left < right else (low + third, high)
+        return mp.exp(log_delta(e, mp.exp(low), mp.log, rho))
+
+    return Continuous(curve, converted, rho)
+
+
+def rounds(*cases: tuple[Any, Any]) -> list[Worlds]:
+    """Return keys shown in rounds: with a chance one is seen, else a normal loss."""
+    return [
+        way
+        for seen, mu in cases
+        for one in (
+            Worlds(((real(seen), mpf(0)), (1 - real(seen), mpf(1)))).beside(
+                gaussian(mu)
+            ),
+        )
+        for way in (one, one.swapped())
+    ]
 
 
 def sampled(worlds: Worlds, rate: Any) -> Sequence[Worlds]:
@@ -190,22 +288,23 @@ def sampled(worlds: Worlds, rate: Any) -> Sequence[Worlds]:
     return Worlds(mixed), Worlds(other)
 
 
-def sampled_curve(curve: Curve, rate: Any) -> Curve:
-    """Return the greater delta of both directions of a continuous loss on a sample.
+def sampled_deltas(worlds: Worlds, rate: Any) -> tuple[Curve, Curve]:
+    """Return delta on a sample, for epsilon >= 0: removing the unit, and adding it.
 
     Removing: q delta(ln(1 + (t - 1)/q)). Adding: with s = 1 - t (1 - q) above 0,
     s delta(ln(t q / s)); else 0.
     """
     q = real(rate)
 
-    def delta(e: Any) -> Real:
-        t = mp.exp(mpf(e))
-        removing = q * curve(mp.log(1 + (t - 1) / q))
-        left = 1 - t * (1 - q)
-        adding = left * curve(mp.log(t * q / left)) if left > 0 else mpf(0)
-        return max(removing, adding)
+    def removing(e: Any) -> Real:
+        return q * worlds.delta(mp.log(1 + mp.expm1(mpf(e)) / q))
 
-    return delta
+    def adding(e: Any) -> Real:
+        t = mp.exp(mpf(e))
+        left = 1 - t * (1 - q)
+        return left * worlds.delta(mp.log(t * q / left)) if left > 0 else mpf(0)
+
+    return removing, adding
 
 
 def splits(keys: int, chance: Any, kept: Callable[[int], Worlds]) -> list[Worlds]:

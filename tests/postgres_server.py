@@ -77,6 +77,12 @@ class Cluster:
             for one in statements:
                 connection.execute(one.encode())
 
+    def drop_role(self, name: str) -> None:
+        """Drop a role and its rights, if it is there."""
+        known = f"EXISTS (SELECT FROM pg_roles WHERE rolname = '{name}')"
+        gone = f"DROP OWNED BY {name}; DROP ROLE {name};"
+        self.run(f"DO $$ BEGIN IF {known} THEN {gone} END IF; END $$")
+
     @property
     def log(self) -> str:
         """Return what the server has logged."""

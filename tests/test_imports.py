@@ -6,6 +6,7 @@ reads a file must be able to read what it needs first.
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -28,10 +29,13 @@ def module_of(path: Path) -> str:
     return ".".join(part for part in parts if part != "__init__")
 
 
-TREES: Final = {
-    module_of(path): ast.parse(path.read_text())
-    for path in sorted((SOURCE / "sordino").rglob("*.py"))
-}
+@cache
+def trees() -> dict[str, ast.Module]:
+    """Return the syntax of each module."""
+    return {
+        module_of(path): ast.parse(path.read_text())
+        for path in sorted((SOURCE / "sordino").rglob("*.py"))
+    }
 
 
 def imports(tree: ast.AST) -> Iterator[str]:
@@ -43,7 +47,7 @@ def imports(tree: ast.AST) -> Iterator[str]:
             home = (node.module or "").removeprefix("sordino").removeprefix(".")
             for name in node.names:
                 inner = f"{home}.{name.name}".removeprefix(".")
-                yield inner if inner in TREES else home
+                yield inner if inner in trees() else home
 
 
 def circles(graph: dict[str, set[str]]) -> list[set[str]]:
@@ -68,19 +72,22 @@ def reached(graph: dict[str, set[str]], start: str) -> set[str]:
     return seen
 
 
-GRAPH: Final = {name: set(imports(tree)) - {name, ""} for name, tree in TREES.items()}
+@cache
+def drawing() -> dict[str, set[str]]:
+    """Return what each module imports."""
+    return {name: set(imports(tree)) - {name, ""} for name, tree in trees().items()}
 
 
 def test_no_modules_import_each_other() -> None:
     """A circle is cut by moving what both need into a third module below."""
-    assert [sorted(circle) for circle in circles(GRAPH)] == []
+    assert [sorted(circle) for circle in circles(drawing())] == []
 
 
 def test_imports_wait_in_functions_for_heavy_packages_alone() -> None:
     """Each of them is listed with its reason, and none is there against a circle."""
     waiting = {
         (name, target)
-        for name, tree in TREES.items()
+        for name, tree in trees().items()
         for function in ast.walk(tree)
         if isinstance(function, ast.FunctionDef)
         for target in imports(function)

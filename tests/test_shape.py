@@ -1,30 +1,22 @@
 """The shape of the source: small files, small functions, abstract or final."""
 
 import ast
+from functools import cache
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parent.parent
-FILES = sorted(
-    path
-    for room in ("src", "tests", "benchmarks")
-    for path in (ROOT / room).rglob("*.py")
-)
-SOURCES = [path for path in FILES if path.is_relative_to(ROOT / "src")]
 VAGUE = {"utils", "util", "common", "misc", "helpers", "manager", "impl", "tools"}
 OPEN = {"SordinoError", "Loss"}  # public roots, named as users say them
 
 
-def each(paths: list[Path]) -> pytest.MarkDecorator:
-    """Ask a test of every file."""
-    names = [str(path.relative_to(ROOT)) for path in paths]
-    return pytest.mark.parametrize("path", paths, ids=names)
-
-
-def tree(path: Path) -> ast.Module:
-    """Return the syntax of a file."""
-    return ast.parse(path.read_text(encoding="utf-8"))
+@cache
+def trees() -> dict[str, ast.Module]:
+    """Return the syntax of every file, by its path from the root."""
+    return {
+        str(path.relative_to(ROOT)): ast.parse(path.read_text(encoding="utf-8"))
+        for room in ("src", "tests", "benchmarks")
+        for path in sorted((ROOT / room).rglob("*.py"))
+    }
 
 
 def named(nodes: list[ast.expr]) -> set[str]:
@@ -37,29 +29,60 @@ def named(nodes: list[ast.expr]) -> set[str]:
     return names
 
 
-@each(FILES)
-def test_file_is_one_idea(path: Path) -> None:
-    """A file is named by its idea, says what it is for, and can be read at once."""
-    assert path.stem.strip("_") not in VAGUE
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= 400
-    assert ast.get_docstring(tree(path))
+def test_a_file_is_one_idea() -> None:
+    """It is named by its idea, says what it is for, and can be read at once."""
+    assert [path for path in trees() if Path(path).stem.strip("_") in VAGUE] == []
+    silent = [path for path, tree in trees().items() if not ast.get_docstring(tree)]
+    assert silent == []
+    lengths = {path: len((ROOT / path).read_text().splitlines()) for path in trees()}
+    assert [(path, lines) for path, lines in lengths.items() if lines > 400] == []
 
 
-@each(FILES)
-def test_function_fits_on_a_screen(path: Path) -> None:
+def test_a_function_fits_on_a_screen() -> None:
     """A function has at most 50 lines."""
-    for node in ast.walk(tree(path)):
-        if isinstance(node, ast.FunctionDef):
-            assert (node.end_lineno or 0) - node.lineno < 50, node.name
+    long = [
+        (path, node.name)
+        for path, tree in trees().items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef)
+        and (node.end_lineno or 0) - node.lineno >= 50
+    ]
+    assert long == []
 
 
-@each(SOURCES)
-def test_class_is_abstract_or_final(path: Path) -> None:
+def test_a_class_is_abstract_or_final() -> None:
     """A class is either final or only a base; a dataclass is frozen."""
-    classes = (node for node in ast.walk(tree(path)) if isinstance(node, ast.ClassDef))
-    for node in classes:
-        decorators, bases = named(node.decorator_list), named(node.bases)
-        base = node.name.startswith("Abstract") or "Protocol" in bases
-        assert base or "final" in decorators or node.name in OPEN, node.name
-        frozen = any("frozen=True" in ast.unparse(d) for d in node.decorator_list)
-        assert frozen or "dataclass" not in decorators, node.name
+    loose = [
+        (path, node.name)
+        for path, tree in trees().items()
+        if path.startswith("src")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef) and not is_settled(node)
+    ]
+    assert loose == []
+
+
+def is_settled(node: ast.ClassDef) -> bool:
+    """Tell whether a class is final or a base, and frozen if it holds data."""
+    decorators, bases = named(node.decorator_list), named(node.bases)
+    base = node.name.startswith("Abstract") or "Protocol" in bases
+    frozen = any("frozen=True" in ast.unparse(one) for one in node.decorator_list)
+    return (base or "final" in decorators or node.name in OPEN) and (
+        frozen or "dataclass" not in decorators
+    )
+
+
+def test_a_loose_class_is_caught() -> None:
+    """One that is neither final nor a base, and one whose data can be changed."""
+    loose = ("class A: pass", "@final\n@dataclass\nclass A: pass")
+    settled = (
+        "class AbstractA: pass",
+        "@final\n@dataclass(frozen=True)\nclass A: pass",
+    )
+    for text, right in (
+        *((one, False) for one in loose),
+        *((o, True) for o in settled),
+    ):
+        (node,) = ast.parse(text).body
+        assert isinstance(node, ast.ClassDef)
+        assert is_settled(node) == right

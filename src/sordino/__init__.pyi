@@ -60,6 +60,7 @@ from sordino.mechanisms.laplace_threshold import LaplaceThreshold as LaplaceThre
 from sordino.mechanisms.randomized_response import (
     RandomizedResponse as RandomizedResponse,
 )
+from sordino.notebook.magics import load_ipython_extension as load_ipython_extension
 from sordino.planning.batch import Batch as Batch
 from sordino.planning.price import Price as Price
 from sordino.query.builder import Query as Query
@@ -73,6 +74,8 @@ from sordino.release.stacked import stack as stack
 from sordino.schema import Column as Column
 from sordino.sensitivity import Sensitivity as Sensitivity
 from sordino.session.inspection import inspect as inspect
+from sordino.session.invented_session import Rehearsal as Rehearsal
+from sordino.session.invented_session import rehearsal as rehearsal
 from sordino.session.session import Session as Session
 from sordino.sources.csv_format import Csv as Csv
 from sordino.units import AddMaxRows as AddMaxRows

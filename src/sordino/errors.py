@@ -15,6 +15,8 @@
     ├── AnswerLost         (RuntimeError) a charged answer that nobody may compute again
     └── MissingDependency  (ImportError)  an optional package that is not installed
 
+and one warning, WeakBudget (UserWarning), of what is accepted and protects nobody.
+
 A refusal names the argument, says what was given and what to do next; it charges
 nothing. Catch `SordinoError` to catch them all.
 """
@@ -32,6 +34,11 @@ _WIDEST = 100
 
 class SordinoError(Exception):
     """Anything Sordino refuses to do."""
+
+
+@final
+class WeakBudget(UserWarning):
+    """A session's budget is so large that it protects hardly anybody."""
 
 
 @final

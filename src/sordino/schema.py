@@ -73,7 +73,7 @@ class Column:
             content = getattr(self, name)
             if not isinstance(content, bool):
                 raise InvalidParameter(
-                    name, content, "must be a bool", f"Try {name}=True."
+                    name, content, "must be True or False", f"Try {name}=True."
                 )
         if self.type != "f64":
             fill(self, nan=False)
@@ -113,7 +113,7 @@ class Schema:
         """Return the names of the columns, in order."""
         return tuple(dict(self.columns))
 
-    def besides(self, names: Iterable[str]) -> tuple[str, ...]:
+    def other_names(self, names: Iterable[str]) -> tuple[str, ...]:
         """Return the names of all other columns, in order."""
         known = frozenset(names)
         return tuple(name for name in self.names if name not in known)

@@ -81,7 +81,7 @@ def released(name: str, engine: AbstractEngine) -> Release:
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", AGGREGATIONS)
-@pytest.mark.sampled(13)
+@pytest.mark.sampled(5)
 def test_without_noise_an_answer_is_what_its_name_says(name: str, engine: str) -> None:
     """For every engine, answers are those of plain Python, but for the grid.
 

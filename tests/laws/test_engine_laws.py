@@ -78,7 +78,7 @@ def test_duckdb_gives_the_answers_of_the_memory_engine(data: st.DataObject) -> N
 
 
 @pytest.mark.parametrize("door", DOORS)
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 def test_every_door_leads_to_the_same_answers(door: str) -> None:
     """For any database and any question, whatever holds the private rows."""
 
@@ -127,6 +127,7 @@ def test_sqlite_answers_many_questions() -> None:
     assert all(told)
 
 
+@pytest.mark.slow
 def test_another_digest_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where rows are kept by their place, not by what they are, an answer differs."""
     counter = itertools.count()

@@ -76,6 +76,7 @@ def fits(case: int) -> tuple[sd.ApproxDP, tuple[int, Any, int]]:
     return sd.ApproxDP(epsilon, delta), (keys, rng.randint(each, keys * each), each)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("case", range(5))
 @pytest.mark.parametrize("name", THRESHOLDS)
 def test_a_fitted_threshold_is_within_its_loss(name: str, case: int) -> None:

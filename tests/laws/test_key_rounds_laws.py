@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from scipy.special import log_ndtr, ndtr
 
+from sordino.errors import InvalidParameter
 from sordino.losses.closed import ApproxDP, GaussianDP
 from sordino.losses.rounds import RoundsLoss
 from sordino.mechanisms.kit.key_rounds import (
@@ -237,3 +238,10 @@ def test_what_is_told_of_a_threshold_lies_between_the_extremes() -> None:
         rounds = KeyRounds(keys, (F(1), F(2)), (F(50), F(40)))
         assert 40 <= rounds.threshold <= 40 * math.isqrt(keys)
         assert rounds.threshold**4 == 40**4 * keys
+
+
+@pytest.mark.parametrize("epsilon", ["1e-300", "1e-30"])
+def test_a_budget_too_small_for_any_noise_is_refused(epsilon: str) -> None:
+    """By name, also where what noise may spend is no double."""
+    with pytest.raises(InvalidParameter, match="too small for groups"):
+        fit_key_rounds(ApproxDP(epsilon, "1e-300"), 3)

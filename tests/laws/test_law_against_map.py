@@ -88,6 +88,7 @@ def broken(build: Build, scale: Any) -> list[Any]:
     return found
 
 
+@pytest.mark.sampled(16)
 @mechanisms
 @pytest.mark.parametrize("scale", SCALES, ids=str)
 def test_no_event_beats_the_map(build: Build, scale: Any) -> None:
@@ -203,6 +204,7 @@ def test_a_map_of_hardly_less_noise_is_caught(name: str) -> None:
     assert all(broken(mutant, scale) for scale in SCALES[1:])
 
 
+@pytest.mark.sampled(6)
 @mechanisms
 def test_draws_of_less_noise_are_caught(build: Build) -> None:
     """A mechanism that draws a tenth less than its law says does not follow it."""

@@ -241,7 +241,7 @@ NAN_ROWS: Final = [nan if place % 3 else float(place % 10) for place in range(RO
 
 @pytest.mark.parametrize("kind", ["f64", "f32"])
 @pytest.mark.parametrize("writer", WRITERS)
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 def test_nan_is_counted(writer: str, kind: str, tmp_path: Path) -> None:
     """Honest writers leave NaN out of the bounds, and it is there all the same."""
     path = tmp_path / "t.parquet"
@@ -259,6 +259,7 @@ def test_a_lie_about_some_groups_of_some_files(tmp_path: Path) -> None:
     assert answers(duck(), kind, str(tmp_path / "*.parquet")) == right("f64")
 
 
+@pytest.mark.slow
 def test_no_bloom_filter_is_believed(tmp_path: Path) -> None:
     """Bloom filters without a bit say that no value is there."""
     for kind in ("i64", "text"):
@@ -294,13 +295,14 @@ def believing(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("believing")
 @pytest.mark.parametrize("kind", BELIEVED)
 @pytest.mark.parametrize("writer", WRITERS)
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 def test_a_planted_belief_is_found_out(writer: str, kind: str, tmp_path: Path) -> None:
     """Of a false bound, for every writer and type, some answer is wrong."""
     path = told(tmp_path / "t.parquet", kind, writer, "high")
     assert answers(duck(), KINDS[kind], path) != right(kind)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.usefixtures("believing")
 @pytest.mark.parametrize("writer", ["pyarrow", "polars"])
 def test_a_planted_belief_in_honest_bounds_is_found_out(

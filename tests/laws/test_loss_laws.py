@@ -19,6 +19,7 @@ ROUNDING = 2e-9
 every_loss = pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
 
 
+@pytest.mark.sampled(21)
 @every_loss
 def test_beta_is_convex_decreasing_and_below_blind_guessing(loss: Loss) -> None:
     """A trade-off curve: beta(0) <= 1, beta(1) = 0, and no bump between."""
@@ -72,7 +73,7 @@ def test_delta_and_beta_are_dual(loss: Loss) -> None:
 
 
 @every_loss
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(2)
 def test_epsilon_answers_delta(loss: Loss) -> None:
     """The epsilon returned for a delta has that delta or less, and hardly less."""
     for delta in (0.3, 1e-2, 1e-6, 1e-9):
@@ -113,6 +114,7 @@ def test_shapes_are_kept(loss: Loss) -> None:
         assert ask(np.array(0.5)).shape == ()
 
 
+@pytest.mark.sampled(19)
 @every_loss
 def test_composing_commutes_and_never_shrinks(loss: Loss) -> None:
     """Two releases cost the same in either order, and no less than one."""
@@ -135,6 +137,7 @@ def test_composing_counts(loss: Loss) -> None:
     assert 2 * loss == loss * 2
 
 
+@pytest.mark.sampled(19)
 @every_loss
 def test_the_curve_is_within_the_headline(loss: Loss) -> None:
     """The curve never says worse than the exact parameters do."""
@@ -187,6 +190,7 @@ def test_every_loss_explains_itself(loss: Loss) -> None:
     assert "nan" not in text
 
 
+@pytest.mark.sampled(19)
 @every_loss
 def test_its_own_delta_has_its_own_epsilon(loss: Loss) -> None:
     """Asked for the delta of its headline, a loss tells the headline's epsilon."""
@@ -196,6 +200,7 @@ def test_its_own_delta_has_its_own_epsilon(loss: Loss) -> None:
         assert known.epsilon <= told <= np.nextafter(up(known.epsilon), np.inf)
 
 
+@pytest.mark.sampled(9)
 @every_loss
 def test_what_was_told_is_admitted(loss: Loss) -> None:
     """A number that a curve gave as its upper bound, read back, covers the loss."""

@@ -180,7 +180,7 @@ def asked(step: str) -> Iterator[Request]:
 
 
 @pytest.mark.parametrize("step", STEPS)
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 def test_a_step_gives_the_same_on_every_engine(step: str) -> None:
     """With every extreme row no step fails, and engines give the same answers."""
     rows = table(*BASE, *(extreme_row(n) for n in range(len(EXTREMES))))
@@ -199,7 +199,7 @@ def test_a_step_gives_the_same_on_every_engine(step: str) -> None:
     ("step", "door"),
     [one for one in across(list(STEPS)) if DOORS[one[1]].lists or one[0] != "a list"],
 )
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 def test_a_step_gives_the_same_by_every_door(step: str, door: str) -> None:
     """The same, whatever holds the rows."""
     every = table(*BASE, *(extreme_row(n) for n in range(len(EXTREMES))))
@@ -224,7 +224,7 @@ NUMERIC: Final[dict[str, Any]] = {
 
 
 @pytest.mark.parametrize(("odd", "door"), across(ODD))
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 def test_false_facts_fail_nothing(odd: float | None, door: str) -> None:
     """Where a column is said to hold no NaN and nothing missing, and does.
 
@@ -289,6 +289,7 @@ def test_the_order_of_rows_changes_no_answer(step: str) -> None:
     assert answers[0] == answers[1] == answers[2]
 
 
+@pytest.mark.slow
 def test_the_order_of_rows_changes_no_answer_of_the_memory_engine() -> None:
     """The same for the engine that says what is meant."""
     rows = many_rows(60)

@@ -197,7 +197,7 @@ def beyond(budget: Any, one: Purchase) -> Iterator[int]:
             mechanism.map(scaled(known[key], share).change)
             for key, mechanism in one.noise.items()
         ]
-        if not budget.scaled(share).admits(sum(losses)):
+        if not budget.times(share).admits(sum(losses)):
             yield rows
 
 

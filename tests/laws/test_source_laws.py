@@ -78,7 +78,7 @@ def _agree(door: Door, engine: str, table: pa.Table) -> bool:
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", DOORS)
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(2)
 def test_doors_agree(name: str, engine: str) -> None:
     """For any table: by every door and on every engine the same rows."""
 
@@ -154,7 +154,7 @@ def _complaints(
 
 
 @pytest.mark.parametrize("name", [*ARROW, *FRAMES])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(1)
 def test_one_more_cell_changes_no_other(name: str) -> None:
     """For any cells and any odd one: a table, a frame or a dict, on every engine."""
     form = ARROW.get(name) or FRAMES[name]
@@ -175,7 +175,7 @@ WRITTEN: Final = [
 
 
 @pytest.mark.parametrize("name", WRITTEN)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(1)
 def test_one_more_cell_of_a_file_changes_no_other(name: str) -> None:
     """The same of Parquet files, whichever way they are read."""
     form = ARROW[name]
@@ -198,6 +198,7 @@ def _tried(cells: Any, kind: str) -> pa.Array:
         return pa.array([coerce(one, kind) for one in listed], arrow_type(kind))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("kind", "cell"),
     [("i64", Decimal(7)), ("date", datetime(2020, 1, 1)), ("i64", 7.0)],  # noqa: DTZ001

@@ -160,6 +160,7 @@ def test_thousands_of_statements_about_people(seed: int) -> None:
     assert tried_of_people(seed, 1000)["equal"] >= 150
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("seed", range(4))
 def test_a_statement_is_refused_or_means_what_it_says(seed: int) -> None:
     """For any drawn statement: DuckDB's own answer, or a refusal with its place."""
@@ -201,6 +202,7 @@ def test_several_groupings_are_those_of_duckdb(grouping: str) -> None:
     assert release.keys[0] == "grouping"
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("nulls", ["", "NULLS FIRST", "NULLS LAST"])
 @pytest.mark.parametrize("way", ["", "ASC", "DESC"])
 @pytest.mark.parametrize("key", ["s", "i", "d", "b"])
@@ -227,6 +229,7 @@ def test_ten_thousand_statements(seed: int) -> None:
     assert found["equal"] >= 350
 
 
+@pytest.mark.slow
 def test_a_planted_error_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted: NOT LIKE that loses its NOT, as sqlglot makes it easy to write."""
     plain = all_rules.RULES[exp.Like]

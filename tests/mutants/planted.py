@@ -16,6 +16,13 @@ __all__ = ["PLANTED", "Planted"]
 PLANTED: Final[tuple[Planted, ...]] = (
     Planted(
         "losses",
+        "src/sordino/numbers/normal_law.py",
+        "*(0.0012669328940240856, ",
+        "*(0.0012669328950240856, ",
+        "the normal law off by 1e-9",
+    ),
+    Planted(
+        "losses",
         "src/sordino/curves/laplace_curve.py",
         "gap = np.minimum(epsilon - ratio, 0.0) / 2\n",
         "gap = np.minimum(epsilon - ratio, 0.0) / 2.0001\n",
@@ -24,8 +31,8 @@ PLANTED: Final[tuple[Planted, ...]] = (
     Planted(
         "losses",
         "src/sordino/losses/conversion.py",
-        "return _rounded(ball(ratio) + (-ball(ratio)).expm1())",
-        "return _rounded((ball(ratio) + (-ball(ratio)).expm1()) * 0.999)",
+        "return _upper_end(ball(ratio) + (-ball(ratio)).expm1())",
+        "return _upper_end((ball(ratio) + (-ball(ratio)).expm1()) * 0.999)",
         "laplace rho 0.1% too small",
     ),
     Planted(
@@ -73,8 +80,8 @@ PLANTED: Final[tuple[Planted, ...]] = (
     Planted(
         "losses",
         "src/sordino/curves/convolution/grid_sums.py",
-        "masses = (found.masses + found.error) * weight * (1 + 1e-12)",
-        "masses = found.masses * weight",
+        "masses = (window.masses + window.error) * weight * (1 + 1e-12)",
+        "masses = window.masses * weight",
         "error not charged to masses",
     ),
     Planted(
@@ -302,4 +309,18 @@ PLANTED: Final[tuple[Planted, ...]] = (
         "the left tail is drawn as if it were farther",
     ),
     *PLANTED_STATISTICS,
+    Planted(
+        "joins",
+        "src/sordino/query/per_id.py",
+        "return held.with_group_rows(marked, 1) if marked else held.with_rows(1)",
+        "return held.with_rows(1)",
+        "an id with a row in each of its groups as if it had one",
+    ),
+    Planted(
+        "joins",
+        "src/sordino/query/per_id.py",
+        "node=_gathered(relation, (relation.ids, *self.by), asked)",
+        "node=_gathered(relation, (*self.by, relation.ids)[:1], asked)",
+        "rows of several people gathered to one",
+    ),
 )

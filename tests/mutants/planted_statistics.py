@@ -16,6 +16,13 @@ PLANTED_STATISTICS: Final[tuple[Planted, ...]] = (
     ),
     Planted(
         "prices",
+        "src/sordino/aggregations/moments.py",
+        "size = ((grid.width << finer) + 8) * Fraction(2) ** exponent",
+        "size = (grid.width << finer) * Fraction(2) ** exponent",
+        "the rounding of squares of wide integers not paid for",
+    ),
+    Planted(
+        "prices",
         "src/sordino/planning/plan.py",
         "        return replace(change, linf=change.l2)\n",
         "        return change\n",
@@ -59,8 +66,8 @@ PLANTED_STATISTICS: Final[tuple[Planted, ...]] = (
     Planted(
         "prices",
         "src/sordino/aggregations/moments.py",
-        "size = grid.width**2 * Fraction(2) ** exponent",
-        "size = grid.width**2 * Fraction(2) ** exponent / 2",
+        "size = ((grid.width << finer) + 8) * Fraction(2) ** exponent",
+        "size = ((grid.width << finer) // 2 + 8) * Fraction(2) ** exponent",
         "variance sensitivity halved",
     ),
     Planted(

@@ -12,6 +12,7 @@ _LOSSES: Final = (
     "tests/laws/test_joint_laws.py",
     "tests/unit/losses",
     "tests/unit/curves",
+    "tests/unit/numbers/test_normal_law.py",
     "tests/laws/test_loss_laws.py",
     "tests/unit/test_vectors_of_noise.py",
     "tests/laws/test_law_against_map.py",
@@ -55,7 +56,9 @@ class Room:
 
 
 ROOMS: Final[dict[str, Room]] = {
-    "losses": Room(("losses/*.py", "curves/**/*.py"), _LOSSES, 0.2),
+    "losses": Room(
+        ("losses/*.py", "curves/**/*.py", "numbers/normal_law.py"), _LOSSES, 0.2
+    ),
     "sampling": Room(
         ("sampling/*.py",),
         (
@@ -100,7 +103,7 @@ ROOMS: Final[dict[str, Room]] = {
         ),
         0.2,
     ),
-    "joins": Room(("query/joins.py",), _QUERIES, 0.2),
+    "joins": Room(("query/joins.py", "query/per_id.py"), _QUERIES, 0.2),
     "prices": Room(
         (
             "planning/*.py",

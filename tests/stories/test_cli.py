@@ -280,7 +280,7 @@ REFUSED: dict[str, tuple[str, str]] = {
 
 
 @pytest.mark.parametrize("refused", REFUSED)
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(1)
 def test_a_refusal_is_one_sentence(
     refused: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

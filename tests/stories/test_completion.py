@@ -23,6 +23,7 @@ CLASSES = {
 LOSS = {"delta_at", "epsilon_at", "beta_at", "advantage", "explain", "curve"}
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("code", "wanted"),
     [

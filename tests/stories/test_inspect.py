@@ -59,6 +59,7 @@ SOURCES: Final[dict[str, Any]] = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("source", SOURCES)
 def test_every_source(source: str, tmp_path: Path) -> None:
     """Missing cells, unreadable ones by their shape, rows of ids and what is cut."""
@@ -177,7 +178,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["no such file.csv"], "names no file"),
+        (["no such file.csv"], "matches no file"),
         (["{}", "--column", "x=int"], "must be one of"),
         (["{}", "--encoding", "utf8"], "must be one of"),
         (["{}", "--id", "nobody"], "no column 'nobody'"),

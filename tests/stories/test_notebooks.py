@@ -86,6 +86,44 @@ def test_a_first_notebook() -> None:
     assert not any(told(cell, "stderr") for cell in outputs[:7])
 
 
+PRICED: Final = """
+%%dp session --epsilon 0.5 --price
+SELECT COUNT(*) AS n FROM visits
+"""
+
+
+def test_what_shows_itself() -> None:
+    """Sessions, prices, ledgers, budgets and key sets have a page, without a script."""
+    cells = [
+        FIRST,
+        "session.ledger",
+        "session.price(query.agg(n=sd.count()), sd.ApproxDP(1, '1e-6'))",
+        "sd.ApproxDP(1, '1e-6')",
+        "sd.KeySet.from_dict({'ward': ['<script>alert(1)</script>']})",
+        "session.price_all({'a': query.agg(n=sd.count())}, sd.ApproxDP(1, '1e-6'))",
+        "%load_ext sordino",
+        PRICED.strip(),
+        "session.spent",
+    ]
+    outputs = ran(cells)
+    assert not [one for cell in outputs for one in cell if one.output_type == "error"]
+    for shown in (*outputs[1:6], outputs[7]):
+        assert kinds(shown) == {"text/html", "text/plain"}
+        assert "<script" not in shown[0].data["text/html"]
+    assert "ApproxDP(epsilon=0, delta=0)" in outputs[8][0].data["text/plain"]
+
+
+def test_the_example_runs() -> None:
+    """Every cell of the notebook in the repository, in a kernel with nothing else."""
+    book = nbformat.read(ROOT / "examples/clinic.ipynb", as_version=4)  # type: ignore[no-untyped-call]
+    assert not any(cell.get("outputs") for cell in book.cells), "commit no outputs"
+    cells = [cell.source for cell in book.cells if cell.cell_type == "code"]
+    outputs = ran(cells)
+    errors = [one for cell in outputs for one in cell if one.output_type == "error"]
+    assert not errors
+    assert "text/html" in kinds(outputs[0])
+
+
 @pytest.mark.slow
 def test_guides_run_in_a_kernel() -> None:
     """Every example of the README and the guides runs, or fails as it says."""

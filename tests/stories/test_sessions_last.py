@@ -51,6 +51,7 @@ def path(tmp_path: Path) -> Path:
     return made
 
 
+@pytest.mark.slow
 def test_a_restart_keeps_what_was_spent(path: Path) -> None:
     """A second session begins where the first one ended, and one may say less."""
     session(path, LIMIT).release(COUNT, sd.ApproxDP("0.75", "5e-7"))
@@ -63,6 +64,7 @@ def test_a_restart_keeps_what_was_spent(path: Path) -> None:
     assert session(path).remaining == sd.ApproxDP(0, 0)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_key_has_one_answer(path: Path, kind: str) -> None:
     """A repeated request has the identical answer, of every kind, and costs nothing."""
@@ -110,6 +112,7 @@ def _of_text(end: str) -> Any:
     return rows.agg(n=sd.count())
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("engine", ["duckdb", "memory"])
 def test_threads_never_overspend(path: Path, engine: Engine) -> None:
     """Of 8 threads that ask 20 times each, exactly a budget's worth is answered."""

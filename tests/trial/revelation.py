@@ -54,7 +54,7 @@ class RevelationCurve(AbstractCurve):
     @property
     def end(self) -> End:
         """Return the chance, at every epsilon."""
-        return End(Fraction(0), self.chance, bounded=True)
+        return End(Fraction(0), self.chance, is_bounded=True)
 
     def laws(self) -> Laws:
         """Return the law of a full revelation, which serves both directions."""

@@ -9,6 +9,7 @@ from rich.console import Console
 
 from benchmarks.__main__ import rows, table
 from benchmarks.frame import Action, Figure, Measured, Race
+from benchmarks.page import PAGE, rewrite_page, row_of_page
 from benchmarks.reached import Accuracy, reached
 from benchmarks.utility import Error
 
@@ -155,3 +156,21 @@ def test_an_absent_peer_of_an_accuracy_says_so() -> None:
     absent_peer: Any = absent
     row = Accuracy(what=what, ours=lambda: 1e-9, unit="", floor=1.0, peer=absent_peer)
     assert row.measure().peer == " absent"
+
+
+def test_what_was_measured_stands_on_the_page(clock: Clock) -> None:
+    """In its own row, nowhere else; a row without a place there is told."""
+    ours, other = (race(clock, what=what).measure() for what in ("work", "more work"))
+    page = "# Page\n| work | 9 ms | - | 9.00 | ≤ 1 | - | below floor |\n| work | 1 |\n"
+    text, homeless = rewrite_page(page, [ours, other])
+    assert text == f"# Page\n{row_of_page(ours)}\n| work | 1 |\n"
+    assert row_of_page(ours).startswith("| work | 4 ms | a peer ")
+    assert row_of_page(ours).endswith(" | 4.00 | ≤ 4.5 | - | floor |")
+    assert homeless == [row_of_page(other)]
+
+
+def test_every_row_of_the_page_is_one_that_is_measured() -> None:
+    """A row that was renamed is found on the page under its name."""
+    text = PAGE.read_text("utf-8")
+    named = [row.what for row in rows([]) if f"| {row.what} |" in text]
+    assert len(named) > 30

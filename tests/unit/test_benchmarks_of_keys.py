@@ -8,6 +8,7 @@ from benchmarks.reached import reached
 FEW = 8000
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("power", [1.1, 1.4])
 def test_more_keys_show_by_weights_than_by_counts(power: float) -> None:
     """Of few ids as well, and never none."""

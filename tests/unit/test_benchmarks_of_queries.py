@@ -46,6 +46,7 @@ def test_both_sides_answer() -> None:
         assert found[group] == (count, pytest.approx(mean, abs=0.1))
 
 
+@pytest.mark.slow
 def test_rows_of_queries_are_measured() -> None:
     """Each race gives a ratio, each figure a number, on few rows too."""
     asked = queries.known(queries.ROWS_OF_G)
@@ -68,6 +69,7 @@ def test_volume_in_a_fresh_process() -> None:
     assert told.verdict == "below floor"
 
 
+@pytest.mark.slow
 def test_rows_of_ranks_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each row gives a number of ranks, rows or years, on few rows too."""
     monkeypatch.setattr(ranks, "SIZE", 300)
@@ -86,6 +88,7 @@ def test_errors_of_releases() -> None:
     assert utility.off(none, SIZE)[0] == 1.0
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("way", [utility.new_way, utility.old_way])
 def test_ways_of_utility(way: utility.Way) -> None:
     """Both ways answer with groups, counts and means."""

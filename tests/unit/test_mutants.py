@@ -64,6 +64,7 @@ def test_the_order_depends_on_the_seed_and_the_line_alone() -> None:
     assert moved.rank(3) != moved.rank(4)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("room", ROOMS)
 def test_every_room_has_files_and_tests(room: str) -> None:
     """Patterns match files, named tests are there, and there is enough to change."""

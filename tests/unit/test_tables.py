@@ -62,6 +62,7 @@ def test_neighbours_by_id_differ_in_one_id(data: st.DataObject) -> None:
         assert rest.counted() == (table.counted() & other.counted())
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", PLAIN)
 def test_every_hard_value_is_drawn(kind: str) -> None:
     """Each value of the pool, NaN and None can be found."""
@@ -71,6 +72,7 @@ def test_every_hard_value_is_drawn(kind: str) -> None:
         assert drawn == repr(wanted)
 
 
+@pytest.mark.slow
 def test_rows_repeat_and_come_and_go() -> None:
     """Tables with equal rows, empty tables, larger and smaller neighbours are drawn."""
     table = find(tables(TYPES), lambda one: max(one.counted().values(), default=0) > 1)

@@ -57,7 +57,7 @@ class Setting:
         return found
 
     @cached_property
-    def computed(self) -> dict[Hashable, Any]:
+    def computations(self) -> dict[Hashable, Any]:
         """Return what several aggregations make of these rows, once it is computed."""
         return {}
 
@@ -94,7 +94,7 @@ class Setting:
         if found is None:
             columns = _listed(self.by)
             raise InvalidQuery(
-                "nothing bounds in how many groups one id lies",
+                "nothing bounds how many groups one id is in",
                 f"Add .enforce(sd.MaxGroupsPerID({columns}, 2)) before group_by.",
             )
         return found
@@ -260,7 +260,7 @@ class AbstractAggregation(ABC):
         """
         del setting
         raise InvalidQuery(
-            f"{self!r} is not asked of the rows of one id",
+            f"{self!r} cannot be computed from the rows of one id",
             "Ask count, sum, mean, min, max or count_distinct in per_id.",
         )
 

@@ -97,24 +97,20 @@ def size_bins(value: Expression, sizes: Sequence[float]) -> Expression:
     """
     size = value.cast("f64").abs()
     found = _searched(size, sizes, 0, len(sizes) - 1)
-    none = size.is_nan() | size.is_infinite()
+    none = size.is_null() | size.is_nan() | size.is_infinite()
     return when(none).then(lit(None, "i64")).otherwise(found)
 
 
 def _searched(
     size: Expression, sizes: Sequence[float], first: int, last: int
 ) -> Expression:
-    """Return the place of a size between two places, by halving."""
+    """Return the place of a size between two places, by halving; there must be one."""
     if first == last:
         return lit(first)
     middle = (first + last) // 2
     low = _searched(size, sizes, first, middle)
     high = _searched(size, sizes, middle + 1, last)
-    smaller = when(size <= sizes[middle]).then(low)
-    return smaller.otherwise(when(size > sizes[middle]).then(high).otherwise(_NOWHERE))
-
-
-_NOWHERE: Final = lit(None, "i64")
+    return when(size <= sizes[middle]).then(low).otherwise(high)
 
 
 @final

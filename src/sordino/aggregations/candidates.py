@@ -220,7 +220,7 @@ def end_points(low: Any, high: Any) -> tuple[Any, Any]:
     read = [literal(one) for one in (low, high)]
     if read[0].type != read[1].type:
         raise InvalidParameter(
-            "high", high, f"must be of one type with low, {low!r}", "Give two dates."
+            "high", high, f"must have the same type as low, {low!r}", "Give two dates."
         )
     least, most = (one.constant for one in read)
     if least >= most:
@@ -228,7 +228,7 @@ def end_points(low: Any, high: Any) -> tuple[Any, Any]:
             "low",
             low,
             f"must be before high, {high!r}",
-            "Exchange or widen the bounds.",
+            "Swap or widen the bounds.",
         )
     return least, most
 
@@ -291,7 +291,8 @@ def check_ends(low: Any, kind: str) -> None:
     given = literal(low).type if isinstance(low, date) else "number"
     if given != _BOUNDS[kind]:
         raise InvalidQuery(
-            f"a column of type {kind} has no bounds such as {low!r}", _EXAMPLES[kind]
+            f"a column of type {kind} cannot have a bound such as {low!r}",
+            _EXAMPLES[kind],
         )
 
 

@@ -199,10 +199,10 @@ class BoundChoice(AbstractChoice):
 def _beyond(mechanism: AboveThreshold, bins: int, confidence: Fraction) -> Expected:
     """Return how many rows lie beyond the end of a walk, for any data.
 
-    More than `left` and the half width take noise so large in one of the two draws of
-    one of the bins.
+    More than `rows_left` and the half width take noise so large in one of the two
+    draws of one of the bins.
     """
     scale = up(mechanism.scale)
     wrong = float(1 - confidence) / (2 * bins)
-    remark = f"about {mechanism.left} rows lie beyond"
+    remark = f"about {mechanism.rows_left} rows lie beyond"
     return Expected(2 * scale, -2 * scale * math.log(wrong), "rows", remark)

@@ -33,7 +33,7 @@ class ExactSum:
     complete: bool
     """Whether every row has a value."""
 
-    def scaled(self, total: Expression) -> Expression:
+    def in_units(self, total: Expression) -> Expression:
         """Return the sum of the values, of their steps: a double for floats."""
         return total if self.unit is None else total.cast("f64") * self.unit
 

@@ -27,8 +27,6 @@ Nulls = Literal["drop"] | int | float | None
 SUM_STEPS: Final = {"i64": 2**31, "f64": 2**24}
 """Most steps of one row in a sum: 2**22 rows of such size, 2**29 for floats, add up to
 the largest exact total."""
-SQUARE_STEPS: Final = {"i64": 2**13, "f64": 2**13}
-"""Most steps of a row whose square is added up as it is."""
 _FURTHEST: Final = 2**40
 _LONGEST: Final = 2**63 - 1
 _SMALLEST: Final = -200
@@ -204,7 +202,7 @@ def _replacement(nulls: Any, kind: str) -> int | float:
         )
     if isinstance(value, Fraction) and abs(value) > _LARGEST:
         raise InvalidParameter(
-            "nulls", nulls, "is beyond every useful number", "Try nulls=0."
+            "nulls", nulls, "must be between -2**200 and 2**200", "Try nulls=0."
         )
     if not isinstance(value, Fraction) or (kind == "i64" and value.denominator != 1):
         raise InvalidParameter(
@@ -242,7 +240,7 @@ def exact_bounds(low: Any, high: Any) -> tuple[Fraction, Fraction]:
     least, most = _bound(low=low), _bound(high=high)
     if least >= most:
         raise InvalidParameter(
-            "low", low, f"must be below high, {high!r}", "Exchange or widen the bounds."
+            "low", low, f"must be less than high, {high!r}", "Swap or widen the bounds."
         )
     return least, most
 
@@ -259,7 +257,7 @@ def _bound(**argument: Any) -> Fraction:
         raise InvalidParameter(name, given, "must be rational", f"Try {name}=1.")
     if abs(value) > _LARGEST:
         raise InvalidParameter(
-            name, given, "is beyond every useful bound", f"Try {name}=1e9."
+            name, given, "must be between -2**200 and 2**200", f"Try {name}=1e9."
         )
     return value
 

@@ -59,7 +59,7 @@ class CountDistinct(AbstractAggregation):
         for name in self.names:
             if setting.schema[name].type.startswith("list"):
                 raise InvalidQuery(
-                    f"{name!r} is a list, and lists are not compared",
+                    f"{name!r} is a list column, and lists cannot be compared",
                     "Explode it first.",
                 )
 
@@ -74,6 +74,9 @@ def count_distinct(*columns: Any) -> CountDistinct:
     """
     if not columns:
         raise InvalidParameter(
-            "columns", columns, "names no column", 'Try count_distinct("doctor").'
+            "columns",
+            columns,
+            "must name at least one column",
+            'Try count_distinct("doctor").',
         )
     return CountDistinct(tuple(_validate.text(columns=name) for name in columns))

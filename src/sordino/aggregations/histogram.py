@@ -78,7 +78,7 @@ def histogram(column: str, bins: Any) -> Histogram:
         raise InvalidParameter(
             "bins",
             f"{len(ranges.labels)} of them",
-            f"become columns, and there may be {MOST_COLUMNS}",
+            f"would become columns, and at most {MOST_COLUMNS} are allowed",
             "Ask query.histogram(column, bins): there they are rows.",
         )
     return Histogram(_validate.text(column=column), ranges)

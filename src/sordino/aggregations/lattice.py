@@ -62,10 +62,14 @@ def deviation_total(expression: AbstractExpression, grid: Lattice) -> Total:
     return Total(height(expression, grid), 2, -grid.width)
 
 
-def square_total(expression: AbstractExpression, grid: Lattice) -> Total:
-    """Return the sum of 2 (2 k - low - high)**2 - width**2, at most the square."""
-    aside = Expression(height(expression, grid)) * 2 - grid.width
-    return Total((aside * aside).tree, 2, -(grid.width**2))
+def middle_total(expression: AbstractExpression, grid: Lattice, finer: int) -> Total:
+    """Return the sum of the width times 2**finer, less four times the middle portion.
+
+    The middle of the three integers of `triple_totals` tells the centred square.
+    """
+    ends = (grid.low, grid.high, grid.exponent)
+    middle = lift(portion_of(expression, *ends, 1, finer))
+    return Total(middle, -4, grid.width << finer)
 
 
 def triple_totals(

@@ -56,7 +56,7 @@ class Mean(AbstractBounded):
         held = exact_sum(setting, self, self.nulls)
 
         def quotient(total: Expression, number: Expression) -> Expression:
-            found = held.scaled(total).cast("f64") / number.cast("f64")
+            found = held.in_units(total).cast("f64") / number.cast("f64")
             return found if held.ends is None else found.clip(*map(float, held.ends))
 
         return Summary(

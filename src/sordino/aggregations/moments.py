@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Final, TypeAlias, final
 
 from sordino.aggregations.base import Setting
 from sordino.aggregations.column_values import (
-    SQUARE_STEPS,
     SUM_STEPS,
     Clamped,
     ColumnValues,
@@ -32,8 +31,8 @@ from sordino.aggregations.lattice import (
     deviation_total,
     gap_total,
     height,
+    middle_total,
     pair_totals,
-    square_total,
     triple_totals,
     values_total,
 )
@@ -87,12 +86,13 @@ class Moments:
 def separate_moments(setting: Setting, clamped: Clamped) -> Moments:
     """Return the number of values and the sums of powers of their deviations.
 
-    With y = t - 1/2, t**2 is y**2 + y + 1/4, and y**2 is measured less 1/8.
+    With y = t - 1/2, t**2 is y**2 + y + 1/4, and y**2 is measured less 1/8. The lattice
+    is the same with squares and without them: a mean and a variance of one column have
+    two measurements in common.
     """
     values = column_values(setting, clamped.column, clamped.nulls)
     squared = clamped.degree > 1
-    steps = SQUARE_STEPS if squared else SUM_STEPS
-    grid = width_lattice(*clamped.bounds, values.type, steps)
+    grid = width_lattice(*clamped.bounds, values.type, SUM_STEPS)
     measurements: tuple[AbstractMeasurement, ...] = (
         values_measurement(setting, values, grid),
         deviation_measurement(setting, values, grid),
@@ -102,7 +102,7 @@ def separate_moments(setting: Setting, clamped: Clamped) -> Moments:
     if squared:
         measurements = (*measurements, square_measurement(setting, values, grid))
     count = (_ONE, _NONE, *rest)
-    units = (_ONE, width, *((width**2,) * squared))
+    units = (_ONE, width, *((8 * width,) * squared))
     return Moments(
         measurements,
         units,
@@ -112,6 +112,7 @@ def separate_moments(setting: Setting, clamped: Clamped) -> Moments:
         count,
         (_HALF, _ONE, *rest),
         (Fraction(3, 8), _ONE, _ONE) if squared else (),
+        Fraction(1, grid.width << _finer(grid)) if squared else _NONE,
     )
 
 
@@ -123,10 +124,10 @@ def divided_moments(setting: Setting, clamped: Clamped) -> Moments:
     """
     key = clamped.key(setting)
     squared = max(clamped.degree, setting.degrees.get(key, 0)) > 1
-    if (key, squared) not in setting.computed:
+    if (key, squared) not in setting.computations:
         computed = _divided(setting, clamped, key, squared=squared)
-        setting.computed[key, squared] = computed
-    moments: Moments = setting.computed[key, squared]
+        setting.computations[key, squared] = computed
+    moments: Moments = setting.computations[key, squared]
     return moments
 
 
@@ -137,7 +138,7 @@ def _divided(
     values = column_values(setting, clamped.column, clamped.nulls)
     grid = width_lattice(*clamped.bounds, values.type, SUM_STEPS)
     tall = height(values.expression, grid)
-    finer = max(0, _FINEST - grid.width.bit_length()) if squared else 0
+    finer = _finer(grid) if squared else 0
     totals: tuple[AbstractTotal, ...] = (
         triple_totals(values.expression, grid, finer)
         if squared
@@ -213,13 +214,20 @@ def deviation_measurement(
 def square_measurement(
     setting: Setting, values: ColumnValues, grid: Lattice
 ) -> AbstractMeasurement:
-    """Return the sums of centred squares: a row adds at most R**2 / 8.
+    """Return the sums of centred squares, 8 y**2 - 1 of a row, in widths.
 
-    With w = high - low steps and d = 2 k - low - high, the integer 2 d**2 - w**2 is of
-    size w**2 at most, in units of step**2 / 8.
+    Of a row that is divided into three integers with the sum w, the middle one is
+    2 w t (1 - t), or less than 2 more; w less four times that is w (8 y**2 - 1), or
+    less than 8 less (docs/proofs/moments.md, lemma 1): of size w + 8 at most.
     """
-    total = (square_total(values.expression, grid),)
-    exponent = 2 * grid.exponent - 3
-    size = grid.width**2 * Fraction(2) ** exponent
+    finer = _finer(grid)
+    total = (middle_total(values.expression, grid, finer),)
+    exponent = grid.exponent - finer
+    size = ((grid.width << finer) + 8) * Fraction(2) ** exponent
     key = ("squares", values.key, grid)
     return LatticeMeasurement(key, scale_change(setting.rows(), size), exponent, total)
+
+
+def _finer(grid: Lattice) -> int:
+    """Return how many bits finer than a lattice the squares on it are added up."""
+    return max(0, _FINEST - grid.width.bit_length())

@@ -101,7 +101,7 @@ class Quantile(AbstractBounded):
         """Return the least or the greatest value, exactly; other quantiles are none."""
         if self.word not in {"min", "max"}:
             raise InvalidQuery(
-                f"{self.word} is not asked of the rows of one id",
+                f"{self.word} cannot be computed from the rows of one id",
                 "Ask min or max in per_id, and quantiles of what comes out.",
             )
         values = column_values(setting, self.column, self.nulls, (*ORDERED, "bool"))
@@ -234,7 +234,10 @@ def quantiles(
     asked = tuple(_probability(probabilities=one) for one in probabilities)
     if not asked or any(b <= a for a, b in pairwise(asked)):
         raise InvalidParameter(
-            "probabilities", probabilities, "must ascend", 'Try ["0.25", "0.75"].'
+            "probabilities",
+            probabilities,
+            "must be in ascending order",
+            'Try ["0.25", "0.75"].',
         )
     return _made(column, asked, (low, high), nulls, "quantiles")
 

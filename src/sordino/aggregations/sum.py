@@ -66,10 +66,10 @@ class Sum(AbstractBounded):
         held = exact_sum(setting, self, self.nulls)
         ends = held.ends and ends_of_sum(held.ends, setting.most_together)
         if held.complete:
-            return Summary((held.total,), value=held.scaled, bounds=ends)
+            return Summary((held.total,), value=held.in_units, bounds=ends)
 
         def of_some(total: Expression, number: Expression) -> Expression:
-            return when(number > 0).then(held.scaled(total)).otherwise(None)
+            return when(number > 0).then(held.in_units(total)).otherwise(None)
 
         both = (held.total, held.number)
         return Summary(both, value=of_some, bounds=ends, nullable=True)

@@ -42,12 +42,13 @@ class Summary:
 def ends_of_sum(ends: tuple[Any, Any], most: int | None) -> Ends | None:
     """Return the ends of the sum of up to so many numbers, each within two bounds.
 
-    >>> ends_of_sum((-1, 3), 5), ends_of_sum((Fraction(1, 2), 3), 5)
-    ((-5, 15), (0, 15))
+    >>> ends_of_sum((-1, 3), 5), ends_of_sum((-0.25, 0.5), 3)
+    ((-5, 15), (-0.75, 1.5))
     """
     if most is None:
         return None
-    low, high = min(Fraction(0), most * ends[0]), max(Fraction(0), most * ends[1])
+    least, greatest = (most * Fraction(one) for one in ends)
+    low, high = min(Fraction(0), least), max(Fraction(0), greatest)
     if max(-low, high) > _LARGEST:
         return None
     return plain_ends(low, high)

@@ -21,7 +21,7 @@ from sordino.numbers import probability, shortest
 from sordino.words import Words, call, number
 
 
-@hides("excess", "scaled", "spending", "stated_by", "words")
+@hides("excess", "times", "spending", "stated_by", "words")
 @final
 @dataclass(frozen=True)
 class Advantage:
@@ -47,7 +47,7 @@ class Advantage:
         """Return the largest epsilon for Laplace noise, or mu for Gaussian noise."""
         return _spending(self, family)
 
-    def scaled(self, factor: Fraction) -> Budget:
+    def times(self, factor: Fraction) -> Budget:
         """Refuse: a risk does not add up."""
         return _unshared(self, factor)
 
@@ -56,7 +56,7 @@ class Advantage:
         return _log(loss.advantage()) - _log(float(self.most))
 
 
-@hides("excess", "scaled", "spending", "stated_by", "words")
+@hides("excess", "times", "spending", "stated_by", "words")
 @final
 @dataclass(frozen=True, kw_only=True)
 class ErrorRates:
@@ -92,7 +92,7 @@ class ErrorRates:
         """Return the largest epsilon for Laplace noise, or mu for Gaussian noise."""
         return _spending(self, family)
 
-    def scaled(self, factor: Fraction) -> Budget:
+    def times(self, factor: Fraction) -> Budget:
         """Refuse: a risk does not add up."""
         return _unshared(self, factor)
 

@@ -52,7 +52,7 @@ def filter_rows(child: AbstractNode, condition: AbstractExpression) -> Filter:
 def bound_rows(child: AbstractNode, per: Iterable[str], limit: int) -> KeepRows:
     """Return at most `limit` rows each."""
     names = tuple(per)
-    return KeepRows(child, names, child.schema.besides(names), limit, child.schema)
+    return KeepRows(child, names, child.schema.other_names(names), limit, child.schema)
 
 
 def bound_groups(

@@ -14,7 +14,7 @@ import numpy as np
 from flint import arb
 
 from sordino.curves.curve import UNKNOWN, AbstractCurve, End
-from sordino.curves.laws.derived import Moved
+from sordino.curves.laws.derived import MovedLaw
 from sordino.curves.laws.law import Laws
 from sordino.curves.points import ELEMENTARY, Floats
 from sordino.numbers import ball, up
@@ -32,11 +32,13 @@ class BreachCurve(AbstractCurve):
 
     def laws(self) -> Laws:
         """Return the laws of the base, each lost with the same chance."""
-        return tuple(Moved(law, self.breach, self.breach) for law in self.base.laws())
+        return tuple(
+            MovedLaw(law, self.breach, self.breach) for law in self.base.laws()
+        )
 
     def delta(self, epsilon: Floats) -> Floats:
         """Return D + (1 - D) base(e)."""
-        return self._mixed(self.base.delta_at(epsilon))
+        return self._mix(self.base.delta_at(epsilon))
 
     def epsilon(self, delta: Floats) -> Floats:
         """Return the epsilon of the base at what D leaves."""
@@ -48,19 +50,19 @@ class BreachCurve(AbstractCurve):
 
     def tpr(self, alpha: Floats) -> Floats:
         """Return D + (1 - D) of the rate among the runs without a breach."""
-        return self._mixed(self.base.tpr_at(self._within(alpha)))
+        return self._mix(self.base.tpr_at(self._inner_rate(alpha)))
 
     def beta(self, alpha: Floats) -> Floats:
         """Return 1 - D of the rate among the runs without a breach."""
         whole = (1 - self.breach) * (1 - ELEMENTARY)
-        answer: Floats = whole * self.base.beta_at(self._within(alpha))
+        answer: Floats = whole * self.base.beta_at(self._inner_rate(alpha))
         return answer
 
-    def _mixed(self, inner: Floats) -> Floats:
+    def _mix(self, inner: Floats) -> Floats:
         """Return D + (1 - D) inner."""
         return (self.breach + (1 - self.breach) * inner) * (1 + ELEMENTARY)
 
-    def _within(self, alpha: Floats) -> Floats:
+    def _inner_rate(self, alpha: Floats) -> Floats:
         """Return the false positive rate among the runs without a breach."""
         whole = max(1 - self.breach, 1e-300)
         return np.minimum(alpha / whole * (1 + ELEMENTARY), 1.0)

@@ -10,10 +10,10 @@ from typing import final
 
 import numpy as np
 
-from sordino.curves.coarseness import kept
+from sordino.curves.coarseness import grid_property
 from sordino.curves.curve import UNKNOWN, AbstractCurve, End
 from sordino.curves.inverse import inverse
-from sordino.curves.laws.derived import Mixed
+from sordino.curves.laws.derived import MixtureLaw
 from sordino.curves.laws.law import Laws
 from sordino.curves.points import ELEMENTARY, Floats
 from sordino.curves.profile import Profile, symmetric
@@ -32,7 +32,7 @@ class AbstractCaseCurve(AbstractCurve):
     def reach(self) -> float:
         """Return an epsilon beyond which delta is next to nothing."""
 
-    @kept
+    @grid_property
     def profile(self) -> Profile:
         """Return the bounds on a fine range of epsilons."""
         points = np.linspace(0.0, min(self.reach(), FURTHEST), _POINTS)
@@ -100,7 +100,7 @@ class MixtureCurve(AbstractCaseCurve):
         known = [(weight, curve.laws()) for weight, curve in self.parts]
         sides = max(len(laws) for _, laws in known)
         return tuple(
-            Mixed(tuple((w, laws[side % len(laws)]) for w, laws in known))
+            MixtureLaw(tuple((w, laws[side % len(laws)]) for w, laws in known))
             for side in range(sides)
         )
 

@@ -11,7 +11,7 @@ COARSENESS: ContextVar[float] = ContextVar("coarseness", default=1.0)
 
 
 @final
-class kept(Generic[Kept]):  # noqa: N801 read as a decorator
+class grid_property(Generic[Kept]):  # noqa: N801 read as a decorator
     """A property computed once for each coarseness; what is fine serves any search.
 
     A loss that a search has looked at coarsely so answers finely ever after.

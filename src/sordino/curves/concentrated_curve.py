@@ -58,7 +58,7 @@ class ConcentratedCurve(AbstractCurve):
         The chord gains up to a fifth where delta is large, nothing where it is small,
         and costs a table for each new rho: it is drawn where it gains.
         """
-        delta = self._converted(epsilon)
+        delta = self._conversion(epsilon)
         gaining = np.flatnonzero((delta > up(self.reserve) + _GAINED) & (epsilon > 0))
         if not len(gaining) or self.rho is INFINITE:
             return delta
@@ -75,7 +75,7 @@ class ConcentratedCurve(AbstractCurve):
         """Return the same curve; small targets are met without the chord."""
         small = delta <= up(self.reserve) + _GAINED
         epsilon = np.empty_like(delta)
-        epsilon[small] = inverse(self._converted, delta[small])
+        epsilon[small] = inverse(self._conversion, delta[small])
         epsilon[~small] = inverse(self.delta, delta[~small])
         return epsilon
 
@@ -87,7 +87,7 @@ class ConcentratedCurve(AbstractCurve):
         """Return the rates by tangents that touch the curve close by."""
         return self._rates(alpha)[1]
 
-    def _converted(self, epsilon: Floats) -> Floats:
+    def _conversion(self, epsilon: Floats) -> Floats:
         """Return delta by the conversion at the best order, within the advantage."""
         rho, reserve = self.rho, up(self.reserve)
         if rho is INFINITE or rho == 0:

@@ -29,7 +29,7 @@ class End(NamedTuple):
 
     epsilon: Extended
     delta: Fraction
-    bounded: bool
+    is_bounded: bool
     """Whether nothing but `delta` can be seen with certainty."""
 
     @property
@@ -38,7 +38,7 @@ class End(NamedTuple):
         return self.epsilon == 0 == self.delta
 
 
-UNKNOWN = End(INFINITE, Fraction(0), bounded=False)
+UNKNOWN = End(INFINITE, Fraction(0), is_bounded=False)
 """The end of a curve of which no point is known exactly."""
 
 
@@ -86,15 +86,17 @@ class AbstractCurve(ABC):
         Below zero it follows from the other direction by exchanging the two laws:
         delta(-e) = 1 - exp(-e) (1 - delta(e)).
         """
-        asked = points.read(-1, least=-np.inf, epsilon=epsilon)
-        size, end = np.abs(asked.values), self.end
+        question = points.read(-1, least=-np.inf, epsilon=epsilon)
+        size, end = np.abs(question.values), self.end
         delta = self._raised_delta(size)
-        at_end = asked.reaches(end.epsilon) | (np.isinf(size) & end.bounded)
+        at_end = question.reaches(end.epsilon) | (np.isinf(size) & end.is_bounded)
         least = points.double_of_bound(end.delta)
         delta = np.where(at_end, np.minimum(delta, least), delta)
         with np.errstate(all="ignore"):
             mirrored = points.grow(-np.expm1(-size) + np.exp(-size) * delta)
-        return asked.answer(np.where(asked.values < 0, np.minimum(mirrored, 1), delta))
+        return question.answer(
+            np.where(question.values < 0, np.minimum(mirrored, 1), delta)
+        )
 
     def _raised_delta(self, epsilon: Floats) -> Floats:
         """Return bounds on delta for epsilon >= 0 that are finite and rounded up."""
@@ -103,34 +105,36 @@ class AbstractCurve(ABC):
 
     def epsilon_at(self, delta: Any) -> Answer:
         """Return an epsilon such that the release is (epsilon, delta)-DP."""
-        asked, end = points.read(-1, most=1.0, delta=delta), self.end
+        question, end = points.read(-1, most=1.0, delta=delta), self.end
         with np.errstate(all="ignore"):
-            epsilon = points.raise_epsilons(self.epsilon(asked.before))
+            epsilon = points.raise_epsilons(self.epsilon(question.lower_values))
         capped = np.minimum(epsilon, points.double_of_bound(end.epsilon))
-        epsilon = np.where(asked.reaches(end.delta), capped, epsilon)
-        return asked.answer(np.where(asked.values >= 1, 0.0, epsilon))
+        epsilon = np.where(question.reaches(end.delta), capped, epsilon)
+        return question.answer(np.where(question.values >= 1, 0.0, epsilon))
 
     def tpr_at(self, alpha: Any) -> Answer:
         """Return the greatest true positive rate at a false positive rate alpha."""
-        asked = points.read(1, most=1.0, alpha=alpha)
-        values, end = asked.values, self.end
+        question = points.read(1, most=1.0, alpha=alpha)
+        values, end = question.values, self.end
         if end.is_start:
-            return asked.answer(values)
+            return question.answer(values)
         with np.errstate(all="ignore"):
             tpr = np.maximum(points.raise_bounds(self.tpr(values)), values)
-        surely = points.double_of_bound(end.delta) if end.bounded else 1.0
-        return asked.answer(np.where(values == 0, np.minimum(tpr, surely), tpr))
+        surely = points.double_of_bound(end.delta) if end.is_bounded else 1.0
+        return question.answer(np.where(values == 0, np.minimum(tpr, surely), tpr))
 
     def beta_at(self, alpha: Any) -> Answer:
         """Return the least false negative rate at a false positive rate alpha."""
-        asked = points.read(1, most=1.0, alpha=alpha)
-        guess, end = points.complement(asked.values), self.end
+        question = points.read(1, most=1.0, alpha=alpha)
+        guess, end = points.complement(question.values), self.end
         if end.is_start:
-            return asked.answer(guess)
+            return question.answer(guess)
         with np.errstate(all="ignore"):
-            beta = np.minimum(points.lower_bounds(self.beta(asked.values)), guess)
-        surely = down(1 - end.delta) if end.bounded else 0.0
-        return asked.answer(np.where(asked.values == 0, np.maximum(beta, surely), beta))
+            beta = np.minimum(points.lower_bounds(self.beta(question.values)), guess)
+        surely = down(1 - end.delta) if end.is_bounded else 0.0
+        return question.answer(
+            np.where(question.values == 0, np.maximum(beta, surely), beta)
+        )
 
     def advantage(self) -> float:
         """Return the greatest true minus false positive rate, which is delta(0)."""
@@ -142,12 +146,12 @@ class AbstractCurve(ABC):
         The minimum over tests of (1 - prior) alpha + prior beta. With prior <= 1/2 that
         is prior (1 - delta(ln((1 - prior)/prior))), and the mirror image above 1/2.
         """
-        asked = points.read(1, most=1.0, prior=prior)
-        rarer = np.minimum(asked.values, 1 - asked.values)
+        question = points.read(1, most=1.0, prior=prior)
+        rarer = np.minimum(question.values, 1 - question.values)
         with np.errstate(all="ignore"):
             log_odds = np.log1p(-rarer) - np.log(rarer)
             # an epsilon too small only enlarges delta
             log_odds = np.where(np.isfinite(log_odds), log_odds, 0.0)
             safe = np.maximum(points.shrink(log_odds) - points.ELEMENTARY, 0.0)
             risk = points.shrink(rarer * (1 - self._raised_delta(safe)))
-        return asked.answer(np.maximum(risk, 0.0))
+        return question.answer(np.maximum(risk, 0.0))

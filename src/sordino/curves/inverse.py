@@ -24,8 +24,8 @@ def inverse(delta: Callable[[Floats], Floats], targets: Floats) -> Floats:
     zero, faint = np.searchsorted(distinct, (_FLOOR, _FAINT))
     few = range(zero + normal.FEW, faint, normal.FEW)
     ends = [_ends(delta, part) for part in np.split(distinct, [zero, *few, faint])[1:]]
-    found: Floats = np.concatenate((np.full(zero, none), *ends))
-    return found[places]
+    epsilons: Floats = np.concatenate((np.full(zero, none), *ends))
+    return epsilons[places]
 
 
 def _ends(delta: Callable[[Floats], Floats], targets: Floats) -> Floats:

@@ -46,7 +46,7 @@ _FEW = 64
 _UNIT = float(np.finfo(np.float64).eps) / 2
 
 
-@hides("is_plain", "lowered", "vertices")
+@hides("is_plain", "safe_heights", "vertices")
 @final
 @dataclass(frozen=True, eq=False)
 class PLRVs:
@@ -102,7 +102,7 @@ class PLRVs:
         return _lower_hull(alpha[order], beta[order])
 
     @cached_property
-    def lowered(self) -> Floats:
+    def safe_heights(self) -> Floats:
         """Return the heights of the corners less what an interpolation may err by.
 
         Between corners a double errs by six roundings of the left height at most; each
@@ -158,13 +158,15 @@ def get_beta(plrvs: PLRVs, alpha: Any) -> Answer:
         raise InvalidParameter(
             "plrvs", plrvs, "are not loss variables", "Build sd.PLRVs(...)."
         )
-    asked = points.read(0, most=1.0, alpha=alpha)
-    if len(asked.values) <= _FEW and plrvs.is_plain:
-        return asked.answer(np.array([_line(plrvs, x) for x in asked.values.tolist()]))
-    found = np.interp(asked.values, plrvs.vertices[0], plrvs.lowered)
+    question = points.read(0, most=1.0, alpha=alpha)
+    if len(question.values) <= _FEW and plrvs.is_plain:
+        return question.answer(
+            np.array([_line(plrvs, x) for x in question.values.tolist()])
+        )
+    heights = np.interp(question.values, plrvs.vertices[0], plrvs.safe_heights)
     # a drop between denormals has no slope that a double holds: there it is no number
-    found[~(found >= 0)] = 0.0
-    return asked.answer(found)
+    heights[~(heights >= 0)] = 0.0
+    return question.answer(heights)
 
 
 def _pmf(name: str, given: Any, infinite: float) -> Floats:

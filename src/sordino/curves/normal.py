@@ -62,13 +62,13 @@ def near_gaussian_delta(mu: Floats, epsilon: Floats) -> Floats:
         x, y = epsilon / mu - mu / 2, epsilon / mu + mu / 2
         tails = scaled_normal_tail(np.abs(np.stack(np.broadcast_arrays(x, y))))
         both = np.copysign(tails[0], x) - np.copysign(tails[1], y)
-        found = (
+        delta = (
             np.exp(-x * x / 2) * both
             + (x < 0)
             - (y < 0) * np.exp(np.minimum(epsilon, 0.0))
         )
         nothing = np.maximum(-np.expm1(epsilon), 0.0)
-    return np.where(mu > 0, np.maximum(found, 0.0), nothing)
+    return np.where(mu > 0, np.maximum(delta, 0.0), nothing)
 
 
 def each(function: Callable[[float], float], values: Floats) -> Floats:
@@ -110,10 +110,10 @@ def _delta_doubles(mu: float, epsilon: Floats) -> Floats:
     # |x| + 1 for each unit of x, because that bounds the hazard rate of the normal law
     slack = ELEMENTARY * (1 + np.abs(x) + mu) * (np.abs(x) + epsilon / mu + mu + 1)
     slack += NORMAL_ERROR * (1 + 2 * np.abs(log_tail) + epsilon)
-    found = np.exp(log_tail) * (-np.expm1(np.minimum(exponent, 0.0)) + slack)
+    delta = np.exp(log_tail) * (-np.expm1(np.minimum(exponent, 0.0)) + slack)
     # delta is at most the tail, also where that has no logarithm
-    found = np.where(np.isneginf(log_tail), 0.0, found)
-    answer: Floats = np.minimum(found + _UNDERFLOW, 1.0)
+    delta = np.where(np.isneginf(log_tail), 0.0, delta)
+    answer: Floats = np.minimum(delta + _UNDERFLOW, 1.0)
     return answer
 
 

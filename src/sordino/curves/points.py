@@ -63,7 +63,7 @@ class Points:
         return values.reshape(self.shape)
 
     @property
-    def before(self) -> Floats:
+    def lower_values(self) -> Floats:
         """Return doubles on the lower side such that the next ones are not beyond.
 
         A bound on these, one double further up, is a bound on what was written.
@@ -102,7 +102,7 @@ def read(
     if isinstance(given, (np.ndarray, list, tuple)):
         array = _array(name, given)
         flat = array.ravel()
-        _within(name, flat, least, most)
+        _check_range(name, flat, least, most)
         moved = np.minimum(_outward(flat, towards), most) if towards else flat
         return Points(moved, flat, array.shape)
     if isinstance(given, float) and least <= given <= most:
@@ -111,19 +111,19 @@ def read(
     for double in (down(number), up(number)):
         # the same number, however it was written, is asked at the same point
         if math.isfinite(double) and shortest(double) == number:
-            _within(name, np.array([double]), least, most)
+            _check_range(name, np.array([double]), least, most)
             return _one(double, towards)
     values = np.array([(down if towards < 0 else up)(number)])
-    _within(name, values, least, most)
+    _check_range(name, values, least, most)
     return Points(values, number, None)
 
 
 def _one(double: float, towards: Towards) -> Points:
     """Return the point of one double that stands for its shortest decimal."""
-    return Points(np.array([_beside(double, towards)]), np.array([double]), None)
+    return Points(np.array([_neighbour(double, towards)]), np.array([double]), None)
 
 
-def _within(name: str, values: Floats, least: float, most: float) -> None:
+def _check_range(name: str, values: Floats, least: float, most: float) -> None:
     """Refuse values that are outside the limits or no numbers."""
     # a NaN is the minimum of an array that holds one, and is not within anything
     if values.size and not (values.min() >= least and values.max() <= most):
@@ -147,16 +147,16 @@ def _array(name: str, given: Any) -> Floats:
 def _outward(given: Floats, towards: Towards) -> Floats:
     """Return doubles on one side of both the doubles given and their decimals."""
     if given.size <= _FEW:
-        return np.array([_beside(x, towards) for x in given.tolist()], np.float64)
+        return np.array([_neighbour(x, towards) for x in given.tolist()], np.float64)
     size = np.abs(given)
     with np.errstate(over="ignore", under="ignore"):
         moved = np.where(size > 0, np.nextafter(given, towards * np.inf), given)
     for place in np.flatnonzero((size < _LEAST_NORMAL) & (size > 0)):
-        moved[place] = _beside(float(given[place]), towards)
+        moved[place] = _neighbour(float(given[place]), towards)
     return moved
 
 
-def _beside(given: float, towards: Towards) -> float:
+def _neighbour(given: float, towards: Towards) -> float:
     """Return the same of one double; denormals are far from their decimals."""
     plain = abs(given) < _LARGEST and (given * _PLAIN).is_integer()
     if plain or math.isinf(given) or towards == 0:
@@ -226,9 +226,9 @@ def complement(values: Floats) -> Floats:
     >>> complement(np.array([0.25, 1e-30, 1.0])).tolist()
     [0.75, 0.9999999999999999, 0.0]
     """
-    found = 1 - values
+    rest = 1 - values
     # what was lost in the subtraction is itself a double (Dekker)
-    return np.where((1 - found) < values, np.nextafter(found, 0.0), found)
+    return np.where((1 - rest) < values, np.nextafter(rest, 0.0), rest)
 
 
 def grow(values: Floats, margin: float = ELEMENTARY) -> Floats:

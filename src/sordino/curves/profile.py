@@ -38,7 +38,7 @@ class Profile:
         kept = _hull(points, bounds)
         return Profile(points[kept], bounds[kept])
 
-    def starting(self, first: float) -> "Profile":
+    def with_start(self, first: float) -> "Profile":
         """Return the hull of this convex profile with its bound at 0 set to `first`.
 
         No bound above 1 is kept: the line from the start touches the rest.
@@ -56,7 +56,7 @@ class Profile:
             np.append(0.0, self.epsilon[touch:]), np.append(begin, self.delta[touch:])
         )
 
-    def ending(self, most: float, last: float) -> "Profile":
+    def with_end(self, most: float, last: float) -> "Profile":
         """Return the hull of this convex profile with the point (most, last) added.
 
         From `most` on delta is at most `last`: a line back from it touches the rest.
@@ -88,11 +88,11 @@ class Profile:
         past = np.clip(epsilon - self.epsilon[left], 0.0, width)
         with np.errstate(over="ignore", invalid="ignore"):
             share = np.exp(past - width) * -np.expm1(-past) / -np.expm1(-width)
-        found = high - share * (high - low) * (1 - ELEMENTARY)
+        chord = high - share * (high - low) * (1 - ELEMENTARY)
         beyond = epsilon >= self.epsilon[last]
         on_point = past == 0.0
         answer: Floats = np.where(
-            beyond, self.delta[last], np.where(on_point, high, found)
+            beyond, self.delta[last], np.where(on_point, high, chord)
         )
         return answer
 
@@ -109,8 +109,8 @@ class Profile:
         left, end = self.epsilon[safe - 1], self.epsilon[safe]
         with np.errstate(over="ignore"):
             inner = left + np.log1p(share * np.expm1(end - left))
-        found = np.minimum(inner * (1 + ELEMENTARY) + ELEMENTARY * (end - left), end)
-        return np.where(within == 0, np.inf, np.where(right == 0, 0.0, found))
+        epsilon = np.minimum(inner * (1 + ELEMENTARY) + ELEMENTARY * (end - left), end)
+        return np.where(within == 0, np.inf, np.where(right == 0, 0.0, epsilon))
 
     def rates(self, alpha: Floats) -> tuple[Floats, Floats]:
         """Return (tpr from above, beta from below) by the best touching point.

@@ -26,7 +26,7 @@ def find_least(
     if not holds(high):
         return math.inf
     for _ in range(_STEPS):
-        middle = _between(low, high)
+        middle = _middle(low, high)
         if not low < middle < high or high - low <= relative * abs(high):
             break
         low, high = (low, middle) if holds(middle) else (middle, high)
@@ -107,7 +107,7 @@ def _less(value: Floats, before: Floats) -> Floats:
     return np.where(share > 0, share, 0.5)
 
 
-def _between(low: float, high: float) -> float:
+def _middle(low: float, high: float) -> float:
     """Return the middle, geometric for positive ends far apart."""
     if low <= 0 < high and high > 2e-300:
         return min(high / 2, high * 1e-3) if low == 0 else (low + high) / 2

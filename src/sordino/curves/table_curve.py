@@ -9,8 +9,8 @@ from typing import TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sordino.curves.coarseness import kept
-from sordino.curves.convolution.convolution import Convolution, both_ways
+from sordino.curves.coarseness import grid_property
+from sordino.curves.convolution.convolution import Convolution, direction_sums
 from sordino.curves.convolution.grid_sums import DEPTHS
 from sordino.curves.curve import UNKNOWN, AbstractCurve, End
 from sordino.curves.laws.law import Laws
@@ -41,11 +41,11 @@ class AbstractTableCurve(AbstractCurve):
         """Return the sums of losses, one for each direction."""
 
     @property
-    def beside(self) -> tuple[AbstractCurve, ...]:
+    def others(self) -> tuple[AbstractCurve, ...]:
         """Return other curves that bound the same release."""
         return ()
 
-    @kept
+    @grid_property
     def tables(self) -> dict[float, Profile]:
         """Return the profiles computed so far, by depth."""
         return {}
@@ -54,19 +54,19 @@ class AbstractTableCurve(AbstractCurve):
         """Return bounds on the greater delta of the directions and the end."""
         if depth not in self.tables:
             sides = [sums.profile(depth) for sums in self.convolutions]
-            self.tables[depth] = self._capped(_greater(sides))
+            self.tables[depth] = self._with_end(_greater(sides))
         return self.tables[depth]
 
-    def delta_beneath(self, epsilon: Floats) -> Floats:
+    def least_delta(self, epsilon: Floats) -> Floats:
         """Return lower bounds on delta, to show how far apart the two sides are."""
-        sides = [sums.beneath(epsilon) for sums in self.convolutions]
+        sides = [sums.least_delta(epsilon) for sums in self.convolutions]
         return np.max(sides, axis=0)  # type: ignore[no-any-return]
 
-    def _capped(self, profile: Profile) -> Profile:
+    def _with_end(self, profile: Profile) -> Profile:
         """Return the profile with the point where it ends."""
         if self.end.epsilon is INFINITE:
             return profile
-        return profile.ending(up(self.end.epsilon), up(self.end.delta))
+        return profile.with_end(up(self.end.epsilon), up(self.end.delta))
 
     def delta(self, epsilon: Floats) -> Floats:
         """Return the least of the bounds at the depths that serve each point."""
@@ -77,7 +77,7 @@ class AbstractTableCurve(AbstractCurve):
 
         first = np.where(epsilon == 0, 0, DEPTHS.index(_CENTRE))
         _refine(first, improve, lambda: delta)
-        for other in self.beside:
+        for other in self.others:
             delta = np.minimum(delta, other.delta_at(epsilon))
         return delta
 
@@ -101,12 +101,12 @@ class AbstractTableCurve(AbstractCurve):
     def epsilon(self, delta: Floats) -> Floats:
         """Return the greater epsilon of the directions, by the depth of each delta."""
         epsilon = np.full_like(delta, np.inf)
-        place = _serving(delta, np.full(len(delta), DEPTHS.index(_CENTRE)))
+        place = _best_depths(delta, np.full(len(delta), DEPTHS.index(_CENTRE)))
         for index in set(place.tolist()):
             at, depth = place == index, DEPTHS[index]
             sides = [s.profile(depth).epsilon_at(delta[at]) for s in self.convolutions]
             epsilon[at] = np.max(sides, axis=0)
-        for other in self.beside:
+        for other in self.others:
             epsilon = np.minimum(epsilon, other.epsilon_at(delta))
         if self.end.epsilon is INFINITE:
             return epsilon
@@ -133,7 +133,7 @@ class AbstractTableCurve(AbstractCurve):
 
         first = np.zeros(len(alpha), dtype=np.intp)
         _refine(first, improve, lambda: np.minimum(tpr, 1 - alpha))
-        for other in self.beside:
+        for other in self.others:
             tpr = np.minimum(tpr, other.tpr_at(alpha))
             beta = np.maximum(beta, other.beta_at(alpha))
         return tpr, beta
@@ -151,11 +151,11 @@ class LawCurve(AbstractTableCurve):
         """Return the laws, and keep none of them."""
         return self.source()
 
-    @kept
+    @grid_property
     def convolutions(self) -> tuple[Convolution, ...]:
         """Return each direction alone."""
         sides = [((law, 1),) for law in self.source()]
-        return both_ways(sides) if len(sides) > 1 else (Convolution(sides[0]),)
+        return direction_sums(sides) if len(sides) > 1 else (Convolution(sides[0]),)
 
 
 @final
@@ -166,14 +166,14 @@ class SumCurve(AbstractTableCurve):
     parts: tuple[tuple[AbstractCurve, int], ...]
     """Curves, and how often each occurs."""
     end: End = UNKNOWN
-    beside: tuple[AbstractCurve, ...] = ()
+    others: tuple[AbstractCurve, ...] = ()
 
-    @kept
+    @grid_property
     def convolutions(self) -> tuple[Convolution, ...]:
         """Return the sums of losses, in each direction that differs."""
         laws = outline_laws(curve.laws for curve, _ in self.parts)
         sides = max(len(ways) for ways in laws)
-        return both_ways([
+        return direction_sums([
             tuple(
                 (ways[side % len(ways)], times)
                 for ways, (_, times) in zip(laws, self.parts, strict=True)
@@ -211,10 +211,10 @@ def _refine(
             at = fresh & (place == index)
             seen[index, at] = True
             improve(DEPTHS[index], at)
-        place = _serving(answers(), place)
+        place = _best_depths(answers(), place)
 
 
-def _serving(values: Floats, otherwise: Places) -> Places:
+def _best_depths(values: Floats, otherwise: Places) -> Places:
     """Return the places of the depths that serve small probabilities well."""
     wanted = np.sqrt(-2 * np.log(np.clip(values, 1e-300, 1.0)))
     return np.where(values > 0, np.searchsorted(_LIMITS, wanted), otherwise)

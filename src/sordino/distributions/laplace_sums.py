@@ -28,7 +28,7 @@ class LaplaceSumLaw:
         tail = (-t).exp() * arb_poly(self._factors)(t)
         return tail if x >= 0 else 1 - tail
 
-    def above(self, x: Fraction) -> arb:
+    def chance_above(self, x: Fraction) -> arb:
         """Return P[Z >= x]: a point has no mass."""
         return self.at_least(x)
 

@@ -224,7 +224,7 @@ def match_all(self: Fluent, pattern: str) -> Fluent:
     read = literal(given)
     if read.type != "text" or len(read.constant) > LONGEST_PATTERN:
         raise InvalidParameter(
-            "pattern", given, "must be a text of at most 1000 letters", "Shorten it."
+            "pattern", given, "must be text of at most 1000 characters", "Shorten it."
         )
     _compiled(read.constant)  # refuses what is no pattern
     return self.call(MATCHES, self, pattern=read.constant)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, final
 
 from sordino._completion import hides
+from sordino._fields import fill
 from sordino.errors import InvalidParameter
 from sordino.expressions import facts
 from sordino.expressions.base import Value
@@ -58,13 +59,13 @@ class Bins:
         """Refuse edges that do not ascend, and names that do not fit them."""
         for name, value in (("right", self.right), ("include_ends", self.include_ends)):
             if not isinstance(value, bool):
-                raise InvalidParameter(name, value, "must be a bool", "Say True.")
+                raise InvalidParameter(
+                    name, value, "must be True or False", f"Try {name}=True."
+                )
         kind, edges = _edges(self.edges)
-        object.__setattr__(self, "type", kind)
-        object.__setattr__(self, "edges", edges)
-        if self.names is not None:
-            object.__setattr__(self, "names", _names(self.names, len(edges) - 1))
-        object.__setattr__(self, "labels", self.names or self._ranges())
+        names = None if self.names is None else _names(self.names, len(edges) - 1)
+        fill(self, type=kind, edges=edges, names=names)
+        fill(self, labels=names or self._ranges())
 
     @property
     def words(self) -> Words:
@@ -117,13 +118,15 @@ def _edges(edges: Any) -> tuple[str, tuple[Value, ...]]:
         raise InvalidParameter(
             "edges",
             f"{len(read)} of them",
-            f"must be 2 to {MOST_BINS + 1}",
+            f"must have 2 to {MOST_BINS + 1} entries",
             "Try [0, 10, 20].",
         )
     kind = _kind(edges, read)
     values = [float(one.constant) if kind == "f64" else one.constant for one in read]
     if any(not low < high for low, high in itertools.pairwise(values)):
-        raise InvalidParameter("edges", edges, "must ascend, each once", "Sort them.")
+        raise InvalidParameter(
+            "edges", edges, "must be in ascending order, without repeats", "Sort them."
+        )
     return kind, tuple(values)
 
 
@@ -134,7 +137,7 @@ def _kind(edges: Any, read: list[Literal]) -> str:
         return "f64" if "f64" in kinds else "i64"
     if len(kinds) > 1 or not kinds <= {"date", "time"}:
         raise InvalidParameter(
-            "edges", edges, "must be numbers, dates or times", "Use one kind of them."
+            "edges", edges, "must be numbers, dates or times", "Use values of one type."
         )
     return kinds.pop()
 
@@ -146,7 +149,10 @@ def _names(names: Any, count: int) -> tuple[str, ...]:
     texts = all(isinstance(name, str) for name in read)
     if not texts or len(read) != count or len(set(read)) != count:
         raise InvalidParameter(
-            "names", names, f"must be {count} different texts", "One for each range."
+            "names",
+            names,
+            f"must be {count} different texts",
+            "Give one for each range.",
         )
     return read
 

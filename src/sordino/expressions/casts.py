@@ -156,7 +156,7 @@ def _facts(one: Argument, to: str) -> Column:
     if (one.type, to) not in _CASTS:
         possible = [other for kind_, other in _CASTS if kind_ == one.type]
         raise InvalidQuery(
-            f"there is no cast of {one.type} to {to}",
+            f"{one.type} cannot be cast to {to}",
             f"Try {' or '.join(possible)}." if possible else "Explode the list first.",
         )
     lost = {

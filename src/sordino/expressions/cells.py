@@ -169,7 +169,9 @@ def _facts(one: Argument, to: str, spelling: Spelling) -> Column:
         f"a {to} read from text", (one,), ("text",), "Declare its type."
     )
     if to not in _READERS:
-        raise InvalidQuery(f"no cell of a text file is a {to}", "Leave the column out.")
+        raise InvalidQuery(
+            f"a text file cannot hold values of type {to}", "Leave the column out."
+        )
     return facts.result(to, (one,), nan=to == "f64", lost=f"a cell that is no {to}")
 
 

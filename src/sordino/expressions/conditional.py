@@ -108,7 +108,7 @@ class Branches(Generic[Fluent]):
         there = [one for one in values if one is not None]
         if not there:
             raise InvalidQuery(
-                "a choice between missing values has no type",
+                "every branch is a missing value, so the result has no type",
                 'Write lit(None, "i64") for one of them.',
             )
         return self.build(WHEN, *self.conditions, *there, given=given)

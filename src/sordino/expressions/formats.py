@@ -102,8 +102,8 @@ def strftime(self: Fluent, layout: str) -> Fluent:
         raise InvalidParameter(
             "layout",
             layout,
-            "has what is not written",
-            f"There are {', '.join(f'%{one}' for one in sorted(known))}.",
+            "has a part that is not understood",
+            f"Use only {', '.join(f'%{one}' for one in sorted(known))}.",
         )
     return self.call(STRFTIME, self, layout=given)
 
@@ -113,6 +113,6 @@ def _checked(layout: Any) -> str:
     read = literal(layout) if isinstance(layout, str) else None
     if read is None or not 0 < len(read.constant) <= _LONGEST:
         raise InvalidParameter(
-            "layout", layout, "must be a text of 1 to 100 letters", 'Try "%Y-%m-%d".'
+            "layout", layout, "must be text of 1 to 100 characters", 'Try "%Y-%m-%d".'
         )
     return str(read.constant)

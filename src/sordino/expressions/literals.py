@@ -75,7 +75,10 @@ def _whole(value: Any) -> tuple[str, Value]:
     number = int(value)
     if not LEAST <= number <= MOST:
         raise InvalidParameter(
-            "value", value, "must fit into 64 bits", f"Try float({number % 10})."
+            "value",
+            value,
+            "must fit into 64 bits",
+            "Write it as text, or as a float if it need not be exact.",
         )
     return "i64", number
 
@@ -84,7 +87,9 @@ def _real(value: Any) -> tuple[str, Value]:
     """Read a float that is a double."""
     number = float(value)
     if number != value and not math.isnan(number):
-        raise InvalidParameter("value", value, "must be a double", "Try float(...).")
+        raise InvalidParameter(
+            "value", value, "must fit into a double", "Use a smaller number."
+        )
     return "f64", number + 0.0
 
 
@@ -93,7 +98,10 @@ def _text(value: Any) -> tuple[str, Value]:
     text = str.__str__(value)
     if any("\ud800" <= letter <= "\udfff" for letter in text):
         raise InvalidParameter(
-            "value", value, "must have no lone surrogates", "Decode the text anew."
+            "value",
+            value,
+            "must be valid Unicode (no lone surrogates)",
+            "Decode the text again from its source.",
         )
     if len(text.encode()) > LONGEST:
         raise InvalidParameter(
@@ -112,7 +120,10 @@ def _moment(value: Any) -> tuple[str, Value]:
             value = value.astimezone(UTC).replace(tzinfo=None)
         except OverflowError:
             raise InvalidParameter(
-                "value", given, "must be in the years 1 to 9999 of UTC", "Change it."
+                "value",
+                given,
+                "must be between the years 1 and 9999 in UTC",
+                "Choose another time.",
             ) from None
     clock = (value.hour, value.minute, value.second, value.microsecond)
     read = datetime(value.year, value.month, value.day, *clock)  # noqa: DTZ001 is UTC

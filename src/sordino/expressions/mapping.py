@@ -41,6 +41,9 @@ def map_values(
     there = [one for one in results if one is not None]
     if not there:
         raise InvalidParameter(
-            "values", values, "maps all to missing values", "Give a value for one."
+            "values",
+            values,
+            "maps every value to a missing one",
+            "Give a value for one.",
         )
     return self.call(WHEN, *tests, *there, given=given)

@@ -60,7 +60,7 @@ def is_in(self: Fluent, values: Iterable[Any]) -> Fluent:
         raise InvalidParameter(
             "values",
             f"{len(listed)} of them",
-            f"must be at most {MOST_VALUES}",
+            f"must have at most {MOST_VALUES} entries",
             "Make a public table of them, and join it.",
         )
     return self.call(IS_IN, self, *map(literal, listed))

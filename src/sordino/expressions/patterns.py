@@ -105,12 +105,15 @@ def like(self: Fluent, pattern: str, escape: str | None = None) -> Fluent:
     read = literal(pattern)
     if read.type != "text" or len(read.constant) > LONGEST_PATTERN:
         raise InvalidParameter(
-            "pattern", pattern, "must be a text of at most 1000 letters", "Shorten it."
+            "pattern", pattern, "must be text of at most 1000 characters", "Shorten it."
         )
     given: Any = escape
     if given is not None and (not isinstance(given, str) or len(given) != 1):
         raise InvalidParameter(
-            "escape", escape, "must be one letter", "Try escape='!', or leave it out."
+            "escape",
+            escape,
+            "must be one character",
+            "Try escape='!', or leave it out.",
         )
     return self.call(LIKE, self, pattern=_settled(pattern, escape))
 
@@ -124,7 +127,7 @@ def _settled(pattern: str, escape: str | None) -> str:
             raise InvalidParameter(
                 "pattern",
                 pattern,
-                "has an escape before what is no wildcard",
+                "has an escape before a character that is not a wildcard",
                 "Escape only %, _ and the escape itself.",
             )
         plain = letter in ("%", "_") and letter != escape

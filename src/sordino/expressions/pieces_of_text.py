@@ -44,6 +44,6 @@ def split_(self: Fluent, separator: str) -> Fluent:
     read = literal(given)
     if read.type != "text" or not 0 < len(read.constant) <= LONGEST_PATTERN:
         raise InvalidParameter(
-            "separator", given, "must be a text of 1 to 1000 letters", 'Try ";".'
+            "separator", given, "must be text of 1 to 1000 characters", 'Try ";".'
         )
     return self.call(SPLIT, self, separator=read.constant)

@@ -259,7 +259,10 @@ def strip(self: Fluent, letters: str | None = None) -> Fluent:
     read = literal(letters)
     if read.type != "text" or not 0 < len(read.constant) <= LONGEST_PATTERN:
         raise InvalidParameter(
-            "letters", letters, "must be a text of 1 to 1000 letters", "Name letters."
+            "letters",
+            letters,
+            "must be text of 1 to 1000 characters",
+            'Try letters=" ".',
         )
     return self.call(STRIP, self, letters=read.constant)
 
@@ -275,7 +278,7 @@ def replace(self: Fluent, old: str, new: str) -> Fluent:
         read = literal(given)
         if read.type != "text" or len(read.constant) > LONGEST_PATTERN:
             raise InvalidParameter(
-                name, given, "must be a text of at most 1000 letters", "Shorten it."
+                name, given, "must be text of at most 1000 characters", "Shorten it."
             )
     if not old:
         raise InvalidParameter("old", old, "must not be empty", "Name what to replace.")

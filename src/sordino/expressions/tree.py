@@ -12,6 +12,7 @@ from datetime import date
 from functools import cached_property
 from typing import Any, Final, final
 
+from sordino._fields import fill
 from sordino.errors import InvalidQuery, show
 from sordino.expressions.base import AbstractExpression, Value
 from sordino.expressions.kinds import kind
@@ -190,8 +191,7 @@ class Call(AbstractTree):
                 "this expression is too large to be computed at once",
                 "Name a part of it with with_columns, and go on from that column.",
             )
-        object.__setattr__(self, "depth", depth)
-        object.__setattr__(self, "weight", weight)
+        fill(self, depth=depth, weight=weight)
 
     def names(self) -> frozenset[str]:
         """Return the columns of the arguments."""

@@ -18,6 +18,7 @@ from sordino.errors import InvalidParameter, InvalidQuery
 from sordino.expressions.base import AbstractExpression
 from sordino.keysets.canonical import fingerprint
 from sordino.keysets.key_nodes import Difference, ListedKeys, Union
+from sordino.keysets.keyset_page import keyset_page
 from sordino.keysets.product import Product
 from sordino.keysets.sources import (
     Types,
@@ -56,7 +57,7 @@ class KeySet:
             raise InvalidParameter(
                 "tree",
                 self.tree,
-                "must be made of key sets",
+                "must be a tree of key sets",
                 'Write KeySet.from_dict({"ward": ["A", "B"]}).',
             )
 
@@ -165,6 +166,10 @@ class KeySet:
     def __repr__(self) -> str:
         """Show the number of keys and the columns, never the keys."""
         return f"KeySet({self.tree.extent})"
+
+    def _repr_html_(self) -> str:  # noqa: PLW3201 the name notebooks look for
+        """Show in a notebook the columns and, of sets that are not large, some keys."""
+        return keyset_page(self.tree)
 
     def __mul__(self, other: "KeySet") -> "KeySet":
         """Return every pair of keys of two sets that share no column."""

@@ -96,7 +96,7 @@ def checked_names(names: Iterable[Any]) -> tuple[str, ...]:
             raise InvalidParameter(
                 "columns",
                 name,
-                "must be named by texts",
+                "must have text as names",
                 'Name every column, such as "ward".',
             )
         if not _is_unicode(name):
@@ -166,7 +166,7 @@ def _pairs(given: Any) -> list[tuple[Any, Any]]:
             raise InvalidParameter(
                 "table",
                 type(given).__name__,
-                "must have its rows: this one is lazy",
+                "must hold its rows, and this one is lazy",
                 "Collect it first.",
             )
     raise InvalidParameter(

@@ -67,7 +67,7 @@ def entry_of(log: Log, record: Record, limits: Mapping[str, Limit]) -> Entry:
     """Return a charge as it is shown."""
     fields = record.fields
     if not set(fields["charges"]) <= set(limits):
-        raise log.damage(f"record {record.number} cannot be")
+        raise log.damage(f"record {record.number} does not follow from those before it")
     return Entry(
         number=record.number,
         when=datetime.fromisoformat(fields["when"]),

@@ -118,7 +118,7 @@ class FileStore(AbstractStore):
         fresh = self._before_lines()
         fresh.read_on(self._file.read, lines.end)
         if (fresh.end, fresh.index.head) != (lines.end, lines.index.head):
-            raise lines.damage("it is no longer what was read before")
+            raise lines.damage("it was changed after it was read")
 
     def close(self) -> None:
         """Let go of the file."""
@@ -199,7 +199,7 @@ class FileStore(AbstractStore):
             if mark is not None
         }
         if not marks:
-            raise LedgerDamaged(self.title, "its marks are not what was written")
+            raise LedgerDamaged(self.title, "its marks were changed")
         newest = max(marks)
         self._slot = newest[1]
         return marks[newest]

@@ -95,7 +95,7 @@ def refuse_others(path: Path, connection: Connection) -> None:
     ).fetchall()
     verdict = connection.execute("PRAGMA integrity_check").fetchone()
     if dict(rows) != SCHEMA or verdict != ("ok",):
-        raise LedgerDamaged(path, "its tables are not those of the format")
+        raise LedgerDamaged(path, "its tables do not have the columns of the format")
 
 
 def read_contents(path: Path, connection: Connection) -> Iterator[tuple[Record, bytes]]:

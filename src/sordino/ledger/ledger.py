@@ -38,6 +38,7 @@ from sordino.ledger.entries import (
 )
 from sordino.ledger.file_format import LARGEST
 from sordino.ledger.handle import Handle
+from sordino.ledger.ledger_page import ledger_page
 from sordino.ledger.log import Log
 from sordino.ledger.opening import LedgerTerms, make_file, make_in_memory, open_file
 from sordino.ledger.records import Record
@@ -344,6 +345,14 @@ class Ledger:
     def __repr__(self) -> str:
         """Show where it is; nothing is read."""
         return f"Ledger({self._guarded.title})"
+
+    def _repr_html_(self) -> str:  # noqa: PLW3201 the name notebooks look for
+        """Show in a notebook each budget with what is left, and the last releases."""
+        budgets = {
+            name: (self.remaining(name), self.first_limit(name).rule.promise)
+            for name in self.limits()
+        }
+        return ledger_page(self.about, budgets, self.entries())
 
     def __reduce__(self) -> NoReturn:
         """Refuse to be pickled or copied."""

@@ -27,14 +27,12 @@ def migrate(file: LockedFile, world: World) -> None:
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_IOERR) & 0xFF
         if code in _DAMAGE:
-            raise LedgerDamaged(
-                file.path, "its pages are not what was written"
-            ) from None
+            raise LedgerDamaged(file.path, "its pages were changed") from None
         raise LedgerUnavailable(
             file.path,
             "has format 1 and could not be migrated",
-            "Let every program that has it open by version 0.1 end, look after disk "
-            "and permissions, and open it again: nothing was changed.",
+            "Close every program that opened it with version 0.1, check the disk and "
+            "the permissions, and open it again: nothing was changed.",
         ) from None
 
 

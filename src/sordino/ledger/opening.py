@@ -202,7 +202,7 @@ def _refuse_other(log: Log, terms: LedgerTerms) -> None:
             "limit",
             terms.limit.stated,
             f"differs from the limit of the ledger, {recorded.stated}",
-            "A limit is for ever: give the recorded one, or make a new ledger.",
+            "A limit never changes: give the recorded one, or make a new ledger.",
         )
     about = log.first_record().fields["about"]
     if terms.about and terms.about != about:

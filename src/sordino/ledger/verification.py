@@ -83,7 +83,9 @@ class _Walk:
     def check(self, record: Record) -> None:
         """Check one record by its kind."""
         if not _CHECKS[record.kind](self, record, record.fields):
-            raise self.log.damage(f"record {record.number} cannot be")
+            raise self.log.damage(
+                f"record {record.number} does not follow from those before it"
+            )
 
     def beginning(self, record: Record, fields: dict[str, Any]) -> bool:
         """Say whether this is the first."""

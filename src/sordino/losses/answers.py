@@ -12,6 +12,7 @@ from sordino.curves.curve import AbstractCurve
 from sordino.curves.points import Answer, Floats, Many, One
 from sordino.losses.explain import explain
 from sordino.losses.guarantees import Guarantees
+from sordino.losses.loss_page import loss_page
 from sordino.losses.tradeoff import TradeoffCurve
 from sordino.numbers import Extended, number_text
 
@@ -106,6 +107,10 @@ class AbstractAnswers(ABC):
     def explain(self) -> str:
         """Return what the loss means to an attacker, in plain sentences."""
         return explain(self)
+
+    def _repr_html_(self) -> str:  # noqa: PLW3201 the name notebooks look for
+        """Show in a notebook what the loss means to an attacker, and its curve."""
+        return loss_page(repr(self), self)
 
     def __repr__(self) -> str:
         """Show the call that makes an equal loss, with numbers that can be read."""

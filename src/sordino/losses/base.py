@@ -74,12 +74,12 @@ class Budget(Protocol):
     def spending(self, family: Family) -> Spending | None:
         """Return what a family of noise may spend, None where it may spend nothing."""
 
-    def scaled(self, factor: Fraction) -> "Budget":
+    def times(self, factor: Fraction) -> "Budget":
         """Return so many times this budget: what as many releases of it add up to."""
 
 
 @hides(
-    *("folded", "pieces", "scaled", "spending"),
+    *("fold", "pieces", "times", "spending"),
     *("stated_by", "sums", "tradeoff", "words"),
 )
 class Loss(AbstractAnswers):
@@ -132,7 +132,7 @@ class Loss(AbstractAnswers):
             "budget", self, "allows nothing, or everything", "Try sd.PureDP(1)."
         )
 
-    def scaled(self, factor: Fraction) -> "Budget":
+    def times(self, factor: Fraction) -> "Budget":
         """Return so many times this budget: what as many releases of it add up to."""
         del factor
         raise InvalidParameter(
@@ -171,7 +171,7 @@ class Loss(AbstractAnswers):
             raise InvalidParameter(
                 "parts", parts, "must be rational", "Try budget / 2."
             )
-        return self.scaled(1 / count)
+        return self.times(1 / count)
 
 
 class AbstractFoldingLoss(Loss):
@@ -179,7 +179,7 @@ class AbstractFoldingLoss(Loss):
 
     @classmethod
     @abstractmethod
-    def folded(cls, group: Counts) -> Loss:
+    def fold(cls, group: Counts) -> Loss:
         """Return the one loss of this kind that several of this kind add up to."""
 
 
@@ -220,7 +220,7 @@ class PureDP(Loss):
             return None
         return Spending("epsilon", finite_parameter(self, self.epsilon))
 
-    def scaled(self, factor: Fraction) -> "PureDP":
+    def times(self, factor: Fraction) -> "PureDP":
         """Return so many times epsilon."""
         return PureDP(self.epsilon * factor)
 
@@ -257,11 +257,11 @@ class Composition(AbstractHeadline, Loss):
     @cached_property
     def tradeoff(self) -> SumCurve:
         """Return the sum of the curves, beside rho alone where that gains on it."""
-        known = self.guarantees
+        guarantees = self.guarantees
         curves = tuple((part.tradeoff, times) for part, times in self.counts.items())
         gains = any(curve.gains_by_rho for curve, _ in curves)
-        beside = (ConcentratedCurve(known.rho, known.delta),) if gains else ()
-        return SumCurve(curves, known.end, beside)
+        others = (ConcentratedCurve(guarantees.rho, guarantees.delta),) if gains else ()
+        return SumCurve(curves, guarantees.end, others)
 
     def __eq__(self, other: object) -> bool:
         """Compare as a collection of parts."""
@@ -351,12 +351,12 @@ def compose(losses: Iterable[Loss]) -> Loss:
     For any mechanisms whose losses were fixed before the first one ran, even when
     their questions depend on earlier answers.
     """
-    listed = list(losses)
-    for index, loss in enumerate(listed):
+    parts = list(losses)
+    for index, loss in enumerate(parts):
         if not isinstance(loss, Loss):
             place = f"losses[{index}]"
             raise InvalidParameter(place, loss, "is not a loss", "Use sd.PureDP(1).")
-    return _sum([(loss, 1) for loss in listed])
+    return _sum([(loss, 1) for loss in parts])
 
 
 def subsample(loss: Loss, q: Any) -> Loss:
@@ -368,23 +368,23 @@ def subsample(loss: Loss, q: Any) -> Loss:
     return loss if up(rate) == 1 else SubsampledLoss(loss, rate)
 
 
-def _sum(given: Iterable[tuple[Loss, int]]) -> Loss:
+def _sum(losses: Iterable[tuple[Loss, int]]) -> Loss:
     """Return the loss of releases so many times, folded where a closed form exists."""
-    apart = [(loss, times, loss.pieces()) for loss, times in given if times]
-    costly = [one for one in apart if any(one[2])]
+    terms = [(loss, times, loss.pieces()) for loss, times in losses if times]
+    costly = [term for term in terms if any(term[2])]
     if len(costly) == 1 and costly[0][1] == 1:
         return costly[0][0]
     parts, reserves = add_pieces((times, *pieces) for _, times, pieces in costly)
     families: dict[type[AbstractFoldingLoss], Counts] = {}
-    for part in [one for one in parts if isinstance(one, AbstractFoldingLoss)]:
+    for part in [p for p in parts if isinstance(p, AbstractFoldingLoss)]:
         families.setdefault(type(part), {})[part] = parts.pop(part)
     for family, group in families.items():
-        parts[family.folded(group)] = 1
-    base = _joined(parts)
+        parts[family.fold(group)] = 1
+    base = _composition(parts)
     return ReservedLoss(base, tuple(reserves.items())) if reserves else base
 
 
-def _joined(parts: Counts) -> Loss:
+def _composition(parts: Counts) -> Loss:
     """Return the only part, or a composition, or nothing."""
     if not parts:
         return PureDP(0)

@@ -68,10 +68,10 @@ class BoundedRangeLoss(Loss):
 
         Composed ranges do not add up when a later choice depends on earlier answers.
         """
-        given = loss.guarantees
+        guarantees = loss.guarantees
         if isinstance(loss, BoundedRangeLoss):
             return loss.epsilon <= self.epsilon
-        return given.delta == 0 and given.epsilon <= self.epsilon / 2
+        return guarantees.delta == 0 and guarantees.epsilon <= self.epsilon / 2
 
     def spending(self, family: Family) -> Spending | None:
         """Return half of epsilon for Laplace noise, and nothing for Gaussian noise."""

@@ -96,7 +96,7 @@ class ApproxDP(Loss):
             return None
         return Spending("epsilon", finite_parameter(self, self.epsilon), self.delta)
 
-    def scaled(self, factor: Fraction) -> "ApproxDP":
+    def times(self, factor: Fraction) -> "ApproxDP":
         """Return so many times epsilon and delta."""
         return ApproxDP(self.epsilon * factor, min(self.delta * factor, Fraction(1)))
 
@@ -105,8 +105,8 @@ class ApproxDP(Loss):
 
         What a curve tells is an upper bound as it is written (ADR 92).
         """
-        given = loss.guarantees
-        if given.epsilon <= self.epsilon and given.delta <= self.delta:
+        guarantees = loss.guarantees
+        if guarantees.epsilon <= self.epsilon and guarantees.delta <= self.delta:
             return True
         if self.epsilon is INFINITE:
             return True
@@ -141,7 +141,7 @@ class ZCDP(AbstractFoldingLoss):
         return ConcentratedCurve(self.rho)
 
     @classmethod
-    def folded(cls, group: Counts) -> "ZCDP":
+    def fold(cls, group: Counts) -> "ZCDP":
         """Return the loss of the sum of the rhos (Bun and Steinke 2016)."""
         return cls(sum_times((part.guarantees.rho, n) for part, n in group.items()))
 
@@ -156,14 +156,14 @@ class ZCDP(AbstractFoldingLoss):
             return Spending("rho", finite_parameter(self, self.rho))
         return Spending("epsilon", largest_parameter(self, PureDP))
 
-    def scaled(self, factor: Fraction) -> "ZCDP":
+    def times(self, factor: Fraction) -> "ZCDP":
         """Return so many times rho."""
         return ZCDP(self.rho * factor)
 
     def admits(self, loss: Loss) -> bool:
         """Say whether a loss is certainly rho-zCDP, without any reserve delta."""
-        given = loss.guarantees
-        return given.delta == 0 and given.rho <= self.rho
+        guarantees = loss.guarantees
+        return guarantees.delta == 0 and guarantees.rho <= self.rho
 
 
 @final
@@ -216,14 +216,14 @@ class ApproxZCDP(Loss):
             "epsilon", largest_parameter(ZCDP(self.rho), PureDP), self.delta
         )
 
-    def scaled(self, factor: Fraction) -> "ApproxZCDP":
+    def times(self, factor: Fraction) -> "ApproxZCDP":
         """Return so many times rho and delta."""
         return ApproxZCDP(self.rho * factor, min(self.delta * factor, Fraction(1)))
 
     def admits(self, loss: Loss) -> bool:
         """Say whether a loss is certainly rho-zCDP with a reserve within delta."""
-        given = loss.guarantees
-        return given.delta <= self.delta and given.rho <= self.rho
+        guarantees = loss.guarantees
+        return guarantees.delta <= self.delta and guarantees.rho <= self.rho
 
 
 @final
@@ -260,7 +260,7 @@ class GaussianDP(AbstractFoldingLoss):
         return GaussianCurve(self.mu)
 
     @classmethod
-    def folded(cls, group: Counts) -> "GaussianDP":
+    def fold(cls, group: Counts) -> "GaussianDP":
         """Return the product of normal pairs, a normal pair: the mus add by squares."""
         mus = ((part.guarantees.mu, times) for part, times in group.items())
         return cls(root(sum_times(mus, 2)))
@@ -276,11 +276,11 @@ class GaussianDP(AbstractFoldingLoss):
             return Spending("mu", finite_parameter(self, self.mu))
         return Spending("epsilon", largest_parameter(self, PureDP))
 
-    def scaled(self, factor: Fraction) -> "GaussianDP":
+    def times(self, factor: Fraction) -> "GaussianDP":
         """Return the mu whose square is so many times that of this one."""
         return GaussianDP(self.mu * sqrt(factor))
 
     def admits(self, loss: Loss) -> bool:
         """Say whether a loss is certainly mu-GDP, without any reserve delta."""
-        given = loss.guarantees
-        return given.delta == 0 and given.mu <= self.mu
+        guarantees = loss.guarantees
+        return guarantees.delta == 0 and guarantees.mu <= self.mu

@@ -22,7 +22,7 @@ def pure_to_rho(epsilon: Extended) -> Extended:
     if epsilon is INFINITE:
         return INFINITE
     with precision(_BITS):
-        return _rounded(ball(epsilon) * (ball(epsilon) / 2).tanh())
+        return _upper_end(ball(epsilon) * (ball(epsilon) / 2).tanh())
 
 
 @lru_cache(maxsize=4096)
@@ -37,7 +37,7 @@ def pure_to_mu(epsilon: Extended) -> Extended:
     if epsilon == 0:
         return Fraction(0)
     with precision(_BITS + 2 * math.ceil(min(up(epsilon), 1e4))):
-        return _rounded(2 * normal_quantile(1 / (1 + ball(epsilon).exp())))
+        return _upper_end(2 * normal_quantile(1 / (1 + ball(epsilon).exp())))
 
 
 @lru_cache(maxsize=4096)
@@ -49,7 +49,7 @@ def laplace_to_rho(ratio: Extended) -> Extended:
     if ratio is INFINITE:
         return INFINITE
     with precision(_BITS):
-        return _rounded(ball(ratio) + (-ball(ratio)).expm1())
+        return _upper_end(ball(ratio) + (-ball(ratio)).expm1())
 
 
 @lru_cache(maxsize=4096)
@@ -62,7 +62,7 @@ def geometric_to_rho(shift: int, scale: Exact) -> Extended:
         rate = -1 / ball(scale)
         a = rate.exp()
         lost = 2 * a * (rate * shift).expm1() / (2 * rate).expm1()
-        return _rounded((arb(shift) - lost) / ball(scale))
+        return _upper_end((arb(shift) - lost) / ball(scale))
 
 
 @lru_cache(maxsize=4096)
@@ -78,7 +78,7 @@ def sampled_epsilon(epsilon: Extended, rate: Fraction) -> Extended:
     return min(epsilon, Fraction(top)) if math.isfinite(top) else epsilon
 
 
-def _rounded(value: arb) -> Extended:
+def _upper_end(value: arb) -> Extended:
     """Return the upper end as an exact rational of a double."""
     top = up(value)
     return INFINITE if math.isinf(top) else Fraction(max(top, 0.0))

@@ -41,16 +41,16 @@ def explain(loss: Explained) -> str:
 
 def _finds(loss: Explained, out_of: int, alpha: float) -> str:
     """Say how often the best attack finds a person at a false positive rate."""
-    found = _upwards(float(loss.tpr_at(alpha)) * out_of)
+    times = _digits_above(float(loss.tpr_at(alpha)) * out_of)
     return (
         f"An attacker who is allowed 1 false alarm in {out_of} finds the person "
-        f"at most {found} times in {out_of}."
+        f"at most {times} times in {out_of}."
     )
 
 
 def _guesses(loss: Explained) -> str:
     """Say how often a guess between two equally likely databases is right."""
-    right = _upwards(50 * (1 + loss.advantage()))
+    right = _digits_above(50 * (1 + loss.advantage()))
     return (
         "Asked whether a person is in the data, when both answers are equally likely "
         f"beforehand, the best guess is right at most {right} times in 100, "
@@ -60,37 +60,39 @@ def _guesses(loss: Explained) -> str:
 
 def _believes(loss: Explained) -> str:
     """Say how far an outcome can move a belief, where a ratio bounds it."""
-    known = loss.guarantees
-    if known.epsilon == math.inf or known.delta > 0 or up(known.epsilon) > 3:
+    ratio = up(loss.guarantees.epsilon)
+    if loss.guarantees.delta > 0 or ratio > 3:
         return ""
-    after = 1 / (1 + 9 * math.exp(-up(known.epsilon)))
+    belief = 1 / (1 + 9 * math.exp(-ratio))
     return (
         "Whatever is published, a belief of 10 in 100 that the person is in the data "
-        f"becomes at most {_upwards(100 * after)} in 100."
+        f"becomes at most {_digits_above(100 * belief)} in 100."
     )
 
 
 def _headline(loss: Explained) -> str:
     """Say the exact parameters."""
-    known = loss.guarantees
+    guarantees = loss.guarantees
     reserve = (
-        f", with a reserve delta of {_upwards(up(known.delta))}" if known.delta else ""
+        f", with a reserve delta of {_digits_above(up(guarantees.delta))}"
+        if guarantees.delta
+        else ""
     )
     for name, value in (
-        ("epsilon", known.epsilon),
-        ("mu", known.mu),
-        ("rho", known.rho),
+        ("epsilon", guarantees.epsilon),
+        ("mu", guarantees.mu),
+        ("rho", guarantees.rho),
     ):
         if value != math.inf:
-            return f"{_FIELD}: {name} = {_upwards(up(value))}{reserve}."
-    epsilon = _upwards(float(loss.epsilon_at(1e-6)))
+            return f"{_FIELD}: {name} = {_digits_above(up(value))}{reserve}."
+    epsilon = _digits_above(float(loss.epsilon_at(1e-6)))
     return f"{_FIELD}: epsilon = {epsilon} at delta = 1e-06."
 
 
-def _upwards(value: float) -> str:
+def _digits_above(value: float) -> str:
     """Return two digits, rounded up, so that a sentence never understates."""
     if value <= 0 or not math.isfinite(value):
         return f"{value:g}"
     unit = 10.0 ** (math.floor(math.log10(value)) - 1)
-    rounded = math.ceil(value / unit * (1 - 1e-12)) * unit
-    return f"{rounded:.2g}" if rounded < 100 else f"{rounded:.0f}"
+    upper = math.ceil(value / unit * (1 - 1e-12)) * unit
+    return f"{upper:.2g}" if upper < 100 else f"{upper:.0f}"

@@ -57,14 +57,14 @@ def zcdp_guarantees(rho: Extended, delta: Fraction) -> Guarantees:
     return Guarantees(nothing, delta, rho, nothing)
 
 
-def sum_guarantees(known: list[tuple[Guarantees, int]]) -> Guarantees:
+def sum_guarantees(parts: list[tuple[Guarantees, int]]) -> Guarantees:
     """Return what holds for releases together: the sums, and of mu by squares."""
-    reserve = sum((one.delta * times for one, times in known), Fraction(0))
+    reserve = sum((part.delta * times for part, times in parts), Fraction(0))
     return Guarantees(
-        sum_times((one.epsilon, times) for one, times in known),
+        sum_times((part.epsilon, times) for part, times in parts),
         min(reserve, Fraction(1)),
-        sum_times((one.rho, times) for one, times in known),
-        root(sum_times(((one.mu, times) for one, times in known), 2)),
+        sum_times((part.rho, times) for part, times in parts),
+        root(sum_times(((part.mu, times) for part, times in parts), 2)),
     )
 
 

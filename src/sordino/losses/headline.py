@@ -21,40 +21,42 @@ _NOTED_DELTA = Fraction(1, 10**6)
 
 def headline(loss: Loss, budget: Budget | None = None) -> str:
     """Return a loss as its budget would put it, and as what it is; rounded up."""
-    known = _known(loss)
-    stated = _stated(loss, budget)
-    return f"{stated} ({known})" if stated else known
+    own = _own_terms(loss)
+    terms = _budget_terms(loss, budget)
+    return f"{terms} ({own})" if terms else own
 
 
-def _known(loss: Loss) -> str:
+def _own_terms(loss: Loss) -> str:
     """Return the first parameter that holds, with the reserve delta if there is one."""
-    held = loss.guarantees
-    reserve = f", delta = {decimal_above(held.delta)}" if held.delta else ""
-    named = {"epsilon": held.epsilon, "mu": held.mu, "rho": held.rho}
+    guarantees = loss.guarantees
+    reserve = f", delta = {decimal_above(guarantees.delta)}" if guarantees.delta else ""
+    named = {"epsilon": guarantees.epsilon, "mu": guarantees.mu, "rho": guarantees.rho}
     for name, value in named.items():
         if value != math.inf:
             return f"{name} = {decimal_above(value)}{reserve}"
-    return _at(loss, _NOTED_DELTA)
+    return _epsilon_text(loss, _NOTED_DELTA)
 
 
-def _stated(loss: Loss, budget: Budget | None) -> str:
+def _budget_terms(loss: Loss, budget: Budget | None) -> str:
     """Return the loss in the terms of a budget, "" where its own are the same."""
-    held, terms = loss.guarantees, budget.stated_by if budget else "itself"
-    match terms:
+    guarantees = loss.guarantees
+    match budget.stated_by if budget else "itself":
         case "advantage":
             return f"advantage = {decimal_above(loss.advantage())}"
-        case "epsilon" if held.epsilon == math.inf and isinstance(budget, Loss):
+        case "epsilon" if guarantees.epsilon == math.inf and isinstance(budget, Loss):
             delta = budget.guarantees.delta
-            return _at(loss, delta) if 0 < delta < 1 else ""
-        case "rho" if held.rho < math.inf != min(held.epsilon, held.mu):
-            return f"rho = {decimal_above(held.rho)}"
-        case "mu" if held.mu < math.inf and held.epsilon < math.inf:
-            return f"mu = {decimal_above(held.mu)}"
+            return _epsilon_text(loss, delta) if 0 < delta < 1 else ""
+        case "rho" if (
+            guarantees.rho < math.inf != min(guarantees.epsilon, guarantees.mu)
+        ):
+            return f"rho = {decimal_above(guarantees.rho)}"
+        case "mu" if guarantees.mu < math.inf and guarantees.epsilon < math.inf:
+            return f"mu = {decimal_above(guarantees.mu)}"
         case _:
             return ""
 
 
-def _at(loss: Loss, delta: Fraction) -> str:
+def _epsilon_text(loss: Loss, delta: Fraction) -> str:
     """Return epsilon at a delta."""
     epsilon = float(loss.epsilon_at(delta))
     return f"epsilon = {decimal_above(epsilon)} at delta = {decimal_above(delta)}"

@@ -84,7 +84,7 @@ def _joint_curve(loss: JointLoss) -> AbstractCurve:
     """Return the curve of new and kept keys together."""
     if loss.kept is None:
         return loss.headline.tradeoff
-    return _thresholded(loss, loss.kept)
+    return _threshold_curve(loss, loss.kept)
 
 
 def _other_curves(loss: JointLoss) -> tuple[AbstractCurve, ...]:
@@ -99,9 +99,9 @@ def _other_curves(loss: JointLoss) -> tuple[AbstractCurve, ...]:
     noise = loss.kept
     if noise is None or noise(loss.keys).guarantees.mu is not INFINITE:
         return ()
-    return (_thresholded(loss, lambda keys: ZCDP(noise(keys).guarantees.rho)),)
+    return (_threshold_curve(loss, lambda keys: ZCDP(noise(keys).guarantees.rho)),)
 
 
-def _thresholded(loss: JointLoss, noise: Callable[[int], Loss]) -> AbstractCurve:
+def _threshold_curve(loss: JointLoss, noise: Callable[[int], Loss]) -> AbstractCurve:
     """Return the curve with some noise on the keys that are kept."""
     return threshold_loss(noise, key_delta=loss.key_delta, keys=loss.keys).tradeoff

@@ -48,8 +48,8 @@ class RoundsLoss(Loss):
     @cached_property
     def guarantees(self) -> Guarantees:
         """Return the greatest of each parameter: what is told, beside what is seen."""
-        told = [loss.guarantees for _, loss in self.cases]
-        rho, mu = max(one.rho for one in told), max(one.mu for one in told)
+        noise = [loss.guarantees for _, loss in self.cases]
+        rho, mu = max(g.rho for g in noise), max(g.mu for g in noise)
         return Guarantees(INFINITE, self.delta, rho, mu)
 
     @cached_property

@@ -103,12 +103,12 @@ class MixtureLoss(Loss):
     @property
     def guarantees(self) -> Guarantees:
         """Return the greatest of each parameter."""
-        known = [loss.guarantees for _, loss in self.parts]
+        guarantees = [loss.guarantees for _, loss in self.parts]
         return Guarantees(
-            max(g.epsilon for g in known),
-            max(g.delta for g in known),
-            max(g.rho for g in known),
-            max(g.mu for g in known),
+            max(g.epsilon for g in guarantees),
+            max(g.delta for g in guarantees),
+            max(g.rho for g in guarantees),
+            max(g.mu for g in guarantees),
         )
 
     @cached_property

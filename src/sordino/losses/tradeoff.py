@@ -59,9 +59,9 @@ class TradeoffCurve:
 
     def beta_at(self, alpha: Any) -> Answer:
         """Return the bound between the points: the lower of the two around alpha."""
-        asked = points.read(1, most=1.0, alpha=alpha)
-        right = np.searchsorted(self.alpha, asked.values, side="left")
-        return asked.answer(self.beta[right])
+        question = points.read(1, most=1.0, alpha=alpha)
+        right = np.searchsorted(self.alpha, question.values, side="left")
+        return question.answer(self.beta[right])
 
     def plot(self, path: "str | Path | None" = None, *, title: str = "") -> "Axes":
         """Draw the curve, and save it as PNG or SVG when a path is given."""

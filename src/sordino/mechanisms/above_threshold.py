@@ -46,14 +46,14 @@ class AboveThreshold(AbstractMechanism):
 
     Bin k is the answer if #{rows beyond k} + Z_k <= left + Y for no earlier bin and for
     this one, with independent two-sided geometric noise Y, Z_0, Z_1, ... of scale
-    2 rows / epsilon and `left` so many `scales`; the last bin if for none. `rows` is
-    how many rows a unit can add or remove, in all groups together.
+    2 rows / epsilon and `rows_left` so many `scales`; the last bin if for none. `rows`
+    is how many rows a unit can add or remove, in all groups together.
 
     >>> from sordino.sampling.bits import Bits
     >>> bounds = AboveThreshold(1)
-    >>> 30 <= bounds.find([10, 20, 35], [500, 500, 500], 64, Bits()) <= 36
+    >>> 35 <= bounds.find([10, 20, 35], [500, 500, 500], 64, Bits()) < 64
     True
-    >>> bounds.map(1).epsilon, bounds.left
+    >>> bounds.map(1).epsilon, bounds.rows_left
     (Fraction(1, 1), 4)
     """
 
@@ -84,7 +84,7 @@ class AboveThreshold(AbstractMechanism):
         return Fraction(2 * self.rows) / self.epsilon
 
     @cached_property
-    def left(self) -> int:
+    def rows_left(self) -> int:
         """Return how many rows may lie beyond the bound: the scales, rounded down."""
         return int(floor_to(self.scales * self.scale, Fraction(1)))
 
@@ -94,7 +94,7 @@ class AboveThreshold(AbstractMechanism):
         To the eye: 1 in (bins + 1) exp(scales).
         """
         scale = min(up(self.scale), _FINE_ENOUGH)
-        left = min(float(self.left), self.scales * scale)
+        left = min(float(self.rows_left), self.scales * scale)
         far = _SURELY * scale + 2
         level = np.arange(-int(left + far), int(far) + 1)
         ratio = np.exp(-1 / scale)
@@ -148,7 +148,7 @@ class AboveThreshold(AbstractMechanism):
     def _walk(self, bins: BinCounts, bits: BitSource) -> Whole:
         """Return the first bin of each group whose noisy test holds."""
         sampler = self._sampler
-        level = [sampler.add_to_one(self.left, bits) for _ in range(bins.groups)]
+        level = [sampler.add_to_one(self.rows_left, bits) for _ in range(bins.groups)]
         beyond = _beyond(bins)
         if max(map(abs, level)) >= _FAR:
             rows = zip(beyond.tolist(), level, strict=True)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import final
 
+from sordino.display.elements import html_line, html_page, html_title
 from sordino.losses.base import Budget, Loss
 from sordino.planning.bundle import Bundle
 from sordino.planning.price import Price
@@ -39,8 +40,19 @@ class Batch:
     def __repr__(self) -> str:
         """Show each price, and what planning together saves."""
         shown = [f"{name}:\n{_indented(price)}" for name, price in self.prices.items()]
-        saved = f"together: each has {self.gain:.3g} times its share of epsilon"
-        return "\n".join([*shown, saved])
+        return "\n".join([*shown, self._saved])
+
+    def _repr_html_(self) -> str:  # noqa: PLW3201 the name notebooks look for
+        """Show the same in a notebook."""
+        pages = (
+            html_title(name) + each._repr_html_() for name, each in self.prices.items()
+        )
+        return html_page(*pages, html_line(self._saved))
+
+    @property
+    def _saved(self) -> str:
+        """Return what planning together saves, as a sentence."""
+        return f"together: each has {self.gain:.3g} times its share of epsilon"
 
 
 def _indented(price: Price) -> str:

@@ -71,7 +71,7 @@ def best_bundle(
         raise InvalidParameter(
             "budget", budget, "must be a budget", 'Try sd.ApproxDP(1, "1e-6").'
         )
-    share = budget.scaled(Fraction(1, len(named)))
+    share = budget.times(Fraction(1, len(named)))
     ways = {name: tuple(plans(request, catalog)) for name, request in named.items()}
     groups = alike_names(ways)
     best = alone = Bundle(_each(ways, groups, share), budget, 1.0)

@@ -84,7 +84,7 @@ class Plan:
         spread = self.relation.spread
         if spread is None or self.is_by_row:
             return budget
-        return budget.scaled(Fraction(1, spread.rows))
+        return budget.times(Fraction(1, spread.rows))
 
     @cached_property
     def question(self) -> Question:
@@ -127,7 +127,7 @@ class Plan:
             if key not in self.of_everything and one is not first
         }
 
-    def beside(self, key: Hashable) -> Sensitivity:
+    def change_beside(self, key: Hashable) -> Sensitivity:
         """Return how far a measurement moves, for what is told beside shown keys.
 
         Where keys are known in part one key that shows holds several groups, and all

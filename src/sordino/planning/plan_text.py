@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from sordino.planning.plan import Plan
 from sordino.planning.purchase import Purchase
 from sordino.query.nodes import AbstractNode
 
@@ -21,14 +22,20 @@ def plan_text(purchase: Purchase) -> str:
         lines.append(
             f"leave out groups below {float(request.minimum):g}, by noisy count"
         )
-    sorts = {"unknown": request.unknown, "known": request.known}
+    lines.append(group_line(plan))
+    return "\n".join([*lines, *_node_lines(plan.relation.node, "")])
+
+
+def group_line(plan: Plan) -> str:
+    """Return which groups there are."""
+    request = plan.request
+    sorts = {"unknown": request.unknown, "known": request.known_columns}
     groups = [
         f"{', '.join(map(repr, names))} ({sort} keys)"
         for sort, names in sorts.items()
         if names
     ]
-    lines.append(f"group by {', '.join(groups)}" if groups else "all rows together")
-    return "\n".join([*lines, *_node_lines(plan.relation.node, "")])
+    return f"group by {', '.join(groups)}" if groups else "all rows together"
 
 
 def _node_lines(node: AbstractNode, indent: str) -> Iterator[str]:

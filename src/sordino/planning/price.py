@@ -11,6 +11,7 @@ from sordino.losses.headline import headline
 from sordino.losses.spending import Family
 from sordino.mechanisms.mechanism import AbstractMechanism
 from sordino.planning.plan_text import plan_text
+from sordino.planning.price_page import price_page
 from sordino.planning.purchase import Purchase, best_purchase
 from sordino.query.relation import AbstractCatalog
 from sordino.query.request import Request
@@ -108,7 +109,15 @@ class Price:
         """Show the price, the expected errors and the threshold."""
         lines = [f"price: {headline(self.loss, self.budget)}"]
         lines += [f"{name}: {error}" for name, error in self.errors.items()]
-        lines += [f"coverage, {name}: {error}" for name, error in self.coverage.items()]
+        return "\n".join([*lines, *self._remarks()])
+
+    def _repr_html_(self) -> str:  # noqa: PLW3201 the name notebooks look for
+        """Show the same in a notebook, and the plan as a diagram."""
+        return price_page(self._purchase, self._remarks())
+
+    def _remarks(self) -> list[str]:
+        """Return what else is known beforehand: coverage, threshold, gain."""
+        lines = [f"coverage, {name}: {error}" for name, error in self.coverage.items()]
         if self._purchase.least_shown is not None:
             level, unit = self._purchase.least_shown
             lines.append(f"a group shows from about {float(level):.4g} {unit} on")
@@ -116,7 +125,7 @@ class Price:
             lines.append(
                 f"planned together: {self.gain:.3g} times its share of epsilon"
             )
-        return "\n".join(lines)
+        return lines
 
 
 def price_request(request: Request, catalog: AbstractCatalog, budget: Budget) -> Price:

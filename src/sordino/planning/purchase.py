@@ -108,7 +108,7 @@ class Purchase:
     def additive_loss(self) -> Loss:
         """Return the loss of all measurements of groups, jointly with the selection."""
         plan = self.plan
-        noise = [(one, plan.beside(key)) for key, one in self.noise.items()]
+        noise = [(one, plan.change_beside(key)) for key, one in self.noise.items()]
         if self.rounds is not None:
             return self.rounds.loss(tuple(starmap(told_numbers, noise)))
         presence = None if plan.presence is None else plan.presence.whole
@@ -340,7 +340,7 @@ def _mixed(plan: Plan, budget: Budget, spending: Spending) -> Purchase | None:
             square = min(square, 2 * spending.amount * left)
         joint = GaussianShare(square / left)
         return Purchase(plan, budget, joint, apart, spending.delta)
-    changes = [plan.beside(key) for key in plan.measurements]
+    changes = [plan.change_beside(key) for key in plan.measurements]
     joint = GaussianShare(largest_mu(plan.presence.whole, changes, rest) ** 2 / left)
     delta = spending.delta * SPARE
     return Purchase(plan, budget, joint, apart, delta, rest)

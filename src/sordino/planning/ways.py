@@ -54,7 +54,7 @@ def plans(request: Request, catalog: AbstractCatalog) -> list[Plan]:
     for shows in _showing(request, relation, setting):
         for family in shows.families(request):
             for estimators, variant in _combined(options, family):
-                ways.append(frame.plan(family, estimators, shows.at(variant)))
+                ways.append(frame.plan(family, estimators, shows.shown_for(variant)))
     return _narrow(ways)
 
 
@@ -90,7 +90,7 @@ class _Shows:
             return ("gaussian",)
         return FAMILIES if request.noise is None else (request.noise,)
 
-    def at(self, variant: int) -> "_Shown":
+    def shown_for(self, variant: int) -> "_Shown":
         """Return what shows groups beside estimators of a variant."""
         return _Shown(
             self.presences.get(variant, self.presences.get(SINGLE)),
@@ -163,7 +163,7 @@ def _setting(request: Request, relation: Relation) -> Setting:
     for name in request.by:
         group_column(relation.schema, name)
     if request.keyset is not None:
-        request.keyset.check(relation.schema, request.known)
+        request.keyset.check(relation.schema, request.known_columns)
     refuse_large([request])
     asked = [one for _, one in request.columns]
     clamped = tuple(
@@ -220,7 +220,7 @@ class _Frame:
         beside = self._weights_apart(estimators)
         joint = sum((one.weight for one in wanted), Fraction(0))
         whole = joint + sum(beside.values(), Fraction(0))
-        found = measurement_shares(wanted, measurements, family)
+        found = _shares(wanted, measurements, family)
         shares = {key: share * joint / whole for key, share in found.items()}
         shares |= {key: weight / whole for key, weight in beside.items()}
         return Plan(
@@ -275,6 +275,20 @@ class _Frame:
             for key, share in zip(_keys(one), one.shares, strict=True):
                 found[key] = found.get(key, Fraction(0)) + share * weight
         return found
+
+
+def _shares(
+    wanted: list[Answered],
+    measurements: Mapping[Hashable, AbstractMeasurement],
+    family: Family,
+) -> dict[Hashable, Fraction]:
+    """Return the shares of measurements; even ones where a plan is far too wide.
+
+    It is refused by its width. The best shares are a table of columns by measurements.
+    """
+    if len(measurements) > 2 * MOST_TOTALS:
+        return dict.fromkeys(measurements, Fraction(1, len(measurements)))
+    return measurement_shares(wanted, measurements, family)
 
 
 def _keys(estimator: AbstractEstimator) -> tuple[Hashable, ...]:

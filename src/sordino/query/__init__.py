@@ -6,6 +6,7 @@
   and `code` find the words of Python functions
 - `nodes`, `by_kind`: the rows as a tree that engines read; `pruning` leaves out columns
 - `question`: what an engine is asked; `passage`: where rows are left out on the way
-- `noisy_answers`, `processing`: what is done to noisy answers; `sql/`: queries in SQL
+- `noisy_answers`, `processing`, `processing_steps`: what is done to noisy answers;
+  `sql/`: queries in SQL
 - `tables`: private and public tables, as users hand them to a session
 """

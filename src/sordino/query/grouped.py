@@ -82,7 +82,10 @@ class GroupingSets:
             found[name] = way
         if not found:
             raise InvalidParameter(
-                "sets", (), "must be some", 'Try group_by_sets("ward", ()).'
+                "sets",
+                (),
+                "must name at least one set of columns",
+                'Try group_by_sets("ward", ()).',
             )
         return cls(found)
 

@@ -322,7 +322,7 @@ def _truncated(
     """Return what a truncation keeps of one side."""
     if truncation.drops_all:
         return KeepUnique(node, on, node.schema)
-    order = node.schema.besides(on)
+    order = node.schema.other_names(on)
     return KeepRows(node, on, order, truncation.limit, node.schema)
 
 

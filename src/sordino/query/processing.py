@@ -4,26 +4,21 @@ For any two neighbours, a function of a private answer is as private as the answ
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cmp_to_key
 from typing import TYPE_CHECKING, Any, Final, final
 
-from sordino import _validate
 from sordino.aggregations.intervals import error_names
 from sordino.errors import InvalidParameter, InvalidQuery
 from sordino.expressions.base import AbstractExpression
 from sordino.expressions.comparison import order
-from sordino.expressions.fluent import lift
-from sordino.expressions.language import check_expression
 from sordino.query.slopes import slope
 from sordino.schema import PLAIN, Column, Schema, arrow_type, unknown
-from sordino.words import canonical_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_MOST_ROWS: Final = 2**62
 _TYPES: Final = {
     str(arrow_name): kind
     for kind, arrow_name in (
@@ -79,7 +74,7 @@ class NoisyRows:
         """Refuse to choose among rows where there is one."""
         if not self.keys:
             raise InvalidQuery(
-                f"without groups there is one row, and nothing to {verb}",
+                f"there is nothing to {verb}: without groups there is one row",
                 f"Leave {verb} out, or group the rows.",
             )
 
@@ -116,12 +111,12 @@ class ComputeAnswers(AbstractProcess):
         for name, made in self.columns:
             if name in answer.keys:
                 raise InvalidQuery(
-                    f"the key {name!r} cannot be written anew", "Choose another name."
+                    f"the key {name!r} cannot be overwritten", "Choose another name."
                 )
             kind = made.column(schema).type
             if kind not in PLAIN:
                 raise InvalidQuery(
-                    f"{made} has type {kind}, and an answer is one value",
+                    f"{made} has type {kind}, and an answer must be a single value",
                     "Compute one of the list, or leave it out.",
                 )
             values = pa.array([made.value(row) for row in rows], arrow_type(kind))
@@ -261,7 +256,10 @@ class RenameAnswers(AbstractProcess):
             *answer.errors.column_names,
         }):
             raise InvalidParameter(
-                "columns", renamed, "names two columns alike", "Choose other names."
+                "columns",
+                renamed,
+                "gives two columns the same name",
+                "Choose other names.",
             )
         keys = tuple(renamed.get(one, one) for one in answer.keys)
         return replace(
@@ -270,76 +268,6 @@ class RenameAnswers(AbstractProcess):
             errors=answer.errors.rename_columns(errors),
             keys=keys,
         )
-
-
-def compute_answers(columns: Mapping[str, Any]) -> ComputeAnswers:
-    """Return the step of computed answers, refusing none at all."""
-    if not columns:
-        raise InvalidParameter(
-            "with_columns", columns, "names no column", "Try share=sd.col('n') / 10."
-        )
-    made = {_new_name(name): lift(one) for name, one in columns.items()}
-    return ComputeAnswers(tuple(made.items()))
-
-
-def filter_groups(condition: Any) -> FilterGroups:
-    """Return the step of a filter."""
-    return FilterGroups(check_expression(condition=condition))
-
-
-def sort_groups(
-    names: tuple[Any, ...], descending: Any, nulls_first: Any
-) -> SortGroups:
-    """Return the step of an order, refusing one by nothing."""
-    found = tuple(_validate.text(names=one) for one in names)
-    if not found:
-        raise InvalidParameter("names", names, "names no column", 'Try sort("n").')
-    sides = []
-    for word, given in (("descending", descending), ("nulls_first", nulls_first)):
-        listed = _several(word, given, found)
-        for one in listed:
-            if one not in found:
-                raise InvalidParameter(word, one, "is not sorted by", "Name it first.")
-        sides.append(listed)
-    return SortGroups(found, *sides)
-
-
-def _several(word: str, given: Any, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return some of the names: all for True, none for False."""
-    if isinstance(given, bool):
-        return names if given else ()
-    listed = (given,) if isinstance(given, str) else given
-    if not isinstance(listed, (tuple, list)):
-        raise InvalidParameter(word, given, "must be names", f'Try {word}="n".')
-    return tuple(_validate.text(**{word: one}) for one in listed)
-
-
-def cut_groups(rows: Any, offset: Any) -> CutGroups:
-    """Return the step of a number of rows."""
-    most = _validate.integer(rows=rows, least=0, most=_MOST_ROWS)
-    first = _validate.integer(offset=offset, least=0, most=_MOST_ROWS)
-    return CutGroups(int(most), int(first))
-
-
-def show_answers(names: tuple[Any, ...]) -> ShowAnswers:
-    """Return the step of some answers."""
-    return ShowAnswers(tuple(_validate.text(names=one) for one in names))
-
-
-def rename_answers(columns: Any) -> RenameAnswers:
-    """Return the step of other names."""
-    if not isinstance(columns, Mapping) or not columns:
-        raise InvalidParameter(
-            "columns", columns, "must map names to names", 'Try {"n": "visits"}.'
-        )
-    pairs = ((_validate.text(columns=a), _new_name(b)) for a, b in columns.items())
-    return RenameAnswers(tuple(pairs))
-
-
-def _new_name(given: Any) -> str:
-    """Return the name of a column, refusing what no table can hold."""
-    canonical_text([name := _validate.text(columns=given)])
-    return name
 
 
 def _known(answer: NoisyRows, name: str) -> None:

@@ -45,7 +45,7 @@ class Rows(Protocol):
 
 
 @hides(
-    *("counts_groups", "group_text", "known", "numbers", "processing", "rows"),
+    *("counts_groups", "group_text", "known_columns", "numbers", "processing", "rows"),
     *("minimum", "selects_keys", "showing", "unknown", "words"),
 )
 @final
@@ -148,7 +148,7 @@ class Request(AbstractNoisyAnswers):
         """Return the rows and their groups as they were written."""
         if not self.by:
             return repr(self.rows)
-        keys = [*map(repr, self.unknown), *(["keys"] if self.known else [])]
+        keys = [*map(repr, self.unknown), *(["keys"] if self.known_columns else [])]
         return f"{self.rows!r}.group_by({', '.join(keys)})"
 
     @property
@@ -162,7 +162,7 @@ class Request(AbstractNoisyAnswers):
         return width * (1 if self.keyset is None else self.keyset.size)
 
     @property
-    def known(self) -> tuple[str, ...]:
+    def known_columns(self) -> tuple[str, ...]:
         """Return the columns of which the keys are given."""
         if self.keyset is None:
             return ()
@@ -187,7 +187,9 @@ class Request(AbstractNoisyAnswers):
     @property
     def counts_groups(self) -> bool:
         """Tell whether a count of each group says if it is shown."""
-        return (self.selects_keys and not self.known) or self.minimum is not None
+        return (
+            self.selects_keys and not self.known_columns
+        ) or self.minimum is not None
 
 
 def make_request(  # noqa: PLR0913 what the two doors of agg take
@@ -276,7 +278,7 @@ def _refuse_twice(names: list[str]) -> None:
             raise InvalidParameter(
                 "agg",
                 name,
-                "has two output columns of one name, errors included",
+                "would give two output columns the same name, errors included",
                 "Rename one.",
             )
         seen.add(name)

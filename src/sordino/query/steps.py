@@ -261,7 +261,7 @@ def _enforced(relation: Relation, ids: str, constraint: AbstractConstraint) -> R
     kept = replace(bounded, passed=passed)
     if counted:
         return kept.with_node(KeepGroups(below, per, counted, limit, schema))
-    return kept.with_node(KeepRows(below, per, schema.besides(per), limit, schema))
+    return kept.with_node(KeepRows(below, per, schema.other_names(per), limit, schema))
 
 
 def _dropped(

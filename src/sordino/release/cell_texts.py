@@ -22,6 +22,8 @@ class Figure(NamedTuple):
     value: str
     sd: str
     interval: str
+    ends: tuple[float | None, float | None, float | None]
+    """Value, low and high as numbers, None where they are none."""
 
 
 @final
@@ -61,6 +63,7 @@ def _figure(value: Any, *bars: float | None) -> Figure:
         formatting.format_number(value, grain),
         formatting.format_spread(sd),
         formatting.format_interval(value, (grain, low, high)),
+        (float(value) if isinstance(value, (int, float)) else None, low, high),
     )
 
 

@@ -23,7 +23,9 @@ def _groups(purchase: Purchase) -> Iterator[str]:
     request = plan.request
     if request.selects_keys and purchase.least_shown is not None:
         level, unit = purchase.least_shown
-        parted = ", ".join(map(format_key, request.unknown)) if request.known else ""
+        parted = (
+            ", ".join(map(format_key, request.unknown)) if request.known_columns else ""
+        )
         what = f"Values of {parted} with" if parted else "Groups of"
         yield f"{what} fewer than about {float(level):.3g} {unit} are not shown."
         if parted:

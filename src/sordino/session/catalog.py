@@ -17,6 +17,7 @@ from sordino.query.tables import PrivateTable, PublicTable
 from sordino.schema import Schema, unknown
 from sordino.session.holding import Holding
 from sordino.session.rows_digest import rows_digest
+from sordino.units import AbstractUnit
 from sordino.words import Words, call, worded_pairs
 
 
@@ -34,6 +35,10 @@ class Catalog(AbstractCatalog):
     """What each name stands for, in a form that lasts."""
     sentences: dict[str, str] = field(default_factory=dict)
     """What each name stands for, in a sentence for people."""
+    units: dict[str, AbstractUnit] = field(default_factory=dict)
+    """Whom each private table protects."""
+    views: dict[str, Query] = field(default_factory=dict)
+    """The query that each view is short for."""
     unusable: dict[str, Mapping[str, str]] = field(default_factory=dict)
     """For each name the columns that cannot be used, and why."""
 
@@ -86,6 +91,7 @@ class Catalog(AbstractCatalog):
             lossy = self.engine.lossy(name)
             with self.explain_refusals():
                 self.relations[name] = _protected(source, table, lossy)
+            self.units[name] = table.protects
             self.sentences[name] = f"private: protects {table.protects.whom}"
             self.worded[name] = lambda: [_private_words(source, table)]
 
@@ -93,6 +99,7 @@ class Catalog(AbstractCatalog):
         """Make a name known that is short for a query."""
         self.refuse_known(name)
         self.relations[name] = query.resolve(self)
+        self.views[name] = query
         self.sentences[name] = f"a view: {query!r}"
         self.worded[name] = lambda: query.words(self)
 
@@ -102,10 +109,15 @@ class Catalog(AbstractCatalog):
         worded[name] = lambda: [*self.words(name), part]
         part_of = f"a part of the rows, {self.sentences[name]}"
         sentences = {**self.sentences, name: part_of}
-        publics, unusable = dict(self.publics), dict(self.unusable)
-        rows = {name: relation}
         return Catalog(
-            self.engine, rows, publics, self.multiplicities, worded, sentences, unusable
+            self.engine,
+            relations={name: relation},
+            publics=dict(self.publics),
+            multiplicities=self.multiplicities,
+            worded=worded,
+            sentences=sentences,
+            units={known: unit for known, unit in self.units.items() if known == name},
+            unusable=dict(self.unusable),
         )
 
     def holdings(self) -> tuple[Holding, ...]:

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from typing import Final, final
 
 from sordino.display.formatting import cut_text, format_key, text_width
+from sordino.ledger.entries import Entry
+from sordino.losses.base import Loss
 from sordino.session.description_page import description_page
 from sordino.session.holding import Holding
 
@@ -15,11 +17,16 @@ _GAP: Final = "  "
 @final
 @dataclass(frozen=True, repr=False)
 class Description:
-    """Tables and views, key sets, and what is left; it prints and shows itself."""
+    """Tables and views, key sets, what is left, and the releases so far.
+
+    It prints itself, and shows itself in a notebook with the last releases.
+    """
 
     holdings: tuple[Holding, ...]
     keysets: tuple[str, ...]
-    left: str
+    left: Loss
+    budget: Loss
+    entries: tuple[Entry, ...]
 
     def __repr__(self) -> str:
         """Show everything as text, within 100 columns."""
@@ -31,13 +38,15 @@ class Description:
 
     def _repr_html_(self) -> str:  # noqa: PLW3201 the name notebooks look for
         """Show everything in a notebook."""
-        return description_page(self.holdings, self.keysets, self.left)
+        return description_page(
+            self.holdings, self.keysets, (self.left, self.budget), self.entries
+        )
 
     def _end(self) -> Iterator[str]:
         """Return the lines after the tables."""
         if self.keysets:
             yield _line(f"asked by: {', '.join(self.keysets)}")
-        yield _line(f"left: {self.left}")
+        yield _line(f"left: {self.left!r} of {self.budget!r}")
 
 
 def _listed(holding: Holding) -> Iterator[str]:

@@ -131,7 +131,7 @@ class Desk:
         with self.catalog.explain_refusals():
             divided = partition_of(whole, column, values)
         Limit.of(budget)  # refuses a budget that no part could have
-        cost: Any = budget.scaled(divided.times)
+        cost: Any = budget.times(divided.times)
         shown = ", ".join(map(repr, divided.parts))
         details = {"plan": f"parts of {name} by {column}: {shown}", "why": why}
         marks = {value: value_words(whole, column, value) for value in divided.parts}

@@ -9,6 +9,7 @@ from typing import Any, NoReturn, Self, Unpack, final, overload
 
 from sordino import _validate
 from sordino.budgets.limits import Limit
+from sordino.budgets.weak_budgets import warn_of_weak
 from sordino.engines.door import Settings
 from sordino.engines.doors import EngineName, engine_named
 from sordino.errors import InvalidParameter, SessionMoved
@@ -75,6 +76,7 @@ class Session:
         `analyst` names a budget of the ledger that is charged besides the dataset's;
         `who` is recorded with every release.
         """
+        warn_of_weak(budget, 2)
         holder = engine_named(engine, Settings(memory_limit, threads, progress))
         catalog = open_catalog(holder, tables)
         book = open_book(budget, ledger, protection_text(tables), analyst, who)
@@ -160,7 +162,7 @@ class Session:
     ) -> Any: ...
 
     @guard_call
-    def sql(
+    def sql(  # noqa: PLR0913 by keyword, and most are left out
         self,
         text: str,
         budget: Budget | None = None,
@@ -169,13 +171,15 @@ class Session:
         bounds: Mapping[str, tuple[Any, Any]] = sql_request.NOTHING,
         keys: KeySet | Mapping[str, Any] = sql_request.NOTHING,
         dialect: sql_request.SqlName = "duckdb",
+        confidence: Any = CONFIDENCE,
     ) -> Request | dict[str, Request] | Release:
         """Return the request that a text of SQL is, or its release with a budget.
 
         Of several groupings there is a request for each, and one release of all.
 
         `limits` bound what each id contributes, `bounds` the values of columns that are
-        aggregated, `keys` name the groups beforehand (docs/guides/sql.md).
+        aggregated, `keys` name the groups beforehand (docs/guides/sql.md). `confidence`
+        is of the intervals of a release.
         """
         self._desk.refuse_strangers()
         given = sql_request.SqlGiven(limits, bounds, keys, dialect)
@@ -185,8 +189,9 @@ class Session:
         if allowed is None:
             return request
         if isinstance(request, Request):
-            return self.release(request, allowed)
-        return stack(self.release_all(request, allowed), allowed)
+            return self.release(request, allowed, confidence=confidence)
+        releases = self.release_all(request, allowed, confidence=confidence)
+        return stack(releases, allowed)
 
     @guard_call
     def partition(
@@ -275,9 +280,14 @@ class Session:
         Tables and views, whom they protect, columns and what cannot be used and why,
         key sets that were released by, and what is left.
         """
-        left = f"{self.remaining!r} of {self.budget!r}"
         desk = self._desk
-        return Description(desk.catalog.holdings(), tuple(desk.keysets), left)
+        return Description(
+            desk.catalog.holdings(),
+            tuple(desk.keysets),
+            self.remaining,
+            self.budget,
+            self.history(),
+        )
 
     def history(self) -> tuple[Entry, ...]:
         """Return the releases so far, the first one first, of all who charge it.

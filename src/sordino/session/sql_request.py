@@ -25,6 +25,7 @@ class SqlOptions(TypedDict, total=False):
     bounds: Mapping[str, tuple[Any, Any]]
     keys: KeySet | Mapping[str, Any]
     dialect: SqlName
+    confidence: Any
 
 
 @final
@@ -52,7 +53,7 @@ def sql_request(
         raise InvalidParameter(
             "budget",
             budget,
-            "stands in the text as well",
+            "is also stated in the text",
             "State it once: in the text, or as an argument.",
         )
     return asked.request, asked.budget if budget is None else budget

@@ -194,7 +194,7 @@ def _paths(given: Any) -> tuple[str, ...]:
             )
     paths = tuple(dict.fromkeys(path for one in listed for path in find_files(one)))
     if not paths:
-        raise InvalidParameter("path", given, "names no file", "Check the path.")
+        raise InvalidParameter("path", given, "matches no file", "Check the path.")
     return paths
 
 
@@ -220,7 +220,7 @@ def _refuse_delimiter(
     raise InvalidParameter(
         "delimiter",
         dialect.delimiter,
-        f"does not divide the header {show(names[0])}",
+        f"does not split the header {show(names[0])}",
         f"Try sd.Csv({show(Path(path).name)}, delimiter={other!r}).",
     )
 
@@ -231,6 +231,6 @@ def _refused(path: str, fault: Fault) -> InvalidParameter:
         "source",
         path,
         f"is malformed: line {fault.line:,} {fault.why}",
-        "Mend it, or say how it is written: sd.Csv(path, delimiter=..., quote=..., "
+        "Repair it, or say how it is written: sd.Csv(path, delimiter=..., quote=..., "
         "encoding=...).",
     )

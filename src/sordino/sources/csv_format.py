@@ -10,6 +10,7 @@ from typing import Any, Final, final
 
 from sordino import _validate
 from sordino._completion import hides
+from sordino._fields import fill
 from sordino.errors import InvalidParameter
 from sordino.expressions.cells import Spelling, fold_ascii
 from sordino.expressions.layouts import ISO_DATE, ISO_TIME, Layout
@@ -86,17 +87,16 @@ class Csv:
             raise InvalidParameter(
                 "quote", quote, "is the delimiter", 'Try quote="\'", or quote=None.'
             )
-        fields = {
-            "path": path,
-            "columns": read_columns(columns),
-            "delimiter": sign,
-            "quote": held,
-            "encoding": _validate.choice(ENCODINGS, encoding=encoding),
-            "null": _listed(null=null),
-            "spelling": spelling,
-        }
-        for name, value in fields.items():
-            object.__setattr__(self, name, value)
+        fill(
+            self,
+            path=path,
+            columns=read_columns(columns),
+            delimiter=sign,
+            quote=held,
+            encoding=_validate.choice(ENCODINGS, encoding=encoding),
+            null=_listed(null=null),
+            spelling=spelling,
+        )
 
 
 def _sign(**argument: Any) -> str:

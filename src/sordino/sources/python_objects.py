@@ -98,7 +98,7 @@ def of_columns(columns: Any, declared: Mapping[str, Column]) -> AbstractSource:
             raise InvalidParameter(
                 "source",
                 "a dict",
-                "must have text as the names of its columns",
+                "must have text as column names",
                 "Name every column.",
             )
         made = _of_values(name, values, declared.get(name))
@@ -110,7 +110,7 @@ def of_columns(columns: Any, declared: Mapping[str, Column]) -> AbstractSource:
         raise InvalidParameter(
             "source",
             "a dict",
-            "must have columns of equal length",
+            "must have columns of the same length",
             "Pad the shorter ones with None.",
         )
     return TableSource(pa.table(arrays, names=list(columns)), unsaid)

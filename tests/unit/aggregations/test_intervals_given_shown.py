@@ -163,6 +163,7 @@ def of_pair(
     return held, widths
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("mean", [0.5, 0.1])
 @pytest.mark.parametrize("size", [2, 8, 12, 16, 20, 30, 60])
 def test_means_of_groups_that_showed_themselves_are_held(

@@ -55,6 +55,7 @@ def asked(ends: tuple[Any, Any]) -> dict[str, Any]:
     }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("noise", ["laplace", "gaussian"])
 @pytest.mark.parametrize("name", COLUMNS)
 def test_odd_columns_have_the_documented_answer(name: str, noise: Any) -> None:
@@ -160,6 +161,7 @@ def test_the_divisor_of_a_sample_is_one_less() -> None:
     assert (alone["sample low"], alone["sample high"]) == (0, 50)
 
 
+@pytest.mark.slow
 def test_too_many_columns_are_refused_before_anything_is_read() -> None:
     """The refusal says how many totals there may be."""
     names = [f"c{place}" for place in range(600)]

@@ -74,6 +74,7 @@ def test_a_choice_by_rank_would_be_beyond_the_data() -> None:
     assert (found > 100).mean() > 0.5
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("high", [10**3, 10**6, 10**12])
 def test_wide_bounds_cost_few_rows(high: int) -> None:
     """Of 2000 values without ties at most 60 lie beyond, however wide the bounds.
@@ -95,6 +96,7 @@ def test_extremes_of_few_rows_are_the_other_bound() -> None:
     assert (grouped([5], sd.max("x", 0, 10)) < 5).mean() > 0.9
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("engine", ["duckdb", "memory"])
 @pytest.mark.parametrize(
     ("values", "ends", "expected"),
@@ -189,6 +191,7 @@ ERRORS: Final[Mapping[str, tuple[Any, str]]] = {
 }
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", ERRORS)
 def test_price_and_release_tell_how_far_off(name: str) -> None:
     """In ranks and rows, before and after, in the same words; the method is named."""

@@ -13,6 +13,7 @@ ROWS = st.integers(1, 4).flatmap(
 SETTINGS = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
+@pytest.mark.slow
 @SETTINGS
 @given(rows=ROWS, columns=st.integers(1, 100))
 def test_a_table_fits_and_keeps_every_letter(

@@ -111,6 +111,7 @@ def test_few_laws_are_given_as_they_are() -> None:
     assert list(sum_blocks(given)) == given
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.usefixtures("small_blocks")
 @pytest.mark.parametrize("depth", [0.0, 4.0, 8.0, 12.0])
 def test_distinct_gaussians_in_blocks_bound_the_closed_form(depth: float) -> None:
@@ -126,7 +127,7 @@ def test_distinct_gaussians_in_blocks_bound_the_closed_form(depth: float) -> Non
     sharp = np.abs(np.sqrt(-2 * np.log(np.maximum(truth, 1e-300))) - depth) < 1
     sharp &= truth > 1e-28
     assert (found[sharp] <= truth[sharp] * (1 + 1e-3)).all()
-    low = sums.beneath(epsilon)
+    low = sums.least_delta(epsilon)
     assert (low <= truth).all()
 
 
@@ -141,7 +142,7 @@ def test_blocks_change_nothing_that_is_seen(monkeypatch: pytest.MonkeyPatch) -> 
     by_blocks = Convolution(laws).profile(4.0).delta_at(epsilon)
     assert not np.array_equal(by_blocks, whole)
     assert (by_blocks <= whole * (1 + 1e-6)).all()
-    assert (by_blocks >= at_once.beneath(epsilon)).all()
+    assert (by_blocks >= at_once.least_delta(epsilon)).all()
 
 
 def of_equal(epsilon: float, times: int, at: float) -> float:
@@ -180,7 +181,7 @@ losses = [sd.DiscreteGaussianLoss(1, 40 + Fraction(i, n)) for i in range(n)]
 alike = sd.DiscreteGaussianLoss(1, 40) * n, sd.DiscreteGaussianLoss(1, 41) * n
 told = [loss.delta_at(9.0) for loss in (alike[1], sd.compose(losses), alike[0])]
 tables = 3 * 140 * n
-held = losses[0].tradeoff.laws()[0].held
+held = losses[0].tradeoff.laws()[0].table_size
 print(json.dumps([told, outlines._MOST_HELD < tables / 2, held]))
 """
 
@@ -216,7 +217,7 @@ def test_a_law_made_again_is_the_law(monkeypatch: pytest.MonkeyPatch) -> None:
     assert isinstance(curve, SumCurve)
     laws = [law for sums in curve.convolutions for law, _ in sums.parts]
     assert any(isinstance(law, Outline) for law in laws)
-    assert all(law.held == 0 for law in laws)
+    assert all(law.table_size == 0 for law in laws)
     assert again.delta_at(epsilon).tolist() == held.tolist()
 
 
@@ -232,11 +233,11 @@ def test_outlines_take_the_memory_of_few_tables() -> None:
         taken = tracemalloc.get_traced_memory()[0]
     finally:
         tracemalloc.stop()
-    held = sum(law.held for law, _ in sums.parts)
+    held = sum(law.table_size for law, _ in sums.parts)
     assert (
         held
         <= outlines._MOST_HELD
-        < sum(loss.tradeoff.laws()[0].held for loss in losses) / 3
+        < sum(loss.tradeoff.laws()[0].table_size for loss in losses) / 3
     )
     assert taken < 16 * 2**20
 

@@ -12,7 +12,7 @@ from scipy.special import ndtr
 from sordino.curves.convolution import grid, transform
 from sordino.curves.convolution.convolution import Convolution, tail_profile
 from sordino.curves.convolution.grid import Grid, on_grid
-from sordino.curves.laws.derived import Sampled
+from sordino.curves.laws.derived import SampledLaw
 from sordino.curves.laws.law import AbstractLossLaw, Atoms, GaussianLaw
 from sordino.curves.laws.range_laws import LaplaceLaw
 from sordino.curves.points import Floats
@@ -111,7 +111,7 @@ def test_a_lost_tail_is_caught() -> None:
 
 def test_the_error_falls_with_the_square_of_the_step() -> None:
     """Halving the step of a composed density divides the excess by about four."""
-    law = Sampled(GaussianLaw(1.0), 0.1)
+    law = SampledLaw(GaussianLaw(1.0), 0.1)
     found = [
         Convolution(((law, 20),), step).profile(0.0).delta_at(EPSILONS)[1]
         for step in (8e-3, 4e-3, 2e-3, 2.5e-4)
@@ -177,7 +177,7 @@ def test_sizes_of_transforms_are_the_next_fast_ones() -> None:
 
 def test_a_law_meets_its_masses() -> None:
     """Cells of a law add up to one for P, and to at most one for Q."""
-    for law in (LaplaceLaw(0.7), GaussianLaw(1.2), Sampled(LaplaceLaw(2.0), 0.3)):
+    for law in (LaplaceLaw(0.7), GaussianLaw(1.2), SampledLaw(LaplaceLaw(2.0), 0.3)):
         low, high = law.span
         p, q = law.masses(np.linspace(low, high, 501))
         assert math.fsum(p) == pytest.approx(1, abs=1e-14)
@@ -222,7 +222,7 @@ def test_the_optimistic_side_lies_below(times: int) -> None:
     truth = (
         GaussianDP("0.1").compose(*[GaussianDP("0.1")] * (times - 1)).delta_at(epsilon)
     )
-    low, high = sums.beneath(epsilon), sums.profile(0.0).delta_at(epsilon)
+    low, high = sums.least_delta(epsilon), sums.profile(0.0).delta_at(epsilon)
     assert (low <= truth).all()
     assert (truth <= high).all()
     assert (high - low <= 0.02).all()
@@ -234,5 +234,5 @@ def test_the_optimistic_side_of_a_lattice_is_close() -> None:
     curve = many.tradeoff
     assert isinstance(curve, AbstractTableCurve)
     for epsilon in (0.0, 0.3, 1.0):
-        low, high = curve.delta_beneath(np.array([epsilon]))[0], many.delta_at(epsilon)
+        low, high = curve.least_delta(np.array([epsilon]))[0], many.delta_at(epsilon)
         assert low <= high <= low + 1e-10

@@ -41,6 +41,7 @@ def discrete_gaussian_tail(variance: Fraction, k: int) -> Any:
     return sum(heights[x] for x in range(k, far)) / (2 * sum(heights.values()) - 1)
 
 
+@pytest.mark.sampled(11)
 @pytest.mark.parametrize("variance", VARIANCES, ids=str)
 @pytest.mark.parametrize("z", ["0.01", "0.7", "3", "20", "37"])
 def test_discrete_gaussian_tail_encloses_the_sum(variance: Fraction, z: str) -> None:
@@ -131,6 +132,7 @@ def summed(law: AbstractLatticeLaw) -> Any:
         return unit * mp.sqrt(2 * total)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     "law",
     [

@@ -63,6 +63,7 @@ WRONG: Final[dict[str, Callable[..., Any]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", WRONG)
 def test_a_wrong_form_is_told(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of forms that decide about privacy: some case differs or fails."""
@@ -70,6 +71,7 @@ def test_a_wrong_form_is_told(form: str, monkeypatch: pytest.MonkeyPatch) -> Non
     assert [one.name for one in on_plans() if not one.conforms]
 
 
+@pytest.mark.slow
 def test_a_wrong_operation_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """What differs is told with both answers."""
     entries = {**DuckDBDialect.entries, arithmetic.ADD: itemgetter(0)}

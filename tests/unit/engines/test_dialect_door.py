@@ -81,6 +81,7 @@ BEYOND: Final = {
 WITHIN: Final = [case for case in CASES if case.name not in BEYOND]
 
 
+@pytest.mark.sampled(18)
 @pytest.mark.parametrize("case", WITHIN, ids=[case.name for case in WITHIN])
 def test_sqlite_agrees(case: Case) -> None:
     """Each kind of node, bound and total, with the rows that SQLite's digests keep."""
@@ -103,6 +104,7 @@ def test_parts_add_up() -> None:
 HELD: Final = [form for form in FORMS if set(form.types) <= set(SQLITE.types)]
 
 
+@pytest.mark.sampled(21)
 @pytest.mark.parametrize("form", HELD, ids=str)
 def test_operations_agree_or_are_refused(form: Form) -> None:
     """At the edges of each type: what Python means, or a refusal that says why."""

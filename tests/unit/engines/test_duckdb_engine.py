@@ -143,6 +143,7 @@ def test_settings_are_locked(tmp_path: Path) -> None:
         connection.execute("COPY (SELECT 1) TO $1", [str(tmp_path / "out.csv")])
 
 
+@pytest.mark.slow
 def test_room_for_spilling_is_private_and_removed() -> None:
     """The folder for spilled rows is the user's own, and goes with the engine."""
     engine = duckdb_engine()

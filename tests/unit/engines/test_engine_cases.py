@@ -22,7 +22,7 @@ EXPECTED = open_tables(MEMORY)
 
 @pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
 @pytest.mark.parametrize("name", ENGINES)
-@pytest.mark.sampled(20)
+@pytest.mark.sampled(12)
 def test_engines_agree(name: str, case: Case) -> None:
     """An engine's answer is that of the memory engine, bounds included."""
     asked, expected = case.asked(TABLES[name]), case.asked(EXPECTED)
@@ -50,6 +50,7 @@ def test_multiplicity(table: str, on: tuple[str, ...]) -> None:
         assert engine.multiplicity(table, on) == MULTIPLICITIES[table, on]
 
 
+@pytest.mark.slow
 def test_parts_add_up() -> None:
     """Answers in parts of the ids are those of all ids at once."""
     engine = duckdb_engine(salt=SALT, parts=(5,))

@@ -58,7 +58,7 @@ def _engines() -> dict[str, AbstractEngine]:
 
 
 @pytest.mark.parametrize("bound", BOUNDS)
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 def test_order_does_not_matter(bound: str, tmp_path: Path) -> None:
     """Permuted, chunked or in files, by one thread or eight, the same rows are kept."""
     mixed = VISITS.take(np.random.default_rng(1).permutation(VISITS.num_rows))
@@ -75,6 +75,7 @@ def test_order_does_not_matter(bound: str, tmp_path: Path) -> None:
             assert first == _kept(engines["one thread"], VISITS, bound)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("bound", BOUNDS)
 @pytest.mark.parametrize("name", _engines())
 def test_other_ids_do_not_matter(bound: str, name: str) -> None:

@@ -155,13 +155,13 @@ def test_collations_decide_nothing() -> None:
 def test_least_rights_suffice() -> None:
     """CONNECT, USAGE, SELECT on two columns, and nothing else: no temporary table."""
     server = cluster()
+    server.drop_role("reader")
     server.run(
         "DROP SCHEMA IF EXISTS clinic CASCADE",
         "CREATE SCHEMA clinic",
         "CREATE TABLE clinic.visits (id bigint, ward text, name text)",
         "INSERT INTO clinic.visits VALUES (1, 'a', 'Ada'), (1, 'a', 'Ada')",
         "INSERT INTO clinic.visits VALUES (2, 'b', 'Bo')",
-        "DROP ROLE IF EXISTS reader",
         "CREATE ROLE reader LOGIN",
         "REVOKE ALL ON DATABASE postgres FROM PUBLIC",
         "REVOKE ALL ON SCHEMA public FROM PUBLIC",
@@ -195,7 +195,8 @@ def test_a_role_without_rights_is_refused() -> None:
     """When the session is made: nothing can have been charged."""
     server = cluster()
     make(server, "closed", "x integer", "1")
-    server.run("DROP ROLE IF EXISTS stranger", "CREATE ROLE stranger LOGIN")
+    server.drop_role("stranger")
+    server.run("CREATE ROLE stranger LOGIN")
     server.run("GRANT CONNECT ON DATABASE postgres TO stranger")
     with pytest.raises(EngineUnavailable, match=r"no table|has no right"):
         values_read(MemoryEngine(), (server.address("stranger"), "closed"), "x")
@@ -205,8 +206,8 @@ def test_policies_for_rows_are_refused() -> None:
     """Rows that a policy hides would be missing in silence."""
     server = cluster()
     source = make(server, "policed", "id bigint, x integer", "1, 1", "2, 2")
+    server.drop_role("tenant")
     server.run(
-        "DROP ROLE IF EXISTS tenant",
         "CREATE ROLE tenant LOGIN",
         "GRANT CONNECT ON DATABASE postgres TO tenant",
         "GRANT USAGE ON SCHEMA public TO tenant",

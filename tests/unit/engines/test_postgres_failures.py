@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from itertools import starmap
+from pathlib import Path
 from typing import Any, Final
 
 import psycopg
@@ -79,9 +80,7 @@ def test_no_server() -> None:
 def test_wrong_password_and_database() -> None:
     """Each is told by its own sentence, without the password."""
     server = cluster()
-    server.run(
-        "DROP ROLE IF EXISTS locked", "CREATE ROLE locked LOGIN PASSWORD 'right'"
-    )
+    server.run("CREATE ROLE locked LOGIN PASSWORD 'right'")
     rules = server.folder / "data" / "pg_hba.conf"
     held = rules.read_text()
     rules.write_text(f"local all locked scram-sha-256\n{held}")
@@ -113,14 +112,23 @@ def _wait_for_rules(server: Cluster) -> None:
             return
 
 
-def test_an_address_is_shown_nowhere() -> None:
-    """Not by a table, a session, its description, its plan or its ledger's words."""
+def test_an_address_is_shown_nowhere(tmp_path: Path) -> None:
+    """Not by a table, a session, its description, its plan or its ledger."""
     server = cluster()
     _, name = table_named(server, "shown")
     address = f"{server.address()}&password={SECRET}"
-    session = session_of((address, name))
+    table = sd.PrivateTable((address, name), protects=sd.AddOneRow())
+    ledger = tmp_path / "shown.ledger"
+    session = sd.Session({"t": table}, BUDGET, ledger=ledger, engine="postgres")
     release = session.release(COUNT, BUDGET)
-    shown = [session, session.describe(), session.history(), release]
+    shown = [
+        ledger.read_text(),
+        table,
+        session,
+        session.describe(),
+        session.history(),
+        release,
+    ]
     assert SECRET not in "".join(f"{one!r}{one}" for one in shown)
     assert SECRET not in f"{release.explain()}"
 
@@ -213,6 +221,14 @@ def test_what_a_server_says_of_a_cell_is_not_passed_on() -> None:
     assert SECRET in server.log  # the server did say it
 
 
+def test_rows_that_are_read_out_fail_as_quietly() -> None:
+    """By another engine, of which the server's cursor is a source."""
+    server = cluster()
+    source = view_of(server, "quoting_out", "secret::bigint")
+    table = sd.PrivateTable(source, protects=sd.AddOneRow())
+    spent_by_failing(sd.Session({"t": table}, budget=BUDGET))
+
+
 def test_a_view_cannot_write() -> None:
     """Each question runs in a transaction that must not."""
     server = cluster()
@@ -289,8 +305,8 @@ def test_statement_timeout() -> None:
     """Of the role: what takes too long fails like anything else."""
     server = cluster()
     _, name = view_of(server, "slow", SLEEPING)
+    server.drop_role("hasty")
     server.run(
-        "DROP ROLE IF EXISTS hasty",
         "CREATE ROLE hasty LOGIN SUPERUSER",
         "ALTER ROLE hasty SET statement_timeout TO '300ms'",
     )
@@ -319,9 +335,8 @@ def test_an_interruption_is_one() -> None:
 def test_too_many_connections_are_told() -> None:
     """A server that is full is no reason to be charged."""
     server = cluster()
-    server.run(
-        "DROP ROLE IF EXISTS single", "CREATE ROLE single LOGIN CONNECTION LIMIT 0"
-    )
+    server.drop_role("single")
+    server.run("CREATE ROLE single LOGIN CONNECTION LIMIT 0")
     server.run("GRANT CONNECT ON DATABASE postgres TO single")
     with pytest.raises(EngineUnavailable, match="no room for"):
         session_of((server.address("single"), "t"))

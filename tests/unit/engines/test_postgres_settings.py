@@ -65,7 +65,8 @@ SOME: Final = [one for one in FORMS if str(one).startswith(TOLD)][::3]
 
 def role_with(server: Cluster, name: str, settings: dict[str, str]) -> str:
     """Make a superuser with settings of its own, and return its address."""
-    server.run(f"DROP ROLE IF EXISTS {name}", f"CREATE ROLE {name} LOGIN SUPERUSER")
+    server.drop_role(name)
+    server.run(f"CREATE ROLE {name} LOGIN SUPERUSER")
     for key, value in settings.items():
         server.run(f"ALTER ROLE {name} SET {key} TO {value}")
     return server.address(name)

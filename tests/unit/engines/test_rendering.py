@@ -58,6 +58,7 @@ def test_hostile_texts_and_names_stay_what_they_are() -> None:
         assert bound == [name]
 
 
+@pytest.mark.sampled(288)
 @pytest.mark.parametrize("form", FORMS, ids=str)
 def test_an_argument_is_written_so_often_at_most(form: Form) -> None:
     """The weight of an expression bounds what an engine has to read."""

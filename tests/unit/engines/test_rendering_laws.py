@@ -113,7 +113,7 @@ def test_every_operation_has_an_entry_and_a_form() -> None:
 
 
 @pytest.mark.parametrize("form", FORMS, ids=str)
-@pytest.mark.sampled(68)
+@pytest.mark.sampled(35)
 def test_extreme_values_agree(form: Form) -> None:
     """At the edges of each type DuckDB gives what Python gives, to the bit."""
     check(form, form.on_columns(), form.rows())
@@ -187,6 +187,7 @@ def _rows(draw: st.DrawFn, form: Form) -> list[dict[str, Any]]:
     return draw(st.lists(st.fixed_dictionaries(row), min_size=1, max_size=8))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("topic", TOPICS)
 @given(data=st.data())
 def test_any_values_agree(topic: str, data: st.DataObject) -> None:
@@ -234,7 +235,7 @@ def test_operations_within_operations_agree(kind: str, data: st.DataObject) -> N
 
 
 @pytest.mark.parametrize("form", FORMS, ids=str)
-@pytest.mark.sampled(42)
+@pytest.mark.sampled(17)
 def test_literals_agree(form: Form) -> None:
     """What an engine computes beforehand, of literals alone, is the same."""
     for row in form.rows()[:: 1 + len(form.rows()) // 3]:

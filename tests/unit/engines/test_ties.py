@@ -51,6 +51,7 @@ def same_digests(given: list[tuple[int, ...]], kinds: tuple[str, ...]) -> list[i
     return [int(np.rint(one)) for one in found]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("limit", [1, 2, 3, 7, 20, 40])
 @pytest.mark.parametrize("per", [("id",), ("id", "ward"), ("ward",)])
 def test_ties(

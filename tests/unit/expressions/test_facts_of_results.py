@@ -31,7 +31,7 @@ def is_nan(value: Any) -> bool:
 @pytest.mark.parametrize("nullable", [False, True])
 @pytest.mark.parametrize("nan", [False, True])
 @pytest.mark.parametrize("form", FORMS, ids=str)
-@pytest.mark.sampled(210)
+@pytest.mark.sampled(146)
 def test_facts_hold(form: Form, nullable: bool, nan: bool) -> None:  # noqa: FBT001 drawn
     """A result is missing or NaN only where its facts say that it may be."""
     expression = form.on_columns()
@@ -169,8 +169,8 @@ REFUSED = [
     (col("i").lower(), "lower takes text, not i64"),
     (col("i").year(), "year takes date or time, not i64"),
     (col("t").year(), r"\.cast\(.date.\)"),
-    (col("f").cast("text"), r"no cast of f64 to text\. Try i64"),
-    (col("b").cast("date"), "no cast of bool to date"),
+    (col("f").cast("text"), r"f64 cannot be cast to text\. Try i64"),
+    (col("b").cast("date"), "bool cannot be cast to date"),
     (col("i").is_in(["a"]), "is_in takes values of one type"),
     (col("t").bin([0, 1]), "bin takes values of one type, not text and i64"),
     (col("t").clip(0, 1), "clip takes numbers, not text"),

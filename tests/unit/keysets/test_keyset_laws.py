@@ -51,6 +51,7 @@ def test_facts_hold_of_the_listed_keys(pair: Pair) -> None:
             assert all(key[place] is not None for key in model.keys)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("step", STEPS)
 @given(st.data())
 def test_each_step_keeps_its_model(step: Any, data: st.DataObject) -> None:

@@ -91,7 +91,7 @@ LATER: dict[str, tuple[Callable[[], KeySet], int]] = {
 
 
 @pytest.mark.parametrize("case", LATER)
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(1)
 def test_what_is_done_to_some_columns_lists_only_those(case: str) -> None:
     """Counting a changed huge product lists at most the columns that changed."""
     make, size = LATER[case]

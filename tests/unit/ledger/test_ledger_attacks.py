@@ -103,6 +103,7 @@ def test_a_folder_that_is_copied_while_many_charge(path: Path) -> None:
     assert had + elsewhere(path) == 10
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("how", ["close", "drop"])
 def test_a_parent_that_lets_go_after_a_fork(
     path: Path, how: str, gate: tuple[Callable[[], None], Callable[[], None]]

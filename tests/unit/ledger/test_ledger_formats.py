@@ -145,7 +145,7 @@ def test_one_that_version_0_1_has_open_is_refused_in_words(tmp_path: Path) -> No
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("PRAGMA journal_mode = WAL")
         other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(LedgerUnavailable, match="by version 0"):
+        with pytest.raises(LedgerUnavailable, match="with version 0"):
             Ledger.at(path, world=World(patience=0.1))
         other.execute("ROLLBACK")
     check_format_1(path)

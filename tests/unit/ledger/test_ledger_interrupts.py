@@ -122,6 +122,7 @@ def test_an_interruption_at_any_place(
     assert handle.spent() == other.spent()
 
 
+@pytest.mark.slow
 def test_the_interrupter_interrupts(tmp_path: Path) -> None:
     """A lock that is let go in another frame than it is taken in would be found."""
     path = tmp_path / "a"

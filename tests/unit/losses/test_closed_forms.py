@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -196,3 +197,11 @@ def test_long_arrays_agree_with_enclosures() -> None:
         found = loss.delta_at(epsilon)
         assert (found >= exact).all()
         np.testing.assert_allclose(found, exact, rtol=1e-6, atol=1e-300)
+
+
+def test_only_losses_are_added() -> None:
+    """A number is no loss, on neither side."""
+    loss, number = PureDP(1), cast("Any", 3)
+    for left, right in ((loss, number), (number, loss)):
+        with pytest.raises(TypeError, match="unsupported operand"):
+            left + right

@@ -37,8 +37,8 @@ def test_what_adds_up_is_named(loss: Loss, sums: dict[str, Fraction]) -> None:
 @pytest.mark.parametrize("loss", [loss for loss, _ in ADDED[:5]])
 def test_a_budget_is_divided_into_parts_that_add_up(loss: Loss) -> None:
     """Three thirds of a budget are the budget; a part may be of any rational size."""
-    assert (loss / 3).scaled(Fraction(3)) == loss
-    assert (loss / "1/2").scaled(HALF) == loss
+    assert (loss / 3).times(Fraction(3)) == loss
+    assert (loss / "1/2").times(HALF) == loss
 
 
 @pytest.mark.parametrize("parts", [0, -1, "sqrt(2)", math.nan, True])
@@ -51,17 +51,17 @@ def test_a_budget_has_a_positive_number_of_parts(parts: object) -> None:
 @pytest.mark.parametrize("loss", [loss for loss, _ in ADDED[:5]])
 def test_a_budget_is_multiplied_by_what_adds_up(loss: Loss) -> None:
     """Three times a budget is what three releases of it add up to."""
-    tripled = loss.scaled(Fraction(3))
+    tripled = loss.times(Fraction(3))
     assert isinstance(tripled, Loss)
     assert tripled.sums == {name: 3 * value for name, value in loss.sums.items()}
     assert tripled.admits(loss * 3)
-    assert tripled.scaled(Fraction(1, 3)) == loss
+    assert tripled.times(Fraction(1, 3)) == loss
 
 
 def test_no_delta_is_multiplied_beyond_one() -> None:
     """A chance is at most certain."""
-    assert sd.ApproxDP(1, "0.3").scaled(Fraction(4)) == sd.ApproxDP(4, 1)
-    assert sd.ApproxZCDP(1, "0.3").scaled(Fraction(4)) == sd.ApproxZCDP(4, 1)
+    assert sd.ApproxDP(1, "0.3").times(Fraction(4)) == sd.ApproxDP(4, 1)
+    assert sd.ApproxZCDP(1, "0.3").times(Fraction(4)) == sd.ApproxZCDP(4, 1)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_no_delta_is_multiplied_beyond_one() -> None:
 def test_what_does_not_add_up_is_not_multiplied(budget: Budget) -> None:
     """A risk, or a loss without a closed form, has no half."""
     with pytest.raises(InvalidParameter, match="State it as sd"):
-        budget.scaled(HALF)
+        budget.times(HALF)
 
 
 SPENT = [

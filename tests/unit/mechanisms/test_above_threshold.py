@@ -152,7 +152,7 @@ def test_answers_follow_the_law() -> None:
     owner = np.repeat(np.arange(many), held.size)
     counts = np.tile(np.array(table)[held], many)
     bins = BinCounts.of(owner, np.tile(held, many), counts, groups=many, size=6)
-    assert AboveThreshold(1).left == 4
+    assert AboveThreshold(1).rows_left == 4
     assert choices_follow(AboveThreshold(1).find_groups(bins, Bits()), law)
     assert not choices_follow(AboveThreshold("1.1").find_groups(bins, Bits()), law)
 
@@ -176,7 +176,7 @@ def test_far_levels_are_walked_by_the_same_law(monkeypatch: pytest.MonkeyPatch) 
 )
 def test_rows_left(epsilon: Any, rows: int, left: int) -> None:
     """Two scales of the noise, rounded down."""
-    assert AboveThreshold(epsilon, rows).left == left
+    assert AboveThreshold(epsilon, rows).rows_left == left
 
 
 @pytest.mark.parametrize(("epsilon", "scales"), [(1, 2), (1, 4), (2, 3)])
@@ -184,7 +184,7 @@ def test_rows_left(epsilon: Any, rows: int, left: int) -> None:
 def test_the_chance_of_passing_empty_bins(epsilon: Any, scales: int, bins: int) -> None:
     """What is told is the chance that the law gives; one scale less would be seen."""
     mechanism = AboveThreshold(epsilon, scales=scales)
-    law = floats_of((0,) * (bins + 1), mechanism.left, float(mechanism.scale))
+    law = floats_of((0,) * (bins + 1), mechanism.rows_left, float(mechanism.scale))
     assert mechanism.chance_to_pass(bins) == pytest.approx(law[bins:].sum(), rel=1e-3)
     other = AboveThreshold(epsilon, scales=scales + 1)
     assert other.chance_to_pass(bins) < 0.7 * mechanism.chance_to_pass(bins)
@@ -203,7 +203,7 @@ def test_bounds_are_found_for_every_group(monkeypatch: pytest.MonkeyPatch) -> No
     where, counts = [3, 6, 0, 9, 5], [10, 10, 10, 1, 1]
     bins = BinCounts.of(owner, where, counts, groups=4, size=10)
     sharp = AboveThreshold(1000)
-    assert sharp.left == 0
+    assert sharp.rows_left == 0
     for cells in (1 << 20, 10, 1):
         monkeypatch.setattr(above_threshold, "_CELLS", cells)
         assert sharp.find_groups(bins, Bits()).tolist() == [6, 9, 0, 5]
@@ -248,8 +248,8 @@ def test_few_rows_lie_beyond_a_found_bound(name: str) -> None:
         where, counts = np.unique(steps, return_counts=True)
         found = bounds.find(where, counts, 161, Bits())
         left.append(int((steps > found).sum()))
-        over.append(found - int(np.sort(steps)[-bounds.left - 1]))
-    assert 1 <= np.median(left) <= 2 * bounds.left
+        over.append(found - int(np.sort(steps)[-bounds.rows_left - 1]))
+    assert 1 <= np.median(left) <= 2 * bounds.rows_left
     assert max(left) <= 1000
     assert np.quantile(over, 0.95) <= 16
 

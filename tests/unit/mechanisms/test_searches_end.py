@@ -28,6 +28,7 @@ def test_a_question_about_very_many_groups_has_a_price() -> None:
     assert sd.ApproxDP(1, "1e-6").admits(price.loss)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("dtype", ["f64", "i64"])
 @pytest.mark.parametrize(
     ("epsilon", "delta"), [("1e-4", "1e-6"), ("0.001", "1e-50"), ("0.01", "1e-300")]
@@ -39,6 +40,7 @@ def test_small_losses_are_met(epsilon: str, delta: str, dtype: Any) -> None:
     assert loss.admits(fitted.map((1, 1, 1)))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "loss", [sd.ApproxDP("1e-300", "1e-6"), sd.ApproxDP(0, "1e-6")]
 )
@@ -54,7 +56,7 @@ def test_what_cannot_be_met_is_refused(loss: Any, dtype: Any) -> None:
     [(1, 1, 1), (1, 3, 3), (3, "sqrt(3)", 1), (2, 2, 2), (30, "sqrt(30)", 1)],
 )
 @pytest.mark.parametrize(("epsilon", "delta"), [(1, "1e-6"), (4, "1e-3")])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(1)
 def test_integers_need_hardly_more_noise_than_floats(
     bounds: Any, epsilon: int, delta: str
 ) -> None:

@@ -110,7 +110,7 @@ def test_small_counts_stay_below_the_curve() -> None:
     ],
     ids=str,
 )
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 def test_curve_is_a_curve(mechanism: Any, distance: Any) -> None:
     """Delta falls with epsilon to the headline's delta, and epsilon_at inverts it."""
     loss = mechanism.map(distance)
@@ -180,6 +180,7 @@ def check_fit(fitted: Any, budget: Any, distance: Any) -> None:
         assert nearer > budget.delta * (1 - Fraction(1, 10**9))
 
 
+@pytest.mark.sampled(1)
 @settings(max_examples=8)
 @pytest.mark.parametrize("options", [{}, {"dtype": "i32"}], ids=str)
 @given(target=TARGETS, keys=st.sampled_from([1, 2, 9, 40]))

@@ -54,7 +54,7 @@ def released(mechanism: AbstractThresholdMechanism, value: float, keys: int) -> 
 
 
 @pytest.mark.parametrize(("kind", "dtype", "grid", "sign"), CASES)
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(5)
 def test_measured_delta(kind: str, dtype: str, grid: int | None, sign: int) -> None:
     """Keys of one contributor pass with the stated chance, and with no mutant's."""
     mechanism = MAKERS[kind](sign * LEVEL, dtype=dtype, granularity=grid)

@@ -299,7 +299,7 @@ JOINS: Final = (
 
 
 @refusals(*ROWS_MADE, *JOINS)
-@pytest.mark.sampled(18)
+@pytest.mark.sampled(14)
 def test_senseless_joins_are_refused(case: Refused) -> None:
     """Typed, with a remedy, free of charge, and silent about private cells."""
     assert_refused(case)

@@ -305,7 +305,7 @@ STEPS: Final = (
         "edges that descend",
         lambda _: ROWS.bin("days", [2, 1]),
         InvalidParameter,
-        ("edges", "ascend"),
+        ("edges", "ascending"),
     ),
     Refused(
         "an edge of NaN",

@@ -164,13 +164,13 @@ VALUES: Final = (
         "equal ends",
         lambda _: sd.variance("days", 5, 5),
         InvalidParameter,
-        ("low", "below high"),
+        ("low", "less than high"),
     ),
     Refused(
         "ends exchanged",
         lambda _: sd.median("days", 5, 1),
         InvalidParameter,
-        ("low", "below high"),
+        ("low", "less than high"),
     ),
     Refused(
         "bools for ends",
@@ -318,7 +318,7 @@ VALUES: Final = (
         "quantiles that descend",
         lambda _: sd.quantiles("days", ["0.5", "0.1"], 0, 1),
         InvalidParameter,
-        ("probabilities", "ascend"),
+        ("probabilities", "ascending"),
     ),
     Refused(
         "text for quantiles",

@@ -153,6 +153,7 @@ BOUNDS: Final[dict[str, tuple[Any, Any, Any]]] = {
     "different values": (sd.count_distinct("ward"), None, (0, 3)),
     "sum": (sd.sum("days", -1, 10), None, (-3, 30)),
     "sum of doubles": (sd.sum("cost", "0.5", 2), None, (0, 6)),
+    "sum of parts": (sd.sum("cost", "-0.25", "0.5"), None, (-0.75, 1.5)),
     "sum without bounds": (sd.sum("days"), None, None),
     "mean": (sd.mean("days", -1, 10), (-1, 10), (-1, 10)),
     "mean of doubles": (sd.mean("cost", 0, "0.5"), (0, 0.5), (0, 0.5)),
@@ -278,19 +279,28 @@ REFUSED: Final[dict[str, tuple[Any, str]]] = {
     "a group again": (lambda q: q.per_id("ward", ward=sd.count()), "name each column"),
     "sum of doubles": (lambda q: q.per_id(n=sd.sum("cost")), "adds up floats"),
     "mean of doubles": (lambda q: q.per_id(n=sd.mean("cost")), "adds up floats"),
-    "median": (lambda q: q.per_id(n=sd.median("days", 0, 1)), "median is not asked"),
-    "variance": (lambda q: q.per_id(n=sd.variance("days", 0, 1)), "is not asked of"),
-    "ids of an id": (lambda q: q.per_id(n=sd.count_ids()), "is not asked of"),
-    "a histogram": (lambda q: q.per_id(n=sd.histogram("days", [0, 1])), "is not asked"),
+    "median": (
+        lambda q: q.per_id(n=sd.median("days", 0, 1)),
+        "median cannot be computed",
+    ),
+    "variance": (
+        lambda q: q.per_id(n=sd.variance("days", 0, 1)),
+        "cannot be computed from",
+    ),
+    "ids of an id": (lambda q: q.per_id(n=sd.count_ids()), "cannot be computed from"),
+    "a histogram": (
+        lambda q: q.per_id(n=sd.histogram("days", [0, 1])),
+        "cannot be computed",
+    ),
     "text": (lambda q: q.per_id(n=sd.max("ward")), "has type text"),
     "bounds of truths": (lambda q: q.per_id(n=sd.max("ill", 0, 1)), "a bool has no"),
     "bounds of dates": (
         lambda q: q.per_id(n=sd.max("born", 0, 1)),
-        "has no bounds such as",
+        "cannot have a bound such as",
     ),
     "dates of numbers": (
         lambda q: q.per_id(n=sd.max("days", DAY, LATER)),
-        "has no bounds such as",
+        "cannot have a bound such as",
     ),
     "half of the bounds": (
         lambda q: q.per_id(n=sd.sum("days", 0)),

@@ -158,6 +158,10 @@ REFUSED: Final = {
     "SELECT COUNT(*) FROM visits [{#] WHERE ill #}": "reads this comment alike",
     "[DELETE] FROM visits": "only reads",
     "[EXPLAIN] SELECT 1": "only reads",
+    "[DESCRIBE] visits": "only reads",
+    "SELECT COUNT(*) FROM visits WHERE ward = ['A'] 'B'": "neighbouring texts",
+    "SELECT COUNT(*) FROM visits WHERE [days = days] = ill": "of a comparison",
+    "SELECT COUNT(*) FROM visits WHERE [1 < days] < 3": "of a comparison",
     "[INSERT] INTO visits VALUES (1)": "only reads",
     "SELECT SUM([DISTINCT days]) FROM visits": "has no bound",
     "SELECT [MAX(ward)] FROM visits": "text",
@@ -226,6 +230,16 @@ REFUSED: Final = {
 }
 
 
+def test_a_release_has_the_confidence_that_is_asked_for(clinic: sd.Session) -> None:
+    """Of one grouping and of several."""
+    limits, budget = [sd.MaxRowsPerID(1)], sd.ApproxDP("0.1", "1e-7")
+    for groups in ("ward", "ROLLUP(ward)"):
+        text = f"SELECT ward, COUNT(*) AS n FROM visits GROUP BY {groups}"  # noqa: S608
+        release = clinic.sql(text, budget, limits=limits, confidence="0.9")
+        assert isinstance(release, sd.Release)
+        assert "90%" in str(release)
+
+
 def test_several_groupings_are_several_requests(clinic: sd.Session) -> None:
     """Each is what the builder asks by `group_by_sets`, word for word."""
     limits = [sd.MaxRowsPerID(1)]
@@ -274,6 +288,7 @@ def test_a_refusal_names_its_place(clinic: sd.Session, marked: str) -> None:
     )
 
 
+@pytest.mark.sampled(28)
 @pytest.mark.parametrize(
     "text",
     [

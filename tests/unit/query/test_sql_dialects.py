@@ -90,6 +90,7 @@ DIALECTS: Final = [
     ("bigquery", "DIV(days, 2) = 1", "col('days').quotient(2) == 1"),
     ("spark", 'ward = "A"', "col('ward') == 'A'"),
     ("bigquery", "`ward` = 'A'", "col('ward') == 'A'"),
+    ("bigquery", "LENGTH(ward) = 1", "col('ward').length() == 1"),
     (
         "bigquery",
         "DATE_TRUNC(day, MONTH) = day",

@@ -38,6 +38,7 @@ def texts(figure: Any) -> list[Any]:
     return [box for box in boxes if box.width > 0]
 
 
+@pytest.mark.sampled(1)
 @each_release
 def test_no_text_lies_over_another(release: Release) -> None:
     """Titles, labels, ticks and words stand apart, and within the picture."""

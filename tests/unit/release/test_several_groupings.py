@@ -33,6 +33,7 @@ def test_sets_are_requests_by_name() -> None:
     assert repr(SETS["all"]) == repr(VISITS.agg(**ASKED))
 
 
+@pytest.mark.slow
 def test_one_table_is_that_of_grouping_sets() -> None:
     """With hardly any noise the stacked table is what SQL's GROUPING SETS answers."""
     import duckdb  # noqa: PLC0415 the oracle of this test

@@ -125,6 +125,7 @@ BUDGETS = [
 ]
 
 
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("budget", BUDGETS, ids=repr)
 @pytest.mark.parametrize("most", [2, 3, 20, 1000])
 def test_rounds_are_within_every_budget_that_can_pay(budget: Any, most: int) -> None:

@@ -51,6 +51,7 @@ def test_answers_that_are_too_large() -> None:
     assert opened.history() == ()
 
 
+@pytest.mark.slow
 def test_many_totals() -> None:
     """What an engine would plan for too long is refused by its public number."""
     opened = session()
@@ -113,6 +114,7 @@ EDGES: dict[str, tuple[Any, Any]] = {
 }
 
 
+@pytest.mark.sampled(19)
 @pytest.mark.parametrize("engine", ["duckdb", "memory"])
 @pytest.mark.parametrize("right", [True, False])
 @pytest.mark.parametrize("ends", [True, False])

@@ -24,7 +24,7 @@ def _same(one: list[Any], other: list[Any]) -> bool:
 
 
 @pytest.mark.parametrize("name", ARROW)
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(6)
 def test_a_column_is_what_its_cells_are(name: str) -> None:
     """For any cells, sliced or not: as a whole, one by one, and in plain Python."""
     form, dice = ARROW[name], random.Random(1)

@@ -27,6 +27,7 @@ def test_longest_records_are_read(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_cell_is_read_by_its_own_rule(tmp_path: Path) -> None:
     """Both engines read drawn cells of every type and spelling alike."""
     dice, path = rolled(SEED), tmp_path / "t.csv"
@@ -117,6 +118,7 @@ def _changed(dice: Dice, cell: str) -> str:
     return "".join(signs)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("cell", "kind", "spelled", "value"),
     [

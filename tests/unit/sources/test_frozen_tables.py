@@ -106,6 +106,7 @@ def _exceeds(session: sd.Session, change: Callable[[], object]) -> bool:
     )
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("engine", ["duckdb", "memory"])
 @pytest.mark.parametrize("door", DOORS)
 def test_what_is_priced_is_what_is_joined(

@@ -101,6 +101,7 @@ def test_what_passes_is_what_a_strict_reader_takes() -> None:
     assert not accepted_wrongly()
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("name", "mutant"),
     [

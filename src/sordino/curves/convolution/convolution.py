@@ -57,7 +57,7 @@ class Convolution:
         widest = _widest(self.parts)
         if lattice and widest / lattice < _LARGEST:
             return lattice
-        step = _wanted(self.parts, widest)
+        step = _fine_step(self.parts, widest)
         anchor = _common(anchors) if anchors else 0.0
         if not anchor:
             return step
@@ -74,9 +74,9 @@ class Convolution:
     def grids(self) -> tuple[tuple[Grid, int], ...]:
         """Return every law on the grid; of very many, blocks summed already."""
         parts = tick_each(self.parts, "composing: loss")
-        found = ((on_grid(law, self.step), times) for law, times in parts)
+        grids = ((on_grid(law, self.step), times) for law, times in parts)
         points = sum((law.span[1] - law.span[0]) / self.step for law, _ in self.parts)
-        return tuple(found if points < _MANY else sum_blocks(sum_blocks(found)))
+        return tuple(grids if points < _MANY else sum_blocks(sum_blocks(grids)))
 
     @cached_property
     def sums(self) -> GridSums:
@@ -95,7 +95,7 @@ class Convolution:
                 self.profiles[depth] = self._profile(depth)
         return self.profiles[depth]
 
-    def beneath(self, epsilon: Floats) -> Floats:
+    def least_delta(self, epsilon: Floats) -> Floats:
         """Return lower bounds on delta: the optimistic side, to show the gap by.
 
         Each loss was moved to an end of its cell, on average by at most step^2 / 7 up.
@@ -121,10 +121,10 @@ class Convolution:
             return max(whole - 1, 0.0) + ELEMENTARY + moved
         there = self.sums.moment(0.0)
         low, high = self.sums.window(0.0, there)
-        found = self.sums.summed(0.0, low, high)
-        whole = float((found.masses + found.error).sum())
+        window = self.sums.window_sum(0.0, low, high)
+        whole = float((window.masses + window.error).sum())
         grown = whole * math.exp(there.log) * (1 + 1e-12)
-        rounded = len(found.masses) * ELEMENTARY / 64
+        rounded = len(window.masses) * ELEMENTARY / 64
         return max(grown - 1, 0.0) + 2 * TINY + rounded + moved
 
     def _profile(self, depth: float) -> Profile:
@@ -137,13 +137,13 @@ class Convolution:
         tilt, there = self.sums.tilt(depth)
         low, masses, beyond = self.sums.bounds(tilt, there)
         start = self.sums.origin + low
-        found = tail_profile(masses, start, self.step, self.sums.breach + beyond)
+        profile = tail_profile(masses, start, self.step, self.sums.breach + beyond)
         # a tilt takes the weight from the losses below the window
-        first = 1.0 if tilt > 0 and start > 0 else found.delta[0]
-        return found.starting(float(first))
+        first = 1.0 if tilt > 0 and start > 0 else profile.delta[0]
+        return profile.with_start(float(first))
 
 
-def both_ways(
+def direction_sums(
     sides: Sequence[tuple[tuple[AbstractLossLaw, int], ...]],
 ) -> tuple[Convolution, ...]:
     """Return the sums in each direction, on one grid."""
@@ -175,7 +175,7 @@ def tail_profile(masses: Floats, start: int, step: float, infinity: float) -> Pr
     falls = np.exp(wide[:-1]) * np.expm1(np.diff(wide)) * q_tail[1:].astype(wide.dtype)
     above = np.append(np.cumsum(falls[::-1], dtype=np.longdouble)[::-1], 0.0) + infinity
     bounds = grow(above.astype(np.float64), ELEMENTARY * (1 + losses[-1] / 8))
-    return Profile(losses, np.minimum.accumulate(bounds)).starting(float(bounds[0]))
+    return Profile(losses, np.minimum.accumulate(bounds)).with_start(float(bounds[0]))
 
 
 def _common(steps: Sequence[float]) -> float:
@@ -193,7 +193,7 @@ def _widest(parts: Sequence[tuple[AbstractLossLaw, int]]) -> float:
     return max(_NARROWEST, *(law.span[1] - law.span[0] for law, _ in parts))
 
 
-def _wanted(parts: Sequence[tuple[AbstractLossLaw, int]], widest: float) -> float:
+def _fine_step(parts: Sequence[tuple[AbstractLossLaw, int]], widest: float) -> float:
     """Return the step wanted: fine for the sum, and affordable.
 
     Connecting the dots moves the mean of one loss by about step^2 / 12.

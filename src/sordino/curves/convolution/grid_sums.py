@@ -65,11 +65,11 @@ class GridSums:
 
     def moment(self, tilt: float) -> Moment:
         """Return the moment of the sum of all indices."""
-        found = [stack.moments(tilt)[1] for stack in self.stacks]
+        moments = [stack.moments(tilt)[1] for stack in self.stacks]
         return Moment(
-            math.fsum(one.log for one in found),
-            math.fsum(one.mean for one in found),
-            math.fsum(one.variance for one in found),
+            math.fsum(part.log for part in moments),
+            math.fsum(part.mean for part in moments),
+            math.fsum(part.variance for part in moments),
         )
 
     @cached_property
@@ -85,13 +85,13 @@ class GridSums:
         low, high = 0.0, math.inf
         tilt = depth / math.sqrt(plain.variance)
         for _ in range(_SEARCH):
-            found = self.moment(tilt)
-            reached = math.sqrt(2 * max(tilt * found.mean - found.log, 0.0))
+            moment = self.moment(tilt)
+            reached = math.sqrt(2 * max(tilt * moment.mean - moment.log, 0.0))
             if (
                 abs(reached - depth) < _NEAR
-                or found.variance < plain.variance * _BOUNDED
+                or moment.variance < plain.variance * _BOUNDED
             ):
-                return tilt, found
+                return tilt, moment
             low, high = (tilt, high) if reached < depth else (low, tilt)
             guess = tilt * depth / max(reached, depth / 8)
             tilt = guess if low < guess < high else (low + min(high, 4 * tilt)) / 2
@@ -123,7 +123,7 @@ class GridSums:
         """Return the greatest index of the sum."""
         return sum((len(grid.masses) - 1) * times for grid, times in self.grids)
 
-    def summed(self, tilt: float, low: int, high: int) -> WindowSum:
+    def window_sum(self, tilt: float, low: int, high: int) -> WindowSum:
         """Return the tilted sum in a window."""
         size = transform_size(max(high - low + 1, 16))
         return convolve(self._factors(tilt), low, size)
@@ -144,11 +144,11 @@ class GridSums:
         Of the plain sum: the tilt is undone, and every error charged to every mass.
         """
         low, high = self.window(tilt, there)
-        found = self.summed(tilt, low, high)
-        index = low + np.arange(len(found.masses))
+        window = self.window_sum(tilt, low, high)
+        index = low + np.arange(len(window.masses))
         with np.errstate(over="ignore"):
             weight = np.exp(np.minimum(there.log - tilt * index, 700.0))
-        masses = (found.masses + found.error) * weight * (1 + 1e-12)
+        masses = (window.masses + window.error) * weight * (1 + 1e-12)
         beyond = math.exp(min(there.log - tilt * (index[-1] + 1), 0.0)) * TINY
         inside = index <= self.reach
         return low, masses[inside], beyond if index[-1] < self.reach else 0.0

@@ -76,7 +76,7 @@ class Stack:
 
     def moments(self, tilt: float) -> tuple[Floats, Moment]:
         """Return ln moments of the rows, and the moment of the sum of all."""
-        index, top, weight, total = self._weighed(tilt)
+        index, top, weight, total = self._weights(tilt)
         # not `@`: threads of a linear algebra library cost more than they save here
         mean = np.einsum("ij,j->i", weight, index) / total
         square = np.einsum("ij,j->i", weight, index * index) / total
@@ -87,10 +87,10 @@ class Stack:
 
     def log_moment(self, tilt: float) -> float:
         """Return the logarithm of the moment alone, which is cheaper."""
-        _, top, _, total = self._weighed(tilt)
+        _, top, _, total = self._weights(tilt)
         return float(self.times @ (top + np.log(total)))
 
-    def _weighed(self, tilt: float) -> tuple[Floats, Floats, Floats, Floats]:
+    def _weights(self, tilt: float) -> tuple[Floats, Floats, Floats, Floats]:
         """Return 0, 1, 2, ..., the greatest exponents, tilted masses, their sums."""
         index = np.arange(self.logs.shape[1], dtype=np.float64)
         exponent = tilt * index + self.logs
@@ -160,7 +160,7 @@ def convolve(factors: Sequence[Factor], low: int, size: int) -> WindowSum:
     rest = sorted(convolve_pairs(factors, size), key=lambda one: -one.times)
     for factor in tick_each(rest, "composing: transform"):
         gamma = _gamma(size) * float(factor.masses.sum()) + factor.error
-        wide = np.fft.rfft(_folded(factor.masses, size), size)[active]
+        wide = np.fft.rfft(_fold(factor.masses, size), size)[active]
         modulus = np.abs(wide) + gamma
         logs += factor.times * np.log(modulus)
         least = np.minimum(least, modulus)
@@ -189,11 +189,11 @@ def convolve_pairs(factors: Sequence[Factor], size: int) -> list[Factor]:
     while len(short) > 1 and max(len(f.masses) for f in short) <= longest:
         short.sort(key=lambda factor: len(factor.masses))
         odd = short[2 * (len(short) // 2) :]
-        short = _convolved(short[0:-1:2] if odd else short[::2], short[1::2]) + odd
+        short = _convolve_each(short[0:-1:2] if odd else short[::2], short[1::2]) + odd
     return short + rest
 
 
-def _convolved(left: Sequence[Factor], right: Sequence[Factor]) -> list[Factor]:
+def _convolve_each(left: Sequence[Factor], right: Sequence[Factor]) -> list[Factor]:
     """Return the pairwise convolutions, in batches of transforms of one size."""
     pairs = list(zip(left, right, strict=True))
     longest = max(len(a.masses) + len(b.masses) - 1 for a, b in pairs)
@@ -241,7 +241,7 @@ def _power(wide: NDArray[np.complex128], times: int) -> NDArray[np.complex128]:
     return result
 
 
-def _folded(masses: Floats, size: int) -> Floats:
+def _fold(masses: Floats, size: int) -> Floats:
     """Return the masses with indices reduced modulo the window."""
     if len(masses) <= size:
         return masses

@@ -16,7 +16,7 @@ _COARSE = 1024
 
 @final
 @dataclass(frozen=True, eq=False)
-class Moved(AbstractLossLaw):
+class MovedLaw(AbstractLossLaw):
     """A law with every loss moved, part of P certain to breach, and part of Q lost.
 
     P is `breach` at infinity plus (1 - breach) times the law; Q keeps (1 - lost) of it:
@@ -28,9 +28,9 @@ class Moved(AbstractLossLaw):
     lost: float
 
     @property
-    def held(self) -> int:
+    def table_size(self) -> int:
         """Return what the law before holds."""
-        return self.base.held
+        return self.base.table_size
 
     @property
     def margin(self) -> float:
@@ -82,9 +82,9 @@ class AbstractSampledLaw(AbstractLossLaw):
     anchor: ClassVar[float] = 0.0
 
     @property
-    def held(self) -> int:
+    def table_size(self) -> int:
         """Return what the law before holds."""
-        return self.base.held
+        return self.base.table_size
 
     @property
     def margin(self) -> float:
@@ -99,7 +99,7 @@ class AbstractSampledLaw(AbstractLossLaw):
 
 @final
 @dataclass(frozen=True, eq=False)
-class Sampled(AbstractSampledLaw):
+class SampledLaw(AbstractSampledLaw):
     """When the unit is removed: (1-q) Q + q P against Q.
 
     Its loss is ln(1 - q + q exp(loss)), increasing in the loss: cells become cells.
@@ -116,13 +116,13 @@ class Sampled(AbstractSampledLaw):
 
     def masses(self, edges: Floats) -> tuple[Floats, Floats]:
         """Return the mixed masses between the edges of the law before sampling."""
-        p, q = self.base.masses(_before(edges, self.rate))
+        p, q = self.base.masses(_preimage(edges, self.rate))
         return (1 - self.rate) * q + self.rate * p, q
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class SampledAdding(AbstractSampledLaw):
+class SampledAddingLaw(AbstractSampledLaw):
     """When the unit is added: P against (1-q) P + q Q."""
 
     @property
@@ -136,7 +136,7 @@ class SampledAdding(AbstractSampledLaw):
 
     def masses(self, edges: Floats) -> tuple[Floats, Floats]:
         """Return the mixed masses between the edges of the law before sampling."""
-        p, q = self.base.masses(-_before(-edges, self.rate))
+        p, q = self.base.masses(-_preimage(-edges, self.rate))
         return p, (1 - self.rate) * p + self.rate * q
 
 
@@ -146,12 +146,12 @@ def sampled_laws(source: Callable[[], Laws], rate: float) -> Laws:
     The two differ, and both are kept (Zhu, Dong and Wang 2022).
     """
     laws = source()
-    return Sampled(laws[0], rate), SampledAdding(laws[-1], rate)
+    return SampledLaw(laws[0], rate), SampledAddingLaw(laws[-1], rate)
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Mixed(AbstractLossLaw):
+class MixtureLaw(AbstractLossLaw):
     """One of several laws, chosen at random by public weights that sum to 1."""
 
     parts: tuple[tuple[float, AbstractLossLaw], ...]
@@ -159,9 +159,9 @@ class Mixed(AbstractLossLaw):
     anchor: float = 0.0
 
     @property
-    def held(self) -> int:
+    def table_size(self) -> int:
         """Return what all parts hold."""
-        return sum(law.held for _, law in self.parts)
+        return sum(law.table_size for _, law in self.parts)
 
     @property
     def margin(self) -> float:
@@ -181,9 +181,9 @@ class Mixed(AbstractLossLaw):
 
     def masses(self, edges: Floats) -> tuple[Floats, Floats]:
         """Return the weighted sums of the masses."""
-        found = [(weight, *law.masses(edges)) for weight, law in self.parts]
-        p = np.sum([weight * p for weight, p, _ in found], axis=0)
-        q = np.sum([weight * q for weight, _, q in found], axis=0)
+        masses = [(weight, *law.masses(edges)) for weight, law in self.parts]
+        p = np.sum([weight * p for weight, p, _ in masses], axis=0)
+        q = np.sum([weight * q for weight, _, q in masses], axis=0)
         return p, q
 
 
@@ -196,16 +196,16 @@ def _deviation(law: AbstractLossLaw) -> float:
         middle = (edges[1:] + edges[:-1]) / 2
         total = max(float(p.sum()), 1e-300)
         mean = float(p @ middle) / total
-        found = math.sqrt(float(p @ (middle - mean) ** 2) / total)
-        low, high = max(low, mean - 20 * found), min(high, mean + 20 * found)
-    return found
+        deviation = math.sqrt(float(p @ (middle - mean) ** 2) / total)
+        low, high = max(low, mean - 20 * deviation), min(high, mean + 20 * deviation)
+    return deviation
 
 
-def _before(edges: Floats, rate: float) -> Floats:
+def _preimage(edges: Floats, rate: float) -> Floats:
     """Return the losses that sampling maps to the edges, -inf where there is none."""
     if rate == 1:
         return edges
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         inner = np.expm1(np.minimum(edges, 500.0)) / rate
-        found = np.log1p(np.maximum(inner, -1.0))
-        return np.where(edges > 500.0, edges - np.log(rate), found)
+        losses = np.log1p(np.maximum(inner, -1.0))
+        return np.where(edges > 500.0, edges - np.log(rate), losses)

@@ -59,7 +59,7 @@ class AbstractLossLaw(ABC):
 
     @property
     @abstractmethod
-    def held(self) -> int:
+    def table_size(self) -> int:
         """Return how many numbers the law holds in tables."""
 
     @abstractmethod
@@ -90,7 +90,7 @@ class Atoms(AbstractLossLaw):
     margin: float = ELEMENTARY
 
     @property
-    def held(self) -> int:
+    def table_size(self) -> int:
         """Return the number of losses and masses."""
         return 3 * len(self.losses)
 
@@ -136,7 +136,7 @@ class GeometricLaw(AbstractLossLaw):
     shift: int
     rate: float
     margin: float = 4 * ELEMENTARY
-    held: int = 0
+    table_size: int = 0
 
     @property
     def deviation(self) -> float:
@@ -164,9 +164,9 @@ class GeometricLaw(AbstractLossLaw):
         An atom within rounding of an edge counts to the cell above it.
         """
         count = self._count(edges)
-        p_below = self._below(count)
+        p_below = self._lower_mass(count)
         # Q[L >= l] = P[L <= -l]: the atoms at and below -l
-        q_above = self._below(self.shift + 1 - count)
+        q_above = self._lower_mass(self.shift + 1 - count)
         return cells(1 - p_below, p_below), cells(q_above, 1 - q_above)
 
     def _count(self, edges: Floats) -> Floats:
@@ -176,7 +176,7 @@ class GeometricLaw(AbstractLossLaw):
         answer: Floats = np.clip(np.floor(place + 1e-9) + 1, 0, self.shift + 1)
         return answer
 
-    def _below(self, count: Floats) -> Floats:
+    def _lower_mass(self, count: Floats) -> Floats:
         """Return the mass of P on all but the `count` greatest losses."""
         a = np.exp(-self.rate)
         mass = np.exp(-self.rate * count) / (1 + a)
@@ -192,7 +192,7 @@ class GaussianLaw(AbstractLossLaw):
     margin: float = 1.1e-12
     step: float = 0.0
     anchor: float = 0.0
-    held: int = 0
+    table_size: int = 0
 
     @property
     def deviation(self) -> float:
@@ -220,14 +220,14 @@ def _from_tails(x: Floats, tails: Floats) -> Floats:
 
     `tails` are the masses beyond |x|; as in `cells`, the shorter tail is differenced.
     """
-    found = np.empty(len(x) + 1)
-    np.abs(np.diff(tails), out=found[1:-1])
+    masses = np.empty(len(x) + 1)
+    np.abs(np.diff(tails), out=masses[1:-1])
     middle = int(np.searchsorted(x, 0.0))
     if 0 < middle < len(x):
-        found[middle] = 1 - tails[middle - 1] - tails[middle]
-    found[0] = tails[0] if middle else 1 - tails[0]
-    found[-1] = tails[-1] if middle < len(x) else 1 - tails[-1]
-    return found
+        masses[middle] = 1 - tails[middle - 1] - tails[middle]
+    masses[0] = tails[0] if middle else 1 - tails[0]
+    masses[-1] = tails[-1] if middle < len(x) else 1 - tails[-1]
+    return masses
 
 
 def cells(above: Floats, below: Floats) -> Floats:

@@ -28,7 +28,7 @@ class Outline(AbstractLossLaw):
     deviation: float = 0.0
     step: float = 0.0
     anchor: float = 0.0
-    held: int = 0
+    table_size: int = 0
 
     def masses(self, edges: Floats) -> tuple[Floats, Floats]:
         """Return the masses of the law, made for this once."""
@@ -41,7 +41,7 @@ def outline_laws(sources: Iterable[Callable[[], Laws]]) -> list[Laws]:
     room = _MOST_HELD
     for source in sources:
         laws = source()
-        room -= sum(law.held for law in laws)
+        room -= sum(law.table_size for law in laws)
         listed.append(laws if room >= 0 else _outlines(laws, source))
     return listed
 
@@ -50,7 +50,7 @@ def _outlines(laws: Laws, source: Callable[[], Laws]) -> Laws:
     """Return outlines of the laws that hold tables."""
     return tuple(
         Outline(source, side, law.margin, law.span, law.deviation, law.step, law.anchor)
-        if law.held
+        if law.table_size
         else law
         for side, law in enumerate(laws)
     )

@@ -17,7 +17,7 @@ class AbstractRangeLaw(AbstractLossLaw):
     ratio: float
     margin: ClassVar[float] = ELEMENTARY
     step: ClassVar[float] = 0.0
-    held: ClassVar[int] = 0
+    table_size: ClassVar[int] = 0
 
     @property
     def deviation(self) -> float:
@@ -65,14 +65,14 @@ class BoundedRangeLaw(AbstractRangeLaw):
     def masses(self, edges: Floats) -> tuple[Floats, Floats]:
         """Return the masses from the closed tails; Q is the reflection of P."""
         inside = np.clip(edges, -self.ratio, self.ratio)
-        p = cells(self._above(inside), self._below(inside))
-        return p, cells(self._below(-inside), self._above(-inside))
+        p = cells(self._upper_mass(inside), self._lower_mass(inside))
+        return p, cells(self._lower_mass(-inside), self._upper_mass(-inside))
 
-    def _above(self, loss: Floats) -> Floats:
+    def _upper_mass(self, loss: Floats) -> Floats:
         """Return P[L >= loss] = (1 - exp((loss - ratio)/2)) / (1 - exp(-ratio))."""
         return np.expm1((loss - self.ratio) / 2) / math.expm1(-self.ratio)
 
-    def _below(self, loss: Floats) -> Floats:
+    def _lower_mass(self, loss: Floats) -> Floats:
         """Return P[L < loss], the rest, without a difference of near numbers."""
         rest = np.expm1(-(loss + self.ratio) / 2) / math.expm1(-self.ratio)
         return np.exp((loss - self.ratio) / 2) * rest

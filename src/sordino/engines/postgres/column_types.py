@@ -20,7 +20,6 @@ from typing import Final, final
 import pyarrow as pa
 from sqlglot import exp
 
-from sordino.engines.postgres import sql_doubles as doubles
 from sordino.engines.postgres.guards import is_between, numeric, real
 from sordino.engines.postgres.sql_cells import within_years
 from sordino.engines.postgres.sql_choices import by_code_point
@@ -43,7 +42,7 @@ def _integer(value: Sql) -> Sql:
 
 
 def _double(value: Sql) -> Sql:
-    return doubles.zero_is_zero(sql.as_type(value, "DOUBLE"))
+    return sql.as_type(value, "DOUBLE")
 
 
 def _decimal(value: Sql) -> Sql:

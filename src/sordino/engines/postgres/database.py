@@ -26,6 +26,8 @@ from sordino.sources.base import AbstractSource
 
 _SIGN: Final = 2**63
 _BATCH: Final = 10_000
+_BUFFERS: Final = "128MB"
+"""What a server may hold in memory of rows that are kept, for this connection."""
 _KEPT: Final = {
     "i64": "int8",
     "f64": "float8",
@@ -98,7 +100,6 @@ class Postgres(AbstractDatabase):
         """
         self.destroy(name)
         self._known.connect()
-        self._kept_by = self._known.life
         place = f"pg_temp.sordino_{Bits().word(8):016x}"
         columns = ", ".join(
             f"c{n} pg_catalog.{_KEPT[column.type]}"
@@ -106,6 +107,10 @@ class Postgres(AbstractDatabase):
         )
         if self._known.is_pooled:
             return False
+        if not self._has_kept:  # before the first such table of a connection
+            self._known.command(f"SET temp_buffers TO '{_BUFFERS}'")
+            self._kept_by = self._known.life
+            self._kept.clear()
         try:
             self._known.command(f"CREATE TEMPORARY TABLE {place} ({columns})")
         except ServerRefusal as refusal:
@@ -139,7 +144,7 @@ class Postgres(AbstractDatabase):
     def table(self, statement: Statement, salt: int) -> pa.Table:
         """Return the rows of a statement: one row comes back, of an array for each."""
         names = [f"a{place}" for place in range(len(statement.kinds))]
-        arrays = ", ".join(f"array_agg(q.{name})" for name in names)
+        arrays = ", ".join(f"array_agg({one})" for one in _leaving(statement))
         text, values = self._whole(statement, salt, f"SELECT {arrays}")
         (row,) = self._known.rows(text, values)
         columns = [
@@ -152,7 +157,9 @@ class Postgres(AbstractDatabase):
         """Return the rows of a statement, read as they are asked for."""
         names = [f"a{place}" for place in range(len(statement.kinds))]
         form = pa.schema(list(zip(names, statement.kinds, strict=True)))
-        text, values = self._whole(statement, salt, "SELECT q.*")
+        text, values = self._whole(
+            statement, salt, f"SELECT {', '.join(_leaving(statement))}"
+        )
 
         def made() -> Iterator[pa.RecordBatch]:
             for rows in self._known.streamed(text, _BATCH, values):
@@ -198,6 +205,7 @@ class Postgres(AbstractDatabase):
         parts = [
             f"{name} AS NOT MATERIALIZED (SELECT * FROM {place})"  # noqa: S608 ours
             for name, place in self._kept.items()
+            if self._has_kept
         ]
         for name, table in self._handed.items():
             rows = unnested_arrays(table, len(values) + 1)
@@ -205,6 +213,17 @@ class Postgres(AbstractDatabase):
             values += [bound_array(one.combine_chunks()) for one in table.columns]
         given = f"WITH {', '.join(parts)} " if parts else ""
         return f"{given}{select} FROM ({statement.text}) AS q", values
+
+
+def _leaving(statement: Statement) -> list[str]:
+    """Return the columns of a statement as they leave: a zero has no sign.
+
+    Until then it may have one: comparisons, groups and hashes do not see it.
+    """
+    return [
+        f"q.a{place} + 0::float8" if pa.types.is_floating(kind) else f"q.a{place}"
+        for place, kind in enumerate(statement.kinds)
+    ]
 
 
 def _without_nul(table: pa.Table) -> pa.Table:

@@ -43,8 +43,8 @@ _FIRST: Final = 0.08
 _SPARED: Final = 1 - np.geomspace(1e-4, 0.1, 24)
 """How much of mu is tried: the less, the more of delta is left to the thresholds."""
 _BISECTIONS: Final = 45
-_SECTIONS, _SECTION = 9, 64
-"""How often the range of mu is cut into how many: all digits of a double."""
+_SECTIONS, _SECTION = 15, 64
+"""How often the range of mu is cut into how many: down to 2**-90 of it."""
 _NUDGE: Final = 1 + Fraction(1, 10**7)
 _NUDGES: Final = 60
 _DIGITS: Final = 128
@@ -261,6 +261,8 @@ class _Search:
 
         Every part of the greatest mu is tried, all of them side by side: one a row.
         """
+        if not self.mu:
+            return None
         mu = self.mu * _SPARED[:, None]
         scales = [1 / (mu * math.sqrt((1 - self.told) * one)) for one in self.parts]
         levels = []

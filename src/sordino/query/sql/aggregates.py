@@ -368,13 +368,16 @@ def checked_bounds(bounds: Any) -> dict[str, Ends]:
     """Return bounds by column, refusing what is none."""
     if not isinstance(bounds, Mapping):
         raise InvalidParameter(
-            "bounds", bounds, "must map columns to pairs", 'Try {"days": (0, 30)}.'
+            "bounds",
+            bounds,
+            "must be a dict from columns to pairs of bounds",
+            'Try {"days": (0, 30)}.',
         )
     found = {}
     for name, pair in bounds.items():
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
             raise InvalidParameter(
-                f"bounds[{name!r}]", pair, "must be a pair", "Try (0, 30)."
+                f"bounds[{name!r}]", pair, "must be a pair of bounds", "Try (0, 30)."
             )
         found[_validate.text(bounds=name)] = (pair[0], pair[1])
     return found

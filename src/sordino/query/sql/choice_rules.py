@@ -83,9 +83,16 @@ def _comparison(compare: Callable[[Any, Any], Any]) -> Rule:
     """Return the rule of a comparison."""
 
     def rule(clause: Clause, scope: AbstractScope) -> Value:
+        if type(clause.node.this) in _COMPARISONS:
+            raise clause.refusal(
+                "a comparison of a comparison", "Write a = b AND b = c, or brackets."
+            )
         return scope.value_of(compare(*_pair(clause, scope)))
 
     return rule
+
+
+_COMPARISONS: Final = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
 
 
 def _distinct(same: bool) -> Rule:  # noqa: FBT001 of two rules that are one

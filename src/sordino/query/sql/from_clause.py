@@ -179,7 +179,7 @@ def _projected(found: RowScope, listed: list[Clause]) -> RowScope:
         if same != str(col(name)):
             made[name] = value.expression
         if name == ids and name in made:
-            raise one.refusal("the ids cannot be written anew", "Give it another name.")
+            raise one.refusal("the ids cannot be overwritten", "Give it another name.")
     query = found.query.with_columns(**made) if made else found.query
     query = query.select(*names)
     schema = query.resolve(found.catalog).schema

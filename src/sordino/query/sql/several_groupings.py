@@ -39,7 +39,7 @@ class Several:
                     f"Leave it out, and use .{verb}(...) of the release.",
                 )
 
-    def processed(self, asked: Request, names: tuple[str, ...]) -> Request:
+    def process(self, asked: Request, names: tuple[str, ...]) -> Request:
         """Return the request of one grouping, with what is done to its rows."""
         absent = {one.name for one in self.answers.keys} - set(names)
         if self.kept is not None:
@@ -97,7 +97,7 @@ def requests_of_sets(
         )
     asked = query.group_by_sets(*ways).agg(**questions)
     return {
-        name: said.processed(request, names)
+        name: said.process(request, names)
         for names, (name, request) in zip(sets, asked.items(), strict=True)
     }
 

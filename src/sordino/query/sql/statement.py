@@ -215,7 +215,7 @@ def _with_keys(query: Query, given: Given, names: tuple[str, ...]) -> Grouped:
         raise InvalidParameter(
             "keys",
             list(given.keys.columns),
-            f"must name what is grouped by, {', '.join(names)}",
+            f"must have the columns of GROUP BY, {', '.join(names)}",
             "Give values for each column of GROUP BY, or leave keys out.",
         )
     return query.group_by(given.keys)
@@ -231,14 +231,14 @@ def _refuse_unused(given: Given, answers: AnswerScope) -> None:
             raise InvalidParameter(
                 "bounds",
                 name,
-                "is no column that an aggregate needs bounds of",
+                "is not a column that an aggregate needs bounds for",
                 "Leave it out: CLAMP in the text goes before bounds=.",
             ) from refused
     if given.keys is not None and not answers.keys:
         raise InvalidParameter(
             "keys",
             list(given.keys.columns),
-            "are given, and nothing is grouped",
+            "were given, but the text has no GROUP BY",
             "Leave them out, or add GROUP BY.",
         )
 

@@ -44,6 +44,12 @@ def _of_text(build: Callable[[Expression], Expression]) -> Rule:
     return rule
 
 
+def _length(clause: Clause, scope: AbstractScope) -> Value:
+    """Return LENGTH of a text in characters; BigQuery's is of bytes for bytes alone."""
+    clause.scalar("binary")
+    return scope.value_of(text_value(clause.take("this"), scope).length())
+
+
 def _of_texts(
     build: Callable[[Expression, Expression], Expression], other: str = "expression"
 ) -> Rule:
@@ -196,7 +202,7 @@ def _matched(clause: Clause, scope: AbstractScope, escape: str | None) -> Value:
 
 
 RULES: Final[dict[type[exp.Expr], Rule]] = {
-    exp.Length: _of_text(lambda one: one.length()),
+    exp.Length: _length,
     exp.Lower: _of_text(lambda one: one.lowercase()),
     exp.Upper: _of_text(lambda one: one.uppercase()),
     exp.StartsWith: _of_texts(lambda one, other: one.starts_with(other)),

@@ -60,6 +60,7 @@ def split_words(text: str, dialect: InputDialect) -> list[Token]:
     if found and found[-1].token_type is TokenType.SEMICOLON:
         found.pop()
     _refuse_several(text, found)
+    _refuse_other(text, found)
     _refuse_deep(text, found)
     for one, other in itertools.pairwise(found):
         _refuse_pair(text, one, other, dialect)
@@ -100,6 +101,29 @@ def _refuse_several(text: str, found: Sequence[Token]) -> None:
         )
 
 
+def _refuse_other(text: str, found: Sequence[Token]) -> None:
+    """Refuse all that begins like no question, before a parser talks about it."""
+    if found and found[0].token_type not in _FIRST:
+        first = found[0]
+        raise InvalidSQL(
+            f"{first.text.upper()[:20]} is no question: a session only reads, one "
+            "SELECT at a time",
+            "Begin with SELECT.",
+            text,
+            first.start,
+            first.end + 1,
+        )
+
+
+_FIRST: Final = (
+    TokenType.SELECT,
+    TokenType.WITH,
+    TokenType.FROM,
+    TokenType.L_PAREN,
+    TokenType.SEMICOLON,
+)
+
+
 def _refuse_deep(text: str, found: Sequence[Token]) -> None:
     """Refuse brackets in brackets, and signs after signs, beyond what is ever meant."""
     depth = signs = 0
@@ -120,6 +144,9 @@ def _refuse_pair(text: str, one: Token, other: Token, dialect: InputDialect) -> 
     """Refuse two words that stand side by side by mistake."""
     if one.token_type is TokenType.COMMA and other.token_type in _AFTER_COMMA:
         problem, remedy = "nothing stands after this comma", "Leave the comma out."
+    elif one.token_type is TokenType.STRING and other.token_type is TokenType.STRING:
+        problem = "dialects put neighbouring texts together differently, or not at all"
+        remedy = "Write 'a' || 'b', or one text."
     elif _torn(one, other):
         problem = f"this number is not read so in the dialect {dialect.name}"
         remedy = "Write its digits without _ and letters, and a space behind them."

@@ -1,0 +1,64 @@
+"""A ledger as a page for notebooks: a bar for each budget, and the last releases."""
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from sordino.display.elements import html_line, html_page, html_table, safe_text
+from sordino.display.small_bars import share_bar
+from sordino.ledger.entries import Entry
+from sordino.losses.base import Loss
+from sordino.numbers import INFINITE
+
+LAST: Final = 5
+"""Releases that are shown."""
+
+
+def ledger_page(
+    about: str, budgets: Mapping[str, tuple[Loss, Loss]], entries: tuple[Entry, ...]
+) -> str:
+    """Return what a ledger is for, its budgets with what is left, and its releases."""
+    bars = (budget_line(name, left, whole) for name, (left, whole) in budgets.items())
+    return html_page(html_line(about), *bars, entry_table(entries))
+
+
+def budget_line(name: str, left: Loss, whole: Loss) -> str:
+    """Return a bar that fills as a budget is spent, and what is left in words."""
+    share = spent_share(left, whole)
+    said = f"{safe_text(name)} left: {safe_text(left)} of {safe_text(whole)}"
+    if share is None:
+        return f"<p>{said}</p>"
+    return f"<p>{share_bar(share, f'{100 * share:.0f} % is spent')} {said}</p>"
+
+
+def spent_share(left: Loss, whole: Loss) -> float | None:
+    """Return how much of a budget is spent, by whatever is nearest its end.
+
+    None where nothing of it is a number that can be used up.
+
+    >>> from sordino.losses.base import PureDP
+    >>> spent_share(PureDP(1), PureDP(4))
+    0.75
+    """
+    parts = [
+        1 - float(left.sums.get(name, 0)) / float(most)
+        for name, most in whole.sums.items()
+        if most is not INFINITE and most > 0
+    ]
+    return max(parts, default=None)
+
+
+def entry_table(entries: Iterable[Entry]) -> str:
+    """Return the last releases, the newest first."""
+    shown = list(entries)[-LAST:][::-1]
+    rows = (
+        (
+            str(entry.number),
+            f"{entry.when:%Y-%m-%d %H:%M %Z}",
+            entry.who,
+            entry.key or "",
+            entry.why,
+            entry.asked or "of another budget",
+        )
+        for entry in shown
+    )
+    return html_table(("release", "when", "who", "key", "why", "asked"), rows)

@@ -1,0 +1,72 @@
+"""`%load_ext sordino`, and then SQL in a cell that begins with `%%dp`."""
+
+from typing import Any, Final, final
+
+from sordino.errors import InvalidParameter
+from sordino.notebook.arguments import Said, read_arguments, variable
+from sordino.query.request import Request
+from sordino.release.stacked import stack
+from sordino.session.session import Session
+from sordino.session.sql_request import NOTHING, SqlGiven, sql_request
+
+_NAME: Final = "dp"
+_NOTHING_SAID: Final[dict[str, Any]] = {
+    "limits": (),
+    "bounds": NOTHING,
+    "keys": NOTHING,
+}
+
+
+@final
+class DPMagic:
+    """What the cells that begin with `%%dp` do.
+
+    `%%dp session --epsilon 0.5 --delta 5e-7` releases what the text below it asks. With
+    `--price` it says what that would cost, and without a budget it is the request
+    alone. `--limits`, `--bounds` and `--keys` name variables, `--into` the variable
+    that keeps the result; `--rho` and `--mu` are other budgets; `--key`, `--why` and
+    `--dialect` are those of `session.release` and `session.sql`.
+    """
+
+    def __init__(self, shell: Any) -> None:
+        """Work in the notebook of a shell."""
+        self._shell = shell
+
+    def __call__(self, line: str, cell: str) -> Any:
+        """Return the request, the price or the release of a text."""
+        said = read_arguments(line)
+        result = self._answer(said, cell)
+        if said.into is not None:
+            self._shell.push({said.into: result})
+        return result
+
+    def _answer(self, said: Said, text: str) -> Any:
+        """Return what is asked for."""
+        known = self._shell.user_ns
+        session = variable(said.session, known)
+        if not isinstance(session, Session):
+            raise InvalidParameter(
+                said.session,
+                type(session).__name__,
+                "must be a session",
+                "Name a variable that holds one: %%dp clinic.",
+            )
+        beside = {name: variable(one, known) for name, one in said.beside.items()}
+        given = SqlGiven(**{**_NOTHING_SAID, **beside}, dialect=said.dialect)
+        catalog = session._desk.catalog  # noqa: SLF001 priced before it is released
+        request, budget = sql_request(catalog, text, said.budget, given)
+        if budget is None:
+            return request
+        if isinstance(request, Request):
+            if said.price:
+                return session.price(request, budget)
+            return session.release(request, budget, key=said.key, why=said.why)
+        if said.price:
+            return session.price_all(request, budget)
+        releases = session.release_all(request, budget, key=said.key, why=said.why)
+        return stack(releases, budget)
+
+
+def load_ipython_extension(ipython: Any) -> None:
+    """Make `%%dp` known to a notebook: `%load_ext sordino` calls this."""
+    ipython.register_magic_function(DPMagic(ipython), "cell", _NAME)

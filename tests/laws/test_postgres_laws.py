@@ -1,0 +1,180 @@
+"""In PostgreSQL, tables read in place: the answers of all engines, and their prices.
+
+A smaller draw than on engines in memory: each database is written to a server.
+"""
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import psycopg
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sordino.conformance.example_tables import comparable_answer
+from sordino.conformance.verdicts import order_of
+from sordino.engines.memory.engine import MemoryEngine
+from sordino.engines.postgres.bound_arrays import (
+    BoundArray,
+    BoundArrayDumper,
+    bound_array,
+    unnested_arrays,
+)
+from sordino.engines.postgres.dialect import PostgresDialect
+from sordino.engines.postgres.engine import postgres_engine
+from sordino.engines.postgres.guards import numeric
+from sordino.engines.sql import pieces as sql
+from sordino.engines.sql.engine import SQLEngine
+from sordino.errors import EngineFailure, SordinoError
+from tests.dice import Dice, rolled, shrinking
+from tests.distances import broken, claim, exact
+from tests.doors import DOORS, Door
+from tests.drawn_queries import asked, drawn
+from tests.duckdb_order import SALT
+from tests.postgres_server import cluster
+from tests.worlds import neighbour, world
+
+QUESTIONS: Final = 3
+NEIGHBOURS: Final = 2
+_NAMES: Final = itertools.count()
+
+
+def stored(table: pa.Table, folder: Path) -> tuple[str, str]:
+    """Write a table to the server, and return it as a source."""
+    del folder
+    server, name = cluster(), f"drawn_{next(_NAMES)}"
+    rows = unnested_arrays(table, 1).sql("postgres")
+    titles = [f'"{one}"' for one in table.column_names]
+    with server.asking() as connection:
+        connection.adapters.register_dumper(BoundArray, BoundArrayDumper)
+        values = [bound_array(one.combine_chunks()) for one in table.columns]
+        text = f"SELECT * FROM ({rows}) AS q({', '.join(titles)})"  # noqa: S608 ours
+        psycopg.RawCursor(connection).execute(
+            f"CREATE UNLOGGED TABLE {name} AS {text}".encode(), values
+        )
+    return server.address(), name
+
+
+pytestmark = pytest.mark.usefixtures("doors")
+
+
+@pytest.fixture
+def doors(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Have tables in the server, and the same in memory, without lists."""
+    monkeypatch.setitem(DOORS, "server", Door(stored, lists=False))
+    monkeypatch.setitem(DOORS, "plain", Door(lambda table, _: table, lists=False))
+    yield
+    cluster().run(*(f"DROP TABLE IF EXISTS drawn_{n}" for n in range(next(_NAMES))))
+
+
+def engine_of_server() -> SQLEngine:
+    """Return an engine of a key that is always the same."""
+    return postgres_engine(cluster().address(), salt=SALT)
+
+
+def told_by_server(dice: Dice) -> Iterator[tuple[Any, Any]]:
+    """Draw a database and questions: the answers of the server, and what is meant.
+
+    Each is asked twice, so that rows are kept, read again and made anew.
+    """
+    one, engine = world(dice), engine_of_server()
+    opened = one.catalog(engine, one.private, "server")
+    memory = MemoryEngine(order=order_of(engine))
+    # the rows leave the server, or were never there
+    meaning = one.catalog(memory, one.private, dice.one(("plain", "server")))
+    for _ in range(QUESTIONS):
+        try:
+            made = claim(asked(drawn(dice, opened)), opened)
+            questions = (made.question, *made.choice_questions)
+            answers = [engine.answer(question) for question in questions]
+        except EngineFailure:
+            raise
+        except SordinoError:
+            continue
+        for question, answer in zip(questions, answers, strict=True):
+            meant = comparable_answer(question, meaning.engine.answer(question))
+            yield comparable_answer(question, answer), meant
+            if dice.chance(1, 3):  # else of the rows that the server has kept
+                engine.forget()
+            yield comparable_answer(question, engine.answer(question)), meant
+    engine.close()
+
+
+def disagreements(dice: Dice) -> list[str]:
+    """Return where the server says another thing."""
+    return [f"{told}\n{meant}" for told, meant in told_by_server(dice) if told != meant]
+
+
+@pytest.mark.slow
+@settings(max_examples=max(3, settings().max_examples // 8))
+@given(st.data())
+def test_a_server_gives_the_answers_of_the_memory_engine(data: st.DataObject) -> None:
+    """For any database and any question that it can answer, bounds included."""
+    assert not disagreements(shrinking(data))
+
+
+@pytest.mark.slow
+def test_a_server_answers_many_questions() -> None:
+    """The law has something to hold: of few worlds, many questions are answered."""
+    told = [one for seed in range(12) for one in told_by_server(rolled(seed))]
+    assert len(told) > 30
+    assert all(answer == meant for answer, meant in told)
+
+
+def complaints(dice: Dice) -> Iterator[str]:
+    """Draw a database, neighbours and questions: what of their prices does not hold."""
+    one, engine = world(dice), engine_of_server()
+    catalog = one.catalog(engine, one.private, "server")
+    others = []
+    for _ in range(NEIGHBOURS):
+        further = engine_of_server()
+        one.catalog(further, neighbour(dice, one), "server")
+        others.append(further)
+    for _ in range(QUESTIONS):
+        try:
+            made = claim(asked(drawn(dice, catalog)), catalog)
+            before = exact(made, engine)
+        except EngineFailure:
+            raise
+        except SordinoError:
+            continue
+        for further in others:
+            yield from broken(made, before, exact(made, further))
+    for opened in (engine, *others):
+        opened.close()
+
+
+@pytest.mark.slow
+@settings(max_examples=max(2, settings().max_examples // 12))
+@given(st.data())
+def test_no_change_in_a_server_moves_an_answer_further(data: st.DataObject) -> None:
+    """For any two neighbouring databases: what the price says, as everywhere."""
+    assert not list(complaints(shrinking(data)))
+
+
+def _chance(self: Any, values: Any) -> Any:
+    del self, values
+    wide = sql.multiplied_by(sql.function("random"), sql.double(2**30))
+    return sql.as_type(wide, "BIGINT")
+
+
+def _rows_for_people(self: Any, values: Any) -> Any:
+    del self
+    return numeric(sql.function("count", values[0].copy()))
+
+
+@pytest.mark.slow
+def test_another_digest_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where chance decides which rows are kept, an answer differs."""
+    monkeypatch.setattr(PostgresDialect, "digest", _chance)
+    assert any(disagreements(rolled(seed)) for seed in range(200))
+
+
+@pytest.mark.slow
+def test_people_counted_by_rows_are_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A count of rows in the place of a count of ids moves further than its price."""
+    monkeypatch.setattr(PostgresDialect, "distinct", _rows_for_people)
+    assert any(list(complaints(rolled(seed))) for seed in range(200))
