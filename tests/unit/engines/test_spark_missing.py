@@ -80,12 +80,10 @@ def test_senseless_sizes_are_refused() -> None:
 def test_spark_connect_is_refused() -> None:
     """Its settings and functions are a server's."""
     remote: Any = type("DataFrame", (), {"__module__": "pyspark.sql.connect.dataframe"})
-    for open_it in (
-        lambda: of_frame(remote(), {}),
-        lambda: of_table_of_session((remote(), "visits"), {}),
-    ):
-        with pytest.raises(InvalidParameter, match="not of Spark Connect"):
-            open_it()
+    with pytest.raises(InvalidParameter, match="not of Spark Connect"):
+        of_frame(remote(), {})
+    with pytest.raises(InvalidParameter, match="not of Spark Connect"):
+        of_table_of_session((remote(), "visits"), {})
 
 
 def test_files_of_this_machine_are_not_for_a_cluster(
