@@ -31,10 +31,12 @@ UNCALLED = {
     "Loss",
     "Price",
     "Query",
+    "Rehearsal",
     "Release",
     "Request",
     "TradeoffCurve",
     "errors",
+    "load_ipython_extension",
 }
 """Names that users do not call: they are made by others, or abstract."""
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE

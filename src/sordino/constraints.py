@@ -19,6 +19,7 @@ from sordino.words import Words, call
 Columns: TypeAlias = str | tuple[str, ...] | list[str]
 
 
+@hides("marks", "tighten", "values", "words")
 class AbstractConstraint(ABC):
     """A bound on the rows of one id.
 

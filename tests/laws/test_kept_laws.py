@@ -232,23 +232,23 @@ FILTERED: Final[dict[str, Any]] = {
 }
 
 
-def marks(source: Source) -> list[Any]:
-    """Return the marks of plans that differ, each in one thing."""
+def different_plans(source: Source) -> list[AbstractNode]:
+    """Return plans that differ, each in one thing."""
     below = {**FILTERED, "another table": lambda _: Source("u", source.schema)}
     rows = [make(source) for make in below.values()]
     bounds = [bound(source) for bound in BOUNDS.values()]
     bounds += [plans.bound_rows(one, ("id",), 3) for one in rows[1:]]
-    bounds += [
-        plans.bound_rows(source, ("id",), 2),
-        plans.bound_rows(source, ("ward",), 3),
-    ]
-    return [kept_plans.mark_of(one) for one in bounds]
+    bounds.append(plans.bound_rows(source, ("id",), 2))
+    bounds.append(plans.bound_rows(source, ("ward",), 3))
+    return bounds
 
 
 def test_plans_that_differ_have_other_marks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Plans share a mark if they are made alike, and only then."""
     source = Source("t", MemoryEngine().open("t", VISITS, {}))
-    first, again = marks(source), marks(source)
+    plans_once, plans_again = different_plans(source), different_plans(source)
+    first = [kept_plans.mark_of(one) for one in plans_once]
+    again = [kept_plans.mark_of(one) for one in plans_again]
     assert len(set(first)) == len(first)
     alone = [place for place, one in enumerate(first) if one != again[place]]
     # a function written anew is another one
@@ -259,7 +259,7 @@ def test_plans_that_differ_have_other_marks(monkeypatch: pytest.MonkeyPatch) -> 
         return 0 if isinstance(part, AbstractExpression) else seen(part)
 
     monkeypatch.setattr(kept_plans, "mark_of", blind)
-    mutant = marks(source)
+    mutant = [kept_plans.mark_of(one) for one in plans_once]
     assert len(set(mutant)) < len(mutant)
 
 

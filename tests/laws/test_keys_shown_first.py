@@ -99,7 +99,9 @@ def test_no_pair_tells_more_than_is_priced(monkeypatch: pytest.MonkeyPatch) -> N
     """
     request = IN_PART.agg(noise="gaussian", **ASKED)
     assert uncovered(bought(request)) == 0
-    monkeypatch.setattr(Plan, "beside", lambda plan, key: plan.measurements[key].change)
+    monkeypatch.setattr(
+        Plan, "change_beside", lambda plan, key: plan.measurements[key].change
+    )
     assert uncovered(bought(request)) > 0
 
 

@@ -15,6 +15,27 @@ __all__ = ["PLANTED", "Planted"]
 
 PLANTED: Final[tuple[Planted, ...]] = (
     Planted(
+        "kept",
+        "src/sordino/engines/sql/kept_rows.py",
+        "    for one in odd:\n",
+        "    for one in odd[1:]:\n",
+        "ids that share a hash bounded together",
+    ),
+    Planted(
+        "kept",
+        "src/sordino/query/kept_plans.py",
+        "return repr(part.words)",
+        "return repr(part.words)[:24]",
+        "plans taken for alike whose conditions differ",
+    ),
+    Planted(
+        "kept",
+        "src/sordino/engines/sql/leaves.py",
+        "places = tuple(kept.names.index(name) for name in node.schema)",
+        "places = tuple(range(len(node.schema.names)))",
+        "columns of kept rows taken for others",
+    ),
+    Planted(
         "losses",
         "src/sordino/numbers/normal_law.py",
         "*(0.0012669328940240856, ",

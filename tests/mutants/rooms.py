@@ -103,6 +103,21 @@ ROOMS: Final[dict[str, Room]] = {
         ),
         0.2,
     ),
+    "kept": Room(
+        (
+            "query/kept_plans.py",
+            *("engines/sql/kept_rows.py", "engines/sql/kept_tables.py"),
+            "engines/sql/leaves.py",
+        ),
+        (
+            "tests/unit/engines/test_shared_hashes.py",
+            "tests/laws/test_kept_laws.py",
+            "tests/unit/engines/test_ties.py",
+            "tests/unit/engines/test_kept_rows.py",
+            "tests/unit/engines/test_engine_cases.py",
+        ),
+        0.2,
+    ),
     "joins": Room(("query/joins.py", "query/per_id.py"), _QUERIES, 0.2),
     "prices": Room(
         (

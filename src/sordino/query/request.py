@@ -46,7 +46,7 @@ class Rows(Protocol):
 
 @hides(
     *("counts_groups", "group_text", "known_columns", "numbers", "processing", "rows"),
-    *("minimum", "selects_keys", "showing", "unknown", "words"),
+    *("minimum", "selects_keys", "showing", "unknown", "with_known_bounds", "words"),
 )
 @final
 @dataclass(frozen=True, repr=False)

@@ -41,7 +41,7 @@ def recall_releases(stored: bytes, facts: LedgerFacts) -> dict[str, Release]:
     `ValueError`.
     """
     pieces = split_answers(stored)
-    if pieces and pieces[0].startswith(_STREAM):
+    if pieces and bytes(pieces[0][: len(_STREAM)]) == _STREAM:
         return {"": _release(pieces, facts, facts.plan)}
     named = zip(facts.plans.items(), pieces, strict=True)
     return {
@@ -50,7 +50,7 @@ def recall_releases(stored: bytes, facts: LedgerFacts) -> dict[str, Release]:
     }
 
 
-def _release(pieces: list[bytes], facts: LedgerFacts, plan: str) -> Release:
+def _release(pieces: list[memoryview], facts: LedgerFacts, plan: str) -> Release:
     """Return one release from the streams of its values and errors."""
     table, errors = map(read_table, pieces)
     return Release(

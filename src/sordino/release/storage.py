@@ -7,7 +7,7 @@ each after its length in eight bytes, big-endian.
 
 import struct
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from sordino.release.answer import Answer
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _LENGTH: Final = struct.Struct(">Q")
+Stored: TypeAlias = bytes | memoryview
 
 
 def answer_bytes(answer: Answer) -> bytes:
@@ -24,45 +25,55 @@ def answer_bytes(answer: Answer) -> bytes:
     return join_answers([_stream(table) for table in tables])
 
 
-def read_answer(stored: bytes) -> Answer:
+def read_answer(stored: Stored) -> Answer:
     """Return the answer that was stored."""
     return Answer(*map(read_table, split_answers(stored)))
 
 
-def join_answers(answers: Sequence[bytes]) -> bytes:
-    """Return several answers as one.
+def join_answers(answers: Sequence[Stored]) -> bytes:
+    """Return several answers as one, each copied once.
 
-    >>> split_answers(join_answers([b"one", b""]))
+    >>> [bytes(one) for one in split_answers(join_answers([b"one", b""]))]
     [b'one', b'']
     """
-    return b"".join(_LENGTH.pack(len(answer)) + answer for answer in answers)
+    pairs = ((_LENGTH.pack(len(answer)), answer) for answer in answers)
+    return b"".join(part for pair in pairs for part in pair)
 
 
-def split_answers(stored: bytes) -> list[bytes]:
-    """Return the answers that were joined."""
-    answers, place = [], 0
-    while place < len(stored):
-        (length,) = _LENGTH.unpack_from(stored, place)
+def split_answers(stored: Stored) -> list[memoryview]:
+    """Return the answers that were joined, where they lie."""
+    answers, place, whole = [], 0, memoryview(stored)
+    while place < len(whole):
+        (length,) = _LENGTH.unpack_from(whole, place)
         place += _LENGTH.size
-        answers.append(stored[place : place + length])
+        answers.append(whole[place : place + length])
         place += length
     return answers
 
 
-def _stream(table: "pa.Table") -> bytes:
-    """Return a table as an Arrow stream."""
+def _stream(table: "pa.Table") -> memoryview:
+    """Return a table as an Arrow stream, written once into room that fits."""
     import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
-    sink = pa.BufferOutputStream()
+    size = pa.MockOutputStream()
+    _write(table, size)
+    room = pa.allocate_buffer(size.size())
+    _write(table, pa.FixedSizeBufferWriter(room))
+    return memoryview(room)
+
+
+def _write(table: "pa.Table", sink: "pa.NativeFile") -> None:
+    """Write a table as an Arrow stream."""
+    import pyarrow as pa  # noqa: PLC0415 loaded when needed
+
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
-    return bytes(sink.getvalue())
 
 
-def read_table(stream: bytes) -> "pa.Table":
-    """Return the table of an Arrow stream."""
+def read_table(stream: Stored) -> "pa.Table":
+    """Return the table of an Arrow stream, whose numbers stay where they lie."""
     import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
-    table = pa.ipc.open_stream(stream).read_all()
+    table = pa.ipc.open_stream(pa.py_buffer(stream)).read_all()
     table.validate(full=True)
     return table

@@ -42,6 +42,7 @@ class DuckDBDialect(AbstractDialect):
     }
     wide_type = pa.decimal128(38, 0)
     digest_type = pa.uint64()
+    key_hash = "hash"
     entries: ClassVar = {
         **sql_cells.ENTRIES,
         **sql_choices.ENTRIES,

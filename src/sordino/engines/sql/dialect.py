@@ -68,6 +68,9 @@ class AbstractDialect(ABC):  # noqa: PLR0904 all that a database has to say
     digest_type: ClassVar[pa.DataType]
     """In which type of Arrow a digest does."""
 
+    key_hash: ClassVar[str] = ""
+    """A function of values to one integer, null like no value, if that is fast."""
+
     rules: ClassVar[Mapping[type[Any], Any]] = {}
     """Nodes that are written in a way of its own, by rules as in `plan_rows`."""
 

@@ -30,7 +30,7 @@ from sordino.engines.sql.room import Room
 from sordino.engines.sql.scripts import Keeping, Run, Script
 from sordino.engines.sql.statements import Statement, Statements
 from sordino.errors import EngineUnavailable
-from sordino.query.nodes import AbstractNode, Source
+from sordino.query.nodes import Source
 from sordino.query.question import Question
 from sordino.sampling.bits import Bits
 from sordino.schema import Column, Schema
@@ -262,19 +262,21 @@ class SQLEngine(AbstractEngine):
         """Make the rows that are kept in a table."""
         name, run = keeping.name, keeping.run
 
-        def filled(parts: tuple[AbstractNode, ...]) -> None:
+        def filled(statements: Sequence[Statement]) -> None:
             self._make(run, None)
-            for part in parts:
-                statement = script.writes.rows(part)
+            for statement in statements:
                 self._hand(statement)
                 self._database.keep(name, statement, self._salt)
 
         def kept(count: int) -> None:
-            parts = (run.rows,) if count == 1 else rows_in_buckets(run.rows, (), count)
+            statements = [run.last]
+            if count > 1:
+                parts = rows_in_buckets(run.rows, (), count)
+                statements = [script.writes.rows(one) for one in parts]
             self._kept.begin(name)
-            if not parts or not self._database.begin_kept(name, keeping.schema):
+            if not (statements and self._database.begin_kept(name, keeping.schema)):
                 raise NoPlace
-            self._alone(lambda: filled(parts))
+            self._alone(lambda: filled(statements))
 
         self._in_parts(kept)
         self._kept.end(name)

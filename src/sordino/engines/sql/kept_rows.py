@@ -4,6 +4,7 @@ For any group they depend on its own rows alone: digests and orders see nothing 
 """
 
 from collections.abc import Sequence
+from typing import Final
 
 from sqlglot import exp
 
@@ -16,7 +17,16 @@ from sordino.engines.sql.writer import (
     select_from,
     table_named,
 )
-from sordino.query.nodes import KeepGroups, KeepRows
+from sordino.query.gathered import Gathered
+from sordino.query.nodes import (
+    AbstractNode,
+    Explode,
+    Join,
+    KeepGroups,
+    KeepRows,
+    KeepUnique,
+)
+from sordino.query.walks import nodes_below
 
 
 def keep_rows(work: Writer, node: KeepRows) -> Subquery:
@@ -28,75 +38,136 @@ def keep_rows(work: Writer, node: KeepRows) -> Subquery:
     two digests of rows numbered 1 agree; elsewhere the order of these is that of all.
     Where nothing tells the rows of a group apart, any will do.
     """
-    below, schema = work.rows(node.child), node.child.schema
-    rest = node.order
-    if not rest:
+    schema = node.child.schema
+    below = _keyed(work, node, work.rows(node.child))
+    if not node.order:
         kept = _within(work, node, below, exp.RowNumber(), ())
         return work.part(
             select_from(kept), columns_named(kept, node.schema), node.schema
         )
-    near = _near(work, node, below, rest)
-    per = [(name, near.columns[name]) for name in node.per]
-    alike = work.part(
-        select_from(near).where(*near.further, copy=False).distinct(), per
+    if _is_costly(node.child):
+        work.shared(below)
+    near = work.shared(_near(work, node, below))
+    *keys, odd = near.further
+    unclear = work.part(
+        select_from(near).where(odd.copy(), copy=False).distinct(), (), further=keys
     )
-    same = exp.and_(
-        *(
-            work.dialect.same(one.copy(), alike.columns[name].copy())
-            for name, one in per
-        )
+    again = below
+    if not _is_costly(node.child):
+        again = _keyed(work, node, work.rows(node.child))
+    rows = work.dialect.matched(
+        select_from(again),
+        table_named(unclear.name),
+        _agree(work, _keys(node, again), unclear),
     )
-    other = table_named(alike.name)
-    clear = work.dialect.unmatched(select_from(near), other, same)
-    others = work.dialect.matched(select_from(near), other.copy(), same.copy())
-    unclear = _sorted(
-        work, node, work.part(others, columns_named(near, schema), schema), rest
+    others = work.part(rows, columns_named(again, schema), schema)
+    numbered = _sorted(work, node, others)
+    clear = work.dialect.unmatched(
+        select_from(near), table_named(unclear.name), _agree(work, keys, unclear)
     )
     return work.both(
         work.part(clear, columns_named(near, node.schema), node.schema),
         work.part(
-            select_from(unclear), columns_named(unclear, node.schema), node.schema
+            select_from(numbered), columns_named(numbered, node.schema), node.schema
         ),
     )
 
 
-def _near(
-    work: Writer, node: KeepRows, below: Subquery, rest: Sequence[str]
-) -> Subquery:
-    """Return what may be kept; further: whether a row has the digest of another.
+_COSTLY: Final = (KeepRows, KeepGroups, KeepUnique, Gathered, Join, Explode)
 
-    Each row has the digest of a row numbered 1. Of the rows numbered 1, none is kept
-    that comes after as many other digests as rows are kept; so what is left out are
-    such rows, and none that have others like them.
+
+def _is_costly(node: AbstractNode) -> bool:
+    """Tell whether rows are better stored than made a second time."""
+    return any(isinstance(one, _COSTLY) for one in nodes_below(node))
+
+
+def _keyed(work: Writer, node: KeepRows, rows: Subquery) -> Subquery:
+    """Return rows, with a hash of their group where it is not one integer.
+
+    Integers are sorted faster. Several groups may share a hash.
+    """
+    schema, hashed = node.child.schema, work.dialect.key_hash
+    if not hashed or [schema[name].type for name in node.per] == ["i64"]:
+        return rows
+    key = sql.function(hashed, *(rows.columns[name].copy() for name in node.per))
+    return work.part(select_from(rows), columns_named(rows, schema), schema, [key])
+
+
+def _keys(node: KeepRows, rows: Subquery) -> list[exp.Expression]:
+    """Return what rows are put together by: the hash of a group, or its columns."""
+    return list(rows.further) or [rows.columns[name] for name in node.per]
+
+
+def _agree(
+    work: Writer, keys: Sequence[exp.Expression], other: Subquery
+) -> exp.Condition:
+    """Return whether keys are those of another subquery."""
+    pairs = zip(keys, other.further, strict=True)
+    return exp.and_(*(work.dialect.same(one.copy(), two.copy()) for one, two in pairs))
+
+
+def _near(work: Writer, node: KeepRows, below: Subquery) -> Subquery:
+    """Return what may be kept; further: keys, and whether these are unclear.
+
+    Each row has the digest of a row numbered 1. Rows that share their keys are unclear
+    if two of them have one digest, so that a place and a rank differ, or if they are of
+    two groups, so that one is not of the first row's. Of all others the first are kept.
     """
     schema = node.child.schema
-    numbered = [
-        *(below.columns[name] for name in (*node.per, *rest)),
-        sql.bigint(1),
-    ]
-    digest = work.dialect.digest(numbered)
-    held = work.part(select_from(below), columns_named(below, schema), schema, [digest])
-    beside = [
-        _window(work, held, node, called(this=held.further[0].copy()), held.further)
-        for called in (exp.Lag, exp.Lead)
-    ]
-    equal = [held.further[0].eq(one) for one in beside]
-    place = _window(work, held, node, exp.DenseRank(), held.further)
-    ranked = work.part(
-        select_from(held), columns_named(held, schema), schema, [place, *equal]
+    values = [below.columns[name] for name in (*node.per, *node.order)]
+    digest = work.dialect.digest([*values, sql.bigint(1)])
+    held = work.part(
+        select_from(below),
+        columns_named(below, schema),
+        schema,
+        [*below.further, digest],
     )
-    first = ranked.further[0] <= exp.Literal.number(node.limit)
-    alike = sql.infix(exp.Or, *ranked.further[1:])
-    kept = select_from(ranked).where(exp.or_(first, alike.copy()), copy=False)
-    return work.shared(work.part(kept, columns_named(ranked, schema), schema, [alike]))
+    *keys, by = held.further
+    keys = keys or [held.columns[name] for name in node.per]
+
+    def over(called: exp.Expression) -> exp.Window:
+        return exp.Window(
+            this=called,
+            partition_by=[one.copy() for one in keys],
+            order=order_by_all(work.dialect, [by]),
+        )
+
+    per = [held.columns[name] for name in node.per] if below.further else []
+    firsts = [over(exp.FirstValue(this=one.copy())) for one in per]
+    odd = [
+        exp.not_(work.dialect.same(one.copy(), first))
+        for one, first in zip(per, firsts, strict=True)
+    ]
+    ranked = work.part(
+        select_from(held),
+        columns_named(held, schema),
+        schema,
+        [*keys, over(exp.RowNumber()), over(exp.Anonymous(this="RANK")), *odd],
+    )
+    return _first_or_unclear(work, node, ranked, len(keys))
 
 
-def _sorted(
-    work: Writer, node: KeepRows, rows: Subquery, rest: Sequence[str]
+def _first_or_unclear(
+    work: Writer, node: KeepRows, ranked: Subquery, width: int
 ) -> Subquery:
+    """Return the first rows, and those that are unclear; further: keys, and which."""
+    keys, (place, rank, *odd) = ranked.further[:width], ranked.further[width:]
+    unclear: exp.Expression = place.neq(rank)
+    for one in odd:
+        unclear = sql.infix(exp.Or, unclear, one.copy())
+    near = exp.or_(place <= exp.Literal.number(node.limit), unclear.copy())
+    return work.part(
+        select_from(ranked).where(near, copy=False),
+        columns_named(ranked, node.child.schema),
+        node.child.schema,
+        [*keys, unclear],
+    )
+
+
+def _sorted(work: Writer, node: KeepRows, rows: Subquery) -> Subquery:
     """Keep the first rows, those alike numbered, in the order of digest and columns."""
     schema = node.child.schema
-    names = [*node.per, *rest]
+    names = [*node.per, *node.order]
     copy = exp.Window(
         this=exp.RowNumber(), partition_by=[rows.columns[name] for name in names]
     )
@@ -106,7 +177,7 @@ def _sorted(
     digested = work.part(
         select_from(counted), columns_named(counted, schema), schema, digest
     )
-    by = [*digested.further, *(digested.columns[name] for name in rest)]
+    by = [*digested.further, *(digested.columns[name] for name in node.order)]
     return _within(work, node, digested, exp.RowNumber(), by)
 
 

@@ -5,7 +5,7 @@ run reads nothing of anybody, so what goes wrong in it is public.
 """
 
 from collections.abc import Container, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import final
 
 import pyarrow as pa
@@ -95,8 +95,10 @@ class Script:
     question: Question
     writes: Statements
     kept: tuple[Kept, ...]
-    """Which rows are to be there; what makes them is written when it is needed."""
+    """Which rows are to be there."""
     run: Run
+    written: dict[str, Keeping] = field(default_factory=dict, compare=False)
+    """What makes these rows, of those for which that was needed."""
 
     @classmethod
     def of(cls, statements: Statements, question: Question) -> "Script":
@@ -117,8 +119,10 @@ class Script:
         return (*(self.keeping(one).run for one in self.kept), self.run)
 
     def keeping(self, leaf: Kept) -> Keeping:
-        """Return what makes the rows that a leaf is about."""
-        return Keeping.of(self.writes, leaf)
+        """Return what makes the rows that a leaf is about, written once."""
+        if leaf.name not in self.written:
+            self.written[leaf.name] = Keeping.of(self.writes, leaf)
+        return self.written[leaf.name]
 
     @property
     def in_place(self) -> bool:
