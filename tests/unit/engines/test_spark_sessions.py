@@ -194,7 +194,7 @@ def test_what_is_the_users_stays() -> None:
     stored = users.sparkContext._jsc.sc().getRDDStorageInfo
     for _ in range(2):
         session.release(query, BUDGET)
-    assert stored()
+    assert len(stored()) == 2  # the frame of the user, and the rows that are kept
     session.forget()
     assert len(stored()) == 1  # the frame of the user
     assert frame.is_cached

@@ -12,7 +12,7 @@ from sordino.engines.door import Settings
 from sordino.engines.failures import run_uncharged
 from sordino.engines.spark.cluster import running_session, started_session
 from sordino.engines.spark.dialect import SPARK
-from sordino.engines.spark.places import frame_of, view_read_of
+from sordino.engines.spark.places import frame_of, view_read_of, without_named_parts
 from sordino.engines.spark.settings import refuse_changed_settings, session_beside
 from sordino.engines.spark.silence import hush_logs
 from sordino.engines.sql.database import AbstractDatabase
@@ -101,7 +101,8 @@ class Spark(AbstractDatabase):
 
         The plan is resolved here: what its views are called afterwards does not matter.
         """
-        frame = self._frame(statement, salt)
+        told = self._frame(statement, salt)
+        frame = without_named_parts(self._connected(), told)
         rows = frame.toDF(*internal(range(len(statement.kinds))))
         if name in self._kept:
             rows = self._kept[name].union(rows)
