@@ -129,6 +129,7 @@ def test_a_failing_cell_is_nowhere() -> None:
 
     The control, a question of the user's own, does write it there.
     """
+    users_session()  # or skip
     ended = subprocess.run(
         [sys.executable, "-m", "tests.spark_failing_cell"],
         capture_output=True,
