@@ -4,7 +4,7 @@ It is that of a user with habits: another zone, ANSI off, names of any case, fun
 and views that are called like ours, few partitions.
 """
 
-import warnings
+import sys
 from functools import cache
 from importlib.util import find_spec
 from typing import Any, Final
@@ -48,8 +48,9 @@ def users_session() -> Any:
 
 def _skip(why: str) -> None:
     """Say loudly that Spark is not tried here."""
-    warnings.warn(f"SPARK IS NOT TESTED: {why}", pytest.PytestWarning, stacklevel=3)
-    pytest.skip(f"SPARK IS NOT TESTED: {why}")
+    told = f"SPARK IS NOT TESTED: {why}"
+    print(told, file=sys.__stderr__)
+    pytest.skip(told)
 
 
 def engine_beside(**options: Any) -> SQLEngine:

@@ -292,7 +292,7 @@ MUTANTS: Final[dict[Callable[[Patch], None], Sequence[Step]]] = {
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda one: one.__name__.strip("_"))
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 def test_a_broken_rule_is_caught(
     mutant: Callable[[Patch], None], monkeypatch: Patch
 ) -> None:

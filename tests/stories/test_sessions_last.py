@@ -112,7 +112,7 @@ def _of_text(end: str) -> Any:
     return rows.agg(n=sd.count())
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["duckdb", "memory"])
 def test_threads_never_overspend(path: Path, engine: Engine) -> None:
     """Of 8 threads that ask 20 times each, exactly a budget's worth is answered."""

@@ -191,7 +191,7 @@ def test_a_weak_choice_is_caught(
 
 
 @pytest.mark.parametrize(("parts", "most"), [(1, 4), (2, 3)])
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 def test_three_quantiles_cost_epsilon(
     parts: int, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -56,7 +56,7 @@ def test_what_cannot_be_met_is_refused(loss: Any, dtype: Any) -> None:
     [(1, 1, 1), (1, 3, 3), (3, "sqrt(3)", 1), (2, 2, 2), (30, "sqrt(30)", 1)],
 )
 @pytest.mark.parametrize(("epsilon", "delta"), [(1, "1e-6"), (4, "1e-3")])
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 def test_integers_need_hardly_more_noise_than_floats(
     bounds: Any, epsilon: int, delta: str
 ) -> None:

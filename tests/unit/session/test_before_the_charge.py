@@ -255,7 +255,7 @@ def _nested(count: int) -> Any:
 
 @pytest.mark.parametrize("engine", NAMES)
 @pytest.mark.parametrize("make", [_filtered, _written])
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 def test_long_plans(make: Callable[[int], Any], engine: EngineName) -> None:
     """Up to a public number of steps all is answered; beyond it nothing is priced."""
     opened = session(engine=engine)

@@ -142,6 +142,7 @@ def test_bins_as_columns_are_bins_as_rows(
     ]
 
 
+@pytest.mark.slow
 def test_many_bins() -> None:
     """As columns there may be 300, written in pieces of a bounded size each."""
     opened = session()

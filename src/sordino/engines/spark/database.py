@@ -12,7 +12,7 @@ from sordino.engines.door import Settings
 from sordino.engines.failures import run_uncharged
 from sordino.engines.spark.cluster import running_session, started_session
 from sordino.engines.spark.dialect import SPARK
-from sordino.engines.spark.places import frame_of, view_read_of
+from sordino.engines.spark.places import frame_of, view_read_of, without_named_parts
 from sordino.engines.spark.settings import refuse_changed_settings, session_beside
 from sordino.engines.spark.silence import hush_logs
 from sordino.engines.sql.database import AbstractDatabase
@@ -88,7 +88,7 @@ class Spark(AbstractDatabase):
     def forget(self) -> None:
         """Drop the views of what was handed over, or is read in place."""
         while self._views:
-            self._connected().catalog.dropTempView(self._views.pop())
+            self._drop(self._views.pop())
 
     def begin_kept(self, name: str, schema: Schema) -> bool:
         """Destroy what was kept under a name: there is room on the workers' disks."""
@@ -101,7 +101,8 @@ class Spark(AbstractDatabase):
 
         The plan is resolved here: what its views are called afterwards does not matter.
         """
-        frame = self._frame(statement, salt)
+        told = self._frame(statement, salt)
+        frame = without_named_parts(self._connected(), told)
         rows = frame.toDF(*internal(range(len(statement.kinds))))
         if name in self._kept:
             rows = self._kept[name].union(rows)
@@ -113,7 +114,7 @@ class Spark(AbstractDatabase):
         """Have the workers let go of rows."""
         if name in self._kept:
             self._kept.pop(name).unpersist(blocking=True)
-            self._connected().catalog.dropTempView(name)
+            self._drop(name)
 
     def abandon(self) -> bool:
         """Drop the views; if Spark is gone, all is."""
@@ -167,7 +168,7 @@ class Spark(AbstractDatabase):
                 self._view(place.name, frame_of(session, one.source))
         values = statement.bound(_signed(salt))
         bound = {f"p{n}": as_spark(one) for n, one in enumerate(values, 1)}
-        return session.sql(statement.text, args=bound)
+        return session.sql(statement.text, args=bound or None)
 
     def _connected(self) -> Any:
         """Return the session of ours, made when it is first asked for."""
@@ -178,10 +179,19 @@ class Spark(AbstractDatabase):
 
     def _view(self, name: str, frame: Any) -> None:
         """Give a frame a name that statements know."""
-        if name in self._views:  # to replace a view would give up what was kept of it
-            self._session.catalog.dropTempView(name)
+        if name in self._views:
+            self._drop(name)
         frame.createOrReplaceTempView(name)
         self._views.add(name)
+
+    def _drop(self, name: str) -> None:
+        """Take a view out of the catalogue of our session.
+
+        To drop it by the public way, or to replace it, would give up what is cached of
+        the rows that it reads: what the user has cached, and what we keep.
+        """
+        state = self._connected()._jsparkSession.sessionState()  # noqa: SLF001 into Java
+        state.catalog().dropTempView(name)
 
 
 def _none(schema: pa.Schema) -> pa.RecordBatch:

@@ -81,18 +81,35 @@ def frame_of(session: Any, source: AbstractSource) -> Any:
 
 def _moved(session: Any, source: AbstractFrameSource) -> Any:
     """Return the frame of another session as one of ours; texts compare by bytes."""
-    from pyspark.sql import DataFrame  # noqa: PLC0415 only where Spark runs
     from pyspark.sql import functions as made  # noqa: PLC0415 only where Spark runs
 
     plan = source.frame()._jdf.queryExecution().analyzed()  # noqa: SLF001 into Java
-    classic = session._jvm.org.apache.spark.sql.classic  # noqa: SLF001 as above
-    moved = classic.Dataset.ofRows(session._jsparkSession, plan)  # noqa: SLF001 as above
-    frame = DataFrame(moved, session).toDF(*internal(range(len(source.fields))))
+    moved = _frame_of_plan(session, plan)
+    frame = moved.toDF(*internal(range(len(source.fields))))
     columns = [
         made.col(name).cast(_TEXTS[arrow]).alias(name) if arrow in _TEXTS else name
         for name, (_, arrow) in zip(frame.columns, source.fields, strict=True)
     ]
     return frame.select(*columns)
+
+
+def without_named_parts(session: Any, frame: Any) -> Any:
+    """Return the frame of a statement whose named subqueries are written out.
+
+    In a statement that has some itself, Spark would join them with those, and no longer
+    find that the rest is what it has cached.
+    """
+    plan = frame._jdf.queryExecution().optimizedPlan()  # noqa: SLF001 into Java
+    return _frame_of_plan(session, plan)
+
+
+def _frame_of_plan(session: Any, plan: Any) -> Any:
+    """Return a frame of a session of ours."""
+    from pyspark.sql import DataFrame  # noqa: PLC0415 only where Spark runs
+
+    classic = session._jvm.org.apache.spark.sql.classic  # noqa: SLF001 into Java
+    made = classic.Dataset.ofRows(session._jsparkSession, plan)  # noqa: SLF001 as above
+    return DataFrame(made, session)
 
 
 _TEXTS: Final = {pa.string(): "string", pa.list_(pa.string()): "array<string>"}

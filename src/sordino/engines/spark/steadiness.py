@@ -31,7 +31,7 @@ def refuse_unsteady(frame: Any) -> None:
         raise _refused("is a stream")
     plan = frame._jdf.queryExecution().analyzed()  # noqa: SLF001 the way into Java
     if not plan.deterministic():
-        raise _refused("is computed with rand(), uuid(), first() or the like")
+        raise _refused("is computed with rand(), uuid() or the like")
     for node in _nodes(plan):
         name = node.nodeName()
         if name in _CHOOSE or (name == "Deduplicate" and _is_partial(node)):

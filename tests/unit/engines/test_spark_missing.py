@@ -1,0 +1,107 @@
+"""What is said where Spark cannot run, before anything is asked or charged."""
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from sordino.engines import doors
+from sordino.engines.door import Settings
+from sordino.engines.spark import cluster
+from sordino.engines.spark.database import Spark
+from sordino.engines.spark.spark_frames import of_frame, of_table_of_session
+from sordino.errors import EngineUnavailable, InvalidParameter, MissingDependency
+from sordino.sources.parquet import ParquetSource
+
+
+def java_that_says(folder: Path, told: str) -> None:
+    """Put a Java into a folder that only tells its version."""
+    (folder / "bin").mkdir()
+    java = folder / "bin" / "java"
+    java.write_text(f"#!/bin/sh\necho '{told}' >&2\n")
+    java.chmod(0o755)
+
+
+@pytest.mark.parametrize(
+    ("told", "version"),
+    [('java version "1.8.0_391"', 8), ('openjdk version "11.0.2" 2019-01-15', 11)],
+)
+def test_an_old_java_is_told(
+    told: str, version: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The version that is found, the one that is needed, and what to do."""
+    java_that_says(tmp_path, told)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    needed = f"needs Java 17 or later, and .* is Java {version}. Install it, or set"
+    with pytest.raises(EngineUnavailable, match=needed) as caught:
+        cluster.started_session(Settings())
+    assert caught.value.__context__ is None
+
+
+@pytest.mark.parametrize("told", ['openjdk version "17.0.15" 2025', "no version"])
+def test_a_new_java_or_an_unknown_one_is_tried(
+    told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who does not say its version may be new enough."""
+    java_that_says(tmp_path, told)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    cluster.refuse_old_java()
+
+
+def test_a_missing_java_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither in JAVA_HOME nor on the path."""
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(EngineUnavailable, match=r"none is found\. Install it, or set"):
+        cluster.refuse_old_java()
+    monkeypatch.delenv("JAVA_HOME")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(EngineUnavailable, match="none is found"):
+        cluster.refuse_old_java()
+
+
+def test_a_missing_pyspark_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the extra that installs it."""
+    monkeypatch.setattr(doors, "find_spec", lambda _: None)
+    with pytest.raises(MissingDependency, match=r"'sordino\[spark\]'"):
+        doors.engine_named("spark", Settings())
+
+
+def test_senseless_sizes_are_refused() -> None:
+    """A limit of memory that Java would not understand."""
+    for limit in ("much", "4 parsecs", "-1GB", ""):
+        with pytest.raises(InvalidParameter, match="must be a size of memory"):
+            cluster.memory_of(limit)
+
+
+def test_spark_connect_is_refused() -> None:
+    """Its settings and functions are a server's."""
+    remote: Any = type("DataFrame", (), {"__module__": "pyspark.sql.connect.dataframe"})
+    with pytest.raises(InvalidParameter, match="not of Spark Connect"):
+        of_frame(remote(), {})
+    with pytest.raises(InvalidParameter, match="not of Spark Connect"):
+        of_table_of_session((remote(), "visits"), {})
+
+
+def test_files_of_this_machine_are_not_for_a_cluster(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Workers elsewhere would not find them after the charge."""
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"x": [1]}), path)
+
+    class Far:
+        """A session of a cluster."""
+
+        class sparkContext:  # noqa: N801 Spark calls it so
+            """Its context."""
+
+            master = "spark://far:7077"
+
+    database = Spark(Settings())
+    monkeypatch.setattr(database, "_session", Far())
+    with pytest.raises(InvalidParameter, match="is a file of this machine"):
+        database.admit(ParquetSource((str(path),)))

@@ -1,0 +1,228 @@
+"""Sessions over a user's Spark: what is read, what is told, and what is left alone."""
+
+import datetime as dt
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import sordino as sd
+from sordino.conformance.example_tables import comparable_answer
+from sordino.conformance.short_plans import bound_rows, whole_question
+from sordino.engines import canary
+from sordino.engines.memory.engine import MemoryEngine
+from sordino.engines.spark.settings import PINS, session_beside
+from sordino.errors import EngineUnavailable, InvalidParameter
+from sordino.query.nodes import Source
+from tests.spark_failing_cell import CELL, MARK
+from tests.spark_here import engine_beside, users_session
+
+pytestmark = pytest.mark.slow
+BUDGET: Final = sd.PureDP(1)
+
+
+def spark_session(frame: Any, protects: Any = None) -> sd.Session:
+    """Return a session over one table."""
+    table = sd.PrivateTable(frame, protects=protects or sd.AddOneRow())
+    return sd.Session({"t": table}, budget=sd.PureDP(10), engine="spark")
+
+
+def odd_frame() -> Any:
+    """Return a frame of every type that has a meaning, and of some that have none."""
+    return users_session().sql("""
+        SELECT * FROM VALUES
+          (1Y, 1.5F, 2.50BD, 'a' COLLATE UTF8_LCASE, TIMESTAMP '2026-03-08 03:30:00',
+           TIMESTAMP_NTZ '2026-03-08 02:30:00', DATE '2026-01-31', ARRAY('x', NULL), MAP('k', 1)),
+          (2Y, FLOAT('NaN'), 0.10BD, 'A' COLLATE UTF8_LCASE, TIMESTAMP '1969-12-31 19:00:00',
+           TIMESTAMP_NTZ '0001-01-01 00:00:00', DATE '0001-01-01', NULL, NULL),
+          (NULL, FLOAT('-0.0'), NULL, NULL, NULL, NULL, NULL, ARRAY(), MAP())
+        AS t(tiny, real, exact, text, zoned, local, day, list, map)""")  # noqa: E501 rows
+
+
+def test_every_type_of_a_frame_has_its_meaning() -> None:
+    """The same as its values in Arrow, whatever zone or collation it has."""
+    utc = dt.UTC
+    meant = pa.table({
+        "tiny": pa.array([1, 2, None], pa.int8()),
+        "real": pa.array([1.5, float("nan"), -0.0], pa.float32()),
+        "exact": pa.array([Decimal("2.50"), Decimal("0.10"), None]),
+        "text": ["a", "A", None],
+        "zoned": pa.array(
+            [
+                dt.datetime(2026, 3, 8, 7, 30, tzinfo=utc),
+                dt.datetime(1970, 1, 1, tzinfo=utc),
+                None,
+            ],
+            pa.timestamp("us", "UTC"),
+        ),
+        "local": pa.array(
+            [dt.datetime(2026, 3, 8, 2, 30), dt.datetime(1, 1, 1), None],  # noqa: DTZ001 as it is
+            pa.timestamp("us"),
+        ),
+        "day": [dt.date(2026, 1, 31), dt.date(1, 1, 1), None],
+        "list": [["x", None], None, []],
+    })
+    answers = []
+    for engine, source in ((engine_beside(), odd_frame()), (MemoryEngine(), meant)):
+        schema = engine.open("t", source, {})
+        asked = whole_question(Source("t", schema), *(n for n in schema if n != "list"))
+        answers.append(comparable_answer(asked, engine.answer(asked)))
+    assert answers[0] == answers[1]
+    engine = engine_beside()
+    engine.open("t", odd_frame(), {})
+    assert "map<string,int>" in engine.unusable("t")["map"]
+
+
+def of_path(folder: Path) -> Any:
+    """Return files that Spark reads by itself."""
+    return str(folder / "*.parquet")
+
+
+def of_frame(folder: Path) -> Any:
+    """Return a frame of the user's."""
+    return users_session().read.parquet(str(folder))
+
+
+def of_catalogue(folder: Path) -> Any:
+    """Return a table of the catalogue."""
+    session = users_session()
+    session.sql("DROP TABLE IF EXISTS clinic_visits")
+    place = tempfile.mkdtemp(dir=folder)
+    rows = session.read.parquet(str(folder / "*.parquet"))
+    rows.write.saveAsTable("clinic_visits", path=f"{place}/table")
+    return (session, "clinic_visits")
+
+
+@pytest.mark.parametrize("source", [of_path, of_frame, of_catalogue])
+def test_bounded_counts_of_each_source(
+    source: Callable[[Path], Any], tmp_path: Path
+) -> None:
+    """Five rows of each id, from rows in any order and any number of partitions."""
+    table = pa.table({
+        "id": [n % 40 for n in range(1000)],
+        "ward": [f"w{n % 7}" for n in range(1000)],
+    })
+    for place in range(4):
+        pq.write_table(table.slice(place * 250, 250), tmp_path / f"{place}.parquet")
+    totals = []
+    for partitions in ("1", "3", "2"):
+        users_session().conf.set("spark.sql.shuffle.partitions", partitions)
+        engine = engine_beside(salt=7)
+        rows = Source("t", engine.open("t", source(tmp_path), {}))
+        asked = whole_question(bound_rows(rows, ("id",), 5), "ward")
+        totals.append(comparable_answer(asked, engine.answer(asked)))
+        again = comparable_answer(asked, engine.answer(asked))
+        assert again == totals[-1]
+        engine.close()
+    assert totals[0] == totals[1] == totals[2]
+
+
+def test_a_failing_cell_is_nowhere() -> None:
+    """Not on stderr, though all is logged; not in what is raised; and it is charged.
+
+    The control, a question of the user's own, does write it there.
+    """
+    users_session()  # or skip
+    ended = subprocess.run(
+        [sys.executable, "-m", "tests.spark_failing_cell"],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    ours, _, users = ended.stderr.partition(MARK)
+    assert ended.stdout.split() == ["EngineFailure", "None", "None", "9"], ended.stdout
+    assert CELL in users
+    assert CELL not in ours + ended.stdout
+
+
+def test_a_table_that_is_dropped_is_told_before_the_charge(tmp_path: Path) -> None:
+    """Between price and release: nothing is charged."""
+    pq.write_table(pa.table({"x": [1, 2]}), tmp_path / "0.parquet")
+    session = spark_session(of_catalogue(tmp_path))
+    query = sd.table("t").agg(n=sd.count())
+    session.price(query, BUDGET)
+    users_session().sql("DROP TABLE clinic_visits")
+    with pytest.raises(EngineUnavailable, match="is not what it was") as caught:
+        session.release(query, BUDGET)
+    assert (caught.value.__cause__, caught.value.__context__) == (None, None)
+    assert session.remaining == sd.PureDP(10)
+
+
+UNSTEADY: Final[dict[str, Callable[[Any], Any]]] = {
+    "rand": lambda frame: frame.selectExpr("id", "rand() AS x"),
+    "uuid": lambda frame: frame.selectExpr("uuid() AS x"),
+    "place": lambda frame: frame.selectExpr("monotonically_increasing_id() AS x"),
+    "limit": lambda frame: frame.limit(2),
+    "sample": lambda frame: frame.sample(0.5, seed=1),
+    "some of each": lambda frame: frame.dropDuplicates(["k"]),
+    "below": lambda frame: frame.limit(2).union(frame),
+    "in a subquery": lambda frame: _subquery(frame),
+}
+
+
+def _subquery(frame: Any) -> Any:
+    frame.createOrReplaceTempView("whole")
+    text = "SELECT id FROM whole WHERE id IN (SELECT id FROM whole LIMIT 2)"
+    return frame.sparkSession.sql(text)
+
+
+@pytest.mark.parametrize("unsteady", UNSTEADY)
+def test_rows_that_change_are_refused(unsteady: str) -> None:
+    """What is computed anew must be the same rows, or a bound keeps too many."""
+    frame = UNSTEADY[unsteady](users_session().range(9).selectExpr("id", "id % 2 AS k"))
+    with pytest.raises(InvalidParameter, match="not always the same") as caught:
+        spark_session(frame)
+    assert caught.value.__context__ is None
+    spark_session(frame.localCheckpoint())
+
+
+def test_what_is_the_users_stays() -> None:
+    """Settings, views, functions and what is cached, while rows are kept and let go."""
+    users = users_session()
+    frame = users.range(100).selectExpr("id % 10 AS id", "id AS v").cache()
+    frame.count()
+    before = dict(users.conf.getAll), {one.name for one in users.catalog.listTables()}
+    session = spark_session(frame, sd.AddRowsWithID("id"))
+    query = sd.table("t").enforce(sd.MaxRowsPerID(3)).agg(n=sd.count())
+    stored = users.sparkContext._jsc.sc().getRDDStorageInfo
+    for _ in range(2):
+        session.release(query, BUDGET)
+    assert len(stored()) == 2  # the frame of the user, and the rows that are kept
+    session.forget()
+    assert len(stored()) == 1  # the frame of the user
+    assert frame.is_cached
+    after = dict(users.conf.getAll), {one.name for one in users.catalog.listTables()}
+    assert before == after
+    assert users.sql("SELECT count(*) FROM s0").first()[0] == 3
+    frame.unpersist(blocking=True)
+
+
+def test_settings_are_ours() -> None:
+    """Those of others are at Spark's defaults, speed is as the user has it."""
+    ours = session_beside(users_session())
+    held = ours.conf.getAll
+    assert {name: held[name] for name in PINS} == dict(PINS)
+    assert ours.conf.get("spark.sql.legacy.timeParserPolicy") == "CORRECTED"
+    assert ours.conf.get("spark.sql.parser.escapedStringLiterals") == "false"
+    assert ours.conf.get("spark.sql.shuffle.partitions") == "2"
+    assert ours.sql("SELECT try_add(1, 1)").first()[0] == 2
+
+
+def test_files_are_not_believed() -> None:
+    """A file with false bounds and null counts is read by its values."""
+    engine = engine_beside()
+    with canary.canary_path() as path:
+        lying = Source("lying", engine.open("lying", str(path), {}))
+        far = {
+            name: Source(name, engine.open(name, canary.far_values(name), {}))
+            for name in canary.FAR
+        }
+        assert not canary.believes(engine, lying, far)
