@@ -21,6 +21,7 @@ from sordino.schema import Column, Schema, read_columns
 from sordino.session.invention import Inventor, listed_values
 from sordino.session.session import Session
 from sordino.units import AbstractUnit
+from sordino.words import canonical_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -217,6 +218,8 @@ def _stage_said(
         TableShape(_validate.text(of=name), _schema_said(columns), protects)
         for name, columns in of.items()
     )
+    for shape in shapes:
+        protects.contribution(shape.schema)  # refuses columns that hold no ids
     return Stage(shapes, {}, {}, USUAL if budget is None else budget)
 
 
@@ -226,4 +229,6 @@ def _schema_said(columns: Any) -> Schema:
         raise InvalidParameter(
             "of", columns, "must name the columns of each table", 'Try {"days": "i64"}.'
         )
-    return Schema.of(read_columns(columns).items())
+    said = read_columns(columns)
+    canonical_text(list(said))
+    return Schema.of(said.items())

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import sordino as sd
-from sordino.errors import InvalidParameter, UnknownName
+from sordino.errors import InvalidParameter, InvalidQuery, UnknownName
 
 VISITS: dict[str, list[Any]] = {
     "patient": ["a", "a", "b"],
@@ -119,6 +119,16 @@ def test_every_type_is_invented() -> None:
             "protected unit",
         ),
         ({"of": {"a": {}}, "protects": sd.AddOneRow()}, InvalidParameter, "columns"),
+        (
+            {"of": {"a": {"id": "time"}}, "protects": sd.AddRowsWithID("id")},
+            InvalidQuery,
+            "ids must be text, integers or dates",
+        ),
+        (
+            {"of": {"a": {"\ud800": "text"}}, "protects": sd.AddOneRow()},
+            InvalidParameter,
+            "valid Unicode",
+        ),
         ({"values": {"dayz": [1]}}, UnknownName, "Did you mean 'days'"),
         ({"values": {"days": []}}, InvalidParameter, "at least one f64 value"),
         ({"values": {"days": ["x"]}}, InvalidParameter, "at least one f64 value"),
