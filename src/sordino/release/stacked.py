@@ -3,9 +3,11 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from sordino import _validate
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Budget, compose
 from sordino.release.release import Release
+from sordino.words import canonical_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,6 +36,10 @@ def stack(releases: Mapping[str, Release], budget: Budget | None = None) -> Rele
     [{'grouping': 'ward', 'ward': 'B'}, {'grouping': 'all', 'ward': None}]
     """
     listed = _checked(releases)
+    if budget is not None and not isinstance(budget, Budget):
+        raise InvalidParameter(
+            "budget", budget, "must be a budget", 'Try sd.ApproxDP(1, "1e-6").'
+        )
     first = listed[0]
     keys = tuple(dict.fromkeys(name for one in listed for name in one.keys))
     mark = _MARK
@@ -73,7 +79,22 @@ def _checked(releases: Mapping[str, Release]) -> list[Release]:
                 f"must all have the answers {list(first.names)}, and one confidence",
                 "Ask the same of each set: group_by_sets(...).agg(...).",
             )
+    canonical_text([_validate.text(releases=name) for name in given])
+    _refuse_other_types([first, *others])
     return [first, *others]
+
+
+def _refuse_other_types(listed: list[Release]) -> None:
+    """Refuse columns of one name and several types: no column can hold them."""
+    known: dict[str, pa.DataType] = {}
+    for one in (column for release in listed for column in release.table.schema):
+        if known.setdefault(one.name, one.type) != one.type:
+            raise InvalidParameter(
+                "releases",
+                [str(known[one.name]), str(one.type)],
+                f"must all have columns {one.name!r} of one type",
+                "Rename the column of one.",
+            )
 
 
 def _joined(

@@ -91,3 +91,33 @@ def test_what_cannot_be_one_table_is_refused() -> None:
     for wrong in (released, {}, [*released.values()], {"a": 5}):
         with pytest.raises(InvalidParameter, match="releases"):
             sd.stack(wrong)
+
+
+def test_columns_of_one_name_have_one_type() -> None:
+    """No column holds texts and years, nor counts and dates."""
+    years = VISITS.select("year").rename({"year": "ward"})
+    asked = {
+        "a": VISITS.group_by("ward").agg(n=sd.count()),
+        "b": years.group_by("ward").agg(n=sd.count()),
+        "c": VISITS.agg(n=sd.mean("days", 0, 5)),
+    }
+    released = session().release_all(asked, LOUD)
+    for other in ("b", "c"):
+        with pytest.raises(InvalidParameter, match="of one type"):
+            sd.stack({"a": released["a"], other: released[other]})
+
+
+@pytest.mark.parametrize("name", [5, None, "\ud800"])
+def test_names_of_sets_are_texts(name: Any) -> None:
+    """Other names stand in no column."""
+    released = session().release(VISITS.agg(n=sd.count()), LOUD)
+    with pytest.raises(InvalidParameter):
+        sd.stack({name: released})
+
+
+def test_a_stack_is_priced_in_terms_of_a_budget() -> None:
+    """What is none is refused when it is given, not when the price is shown."""
+    released = session().release(VISITS.agg(n=sd.count()), LOUD)
+    wrong: Any = "a lot"
+    with pytest.raises(InvalidParameter, match="budget"):
+        sd.stack({"all": released}, wrong)
