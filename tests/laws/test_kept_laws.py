@@ -263,6 +263,29 @@ def test_plans_that_differ_have_other_marks(monkeypatch: pytest.MonkeyPatch) -> 
     assert len(set(mutant)) < len(mutant)
 
 
+def test_a_function_that_does_something_else_has_other_rows() -> None:
+    """Rows are not shared once a value changes that the function holds, or may have."""
+    source = Source("t", MemoryEngine().open("t", VISITS, {}))
+    held = {"factor": 2}
+
+    def multiplied(row: dict[str, Any]) -> dict[str, Any]:
+        return {"z": row["days"] * held["factor"]}
+
+    model = object()  # nobody can read what it is
+
+    def unreadable(row: dict[str, Any]) -> dict[str, Any]:
+        return {"z": row["days"] if model else 0}
+
+    def mark(function: Any) -> Any:
+        return kept_plans.mark_of(plans.call_rows(source, function, z="i64"))
+
+    before = mark(multiplied)
+    assert mark(multiplied) == before
+    held["factor"] = 3
+    assert mark(multiplied) != before
+    assert mark(unreadable) != mark(unreadable)
+
+
 def test_only_so_many_are_kept() -> None:
     """The rows asked longest ago make room, and are made again."""
     engine = duckdb_engine(salt=SALT)

@@ -10,6 +10,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any, Final, final
 
 from sordino.expressions.base import AbstractExpression
+from sordino.query.held import function_words
 from sordino.query.kept import Kept
 from sordino.query.nodes import (
     AbstractNode,
@@ -90,4 +91,13 @@ def mark_of(part: Any) -> Hashable:
             held = (getattr(part, one.name) for one in fields(part) if one.compare)
             return type(part), *(mark_of(one) for one in held)
         case _:
-            return id(part)
+            return id(part), does_now(part) if callable(part) else None
+
+
+def does_now(function: Callable[..., Any]) -> Hashable:
+    """Return what functions share that do the same; one that cannot be read is alone.
+
+    The globals and the closure of one function may change between two questions.
+    """
+    words = function_words(function)
+    return object() if isinstance(words, Exception) else repr(words)
