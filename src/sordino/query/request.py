@@ -30,6 +30,8 @@ _SUREST: Final = 1 - Fraction(1, 10**9)
 """Beyond, intervals say no more than the public range."""
 FAMILIES: Final[tuple[Family, ...]] = ("laplace", "gaussian")
 _MOST_ROWS: Final = 2**53
+_HEAVIEST: Final = Fraction(2) ** 300
+"""Shares are searched for in doubles, which hold the products of such weights."""
 MOST_NUMBERS: Final = 2**27
 """A gigabyte in memory, and a few while it is computed."""
 
@@ -300,9 +302,16 @@ def _weights(given: Mapping[str, Any], names: tuple[str, ...]) -> tuple[Fraction
         positive(weights=given.get(name, _USUAL if name == COVERAGE else 1))
         for name in names
     ]
-    for weight in weights:
+    for name, weight in zip(names, weights, strict=True):
         if not isinstance(weight, Fraction):
             raise InvalidParameter(
                 "weights", weight, "must be rational", 'Try weights={"n": 2}.'
+            )
+        if not 1 / _HEAVIEST <= weight <= _HEAVIEST:
+            raise InvalidParameter(
+                "weights",
+                given[name],
+                "must lie between 2**-300 and 2**300",
+                'Try weights={"n": 2}.',
             )
     return tuple(Fraction(weight) for weight in weights if isinstance(weight, Fraction))

@@ -4,6 +4,7 @@
 # mypy: disable-error-code="arg-type,dict-item,list-item"
 
 import math
+from fractions import Fraction
 from typing import Final
 
 import sordino as sd
@@ -150,6 +151,18 @@ ASKING: Final = (
         lambda _: ROWS.agg(n=N, weights={"n": -1}),
         InvalidParameter,
         ("weights", "positive"),
+    ),
+    Refused(
+        "a weight beyond every double",
+        lambda _: ROWS.agg(n=N, weights={"n": 10**400}),
+        InvalidParameter,
+        ("weights", "2**300"),
+    ),
+    Refused(
+        "a weight below every double",
+        lambda _: ROWS.agg(n=N, weights={"n": Fraction(1, 10**400)}),
+        InvalidParameter,
+        ("weights", "2**300"),
     ),
     Refused(
         "a weight of NaN",
