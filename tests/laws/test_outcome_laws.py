@@ -85,7 +85,11 @@ def released(purchase: Purchase, engine: AbstractEngine) -> Release:
 @pytest.fixture(scope="module")
 def prices() -> dict[str, Purchase]:
     """Return prices, which do not depend on data."""
-    known = opened(MemoryEngine(), table(*BASE))
+    return prices_of(opened(MemoryEngine(), table(*BASE)))
+
+
+def prices_of(known: Catalog) -> dict[str, Purchase]:
+    """Return the prices of all requests."""
     return {
         name: best_purchase(one, known, BUDGETS[name])
         for name, one in requests().items()
@@ -126,7 +130,9 @@ def test_a_release_looks_the_same_by_every_door(
     """The same, whatever holds the rows."""
     row = {**STRANGER, **EXTREMES[name]}
     held = engines()["duckdb"]
-    opened(held, table(*BASE, row), door)
+    known = opened(held, table(*BASE, row), door)
+    if set(known.relation("visits").schema.names) < set(row):  # texts hold no lists
+        prices = prices_of(known)
     _looks_the_same(held, row, prices, expected)
 
 

@@ -9,8 +9,14 @@ import nbclient
 import nbformat
 import pytest
 
+from tests.test_docs import ELSEWHERE
+
 ROOT: Final = Path(__file__).parent.parent.parent
-PAGES: Final = [ROOT / "README.md", *sorted((ROOT / "docs/guides").glob("*.md"))]
+PAGES: Final = [
+    page
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs/guides").glob("*.md")))
+    if page.name not in ELSEWHERE
+]
 FIRST: Final = """
 import sordino as sd
 visits = {"ward": ["A", "A", "B"], "days": [2, 5, 1]}

@@ -289,7 +289,8 @@ def _made(
     word: str,
 ) -> Quantile:
     """Return a checked question."""
-    low, high = given if given == (None, None) else end_points(*given)
+    is_open = all(end is None for end in given)
+    low, high = given if is_open else end_points(*given)
     return Quantile(column, probabilities, low, high, nulls, word)
 
 

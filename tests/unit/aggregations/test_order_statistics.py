@@ -231,17 +231,17 @@ REFUSED: Final[Mapping[str, tuple[Callable[[], Any], type, str]]] = {
     "a date and a number": (
         lambda: sd.median("x", DAY, 3),
         InvalidParameter,
-        "of one type",
+        "the same type as low",
     ),
     "a number and a date": (
         lambda: sd.max("x", 3, DAY),
         InvalidParameter,
-        "of one type",
+        "the same type as low",
     ),
     "a date and a time": (
         lambda: sd.median("x", DAY, NOON),
         InvalidParameter,
-        "of one type",
+        "the same type as low",
     ),
     "dates that descend": (
         lambda: sd.median("x", LATE, DAY),

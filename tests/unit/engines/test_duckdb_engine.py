@@ -143,6 +143,25 @@ def test_settings_are_locked(tmp_path: Path) -> None:
         connection.execute("COPY (SELECT 1) TO $1", [str(tmp_path / "out.csv")])
 
 
+def test_every_connection_has_our_time_zone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also the one that is made after a failure, wherever the machine stands."""
+    monkeypatch.setenv("TZ", "America/New_York")
+    time.tzset()
+    try:
+        engine = duckdb_engine()
+        engine.open("t", ROWS, {})
+        database = engine._database  # type: ignore[attr-defined]
+        zones = []
+        for _ in range(2):
+            asked = database._connected().sql("SELECT current_setting('TimeZone')")
+            zones += asked.fetchall()
+            database.abandon()
+        assert zones == [("UTC",), ("UTC",)]
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
 @pytest.mark.slow
 def test_room_for_spilling_is_private_and_removed() -> None:
     """The folder for spilled rows is the user's own, and goes with the engine."""

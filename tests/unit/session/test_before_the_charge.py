@@ -143,7 +143,7 @@ def spy(patch: pytest.MonkeyPatch) -> None:
         patch.setattr(source, door, watched)
 
     for source in (TableSource, ParquetSource):
-        for door in ("read", "handed"):
+        for door in ("read", "hand_over"):
             spying(source, door)
     run = DuckDB._run
 

@@ -140,7 +140,7 @@ OPENED: dict[str, tuple[Any, dict[str, str] | str]] = {
     "moments": ({"x": np.array(["2020-01-01T01"], "M8[s]")}, {"x": "time"}),
     "a series": ({"x": pd.Series([1.5])}, {"x": "f64"}),
     "Arrow": ({"x": pa.array(["a"])}, {"x": "text"}),
-    "nothing": ({"x": [None], "y": []}, "equal length"),
+    "nothing": ({"x": [None], "y": []}, "columns of the same length"),
     "no value": ({"x": [None], "y": [object()]}, {}),
     "two types": ({"x": [1, "a"]}, "mixes i64 and text"),
     "two numbers": ({"x": [1, 2.5]}, "mixes f64 and i64"),
@@ -148,7 +148,7 @@ OPENED: dict[str, tuple[Any, dict[str, str] | str]] = {
     "an odd one": ({"x": [1, 1j]}, "mixes values of no type and i64"),
     "no list": ({"x": 5}, "must have a list of values"),
     "a text": ({"x": "abc"}, "must have a list of values"),
-    "no names": ({1: [1]}, "must have text as the names"),
+    "no names": ({1: [1]}, "must have text as column names"),
     "rows": ([{"x": 1}], "must be a list of paths, not of dict"),
 }
 

@@ -22,6 +22,8 @@ _LAST: Final = (
     ("lock_configuration", exp.true()),
 )
 """Settings that are made once the database is there, in this order."""
+_OF_CURSORS: Final = ("TimeZone",)
+"""Settings that a cursor has of its own, unless they are made for all of them."""
 
 
 def locked_connection(
@@ -47,7 +49,9 @@ def _set(
     connection: duckdb.DuckDBPyConnection, name: str, value: exp.Expression
 ) -> None:
     """Make a setting."""
-    item = exp.SetItem(this=exp.EQ(this=exp.column(name), expression=value.copy()))
+    kind = "GLOBAL" if name in _OF_CURSORS else None
+    equal = exp.EQ(this=exp.column(name), expression=value.copy())
+    item = exp.SetItem(this=equal, kind=kind)
     connection.execute(exp.Set(expressions=[item]).sql("duckdb"))
 
 

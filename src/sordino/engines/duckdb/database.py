@@ -150,9 +150,10 @@ class DuckDB(AbstractDatabase):
     def _connected(self) -> duckdb.DuckDBPyConnection:
         """Return a connection; the database is made anew after a source was opened."""
         if self._home is None:
-            self._home = locked_connection(
+            self._connection = locked_connection(
                 self._limits, self._room, [*self._paths], progress=self._progress
             )
+            self._home = self._connection.cursor()
         if self._connection is None:
             self._connection = self._home.cursor()
         return self._connection
