@@ -150,7 +150,7 @@ def test_every_connection_has_our_time_zone(monkeypatch: pytest.MonkeyPatch) -> 
     try:
         engine = duckdb_engine()
         engine.open("t", ROWS, {})
-        database = engine._database  # type: ignore[attr-defined]
+        database: Any = engine._database
         zones = []
         for _ in range(2):
             asked = database._connected().sql("SELECT current_setting('TimeZone')")
