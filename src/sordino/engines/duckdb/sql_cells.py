@@ -13,6 +13,11 @@ from sqlglot import exp
 
 from sordino.engines.sql import pieces as sql
 from sordino.engines.sql.pieces import Entry, Sql, Written
+from sordino.engines.sql.written_times import (
+    digits_number,
+    round_to_microseconds,
+    zone_ticks,
+)
 from sordino.expressions import cells, formats
 from sordino.expressions.casts import GRAMMARS
 from sordino.expressions.cells import Spelling
@@ -137,13 +142,6 @@ def _date(found: Sql) -> Sql:
     return sql.function("concat", parts[0], dash, parts[1], dash.copy(), parts[2])
 
 
-def _number(text: Sql) -> Sql:
-    """Return digits as an integer, no digits as 0."""
-    return exp.Coalesce(
-        this=sql.as_type_or_null(text, "BIGINT"), expressions=[sql.bigint(0)]
-    )
-
-
 def _ticks(found: Sql, layout: Layout) -> Sql:
     """Return microseconds after 1970 in UTC, none for a day that no calendar has."""
     midnight = sql.as_type_or_null(_date(found), "TIMESTAMP")
@@ -152,10 +150,10 @@ def _ticks(found: Sql, layout: Layout) -> Sql:
         if name in layout.parts:
             size = sql.bigint(seconds * _SECOND)
             ticks = sql.plus(
-                ticks, sql.multiplied_by(_number(_part(found, name)), size)
+                ticks, sql.multiplied_by(digits_number(_part(found, name)), size)
             )
     if "offset" in layout.parts:
-        ticks = sql.minus(ticks, _ahead(_part(found, "offset")))
+        ticks = sql.minus(ticks, zone_ticks(_part(found, "offset"), "starts_with"))
     if "fraction" not in layout.parts:
         return ticks
     digits = sql.function(
@@ -163,41 +161,14 @@ def _ticks(found: Sql, layout: Layout) -> Sql:
     )
     return _named(
         "moment",
-        sql.function("row", ticks, _number(digits)),
-        lambda both: _rounded(_place(both, 1), _place(both, 2)),
+        sql.function("row", ticks, digits_number(digits)),
+        lambda both: round_to_microseconds(_place(both, 1), _place(both, 2)),
     )
 
 
 def _place(pair: Sql, place: int) -> Sql:
     """Return the first or second of a pair."""
     return sql.function("struct_extract", pair.copy(), sql.whole(place))
-
-
-def _ahead(offset: Sql) -> Sql:
-    """Return the microseconds by which a zone is ahead of UTC: +02:00, +02, Z."""
-    digits = sql.function("replace", offset, sql.letters(":"), sql.letters(""))
-    hours = _number(sql.function("substring", digits, sql.whole(2), sql.whole(2)))
-    rest = sql.function("substring", digits.copy(), sql.whole(4), sql.whole(2))
-    seconds = sql.plus(
-        sql.multiplied_by(hours, sql.bigint(3600)),
-        sql.multiplied_by(_number(rest), sql.bigint(60)),
-    )
-    behind = sql.function("starts_with", offset.copy(), sql.letters("-"))
-    size = sql.multiplied_by(seconds, sql.bigint(_SECOND))
-    return sql.case([(behind, sql.minus(sql.bigint(0), size))], size.copy())
-
-
-def _rounded(ticks: Sql, nanoseconds: Sql) -> Sql:
-    """Return ticks with a fraction of a second, halves away from 1970."""
-    down = sql.plus(ticks, sql.infix(exp.IntDiv, nanoseconds, sql.bigint(1000)))
-    rest = sql.infix(exp.Mod, nanoseconds.copy(), sql.bigint(1000))
-    past = sql.is_less(sql.bigint(500), rest)
-    half = sql.conjunction(
-        sql.is_equal(rest.copy(), sql.bigint(500)),
-        sql.is_at_most(sql.bigint(0), down.copy()),
-    )
-    more = sql.case([(sql.infix(exp.Or, past, half), sql.bigint(1))], sql.bigint(0))
-    return sql.plus(down, more)
 
 
 _READERS: Final[Mapping[str, Callable[[Written, Spelling], Sql]]] = {

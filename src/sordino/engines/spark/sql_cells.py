@@ -19,6 +19,11 @@ from sordino.engines.spark.sql_text import (
 )
 from sordino.engines.sql import pieces as sql
 from sordino.engines.sql.pieces import Entry, Sql, Written
+from sordino.engines.sql.written_times import (
+    digits_number,
+    round_to_microseconds,
+    zone_ticks,
+)
 from sordino.expressions import cells, formats
 from sordino.expressions.cells import Spelling
 from sordino.expressions.layouts import Layout
@@ -90,54 +95,23 @@ def _date(cell: Sql, layout: Layout) -> Sql:
     return sql.as_type_or_null(told, "DATE")
 
 
-def _number(text: Sql) -> Sql:
-    """Return digits as an integer, no digits as 0."""
-    made = sql.as_type_or_null(text, "BIGINT")
-    return exp.Coalesce(this=made, expressions=[sql.bigint(0)])
-
-
 def _ticks(cell: Sql, layout: Layout) -> Sql:
     """Return microseconds after 1970 in UTC, none for a day that no calendar has."""
     ticks = ticks_of(sql.as_type(_date(cell, layout), "TIMESTAMP_NTZ"))
     for name, seconds in (("hour", 3600), ("minute", 60), ("second", 1)):
         if name in layout.parts:
             size = sql.bigint(seconds * SECOND)
-            number = _number(_part(cell, layout, name))
+            number = digits_number(_part(cell, layout, name))
             ticks = sql.plus(ticks, sql.multiplied_by(number, size))
     if "offset" in layout.parts:
-        ticks = sql.minus(ticks, _ahead(_part(cell, layout, "offset")))
+        ticks = sql.minus(
+            ticks, zone_ticks(_part(cell, layout, "offset"), "startswith")
+        )
     if "fraction" not in layout.parts:
         return ticks
     nine = (sql.whole(9), sql.letters("0"))
     digits = sql.function("rpad", _part(cell, layout, "fraction"), *nine)
-    return _rounded(ticks, _number(digits))
-
-
-def _ahead(offset: Sql) -> Sql:
-    """Return the microseconds by which a zone is ahead of UTC: +02:00, +02, Z."""
-    digits = sql.function("replace", offset, sql.letters(":"), sql.letters(""))
-    hours = _number(sql.function("substring", digits, sql.whole(2), sql.whole(2)))
-    rest = sql.function("substring", digits.copy(), sql.whole(4), sql.whole(2))
-    seconds = sql.plus(
-        sql.multiplied_by(hours, sql.bigint(3600)),
-        sql.multiplied_by(_number(rest), sql.bigint(60)),
-    )
-    behind = sql.function("startswith", offset.copy(), sql.letters("-"))
-    size = sql.multiplied_by(seconds, sql.bigint(SECOND))
-    return sql.case([(behind, sql.minus(sql.bigint(0), size))], size.copy())
-
-
-def _rounded(ticks: Sql, nanoseconds: Sql) -> Sql:
-    """Return ticks with a fraction of a second, halves away from 1970."""
-    down = sql.plus(ticks, sql.infix(exp.IntDiv, nanoseconds, sql.bigint(1000)))
-    rest = sql.infix(exp.Mod, nanoseconds.copy(), sql.bigint(1000))
-    past = sql.is_less(sql.bigint(500), rest)
-    half = sql.conjunction(
-        sql.is_equal(rest.copy(), sql.bigint(500)),
-        sql.is_at_most(sql.bigint(0), down.copy()),
-    )
-    more = sql.case([(sql.infix(exp.Or, past, half), sql.bigint(1))], sql.bigint(0))
-    return sql.plus(down, more)
+    return round_to_microseconds(ticks, digits_number(digits))
 
 
 _READERS: Final[Mapping[str, Callable[[Written, Spelling], Sql]]] = {
