@@ -178,7 +178,7 @@ REFUSED: Final = {
     "SELECT COUNT(*) FROM visits WHERE [ward = 5]": "Cast one of them",
     "SELECT COUNT(*) FROM visits WHERE [LN(cost)] > 1": "one meaning",
     "SELECT COUNT(*) FROM visits v [LEFT JOIN tests USING (patient)]": "LEFT JOIN of",
-    "SELECT COUNT(*) FROM visits v [CROSS JOIN wards]": "a CROSS JOIN one person",
+    "SELECT COUNT(*) FROM visits v [CROSS JOIN wards]": "a CROSS JOIN one",
     "SELECT COUNT(*) FROM visits, [wards]": "join every row",
     "SELECT COUNT(*) FROM (SELECT ward FROM visits GROUP BY [ward]) q": "without the",
     "SELECT COUNT(*) FROM (SELECT [COUNT(*)] AS n FROM visits) q": "Group by patient",

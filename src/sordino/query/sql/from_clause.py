@@ -204,7 +204,7 @@ def _join(clause: Clause, left: RowScope, tables: Tables) -> RowScope:
     sides = tuple(str(clause.scalar(word) or "").upper() for word in ("side", "kind"))
     if sides not in _SIDES:
         raise clause.refusal(
-            f"in a {' '.join(filter(None, sides))} JOIN one person could move many rows",
+            f"in a {' '.join(filter(None, sides))} JOIN one person moves many rows",
             "Write JOIN or LEFT JOIN of a public table, or JOIN of a private one.",
         )
     outer = sides[0] == "LEFT"
