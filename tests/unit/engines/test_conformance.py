@@ -78,4 +78,4 @@ def test_a_wrong_operation_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(DuckDBDialect, "entries", entries)
     wrong = [one for one in on_plans() if one.outcome == "differs"]
     assert wrong
-    assert all("is meant" in one.told for one in wrong)
+    assert all("is meant" in one.text for one in wrong)

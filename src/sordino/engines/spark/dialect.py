@@ -88,8 +88,8 @@ class SparkDialect(AbstractDialect):
 
         One hash alone skips what is null, and mixes its last values too weakly.
         """
-        missing = [one.is_(exp.null()) for one in values]
-        inner = [one.copy() for one in (*values, *missing)]
+        missing = [value.is_(exp.null()) for value in values]
+        inner = [value.copy() for value in (*values, *missing)]
         once = function("xxhash64", *inner, _salt())
         return function("xxhash64", once, _salt())
 
@@ -173,7 +173,7 @@ class SparkDialect(AbstractDialect):
 
     def distinct(self, values: Sequence[Sql]) -> Sql:
         """Return count(DISTINCT ...), which skips tuples in which a value is null."""
-        listed = exp.Distinct(expressions=[one.copy() for one in values])
+        listed = exp.Distinct(expressions=[value.copy() for value in values])
         return sql.as_type(exp.Count(this=listed), _WIDE)
 
 
@@ -187,10 +187,10 @@ def _decimal(number: int) -> Sql:
     return sql.as_type(sql.letters(str(number)), _WIDE)
 
 
-def _plus(one: Sql, other: Sql) -> Sql:
+def _plus(left: Sql, right: Sql) -> Sql:
     """Return the sum of two wide totals."""
-    made = sql.plus(sql.as_type(one, _WIDE), sql.as_type(other, _WIDE))
-    return sql.as_type(made, _WIDE)
+    total = sql.plus(sql.as_type(left, _WIDE), sql.as_type(right, _WIDE))
+    return sql.as_type(total, _WIDE)
 
 
 def _times(number: Sql, size: int) -> Sql:
@@ -199,9 +199,9 @@ def _times(number: Sql, size: int) -> Sql:
     Spark takes digits from a product whose type might need more than 38.
     """
     digits = len(str(abs(size)))
-    one = sql.as_type(number, f"DECIMAL({37 - digits}, 0)")
-    other = sql.as_type(sql.letters(str(size)), f"DECIMAL({digits}, 0)")
-    return sql.as_type(sql.multiplied_by(one, other), _WIDE)
+    left = sql.as_type(number, f"DECIMAL({37 - digits}, 0)")
+    right = sql.as_type(sql.letters(str(size)), f"DECIMAL({digits}, 0)")
+    return sql.as_type(sql.multiplied_by(left, right), _WIDE)
 
 
 def _nothing_is_zero(total: Sql) -> Sql:
@@ -214,8 +214,8 @@ def _each(
 ) -> Sql:
     """Return a list with the rule applied to its entries."""
     entry = exp.to_identifier("e")
-    made = exp.Lambda(this=rule(exp.column("e"), arrow), expressions=[entry])
-    return function("transform", entries, made)
+    changed = exp.Lambda(this=rule(exp.column("e"), arrow), expressions=[entry])
+    return function("transform", entries, changed)
 
 
 def _integer(value: Sql, arrow: pa.DataType) -> Sql:
