@@ -10,8 +10,8 @@ PLANTED_STATISTICS: Final[tuple[Planted, ...]] = (
     Planted(
         "prices",
         "src/sordino/aggregations/keys_and_noise.py",
-        "moved = (mu * min(Fraction(1), share * keys) for mu, share in self.measurements)",
-        "moved = (mu * min(Fraction(1), share) for mu, share in self.measurements)",
+        "mu * min(Fraction(1), share * keys) for mu, share in self.measurements",
+        "mu * min(Fraction(1), share) for mu, share in self.measurements",
         "kept keys not counted",
     ),
     Planted(

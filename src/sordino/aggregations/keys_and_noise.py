@@ -36,8 +36,10 @@ class KeptMeasurements:
         """Return the loss when so many of the changed keys are in both databases."""
         if keys == 0:
             return PureDP(0)
-        moved = (mu * min(Fraction(1), share * keys) for mu, share in self.measurements)
-        return GaussianDP(sqrt(sum(moved, Fraction(0))))
+        squares = (
+            mu * min(Fraction(1), share * keys) for mu, share in self.measurements
+        )
+        return GaussianDP(sqrt(sum(squares, Fraction(0))))
 
 
 def joint_loss(
