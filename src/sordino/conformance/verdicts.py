@@ -186,4 +186,4 @@ def _multiplicity(table: str, on: tuple[str, ...], engine: AbstractEngine) -> in
 def _frozen(table: str, engine: AbstractEngine) -> list[tuple[Any, ...]]:
     """Return the rows of a table that is frozen, in their order."""
     engine.freeze(table)
-    return sortable_rows(engine.frozen(table))
+    return sortable_rows(engine.frozen_rows(table))

@@ -55,7 +55,7 @@ class Spark(AbstractDatabase):
         """Be there, with the settings that are ours."""
         refuse_changed_settings(self._connected())
 
-    def asking(self) -> AbstractContextManager[object]:
+    def question_context(self) -> AbstractContextManager[object]:
         """Log nothing; an interruption ends the jobs of this question."""
         return self._asking()
 
@@ -168,7 +168,7 @@ class Spark(AbstractDatabase):
             place = view_read_of(part.source, part.places) if part.in_place else None
             if place is not None and place.name not in self._views:
                 self._view(place.name, frame_of(session, part.source))
-        values = statement.bound(_signed(salt))
+        values = statement.parameters(_signed(salt))
         bound = {f"p{n}": as_spark(one) for n, one in enumerate(values, 1)}
         return session.sql(statement.text, args=bound or None)
 

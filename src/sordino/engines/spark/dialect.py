@@ -93,7 +93,7 @@ class SparkDialect(AbstractDialect):
         once = function("xxhash64", *inner, _salt())
         return function("xxhash64", once, _salt())
 
-    def ordered(self, value: Sql) -> exp.Ordered:
+    def order_term(self, value: Sql) -> exp.Ordered:
         """Return the value: NaN is greater than all, texts go by their bytes."""
         return exp.Ordered(this=value, nulls_first=True)
 
@@ -110,29 +110,29 @@ class SparkDialect(AbstractDialect):
         rest = function("pmod", self.digest(values), sql.whole(count))
         return sql.is_equal(rest, sql.whole(number))
 
-    def unnested(self, entries: Sql, limit: int | None) -> Sql:
+    def unnest(self, entries: Sql, limit: int | None) -> Sql:
         """Return the exploded list, or the first part of it."""
         if limit is not None:
             entries = function("slice", entries.copy(), sql.whole(1), sql.whole(limit))
         return function("explode", entries.copy())
 
-    def matched(
+    def semi_join(
         self, rows: exp.Select, other: exp.Table, on: exp.Condition
     ) -> exp.Select:
         """Return a semi join."""
         return rows.join(other, on=on, join_type="left semi", copy=False)
 
-    def unmatched(
+    def anti_join(
         self, rows: exp.Select, other: exp.Table, on: exp.Condition
     ) -> exp.Select:
         """Return an anti join."""
         return rows.join(other, on=on, join_type="left anti", copy=False)
 
-    def materialised(self, *, shared: bool) -> None:
+    def stores(self, *, shared: bool) -> None:
         """Leave it unsaid: Spark has no word for it, and reuses what it shuffles."""
         del shared
 
-    def summed(
+    def exact_sum(
         self, value: Sql, factor: int, shift: int, *, complete: bool = False
     ) -> Sql:
         """Return the sum of three parts of 64 bits, put together as a decimal.
@@ -158,15 +158,15 @@ class SparkDialect(AbstractDialect):
         there = exp.Star() if complete else value.copy()
         return _plus(total, _times(exp.Count(this=there), shift))
 
-    def added(self, total: Sql) -> Sql:
+    def sum_of_totals(self, total: Sql) -> Sql:
         """Return the sum of decimals, which has no more than 38 digits."""
         return sql.as_type(_nothing_is_zero(exp.Sum(this=total)), _WIDE)
 
-    def counted(self, times: int) -> Sql:
+    def row_count(self, times: int) -> Sql:
         """Return count(*) times a constant."""
         return _times(exp.Count(this=exp.Star()), times)
 
-    def held(self, total: Sql) -> Sql:
+    def narrow_total(self, total: Sql) -> Sql:
         """Return the nearest total within the limits, in 64 bits."""
         low = function("greatest", sql.as_type(total, _WIDE), _decimal(-MOST))
         return sql.as_type(function("least", low, _decimal(MOST)), "BIGINT")
