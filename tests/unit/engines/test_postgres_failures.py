@@ -13,11 +13,16 @@ import psycopg
 import pytest
 
 import sordino as sd
-from sordino.engines.postgres.refusals import ServerRefusal
+from sordino.conformance.short_plans import question_of
+from sordino.engines.base import AbstractEngine
+from sordino.engines.memory.engine import MemoryEngine
+from sordino.engines.postgres.engine import postgres_engine
 from sordino.engines.postgres.server import Server
 from sordino.engines.postgres.server_tables import TableOfServer
 from sordino.engines.postgres.table_facts import facts_of
+from sordino.engines.sql.database import MomentPassed
 from sordino.errors import EngineFailure, EngineUnavailable, InvalidParameter
+from sordino.query.nodes import Source
 from tests.postgres_server import Cluster, cluster, start_cluster
 
 BUDGET: Final = sd.PureDP(1)
@@ -178,9 +183,34 @@ def test_a_table_emptied_at_this_moment_is_refused() -> None:
         server.run("TRUNCATE emptied", "INSERT INTO emptied VALUES (7, '')")
         unnoticed = known.rows("SELECT count(*) FROM public.emptied")
         assert unnoticed == [(0,)]
-        with pytest.raises(ServerRefusal, match="emptied or written anew"):
+        with pytest.raises(MomentPassed, match="emptied or written anew"):
             table.check()
     known.close()
+
+
+@pytest.mark.parametrize("engine", [postgres_engine, lambda _: MemoryEngine()])
+def test_another_moment_is_tried(
+    monkeypatch: pytest.MonkeyPatch, engine: Callable[[str], AbstractEngine]
+) -> None:
+    """The rows are those of the next moment, in the server and read out of it."""
+    address, name = source = table_named(cluster(), "emptying")
+    made = engine(address)
+    schema = made.open("t", source, {})
+    check, changes = TableOfServer.check, iter(["TRUNCATE", "INSERT INTO"])
+
+    def checked(table: TableOfServer) -> None:
+        with table.server.transaction():
+            table.server.rows("SELECT 1")  # the moment
+            for change in changes:  # before the first lock alone
+                rows = (
+                    "" if change == "TRUNCATE" else "VALUES (7, ''), (8, ''), (9, '')"
+                )
+                cluster().run(f"{change} {name} {rows}")
+            check(table)
+
+    monkeypatch.setattr(TableOfServer, "check", checked)
+    told = made.answer(question_of(Source("t", schema), "x"))
+    assert sorted(told.column("x").to_pylist()) == [7, 8, 9]
 
 
 def test_a_held_table_cannot_change() -> None:

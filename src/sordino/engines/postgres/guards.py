@@ -41,10 +41,10 @@ def narrow_double(one: Sql) -> Sql:
 
 def _within(one: Sql, below: Sql, above: Sql) -> Sql:
     """Return what lies between two marks, cast; NaN is above all."""
-    held = sql.function("least", sql.function("greatest", one, below), above)
+    inside = sql.function("least", sql.function("greatest", one, below), above)
     for mark in (above, below):
-        held = exp.Nullif(this=held, expression=mark.copy())
-    return sql.as_type(held, "BIGINT")
+        inside = exp.Nullif(this=inside, expression=mark.copy())
+    return sql.as_type(inside, "BIGINT")
 
 
 def real(number: float) -> Sql:
@@ -111,8 +111,8 @@ def let(values: Sequence[Sql], make: Callable[..., Sql]) -> Sql:
     )
     alias = exp.TableAlias(this=exp.to_identifier("v"))
     row = exp.Subquery(this=inner.offset(0), alias=alias)
-    made = make(*(exp.column(name, table="v") for name in names))
-    return exp.Subquery(this=exp.Select().select(made).from_(row))
+    result = make(*(exp.column(name, table="v") for name in names))
+    return exp.Subquery(this=exp.Select().select(result).from_(row))
 
 
 def _is_small(one: Sql) -> bool:

@@ -80,6 +80,6 @@ def in_our_words(work: Callable[[], T], otherwise: str) -> T:
     try:
         return work()
     except psycopg.Error as error:
-        told, code = told_of(error, otherwise), error.sqlstate
+        sentence, code = told_of(error, otherwise), error.sqlstate
     # Outside of the handler: inside, it would carry the server's words as its context.
-    raise ServerRefusal(told, code)
+    raise ServerRefusal(sentence, code)

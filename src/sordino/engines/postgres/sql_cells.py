@@ -98,7 +98,7 @@ def truth_in(cell: Sql, true: tuple[str, ...], false: tuple[str, ...]) -> Sql:
     words = [(one, exp.true()) for one in true] + [(one, exp.false()) for one in false]
     return exp.Case(
         this=sql.function("translate", bare(cell), capitals, small),
-        ifs=[exp.If(this=sql.letters(word), true=told) for word, told in words],
+        ifs=[exp.If(this=sql.letters(word), true=truth) for word, truth in words],
     )
 
 
@@ -131,8 +131,8 @@ def _told(parts: Sql, layout: Layout, name: str) -> Sql:
     """Return a part as text, empty where it is not there."""
     if name not in layout.parts:
         return sql.letters("")
-    found = _part(parts, layout.parts.index(name) + 1)
-    return exp.Coalesce(this=found, expressions=[sql.letters("")])
+    part = _part(parts, layout.parts.index(name) + 1)
+    return exp.Coalesce(this=part, expressions=[sql.letters("")])
 
 
 def _number(text: Sql) -> Sql:

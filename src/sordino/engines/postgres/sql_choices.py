@@ -28,10 +28,10 @@ def _compared(plain: Entry) -> Entry:
     """Return the entry of a comparison, of texts by their code points."""
 
     def entry(to: Written) -> Sql:
-        made = plain(to)
+        condition = plain(to)
         if to.types[0] == "text":
-            made.set("this", by_code_point(made.this))
-        return made
+            condition.set("this", by_code_point(condition.this))
+        return condition
 
     return entry
 

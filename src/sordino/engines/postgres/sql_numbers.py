@@ -20,8 +20,11 @@ from sordino.engines.postgres.guards import (
     real,
     whole_quotient,
 )
+from sordino.engines.postgres.sql_remainders import (
+    doubles_rounded_down,
+    rest_of_doubles,
+)
 from sordino.engines.sql import pieces as sql
-from sordino.engines.sql.dialect import refusal
 from sordino.engines.sql.pieces import Entry, Sql, Written
 from sordino.expressions import arithmetic, lattice_steps
 from sordino.expressions import numeric as numbers
@@ -32,7 +35,6 @@ from sordino.expressions.tree import Operation
 
 _LAST_BIT: Final = 63
 _LONGEST_SHIFT: Final = 41
-_NO_REST: Final = "it has no remainder of doubles"
 
 
 def _nonzero(one: Sql) -> Sql:
@@ -58,31 +60,32 @@ def _divide(to: Written) -> Sql:
 
 
 def _floor_parts(to: Written, make: Callable[[Sql, Sql, Sql], Sql]) -> Sql:
-    """Return what is made of dividend, divisor and Python's remainder."""
-    if to.real:
-        what = "// and % of f64"
-        raise refusal("postgres", what, _NO_REST)
+    """Return what is made of dividend, divisor and Python's remainder of integers."""
 
-    def made(one: Sql, other: Sql) -> Sql:
-        rest = sql.function("mod", one.copy(), other.copy())
-        shifted = sql.plus(rest, other.copy())
-        return make(one, other, sql.function("mod", shifted, other.copy()))
+    def parts(dividend: Sql, divisor: Sql) -> Sql:
+        rest = sql.function("mod", dividend.copy(), divisor.copy())
+        shifted = sql.plus(rest, divisor.copy())
+        return make(dividend, divisor, sql.function("mod", shifted, divisor.copy()))
 
-    return let((numeric(to[0]), _nonzero(numeric(to[1]))), made)
+    return let((numeric(to[0]), _nonzero(numeric(to[1]))), parts)
 
 
 def _floor_divide(to: Written) -> Sql:
     """Return a quotient rounded down."""
+    if to.real:
+        return doubles_rounded_down(to.joint(0), _nonzero(to.joint(1)))
     return _floor_parts(
         to,
-        lambda one, other, rest: narrow(
-            sql.function("div", sql.minus(one, rest), other)
+        lambda dividend, divisor, rest: narrow(
+            sql.function("div", sql.minus(dividend, rest), divisor)
         ),
     )
 
 
 def _modulo(to: Written) -> Sql:
     """Return the remainder with the sign of the divisor."""
+    if to.real:
+        return rest_of_doubles(to.joint(0), _nonzero(to.joint(1)))
     return _floor_parts(to, lambda _, __, rest: narrow(rest))
 
 
@@ -185,7 +188,7 @@ def _real_steps(to: Written, one: Sql) -> Sql:
     exponent, origin = to.options["exponent"], to.options.get("origin", 0)
     scale = to.bind(math.ldexp(1, -exponent), "f64")
     moved = sql.plus(sql.multiplied_by(one.copy(), scale), sql.half())
-    found = sql.as_type(sql.function("floor", moved), "BIGINT")
+    steps = sql.as_type(sql.function("floor", moved), "BIGINT")
     first, last = (to.bind(math.ldexp(end, exponent), "f64") for end in (low, high))
     branches = [(sql.is_less(one.copy(), first), to.bind(low - origin, "i64"))]
     if exponent > 0:  # so near to zero that no double is small enough for it
@@ -198,9 +201,9 @@ def _real_steps(to: Written, one: Sql) -> Sql:
             to.bind(-origin, "i64"),
         ))
     if origin:
-        found = sql.minus(found, to.bind(origin, "i64"))
+        steps = sql.minus(steps, to.bind(origin, "i64"))
     branches += [
-        (sql.is_at_most(one.copy(), last), found),
+        (sql.is_at_most(one.copy(), last), steps),
         (sql.negation(doubles.equals_nan(one.copy())), to.bind(high - origin, "i64")),
     ]
     return sql.case(branches)

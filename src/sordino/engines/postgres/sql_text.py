@@ -120,8 +120,8 @@ def _normalize(to: Written) -> Sql:
     """Return a text composed, if all its characters are settled."""
 
     def composed(one: Sql) -> Sql:
-        made = sql.function("pg_catalog.normalize", one.copy(), sql.letters("NFC"))
-        return sql.case([(fits(one.copy(), _SETTLED), made)], one)
+        normal = sql.function("pg_catalog.normalize", one.copy(), sql.letters("NFC"))
+        return sql.case([(fits(one.copy(), _SETTLED), normal)], one)
 
     return let((to[0],), composed)
 
@@ -210,8 +210,8 @@ def _format(to: Written) -> Sql:
     """Return a date or a time as a text; what is no directive stands in quotes."""
     pieces = _PERCENT.split(to.options["layout"])
     texts = [_quoted(one) for one in pieces[::2]]
-    told = [_DIRECTIVES.get(one) or _quoted(one) for one in pieces[1::2]]
-    whole = "".join(a + b for a, b in zip(texts, [*told, ""], strict=True))
+    directives = [_DIRECTIVES.get(one) or _quoted(one) for one in pieces[1::2]]
+    whole = "".join(a + b for a, b in zip(texts, [*directives, ""], strict=True))
     return _written(to[0], to.bind(whole, "text"))
 
 
