@@ -24,7 +24,7 @@ from tests.distances import broken, claim, exact
 from tests.doors import DOORS, Door
 from tests.drawn_queries import asked, drawn
 from tests.duckdb_order import SALT
-from tests.extremes import BASE, STEPS, table
+from tests.extremes import BASE, EXTREMES, STEPS, table
 from tests.laws import test_outcome_laws as outcomes
 from tests.postgres_server import cluster
 from tests.worlds import neighbour, world
@@ -136,7 +136,7 @@ def test_extreme_rows_in_a_server_move_no_answer_further(step: str) -> None:
 
     Of the rows that a server can hold: no text of it has U+0000.
     """
-    extreme = [outcomes.extreme_row(n) for n in range(len(outcomes.EXTREMES))]
+    extreme = [outcomes.extreme_row(n) for n in range(len(EXTREMES))]
     rows = DOORS[SERVER].held(table(*BASE, *extreme))
     engines = [engine_of_server(), engine_of_server()]
     before = outcomes.opened(engines[0], rows, SERVER)
