@@ -38,15 +38,15 @@ PLANTED_STATISTICS: Final[tuple[Planted, ...]] = (
     Planted(
         "keys",
         "src/sordino/release/answer.py",
-        "    cut = cut if held.cut is None else max(cut, held.cut)\n",
-        "    cut = cut if held.cut is None else held.cut\n",
+        "    cut = cut if counts.cut is None else max(cut, counts.cut)\n",
+        "    cut = cut if counts.cut is None else counts.cut\n",
         "intervals do not know of a reader's minimum above the threshold",
     ),
     Planted(
         "prices",
         "src/sordino/planning/bundle.py",
-        "found[name] = bought.alike(ways[name][place], gain)",
-        "found[name] = bought.alike(ways[first][place], gain)",
+        "purchases[name] = bought.alike(ways[name][place], gain)",
+        "purchases[name] = bought.alike(ways[first][place], gain)",
         "requests that are priced alike ask for the rows of the first",
     ),
     Planted(

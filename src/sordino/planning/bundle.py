@@ -77,7 +77,7 @@ def best_bundle(
     best = alone = Bundle(_each(ways, groups, share), budget, 1.0)
     if not isinstance(budget, ApproxDP) or budget.delta == 0 or len(named) == 1:
         return alone
-    if any(one.plan.relation.spread for one in alone.purchases.values()):
+    if any(purchase.plan.relation.spread for purchase in alone.purchases.values()):
         return alone  # of rows charged one by one no composed curve is known
     for alike in _alike(ways):
         best = _Search(alike, alike_names(alike), budget).better(best)
@@ -91,15 +91,15 @@ def _each(
 
     What is found for one request serves all that are priced alike.
     """
-    found: dict[str, Purchase] = {}
+    purchases: dict[str, Purchase] = {}
     for first, *others in groups:
         bought = best_of(ways[first], share)
         place = next(
             place for place, plan in enumerate(ways[first]) if plan is bought.plan
         )
         for name in (first, *others):
-            found[name] = bought.alike(ways[name][place], gain)
-    return {name: found[name] for name in ways}
+            purchases[name] = bought.alike(ways[name][place], gain)
+    return {name: purchases[name] for name in ways}
 
 
 def _alike(ways: Ways) -> list[Ways]:
@@ -108,11 +108,11 @@ def _alike(ways: Ways) -> list[Ways]:
     What errs least alone need not do so in company. Gaussian noise comes first: its
     sums have a closed form, and what it reaches says whether others are worth a try.
     """
-    found: list[Ways] = []
+    tries: list[Ways] = []
     for family in reversed(FAMILIES):
         alike = {name: _of_family(each, family) for name, each in ways.items()}
-        found += [] if alike in found else [alike]
-    return found if ways in found else [*found, ways]
+        tries += [] if alike in tries else [alike]
+    return tries if ways in tries else [*tries, ways]
 
 
 def _of_family(each: tuple[Plan, ...], family: "Family") -> tuple[Plan, ...]:
@@ -120,7 +120,7 @@ def _of_family(each: tuple[Plan, ...], family: "Family") -> tuple[Plan, ...]:
 
     All of them where noise of another family was asked for.
     """
-    alike = (one for one in each if one.family == family or not one.measurements)
+    alike = (plan for plan in each if plan.family == family or not plan.measurements)
     return tuple(alike) or each
 
 
@@ -157,7 +157,7 @@ class _Search:
         """Return the bundle in which each request has `gain` times its share."""
         if gain not in self.seen:
             share = Fraction(1, len(self.ways))
-            keys = any(one.request.selects_keys for one, *_ in self.ways.values())
+            keys = any(way.request.selects_keys for way, *_ in self.ways.values())
             each = ApproxDP(
                 self.budget.epsilon * share * Fraction(gain),
                 self.budget.delta * share * (_HALF if keys else 1),
