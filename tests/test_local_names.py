@@ -26,32 +26,12 @@ VAGUE: Final = frozenset({
 })
 """Words that say what was done with a thing, and not what it is."""
 
-REMAINING: Final[dict[str, set[str]]] = {
-    "aggregations": {"asked", "found", "given", "held", "kept", "made", "one", "told"},
-    "conformance": {"asked", "given", "held", "kept", "made", "one", "told"},
-    "engines": {
-        "asked",
-        "found",
-        "given",
-        "held",
-        "kept",
-        "made",
-        "one",
-        "said",
-        "told",
-    },
-    "expressions": {"found", "given", "made", "one", "said", "told"},
-    "query/sql": {
-        "asked",
-        "found",
-        "given",
-        "held",
-        "kept",
-        "made",
-        "one",
-        "said",
-        "told",
-    },
+REMAINING: Final = {
+    "aggregations": "asked found given held kept made one told",
+    "conformance": "asked given kept",
+    "engines": "asked found given held kept made one said told",
+    "expressions": "given said",
+    "query/sql": "asked given held kept one",
 }
 """Words by room that still stand for things with a name; it only shrinks.
 
@@ -112,7 +92,8 @@ def test_a_variable_is_called_after_the_thing_that_it_holds() -> None:
 def test_the_list_of_variables_shrinks() -> None:
     """A word that a room does not use any more is taken off the list."""
     gone = {
-        where: names - ROOMS.get(where, set()) for where, names in REMAINING.items()
+        where: set(words.split()) - ROOMS.get(where, set())
+        for where, words in REMAINING.items()
     }
     assert {where: names for where, names in gone.items() if names} == {}
 

@@ -84,7 +84,7 @@ class Catalog(AbstractCatalog):
         if isinstance(table, PublicTable):
             self.engine.freeze(name)
             self.publics[name] = source
-            rows = self.engine.frozen(name).num_rows
+            rows = self.engine.frozen_rows(name).num_rows
             self.sentences[name] = f"public, {rows:,} rows"
             self.worded[name] = cache(lambda: [self._public_words(source)])
         else:
@@ -156,7 +156,7 @@ class Catalog(AbstractCatalog):
             "public table",
             name=source.table,
             columns=_types(source.schema),
-            sha256=rows_digest(self.engine.frozen(source.table)),
+            sha256=rows_digest(self.engine.frozen_rows(source.table)),
         )
 
     def refuse_known(self, name: str) -> None:

@@ -132,7 +132,7 @@ def rehearsal(
     if isinstance(of, Session):
         stage = _stage_of(of, protects, budget)
     else:
-        stage = _stage_said(of, protects, budget)
+        stage = _declared_stage(of, protects, budget)
     columns = {
         name: facts
         for shape in stage.shapes
@@ -191,12 +191,12 @@ def _stage_of(
             "is a part of a view",
             "Rehearse the session that it is a part of.",
         )
-    publics = {name: catalog.engine.frozen(name) for name in catalog.publics}
+    publics = {name: catalog.engine.frozen_rows(name) for name in catalog.publics}
     limit = book.ledger.first_limit(book.name) if budget is None else budget
     return Stage(tuple(shapes), publics, catalog.views, limit)
 
 
-def _stage_said(
+def _declared_stage(
     of: Any, protects: AbstractUnit | None, budget: Budget | Limit | None
 ) -> Stage:
     """Return what tables look like whose columns were written down."""

@@ -27,12 +27,12 @@ def identifier(clause: Clause) -> tuple[str, bool]:
 
 def alias(clause: Clause) -> str | None:
     """Return the name that a column or a table is given."""
-    found = clause.some("alias")
-    if found is None:
+    named = clause.some("alias")
+    if named is None:
         return None
-    if found.kind is exp.TableAlias:
-        found = found.take("this")
-    return identifier(found)[0]
+    if named.kind is exp.TableAlias:
+        named = named.take("this")
+    return identifier(named)[0]
 
 
 @final
@@ -86,11 +86,11 @@ class RowScope(AbstractScope):
                     f"There are {', '.join(self.tables)}.",
                 )
             columns = self.tables[owner.lower()]
-        return _found(name, columns)
+        return _find(name, columns)
 
     def knows(self, name: str) -> bool:
         """Tell whether an unquoted name stands for a column."""
-        return any(one.lower() == name.lower() for one in self.columns)
+        return any(column.lower() == name.lower() for column in self.columns)
 
     def instead(self, clause: Clause) -> Value | None:
         """Return nothing: rows are known by their columns alone."""
@@ -103,12 +103,12 @@ class RowScope(AbstractScope):
         return False
 
 
-def _found(clause: Clause, columns: Visible) -> str:
+def _find(clause: Clause, columns: Visible) -> str:
     """Return the column of a name, or refuse it."""
     name, quoted = identifier(clause)
-    close = [one for one in columns if one == name]
+    close = [known for known in columns if known == name]
     if not close and not quoted:
-        close = [one for one in columns if one.lower() == name.lower()]
+        close = [known for known in columns if known.lower() == name.lower()]
     if len(close) > 1:
         raise clause.refusal(
             f"{name} could be {' or '.join(close)}",
@@ -116,9 +116,9 @@ def _found(clause: Clause, columns: Visible) -> str:
         )
     if not close:
         raise clause.wrap(unknown("column", name, columns))
-    found = columns[close[0]]
-    if found is None:
+    column = columns[close[0]]
+    if column is None:
         raise clause.refusal(
             f"{name} is a column of both tables", "Write the table before it: a.x."
         )
-    return found
+    return column
