@@ -11,7 +11,7 @@ from sordino import _validate
 from sordino.budgets.limits import Limit
 from sordino.budgets.weak_budgets import warn_of_weak
 from sordino.engines.door import Settings
-from sordino.engines.doors import EngineName, engine_named
+from sordino.engines.doors import EngineName, engine_named, engine_of_sources
 from sordino.errors import InvalidParameter, SessionMoved
 from sordino.keysets import KeySet
 from sordino.ledger.entries import DATASET, Entry
@@ -26,7 +26,7 @@ from sordino.release.stacked import stack
 from sordino.session import sql_request
 from sordino.session.book import open_book
 from sordino.session.call_guard import guard_call
-from sordino.session.catalog import open_catalog
+from sordino.session.catalog import open_catalog, private_sources
 from sordino.session.description import Description
 from sordino.session.desk import Desk
 from sordino.session.given_requests import read_request, read_requests
@@ -66,7 +66,7 @@ class Session:
         ledger: "str | os.PathLike[str] | Ledger | None" = None,
         analyst: str | None = None,
         who: str = "",
-        engine: EngineName = "duckdb",
+        engine: EngineName | None = None,
         memory_limit: str | None = None,
         threads: int | None = None,
         progress: bool = False,
@@ -74,10 +74,12 @@ class Session:
         """Open the tables, of which names and types are read, and the ledger.
 
         `analyst` names a budget of the ledger that is charged besides the dataset's;
-        `who` is recorded with every release.
+        `who` is recorded with every release. Without `engine`, Spark answers if a
+        private table lives in it, else DuckDB.
         """
         warn_of_weak(budget, 2)
-        holder = engine_named(engine, Settings(memory_limit, threads, progress))
+        name = engine_of_sources(private_sources(tables)) if engine is None else engine
+        holder = engine_named(name, Settings(memory_limit, threads, progress))
         catalog = open_catalog(holder, tables)
         book = open_book(budget, ledger, protection_text(tables), analyst, who)
         self._desk = Desk(holder, catalog, book)
