@@ -84,7 +84,8 @@ def test_a_variable_is_called_after_the_thing_that_it_holds() -> None:
     Write `column`, `price` or `row`: what it is, not that it was found or made.
     """
     extra = {
-        where: names - REMAINING.get(where, set()) for where, names in ROOMS.items()
+        where: names - set(REMAINING.get(where, "").split())
+        for where, names in ROOMS.items()
     }
     assert {where: names for where, names in extra.items() if names} == {}
 
