@@ -10,8 +10,8 @@ PLANTED_STATISTICS: Final[tuple[Planted, ...]] = (
     Planted(
         "prices",
         "src/sordino/aggregations/keys_and_noise.py",
-        "held = (mu * min(Fraction(1), one * keys) for mu, one in self.measurements)",
-        "held = (mu * min(Fraction(1), one) for mu, one in self.measurements)",
+        "mu * min(Fraction(1), share * keys) for mu, share in self.measurements",
+        "mu * min(Fraction(1), share) for mu, share in self.measurements",
         "kept keys not counted",
     ),
     Planted(
@@ -115,8 +115,8 @@ PLANTED_STATISTICS: Final[tuple[Planted, ...]] = (
     Planted(
         "intervals",
         "src/sordino/aggregations/intervals/selected.py",
-        "one = beyond > np.log(alpha) + showing",
-        "one = beyond > np.log(alpha)",
+        "above_the_cut = beyond > np.log(alpha) + showing",
+        "above_the_cut = beyond > np.log(alpha)",
         "intervals hold over all groups, shown or not",
     ),
     Planted(

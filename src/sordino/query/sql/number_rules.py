@@ -54,7 +54,8 @@ def _arithmetic(operation: Callable[[Any, Any], Any]) -> Rule:
         real, decimal = numbers(clause, (left, right))
         if real and left.bare and right.bare:
             raise clause.refusal(
-                "this is the same for every row", "Write what it comes to."
+                "this is arithmetic of numbers alone, the same for every row",
+                "Write its result.",
             )
         return scope.value_of(
             operation(left.expression, right.expression), decimal=decimal
@@ -117,8 +118,7 @@ def _whole(build: Callable[[Expression, Expression], Expression]) -> Rule:
         divisor = _divisor(clause.take("expression"), scope)
         if numbers(clause, (dividend, divisor))[0]:
             raise clause.refusal(
-                "of fractions this is division in one dialect and whole division in "
-                "another",
+                "whole division and remainders of fractions differ between dialects",
                 "Write FLOOR(a / b).",
             )
         return scope.value_of(build(dividend.expression, divisor.expression))
@@ -162,7 +162,8 @@ def _round(clause: Clause, scope: AbstractScope) -> Value:
     numbers(clause, (value,))
     if value.type == "f64" and not clause.dialect.halves_away:
         raise clause.refusal(
-            "this dialect rounds halves to even numbers", "Write FLOOR(x + 0.5)."
+            f"ROUND takes halves of doubles to even numbers in {clause.dialect.name}",
+            "Write FLOOR(x + 0.5).",
         )
     digits = clause.some("decimals")
     clause.scalar("casts_non_integer_decimals")
