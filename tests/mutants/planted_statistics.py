@@ -45,9 +45,16 @@ PLANTED_STATISTICS: Final[tuple[Planted, ...]] = (
     Planted(
         "prices",
         "src/sordino/planning/bundle.py",
-        "purchases[name] = bought.alike(ways[name][place], gain)",
-        "purchases[name] = bought.alike(ways[first][place], gain)",
+        "plan = ways[name][place]",
+        "plan = ways[first][place]",
         "requests that are priced alike ask for the rows of the first",
+    ),
+    Planted(
+        "prices",
+        "src/sordino/planning/bundle.py",
+        "[name for name in names if weights.shares[name] == share]",
+        "names",
+        "requests of other weights have the noise of the first",
     ),
     Planted(
         "prices",

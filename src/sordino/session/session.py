@@ -19,6 +19,7 @@ from sordino.ledger.ledger import Ledger
 from sordino.losses.base import Budget, Loss
 from sordino.planning.batch import Batch
 from sordino.planning.price import Price
+from sordino.planning.request_weights import Given
 from sordino.query.builder import Query
 from sordino.query.request import CONFIDENCE, Request
 from sordino.release.release import Release
@@ -100,12 +101,15 @@ class Session:
         queries: Mapping[str, Request],
         budget: Budget,
         *,
+        weights: Given = None,
         confidence: Any = CONFIDENCE,
     ) -> Batch:
-        """Return what requests cost that are planned together: more fits a budget."""
-        return Batch(
-            self._desk.buy_together(read_requests(queries, confidence), budget)
-        )
+        """Return what requests cost that are planned together: more fits a budget.
+
+        `weights` are as in `release_all`.
+        """
+        requests = read_requests(queries, confidence)
+        return Batch(self._desk.buy_together(requests, budget, weights))
 
     @guard_call
     def what_if(
@@ -141,20 +145,25 @@ class Session:
         return self._desk.release(read_request(query, confidence), budget, details)
 
     @guard_call
-    def release_all(
+    def release_all(  # noqa: PLR0913 by keyword, and most are left out
         self,
         queries: Mapping[str, Request],
         budget: Budget,
         *,
+        weights: Given = None,
         key: str | None = None,
         why: str = "",
         earmark: str | None = None,
         confidence: Any = CONFIDENCE,
     ) -> dict[str, Release]:
-        """Charge one budget and return the answers of requests planned together."""
+        """Charge one budget and return the answers of requests planned together.
+
+        They share it evenly, by `weights` of their names, or with weights="cells" by
+        log2(8 + 4 cells) of the number of groups of each.
+        """
         details = {"key": key, "why": why, "earmark": earmark}
         requests = read_requests(queries, confidence)
-        return self._desk.release_all(requests, budget, details)
+        return self._desk.release_all(requests, budget, details, weights)
 
     @overload
     def sql(
