@@ -67,8 +67,8 @@ PLANTED_SERVER: Final[tuple[Planted, ...]] = (
     Planted(
         "server",
         f"{_FOLDER}/database.py",
-        "values = statement.bound(salt - _SIGN)",
-        "values = statement.bound(0)",
+        "values = statement.parameters(salt - _SIGN)",
+        "values = statement.parameters(0)",
         "one key for all sessions",
     ),
     Planted(
