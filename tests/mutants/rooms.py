@@ -122,6 +122,7 @@ ROOMS: Final[dict[str, Room]] = {
         ("engines/postgres/*.py",),
         (
             "tests/unit/engines/test_postgres_bounds.py",
+            "tests/unit/engines/test_postgres_moments.py",
             "tests/unit/engines/test_postgres_failures.py",
             "tests/unit/engines/test_postgres_border.py",
             "tests/unit/engines/test_postgres_settings.py",

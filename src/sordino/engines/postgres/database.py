@@ -144,7 +144,7 @@ class Postgres(AbstractDatabase):
     def table(self, statement: Statement, salt: int) -> pa.Table:
         """Return the rows of a statement: one row comes back, of an array for each."""
         names = [f"a{place}" for place in range(len(statement.kinds))]
-        arrays = ", ".join(f"array_agg({one})" for one in _leaving(statement))
+        arrays = ", ".join(f"array_agg({column})" for column in _leaving(statement))
         text, bound = self._whole(statement, salt, f"SELECT {arrays}")
         (row,) = self._known.rows(text, bound)
         columns = [
@@ -213,8 +213,8 @@ class Postgres(AbstractDatabase):
             rows = unnested_arrays(table, len(values) + 1)
             parts.append(f"{name} AS MATERIALIZED ({rows.sql('postgres')})")
             values += [bound_array(leaf.combine_chunks()) for leaf in table.columns]
-        given = f"WITH {', '.join(parts)} " if parts else ""
-        return f"{given}{select} FROM ({statement.text}) AS q", values
+        handed = f"WITH {', '.join(parts)} " if parts else ""
+        return f"{handed}{select} FROM ({statement.text}) AS q", values
 
 
 def _leaving(statement: Statement) -> list[str]:

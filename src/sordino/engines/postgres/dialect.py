@@ -53,7 +53,7 @@ class PostgresDialect(AbstractDialect):
     }
     unheld = frozenset({NUL})
     absent: ClassVar = {
-        **{f"list[{one}]": _LISTS for one in PLAIN},
+        **{f"list[{kind}]": _LISTS for kind in PLAIN},
         pieces_of_text.SPLIT.name: _LISTS,
     }
 

@@ -16,9 +16,9 @@ T = TypeVar("T")
 class ServerRefusal(Exception):
     """A failure of the server, told in our words."""
 
-    def __init__(self, told: str, code: str | None = None) -> None:
+    def __init__(self, sentence: str, code: str | None = None) -> None:
         """Keep the code by which the server told it."""
-        super().__init__(told)
+        super().__init__(sentence)
         self.code = code
 
 

@@ -194,9 +194,11 @@ def _read_address(address: str) -> dict[str, Any]:
 def _connected(address: dict[str, Any]) -> psycopg.Connection[Row]:
     """Return a connection to a server that can be asked, or tell why there is none."""
     asked_for = {"connect_timeout": _PATIENCE, "application_name": "sordino", **address}
-    given = {**asked_for, "client_encoding": "UTF8"}
+    settings = {**asked_for, "client_encoding": "UTF8"}
     try:
-        connection = psycopg.connect(**given, autocommit=True, prepare_threshold=None)
+        connection = psycopg.connect(
+            **settings, autocommit=True, prepare_threshold=None
+        )
     except psycopg.Error as error:
         problem = told_of_connecting(error)
     else:

@@ -108,8 +108,8 @@ class TableOfServer(AbstractSource):
                 for rows in server.stream(self._select(places).sql("postgres"), _BATCH):
                     columns = zip(*rows, strict=True)
                     arrays = [
-                        pa.array(one, field.type)
-                        for one, field in zip(columns, form, strict=True)
+                        pa.array(column, field.type)
+                        for column, field in zip(columns, form, strict=True)
                     ]
                     yield pa.RecordBatch.from_arrays(arrays, schema=form)
         finally:

@@ -95,7 +95,9 @@ def real_in(cell: Sql, point: str = _POINT) -> Sql:
 def truth_in(cell: Sql, true: tuple[str, ...], false: tuple[str, ...]) -> Sql:
     """Return a truth by its word, in small or capital letters."""
     capitals, small = sql.letters(ascii_uppercase), sql.letters(ascii_lowercase)
-    words = [(one, exp.true()) for one in true] + [(one, exp.false()) for one in false]
+    words = [(word, exp.true()) for word in true] + [
+        (word, exp.false()) for word in false
+    ]
     return exp.Case(
         this=sql.function("translate", bare(cell), capitals, small),
         ifs=[exp.If(this=sql.letters(word), true=truth) for word, truth in words],

@@ -130,8 +130,8 @@ def _seconds_between(to: Written) -> Sql:
 def _add_days(to: Written) -> Sql:
     """Return another day, of the years 1 to 9999."""
 
-    def later(one: Sql, days: Sql) -> Sql:
-        day = sql.as_type(one.copy(), "DATE")
+    def later(moment: Sql, days: Sql) -> Sql:
+        day = sql.as_type(moment.copy(), "DATE")
         reached = sql.plus(sql.minus(day, first_day()), days.copy())
         inside = is_between(reached, sql.whole(0), sql.whole(dates.WHOLE))
         near = is_between(days.copy(), sql.whole(-dates.WHOLE), sql.whole(dates.WHOLE))
@@ -139,7 +139,7 @@ def _add_days(to: Written) -> Sql:
         added = as_integer(sql.case([(near, sql.case([(inside, days)]))]))
         if to.types[0] == "time":
             added = interval(0, 0, 0, added)
-        return sql.plus(one, added)
+        return sql.plus(moment, added)
 
     return let((to[0], to[1]), later)
 
@@ -155,10 +155,12 @@ def interval(*parts: int | Sql) -> Sql:
 def _add_seconds(to: Written) -> Sql:
     """Return another moment, of the years 1 to 9999."""
 
-    def later(one: Sql, seconds: Sql) -> Sql:
+    def later(moment: Sql, seconds: Sql) -> Sql:
         far = sql.bigint(dates.WHOLE_SECONDS)
         near = is_between(seconds.copy(), sql.minus(sql.bigint(0), far), far.copy())
-        elapsed = part_of_moment("epoch", sql.minus(one.copy(), midnight(first_day())))
+        elapsed = part_of_moment(
+            "epoch", sql.minus(moment.copy(), midnight(first_day()))
+        )
         reached = sql.plus(elapsed, seconds.copy())
         inside = all_of(
             sql.is_at_most(sql.whole(0), reached),
@@ -166,7 +168,9 @@ def _add_seconds(to: Written) -> Sql:
         )
         added = sql.case([(near, sql.case([(inside, seconds)]))])
         # a double holds so many microseconds, for they are multiples of a million
-        return sql.plus(one, interval(0, 0, 0, 0, 0, 0, sql.as_type(added, "DOUBLE")))
+        return sql.plus(
+            moment, interval(0, 0, 0, 0, 0, 0, sql.as_type(added, "DOUBLE"))
+        )
 
     return let((to[0], to[1]), later)
 

@@ -74,8 +74,8 @@ def _rounded_down(rest: Sql, dividend: Sql, divisor: Sql) -> Sql:
 def _are_unlike(rest: Sql, divisor: Sql) -> Sql:
     """Return whether a rest that is not 0 has another sign than the divisor."""
     sides = [
-        exp.Paren(this=sql.is_less(one.copy(), sql.double(0)))
-        for one in (rest, divisor)
+        exp.Paren(this=sql.is_less(number.copy(), sql.double(0)))
+        for number in (rest, divisor)
     ]
     there = exp.NEQ(this=rest.copy(), expression=sql.double(0))
     return all_of(there, exp.NEQ(this=sides[0], expression=sides[1]))
@@ -157,13 +157,13 @@ def _of_whole(m_a: Sql, m_b: Sql, up_a: Sql, up_b: Sql, least: Sql) -> Sql:
 
 def _scaled(rest: Sql, low: Sql, high: Sql) -> Sql:
     """Return an integer times two powers of two, neither of which leaves the range."""
-    made = sql.as_type(rest, "DOUBLE")
+    scaled = sql.as_type(rest, "DOUBLE")
     for power in (low, high):
         moved = _power(power, _HALF_PLACES, _double_constant)
-        made = sql.multiplied_by(
-            made, sql.multiplied_by(moved, real(math.ldexp(1, _LEAST // 2)))
+        scaled = sql.multiplied_by(
+            scaled, sql.multiplied_by(moved, real(math.ldexp(1, _LEAST // 2)))
         )
-    return made
+    return scaled
 
 
 def _power(exponent: Sql, places: int, constant: Callable[[int], Sql]) -> Sql:
