@@ -21,7 +21,9 @@ class Batch:
     @cached_property
     def prices(self) -> dict[str, Price]:
         """Return the price of each request, by its name."""
-        return {name: Price(one) for name, one in self._bundle.purchases.items()}
+        return {
+            name: Price(purchase) for name, purchase in self._bundle.purchases.items()
+        }
 
     @property
     def budget(self) -> Budget:

@@ -64,7 +64,7 @@ class Price:
         changes: dict[str, Sensitivity | Any] = {}
         columns = zip(self.request.columns, self._purchase.plan.estimators, strict=True)
         for (name, _), estimator in columns:
-            behind = tuple(one.change for one in estimator.measurements)
+            behind = tuple(measurement.change for measurement in estimator.measurements)
             changes[name] = behind[0] if len(behind) == 1 else behind
         return changes
 

@@ -35,8 +35,8 @@ def _groups(purchase: Purchase) -> Iterator[str]:
     if request.minimum is not None:
         unit = "rows" if plan.relation.ids is None else "ids"
         yield f"Left out are groups of a noisy count below {request.minimum} {unit}."
-    told = plan.stage is None and request.selects_keys
-    if plan.estimators and (told or request.minimum is not None):
+    shows = plan.stage is None and request.selects_keys
+    if plan.estimators and (shows or request.minimum is not None):
         yield "Intervals hold for groups that show, given that they do."
     if plan.of_everything:
         yield (

@@ -166,10 +166,12 @@ class Session:
         return self._desk.release_all(requests, budget, details, weights)
 
     @overload
-    def sql(self, text: str, budget: Budget, **said: Unpack[SqlOptions]) -> Release: ...
+    def sql(
+        self, text: str, budget: Budget, **options: Unpack[SqlOptions]
+    ) -> Release: ...
     @overload
     def sql(
-        self, text: str, budget: None = None, **said: Unpack[SqlOptions]
+        self, text: str, budget: None = None, **options: Unpack[SqlOptions]
     ) -> Any: ...
 
     @guard_call
@@ -193,9 +195,9 @@ class Session:
         is of the intervals of a release.
         """
         self._desk.refuse_strangers()
-        given = sql_request.SqlGiven(limits, bounds, keys, dialect)
+        beside = sql_request.SqlGiven(limits, bounds, keys, dialect)
         request, allowed = sql_request.sql_request(
-            self._desk.catalog, text, budget, given
+            self._desk.catalog, text, budget, beside
         )
         if allowed is None:
             return request
