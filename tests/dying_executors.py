@@ -282,11 +282,31 @@ def outcomes(folder: Path) -> Iterator[tuple[str, Outcome]]:
     yield "stopped", release(session, cluster.gate, stop)
     yield "asked of a Spark that stopped", release(session, cluster.gate)
     copies = {
+        "spark.master": "local-cluster[1,1,1024]",
         "spark.speculation": "true",
         "spark.speculation.multiplier": "1",
         "spark.speculation.quantile": "0.1",
     }
-    yield "a second copy", Cluster(folder, **copies).released(wait_for_a_copy)
+    cluster = Cluster(folder, **copies)
+    add_worker_elsewhere(cluster.spark.sparkContext)
+    yield "a second copy", cluster.released(wait_for_a_copy)
+
+
+def add_worker_elsewhere(context: Any) -> None:
+    """Have one more worker, of another address: no task has two attempts at one."""
+    java = context._jvm
+    backend = context._jsc.sc().schedulerBackend()
+    field = backend.getClass().getDeclaredField("masters")
+    field.setAccessible(True)
+    java.org.apache.spark.deploy.worker.Worker.startRpcEnvAndEndpoint(
+        "127.0.0.2",
+        *(0, 0, 1, 1024),
+        field.get(backend),
+        None,
+        java.scala.Option.apply(9),
+        context._jsc.sc().conf(),
+        java.scala.Option.empty(),
+    )
 
 
 def _of_other_plans(cluster: Cluster) -> Iterator[tuple[str, Outcome]]:

@@ -92,6 +92,18 @@ def refuse_old_pyspark(installed: str) -> None:
         )
 
 
+def refuse_stopped(session: Any) -> None:
+    """Refuse a Spark that runs no more, before a frame of it is found to fail."""
+    try:
+        is_stopped = session._jsparkSession.sparkContext().isStopped()  # noqa: SLF001 nothing public tells
+    except Exception:  # noqa: BLE001 of a Java that has ended
+        is_stopped = True
+    if is_stopped:
+        raise EngineUnavailable(
+            "its Spark was stopped. Make a new session, over frames of one that runs"
+        )
+
+
 def refuse_old_java() -> None:
     """Refuse to start Spark without a Java that it runs on."""
     command = _java()

@@ -10,7 +10,11 @@ import pyarrow as pa
 
 from sordino.engines.door import Settings
 from sordino.engines.failures import run_uncharged
-from sordino.engines.spark.cluster import running_session, started_session
+from sordino.engines.spark.cluster import (
+    refuse_stopped,
+    running_session,
+    started_session,
+)
 from sordino.engines.spark.dialect import SPARK
 from sordino.engines.spark.places import frame_of, view_read_of, without_named_parts
 from sordino.engines.spark.settings import refuse_changed_settings, session_beside
@@ -53,6 +57,7 @@ class Spark(AbstractDatabase):
 
     def connect(self) -> None:
         """Be there, with the settings that are ours."""
+        refuse_stopped(self._connected())
         refuse_changed_settings(self._connected())
 
     def question_context(self) -> AbstractContextManager[object]:
@@ -117,13 +122,12 @@ class Spark(AbstractDatabase):
             self._drop(name)
 
     def abandon(self) -> bool:
-        """Drop the views; if Spark is gone, all is."""
+        """Drop the views; if Spark is gone, all is, and it is not asked again."""
         try:
             self.forget()
         except Exception:  # noqa: BLE001 of a Spark that is gone
             self._views.clear()
             self._kept.clear()
-            self._session = None
             return False
         return True
 

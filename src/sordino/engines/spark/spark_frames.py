@@ -15,6 +15,7 @@ from typing import Any, Final, final
 
 import pyarrow as pa
 
+from sordino.engines.spark.cluster import refuse_stopped
 from sordino.engines.spark.steadiness import refuse_unsteady
 from sordino.errors import EngineFailure, InvalidParameter
 from sordino.schema import Column
@@ -39,7 +40,9 @@ class AbstractFrameSource(AbstractSource):
 
     def check(self) -> None:
         """Refuse a table that is gone, or has other columns: they have places."""
-        if fields_of_frame(self.frame())[0] != self.fields:
+        frame = self.frame()
+        refuse_stopped(frame.sparkSession)
+        if fields_of_frame(frame)[0] != self.fields:
             raise EngineFailure
 
     def hand_over(self, places: Sequence[int]) -> pa.RecordBatchReader:
@@ -63,6 +66,7 @@ class FrameSource(AbstractFrameSource):
 
     def __init__(self, frame: Any) -> None:
         """Ask for the types of the columns, and for no row."""
+        refuse_stopped(frame.sparkSession)
         refuse_unsteady(frame)
         self._frame = frame
         self.fields, self.unsaid = fields_of_frame(frame)
