@@ -22,6 +22,7 @@ from sordino.engines.postgres.guards import (
 )
 from sordino.engines.sql import pieces as sql
 from sordino.engines.sql.dialect import refusal
+from sordino.engines.sql.exponential_entries import exponential_entries
 from sordino.engines.sql.pieces import Entry, Sql, Written
 from sordino.expressions import arithmetic, lattice_steps
 from sordino.expressions import numeric as numbers
@@ -259,6 +260,7 @@ def _portion(to: Written) -> Sql:
 
 
 ENTRIES: Final[Mapping[Operation, Entry]] = {
+    **exponential_entries(let),
     arithmetic.ADD: _infix(exp.Add, doubles.double_sum),
     arithmetic.SUBTRACT: _infix(exp.Sub, doubles.double_difference),
     arithmetic.MULTIPLY: _infix(exp.Mul, doubles.double_product),
