@@ -136,12 +136,14 @@ class Request(AbstractNoisyAnswers):
         columns = tuple(
             (name, asked.with_known_bounds(schema)) for name, asked in self.columns
         )
-        for _, asked in columns:
+        for name, asked in columns:
             if asked.lacks_bounds:
                 raise InvalidQuery(
                     f"nothing bounds the values of {asked!r}: one unit could move it "
                     "without limit",
-                    'Give bounds: sum("days", 0, 30).',
+                    'Give bounds: sum("days", 0, 30). session.suggest(query, budget, '
+                    f'limits={{"{name}": [(0, 10), (0, 100)]}}) tells what each pair '
+                    "would clamp.",
                 )
         return replace(self, columns=columns)
 
