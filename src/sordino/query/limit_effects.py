@@ -51,19 +51,19 @@ def effects_request(request: Request, relation: Relation, grid: LimitGrid) -> Re
     outside = _outside(request, relation, grid)
     rows = rows_of(request)
     query = rows.with_columns(**outside) if outside else rows
-    asked: dict[str, Any] = {UNITS: count()}
-    asked |= {name: total(name, 0, 1) for name in outside}
+    questions: dict[str, Any] = {UNITS: count()}
+    questions |= {name: total(name, 0, 1) for name in outside}
     weights: dict[str, Any] = {}
     if relation.ids is not None:
         query = _Held(request.by, tuple(outside), grid).per_person(query)
     if grid.rows:
-        asked[ABOVE] = total(ABOVE, 0, 1)
+        questions[ABOVE] = total(ABOVE, 0, 1)
         for groups, most in grid.pairs:
             name = kept_name(groups, most)
-            asked[name] = total(name, 0, groups * most, nulls=0)
+            questions[name] = total(name, 0, groups * most, nulls=0)
             weights[name] = _weight(groups * most)
-    made = query.agg(**asked, weights=weights)
-    return replace(made, confidence=request.confidence)
+    effects = query.agg(**questions, weights=weights)
+    return replace(effects, confidence=request.confidence)
 
 
 @final
@@ -83,8 +83,8 @@ class _Held:
         once = once.with_columns(**capped) if capped else once
         if self.by:
             sums = {_capped(most): total(_capped(most)) for most in self.grid.rows}
-            held = {_GROUPS: count(), _MOST: greatest(_ROWS)}
-            once = once.per_id(**held, **sums, **flags)
+            beside = {_GROUPS: count(), _MOST: greatest(_ROWS)}
+            once = once.per_id(**beside, **sums, **flags)
         return once.with_columns(**self._kept()) if self.grid.rows else once
 
     def _kept(self) -> Mapping[str, Expression]:
@@ -113,11 +113,11 @@ def _outside(
 ) -> dict[str, Expression]:
     """Return for each pair of bounds whether a row's value lies outside, 1 or 0."""
     setting = Setting(relation.schema, relation.contribution, (), relation.ids)
-    asked = dict(request.columns)
+    columns = dict(request.columns)
     pairs = dict.fromkeys(pair for choice in grid.bounds for pair in choice)
     return {
         clamped_name(name, ends): Expression(
-            lift(with_bounds(asked[name], ends).clamp.outside(setting))
+            lift(with_bounds(columns[name], ends).clamp.outside(setting))
         )
         for name, ends in pairs
     }

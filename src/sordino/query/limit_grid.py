@@ -58,10 +58,10 @@ class LimitChoice:
     def apply(self, request: Request) -> Request:
         """Return a request with the limits above its own, and with the bounds."""
         limits, rows = self.constraints(request.by), rows_of(request)
-        given = dict(self.bounds)
+        ends = dict(self.bounds)
         columns = tuple(
-            (name, with_bounds(asked, given[name]) if name in given else asked)
-            for name, asked in request.columns
+            (name, with_bounds(column, ends[name]) if name in ends else column)
+            for name, column in request.columns
         )
         limited = rows.enforce(*limits) if limits else rows
         return replace(request, rows=limited, columns=columns)
@@ -89,23 +89,23 @@ class LimitGrid:
 
 
 def limit_grid(request: Request, relation: Relation, limits: Any) -> LimitGrid:
-    """Return what is to be tried for a request: what was given, and the usual."""
-    given = _given(limits)
+    """Return what is to be tried for a request: what was lists, and the usual."""
+    lists = _read_limits(limits)
     columns = (
-        (name, asked.with_known_bounds(relation.schema))
-        for name, asked in request.columns
+        (name, column.with_known_bounds(relation.schema))
+        for name, column in request.columns
     )
     bounded = {
-        name: asked
-        for name, asked in columns
-        if isinstance(asked, AbstractBounded) and isinstance(asked.clamp, Clamped)
+        name: column
+        for name, column in columns
+        if isinstance(column, AbstractBounded) and isinstance(column.clamp, Clamped)
     }
     known = (GROUPS, ROWS, *bounded)
-    for name in given:
+    for name in lists:
         if name not in known:
             raise unknown("limit or answer with bounds", name, known)
-    groups, rows = _limits(request, relation, given)
-    bounds = _bounds(bounded, {name: given[name] for name in bounded if name in given})
+    groups, rows = _limits(request, relation, lists)
+    bounds = _bounds(bounded, {name: lists[name] for name in bounded if name in lists})
     grid = LimitGrid(groups, rows, bounds)
     choices = max(1, len(groups)) * max(1, len(rows)) * max(1, len(bounds))
     if choices > MOST_CHOICES:
@@ -129,13 +129,13 @@ def rows_of(request: Request) -> Query:
     return request.rows
 
 
-def with_bounds(asked: Any, ends: Ends) -> Any:
+def with_bounds(column: Any, ends: Ends) -> Any:
     """Return a question with other bounds."""
     low, high = ends
-    return replace(asked, low=low, high=high)
+    return replace(column, low=low, high=high)
 
 
-def _given(limits: Any) -> Mapping[str, Any]:
+def _read_limits(limits: Any) -> Mapping[str, Any]:
     """Return the limits to try by name, refusing what is no dict."""
     if limits is None:
         return {}
@@ -150,52 +150,52 @@ def _given(limits: Any) -> Mapping[str, Any]:
 
 
 def _limits(
-    request: Request, relation: Relation, given: Mapping[str, Any]
+    request: Request, relation: Relation, lists: Mapping[str, Any]
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return the limits of groups and of rows, none where nothing is to be limited."""
-    asked = [name for name in (GROUPS, ROWS) if name in given]
+    named = [name for name in (GROUPS, ROWS) if name in lists]
     if relation.ids is None:
-        if asked:
+        if named:
             raise InvalidParameter(
-                f"limits[{asked[0]!r}]",
-                given[asked[0]],
+                f"limits[{named[0]!r}]",
+                lists[named[0]],
                 "bounds what an id contributes, and this table protects rows",
                 "Leave it out, and try bounds of answers.",
             )
         return (), ()
-    if not asked and relation.contribution.most_rows() == 1:
+    if not named and relation.contribution.most_rows() == 1:
         return (), ()
     if not request.by:
-        if GROUPS in given:
+        if GROUPS in lists:
             raise InvalidParameter(
                 f"limits[{GROUPS!r}]",
-                given[GROUPS],
+                lists[GROUPS],
                 "bounds the groups of an id, and this query has none",
                 'Give "rows", or group_by.',
             )
-        return (), _numbers(given, ROWS, _ROWS)
+        return (), _numbers(lists, ROWS, _ROWS)
     known = None if request.keyset is None or request.unknown else request.keyset.size
-    usual = tuple(one for one in _GROUPS if known is None or one <= known) or (1,)
-    return _numbers(given, GROUPS, usual), _numbers(given, ROWS, _ROWS_IN_GROUP)
+    usual = tuple(most for most in _GROUPS if known is None or most <= known) or (1,)
+    return _numbers(lists, GROUPS, usual), _numbers(lists, ROWS, _ROWS_IN_GROUP)
 
 
 def _numbers(
-    given: Mapping[str, Any], name: str, usual: tuple[int, ...]
+    lists: Mapping[str, Any], name: str, usual: tuple[int, ...]
 ) -> tuple[int, ...]:
     """Return the limits to try, ascending, each once."""
-    if name not in given:
+    if name not in lists:
         return usual
-    listed = _listed(given, name, "[1, 2, 5]")
+    listed = _listed(lists, name, "[1, 2, 5]")
     where = f"limits[{name!r}]"
     numbers = (
-        _validate.integer(**{where: one}, least=1, most=_MOST_LIMIT) for one in listed
+        _validate.integer(**{where: most}, least=1, most=_MOST_LIMIT) for most in listed
     )
     return tuple(sorted(set(numbers)))
 
 
-def _listed(given: Mapping[str, Any], name: str, example: str) -> Sequence[Any]:
-    """Return a list that was given, refusing anything else and an empty one."""
-    values = given[name]
+def _listed(lists: Mapping[str, Any], name: str, example: str) -> Sequence[Any]:
+    """Return a list that was lists, refusing anything else and an empty one."""
+    values = lists[name]
     if isinstance(values, range):
         values = list(values[: MOST_CHOICES + 1])
     if not isinstance(values, (list, tuple)) or not values:
@@ -206,25 +206,25 @@ def _listed(given: Mapping[str, Any], name: str, example: str) -> Sequence[Any]:
 
 
 def _bounds(
-    bounded: Mapping[str, AbstractBounded], given: Mapping[str, Any]
+    bounded: Mapping[str, AbstractBounded], lists: Mapping[str, Any]
 ) -> tuple[tuple[tuple[str, Ends], ...], ...]:
-    """Return the bounds to try together: all that were given, or the usual widths."""
-    if given:
-        lists = [list(_pairs(given, name)) for name in given]
-        _refuse_unbounded(bounded, given)
-        return tuple(tuple(zip(given, ends, strict=True)) for ends in product(*lists))
+    """Return the bounds to try together: all that were lists, or the usual widths."""
+    if lists:
+        pairs = [list(_pairs(lists, name)) for name in lists]
+        _refuse_unbounded(bounded, lists)
+        return tuple(tuple(zip(lists, ends, strict=True)) for ends in product(*pairs))
     _refuse_unbounded(bounded, {})
     if not bounded:
         return ()
     return tuple(
-        tuple((name, _wider(asked, width)) for name, asked in bounded.items())
+        tuple((name, _wider(column, width)) for name, column in bounded.items())
         for width in _WIDTHS
     )
 
 
-def _pairs(given: Mapping[str, Any], name: str) -> Iterator[Ends]:
-    """Yield pairs of bounds that were given, each checked."""
-    for pair in _listed(given, name, "[(0, 7), (0, 30)]"):
+def _pairs(lists: Mapping[str, Any], name: str) -> Iterator[Ends]:
+    """Yield pairs of bounds that were lists, each checked."""
+    for pair in _listed(lists, name, "[(0, 7), (0, 30)]"):
         if not isinstance(pair, (list, tuple)) or len(pair) != 2:
             raise InvalidParameter(
                 f"limits[{name!r}]", pair, "must be a pair (low, high)", "Try (0, 30)."
@@ -235,22 +235,22 @@ def _pairs(given: Mapping[str, Any], name: str) -> Iterator[Ends]:
 
 
 def _refuse_unbounded(
-    bounded: Mapping[str, AbstractBounded], given: Mapping[str, Any]
+    bounded: Mapping[str, AbstractBounded], lists: Mapping[str, Any]
 ) -> None:
     """Refuse answers that have bounds neither of their own nor in the grid."""
-    for name, asked in bounded.items():
-        if name not in given and asked.lacks_bounds:
+    for name, column in bounded.items():
+        if name not in lists and column.lacks_bounds:
             raise InvalidQuery(
-                f"{asked!r} has no bounds, and none are to be tried",
+                f"{column!r} has no bounds, and none are to be tried",
                 f'Give some: limits={{"{name}": [(0, 10), (0, 100)]}}.',
             )
 
 
-def _wider(asked: AbstractBounded, width: Fraction) -> Ends:
+def _wider(column: AbstractBounded, width: Fraction) -> Ends:
     """Return bounds so many times as wide, outward to integers where they are such."""
-    clamp = asked.clamp
+    clamp = column.clamp
     assert isinstance(clamp, Clamped)  # noqa: S101 so they were picked
     low, high = (width * end for end in clamp.bounds)
-    if isinstance(asked.low, int) and isinstance(asked.high, int):
+    if isinstance(column.low, int) and isinstance(column.high, int):
         return math.floor(low), math.ceil(high)
     return float(low), float(high)

@@ -50,14 +50,14 @@ class _Effects:
 
 
 def suggest(
-    desk: Desk, request: Request, given: tuple[Budget, Any, Any, Any], key: str | None
+    desk: Desk, request: Request, terms: tuple[Budget, Any, Any, Any], key: str | None
 ) -> Suggestion:
     """Return what limits and bounds would cost and lose.
 
-    `given` are the budget, a sample, the limits to try, and the share of the budget
+    `terms` are the budget, a sample, the limits to try, and the share of the budget
     that the data may cost.
     """
-    budget, sample, limits, share = given
+    budget, sample, limits, share = terms
     desk.refuse_strangers()
     if not isinstance(budget, Budget):
         raise InvalidParameter(
@@ -73,15 +73,15 @@ def suggest(
         details = {"key": key, "why": "to suggest limits", "earmark": None}
         prices = _tried(desk.catalog, request, grid, budget.times(1 - part))
         release = desk.release(effects, budget.times(part), details)
-        found, budget = _of_release(release), budget.times(1 - part)
+        seen, budget = _of_release(release), budget.times(1 - part)
     else:
         prices = _tried(desk.catalog, request, grid, budget)
-        found = _of_sample(sample_catalog(desk.catalog, sample), request, effects)
+        seen = _of_sample(sample_catalog(desk.catalog, sample), request, effects)
     tried = tuple(
-        Tried(choice, *price, _lost(choice, grid, found))
+        Tried(choice, *price, _lost(choice, grid, seen))
         for choice, price in zip(grid.choices, prices, strict=True)
     )
-    return Suggestion(tried, budget, found.source, release)
+    return Suggestion(tried, budget, seen.source, release)
 
 
 def _part(share: Any) -> Fraction:
@@ -98,29 +98,29 @@ def _tried(
     catalog: Catalog, request: Request, grid: LimitGrid, budget: Budget
 ) -> list[tuple[Request, dict[str, float], float]]:
     """Return the request of each choice, its noise and its score: no data is read."""
-    found = []
+    tried = []
     for choice in grid.choices:
         limited = choice.apply(request)
         bought = best_purchase(limited, catalog, budget)
         noise = {name: error.sd for name, error in bought.errors.items()}
-        found.append((limited, noise, bought.score))
-    return found
+        tried.append((limited, noise, bought.score))
+    return tried
 
 
 def _lost(
-    choice: LimitChoice, grid: LimitGrid, found: _Effects
+    choice: LimitChoice, grid: LimitGrid, seen: _Effects
 ) -> dict[str, tuple[float, float]]:
     """Return the shares of rows cut off, and of units of which a value is clamped."""
     lost: dict[str, tuple[float, float]] = {}
     if choice.rows is not None:
-        widest = found.numbers[kept_name(*grid.pairs[-1])]
-        kept = found.numbers[kept_name(choice.groups or 1, choice.rows)]
-        share, sd = _share(kept, found.rows or widest)
-        same = found.rows is None and kept is widest
+        widest = seen.numbers[kept_name(*grid.pairs[-1])]
+        part = seen.numbers[kept_name(choice.groups or 1, choice.rows)]
+        share, sd = _share(part, seen.rows or widest)
+        same = seen.rows is None and part is widest
         lost[CUT] = (1 - share, 0.0 if same else sd)
     for name, ends in choice.bounds:
-        number = found.numbers[clamped_name(name, ends)]
-        share, sd = _share(number, found.numbers[UNITS])
+        number = seen.numbers[clamped_name(name, ends)]
+        share, sd = _share(number, seen.numbers[UNITS])
         lost[f"{name} clamped"] = (share, sd)
     return lost
 
@@ -157,9 +157,9 @@ def _of_sample(catalog: Catalog, request: Request, effects: Request) -> _Effects
     try:
         relation = request.rows.resolve(catalog)
         question = Question(relation.node, (), (Total(literal(1)),))
-        rows = engine.prepared(question)().column(0)[0].as_py()
+        rows = engine.prepare(question)().column(0)[0].as_py()
         bought = best_purchase(effects, catalog, _ENDLESS)
-        answer = noisy_answer(bought, engine.prepared(bought.plan.question)(), {})
+        answer = noisy_answer(bought, engine.prepare(bought.plan.question)(), {})
     finally:
         engine.close()
     numbers = {
@@ -197,9 +197,9 @@ def sample_catalog(catalog: Catalog, sample: Any) -> Catalog:
         )
         for name in names
     }
-    frozen = {name: catalog.engine.frozen(name) for name in catalog.publics}
+    frozen = {name: catalog.engine.frozen_rows(name) for name in catalog.publics}
     tables |= {name: PublicTable(rows) for name, rows in frozen.items()}
-    made = open_catalog(engine_named("duckdb", Settings(None, None, False)), tables)
+    opened = open_catalog(engine_named("duckdb", Settings(None, None, False)), tables)
     for name, query in catalog.views.items():
-        made.view(name, query)
-    return made
+        opened.view(name, query)
+    return opened

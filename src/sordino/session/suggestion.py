@@ -53,7 +53,7 @@ class Suggestion:
         """Return a row for each choice, as an Arrow table."""
         import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
-        rows = [dict(_cells(one)) for one in self.tried]
+        rows = [dict(_cells(tried)) for tried in self.tried]
         return pa.table({name: [row[name] for row in rows] for name in rows[0]})
 
     @cached_property
@@ -101,12 +101,12 @@ class Suggestion:
         rows = [
             [
                 f"{place}*" if place == self.best else str(place),
-                *_shown(one),
+                *_shown(tried),
             ]
-            for place, one in enumerate(self.tried[:_SHOWN])
+            for place, tried in enumerate(self.tried[:_SHOWN])
         ]
         names = [name for name, _ in _cells(self.tried[0])]
-        return ["row", *(one for one in names if not one.endswith(_SPREAD))], [*rows]
+        return ["row", *(name for name in names if not name.endswith(_SPREAD))], [*rows]
 
     def _remarks(self) -> list[str]:
         """Return of what the shares are, and what the star means."""

@@ -26,8 +26,8 @@ def plot_suggestion(tried: Sequence[Tried], best: int, source: str) -> "Figure":
     for axes, name in zip(
         figure.subplots(1, len(names), squeeze=False)[0], names, strict=True
     ):
-        lost = [100 * one.most_lost for one in tried]
-        noise = [one.noise[name] for one in tried]
+        lost = [100 * choice.most_lost for choice in tried]
+        noise = [choice.noise[name] for choice in tried]
         axes.scatter(lost, noise, color=_INK, s=18)
         axes.scatter(lost[best], noise[best], edgecolor=_INK, facecolor="none", s=110)
         for place, spot in enumerate(zip(lost, noise, strict=True)):
