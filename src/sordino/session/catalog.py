@@ -195,8 +195,8 @@ def open_catalog(engine: AbstractEngine, tables: Any) -> Catalog:
 
 def private_sources(tables: Any) -> list[Any]:
     """Return the sources of the private tables; what is no table is refused later."""
-    given = tables.values() if isinstance(tables, Mapping) else ()
-    return [table.source for table in given if isinstance(table, PrivateTable)]
+    values = tables.values() if isinstance(tables, Mapping) else ()
+    return [table.source for table in values if isinstance(table, PrivateTable)]
 
 
 def _private_words(source: Source, table: PrivateTable) -> Words:
