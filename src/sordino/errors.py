@@ -129,7 +129,7 @@ class InvalidSQL(SordinoError, ValueError):
         self.line = text.count("\n", 0, start) + 1
         self.column = start - first + 1
         begin = max(0, self.column - 1 - _BEFORE)
-        row = "".join(one if one.isprintable() else " " for one in row)
+        row = "".join(letter if letter.isprintable() else " " for letter in row)
         seen = row[begin : begin + _WIDEST]
         place = self.column - 1 - begin
         carets = "^" * max(1, min(end - start, len(seen) - place))

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 PLAIN: Final = ("i64", "f64", "text", "bool", "date", "time")
-TYPES: Final = (*PLAIN, *(f"list[{one}]" for one in PLAIN))
+TYPES: Final = (*PLAIN, *(f"list[{kind}]" for kind in PLAIN))
 NUMBERS: Final = ("i64", "f64")
 
 _VERSIONS = itertools.count()

@@ -37,7 +37,7 @@ def diagram(step: Step) -> str:
     >>> diagram(Step("count", (Step("visits"),))).count("border:1px")
     2
     """
-    above = [diagram(one) for one in step.inputs]
+    above = [diagram(source) for source in step.inputs]
     parts = _above(above) if above else ""
     box = f'<div style="{_BOX}">{safe_text(step.text, _LONGEST)}</div>'
     return f'<div style="{_COLUMN}">{parts}{box}</div>'

@@ -112,8 +112,8 @@ def cut_text(text: str, most: int) -> str:
     if text_width(text) <= most:
         return text
     ends = accumulate(map(_columns, text))
-    kept = sum(1 for _ in takewhile(lambda end: end < most, ends))
-    return f"{text[:kept].rstrip()}…"
+    places = sum(1 for _ in takewhile(lambda end: end < most, ends))
+    return f"{text[:places].rstrip()}…"
 
 
 def text_width(text: str) -> int:

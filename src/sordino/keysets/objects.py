@@ -38,7 +38,7 @@ _MOST: Final = 2**63
 
 def read_objects(name: str, values: Sequence[Any]) -> Read:
     """Return Python objects of one kind in our type, or refuse them."""
-    foreign = {one: _reader(one) for one in set(map(type, values)) - _PLAIN}
+    foreign = {kind: _reader(kind) for kind in set(map(type, values)) - _PLAIN}
     if foreign:
         read = [
             foreign[type(value)](name, value) if type(value) in foreign else value

@@ -115,7 +115,7 @@ class Product(AbstractKeys):
         """Return the product of what is left of the factors."""
         chosen, dropped = _parted(self.factors, names)
         factors = (_only(factor, names) for factor in chosen)
-        guards = (one for one in dropped if not (one.exact and one.at_most))
+        guards = (factor for factor in dropped if not (factor.exact and factor.at_most))
         return Product(tuple(map(settle_keys, factors)), names, (*self.guards, *guards))
 
     def where(self, condition: AbstractExpression) -> "Product":

@@ -226,8 +226,8 @@ class PureDP(Loss):
 
     def admits(self, loss: Loss) -> bool:
         """Say whether a loss is certainly epsilon-DP, without any reserve delta."""
-        given = loss.guarantees
-        return given.delta == 0 and given.epsilon <= self.epsilon
+        guarantees = loss.guarantees
+        return guarantees.delta == 0 and guarantees.epsilon <= self.epsilon
 
 
 @final

@@ -224,7 +224,7 @@ def _ascending(probabilities: Any) -> tuple[Fraction, ...]:
             "must be a list of at least one probability",
             'Try ("0.5",).',
         )
-    listed = tuple(probability(probabilities=given) for given in probabilities)
+    listed = tuple(probability(probabilities=item) for item in probabilities)
     if any(left >= right for left, right in pairwise(listed)):
         raise InvalidParameter(
             "probabilities",

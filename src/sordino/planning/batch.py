@@ -1,6 +1,7 @@
 """The prices of requests that are planned together, as the user sees them."""
 
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import final
 
@@ -20,12 +21,19 @@ class Batch:
     @cached_property
     def prices(self) -> dict[str, Price]:
         """Return the price of each request, by its name."""
-        return {name: Price(one) for name, one in self._bundle.purchases.items()}
+        return {
+            name: Price(purchase) for name, purchase in self._bundle.purchases.items()
+        }
 
     @property
     def budget(self) -> Budget:
         """Return what may be spent on all of them together."""
         return self._bundle.budget
+
+    @property
+    def shares(self) -> dict[str, Fraction]:
+        """Return which part of the budget each request has; they add up to 1."""
+        return dict(self._bundle.weights.shares)
 
     @property
     def gain(self) -> float:

@@ -65,9 +65,13 @@ class Purchase:
     gain: float = 1.0
     """How many times its share of epsilon it has, of a budget that several share."""
 
-    def alike(self, plan: Plan, gain: float) -> "Purchase":
+    share: str = ""
+    """Which part of a budget it has that several share by weights, in words."""
+
+    def alike(self, plan: Plan, gain: float, share: str) -> "Purchase":
         """Return the same noise for a plan that is priced alike, and what is known."""
-        return _fields.make(Purchase, **vars(self) | {"plan": plan, "gain": gain})
+        new = {"plan": plan, "gain": gain, "share": share}
+        return _fields.make(Purchase, **vars(self) | new)
 
     @cached_property
     def selection(self) -> Any:
@@ -83,8 +87,8 @@ class Purchase:
         """Return the noise of the measurements that are not selected by."""
         plan = self.plan
         return {
-            key: one.mechanism(self.joint.times(plan.shares[key]))
-            for key, one in plan.measurements.items()
+            key: measurement.mechanism(self.joint.times(plan.shares[key]))
+            for key, measurement in plan.measurements.items()
             if plan.presence is None or key != plan.presence.key
         }
 
@@ -92,23 +96,26 @@ class Purchase:
     def choices(self) -> Mapping[Hashable, AbstractMechanism]:
         """Return the mechanisms of choices."""
         return {
-            key: one.mechanism(self._share_apart(key))
-            for key, one in self.plan.choices.items()
+            key: choice.mechanism(self._share_apart(key))
+            for key, choice in self.plan.choices.items()
         }
 
     @cached_property
     def coverage(self) -> Mapping[Hashable, AbstractAdditiveMechanism]:
         """Return the noise of the counts of what was left out."""
         return {
-            key: one.measurement.mechanism(self._share_apart(key))
-            for key, one in self.plan.coverage.items()
+            key: count.measurement.mechanism(self._share_apart(key))
+            for key, count in self.plan.coverage.items()
         }
 
     @cached_property
     def additive_loss(self) -> Loss:
         """Return the loss of all measurements of groups, jointly with the selection."""
         plan = self.plan
-        noise = [(one, plan.change_beside(key)) for key, one in self.noise.items()]
+        noise = [
+            (mechanism, plan.change_beside(key))
+            for key, mechanism in self.noise.items()
+        ]
         if self.rounds is not None:
             return self.rounds.loss(tuple(starmap(told_numbers, noise)))
         presence = None if plan.presence is None else plan.presence.whole
@@ -138,8 +145,8 @@ class Purchase:
         """Return the losses of choices and coverage: they compose with any others."""
         choices = [self._share_apart(key).loss for key in self.plan.choices]
         coverage = [
-            one.map(self.plan.coverage[key].measurement.change)
-            for key, one in self.coverage.items()
+            mechanism.map(self.plan.coverage[key].measurement.change)
+            for key, mechanism in self.coverage.items()
         ]
         return (*choices, *coverage)
 
@@ -163,7 +170,7 @@ class Purchase:
         if presence is not None:
             known[presence.key] = self.selection
         return tuple(
-            tuple(known[one.key] for one in estimator.measurements)
+            tuple(known[measurement.key] for measurement in estimator.measurements)
             for estimator in self.plan.estimators
         )
 
@@ -221,7 +228,10 @@ class Purchase:
             return estimator.expected_error(mechanisms, _EVEN).sd
         each = zip(estimator.measurements, mechanisms, estimator.slopes, strict=True)
         return math.hypot(
-            *(math.sqrt(slope) * one.noise(noise).sd for one, noise, slope in each)
+            *(
+                math.sqrt(slope) * measurement.noise(noise).sd
+                for measurement, noise, slope in each
+            )
         )
 
     def _share_apart(self, key: Hashable) -> AbstractShare:
@@ -284,19 +294,21 @@ def purchase_of(plan: Plan, budget: Budget) -> Purchase | None:
 
 
 def _in_rounds(plan: Plan, budget: Budget, spending: Spending) -> Purchase | None:
-    """Return the rounds of keys that Gaussian noise buys beside what is told of them.
+    """Return the rounds that Gaussian noise buys beside the other columns of the keys.
 
-    What doubles found is within the budget for whatever has the told share of mu
-    squared, however it lies among the keys: what is told here loses no more.
+    What the search in doubles found is within the budget for any columns with this
+    share of mu squared, however it lies among the keys: these columns lose no more.
     """
     presence, left = plan.presence, 1 - plan.share_apart
     assert presence is not None  # noqa: S101 it shows the keys
-    told = 1 - plan.shares[presence.key] / left
+    beside = 1 - plan.shares[presence.key] / left
     rest = replace(spending, amount=spending.amount * left)
-    rounds = buy_rounds(int(presence.change.l0), rest, told)
+    rounds = buy_rounds(int(presence.change.l0), rest, beside)
     if rounds is None:
         return None
-    square = sum((1 / one for one in rounds.variances), Fraction(0)) / (1 - told)
+    square = sum((1 / variance for variance in rounds.variances), Fraction(0)) / (
+        1 - beside
+    )
     if spending.parameter == "rho":
         joint = ConcentratedShare(square / left)
         return Purchase(plan, budget, joint, joint, spending.delta, rounds=rounds)

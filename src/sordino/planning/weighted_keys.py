@@ -55,24 +55,26 @@ class WeightedKeys(AbstractKeyStage):
             rows = Without(rows, listed, self.names, relation.schema)
         size = _size_name(relation, self.names)
         names = tuple(dict.fromkeys((ids, *self.names)))
-        held = [(name, relation.schema[name]) for name in names]
-        held.append((size, Column("i64", nullable=False)))
-        pairs = Memberships(rows, (ids,), self.names, size, Schema(tuple(held)))
+        columns = [(name, relation.schema[name]) for name in names]
+        columns.append((size, Column("i64", nullable=False)))
+        pairs = Memberships(rows, (ids,), self.names, size, Schema(tuple(columns)))
         return Question(pairs, self.names, self.weights.totals)
 
 
 def buy_rounds(
-    keys: int, spending: Spending, told: Fraction = Fraction(0)
+    keys: int, spending: Spending, beside: Fraction = Fraction(0)
 ) -> KeyRounds | None:
     """Return the rounds that Gaussian noise buys, None for a budget without a form.
 
-    `told` is the share of it that is left to what else is told of the keys.
+    `beside` is the share of it that is left to the other columns of the keys.
     """
     match spending.parameter:
         case "epsilon":
-            return fit_key_rounds(ApproxDP(spending.amount, spending.delta), keys, told)
+            return fit_key_rounds(
+                ApproxDP(spending.amount, spending.delta), keys, beside
+            )
         case "rho":
-            return fit_by_rho(spending.amount * (1 - told), spending.delta, keys)
+            return fit_by_rho(spending.amount * (1 - beside), spending.delta, keys)
         case _:
             return None
 

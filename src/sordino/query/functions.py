@@ -42,7 +42,7 @@ class Udf:
     @property
     def types(self) -> Words:
         """Return the columns and their types."""
-        return worded_pairs((name, one.type) for name, one in self.returns)
+        return worded_pairs((name, column.type) for name, column in self.returns)
 
 
 def udf(

@@ -71,8 +71,8 @@ class _Walk:
 
     def words_of(self, value: Any) -> Words:
         """Return the words of a value: a number where it lies within itself."""
-        for place, one in enumerate(self.above):
-            if one is value and isinstance(value, _WITHIN):
+        for place, value_above in enumerate(self.above):
+            if value_above is value and isinstance(value, _WITHIN):
                 return call("again", place=place)
         with self._go_deeper(value):
             read = _READERS.get(type(value), _read_other)
@@ -95,9 +95,13 @@ class _Walk:
 
         Of a function that no other holds they are its own.
         """
-        held = [one.__globals__ for one in self.above if type(one) is FunctionType]
-        within = len(held) > 1 and type(self.above[-1]) is FunctionType
-        return held[-2 if within else -1] if held else {}
+        namespaces = [
+            function.__globals__
+            for function in self.above
+            if type(function) is FunctionType
+        ]
+        within = len(namespaces) > 1 and type(self.above[-1]) is FunctionType
+        return namespaces[-2 if within else -1] if namespaces else {}
 
     @contextmanager
     def _go_deeper(self, value: Any) -> Generator[None]:

@@ -177,7 +177,7 @@ class JoinPrivate(AbstractStep):
             return self._by_rows(relation, other)
         return self._by_ids(relation, other)
 
-    def _by_rows(self, one: Relation, other: Relation) -> Relation:
+    def _by_rows(self, left: Relation, other: Relation) -> Relation:
         """Return the join of truncated sides.
 
         For any change of d_l and d_r rows the kept rows change by s d on each side, and
@@ -191,52 +191,52 @@ class JoinPrivate(AbstractStep):
             )
         moved = self.left.limit * self.right.change * _rows(
             other
-        ) + self.right.limit * self.left.change * _rows(one)
+        ) + self.right.limit * self.left.change * _rows(left)
         pairs = join_nodes(
-            _truncated(one.node, self.on, self.left),
+            _truncated(left.node, self.on, self.left),
             _truncated(other.node, self.on, self.right),
             self.on,
             self.suffix,
             outer=False,
         )
-        cut = (_cut(one, self.on, self.left), _cut(other, self.on, self.right))
+        cut = (_cut(left, self.on, self.left), _cut(other, self.on, self.right))
         return replace(
-            one,
+            left,
             node=pairs.node,
             contribution=Contribution(rows=moved),
-            passed=(*one.passed, *other.passed, *cut),
-            spread=_paired_spread(one),
+            passed=(*left.passed, *other.passed, *cut),
+            spread=_paired_spread(left),
         )
 
-    def _by_ids(self, one: Relation, other: Relation) -> Relation:
+    def _by_ids(self, left: Relation, other: Relation) -> Relation:
         """Return the join in which rows of one id meet rows of the same id only."""
         if self.left is not None or self.right is not None:
             raise InvalidQuery(
                 "a join of tables that protect ids takes no truncation",
                 "Enforce sd.MaxRowsPerID on each table instead.",
             )
-        if one.space != other.space:
+        if left.space != other.space:
             raise InvalidQuery(
                 "the tables have different id spaces, "
-                f"{one.space!r} and {other.space!r}",
+                f"{left.space!r} and {other.space!r}",
                 "Give both tables the same id_space if they hold the same people.",
             )
-        if one.ids != other.ids or one.ids not in self.on:
+        if left.ids != other.ids or left.ids not in self.on:
             raise InvalidQuery(
                 "tables that protect ids must be joined on their id column, under one "
                 "name",
-                f"Join on {one.ids!r}; rename the column of the other table to it.",
+                f"Join on {left.ids!r}; rename the column of the other table to it.",
             )
-        pairs = join_nodes(one.node, other.node, self.on, self.suffix, outer=False)
+        pairs = join_nodes(left.node, other.node, self.on, self.suffix, outer=False)
         theirs = other.contribution.restate(pairs.moved)
-        both = _paired(one.contribution, theirs)
-        passed = (*one.passed, *other.passed)
+        both = _paired(left.contribution, theirs)
+        passed = (*left.passed, *other.passed)
         return replace(
-            one,
+            left,
             node=pairs.node,
             contribution=both,
             passed=passed,
-            spread=_paired_spread(one),
+            spread=_paired_spread(left),
         )
 
 
@@ -347,14 +347,14 @@ def _paired_spread(relation: Relation) -> Spread | None:
     return replace(relation.spread, is_alone=False)
 
 
-def _paired(one: Contribution, other: Contribution) -> Contribution:
+def _paired(first: Contribution, other: Contribution) -> Contribution:
     """Return the bounds on pairs of rows of one id."""
-    left, right = one.most_rows(), other.most_rows()
+    left, right = first.most_rows(), other.most_rows()
     return Contribution(
         rows=None if left is None or right is None else left * right,
-        groups=one.groups + other.groups,
+        groups=first.groups + other.groups,
         group_rows=(
-            *((c, n * right) for c, n in one.group_rows if right is not None),
+            *((c, n * right) for c, n in first.group_rows if right is not None),
             *((c, n * left) for c, n in other.group_rows if left is not None),
         ),
     )

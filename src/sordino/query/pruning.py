@@ -38,7 +38,7 @@ Names = frozenset[str]
 
 def prune_question(question: Question) -> AbstractNode:
     """Return the rows of a question with the columns that it reads, no others."""
-    needed = frozenset(question.by).union(*(one.names() for one in question.totals))
+    needed = frozenset(question.by).union(*(total.names() for total in question.totals))
     return prune(question.rows, needed)
 
 
@@ -55,11 +55,11 @@ def columns_of_tables(
     Those by which rows are put in order, and nothing more, are not among them.
     """
     read: dict[str, frozenset[str]] = {}
-    for one in nodes_below(prune(_without_order(node), needed)):
-        match one:
+    for below in nodes_below(prune(_without_order(node), needed)):
+        match below:
             case Source():
-                before = read.get(one.table, frozenset())
-                read[one.table] = before | frozenset(one.schema.names)
+                before = read.get(below.table, frozenset())
+                read[below.table] = before | frozenset(below.schema.names)
             case _:
                 pass
     return read
@@ -67,7 +67,7 @@ def columns_of_tables(
 
 def _without_order(node: AbstractNode) -> AbstractNode:
     """Return a plan whose bounds need the columns alone that they count by."""
-    below = with_inputs(node, tuple(_without_order(one) for one in node.inputs))
+    below = with_inputs(node, tuple(_without_order(source) for source in node.inputs))
     match below:
         case KeepRows():
             return replace(below, order=())
@@ -86,7 +86,7 @@ def _leaf(node: Source | Unreadable | PublicRows | Kept, needed: Names) -> Abstr
 
 def _project(node: Project, needed: Names) -> AbstractNode:
     columns = tuple(pair for pair in node.columns if pair[0] in needed)
-    read = frozenset[str]().union(*(made.names() for _, made in columns))
+    read = frozenset[str]().union(*(expression.names() for _, expression in columns))
     return replace(
         node,
         child=prune(node.child, read),
@@ -162,7 +162,9 @@ def _gathered(node: Gathered, needed: Names) -> AbstractNode:
     """Keep what is gathered by, and the needed totals."""
     totals = tuple(pair for pair in node.totals if pair[0] in needed)
     extremes = tuple(pair for pair in node.extremes if pair[0] in needed)
-    read = [one.names() for _, one in totals] + [one.names() for _, one in extremes]
+    read = [total.names() for _, total in totals] + [
+        extreme.names() for _, extreme in extremes
+    ]
     return replace(
         node,
         child=prune(node.child, frozenset(node.per).union(*read)),

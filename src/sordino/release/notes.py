@@ -35,8 +35,8 @@ def _groups(purchase: Purchase) -> Iterator[str]:
     if request.minimum is not None:
         unit = "rows" if plan.relation.ids is None else "ids"
         yield f"Left out are groups of a noisy count below {request.minimum} {unit}."
-    told = plan.stage is None and request.selects_keys
-    if plan.estimators and (told or request.minimum is not None):
+    shows = plan.stage is None and request.selects_keys
+    if plan.estimators and (shows or request.minimum is not None):
         yield "Intervals hold for groups that show, given that they do."
     if plan.of_everything:
         yield (
@@ -61,7 +61,9 @@ def _chosen(purchase: Purchase) -> Iterator[str]:
 
 
 def _together(purchase: Purchase) -> Iterator[str]:
-    """Yield what planning several requests together saved this one."""
+    """Yield which part of a budget it had, and what planning together saved it."""
+    if purchase.share:
+        yield f"Of several requests that share a budget it has {purchase.share}."
     if purchase.gain > 1:
         yield (
             "Planned together with other requests: its noise is that of "

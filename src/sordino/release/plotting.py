@@ -71,9 +71,9 @@ def plot_release(
         _label(figure, release.price, _caption(release, len(order), by))
         return figure
     axes = _given(ax, len(panels))
-    for one, panel in zip(axes, panels, strict=True):
-        _fill(one, panel, labels)
-        one.set_title(
+    for axis, panel in zip(axes, panels, strict=True):
+        _fill(axis, panel, labels)
+        axis.set_title(
             f"{_cut(panel.name)} ({release.price})",
             loc="left",
             parse_math=False,
@@ -158,10 +158,10 @@ def _figure(panels: list[ReleasePanel], labels: list[str]) -> "Figure":
     layout = ConstrainedLayoutEngine(w_pad=0.12)
     figure = Picture(figsize=(margin + _PANEL * across, height), layout=layout)
     axes = list(figure.subplots(down, across, squeeze=False).flat)
-    for place, (one, panel) in enumerate(zip(axes, panels, strict=False)):
-        _fill(one, panel, labels)
-        one.tick_params(labelleft=place % across == 0)
-        one.set_title(_cut(panel.name), loc="left", fontsize=10, parse_math=False)
+    for place, (ax, panel) in enumerate(zip(axes, panels, strict=False)):
+        _fill(ax, panel, labels)
+        ax.tick_params(labelleft=place % across == 0)
+        ax.set_title(_cut(panel.name), loc="left", fontsize=10, parse_math=False)
     for unused in axes[len(panels) :]:
         unused.remove()
     return figure
@@ -184,7 +184,7 @@ def _given(ax: Any, count: int) -> "list[Axes]":
     except ImportError as error:
         raise MissingDependency("plot()", "matplotlib", "plots") from error
     axes = list(np.ravel(ax))
-    if len(axes) != count or not all(isinstance(one, Axes) for one in axes):
+    if len(axes) != count or not all(isinstance(ax, Axes) for ax in axes):
         problem = f"must be {count} Axes, one for each aggregate"
         raise InvalidParameter("ax", ax, problem, "Name the aggregates to draw.")
     return axes

@@ -193,6 +193,12 @@ def open_catalog(engine: AbstractEngine, tables: Any) -> Catalog:
     return catalog
 
 
+def private_sources(tables: Any) -> list[Any]:
+    """Return the sources of the private tables; what is no table is refused later."""
+    values = tables.values() if isinstance(tables, Mapping) else ()
+    return [table.source for table in values if isinstance(table, PrivateTable)]
+
+
 def _private_words(source: Source, table: PrivateTable) -> Words:
     """Return the name, the types and the unit of a private table."""
     return call(

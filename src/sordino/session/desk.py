@@ -18,6 +18,7 @@ from sordino.planning.bundle import Bundle, best_bundle
 from sordino.planning.plan_text import plan_text
 from sordino.planning.price import Price
 from sordino.planning.purchase import Purchase, best_purchase
+from sordino.planning.request_weights import Given, share_budget
 from sordino.query.request import Request
 from sordino.release import storage
 from sordino.release.answer import Answer, noisy_answer
@@ -55,11 +56,14 @@ class Desk:
         rehearse(purchase)
         return purchase
 
-    def buy_together(self, requests: dict[str, Request], budget: Budget) -> Bundle:
+    def buy_together(
+        self, requests: dict[str, Request], budget: Budget, weights: Given
+    ) -> Bundle:
         """Return what a budget buys for several requests, planned together."""
         self.refuse_strangers()
+        shares = share_budget(requests, weights)
         with self.catalog.explain_refusals():
-            bundle = best_bundle(requests, self.catalog, budget)
+            bundle = best_bundle(requests, self.catalog, budget, shares)
         for purchase in bundle.purchases.values():
             rehearse(purchase)
         return bundle
@@ -68,8 +72,8 @@ class Desk:
         """Return what a release would cost and leave; nothing is charged."""
         purchase = self.buy(request, budget)
         self._prepare(purchase)
-        asked = identity.request_identity(request, self.catalog, budget, None)
-        left = self.book.left_after(asked, (budget, purchase.loss), earmark)
+        request_words = identity.request_identity(request, self.catalog, budget, None)
+        left = self.book.left_after(request_words, (budget, purchase.loss), earmark)
         return Outlook(Price(purchase), left)
 
     def release(
@@ -95,10 +99,14 @@ class Desk:
         return Release.of(purchase, storage.read_answer(stored), plan)
 
     def release_all(
-        self, requests: dict[str, Request], budget: Budget, details: dict[str, Any]
+        self,
+        requests: dict[str, Request],
+        budget: Budget,
+        details: dict[str, Any],
+        weights: Given,
     ) -> dict[str, Release]:
         """Charge once for requests that are planned together; return their answers."""
-        bundle = self.buy_together(requests, budget)
+        bundle = self.buy_together(requests, budget, weights)
         purchases = bundle.purchases
         plans = {name: plan_text(each) for name, each in purchases.items()}
         listed = (f"{name}:\n{plan}" for name, plan in plans.items())
@@ -110,7 +118,9 @@ class Desk:
             ])
 
         stored = self.book.answer(
-            identity.batch_identity(requests, self.catalog, budget, details["key"]),
+            identity.batch_identity(
+                requests, self.catalog, budget, details["key"], bundle.weights.words
+            ),
             (budget, bundle.loss),
             {**details, "plan": "\n\n".join(listed)},
             prepare,
@@ -135,10 +145,10 @@ class Desk:
         shown = ", ".join(map(repr, divided.parts))
         details = {"plan": f"parts of {name} by {column}: {shown}", "why": why}
         marks = {value: value_words(whole, column, value) for value in divided.parts}
-        asked = identity.partition_identity(
+        request_words = identity.partition_identity(
             self.catalog.words(name), column, [*marks.values()], budget
         )
-        self.book.answer(asked, (cost, cost), details, lambda: bytes)
+        self.book.answer(request_words, (cost, cost), details, lambda: bytes)
         desks = {}
         for value, rows in divided.parts.items():
             step = identity.part_step(column, marks[value])
@@ -152,7 +162,9 @@ class Desk:
         plan, prepared = purchase.plan, self.engine.prepare
         if plan.request.keyset is not None:
             self.keysets[repr(plan.request.keyset)] = None
-        bins = {key: prepared(one) for key, one in plan.choice_questions.items()}
+        bins = {
+            key: prepared(question) for key, question in plan.choice_questions.items()
+        }
         exact = prepared(plan.question)
         counts = [prepared(question) for question in plan.coverage_questions]
         for question in plan.later_questions:

@@ -59,17 +59,20 @@ def batch_identity(
     catalog: AbstractCatalog,
     budget: Budget,
     key: str | None,
+    weights: Words = None,
 ) -> Identity:
     """Return what requests ask that are planned together, by their names in order.
 
-    All have one confidence.
+    All have one confidence; shares of the budget are said where they were asked for.
     """
-    (confidence,) = {one.confidence for one in requests.values()}
+    (confidence,) = {request.confidence for request in requests.values()}
+    beside: dict[str, Words] = {} if weights is None else {"weights": weights}
     words = call(
         "release_all",
+        **beside,
         form=FORM,
         requests=worded_pairs(
-            (name, one.words(catalog)) for name, one in requests.items()
+            (name, request.words(catalog)) for name, request in requests.items()
         ),
         budget=_budget_words(budget),
         confidence=number(confidence),
@@ -115,7 +118,7 @@ def _written(unit: AbstractUnit) -> str:
     'AddMaxRows(max_rows=3)'
     """
     verb, arguments = unit.words
-    called = ", ".join(f"{name}={one!r}" for name, one in arguments.items())
+    called = ", ".join(f"{name}={argument!r}" for name, argument in arguments.items())
     return f"{verb}({called})"
 
 

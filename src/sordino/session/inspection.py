@@ -125,12 +125,12 @@ def _ids(catalog: Catalog, relation: Relation, ids: str, rows: int) -> Inspected
     """Return how many rows ids have."""
     counted = _asked(catalog, relation.node, (ids,))
     sizes = np.sort(counted.column(1).to_numpy())
-    held = rows - int(sizes.sum())
+    usable = rows - int(sizes.sum())
     if not sizes.size:
-        return InspectedIds(ids, 0, held, ())
+        return InspectedIds(ids, 0, usable, ())
     places = [(name, int(np.ceil(at * sizes.size)) - 1) for name, at in _QUANTILES]
     quantiles = tuple((name, int(sizes[max(0, at)])) for name, at in places)
-    return InspectedIds(ids, sizes.size, held, quantiles)
+    return InspectedIds(ids, sizes.size, usable, quantiles)
 
 
 def _limited(
@@ -142,8 +142,8 @@ def _limited(
     rows = _number(catalog, relation.node) - _number(catalog, bounded.node)
     ids = 0
     for place in bounded.passed:
-        for one in place.counts({}):
-            question = Question(one.rows, (), one.measurement.totals)
+        for count in place.counts({}):
+            question = Question(count.rows, (), count.measurement.totals)
             ids += catalog.engine.answer(question).column(0)[0].as_py()
     return InspectedLimit(repr(limit), rows, ids)
 
@@ -162,7 +162,7 @@ def _checked(limits: Any, unit: AbstractUnit) -> tuple[AbstractConstraint, ...]:
     """Return limits, refusing what is none, and limits of nobody."""
     listed = [limits] if isinstance(limits, AbstractConstraint) else limits
     if not isinstance(listed, (list, tuple)) or not all(
-        isinstance(one, AbstractConstraint) for one in listed
+        isinstance(constraint, AbstractConstraint) for constraint in listed
     ):
         raise InvalidParameter(
             "limits",

@@ -78,7 +78,7 @@ def _charge(relation: Relation, by: str, count: int) -> tuple[Fraction, Spread |
     if spread is not None and spread.is_alone:
         each = min(_touched(spread.row, by, column), count)
         return Fraction(each), spread.bound_rows(
-            lambda held: held.with_groups(column, 1)
+            lambda contribution: contribution.with_groups(column, 1)
         )
     if spread is not None:
         return Fraction(most * spread.rows), None
@@ -89,9 +89,9 @@ def _charge(relation: Relation, by: str, count: int) -> tuple[Fraction, Spread |
     return Fraction(rows, inside), Spread(inside, Contribution(rows=1))
 
 
-def _touched(held: Contribution, by: str, column: Versions) -> int:
+def _touched(contribution: Contribution, by: str, column: Versions) -> int:
     """Return in how many values of a column the rows of one unit can lie."""
-    touched = held.groups_touched(column)
+    touched = contribution.groups_touched(column)
     if touched is None:
         raise InvalidQuery(
             f"nothing limits how many values of {by!r} one id can have",

@@ -289,14 +289,14 @@ def _check_times(times: Sequence[datetime]) -> None:
         )
 
 
-def _kind(one: type) -> str:
+def _kind(cls: type) -> str:
     """Return the kind of a key by its type, or refuse it."""
-    if issubclass(one, (bool, np.bool_)):
-        raise _no_key(one.__name__)
+    if issubclass(cls, (bool, np.bool_)):
+        raise _no_key(cls.__name__)
     for kind, base in _BASES:
-        if issubclass(one, base):
+        if issubclass(cls, base):
             return kind
-    raise _no_key(one.__name__)
+    raise _no_key(cls.__name__)
 
 
 _BASES: Final[tuple[tuple[str, Any], ...]] = (

@@ -79,9 +79,9 @@ class Asking:
         """Return what is aggregated, missing in rows that do not count."""
         if clause.kind is exp.Distinct:
             raise clause.refusal(
-                "of different values this has no bound: one row can add one that "
-                "many share, or none",
-                "Leave DISTINCT out, or ask COUNT(DISTINCT ...).",
+                "an aggregate of DISTINCT values has no bound: whether a row counts "
+                "depends on other rows",
+                "Leave DISTINCT out, or write COUNT(DISTINCT ...).",
             )
         value = self.rows.value(clause)
         if kept is None:
@@ -154,7 +154,7 @@ def _count(asking: Asking, clause: Clause, kept: Expression | None) -> Aggregate
     if this.kind is exp.Distinct:
         return _count_distinct(asking, this, kept)
     if is_null_word(this):
-        raise this.refusal("COUNT(NULL) is always 0", "Write COUNT(*).")
+        raise this.refusal("COUNT(NULL) is 0 whatever the rows hold", "Write COUNT(*).")
     if this.kind is not exp.Star:
         value = asking.rows.value(this)
         facts = value.expression.column(asking.rows.schema)
@@ -177,7 +177,10 @@ def _bound_rows(asking: Asking, clause: Clause, this: Clause) -> None:
             "Write COUNT(*, contribution_bounds_per_group => (0, 3)).",
         )
     if not isinstance(high, int) or high < 1:
-        raise clause.refusal("this keeps no row", "Write a whole number of 1 or more.")
+        raise clause.refusal(
+            "the upper bound of COUNT must be a whole number of 1 or more",
+            "Write (0, 3).",
+        )
     asking.per_group.add(high)
 
 
@@ -189,7 +192,9 @@ def _named_bounds(asking: Asking, clause: Clause) -> tuple[str, Ends]:
     word.look()
     pair = named.take("expression")
     if pair.kind is not exp.Tuple or len(pair.node.expressions) != 2:
-        raise pair.refusal("bounds are a pair", "Write (0, 30).")
+        raise pair.refusal(
+            "contribution bounds are a pair of numbers", "Write => (0, 30)."
+        )
     low, high = (written_number(end, asking.rows) for end in pair.each("expressions"))
     return str(word.scalar("this")).lower(), (low, high)
 
@@ -207,11 +212,14 @@ def _count_distinct(
     for part in parts:
         if part.kind is exp.Tuple:
             raise part.refusal(
-                "a tuple with a missing part counts in SQL, and does not here",
+                "COUNT(DISTINCT (a, b)) counts a pair with a NULL, and this does not",
                 "Write COUNT(DISTINCT a || '-' || b), or ask of one column.",
             )
     if len(parts) > 1 and clause.dialect.name != "spark":
-        raise clause.refusal("this takes one column", "Ask of one column at a time.")
+        raise clause.refusal(
+            "COUNT(DISTINCT ...) takes one column in this dialect",
+            "Ask of one column at a time.",
+        )
     names = [asking.column(part, kept) for part in parts]
     ids = asking.rows.query.resolve(asking.rows.catalog).ids
     if names == [ids]:
@@ -239,7 +247,7 @@ def _numeric(
             raise clause.refusal(
                 f"{clause.node.key.upper()} takes numbers, and this is of type "
                 f"{value.type}",
-                _REMEDIES.get(value.type, "Group by it, or ask COUNT(DISTINCT ...)."),
+                _REMEDIES.get(value.type, "Group by it, or write COUNT(DISTINCT ...)."),
             )
         column, low, high = _ends(asking, clause, body, value)
         question = build(column, low, high, nulls=nulls_rule(asking, value))
@@ -309,7 +317,8 @@ def _quantile(
     value = asking.value(body, kept)
     if value.type not in NUMBERS:
         raise clause.refusal(
-            f"this is of type {value.type}, no number", "Ask in Python."
+            f"a percentile is of numbers, and this is of type {value.type}",
+            "Group by it, or ask COUNT(DISTINCT ...) of it.",
         )
     column, low, high = asking.ends(clause, body, value)
     question = quantile.quantile(
@@ -323,7 +332,10 @@ def _share_of(clause: Clause) -> Fraction:
     inner = clause.bare()
     if inner.kind is exp.Literal and not inner.scalar("is_string"):
         return Fraction(str(inner.scalar("this")))
-    raise clause.refusal("a share must be a number written here", "Write 0.5.")
+    raise clause.refusal(
+        "the share of a percentile must be a number written here, from 0 to 1",
+        "Write 0.5 for the median.",
+    )
 
 
 def _of_sample(

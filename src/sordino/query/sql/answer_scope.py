@@ -79,7 +79,8 @@ class AnswerScope(AbstractScope):
             identifier(clause.take("this"))
             if name in self.open:
                 raise clause.refusal(
-                    f"{name} is said by itself", "Give one of the two another name."
+                    f"the alias {name} is computed from itself",
+                    "Give it a name that its expression does not read.",
                 )
             self.open.append(name)
             value = self.value(self.selected[name])
@@ -88,7 +89,7 @@ class AnswerScope(AbstractScope):
         self.rows.column(clause)  # refuses a name that is none
         raise clause.refusal(
             f"{clause.short_text} is neither grouped nor aggregated",
-            "Add it to GROUP BY, or ask an aggregate of it.",
+            "Add it to GROUP BY, or write an aggregate of it.",
         )
 
     def counts(self, clause: Clause) -> bool:
@@ -101,7 +102,7 @@ class AnswerScope(AbstractScope):
         """Return the name of the answer to an aggregate, which is asked for once."""
         if name in _WORDS:
             raise clause.refusal(
-                f"{name} is a word of agg, and cannot name an answer",
+                f"{name} is an argument of agg(), and cannot name an answer",
                 "Give it another alias.",
             )
         try:

@@ -76,7 +76,8 @@ def _conversion(clause: Clause, scope: AbstractScope, kind: str) -> Value:
         known = lit(value.constant).cast(kind).value({})
         if known is None:
             raise clause.refusal(
-                f"{value.constant!r} is no {kind}", "Write it in full."
+                f"{value.constant!r} does not read as a {kind}",
+                _IN_FULL.get(kind, "Write it in full."),
             )
         return scope.value_of(lit(known))
     if value.type == kind:
@@ -91,6 +92,11 @@ def _conversion(clause: Clause, scope: AbstractScope, kind: str) -> Value:
     return scope.value_of(value.expression.cast(kind))
 
 
+_IN_FULL: Final = {
+    "date": "Write it as '2026-01-31'.",
+    "time": "Write it as '2026-01-31 23:59:59'.",
+    "bool": "Write 'true' or 'false'.",
+}
 _DECLARE: Final = "Declare the column's type at its table, or cast it in Python."
 _REMEDIES: Final = {
     ("f64", "i64"): "Write CAST(FLOOR(x) AS BIGINT), or CEIL or ROUND.",

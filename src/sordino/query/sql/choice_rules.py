@@ -22,8 +22,9 @@ def condition(clause: Clause, scope: AbstractScope) -> Expression:
     value = scope.value(clause)
     if value.type != "bool":
         raise clause.refusal(
-            f"{clause.short_text} is of type {value.type}, no condition",
-            "Compare it with something.",
+            f"a condition belongs here, and {clause.short_text} is of type "
+            f"{value.type}",
+            "Compare it: ... = 1, ... IS NOT NULL.",
         )
     return value.expression
 
@@ -67,7 +68,7 @@ def _read_moment(clause: Clause, value: Value, kind: str) -> Value:
     known = lit(value.constant).cast(kind).value({})
     if known is None:
         raise clause.refusal(
-            f"{value.constant!r} is no {kind}",
+            f"{value.constant!r} is compared with a {kind}, and does not read as one",
             "Write it as '2026-01-31' or '2026-01-31 23:59:59'.",
         )
     return Value(lit(known), kind)
@@ -78,7 +79,8 @@ def _pair(clause: Clause, scope: AbstractScope) -> tuple[Expression, Expression]
     left, right = clause.take("this"), clause.take("expression")
     if is_null_word(left) or is_null_word(right):
         raise clause.refusal(
-            "nothing equals NULL, so this keeps no row", "Write IS NULL or IS NOT NULL."
+            "nothing equals NULL, so this comparison is never true",
+            "Write IS NULL or IS NOT NULL.",
         )
     first, second = meet(clause, [scope.value(left), scope.value(right)])
     first, second = settled_value(left, first), settled_value(right, second)
@@ -91,7 +93,7 @@ def _comparison(compare: Callable[[Any, Any], Any]) -> Rule:
     def rule(clause: Clause, scope: AbstractScope) -> Value:
         if type(clause.node.this) in _COMPARISONS:
             raise clause.refusal(
-                "a comparison of a comparison", "Write a = b AND b = c, or brackets."
+                "this compares the result of a comparison", "Write a < b AND b < c."
             )
         return scope.value_of(compare(*_pair(clause, scope)))
 
@@ -154,7 +156,9 @@ def _is(clause: Clause, scope: AbstractScope) -> Value:
         held = subject if wanted.scalar("this") else ~subject
         truth = held.fill_null(False)
     else:
-        raise clause.refusal("only NULL, TRUE and FALSE stand behind IS", "Write =.")
+        raise clause.refusal(
+            "IS takes NULL, TRUE or FALSE", "Write = for other values."
+        )
     return scope.value_of(~truth if negated else truth)
 
 
@@ -170,14 +174,17 @@ def _in(clause: Clause, scope: AbstractScope) -> Value:
     for item in listed:
         if is_null_word(item):
             raise item.refusal(
-                "NULL in a list: NOT IN then keeps no row, and IN never it",
+                "NULL in the list of IN matches nothing, and NOT IN then keeps no row",
                 "Leave NULL out, or add OR ... IS NULL.",
             )
     this = clause.take("this")
     values = meet(clause, [scope.value(part) for part in (this, *listed)])
     literals = [value.constant for value in values[1:]]
     if None in literals:
-        raise clause.refusal("a list holds values that are written in it", "Write OR.")
+        raise clause.refusal(
+            "the list of IN takes values that are written in it",
+            "Compare with other columns by = and OR.",
+        )
     return scope.value_of(settled_value(this, values[0]).expression.is_in(literals))
 
 
@@ -185,7 +192,9 @@ def _between(clause: Clause, scope: AbstractScope) -> Value:
     """Return whether a value lies between two others, both included."""
     parts = [clause.take(name) for name in ("this", "low", "high")]
     if any(map(is_null_word, parts)):
-        raise clause.refusal("nothing lies between NULL", "Write numbers or dates.")
+        raise clause.refusal(
+            "BETWEEN with NULL is never true", "Write two numbers, dates or times."
+        )
     values = meet(clause, [scope.value(part) for part in parts])
     middle, low, high = (settled_value(clause, value).expression for value in values)
     return scope.value_of((middle >= low) & (middle <= high))
@@ -198,7 +207,9 @@ def _first(clause: Clause, scope: AbstractScope) -> Value:
     parts = [clause.take("this"), *clause.each("expressions")]
     there = [scope.value(part) for part in parts if not is_null_word(part)]
     if not there:
-        raise clause.refusal("all of this is NULL", "Name a column.")
+        raise clause.refusal(
+            f"every value of {clause.short_text} is NULL", "Name a column in it."
+        )
     values = meet(clause, there)
     first, *others = (value.expression for value in values)
     decimal = any(value.decimal for value in values)
@@ -244,7 +255,7 @@ def _choice(
     there = [outcome for outcome in outcomes if not is_null_word(outcome)]
     if not there:
         raise clause.refusal(
-            "all of this is NULL", "Write a value for one of the cases."
+            "every result of this CASE is NULL", "Write a value for one of them."
         )
     values = iter(meet(clause, [scope.value(outcome) for outcome in there]))
     each = [None if is_null_word(outcome) else next(values) for outcome in outcomes]
@@ -264,7 +275,10 @@ def _test(branch: Clause, scope: AbstractScope, of: Clause | None) -> Expression
     if of is None:
         return condition(this, scope)
     if is_null_word(this):
-        raise this.refusal("nothing equals NULL", "Write CASE WHEN ... IS NULL THEN.")
+        raise this.refusal(
+            "WHEN NULL is never true: nothing equals NULL",
+            "Write CASE WHEN ... IS NULL THEN ...",
+        )
     subject, value = meet(branch, [scope.value(of), scope.value(this)])
     equal: Any = settled_value(of, subject).expression == value.expression
     return equal  # type: ignore[no-any-return]  # == builds an expression
@@ -277,12 +291,15 @@ def _extreme(name: str) -> Rule:
         clause.scalar("ignore_nulls")
         if not clause.dialect.extremes_skip:
             raise clause.refusal(
-                "what is missing wins in this dialect", "Write CASE WHEN a > b THEN a."
+                f"in {clause.dialect.name} GREATEST and LEAST are NULL if one value is",
+                "Write CASE WHEN a > b THEN a ELSE b END.",
             )
         parts = [clause.take("this"), *clause.each("expressions")]
         there = [scope.value(part) for part in parts if not is_null_word(part)]
         if not there:
-            raise clause.refusal("all of this is NULL", "Name a column.")
+            raise clause.refusal(
+                f"every value of {clause.short_text} is NULL", "Name a column in it."
+            )
         values = meet(clause, there)
         first, *others = (settled_value(clause, part).expression for part in values)
         build = first.greatest if name == "greatest" else first.least

@@ -39,7 +39,8 @@ def moment(clause: Clause, scope: AbstractScope) -> Value:
     value = scope.value(clause)
     if value.type not in _MOMENTS:
         raise clause.refusal(
-            f"{clause.short_text} is of type {value.type}, no date and no time",
+            f"a date or a time belongs here, and {clause.short_text} is of type "
+            f"{value.type}",
             "Declare the column's type at its table.",
         )
     return value
@@ -57,14 +58,15 @@ def _part(clause: Clause, scope: AbstractScope, name: str, of: Clause) -> Value:
     """Return a part of a date or a time."""
     if name not in _PARTS:
         raise clause.refusal(
-            f"{name.upper()} is counted from different days by different dialects",
+            f"{name.upper()} is counted differently by different dialects",
             "There are YEAR, QUARTER, MONTH, DAY, ISODOW (Monday is 1), DOY, HOUR, "
             "MINUTE and SECOND.",
         )
     value = moment(of, scope)
     if name == "second" and not clause.dialect.whole_seconds:
         raise clause.refusal(
-            "seconds have a fraction in this dialect", "Ask for MINUTE, or in Python."
+            f"seconds have a fraction in {clause.dialect.name}, and none here",
+            "Ask for MINUTE, or truncate to the second: DATE_TRUNC('second', ...).",
         )
     expression = value.expression
     if name in _CLOCK and value.type == "date":
@@ -96,10 +98,13 @@ def _start(clause: Clause, scope: AbstractScope) -> Value:
     value = moment(clause.take("this"), scope)
     if unit not in UNITS:
         raise clause.refusal(
-            f"there is no start of a {unit} here", f"There are {', '.join(UNITS)}."
+            f"a time is not truncated to {unit.upper()} here",
+            f"There are {', '.join(UNITS)}.",
         )
     if unit == "week" and not iso and clause.dialect.name == "bigquery":
-        raise clause.refusal("weeks begin on Sunday in this dialect", "Write ISOWEEK.")
+        raise clause.refusal(
+            "WEEK begins on Sunday in bigquery", "Write ISOWEEK: it begins on Monday."
+        )
     expression = value.expression
     if value.type == "date" and unit in DAYS and clause.dialect.dates_stay:
         return scope.value_of(expression.truncate(unit))
@@ -110,7 +115,10 @@ def _between(clause: Clause, scope: AbstractScope) -> Value:
     """Return the days between two dates: of times, the midnights between them."""
     unit = clause.some("unit")
     if unit is not None and unit_of(unit) != "day":
-        raise clause.refusal("only days are counted between dates", "Write 'day'.")
+        raise clause.refusal(
+            "DATE_DIFF counts days here, no other unit",
+            "Write DATE_DIFF('day', ...), and divide.",
+        )
     for name in ("date_part_boundary", "big_int"):
         clause.scalar(name)
     end = moment(clause.take("this"), scope).expression
@@ -143,7 +151,7 @@ def earlier_moment(clause: Clause, scope: AbstractScope) -> Value | None:
     if first.type == "date" and second.type == "i64":
         return scope.value_of(first.expression.add_days(-_days(right, scope)))
     raise clause.refusal(
-        "the difference of these is an interval, which has no type here",
+        "the difference of two times is an INTERVAL, which has no type here",
         "Write DATE_DIFF('day', a, b), or EXTRACT parts of both.",
     )
 
@@ -152,7 +160,7 @@ def _days(clause: Clause, scope: AbstractScope) -> Expression:
     """Return a number of days."""
     value = scope.value(clause)
     if value.type != "i64":
-        raise clause.refusal("only whole days are added to a date", "Write date + 3.")
+        raise clause.refusal("only whole days are added to a date", "Write day + 3.")
     return value.expression
 
 
@@ -163,7 +171,8 @@ def _move(
     name = unit_of(interval.take("unit"))
     if name not in _SECONDS:
         raise clause.refusal(
-            f"{name}s are not of one length", "Add days, or truncate to the month."
+            f"INTERVAL of {name.upper()}: they are not all equally long",
+            "Add days, or truncate: DATE_TRUNC('month', ...).",
         )
     size = interval.take("this")
     length = whole_number(size, "the length of an interval", quoted=True)
@@ -194,7 +203,7 @@ def _format(clause: Clause, scope: AbstractScope) -> Value:
     value = moment(clause.take("this"), scope)
     written = scope.value(clause.take("format"))
     if not isinstance(written.constant, str):
-        raise clause.refusal("a format is a text written here", "Write '%Y-%m'.")
+        raise clause.refusal("a format must be a text written here", "Write '%Y-%m'.")
     return scope.value_of(value.expression.strftime(written.constant))
 
 

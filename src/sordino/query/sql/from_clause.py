@@ -78,7 +78,10 @@ def selected_rows(clause: Clause, tables: Tables) -> RowScope:
     tables = tables.with_own(clause.some("with_"))
     start = clause.some("from_")
     if start is None:
-        raise clause.refusal("nothing is asked FROM", "Name a table.")
+        raise clause.refusal(
+            "SELECT needs a FROM",
+            f"Write FROM and a private table: {', '.join(tables.private)}.",
+        )
     start.look()
     rows = _source(start.take("this"), tables)
     for join in clause.each("joins"):
@@ -102,8 +105,9 @@ def _source(clause: Clause, tables: Tables) -> RowScope:
         return _name_table(_rows_of_query(clause.take("this"), tables), alias(clause))
     if clause.kind is not exp.Table or not isinstance(clause.node.this, exp.Identifier):
         raise clause.refusal(
-            "this is no table of this session, and nobody said whom it protects",
-            "Give it to sd.Session as PrivateTable or PublicTable, and name it.",
+            "FROM takes the name of a table of this session, so that it is known whom "
+            "it protects",
+            "Give it to sd.Session(tables={...}) as PrivateTable or PublicTable.",
         )
     named = clause.take("this")
     name = identifier(named)[0]
@@ -124,7 +128,8 @@ def _unknown_table(clause: Clause, name: str, tables: Tables) -> InvalidSQL:
     """Return the refusal of a name that no private table has."""
     if tables.find(clause, tables.public) is not None:
         return clause.refusal(
-            f"{name} is public", "It needs no privacy: ask it directly, or join it."
+            f"{name} is a public table, and FROM begins with a private one",
+            "Ask it without Sordino, or JOIN it to a private table.",
         )
     return clause.wrap(unknown("private table", name, (*tables.private, *tables.own)))
 
@@ -145,7 +150,8 @@ def _rows_of_query(clause: Clause, tables: Tables) -> RowScope:
     """Return the rows that a query in FROM makes, each of one row."""
     if clause.kind is not exp.Select:
         raise clause.refusal(
-            "queries are not put together here", "Pose each SELECT by itself."
+            "UNION, INTERSECT and EXCEPT are not asked: a person may be on both sides",
+            "Ask each SELECT by itself, or make one table of both.",
         )
     for name, (problem, remedy) in _INNER.items():
         if clause.has(name):
@@ -172,14 +178,21 @@ def _project(rows: RowScope, listed: list[Clause]) -> RowScope:
         same = str(value.expression)
         name = name or (body.node.name if body.kind is exp.Column else None)
         if name is None:
-            raise item.refusal("this column has no name", "Name it: ... AS name.")
+            raise item.refusal(
+                "a computed column inside FROM needs a name", "Write ... AS name."
+            )
         if name.lower() in map(str.lower, names):
-            raise item.refusal(f"{name} names two columns", "Give one another name.")
+            raise item.refusal(
+                f"two columns inside FROM are named {name}", "Give one another alias."
+            )
         names[name] = name
         if same != str(col(name)):
             computed[name] = value.expression
         if name == ids and name in computed:
-            raise item.refusal("the ids cannot be overwritten", "Give it another name.")
+            raise item.refusal(
+                f"{name} is the column of ids, and cannot become another value",
+                "Give the value another alias.",
+            )
     query = rows.query.with_columns(**computed) if computed else rows.query
     query = query.select(*names)
     schema = query.resolve(rows.catalog).schema
@@ -191,8 +204,8 @@ def _join(clause: Clause, left: RowScope, tables: Tables) -> RowScope:
     sides = tuple(str(clause.scalar(word) or "").upper() for word in ("side", "kind"))
     if sides not in _SIDES:
         raise clause.refusal(
-            f"{clause.short_text} has no bound on what one person can move",
-            "Join tables of the session, by JOIN or LEFT JOIN.",
+            f"in a {' '.join(filter(None, sides))} JOIN one person moves many rows",
+            "Write JOIN or LEFT JOIN of a public table, or JOIN of a private one.",
         )
     outer = sides[0] == "LEFT"
     named = clause.take("this")
@@ -204,8 +217,8 @@ def _join(clause: Clause, left: RowScope, tables: Tables) -> RowScope:
         right = replace(left, columns=columns, schema=source, tables={known: columns})
     elif outer:
         raise clause.refusal(
-            "an outer join of two private tables has no bound",
-            "Write JOIN, or begin with the table whose rows must stay.",
+            "a LEFT JOIN of two private tables is not asked here",
+            "Write JOIN: it keeps the rows of people who are in both.",
         )
     else:
         right = _source(named, tables)
@@ -247,8 +260,8 @@ def _pairs(
     on = clause.some("on")
     if on is None:
         raise clause.refusal(
-            "this joins every row with every row",
-            "Say by what: JOIN ... USING (column).",
+            "a join without USING or ON would join every row with every row",
+            "Say which columns agree: JOIN ... USING (column).",
         )
     pairs = []
     waiting = [on.bare()]
@@ -262,7 +275,8 @@ def _pairs(
             continue
         if equation.kind is not exp.EQ:
             raise equation.refusal(
-                "tables are joined where columns agree", "Write ON a.x = b.x."
+                "ON takes equations of columns, connected by AND",
+                "Write ON a.x = b.x, and the rest in WHERE.",
             )
         pairs.append(_sides(equation, left, right))
     return pairs, False
@@ -274,7 +288,7 @@ def _sides(clause: Clause, left: RowScope, right: RowScope) -> tuple[str, str]:
     for side in (first, second):
         if side.kind is not exp.Column or not side.has("table"):
             raise side.refusal(
-                "this must be a column of one of the tables", "Write ON a.x = b.x."
+                "ON takes columns, each with its table", "Write ON a.x = b.x."
             )
     if right.has_table(first):
         first, second = second, first
@@ -288,8 +302,8 @@ def _with_keys(clause: Clause, left: RowScope, pairs: list[tuple[str, str]]) -> 
         if ours != theirs:
             if theirs in left.schema:
                 raise clause.refusal(
-                    f"{theirs} is a column of both tables, and {ours} is joined to it",
-                    "Rename one of them where the tables are made.",
+                    f"ON joins {ours} to {theirs}, and both tables have a {theirs}",
+                    "Rename it in a query in FROM: (SELECT ..., x AS y FROM ...).",
                 )
             renamed[theirs] = col(ours)
     return left.query.with_columns(**renamed) if renamed else left.query

@@ -16,7 +16,7 @@ def written_number(clause: Clause, scope: AbstractScope) -> int | float:
     value = scope.value(clause)
     if value.type not in NUMBERS or value.constant is None:
         raise clause.refusal(
-            "a bound must be a number written here: from a column it would be private",
+            "a bound must be a number written here: one from a column would be private",
             "Write the number, or give bounds=.",
         )
     number: int | float = value.constant
@@ -45,7 +45,8 @@ def _clamp(clause: Clause, scope: AbstractScope) -> Value:
     value = scope.value(parts[0])
     if value.type not in NUMBERS:
         raise parts[0].refusal(
-            f"this is of type {value.type}, no number", "Cast it first."
+            f"CLAMP takes numbers, and this is of type {value.type}",
+            "Clamp a number, or declare the column's type at its table.",
         )
     low, high = check_order(
         clause, *(written_number(part, scope) for part in parts[1:])

@@ -74,7 +74,7 @@ def _keys(clauses: list[Clause], items: list[Item], rows: RowScope) -> tuple[Key
         if value.type == "f64":
             raise clause.refusal(
                 f"{clause.short_text} is a float, and floats are seldom exactly equal",
-                "Group by CAST(FLOOR(...) AS BIGINT), say.",
+                f"Group by CAST(FLOOR({clause.short_text}) AS BIGINT), say.",
             )
         name = _key_name(value, items, rows, keys)
         keys[name] = Key(name, value)
@@ -107,7 +107,7 @@ def _sets_of_clauses(
         distinct.look()
         if group is not None or any(any(aggregates_of(item.clause)) for item in items):
             raise distinct.refusal(
-                "DISTINCT over noisy rows",
+                "SELECT DISTINCT of grouped rows says nothing more",
                 "Leave it out: groups are distinct already.",
             )
         return [[item.clause for item in items]]
@@ -139,6 +139,7 @@ def item_at(clause: Clause, items: list[Item]) -> Item:
     place = whole_number(clause, "a place")
     if not 1 <= place <= len(items):
         raise clause.refusal(
-            f"there is no column {place}", "Count the columns after SELECT from 1."
+            f"SELECT has no column {place}, only {len(items)}",
+            "Count the columns after SELECT from 1.",
         )
     return items[place - 1]

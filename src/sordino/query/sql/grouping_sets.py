@@ -49,8 +49,8 @@ def _composite(clause: Clause) -> Set:
         return tuple(column.bare() for column in clause.each("expressions"))
     if isinstance(clause.node, _SEVERAL):
         raise clause.refusal(
-            "groupings within groupings",
-            "Write each set of columns: ((a, b), (a), ()).",
+            "ROLLUP, CUBE and GROUPING SETS do not stand within each other here",
+            "Write each set of columns: GROUPING SETS ((a, b), (a), ()).",
         )
     return (clause.bare(),)
 
@@ -77,7 +77,8 @@ def _refuse_behind(clause: Clause, ways: list[list[Set]]) -> None:
     """Refuse WITH ROLLUP behind columns that are several groupings already."""
     if clause.has("expressions") or any(len(way) > 1 for way in ways):
         raise clause.refusal(
-            "groupings of groupings", "Write each set of columns: ((a, b), (a), ())."
+            "WITH ROLLUP and WITH CUBE stand behind plain columns",
+            "Write each set of columns: GROUPING SETS ((a, b), (a), ()).",
         )
 
 
@@ -88,7 +89,7 @@ def _refuse_many(group: Clause, ways: list[list[Set]]) -> None:
         number *= len(way)
     if number > MOST_SETS:
         raise group.refusal(
-            f"these are more than {MOST_SETS} groupings",
+            f"GROUP BY has more than {MOST_SETS} groupings here",
             "Ask for fewer: GROUPING SETS ((a, b), (a), ()).",
         )
 

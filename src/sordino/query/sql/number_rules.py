@@ -18,7 +18,6 @@ from sordino.query.sql.scope import AbstractScope, Rule, Value
 from sordino.schema import NUMBERS
 
 _DOUBLE: Final = "Write CAST(... AS DOUBLE) around it."
-_HIGHEST: Final = 4
 
 
 def numbers(clause: Clause, values: Sequence[Value]) -> tuple[bool, bool]:
@@ -54,7 +53,8 @@ def _arithmetic(operation: Callable[[Any, Any], Any]) -> Rule:
         real, decimal = numbers(clause, (left, right))
         if real and left.bare and right.bare:
             raise clause.refusal(
-                "this is the same for every row", "Write what it comes to."
+                "this is arithmetic of numbers alone, the same for every row",
+                "Write its result.",
             )
         return scope.value_of(
             operation(left.expression, right.expression), decimal=decimal
@@ -117,8 +117,7 @@ def _whole(build: Callable[[Expression, Expression], Expression]) -> Rule:
         divisor = _divisor(clause.take("expression"), scope)
         if numbers(clause, (dividend, divisor))[0]:
             raise clause.refusal(
-                "of fractions this is division in one dialect and whole division in "
-                "another",
+                "whole division and remainders of fractions differ between dialects",
                 "Write FLOOR(a / b).",
             )
         return scope.value_of(build(dividend.expression, divisor.expression))
@@ -162,7 +161,8 @@ def _round(clause: Clause, scope: AbstractScope) -> Value:
     numbers(clause, (value,))
     if value.type == "f64" and not clause.dialect.halves_away:
         raise clause.refusal(
-            "this dialect rounds halves to even numbers", "Write FLOOR(x + 0.5)."
+            f"ROUND takes halves of doubles to even numbers in {clause.dialect.name}",
+            "Write FLOOR(x + 0.5).",
         )
     digits = clause.some("decimals")
     clause.scalar("casts_non_integer_decimals")
@@ -170,27 +170,28 @@ def _round(clause: Clause, scope: AbstractScope) -> Value:
     return scope.value_of(value.expression.round(places))
 
 
-def _root(clause: Clause, scope: AbstractScope) -> Value:
-    """Return a square root."""
-    value = scope.value(clause.take("this"))
-    numbers(clause, (value,))
-    return scope.value_of(value.expression.sqrt())
+def _of_number(build: Callable[[Expression], Expression]) -> Rule:
+    """Return the rule of a function of one number."""
+
+    def rule(clause: Clause, scope: AbstractScope) -> Value:
+        value = scope.value(clause.take("this"))
+        numbers(clause, (value,))
+        return scope.value_of(build(value.expression))
+
+    return rule
 
 
 def _power(clause: Clause, scope: AbstractScope) -> Value:
-    """Return a small power as a product."""
+    """Return a power whose exponent is written in the text."""
     value = scope.value(clause.take("this"))
-    times = whole_number(clause.take("expression"), "a power")
-    numbers(clause, (value,))
-    if not 1 < times <= _HIGHEST:
+    exponent = scope.value(clause.take("expression"))
+    numbers(clause, (value, exponent))
+    if exponent.constant is None:
         raise clause.refusal(
-            "engines round powers differently, so only 2, 3 and 4 are asked",
-            "Write a product, or compute it with sd.udf.",
+            "the exponent of POWER must be a number written here",
+            "Write POWER(x, 2), or EXP(y * LN(x)) for another column y.",
         )
-    base = product = value.expression.cast("f64")
-    for _ in range(times - 1):
-        product *= base
-    return scope.value_of(product)
+    return scope.value_of(value.expression.power(exponent.constant))
 
 
 RULES: Final[dict[type[exp.Expr], Rule]] = {
@@ -205,6 +206,8 @@ RULES: Final[dict[type[exp.Expr], Rule]] = {
     exp.Floor: _down,
     exp.Ceil: _up,
     exp.Round: _round,
-    exp.Sqrt: _root,
+    exp.Sqrt: _of_number(lambda number: number.sqrt()),
+    exp.Exp: _of_number(lambda number: number.exp()),
+    exp.Ln: _of_number(lambda number: number.log()),
     exp.Pow: _power,
 }

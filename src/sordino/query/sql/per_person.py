@@ -23,7 +23,8 @@ def person_rows(
     grouping = grouping_of(select, items, rows)
     if grouping.sets is not None:
         raise select.part(select.node.args["group"]).refusal(
-            "several groupings of each person", "Write one GROUP BY inside FROM."
+            "inside FROM each person is grouped in one way, not in several",
+            "Write plain columns after GROUP BY there.",
         )
     keys = grouping.keys
     ids = _person(select, keys, rows)
@@ -51,7 +52,7 @@ def _refuse_nameless(items: list[Item], answers: AnswerScope) -> None:
     for item in items:
         if item.alias is None and answers.key_of(item.clause) is None:
             raise item.clause.refusal(
-                "this column has no name", "Name it: ... AS name."
+                "an answer about each person needs a name", "Write ... AS name."
             )
 
 
@@ -61,13 +62,12 @@ def _person(select: Clause, keys: tuple[Key, ...], rows: RowScope) -> str:
     part = select.part(select.node.args.get("group") or select.node)
     if ids is None:
         raise part.refusal(
-            "a grouping inside FROM is of each person, and this table protects rows",
+            "a GROUP BY inside FROM is of each person, and this table protects rows",
             'Protect ids: protects=sd.AddRowsWithID("person").',
         )
     if not any(str(key.value.expression) == str(col(ids)) for key in keys):
         raise part.refusal(
-            "a grouping inside FROM that is not of each person would put many people "
-            "into one row",
+            "a GROUP BY inside FROM without the id would put many people into one row",
             f"Group by {ids} as well, or move the grouping outside.",
         )
     return ids

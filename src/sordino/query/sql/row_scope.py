@@ -21,7 +21,10 @@ for one that is there and must not be asked for so."""
 def identifier(clause: Clause) -> tuple[str, bool]:
     """Return a name as it is written, and whether it is in quotes."""
     if clause.kind is not exp.Identifier:
-        raise clause.refusal("this is no name", "Write a name.")
+        raise clause.refusal(
+            "a name belongs here, of a column or of a table",
+            "Write the name alone, as in SELECT ... AS visits.",
+        )
     return str(clause.scalar("this")), bool(clause.scalar("quoted"))
 
 
@@ -111,14 +114,15 @@ def _find(clause: Clause, columns: Visible) -> str:
         close = [known for known in columns if known.lower() == name.lower()]
     if len(close) > 1:
         raise clause.refusal(
-            f"{name} could be {' or '.join(close)}",
-            "Write it as it is spelled, in quotes.",
+            f"{name} could mean {' or '.join(close)}",
+            "Write the one that is meant as it is spelled, in double quotes.",
         )
     if not close:
         raise clause.wrap(unknown("column", name, columns))
     column = columns[close[0]]
     if column is None:
         raise clause.refusal(
-            f"{name} is a column of both tables", "Write the table before it: a.x."
+            f"{name} is a column of both tables",
+            f"Say of which, as in a.{name}.",
         )
     return column

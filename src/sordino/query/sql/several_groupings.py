@@ -88,12 +88,13 @@ def requests_of_sets(
     """Return a request for each set of keys, by the names of these."""
     if not questions:
         raise several.select.refusal(
-            "several groupings ask for answers", "Add one: COUNT(*)."
+            "several groupings without an aggregate ask for nothing",
+            "Add one: COUNT(*).",
         )
     ways = [_keys_of_set(names, keys) for names in sets]
     if len(set(sets)) < len(sets):
         raise several.select.part(several.select.node.args["group"]).refusal(
-            "two of these groupings are the same", "Write each set of columns once."
+            "two of these groupings are the same", "Name each set of columns once."
         )
     requests = query.group_by_sets(*ways).agg(**questions)
     return {

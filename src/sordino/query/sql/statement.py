@@ -108,7 +108,7 @@ def _orders(
     ]
     if set(answers.asked) - before:
         raise clause.refusal(
-            "the order asks for an answer that is not selected, and it has a price",
+            "ORDER BY asks for an answer that is not selected, and it has a price",
             "Select it as well.",
         )
     return orders
@@ -160,7 +160,9 @@ def _limits(
     if options.groups is not None:
         if not names:
             raise options.refusal(
-                "max_groups_contributed", "nothing is grouped", "Leave it out."
+                "max_groups_contributed",
+                "max_groups_contributed needs a GROUP BY",
+                "Leave it out, or group.",
             )
         limits.append(MaxGroupsPerID(names, options.groups))
     if answers.asking.per_group:
@@ -184,7 +186,7 @@ def _rows_and_questions(
     keys = answers.keys
     if not keys and not answers.asked:
         raise select.refusal(
-            "this would show rows of people",
+            "SELECT without an aggregate would show rows of people",
             "Ask aggregates of them: COUNT(*), AVG(...).",
         )
     _refuse_unused(given, answers)
@@ -302,6 +304,6 @@ def _refuse_ungrouped(select: Clause, name: str, answers: AnswerScope) -> None:
     if not answers.keys:
         clause = select.part(select.node.args[name])
         raise clause.refusal(
-            "without groups there is one row, and nothing to choose or to order",
+            "without GROUP BY there is one row, and nothing to choose or to order",
             "Leave it out, or add GROUP BY.",
         )

@@ -19,7 +19,7 @@ def text_value(clause: Clause, scope: AbstractScope) -> Expression:
     value = scope.value(clause)
     if value.type != "text":
         raise clause.refusal(
-            f"{clause.short_text} is of type {value.type}, no text",
+            f"a text belongs here, and {clause.short_text} is of type {value.type}",
             "Cast it to VARCHAR, or declare the column's type at its table.",
         )
     return value.expression
@@ -68,7 +68,7 @@ def _as_text(clause: Clause, scope: AbstractScope) -> Expression:
     if value.type not in _WRITTEN:
         raise clause.refusal(
             f"dialects write values of type {value.type} differently",
-            "Join texts, whole numbers, truths and dates.",
+            "Join texts, whole numbers, booleans and dates.",
         )
     text = value.expression
     return text if value.type == "text" else text.cast("text")
@@ -89,7 +89,10 @@ def _concat(clause: Clause, scope: AbstractScope) -> Value:
     for part in clause.each("expressions"):
         plain = is_null_word(part) or scope.value(part).type != "bool"
         if not plain and not clause.dialect.truths_join:
-            raise part.refusal("CONCAT writes t or f here", "Cast it to VARCHAR.")
+            raise part.refusal(
+                "CONCAT writes a boolean as t or f in this dialect",
+                "Cast it to VARCHAR: that writes true or false.",
+            )
     parts = [
         _as_text(part, scope)
         for part in clause.each("expressions")
@@ -142,7 +145,8 @@ def _end(
     clause.scalar("negative_length_returns_empty")
     if size < 0:
         raise clause.refusal(
-            "dialects count from the end differently", "Write SUBSTRING."
+            "LEFT and RIGHT with a negative number differ between dialects",
+            "Write SUBSTRING(x, first, length).",
         )
     return build(text, size)
 
@@ -153,7 +157,8 @@ def _trim(clause: Clause, scope: AbstractScope) -> Value:
     position = clause.scalar("position")
     if position not in (None, "", "BOTH"):
         raise clause.refusal(
-            "one side is not trimmed by itself here", "Trim both sides."
+            "LTRIM and RTRIM are not asked: texts are trimmed on both sides",
+            "Write TRIM(x).",
         )
     given = clause.some("expression")
     if given is None:
@@ -167,7 +172,7 @@ def _replace(clause: Clause, scope: AbstractScope) -> Value:
     old = literal_text(clause.take("expression"), scope, "what is replaced")
     new = literal_text(clause.take("replacement"), scope, "what stands for it")
     if not old:
-        raise clause.refusal("nothing is replaced", "Name what to replace.")
+        raise clause.refusal("REPLACE of an empty text", "Name what to replace.")
     return scope.value_of(text.replace(old, new))
 
 
@@ -187,7 +192,9 @@ def _like_escape(clause: Clause, scope: AbstractScope) -> Value:
     inner = clause.take("this")
     escape = literal_text(clause.take("expression"), scope, "an escape")
     if inner.kind is not exp.Like or len(escape) > 1:
-        raise clause.refusal("an escape is one letter behind LIKE", "Write ESCAPE '!'.")
+        raise clause.refusal(
+            "ESCAPE takes one character, behind LIKE", "Write ESCAPE '!'."
+        )
     return _match(inner, scope, escape or None)
 
 
