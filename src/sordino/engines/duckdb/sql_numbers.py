@@ -5,13 +5,14 @@ come back by TRY_CAST; `+ 0.0` turns -0.0 into 0.0. Nothing here can raise.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
 from sqlglot import exp
 
 from sordino.engines.sql import pieces as sql
+from sordino.engines.sql.exponential_entries import exponential_entries
 from sordino.engines.sql.pieces import Entry, Sql, Written
 from sordino.expressions import arithmetic, lattice_steps, numeric
 from sordino.expressions.lattice_steps import thresholds
@@ -274,7 +275,30 @@ def _portion(to: Written) -> Sql:
     return sql.multiplied_by(sql.bigint(2), rest)
 
 
+def _let(values: Sequence[Sql], make: Callable[..., Sql]) -> Sql:
+    """Return what is made of values that are computed once.
+
+    A list of them stands for their names: the function of a list is called with its
+    entry.
+    """
+    names = [f"v{place}" for place in range(len(values))]
+    fields = [
+        exp.PropertyEQ(this=exp.to_identifier(name), expression=value)
+        for name, value in zip(names, values, strict=True)
+    ]
+    entry = exp.to_identifier("v")
+    body = make(
+        *(sql.function("struct_extract", entry.copy(), sql.letters(n)) for n in names)
+    )
+    listed = exp.Array(expressions=[sql.function("struct_pack", *fields)])
+    each = exp.Lambda(this=body, expressions=[entry])
+    return sql.function(
+        "list_extract", sql.function("list_transform", listed, each), sql.whole(1)
+    )
+
+
 ENTRIES: Final[Mapping[Operation, Entry]] = {
+    **exponential_entries(_let),
     arithmetic.ADD: _infix(exp.Add),
     arithmetic.SUBTRACT: _infix(exp.Sub),
     arithmetic.MULTIPLY: _infix(exp.Mul),

@@ -5,13 +5,14 @@ suffice, whether ANSI is on or off; `+ 0.0` turns -0.0 into 0.0. Nothing here ca
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
 from sqlglot import exp
 
 from sordino.engines.sql import pieces as sql
+from sordino.engines.sql.exponential_entries import exponential_entries
 from sordino.engines.sql.pieces import Entry, Sql, Written
 from sordino.expressions import arithmetic, lattice_steps, numeric
 from sordino.expressions.lattice_steps import thresholds
@@ -311,7 +312,25 @@ def _portion(to: Written) -> Sql:
     return whole_product(sql.bigint(2), rest)
 
 
+def _let(values: Sequence[Sql], make: Callable[..., Sql]) -> Sql:
+    """Return what is made of values that are computed once.
+
+    An array of them stands for their names: the function of an array is called with its
+    entry.
+    """
+    names = [f"v{place}" for place in range(len(values))]
+    pairs = [(sql.letters(n), value) for n, value in zip(names, values, strict=True)]
+    fields = [part for pair in pairs for part in pair]
+    body = make(*(exp.column(name, table="v") for name in names))
+    listed = sql.function("array", sql.function("named_struct", *fields))
+    each = exp.Lambda(this=body, expressions=[exp.to_identifier("v")])
+    return sql.function(
+        "element_at", sql.function("transform", listed, each), sql.whole(1)
+    )
+
+
 ENTRIES: Final[Mapping[Operation, Entry]] = {
+    **exponential_entries(_let),
     arithmetic.ADD: _infix(exp.Add, "try_add"),
     arithmetic.SUBTRACT: _infix(exp.Sub, "try_subtract"),
     arithmetic.MULTIPLY: _infix(exp.Mul, "try_multiply"),

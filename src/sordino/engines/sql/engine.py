@@ -21,7 +21,7 @@ from sordino.engines.failures import CLOSED, run_guarded, run_uncharged
 from sordino.engines.row_functions import made_rows, made_schema
 from sordino.engines.sql.answer_tables import answer_table, with_places
 from sordino.engines.sql.buckets import rows_in_buckets
-from sordino.engines.sql.database import AbstractDatabase
+from sordino.engines.sql.database import AbstractDatabase, MomentPassed
 from sordino.engines.sql.dialect import AbstractDialect
 from sordino.engines.sql.group_totals import KEYS, PARTS
 from sordino.engines.sql.kept_tables import KeptTables, NoPlace
@@ -348,7 +348,17 @@ class SQLEngine(AbstractEngine):
         return run(again())
 
     def _alone(self, work: Callable[[], T]) -> T:
-        """Return what `work` returns, with nothing handed over before or after it."""
+        """Return what `work` returns, with nothing handed over before or after it.
+
+        Where its moment has passed before a row was read, another is tried, once.
+        """
+        try:
+            return self._at_one_moment(work)
+        except MomentPassed:
+            return self._at_one_moment(work)
+
+    def _at_one_moment(self, work: Callable[[], T]) -> T:
+        """Return what `work` returns, or give up what is unfinished."""
         with self._lock:
             self._refuse_busy()
             try:

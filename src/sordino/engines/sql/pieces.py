@@ -125,6 +125,11 @@ def is_missing(one: Sql) -> Sql:
     return exp.Is(this=in_parentheses(one), expression=exp.null())
 
 
+def exists(other: exp.Table, on: exp.Condition) -> exp.Exists:
+    """Return whether another table has a row for which a condition holds."""
+    return exp.Exists(this=exp.Select().select(whole(1)).from_(other).where(on))
+
+
 def as_type(one: Sql, kind: str) -> Sql:
     """Return a value of another SQL type; it must be sure to have one."""
     return exp.Cast(this=one, to=sql_type(kind))
