@@ -164,7 +164,7 @@ def test_an_order_of_the_columns_asked_for_is_found_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The mutant: a digest of the columns that the question needs, and no others."""
-    pruned = pruning._reading
+    pruned = pruning._read_beside
 
     def narrow(node: Any, needed: Any, read: Any) -> AbstractNode:
         if not isinstance(node, KeepRows):
@@ -172,7 +172,7 @@ def test_an_order_of_the_columns_asked_for_is_found_out(
         order = tuple(name for name in node.order if name in needed)
         return pruned(replace(node, order=order), needed, frozenset(node.per))
 
-    monkeypatch.setattr(pruning, "_reading", narrow)
+    monkeypatch.setattr(pruning, "_read_beside", narrow)
     assert other_rows(duckdb_engine(salt=SALT))
 
 
