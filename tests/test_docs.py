@@ -37,6 +37,7 @@ UNCALLED = {
     "Rehearsal",
     "Release",
     "Request",
+    "Suggestion",
     "TradeoffCurve",
     "errors",
     "load_ipython_extension",

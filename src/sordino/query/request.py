@@ -11,7 +11,7 @@ from sordino.aggregations.base import AbstractAggregation
 from sordino.aggregations.intervals import error_names
 from sordino.errors import InvalidParameter, InvalidQuery, show
 from sordino.keysets import KeySet
-from sordino.losses.spending import Family
+from sordino.losses.allowance import Family
 from sordino.numbers import positive, probability
 from sordino.query.noisy_answers import AbstractNoisyAnswers
 from sordino.query.processing import AbstractProcess
@@ -139,12 +139,14 @@ class Request(AbstractNoisyAnswers):
             (name, aggregation.with_known_bounds(schema))
             for name, aggregation in self.columns
         )
-        for _, aggregation in columns:
+        for name, aggregation in columns:
             if aggregation.lacks_bounds:
                 raise InvalidQuery(
                     f"nothing bounds the values of {aggregation!r}: one unit could "
                     "move it without limit",
-                    'Give bounds: sum("days", 0, 30).',
+                    'Give bounds: sum("days", 0, 30). session.suggest(query, budget, '
+                    f'limits={{"{name}": [(0, 10), (0, 100)]}}) tells what each pair '
+                    "would clamp.",
                 )
         return replace(self, columns=columns)
 
