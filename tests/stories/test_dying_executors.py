@@ -36,7 +36,7 @@ def outcomes() -> dict[str, dict[str, Any]]:
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
-        timeout=1200,
+        timeout=3600,
         check=True,
     )
     lines = map(json.loads, ended.stdout.splitlines())

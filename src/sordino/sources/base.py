@@ -148,8 +148,6 @@ def refuse_changed(table: str, source: AbstractSource) -> None:
     """Refuse a source that is gone, or of another form than when it was opened."""
     try:
         source.check()
-    except EngineUnavailable:
-        raise
     except Exception:  # noqa: BLE001, S110 what a library says of a file may quote it
         pass
     else:
