@@ -6,6 +6,7 @@
     ├── UnknownName        (ValueError)   a table or a column that does not exist
     ├── InvalidQuery       (ValueError)   a question with no sound answer as it stands
     ├── InvalidSQL         (ValueError)   a text of SQL that is not understood in full
+    ├── InvalidJob         (ValueError)   a job file that says what cannot be meant
     ├── BudgetExceeded     (RuntimeError) a release that costs more than is left
     ├── EngineFailure      (RuntimeError) an engine that could not finish
     ├── EngineUnavailable  (RuntimeError) an engine that cannot begin
@@ -144,6 +145,25 @@ class InvalidSQL(SordinoError, ValueError):
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle as the finished message, with its place."""
         return _located, (str(self), self.line, self.column)
+
+
+@final
+class InvalidJob(SordinoError, ValueError):
+    """A job file says something that cannot be meant; nothing was opened or charged.
+
+    >>> raise InvalidJob("releases.wards", "has no budget", 'Add budget.epsilon = "1".')
+    Traceback (most recent call last):
+    sordino.errors.InvalidJob: releases.wards has no budget. Add budget.epsilon = "1".
+    """
+
+    def __init__(self, place: str, problem: str, remedy: str) -> None:
+        """Say where in the file, what is wrong, and what to do next."""
+        super().__init__(f"{_cut(place)} {problem.rstrip('.')}. {remedy}".rstrip())
+        self.place = place
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle as the finished message, with its place."""
+        return _placed, (str(self), self.place)
 
 
 @final
@@ -319,6 +339,14 @@ def _finished(kind: type[SordinoError], message: str) -> SordinoError:
     """Return an unpickled refusal with its finished message."""
     error = kind.__new__(kind, message)
     error.args = (message,)
+    return error
+
+
+def _placed(message: str, place: str) -> InvalidJob:
+    """Return an unpickled refusal with its finished message and its place."""
+    error = InvalidJob.__new__(InvalidJob, message)
+    error.args = (message,)
+    error.place = place
     return error
 
 

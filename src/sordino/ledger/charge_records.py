@@ -41,6 +41,8 @@ def charge_fields(log: Log, claim: Claim, when: str) -> dict[str, Any]:
         "why": claim.why,
         "words": _words(claim.words),
     }
+    if claim.job:
+        fields["job"] = claim.job
     if claim.earmark is None:
         return fields
     left = earmarks.rest_after(log, claim.earmark, claim.budget, charges)
@@ -83,6 +85,7 @@ def entry_of(log: Log, record: Record, limits: Mapping[str, Limit]) -> Entry:
             for name, texts in fields["charges"].items()
         },
         answered=log.store.newest(f"answer {record.number}") > 0,
+        job=fields.get("job") or "",
     )
 
 

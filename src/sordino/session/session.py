@@ -24,7 +24,7 @@ from sordino.query.request import CONFIDENCE, Request
 from sordino.release.release import Release
 from sordino.release.stacked import stack
 from sordino.session import sql_request
-from sordino.session.book import open_book
+from sordino.session.book import Remarks, open_book
 from sordino.session.call_guard import guard_call
 from sordino.session.catalog import open_catalog
 from sordino.session.description import Description
@@ -66,6 +66,7 @@ class Session:
         ledger: "str | os.PathLike[str] | Ledger | None" = None,
         analyst: str | None = None,
         who: str = "",
+        job: str = "",
         engine: EngineName = "duckdb",
         memory_limit: str | None = None,
         threads: int | None = None,
@@ -74,12 +75,14 @@ class Session:
         """Open the tables, of which names and types are read, and the ledger.
 
         `analyst` names a budget of the ledger that is charged besides the dataset's;
-        `who` is recorded with every release.
+        `who` is recorded with every release, and so is `job`: a text that they are all
+        made by, which the ledger keeps once.
         """
         warn_of_weak(budget, 2)
         holder = engine_named(engine, Settings(memory_limit, threads, progress))
         catalog = open_catalog(holder, tables)
-        book = open_book(budget, ledger, protection_text(tables), analyst, who)
+        remarks = Remarks(who, job)
+        book = open_book(budget, ledger, protection_text(tables), analyst, remarks)
         self._desk = Desk(holder, catalog, book)
 
     @guard_call

@@ -1,0 +1,116 @@
+"""What a release of a job asks: the request of its SQL, or of its Python function."""
+
+import types
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, final
+
+from sordino.errors import InvalidJob, SordinoError
+from sordino.job.plan import PlannedRelease
+from sordino.job.toml_file import read_text
+from sordino.keysets.keyset import KeySet
+from sordino.losses.base import Budget
+from sordino.query.request import Request
+from sordino.session.session import Session
+from sordino.session.sql_request import SqlGiven, sql_request
+
+Requests = Request | dict[str, Request]
+
+
+@final
+@dataclass(frozen=True)
+class Question:
+    """What is asked, within what, and whether its answers are one table."""
+
+    requests: Requests
+    budget: Budget
+    is_stacked: bool
+    """Whether the groupings of a text of SQL lie below each other."""
+
+
+def read_requests_of(
+    session: Session, plan: PlannedRelease, folder: Path
+) -> tuple[Requests, Budget | None]:
+    """Return what a release asks of a session, and within what, if that is said."""
+    try:
+        if plan.function is not None:
+            return _called(plan, folder), plan.budget
+        return _parsed(session, plan)
+    except InvalidJob:
+        raise
+    except SordinoError as error:
+        raise InvalidJob(plan.place, f"is refused: {error}", "") from None
+
+
+def read_question(session: Session, plan: PlannedRelease, folder: Path) -> Question:
+    """Return what a release asks of a session; no private row is read."""
+    requests, budget = read_requests_of(session, plan, folder)
+    if budget is None:
+        raise InvalidJob(
+            plan.place,
+            "has no budget",
+            'Add budget = { epsilon = "1/2", delta = "1e-6" }.',
+        )
+    is_stacked = plan.sql is not None and not isinstance(requests, Request)
+    return Question(requests, budget, is_stacked)
+
+
+def _parsed(session: Session, plan: PlannedRelease) -> tuple[Requests, Budget | None]:
+    """Return what a text of SQL asks, and the budget beside it or in it."""
+    catalog = session._desk.catalog  # noqa: SLF001 priced before it is released
+    given = SqlGiven(
+        plan.limits, plan.bounds, _keys(session, plan.keys), plan.dialect
+    )
+    return sql_request(catalog, plan.sql, plan.budget, given)
+
+
+def _keys(session: Session, keys: Mapping[str, Any]) -> Any:
+    """Return public keys: those that are listed, or those of a public table."""
+    if not isinstance(keys.get("table"), str):
+        return keys
+    catalog = session._desk.catalog  # noqa: SLF001 its public tables are frozen there
+    source = catalog.public(keys["table"])
+    rows = catalog.engine.frozen(source.table)
+    columns = keys.get("columns", list(rows.column_names))
+    for column in columns:
+        source.schema[column]  # refuses a name that is not there
+    return KeySet.from_table(rows.select(list(columns)))
+
+
+def _called(plan: PlannedRelease, folder: Path) -> Requests:
+    """Return what the function of a Python file asks."""
+    file, name = plan.function or ("", "")
+    place = f"{plan.place}.query"
+    text = read_text(folder, file, place)
+    module = types.ModuleType(Path(file).stem)
+    module.__file__ = str(folder / file)
+    try:
+        exec(compile(text, module.__file__, "exec"), vars(module))  # noqa: S102 the reviewed program of the job
+        function = vars(module)[name]
+        requests = function()
+    except SordinoError:
+        raise
+    except KeyError as error:
+        if error.args != (name,):
+            raise _failed(place, plan, error) from error
+        raise InvalidJob(place, f"names {name}, which {file} lacks", "") from None
+    except Exception as error:
+        raise _failed(place, plan, error) from error
+    several = isinstance(requests, dict) and bool(requests)
+    listed = list(requests.values()) if several else [requests]
+    if not all(isinstance(request, Request) for request in listed):
+        raise InvalidJob(
+            place,
+            "returns no request",
+            'Return sd.table("visits").agg(n=sd.count()), or a dict of such.',
+        )
+    return requests
+
+
+def _failed(place: str, plan: PlannedRelease, error: Exception) -> InvalidJob:
+    """Return the refusal of a program that fails: it has seen nothing private."""
+    file, name = plan.function or ("", "")
+    return InvalidJob(
+        place, f"fails: {type(error).__name__}: {error}", f"Run {name}() of {file} alone."
+    )

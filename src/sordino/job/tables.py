@@ -1,0 +1,64 @@
+"""The tables of a job file: sources relative to it, columns, and how text is written."""
+
+from pathlib import Path
+from typing import Any, Final
+
+from sordino.job.protection import read_protection
+from sordino.job.section import Section
+from sordino.query.tables import PrivateTable, PublicTable
+from sordino.sources.csv_format import Csv
+
+_FORMAT: Final = (
+    *("delimiter", "quote", "encoding", "decimal"),
+    *("date", "time", "true", "false", "null"),
+)
+"""How text files are written, each as `sordino.Csv` takes it."""
+
+
+def read_tables(root: Section, folder: Path) -> dict[str, PrivateTable | PublicTable]:
+    """Return the private and the public tables of a job by name."""
+    tables: dict[str, PrivateTable | PublicTable] = {}
+    for name, said in root.sections("tables").items():
+        said.refuse_others("source", "protects", "columns", "format")
+        unit = read_protection(said)
+        source, columns = _source(said, folder), _columns(said)
+        with root.section("tables").explained(name):
+            tables[name] = PrivateTable(source, unit, columns)
+    if not tables:
+        root.section("tables").value("visits")
+    for name, said in root.sections("public").items():
+        said.refuse_others("source", "columns", "format")
+        if name in tables:
+            raise root.section("public").wrong(
+                name, "is also a private table", "Choose another name."
+            )
+        source, columns = _source(said, folder), _columns(said)
+        with root.section("public").explained(name):
+            tables[name] = PublicTable(source, columns)
+    return tables
+
+
+def _columns(said: Section) -> dict[str, Any]:
+    """Return the declared types of columns."""
+    columns = said.section("columns")
+    return {name: columns.text(name) for name in columns}
+
+
+def _source(said: Section, folder: Path) -> Any:
+    """Return where the rows are, with what is said of how text is written."""
+    paths: Any
+    if isinstance(said.value("source"), list):
+        paths = [_beside(folder, path) for path in said.texts("source")]
+    else:
+        paths = _beside(folder, said.secret("source"))
+    style = said.section("format")
+    style.refuse_others(*_FORMAT)
+    if not list(style):
+        return paths
+    with said.explained("format"):
+        return Csv(paths, _columns(said), **{name: style.values[name] for name in style})
+
+
+def _beside(folder: Path, source: str) -> str:
+    """Return a path relative to the job file; an address of a server stays."""
+    return source if "://" in source else str(folder / source)
