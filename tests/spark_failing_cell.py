@@ -30,7 +30,7 @@ def main() -> None:
     spark = users_session()
     spark.sparkContext.setLogLevel("WARN")
     table = sd.PrivateTable(failing_frame(spark), protects=sd.AddOneRow())
-    session = sd.Session({"t": table}, budget=sd.PureDP(10), engine="spark")
+    session = sd.Session({"t": table}, budget=sd.PureDP(10))
     positive = sd.table("t").filter(sd.col("x") > 0)
     try:
         session.release(positive.agg(n=sd.count()), sd.PureDP(1))

@@ -26,12 +26,6 @@ REASONS: Final = {
 REMAINING: Final = {
     "budgets": {"spending"},
     "losses": {"spending"},
-    "engines": {
-        *("added", "adding", "asking", "bound", "counted", "emptied", "frozen", "held"),
-        *("keeping", "kept", "matched", "materialised", "normalised", "ordered"),
-        *("over", "prepared", "rendered", "shared", "shown", "sorted", "stored"),
-        *("streamed", "summed", "unmatched", "unnested"),
-    },
 }
 """Names of methods by room that are still to be found better ones; it only shrinks."""
 

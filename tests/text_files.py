@@ -16,7 +16,7 @@ def read(source: Any) -> Rows:
     for engine in (MemoryEngine(), duckdb_engine()):
         engine.open("t", source, {})
         engine.freeze("t")
-        found.append(engine.frozen("t").to_pylist())
+        found.append(engine.frozen_rows("t").to_pylist())
     assert repr(found[0]) == repr(found[1])
     return found[0]
 

@@ -47,11 +47,11 @@ class Contribution:
 
     def with_groups(self, columns: Versions, most: int) -> "Contribution":
         """Return the bounds when a unit's rows lie in at most so many groups."""
-        return replace(self, groups=_tightened(self.groups, columns, most))
+        return replace(self, groups=_tighten(self.groups, columns, most))
 
     def with_group_rows(self, columns: Versions, most: int) -> "Contribution":
         """Return the bounds when a unit has at most so many rows in each group."""
-        return replace(self, group_rows=_tightened(self.group_rows, columns, most))
+        return replace(self, group_rows=_tighten(self.group_rows, columns, most))
 
     def times(self, factor: int) -> "Contribution":
         """Return the bounds when each row becomes at most so many."""
@@ -69,8 +69,8 @@ class Contribution:
         """Return what is known in terms of new versions; what has none is not known."""
         return replace(
             self,
-            groups=_restated(self.groups, moved),
-            group_rows=_restated(self.group_rows, moved),
+            groups=_restate(self.groups, moved),
+            group_rows=_restate(self.group_rows, moved),
         )
 
     def most_rows(self) -> int | None:
@@ -90,8 +90,10 @@ class Contribution:
         covered = {frozenset[Version](): 1}
         for columns, most in self.groups:
             for version, product in list(covered.items()):
-                more = version | (columns & by)
-                covered[more] = min(product * most, covered.get(more, product * most))
+                joined = version | (columns & by)
+                covered[joined] = min(
+                    product * most, covered.get(joined, product * most)
+                )
         return covered.get(by)
 
     def groups_touched(self, by: Versions) -> int | None:
@@ -173,7 +175,7 @@ def most_squares(whole: int, largest: int, count: int) -> int:
     return full * largest**2 + rest**2
 
 
-def _tightened(limits: Limits, columns: Versions, most: int) -> Limits:
+def _tighten(limits: Limits, columns: Versions, most: int) -> Limits:
     """Return the limits with one more, the least for each set of columns."""
     tightest: dict[Versions, int] = {}
     for limited, bound in (*limits, (columns, most)):
@@ -181,7 +183,7 @@ def _tightened(limits: Limits, columns: Versions, most: int) -> Limits:
     return tuple(tightest.items())
 
 
-def _restated(limits: Limits, moved: Mapping[Version, Version]) -> Limits:
+def _restate(limits: Limits, moved: Mapping[Version, Version]) -> Limits:
     """Return the limits on columns that all have new versions."""
     return tuple(
         (frozenset(moved[column] for column in columns), most)

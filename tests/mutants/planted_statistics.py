@@ -10,8 +10,8 @@ PLANTED_STATISTICS: Final[tuple[Planted, ...]] = (
     Planted(
         "prices",
         "src/sordino/aggregations/keys_and_noise.py",
-        "held = (mu * min(Fraction(1), one * keys) for mu, one in self.measurements)",
-        "held = (mu * min(Fraction(1), one) for mu, one in self.measurements)",
+        "mu * min(Fraction(1), share * keys) for mu, share in self.measurements",
+        "mu * min(Fraction(1), share) for mu, share in self.measurements",
         "kept keys not counted",
     ),
     Planted(
@@ -45,9 +45,16 @@ PLANTED_STATISTICS: Final[tuple[Planted, ...]] = (
     Planted(
         "prices",
         "src/sordino/planning/bundle.py",
-        "found[name] = bought.alike(ways[name][place], gain)",
-        "found[name] = bought.alike(ways[first][place], gain)",
+        "plan = ways[name][place]",
+        "plan = ways[first][place]",
         "requests that are priced alike ask for the rows of the first",
+    ),
+    Planted(
+        "prices",
+        "src/sordino/planning/bundle.py",
+        "[name for name in names if weights.shares[name] == share]",
+        "names",
+        "requests of other weights have the noise of the first",
     ),
     Planted(
         "prices",
@@ -115,8 +122,8 @@ PLANTED_STATISTICS: Final[tuple[Planted, ...]] = (
     Planted(
         "intervals",
         "src/sordino/aggregations/intervals/selected.py",
-        "one = beyond > np.log(alpha) + showing",
-        "one = beyond > np.log(alpha)",
+        "above_the_cut = beyond > np.log(alpha) + showing",
+        "above_the_cut = beyond > np.log(alpha)",
         "intervals hold over all groups, shown or not",
     ),
     Planted(

@@ -75,7 +75,7 @@ class SQLite(AbstractDatabase):
     def connect(self) -> None:
         """Be there already."""
 
-    def asking(self) -> nullcontext[None]:
+    def question_context(self) -> nullcontext[None]:
         """Return nothing to stand in: nobody else writes to what is handed over."""
         return nullcontext()
 
@@ -152,7 +152,7 @@ class SQLite(AbstractDatabase):
 
 def _bound(statement: Statement, salt: int) -> dict[str, Any]:
     """Return the values of a statement by the names of their placeholders."""
-    values = statement.bound(salt >> 1)  # its integers have a sign
+    values = statement.parameters(salt >> 1)  # its integers have a sign
     return {f"p{n}": to_sqlite(one) for n, one in enumerate(values, 1)}
 
 

@@ -64,7 +64,7 @@ class SQLiteDialect(AbstractDialect):
         salt = exp.Placeholder(this=SALT)
         return sql.function("digest", salt, *(one.copy() for one in values))
 
-    def ordered(self, value: Sql) -> exp.Ordered:
+    def order_term(self, value: Sql) -> exp.Ordered:
         """Return the value: texts go by their bytes, NULL is least."""
         return exp.Ordered(this=value, nulls_first=True)
 
@@ -81,28 +81,28 @@ class SQLiteDialect(AbstractDialect):
         rest = sql.infix(exp.Mod, self.digest(values), sql.whole(count))
         return sql.is_equal(rest, sql.whole(number))
 
-    def unnested(self, entries: Sql, limit: int | None) -> Sql:
+    def unnest(self, entries: Sql, limit: int | None) -> Sql:
         """Refuse: there are no lists."""
         del entries, limit
         raise refusal(self.name, "explode", _LISTS)
 
-    def matched(
+    def semi_join(
         self, rows: exp.Select, other: exp.Table, on: exp.Condition
     ) -> exp.Select:
         """Return WHERE EXISTS."""
         return rows.where(_exists(other, on), copy=False)
 
-    def unmatched(
+    def anti_join(
         self, rows: exp.Select, other: exp.Table, on: exp.Condition
     ) -> exp.Select:
         """Return WHERE NOT EXISTS."""
         return rows.where(exp.not_(_exists(other, on)), copy=False)
 
-    def materialised(self, *, shared: bool) -> bool:
+    def stores(self, *, shared: bool) -> bool:
         """Store what several read."""
         return shared
 
-    def summed(
+    def exact_sum(
         self, value: Sql, factor: int, shift: int, *, complete: bool = False
     ) -> Sql:
         """Return a sum of Python, as text."""
@@ -110,17 +110,17 @@ class SQLiteDialect(AbstractDialect):
         whole = (exp.Literal.string(str(one)) for one in (factor, shift))
         return _sum(value, *whole)
 
-    def added(self, total: Sql) -> Sql:
+    def sum_of_totals(self, total: Sql) -> Sql:
         """Return a sum of texts, as text."""
         one, nothing = exp.Literal.string("1"), exp.Literal.string("0")
         return _sum(total, one, nothing)
 
-    def counted(self, times: int) -> Sql:
+    def row_count(self, times: int) -> Sql:
         """Return the sum of a constant."""
         one, each = exp.Literal.string("0"), exp.Literal.string(str(times))
         return _sum(sql.whole(1), one, each)
 
-    def held(self, total: Sql) -> Sql:
+    def narrow_total(self, total: Sql) -> Sql:
         """Return a text held within the limits, as an integer; counts are held."""
         return sql.function("held", total)
 

@@ -34,18 +34,18 @@ class SingleEstimator(AbstractEstimator):
         """Return the numbers as they are."""
         import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
-        (one,) = noisy
-        noise = self.measurements[0].noise(one.mechanism)
-        if one.cut is None:
+        (numbers,) = noisy
+        noise = self.measurements[0].noise(numbers.mechanism)
+        if numbers.cut is None:
             bars = [
-                additive(held, noise, confidence, self.least) for held in one.values
+                additive(values, noise, confidence, self.least)
+                for values in numbers.values
             ]
         else:
-            shown, whole = (
-                Shown((1.0,), float(one.cut)),
-                one.values[0].dtype.kind == "i",
-            )
-            sums = Sums((one.values[0].astype(np.float64),), (noise,), shown)
+            (values,) = numbers.values
+            whole = values.dtype.kind == "i"
+            shown = Shown((1.0,), float(numbers.cut))
+            sums = Sums((values.astype(np.float64),), (noise,), shown)
             bars = [linear(sums, (1.0,), confidence, self.least, whole=whole)]
-        pairs = zip(one.values, bars, strict=True)
-        return tuple(Finished(pa.array(held), bar) for held, bar in pairs)
+        pairs = zip(numbers.values, bars, strict=True)
+        return tuple(Finished(pa.array(values), bar) for values, bar in pairs)

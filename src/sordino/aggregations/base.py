@@ -45,20 +45,20 @@ class Setting:
     groups: int | None = None
     """How many groups there are, where they are known beforehand."""
     needs_rows: bool = False
-    """Whether the number of rows is asked for, or shows which groups exist."""
+    """Whether row counts are asked for, or decide which groups are shown."""
 
     @cached_property
     def degrees(self) -> Mapping[Hashable, int]:
-        """Return up to which power the values of each column are added up, in order."""
-        found: dict[Hashable, int] = {}
-        for one in self.clamped:
-            key = one.key(self)
-            found[key] = max(one.degree, found.get(key, 0))
-        return found
+        """Return the highest power that is summed of each column, in order."""
+        highest: dict[Hashable, int] = {}
+        for clamped in self.clamped:
+            key = clamped.key(self)
+            highest[key] = max(clamped.degree, highest.get(key, 0))
+        return highest
 
     @cached_property
     def computations(self) -> dict[Hashable, Any]:
-        """Return what several aggregations make of these rows, once it is computed."""
+        """Return a store for results that several aggregations of these rows share."""
         return {}
 
     @cached_property
@@ -76,54 +76,54 @@ class Setting:
 
         `more` are versions of columns that split the groups further.
         """
-        found = self._rows_split(*more) if more else self._rows
-        if found is None:
+        change = self._change_of_split_rows(*more) if more else self._rows
+        if change is None:
             raise InvalidQuery(
                 "nothing bounds how many rows one id contributes", self._remedy()
             )
-        if found.l1 > LARGEST:
+        if change.l1 > LARGEST:
             raise InvalidQuery(
                 "one unit could hold more rows than can be counted exactly",
                 "Lower the limits, or max_rows of flat_map.",
             )
-        return found
+        return change
 
     def people(self) -> Sensitivity:
         """Return how far one id can move the counts of ids of the groups."""
-        found = self._change_by(self._ids_moved)
-        if found is None:
-            columns = _listed(self.by)
+        change = self._change_by(self._change_of_ids)
+        if change is None:
+            columns = _call_names(self.by)
             raise InvalidQuery(
                 "nothing bounds how many groups one id is in",
                 f"Add .enforce(sd.MaxGroupsPerID({columns}, 2)) before group_by.",
             )
-        return found
+        return change
 
     @cached_property
     def _rows(self) -> Sensitivity | None:
-        """Return how far row counts move, which every measurement asks for."""
-        return self.unit_rows if self.spread is None else self._rows_split()
+        """Return how far row counts move; every measurement needs it."""
+        return self.unit_rows if self.spread is None else self._change_of_split_rows()
 
     @cached_property
     def unit_rows(self) -> Sensitivity | None:
         """Return how far the row counts move by a whole unit, None if without bound."""
         return self.contribution.sensitivity(self.versions)
 
-    def _rows_split(self, *more: Versions) -> Sensitivity | None:
+    def _change_of_split_rows(self, *more: Versions) -> Sensitivity | None:
         """Return how far counts of rows move that more columns split."""
         return self._change_by(
-            lambda held: held.sensitivity(self.versions.union(*more))
+            lambda contribution: contribution.sensitivity(self.versions.union(*more))
         )
 
-    def _ids_moved(self, held: Contribution) -> Sensitivity | None:
-        """Return how far counts of ids move by a unit of which something is known."""
-        groups = held.groups_touched(self.versions)
+    def _change_of_ids(self, contribution: Contribution) -> Sensitivity | None:
+        """Return how far a unit with known bounds moves the counts of ids."""
+        groups = contribution.groups_touched(self.versions)
         return None if groups is None else Sensitivity(l0=groups, linf=1)
 
     def _change_by(
         self, rule: Callable[[Contribution], Sensitivity | None]
     ) -> Sensitivity | None:
-        """Return what a rule says of one unit, or of its rows one after another."""
+        """Apply a rule to one unit, or to each of its rows in turn."""
         if self.spread is None:
             return rule(self.contribution)
         row, rows = rule(self.spread.row), self.spread.rows
@@ -133,7 +133,7 @@ class Setting:
         """Return which constraints would bound the rows of an id."""
         if not self.by:
             return "Add .enforce(sd.MaxRowsPerID(5))."
-        columns = _listed(self.by)
+        columns = _call_names(self.by)
         return (
             f"Add .enforce(sd.MaxGroupsPerID({columns}, 2), "
             f"sd.MaxRowsPerGroupPerID({columns}, 3)) before group_by, or "
@@ -191,7 +191,7 @@ class AbstractEstimator(ABC):
     """Whether it is made of choices among candidates instead of noisy numbers."""
     measurements: "tuple[Any, ...]"
     shares: tuple[Fraction, ...]
-    """Of choices: what each gets of what the answer may spend; they add up to 1."""
+    """Of choices: the fraction of the answer's share that each gets; their sum is 1."""
     slopes: tuple[float, ...]
     """Of measurements: by how much the answer's variance grows with that of each."""
 
@@ -212,11 +212,11 @@ class AbstractClamped(ABC):
     """Public bounds to which values are moved before they are aggregated."""
 
     degree: int
-    """Up to which power values are added up, 0 where they are not."""
+    """The highest power of the values that is summed, 0 for none."""
 
     @abstractmethod
     def key(self, setting: Setting) -> Hashable:
-        """Return what bounds on the same values have in common."""
+        """Return a key that is equal for equal bounds on the same values."""
 
     @abstractmethod
     def outside(self, setting: Setting) -> AbstractExpression:
@@ -233,12 +233,12 @@ class AbstractAggregation(ABC):
     @property
     @abstractmethod
     def words(self) -> Words:
-        """Return what was asked for, in a form that lasts."""
+        """Return the question in a form that lasts for ever."""
 
     @property
     @abstractmethod
     def clamp(self) -> "AbstractClamped | None":
-        """Return to what values are clamped, None where none is."""
+        """Return the bounds that values are clamped to, None without any."""
 
     def with_known_bounds(self, schema: Schema) -> "AbstractAggregation":
         """Return the question with the bounds that its column is known to have.
@@ -254,7 +254,7 @@ class AbstractAggregation(ABC):
         return False
 
     def summary(self, setting: Setting) -> Summary:
-        """Return what is exactly known of the rows of one id, in each of its groups.
+        """Return an exact summary of the rows of one id, in each of its groups.
 
         For any rows it is a function of the multiset of them.
         """
@@ -266,12 +266,12 @@ class AbstractAggregation(ABC):
 
     @abstractmethod
     def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:
-        """Return the ways to answer, or refuse what has no sound answer.
+        """Return the ways to answer, or refuse a question without a sound answer.
 
         They are in the order of the ways; the last one stands for those left out.
         """
 
 
-def _listed(columns: tuple[str, ...]) -> str:
+def _call_names(columns: tuple[str, ...]) -> str:
     """Return one name or several as they are written in a call."""
     return repr(columns[0]) if len(columns) == 1 else repr(columns)

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from sordino.aggregations.base import AbstractAggregation
-from sordino.aggregations.column_values import asked_cell, exact_bounds
+from sordino.aggregations.column_values import aggregated_cell, exact_bounds
 from sordino.schema import Schema
 
 
@@ -18,12 +18,12 @@ class AbstractBounded(AbstractAggregation):
 
     def with_known_bounds(self, schema: Schema) -> AbstractAggregation:
         """Return the question with the bounds that its column is known to have."""
-        known = asked_cell(self.column).column(schema).bounds
+        known = aggregated_cell(self.column).column(schema).bounds
         if not self.lacks_bounds or known is None:
             return self
         low, high = known
-        made: Any = self
-        bounded: AbstractAggregation = replace(made, low=low, high=high)
+        question: Any = self
+        bounded: AbstractAggregation = replace(question, low=low, high=high)
         return bounded
 
     @property
@@ -33,6 +33,6 @@ class AbstractBounded(AbstractAggregation):
 
 
 def check_bounds(low: Any, high: Any) -> None:
-    """Refuse bounds that bound nothing; both may be left out."""
+    """Refuse empty or reversed bounds; both may be left out."""
     if low is not None or high is not None:
         exact_bounds(low, high)

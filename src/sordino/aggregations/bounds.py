@@ -42,7 +42,7 @@ _LARGEST: Final = 60
 @final
 @dataclass(frozen=True)
 class Bounds(AbstractAggregation):
-    """A low and a high bound of equal size, beyond which few values of a group lie."""
+    """A low and a high bound of equal size; few values of a group lie beyond."""
 
     column: Any
     up_to: int
@@ -65,7 +65,7 @@ class Bounds(AbstractAggregation):
 
     @property
     def words(self) -> Words:
-        """Return the question and what it is about."""
+        """Return the name of the question and its arguments."""
         return call(
             "bounds",
             column=column_words(self.column),
@@ -75,7 +75,7 @@ class Bounds(AbstractAggregation):
 
     @property
     def clamp(self) -> None:
-        """Return None: nothing is clamped."""
+        """Return None: no values are clamped."""
 
     def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:
         """Return the walk over the sizes."""
@@ -96,27 +96,27 @@ def size_bins(value: Expression, sizes: Sequence[float]) -> Expression:
     Missing, NaN and infinities have none.
     """
     size = value.cast("f64").abs()
-    found = _searched(size, sizes, 0, len(sizes) - 1)
+    place = _place_between(size, sizes, 0, len(sizes) - 1)
     none = size.is_null() | size.is_nan() | size.is_infinite()
-    return when(none).then(lit(None, "i64")).otherwise(found)
+    return when(none).then(lit(None, "i64")).otherwise(place)
 
 
-def _searched(
+def _place_between(
     size: Expression, sizes: Sequence[float], first: int, last: int
 ) -> Expression:
     """Return the place of a size between two places, by halving; there must be one."""
     if first == last:
         return lit(first)
     middle = (first + last) // 2
-    low = _searched(size, sizes, first, middle)
-    high = _searched(size, sizes, middle + 1, last)
+    low = _place_between(size, sizes, first, middle)
+    high = _place_between(size, sizes, middle + 1, last)
     return when(size <= sizes[middle]).then(low).otherwise(high)
 
 
 @final
 @dataclass(frozen=True)
 class BoundEstimator(AbstractEstimator):
-    """The size at which the walk stopped, as a bound on either side."""
+    """The size where the walk stopped, as a bound on either side."""
 
     chooses: ClassVar[bool] = True
     measurements: tuple[BoundChoice]
@@ -133,14 +133,14 @@ class BoundEstimator(AbstractEstimator):
         Too wide means: against the first size that no value exceeds.
         """
         (mechanism,) = mechanisms
-        found = self.measurements[0].expected_error(mechanism, confidence)
+        beyond = self.measurements[0].expected_error(mechanism, confidence)
         wrong, steps = float(1 - confidence), len(self.sizes)
         passed = bisect_left(
             range(1, steps), -wrong, key=lambda bins: -mechanism.chance_to_pass(bins)
         )
         wide = 2.0 ** (passed / _STEPS)
-        remark = f"{found.remark}, and it is at most {wide:.3g} times too wide"
-        return replace(found, remark=remark)
+        remark = f"{beyond.remark}, and it is at most {wide:.3g} times too wide"
+        return replace(beyond, remark=remark)
 
     def finish(
         self, noisy: Sequence[Noisy], confidence: Fraction

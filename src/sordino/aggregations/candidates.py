@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _STEPS: Final = {"i64": 2**40, "f64": 2**40}
-"""Most candidates: their number costs nothing but digits."""
+"""The most candidates; more of them cost nothing but digits."""
 
 
 class AbstractCandidates(ABC):
@@ -111,7 +111,7 @@ class AbstractMoments(AbstractCandidates):
 @final
 @dataclass(frozen=True)
 class RealCandidates(AbstractNumbers):
-    """Multiples of a power of two: each is told as the shortest decimal near it."""
+    """Multiples of a power of two, each written as the shortest decimal near it."""
 
     grid: Lattice
     low: float
@@ -143,14 +143,14 @@ class WholeCandidates(AbstractNumbers):
 
         unit = 2**self.grid.exponent
         pairs = zip(first.tolist(), last.tolist(), strict=True)
-        found = [
+        integers = [
             roundest(
                 (a + self.grid.low) * unit - unit // 2,
                 (b + self.grid.low) * unit + (unit - 1) // 2,
             )
             for a, b in pairs
         ]
-        within = [min(max(one, self.low), self.high) for one in found]
+        within = [min(max(integer, self.low), self.high) for integer in integers]
         return pa.array(within, pa.int64())
 
 
@@ -177,7 +177,7 @@ class DayCandidates(AbstractMoments):
         import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
         middle = (first + (last - first) // 2).tolist()
-        days = [self.low + timedelta(days=one) for one in middle]
+        days = [self.low + timedelta(days=day) for day in middle]
         return pa.array(days, arrow_type("date"))
 
 
@@ -195,7 +195,7 @@ class SecondCandidates(AbstractMoments):
         return (self.high - self.low) // timedelta(seconds=1)
 
     def position(self, values: Expression) -> AbstractExpression:
-        """Return the second in which each value lies, counted from the first."""
+        """Return the second of each value, counted from the first."""
         seconds = lit(self.low).seconds_between(values)
         return height(seconds.tree, Lattice(0, self.last, 0))
 
@@ -204,12 +204,12 @@ class SecondCandidates(AbstractMoments):
         import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
         middle = (first + (last - first) // 2).tolist()
-        times = [self.low + timedelta(seconds=one) for one in middle]
+        times = [self.low + timedelta(seconds=second) for second in middle]
         return pa.array(times, arrow_type("time"))
 
 
 def end_points(low: Any, high: Any) -> tuple[Any, Any]:
-    """Return bounds as they were given, refusing those that bound nothing.
+    """Return bounds as they were given, refusing empty or reversed ones.
 
     >>> end_points(0, "7.5"), end_points(date(2026, 1, 1), date(2026, 12, 31))[0]
     ((0, '7.5'), datetime.date(2026, 1, 1))
@@ -217,12 +217,12 @@ def end_points(low: Any, high: Any) -> tuple[Any, Any]:
     if not isinstance(low, date) and not isinstance(high, date):
         exact_bounds(low, high)
         return low, high
-    read = [literal(one) for one in (low, high)]
-    if read[0].type != read[1].type:
+    ends = [literal(end) for end in (low, high)]
+    if ends[0].type != ends[1].type:
         raise InvalidParameter(
             "high", high, f"must have the same type as low, {low!r}", "Give two dates."
         )
-    least, most = (one.constant for one in read)
+    least, most = (end.constant for end in ends)
     if least >= most:
         raise InvalidParameter(
             "low",
@@ -272,8 +272,8 @@ class ClampedMoments(AbstractClamped):
 
 def clamp_moments(column: Any, low: Any, high: Any, nulls: Nulls) -> AbstractClamped:
     """Return the bounds of a question about numbers, dates or times."""
-    made = ClampedMoments if isinstance(low, date) else Clamped
-    return made(column, low, high, nulls)
+    kind = ClampedMoments if isinstance(low, date) else Clamped
+    return kind(column, low, high, nulls)
 
 
 def candidates(low: Any, high: Any, kind: str) -> AbstractCandidates:
@@ -283,7 +283,7 @@ def candidates(low: Any, high: Any, kind: str) -> AbstractCandidates:
     (120, 549755813888)
     """
     check_ends(low, kind)
-    return _MADE[kind](low, high)
+    return _CANDIDATES[kind](low, high)
 
 
 def check_ends(low: Any, kind: str) -> None:
@@ -317,7 +317,7 @@ def _integers(low: Any, high: Any) -> WholeCandidates:
     return WholeCandidates(grid, first, last)
 
 
-_MADE: Final[dict[str, Callable[[Any, Any], AbstractCandidates]]] = {
+_CANDIDATES: Final[dict[str, Callable[[Any, Any], AbstractCandidates]]] = {
     "f64": _floats,
     "i64": _integers,
     "date": DayCandidates,
@@ -330,5 +330,5 @@ _EXAMPLES: Final = {
     "date": "Give dates, such as date(2026, 1, 1) and date(2026, 12, 31).",
     "time": "Give datetimes, such as datetime(2026, 1, 1) and datetime(2027, 1, 1).",
 }
-ORDERED: Final = tuple(_MADE)
-"""Types of which quantiles can be asked."""
+ORDERED: Final = tuple(_CANDIDATES)
+"""The types of columns that have quantiles."""

@@ -1,4 +1,4 @@
-"""Counts of many known groups, told as what they differ from a share of all ids.
+"""Counts of many known groups, released less a share of all ids.
 
 An id that lies in many groups moves each of their counts; told less a share c of the
 number of ids n, it moves those where it is by 1 - c and the others by c, which is less
@@ -85,7 +85,7 @@ class CentredMeasurement(AbstractMeasurement):
 
     def less(self, exact: Sequence[Integers], ids: int) -> list[Integers]:
         """Return exact counts less the share of the number of ids, in 2**-6."""
-        return [(one << _STEP) - self.steps * ids for one in exact]
+        return [(counts << _STEP) - self.steps * ids for counts in exact]
 
     def mechanism(self, share: AbstractShare) -> AbstractAdditiveMechanism:
         """Return noise for real numbers."""
@@ -107,7 +107,7 @@ class CentredMeasurement(AbstractMeasurement):
 @final
 @dataclass(frozen=True)
 class CentredCounts:
-    """The number of ids, the counts less a share of it, and what counts are of both."""
+    """The number of ids, and the counts less a share of it."""
 
     measurements: tuple[WholeMeasurement, CentredMeasurement]
     units: tuple[Fraction, ...] = (Fraction(1), Fraction(1))
@@ -149,7 +149,7 @@ _TOGETHER: Final = "groups err together: ask for totals of many, do not add them
 
 
 def _best_share(touched: int, groups: int) -> float:
-    """Return the share of the number of ids with which counts err least."""
+    """Return the share of the number of ids that makes counts err least."""
     if groups == 1:
         return 0.0
     spread = math.sqrt(touched * (groups - touched) / (groups - 1))

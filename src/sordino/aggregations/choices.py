@@ -74,11 +74,11 @@ class AbstractChoice(ABC):
         """
         *by, place, count = counts.columns
         owner = match_rows(keys, counts.select(range(len(by))))
-        held = place.is_valid().to_numpy() & (owner >= 0)
+        counted = place.is_valid().to_numpy() & (owner >= 0)
         bins = BinCounts.of(
-            owner[held],
-            place.fill_null(0).to_numpy()[held],
-            count.to_numpy()[held],
+            owner[counted],
+            place.fill_null(0).to_numpy()[counted],
+            count.to_numpy()[counted],
             groups=keys.num_rows if by else 1,
             size=self.size,
         )
@@ -151,12 +151,12 @@ class ExtremeChoice(AbstractChoice):
         return AboveThreshold(rate, scales=EXTREME_SCALES)
 
     def bins_of(self, mechanism: Any, bins: BinCounts) -> tuple[Integers, ...]:
-        """Return the stretch at which a walk towards the extreme ends."""
+        """Return the stretch where the walk towards the extreme stops."""
         joined = bins.join(self.lasts)
         if self.greatest:
             return (mechanism.find_groups(joined, Bits()),)
-        found = mechanism.find_groups(joined.mirror(), Bits())
-        return (joined.size - 1 - found,)
+        stops = mechanism.find_groups(joined.mirror(), Bits())
+        return (joined.size - 1 - stops,)
 
     def range(self, chosen: Integers) -> tuple[Integers, Integers]:
         """Return the ends of a stretch."""
@@ -165,13 +165,13 @@ class ExtremeChoice(AbstractChoice):
 
     def expected_error(self, mechanism: Any, confidence: Fraction) -> Expected:
         """Return how many rows may lie beyond the answer."""
-        return _beyond(mechanism, self.lasts.size, confidence)
+        return _rows_beyond(mechanism, self.lasts.size, confidence)
 
 
 @final
 @dataclass(frozen=True)
 class BoundChoice(AbstractChoice):
-    """The bin beyond which few rows lie."""
+    """The first bin that few rows lie beyond."""
 
     key: Hashable
     change: Sensitivity
@@ -184,7 +184,7 @@ class BoundChoice(AbstractChoice):
         return self.bins
 
     def mechanism(self, share: AbstractShare) -> AboveThreshold:
-        """Return the walk: what is epsilon-DP has at most half its square in rho."""
+        """Return the walk: epsilon-DP costs at most epsilon**2 / 2 in rho."""
         return AboveThreshold(share.rate(self.change, Fraction(1, 2)))
 
     def bins_of(self, mechanism: Any, bins: BinCounts) -> tuple[Integers, ...]:
@@ -193,10 +193,12 @@ class BoundChoice(AbstractChoice):
 
     def expected_error(self, mechanism: Any, confidence: Fraction) -> Expected:
         """Return how many rows may lie beyond the bound."""
-        return _beyond(mechanism, self.size, confidence)
+        return _rows_beyond(mechanism, self.size, confidence)
 
 
-def _beyond(mechanism: AboveThreshold, bins: int, confidence: Fraction) -> Expected:
+def _rows_beyond(
+    mechanism: AboveThreshold, bins: int, confidence: Fraction
+) -> Expected:
     """Return how many rows lie beyond the end of a walk, for any data.
 
     More than `rows_left` and the half width take noise so large in one of the two

@@ -20,7 +20,7 @@ _TRUTHS: Final = (
 def extreme_summary(
     setting: Setting, values: ColumnValues, given: Ends, *, is_greatest: bool
 ) -> Summary:
-    """Return an extreme of the values that are there, each clamped to what was given.
+    """Return an extreme of the present values, each clamped to the given bounds.
 
     Of truths the greatest tells whether any is true, the least whether all are.
     """
@@ -30,15 +30,15 @@ def extreme_summary(
             raise InvalidQuery(*_TRUTHS)
         extreme = Extreme(values.dsl.cast("i64").tree, is_greatest)
         return Summary(
-            extremes=(extreme,), value=lambda one: one == 1, nullable=nullable
+            extremes=(extreme,), value=lambda extreme: extreme == 1, nullable=nullable
         )
-    ends = _typed(given, values.type)
-    value = _clamped(_comparable(setting, values), ends)
+    ends = _ends_of_type(given, values.type)
+    value = _clamp(_comparable(setting, values), ends)
     extreme = Extreme(value.tree, is_greatest)
     return Summary(extremes=(extreme,), bounds=ends, nullable=nullable)
 
 
-def _typed(given: Ends, kind: str) -> Ends | None:
+def _ends_of_type(given: Ends, kind: str) -> Ends | None:
     """Return bounds as values of a type, outwards; None where none were given."""
     if given[0] is None:
         return None
@@ -53,13 +53,13 @@ def _typed(given: Ends, kind: str) -> Ends | None:
 
 
 def _comparable(setting: Setting, values: ColumnValues) -> Expression:
-    """Return the values without NaN, which engines put in different places."""
+    """Return the values without NaN: engines sort it in different places."""
     if not values.expression.column(setting.schema).nan:
         return values.dsl
     return when(values.dsl.is_nan()).then(None).otherwise(values.dsl)
 
 
-def _clamped(value: Expression, ends: Any) -> Expression:
+def _clamp(value: Expression, ends: Any) -> Expression:
     """Return a value within bounds, missing where it is missing."""
     if ends is None:
         return value

@@ -29,7 +29,7 @@ class ExactSum:
     unit: float | None
     """Of the steps of floats; integers are added up as they are."""
     ends: Ends | None
-    """Between which each value lies."""
+    """Each value lies between these."""
     complete: bool
     """Whether every row has a value."""
 
@@ -38,26 +38,26 @@ class ExactSum:
         return total if self.unit is None else total.cast("f64") * self.unit
 
 
-def exact_sum(setting: Setting, asked: AbstractBounded, nulls: Nulls) -> ExactSum:
+def exact_sum(setting: Setting, question: AbstractBounded, nulls: Nulls) -> ExactSum:
     """Return the totals of integers, or of floats on the lattice of their bounds.
 
     A sum of doubles would depend on their order, so floats need bounds.
     """
-    values = column_values(setting, asked.column, nulls)
-    if values.type == "f64" and asked.lacks_bounds:
+    values = column_values(setting, question.column, nulls)
+    if values.type == "f64" and question.lacks_bounds:
         raise InvalidQuery(
-            f"{asked!r} adds up floats, and only within bounds is that exact",
+            f"{question!r} adds up floats, and only within bounds is that exact",
             "Give bounds: sum(column, 0, 100).",
         )
     unit: float | None = None
     ends: Ends | None = None
     if values.type == "f64":
-        grid = sum_lattice(asked.low, asked.high, "f64", SUM_STEPS)
+        grid = sum_lattice(question.low, question.high, "f64", SUM_STEPS)
         total = steps_total(values.expression, grid)
         unit, ends = float(grid.unit), plain_ends(grid.bottom, grid.top)
-    elif asked.lacks_bounds:
+    elif question.lacks_bounds:
         total = Total(values.expression)
     else:
-        ends = whole_ends(*exact_bounds(asked.low, asked.high))
+        ends = whole_ends(*exact_bounds(question.low, question.high))
         total = Total(values.dsl.clip(*ends).tree)
     return ExactSum(total, Total(total.expression, 0, 1), unit, ends, values.complete)

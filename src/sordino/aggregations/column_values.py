@@ -37,7 +37,7 @@ _LARGEST: Final = Fraction(2) ** 200
 @final
 @dataclass(frozen=True)
 class ColumnValues:
-    """A numeric expression of a row, and what is known of it."""
+    """A numeric expression of a row, and the public facts about it."""
 
     dsl: Expression
     """The value, to build on."""
@@ -52,20 +52,20 @@ class ColumnValues:
         return self.dsl.tree
 
 
-def call_text(word: str, *given: Any, nulls: Nulls) -> str:
+def call_text(word: str, *arguments: Any, nulls: Nulls) -> str:
     """Return a call as it was written.
 
     >>> call_text("sum", "days", 0, 30, nulls="drop")
     "sum('days', 0, 30, nulls='drop')"
     """
-    shown = [repr(one) for one in given if one is not None]
+    shown = [repr(argument) for argument in arguments if argument is not None]
     shown += [] if nulls is None else [f"nulls={nulls!r}"]
     return f"{word}({', '.join(shown)})"
 
 
 def column_words(column: Any) -> Words:
     """Return the words of a column, the same for its name and for `col` of it."""
-    return asked_cell(column).words
+    return aggregated_cell(column).words
 
 
 def nulls_words(nulls: Nulls) -> Words:
@@ -99,7 +99,7 @@ def column_values(
     setting: Setting, column: Any, nulls: Nulls, types: tuple[str, ...] = NUMBERS
 ) -> ColumnValues:
     """Return the values that are aggregated, by the rule for missing ones."""
-    cell = asked_cell(column)
+    cell = aggregated_cell(column)
     facts = cell.column(setting.schema)
     if facts.type not in types:
         last = "only numbers" if types == NUMBERS else f"only {', '.join(types)}"
@@ -174,15 +174,15 @@ class _Same:
     tree: AbstractTree
 
     def __eq__(self, other: object) -> bool:
-        """Compare what is written: of the same rows it has the same values."""
+        """Compare the expressions as written: alike ones have equal values."""
         return isinstance(other, _Same) and self.tree.same(other.tree)
 
     def __hash__(self) -> int:
-        """Return what expressions of the same columns have in common."""
+        """Return a hash that expressions of the same columns share."""
         return hash(self.tree.names())
 
 
-def asked_cell(column: Any) -> Expression:
+def aggregated_cell(column: Any) -> Expression:
     """Return the column of a name, or an expression as it is."""
     if isinstance(column, str):
         return col(column)
@@ -225,18 +225,18 @@ def sum_lattice(low: Any, high: Any, kind: str, steps: dict[str, int]) -> Lattic
     Lattice(low=0, high=10, exponent=0)
     """
     least, most = exact_bounds(low, high)
-    return _fitted(least, most, max(abs(least), abs(most)), kind, steps[kind])
+    return _finest_lattice(least, most, max(abs(least), abs(most)), kind, steps[kind])
 
 
 def width_lattice(
     least: Fraction, most: Fraction, kind: str, steps: dict[str, int]
 ) -> Lattice:
     """Return the finest lattice with at most so many steps between two bounds."""
-    return _fitted(least, most, most - least, kind, steps[kind])
+    return _finest_lattice(least, most, most - least, kind, steps[kind])
 
 
 def exact_bounds(low: Any, high: Any) -> tuple[Fraction, Fraction]:
-    """Return public bounds exactly, refusing those that bound nothing."""
+    """Return public bounds exactly, refusing empty or reversed ones."""
     least, most = _bound(low=low), _bound(high=high)
     if least >= most:
         raise InvalidParameter(
@@ -262,7 +262,7 @@ def _bound(**argument: Any) -> Fraction:
     return value
 
 
-def _fitted(
+def _finest_lattice(
     least: Fraction, most: Fraction, extent: Fraction, kind: str, steps: int
 ) -> Lattice:
     """Return the finest lattice with at most `steps` steps in an extent."""

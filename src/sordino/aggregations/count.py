@@ -26,12 +26,12 @@ class Count(AbstractAggregation):
 
     @property
     def words(self) -> Words:
-        """Return the question and what it is about."""
+        """Return the name of the question and its arguments."""
         return call("count")
 
     @property
     def clamp(self) -> None:
-        """Return None: nothing is clamped."""
+        """Return None: no values are clamped."""
 
     def summary(self, setting: Setting) -> Summary:
         """Return the number of rows: 1 or more, for an id without any is not there."""

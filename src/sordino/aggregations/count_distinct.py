@@ -31,12 +31,12 @@ class CountDistinct(AbstractAggregation):
 
     @property
     def words(self) -> Words:
-        """Return the question and what it is about."""
+        """Return the name of the question and its arguments."""
         return call("count_distinct", columns=list(self.names))
 
     @property
     def clamp(self) -> None:
-        """Return None: nothing is clamped."""
+        """Return None: no values are clamped."""
 
     def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:
         """Return the counts with noise: a row moves one of them by at most 1."""

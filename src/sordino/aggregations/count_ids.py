@@ -30,12 +30,12 @@ class CountIds(AbstractAggregation):
 
     @property
     def words(self) -> Words:
-        """Return the question and what it is about."""
+        """Return the name of the question and its arguments."""
         return call("count_ids")
 
     @property
     def clamp(self) -> None:
-        """Return None: nothing is clamped."""
+        """Return None: no values are clamped."""
 
     def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:
         """Return the counts of ids with noise."""

@@ -1,4 +1,4 @@
-"""The shortest number of a range: what a choice between public ends is told as.
+"""The shortest number of a range, to write a choice between public ends.
 
 Candidates stand for ranges of values. Of each range the number with the fewest digits
 is told, so that a price of 9.99 comes back as 9.99 and not as a sum of powers of two.
@@ -25,16 +25,16 @@ def shortest_decimals(low: Floats, high: Floats) -> Floats:
     array([   9.99,    0.  , 1230.  ])
     """
     middle = low + (high - low) / 2
-    found, open_ = middle.copy(), np.ones(middle.size, np.bool_)
+    shortest, open_ = middle.copy(), np.ones(middle.size, np.bool_)
     for places in _places(low, high):
         tens = 10.0 ** abs(places)
         scaled = middle * tens if places > 0 else middle / tens
         rounded = np.rint(scaled)
-        told = (rounded / tens if places > 0 else rounded * tens) + 0.0
-        fits = open_ & (low <= told) & (told < high)
-        found[fits] = told[fits]
+        decimal = (rounded / tens if places > 0 else rounded * tens) + 0.0
+        fits = open_ & (low <= decimal) & (decimal < high)
+        shortest[fits] = decimal[fits]
         open_ &= ~fits
-    return found
+    return shortest
 
 
 def _places(low: Floats, high: Floats) -> range:
@@ -55,6 +55,6 @@ def roundest(low: int, high: int) -> int:
     (1230, 0, 5, 2000)
     """
     power = _LARGEST
-    while (found := -(-low // power) * power) > high:
+    while (multiple := -(-low // power) * power) > high:
         power //= 10
-    return found
+    return multiple

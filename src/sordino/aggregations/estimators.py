@@ -43,7 +43,7 @@ _DIVISOR: Final = Fraction(1, 50)
 
 
 class Numbered(Protocol):
-    """Measurements, and in what the numbers of each are counted."""
+    """Measurements, and the unit of the numbers of each."""
 
     @property
     def measurements(self) -> tuple[AbstractMeasurement, ...]:
@@ -75,8 +75,8 @@ class AbstractFormEstimator(AbstractEstimator):
         numbers = iter(self.steepness)
         pairs = zip(self.measurements, self.moments.units, strict=True)
         return tuple(
-            math.fsum((next(numbers) / float(unit)) ** 2 for _ in one.totals)
-            for one, unit in pairs
+            math.fsum((next(numbers) / float(unit)) ** 2 for _ in measurement.totals)
+            for measurement, unit in pairs
         )
 
     def typical_error(
@@ -95,18 +95,23 @@ class AbstractFormEstimator(AbstractEstimator):
         """Return the noise of every number."""
         noises: list[Noise] = []
         each = zip(self.measurements, mechanisms, self.moments.units, strict=True)
-        for one, mechanism, unit in each:
-            noises += [one.noise(mechanism).times(1 / unit)] * len(one.totals)
+        for measurement, mechanism, unit in each:
+            noise = measurement.noise(mechanism).times(1 / unit)
+            noises += [noise] * len(measurement.totals)
         return tuple(noises)
 
     def sums(self, noisy: Sequence[Noisy]) -> Sums:
-        """Return the noisy numbers, and what showed their groups."""
-        each = list(zip(noisy, self.moments.units, strict=True))
-        values = tuple(held / float(unit) for one, unit in each for held in one.values)
-        weights = [float(one.cut is not None) for one, _ in each for _ in one.values]
-        cuts = [float(one.cut / unit) for one, unit in each if one.cut is not None]
+        """Return the noisy numbers, and the cut that showed their groups."""
+        values: list[Floats] = []
+        weights: list[float] = []
+        cuts: list[float] = []
+        for part, unit in zip(noisy, self.moments.units, strict=True):
+            values += [numbers / float(unit) for numbers in part.values]
+            weights += [float(part.cut is not None)] * len(part.values)
+            cuts += [] if part.cut is None else [float(part.cut / unit)]
         shown = Shown(tuple(weights), cuts[0]) if cuts else None
-        return Sums(values, self.noises([one.mechanism for one, _ in each]), shown)
+        noises = self.noises([part.mechanism for part in noisy])
+        return Sums(tuple(values), noises, shown)
 
 
 @final
@@ -142,8 +147,8 @@ class LinearEstimator(AbstractFormEstimator):
         sums, form = self.sums(noisy), self.steepness
         values = sums.value_of(form)
         bars = linear(sums, form, confidence, self.least, whole=self.whole)
-        told = round_to_integers(values) if self.whole else values
-        return (Finished(pa.array(told), bars),)
+        answers = round_to_integers(values) if self.whole else values
+        return (Finished(pa.array(answers), bars),)
 
 
 @final
@@ -180,8 +185,8 @@ class MeanEstimator(AbstractFormEstimator):
         bars = quotient_bars(sums, first, count, confidence, (0.0, 1.0))
         start, width, most = _range(moments)
         values = np.clip(start + width * part, start, most)
-        told = pa.array(values, pa.float64())
-        return (Finished(told, bars.move(start, width, most)),)
+        answers = pa.array(values, pa.float64())
+        return (Finished(answers, bars.move(start, width, most)),)
 
     def _steepness(self, mean: Floats) -> Floats:
         """Return the factors where the mean lies at some places of the range."""
@@ -189,7 +194,7 @@ class MeanEstimator(AbstractFormEstimator):
             *map(_floats, (self.moments.count, self.moments.first)), strict=True
         )
         width = float(self.moments.width)
-        return np.array([width * (one - mean * none) for none, one in pairs])
+        return np.array([width * (value - mean * number) for number, value in pairs])
 
 
 @final
@@ -221,15 +226,15 @@ class VarianceEstimator(AbstractFormEstimator):
     def finish(
         self, noisy: Sequence[Noisy], confidence: Fraction
     ) -> tuple[Finished, ...]:
-        """Return the variances, within what values in the range can have."""
+        """Return the variances, cut to those that values in the range can have."""
         import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
         sums, size = self.sums(noisy), float(self.moments.width) ** 2
-        found = np.clip(size * self._values(sums), 0.0, size * self._most)
+        variances = np.clip(size * self._values(sums), 0.0, size * self._most)
         bars = self._bars(sums, confidence).move(0.0, size, size * self._most)
-        values = np.sqrt(found) if self.root else found
-        told = pa.array(values, pa.float64())
-        return (Finished(told, bars.root if self.root else bars),)
+        values = np.sqrt(variances) if self.root else variances
+        answers = pa.array(values, pa.float64())
+        return (Finished(answers, bars.root if self.root else bars),)
 
     @property
     def _most(self) -> float:
@@ -241,8 +246,8 @@ class VarianceEstimator(AbstractFormEstimator):
         forms = (self.moments.count, self.moments.first, self.moments.second)
         count, first, second = (sums.value_of(_floats(form)) for form in forms)
         size = np.maximum(count, 1.0)
-        found = np.clip(second / size - (first / size) ** 2, 0.0, _QUARTER)
-        return np.asarray(found * size / np.maximum(size - self.freedom, 1.0))
+        variances = np.clip(second / size - (first / size) ** 2, 0.0, _QUARTER)
+        return np.asarray(variances * size / np.maximum(size - self.freedom, 1.0))
 
     def _bars(self, sums: Sums, confidence: Fraction) -> Bars:
         """Return the bars of variances of values between 0 and 1.
@@ -262,8 +267,12 @@ class VarianceEstimator(AbstractFormEstimator):
         sure = sizes.low > self.freedom
         least = np.where(sure, sizes.low, 1.0 + self.freedom)
         with np.errstate(invalid="ignore"):
-            less = np.where(np.isinf(sizes.high), 1.0, _grown(sizes.high, self.freedom))
-        high = (bars.high + up(self.moments.rounding)) * _grown(least, self.freedom)
+            less = np.where(
+                np.isinf(sizes.high), 1.0, _freedom_ratio(sizes.high, self.freedom)
+            )
+        high = (bars.high + up(self.moments.rounding)) * _freedom_ratio(
+            least, self.freedom
+        )
         return Bars(
             np.where(sure, bars.sd, np.nan),
             np.where(sure, bars.low * less, 0.0),
@@ -276,20 +285,20 @@ class VarianceEstimator(AbstractFormEstimator):
         size = width / (2 * np.sqrt(variance)) if self.root else width**2
         forms = map(_floats, (moments.count, moments.first, moments.second))
         return np.array([
-            size * (two - 2 * mean * one + (mean**2 - variance) * none)
-            for none, one, two in zip(*forms, strict=True)
+            size * (square - 2 * mean * value + (mean**2 - variance) * number)
+            for number, value, square in zip(*forms, strict=True)
         ])
 
 
 def _spread_text(noises: tuple[Noise, ...], forms: Floats) -> str:
-    """Return between what the deviation lies, if it is that of one of some forms."""
+    """Return the range of the deviations of some forms, in words."""
     spreads = Sums((), noises).sd(forms)
     least, most = spreads.min(), spreads.max()
     return f"sd {least:.3g} to {most:.3g} by where the values lie"
 
 
-def _grown(size: Floats, freedom: int) -> Floats:
-    """Return n / (n - freedom), rounded as doubles are; what is cut goes outward."""
+def _freedom_ratio(size: Floats, freedom: int) -> Floats:
+    """Return n / (n - freedom); cutting to the public range afterwards pads it."""
     return np.asarray(size / np.maximum(size - freedom, 1.0))
 
 

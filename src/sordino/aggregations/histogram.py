@@ -36,12 +36,12 @@ class Histogram(AbstractAggregation):
 
     @property
     def words(self) -> Words:
-        """Return the question and what it is about."""
+        """Return the name of the question and its arguments."""
         return call("histogram", column=self.column, bins=self.bins.words)
 
     @property
     def clamp(self) -> None:
-        """Return None: nothing is clamped."""
+        """Return None: no values are clamped."""
 
     def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:
         """Return the counts with noise: bins split the rows of a group further."""
@@ -55,7 +55,7 @@ class Histogram(AbstractAggregation):
         return (SingleEstimator((IntegerMeasurement(key, change, totals),), least=0),)
 
     def _lies(self, place: int) -> Expression:
-        """Return whether a value lies in a range: what `Bins` says, of one range."""
+        """Return whether a value lies in one of the ranges, by the rule of `Bins`."""
         cell, edges = col(self.column), self.bins.edges
         low, high = edges[place : place + 2]
         above = cell >= low if self.bins.opens(place) else cell > low

@@ -36,8 +36,10 @@ class KeptMeasurements:
         """Return the loss when so many of the changed keys are in both databases."""
         if keys == 0:
             return PureDP(0)
-        held = (mu * min(Fraction(1), one * keys) for mu, one in self.measurements)
-        return GaussianDP(sqrt(sum(held, Fraction(0))))
+        squares = (
+            mu * min(Fraction(1), share * keys) for mu, share in self.measurements
+        )
+        return GaussianDP(sqrt(sum(squares, Fraction(0))))
 
 
 def joint_loss(
@@ -45,11 +47,11 @@ def joint_loss(
     presence: Sensitivity,
     noise: Sequence[tuple[Gaussian, Sensitivity]],
 ) -> JointLoss:
-    """Return the loss of a selection of keys and of noise on what is told of them."""
+    """Return the joint loss of selecting keys and of the noise on their numbers."""
     apart = selection.change(presence)
     spent = [(selection.variance, presence)]
-    spent += [(one.variance, change) for one, change in noise]
-    kept = KeptMeasurements(tuple(starmap(_held, spent)))
+    spent += [(mechanism.variance, change) for mechanism, change in noise]
+    kept = KeptMeasurements(tuple(starmap(_mu_and_share, spent)))
     rho = sum((mu for mu, _ in kept.measurements), Fraction(0)) / 2
     headline = ApproxZCDP(rho, selection.delta(apart))
     largest = rational_above(finite(presence.linf))
@@ -71,12 +73,12 @@ def largest_mu(
     return Fraction(ratio)
 
 
-def told_numbers(one: Gaussian, change: Sensitivity) -> ToldNumbers:
-    """Return what some noise costs beside keys that are shown by weights."""
-    return ToldNumbers(*_held(one.variance, change))
+def told_numbers(mechanism: Gaussian, change: Sensitivity) -> ToldNumbers:
+    """Return the cost of a noise beside keys that are selected by weights."""
+    return ToldNumbers(*_mu_and_share(mechanism.variance, change))
 
 
-def _held(variance: Exact, change: Sensitivity) -> tuple[Fraction, Fraction]:
+def _mu_and_share(variance: Exact, change: Sensitivity) -> tuple[Fraction, Fraction]:
     """Return mu squared of some noise, and the share that one key can hold."""
     return rational_above(finite(change.l2) ** 2 / variance), _one_key(change)
 

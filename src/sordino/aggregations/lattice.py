@@ -1,4 +1,4 @@
-"""A public lattice between two bounds, and what a row adds up to on it."""
+"""A public lattice between two bounds, and the integers that a row adds on it."""
 
 from dataclasses import dataclass
 from fractions import Fraction

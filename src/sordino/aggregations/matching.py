@@ -1,4 +1,4 @@
-"""Which rows of a table have which of some keys, missing values being values."""
+"""Finds the key of each row; a missing value is a value like any other."""
 
 from typing import TYPE_CHECKING
 
@@ -28,11 +28,11 @@ def match_rows(keys: "pa.Table", rows: "pa.Table") -> NDArray[np.int64]:
         _, codes = np.unique(
             codes * (int(column.max(initial=0)) + 1) + column, return_inverse=True
         )
-    known, asked = codes[: keys.num_rows], codes[keys.num_rows :]
+    key_codes, row_codes = codes[: keys.num_rows], codes[keys.num_rows :]
     place = np.full(int(codes.max(initial=0)) + 1, -1, np.int64)
-    place[known] = np.arange(keys.num_rows)
-    found: NDArray[np.int64] = place[asked]
-    return found
+    place[key_codes] = np.arange(keys.num_rows)
+    places: NDArray[np.int64] = place[row_codes]
+    return places
 
 
 def _codes(ours: "pa.ChunkedArray", theirs: "pa.ChunkedArray") -> NDArray[np.int64]:

@@ -40,7 +40,7 @@ class Mean(AbstractBounded):
 
     @property
     def words(self) -> Words:
-        """Return the question and what it is about."""
+        """Return the name of the question and its arguments."""
         return range_words("mean", self.column, (self.low, self.high), self.nulls)
 
     @cached_property
@@ -53,17 +53,17 @@ class Mean(AbstractBounded):
 
         The clamp holds for a sum that has stopped growing, too.
         """
-        held = exact_sum(setting, self, self.nulls)
+        sums = exact_sum(setting, self, self.nulls)
 
         def quotient(total: Expression, number: Expression) -> Expression:
-            found = held.in_units(total).cast("f64") / number.cast("f64")
-            return found if held.ends is None else found.clip(*map(float, held.ends))
+            ratio = sums.in_units(total).cast("f64") / number.cast("f64")
+            return ratio if sums.ends is None else ratio.clip(*map(float, sums.ends))
 
         return Summary(
-            (held.total, held.number),
+            (sums.total, sums.number),
             value=quotient,
-            bounds=held.ends,
-            nullable=not held.complete,
+            bounds=sums.ends,
+            nullable=not sums.complete,
         )
 
     def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:

@@ -51,15 +51,15 @@ class AbstractMeasurement(ABC):
 
     @abstractmethod
     def scale_totals(self, exact: Integers) -> Numbers:
-        """Return exact totals in the units of what is released."""
+        """Return exact totals in the units of the released numbers."""
 
     @abstractmethod
     def finish(self, noisy: Numbers) -> Numbers:
-        """Return what is released of noisy totals."""
+        """Return the numbers to release, from noisy totals."""
 
     @abstractmethod
     def noise(self, mechanism: AbstractNoiseMechanism) -> Noise:
-        """Return the noise in what is released, for error bars."""
+        """Return the noise of the released numbers, for error bars."""
 
 
 class AbstractPresence(AbstractMeasurement):
@@ -72,7 +72,7 @@ class AbstractPresence(AbstractMeasurement):
 
     @abstractmethod
     def selection(self, share: AbstractShare, delta: Fraction) -> Any:
-        """Return what shows the groups that reach a threshold, with noisy numbers."""
+        """Return the mechanism that shows groups whose numbers reach a threshold."""
 
     @abstractmethod
     def select(
@@ -104,7 +104,7 @@ class IntegerMeasurement(AbstractPresence):
         return exact
 
     def finish(self, noisy: Numbers) -> Integers:
-        """Return integers: what is not one is rounded, which depends on it alone."""
+        """Return integers, rounding numbers that are none: each by itself."""
         return round_to_integers(noisy)
 
     def noise(self, mechanism: AbstractNoiseMechanism) -> Noise:
@@ -164,7 +164,7 @@ class LatticeMeasurement(AbstractMeasurement):
 @final
 @dataclass(frozen=True)
 class DividedMeasurement(AbstractPresence):
-    """Nonnegative numbers into which each row is divided, by one rule for all rows.
+    """Nonnegative numbers that each row is divided into, by one rule for all rows.
 
     For any row they add up to `size` at most, so over all of them a change is no
     greater than that of their sum (docs/proofs/moments.md, lemma 2).
@@ -209,8 +209,8 @@ class DividedMeasurement(AbstractPresence):
         self, selection: Any, exact: Sequence[Integers]
     ) -> tuple[Integers, tuple[Numbers, ...]]:
         """Return the groups whose noisy numbers reach the threshold together."""
-        found = selection([self.scale_totals(one) for one in exact])
-        return found.rows, found.answers
+        passing = selection([self.scale_totals(total) for total in exact])
+        return passing.rows, passing.answers
 
     def level(self, selection: Any) -> Fraction:
         """Return the threshold, in rows."""

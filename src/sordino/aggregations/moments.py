@@ -51,18 +51,18 @@ if TYPE_CHECKING:
 Form: TypeAlias = tuple[Fraction, ...]
 
 _FINEST: Final = 24
-"""How many bits the steps have in which squares are added up together."""
+"""Squares that are added up together have steps of so many bits."""
 _NONE, _HALF, _ONE = Fraction(0), Fraction(1, 2), Fraction(1)
 
 
 @final
 @dataclass(frozen=True)
 class Moments:
-    """Measurements of a column, and what of their numbers its moments are."""
+    """Measurements of a column, and its moments as forms in their numbers."""
 
     measurements: tuple[AbstractMeasurement, ...]
     units: Form
-    """In what the numbers of each measurement are counted."""
+    """The unit of the numbers of each measurement."""
     bottom: Fraction
     width: Fraction
     rows: Form | None
@@ -72,7 +72,7 @@ class Moments:
     first: Form
     """The sum of t."""
     second: Form
-    """The sum of t**2; empty where nothing asks for it."""
+    """The sum of t**2; empty where no question needs it."""
     rounding: Fraction = _NONE
     """By how much the square of a value may be too small."""
 
@@ -80,7 +80,7 @@ class Moments:
     def total(self) -> Form:
         """Return the sum of the values."""
         pairs = zip(self.count, self.first, strict=True)
-        return tuple(self.bottom * one + self.width * other for one, other in pairs)
+        return tuple(self.bottom * number + self.width * t for number, t in pairs)
 
 
 def separate_moments(setting: Setting, clamped: Clamped) -> Moments:
@@ -125,16 +125,16 @@ def divided_moments(setting: Setting, clamped: Clamped) -> Moments:
     key = clamped.key(setting)
     squared = max(clamped.degree, setting.degrees.get(key, 0)) > 1
     if (key, squared) not in setting.computations:
-        computed = _divided(setting, clamped, key, squared=squared)
+        computed = _divide_column(setting, clamped, key, squared=squared)
         setting.computations[key, squared] = computed
     moments: Moments = setting.computations[key, squared]
     return moments
 
 
-def _divided(
+def _divide_column(
     setting: Setting, clamped: Clamped, key: Hashable, *, squared: bool
 ) -> Moments:
-    """Return those numbers: two, or three with squares, and one for what is missing."""
+    """Return two numbers, three with squares, and one more for missing values."""
     values = column_values(setting, clamped.column, clamped.nulls)
     grid = width_lattice(*clamped.bounds, values.type, SUM_STEPS)
     tall = height(values.expression, grid)
@@ -170,17 +170,17 @@ def _divided(
 
 def row_moments(setting: Setting) -> Moments | None:
     """Return the numbers of a column that tell the number of rows, if there is one."""
-    first = next(iter(setting.clamped), None)
-    if not setting.needs_rows or not isinstance(first, Clamped):
+    clamped = next(iter(setting.clamped), None)
+    if not setting.needs_rows or not isinstance(clamped, Clamped):
         return None
-    return divided_moments(setting, first)
+    return divided_moments(setting, clamped)
 
 
 def row_presence(setting: Setting) -> DividedMeasurement | None:
-    """Return the numbers of a column that show which groups have rows."""
-    found = row_moments(setting)
-    one = None if found is None else found.measurements[0]
-    return one if isinstance(one, DividedMeasurement) else None
+    """Return the measurement of a column that can show which groups have rows."""
+    moments = row_moments(setting)
+    measurement = None if moments is None else moments.measurements[0]
+    return measurement if isinstance(measurement, DividedMeasurement) else None
 
 
 def _tells_rows(setting: Setting, key: Hashable) -> bool:

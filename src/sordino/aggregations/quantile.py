@@ -68,12 +68,12 @@ class Quantile(AbstractBounded):
 
     def __repr__(self) -> str:
         """Show the call."""
-        asked: dict[str, tuple[Any, ...]] = {
+        leading: dict[str, tuple[Any, ...]] = {
             "quantile": tuple(map(str, self.probabilities)),
-            "quantiles": ([str(one) for one in self.probabilities],),
+            "quantiles": ([str(probability) for probability in self.probabilities],),
         }
-        given = (*asked.get(self.word, ()), self.low, self.high)
-        return call_text(self.word, self.column, *given, nulls=self.nulls)
+        arguments = (*leading.get(self.word, ()), self.low, self.high)
+        return call_text(self.word, self.column, *arguments, nulls=self.nulls)
 
     def columns(self, name: str) -> tuple[str, ...]:
         """Return a column for each quantile: n_0.25, n_0.75 if there are several."""
@@ -83,13 +83,13 @@ class Quantile(AbstractBounded):
 
     @property
     def words(self) -> Words:
-        """Return the question and what it is about."""
+        """Return the name of the question and its arguments."""
         return call(
             self.word,
             column=column_words(self.column),
             **moment_words(self.low, self.high),
             nulls=nulls_words(self.nulls),
-            probabilities=[number(one) for one in self.probabilities],
+            probabilities=[number(probability) for probability in self.probabilities],
         )
 
     @property
@@ -113,7 +113,7 @@ class Quantile(AbstractBounded):
         values = column_values(setting, self.column, self.nulls, ORDERED)
         grid = candidates(self.low, self.high, values.type)
         parts, levels = zip(*self._parts(setting, values, grid), strict=True)
-        shares = tuple(Fraction(one, sum(levels)) for one in levels)
+        shares = tuple(Fraction(level, sum(levels)) for level in levels)
         return (QuantileEstimator(parts, shares, grid, self.probabilities),)
 
     def _parts(
@@ -156,11 +156,11 @@ class QuantileEstimator(AbstractEstimator):
         self, mechanisms: Sequence[Any], confidence: Fraction
     ) -> Expected:
         """Return how far off the answer is that is furthest off."""
-        each = (
+        errors = (
             part.expected_error(mechanism, confidence)
             for part, mechanism in zip(self.measurements, mechanisms, strict=True)
         )
-        return sorted(each, key=attrgetter("half_width"))[-1]  # noqa: FURB192 here max is a question
+        return sorted(errors, key=attrgetter("half_width"))[-1]  # noqa: FURB192 here max is a question
 
     def finish(
         self, noisy: Sequence[Noisy], confidence: Fraction
@@ -173,13 +173,15 @@ class QuantileEstimator(AbstractEstimator):
         del confidence
         pairs = zip(self.measurements, noisy, strict=True)
         ranges = self._bound_ranges(
-            np.array([part.range(one) for part, held in pairs for one in held.values])
+            np.array([
+                part.range(bins) for part, chosen in pairs for bins in chosen.values
+            ])
         )
         order = np.argsort(ranges.sum(axis=1), axis=0)[:, None]
         first, last = np.moveaxis(np.take_along_axis(ranges, order, axis=0), 1, 0)
         return tuple(
-            Finished(self.grid.values(*one), unknown_bars(one[0].size))
-            for one in zip(first, last, strict=True)
+            Finished(self.grid.values(low, high), unknown_bars(low.size))
+            for low, high in zip(first, last, strict=True)
         )
 
     def _bound_ranges(self, ranges: Integers) -> Integers:
@@ -202,7 +204,7 @@ def quantile(
     *,
     nulls: Nulls = None,
 ) -> Quantile:
-    """Return a question for a value below which a share of the values lies.
+    """Return a question for the value that a share of the values lies below.
 
     The shares 0 and 1 ask for the least and the greatest value, as `min` and `max` do.
     Bounds may be dates, for a column of dates. The answer is of the column's type.
@@ -210,8 +212,8 @@ def quantile(
     >>> quantile("days", "0.9", 0, 30)
     quantile('days', '9/10', 0, 30)
     """
-    asked = (_probability(probability=probability),)
-    return _made(column, asked, (low, high), nulls, "quantile")
+    shares = (_probability(probability=probability),)
+    return _question(column, shares, (low, high), nulls, "quantile")
 
 
 def quantiles(
@@ -231,15 +233,17 @@ def quantiles(
         raise InvalidParameter(
             "probabilities", probabilities, "must be a list", 'Try ["0.25", "0.75"].'
         )
-    asked = tuple(_probability(probabilities=one) for one in probabilities)
-    if not asked or any(b <= a for a, b in pairwise(asked)):
+    shares = tuple(
+        _probability(probabilities=probability) for probability in probabilities
+    )
+    if not shares or any(b <= a for a, b in pairwise(shares)):
         raise InvalidParameter(
             "probabilities",
             probabilities,
             "must be in ascending order",
             'Try ["0.25", "0.75"].',
         )
-    return _made(column, asked, (low, high), nulls, "quantiles")
+    return _question(column, shares, (low, high), nulls, "quantiles")
 
 
 def median(
@@ -250,13 +254,13 @@ def median(
     >>> median("days", 0, 30)
     median('days', 0, 30)
     """
-    return _made(column, (Fraction(1, 2),), (low, high), nulls, "median")
+    return _question(column, (Fraction(1, 2),), (low, high), nulls, "median")
 
 
 def min(  # noqa: A001 the word for it
     column: Any, low: Any = None, high: Any = None, *, nulls: Nulls = None
 ) -> Quantile:
-    """Return a question for a value below which only a few rows lie.
+    """Return a question for a value that only a few rows lie below.
 
     How many, the price says: 8 / epsilon for one row of a unit. Of fewer rows than that
     the answer is the upper bound.
@@ -264,13 +268,13 @@ def min(  # noqa: A001 the word for it
     >>> min("days", 0, 30)
     min('days', 0, 30)
     """
-    return _made(column, (Fraction(0),), (low, high), nulls, "min")
+    return _question(column, (Fraction(0),), (low, high), nulls, "min")
 
 
 def max(  # noqa: A001 the word for it
     column: Any, low: Any = None, high: Any = None, *, nulls: Nulls = None
 ) -> Quantile:
-    """Return a question for a value above which only a few rows lie.
+    """Return a question for a value that only a few rows lie above.
 
     How many, the price says: 8 / epsilon for one row of a unit. Of fewer rows than that
     the answer is the lower bound.
@@ -278,19 +282,19 @@ def max(  # noqa: A001 the word for it
     >>> max("days", 0, 30)
     max('days', 0, 30)
     """
-    return _made(column, (Fraction(1),), (low, high), nulls, "max")
+    return _question(column, (Fraction(1),), (low, high), nulls, "max")
 
 
-def _made(
+def _question(
     column: Any,
     probabilities: tuple[Fraction, ...],
-    given: tuple[Any, Any],
+    ends: tuple[Any, Any],
     nulls: Nulls,
     word: str,
 ) -> Quantile:
     """Return a checked question."""
-    is_open = all(end is None for end in given)
-    low, high = given if is_open else end_points(*given)
+    is_open = all(end is None for end in ends)
+    low, high = ends if is_open else end_points(*ends)
     return Quantile(column, probabilities, low, high, nulls, word)
 
 

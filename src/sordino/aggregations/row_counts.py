@@ -10,7 +10,7 @@ from sordino.aggregations.rows import rows_measurement
 
 
 def row_estimators(setting: Setting) -> tuple[AbstractEstimator, ...]:
-    """Return row counts with noise: alone, told by a column, and centred."""
+    """Return row counts with noise: alone, from a column's numbers, and centred."""
     counted = rows_measurement(setting)
     column = row_moments(setting)
     divided: LinearEstimator | None = None

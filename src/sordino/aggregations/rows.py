@@ -1,4 +1,4 @@
-"""The number of rows of each group, which many answers need."""
+"""The number of rows of each group; many answers need it."""
 
 from typing import Final
 

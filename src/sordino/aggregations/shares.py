@@ -68,7 +68,7 @@ class AbstractShare(ABC):
     @property
     @abstractmethod
     def loss(self) -> Loss:
-        """Return what a choice of that rate costs."""
+        """Return the loss of a choice at that rate."""
 
 
 @final
@@ -102,7 +102,7 @@ class LaplaceShare(AbstractShare):
     ) -> Loss:
         """Return the composition of all of them."""
         keys = [] if selection is None else [selection.map(presence)]
-        return compose([*keys, *(one.map(change) for one, change in noise)])
+        return compose([*keys, *(mechanism.map(change) for mechanism, change in noise)])
 
     def rate(self, change: Sensitivity, curvature: Fraction) -> Exact:
         """Return epsilon over the rows of a unit: the rates of all rows add up."""
@@ -147,7 +147,7 @@ class AbstractGaussianShare(AbstractShare):
     ) -> Loss:
         """Return the loss of Gaussian noise, jointly with a selection if any."""
         if selection is None or presence is None:
-            return compose([one.map(change) for one, change in noise])
+            return compose([mechanism.map(change) for mechanism, change in noise])
         return joint_loss(selection, presence, noise)
 
 
@@ -179,7 +179,7 @@ class GaussianShare(AbstractGaussianShare):
 @final
 @dataclass(frozen=True)
 class ConcentratedShare(AbstractGaussianShare):
-    """A square of mu that stands for rho, half of it, which choices spend as well."""
+    """A square of mu, standing for half as much rho, which choices can spend too."""
 
     mu_squared: Exact
 

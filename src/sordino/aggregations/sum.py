@@ -53,7 +53,7 @@ class Sum(AbstractBounded):
 
     @property
     def words(self) -> Words:
-        """Return the question and what it is about."""
+        """Return the name of the question and its arguments."""
         return range_words("sum", self.column, (self.low, self.high), self.nulls)
 
     @cached_property
@@ -63,16 +63,16 @@ class Sum(AbstractBounded):
 
     def summary(self, setting: Setting) -> Summary:
         """Return the exact sum; of no values it is missing, as SQL says."""
-        held = exact_sum(setting, self, self.nulls)
-        ends = held.ends and ends_of_sum(held.ends, setting.most_together)
-        if held.complete:
-            return Summary((held.total,), value=held.in_units, bounds=ends)
+        sums = exact_sum(setting, self, self.nulls)
+        ends = sums.ends and ends_of_sum(sums.ends, setting.most_together)
+        if sums.complete:
+            return Summary((sums.total,), value=sums.in_units, bounds=ends)
 
         def of_some(total: Expression, number: Expression) -> Expression:
-            return when(number > 0).then(held.in_units(total)).otherwise(None)
+            return when(number > 0).then(sums.in_units(total)).otherwise(None)
 
-        both = (held.total, held.number)
-        return Summary(both, value=of_some, bounds=ends, nullable=True)
+        totals = (sums.total, sums.number)
+        return Summary(totals, value=of_some, bounds=ends, nullable=True)
 
     def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:
         """Return the sums with noise, and those that the moments of the column tell.
@@ -91,7 +91,7 @@ class Sum(AbstractBounded):
         )
         return (
             single,
-            *(LinearEstimator(one, one.total, whole=whole) for one in ways),
+            *(LinearEstimator(way, way.total, whole=whole) for way in ways),
         )
 
 

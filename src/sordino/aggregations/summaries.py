@@ -47,7 +47,7 @@ def ends_of_sum(ends: tuple[Any, Any], most: int | None) -> Ends | None:
     """
     if most is None:
         return None
-    least, greatest = (most * Fraction(one) for one in ends)
+    least, greatest = (most * Fraction(end) for end in ends)
     low, high = min(Fraction(0), least), max(Fraction(0), greatest)
     if max(-low, high) > _LARGEST:
         return None

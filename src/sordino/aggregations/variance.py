@@ -41,8 +41,8 @@ class Variance(AbstractBounded):
 
     def __repr__(self) -> str:
         """Show the call."""
-        told = call_text(self.name, self.column, self.low, self.high, nulls=self.nulls)
-        return f"{told[:-1]}, ddof={self.ddof})" if self.ddof else told
+        text = call_text(self.name, self.column, self.low, self.high, nulls=self.nulls)
+        return f"{text[:-1]}, ddof={self.ddof})" if self.ddof else text
 
     def columns(self, name: str) -> tuple[str, ...]:
         """Return the one column."""
@@ -50,10 +50,10 @@ class Variance(AbstractBounded):
 
     @property
     def words(self) -> Words:
-        """Return the question and what it is about."""
-        more = {"ddof": self.ddof} if self.ddof else {}
+        """Return the name of the question and its arguments."""
+        divisor = {"ddof": self.ddof} if self.ddof else {}
         ends = (self.low, self.high)
-        return range_words(self.name, self.column, ends, self.nulls, **more)
+        return range_words(self.name, self.column, ends, self.nulls, **divisor)
 
     @cached_property
     def clamp(self) -> Clamped:
@@ -89,7 +89,7 @@ def variance(
     >>> variance("days", 0, 30), variance("days", 0, 30, ddof=1)
     (variance('days', 0, 30), variance('days', 0, 30, ddof=1))
     """
-    return _asked("variance", column, (low, high), nulls, ddof)
+    return _question("variance", column, (low, high), nulls, ddof)
 
 
 def stdev(
@@ -107,10 +107,10 @@ def stdev(
     >>> stdev("days", 0, 30)
     stdev('days', 0, 30)
     """
-    return _asked(_ROOT, column, (low, high), nulls, ddof)
+    return _question(_ROOT, column, (low, high), nulls, ddof)
 
 
-def _asked(
+def _question(
     name: str, column: Any, ends: tuple[Any, Any], nulls: Nulls, ddof: Any
 ) -> Variance:
     """Return a checked question."""

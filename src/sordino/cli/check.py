@@ -41,7 +41,7 @@ def check_job(arguments: argparse.Namespace) -> None:
         facts = {name: price_facts(price) for name, price in prices.items()}
         write_object("check", {"releases": facts} | _facts(desk, outlook))
         return
-    write(f"{job.path}: {len(job.tables)} tables, {len(job.releases)} releases")
+    write(f"{job.path.name}: {', '.join(job.releases) or 'no release yet'}")
     for holding in desk.session.describe().holdings:
         say(f"{holding.name}: {holding.sentence}")
     for name, price in prices.items():

@@ -37,9 +37,9 @@ def add_conformance_arguments(parser: argparse.ArgumentParser) -> None:
 
 def hold_engine(arguments: argparse.Namespace) -> int:
     """Print the verdict on an engine, and return whether it conforms as exit code."""
-    told = list(verdicts(_opened(arguments.engine)))
-    wrong = [one for one in told if not one.conforms]
-    (_show_json if arguments.json else _show)(told, wrong)
+    cases = list(verdicts(_opened(arguments.engine)))
+    wrong = [verdict for verdict in cases if not verdict.conforms]
+    (_show_json if arguments.json else _show)(cases, wrong)
     return DIFFERS if wrong else 0
 
 
@@ -54,30 +54,37 @@ def _opened(name: str) -> SQLEngine:
             )
 
 
-def _counts(told: list[Verdict]) -> dict[str, int]:
+def _counts(cases: list[Verdict]) -> dict[str, int]:
     """Return how many cases ended in which way."""
-    found = Counter(one.outcome for one in told)
-    return {one: found[one] for one in ("agrees", "refuses", "differs", "fails")}
+    counts = Counter(verdict.outcome for verdict in cases)
+    return {
+        outcome: counts[outcome]
+        for outcome in ("agrees", "refuses", "differs", "fails")
+    }
 
 
-def _show(told: list[Verdict], wrong: list[Verdict]) -> None:
+def _show(cases: list[Verdict], wrong: list[Verdict]) -> None:
     """Print counts, reasons of refusals, what is wrong, and the verdict."""
-    counts = ", ".join(f"{count} {name}" for name, count in _counts(told).items())
-    write(f"{len(told)} cases: {counts}")
-    reasons = Counter(one.told for one in told if one.outcome == "refuses")
+    counts = ", ".join(f"{count} {name}" for name, count in _counts(cases).items())
+    write(f"{len(cases)} cases: {counts}")
+    reasons = Counter(verdict.text for verdict in cases if verdict.outcome == "refuses")
     for reason, count in reasons.most_common():
         say(f"refused {count} times: {reason}")
-    for one in wrong:
-        say(f"{one.outcome}: {one.name}: {one.told[:_LONGEST]}")
+    for verdict in wrong:
+        say(f"{verdict.outcome}: {verdict.name}: {verdict.text[:_LONGEST]}")
     write("it conforms" if not wrong else "IT DOES NOT CONFORM: do not use it")
 
 
-def _show_json(told: list[Verdict], wrong: list[Verdict]) -> None:
+def _show_json(cases: list[Verdict], wrong: list[Verdict]) -> None:
     """Print the same as JSON."""
     shown: dict[str, Any] = {
         "conforms": not wrong,
-        "cases": _counts(told),
-        "refused": {one.name: one.told for one in told if one.outcome == "refuses"},
-        "wrong": {one.name: one.told for one in wrong},
+        "cases": _counts(cases),
+        "refused": {
+            verdict.name: verdict.text
+            for verdict in cases
+            if verdict.outcome == "refuses"
+        },
+        "wrong": {verdict.name: verdict.text for verdict in wrong},
     }
     write(json.dumps(shown, indent=2))

@@ -54,7 +54,8 @@ def show_risk(arguments: argparse.Namespace) -> None:
         write_object("risk", facts)
         return
     write(headline(loss))
-    say(loss.explain())
+    for sentence in loss.explain().splitlines():
+        say(sentence)
     write()
     rows = [("accused wrongly", "found at most")]
     rows += [(_percents(share), _percents(found)) for share, found in odds.items()]

@@ -77,7 +77,7 @@ def sortable_rows(answer: pa.Table) -> list[tuple[Any, ...]]:
     """Return the rows of an answer as values that compare as groups do."""
     if not answer.num_columns:
         return [()] * answer.num_rows
-    columns = [values_of(one.combine_chunks()) for one in answer.columns]
+    columns = [values_of(column.combine_chunks()) for column in answer.columns]
     return [sort_values(row) for row in zip(*columns, strict=True)]
 
 

@@ -39,7 +39,7 @@ class Form:
         """Return rows of extreme values, each with each, and missing ones."""
         values = [(*EXTREMES[kind], None) for kind in self.types]
         tuples = itertools.product(*values)
-        return [{f"x{at}": one for at, one in enumerate(row)} for row in tuples]
+        return [{f"x{at}": value for at, value in enumerate(row)} for row in tuples]
 
 
 def _each(
@@ -70,8 +70,8 @@ def _steps(
     """Return the steps of a lattice as an expression."""
     ends = {"low": low, "high": high, "exponent": exponent, **origin}
 
-    def build(one: Expression) -> Expression:
-        return one.call(lattice_steps.STEPS, one, **ends)
+    def build(value: Expression) -> Expression:
+        return value.call(lattice_steps.STEPS, value, **ends)
 
     return build
 
@@ -79,8 +79,8 @@ def _steps(
 def _portion(*ends: int) -> Callable[..., Expression]:
     """Return a portion of the steps of a lattice as an expression."""
 
-    def build(one: Expression) -> Expression:
-        return Expression(lift(lattice_steps.portion(one, *ends)))
+    def build(value: Expression) -> Expression:
+        return Expression(lift(lattice_steps.portion(value, *ends)))
 
     return build
 

@@ -32,16 +32,20 @@ from sordino.schema import Column, Schema, arrow_type
 
 def project_to(child: AbstractNode, **columns: AbstractExpression) -> Project:
     """Return exactly these columns."""
-    made = tuple(columns.items())
-    schema = Schema.of((name, one.column(child.schema)) for name, one in made)
-    return Project(child, made, schema)
+    named = tuple(columns.items())
+    schema = Schema.of(
+        (name, expression.column(child.schema)) for name, expression in named
+    )
+    return Project(child, named, schema)
 
 
 def rename_columns(child: AbstractNode, names: dict[str, str]) -> Project:
     """Return all columns, some under another name."""
-    made = [(names.get(name, name), col(name)) for name in child.schema]
-    schema = Schema.of((name, one.column(child.schema)) for name, one in made)
-    return Project(child, tuple(made), schema)
+    named = [(names.get(name, name), col(name)) for name in child.schema]
+    schema = Schema.of(
+        (name, expression.column(child.schema)) for name, expression in named
+    )
+    return Project(child, tuple(named), schema)
 
 
 def filter_rows(child: AbstractNode, condition: AbstractExpression) -> Filter:
@@ -96,13 +100,13 @@ def gather_rows(
     child: AbstractNode, *per: str, **asked: AbstractTotal | Extreme
 ) -> Gathered:
     """Return a row for each value of some columns, with totals and extremes."""
-    totals = {name: one for name, one in asked.items() if not isinstance(one, Extreme)}
-    extremes = {name: one for name, one in asked.items() if isinstance(one, Extreme)}
+    extremes = {n: asks for n, asks in asked.items() if isinstance(asks, Extreme)}
+    totals = {n: asks for n, asks in asked.items() if not isinstance(asks, Extreme)}
     facts = [(name, child.schema[name]) for name in per]
     facts += [(name, Column("i64", nullable=False)) for name in totals]
     facts += [
-        (name, Column(one.expression.column(child.schema).type))
-        for name, one in extremes.items()
+        (name, Column(extreme.expression.column(child.schema).type))
+        for name, extreme in extremes.items()
     ]
     schema = Schema.of(facts)
     return Gathered(child, per, (*totals.items(),), (*extremes.items(),), schema)
@@ -161,8 +165,8 @@ def question_of(
     table = None
     if keys is not None:
         kinds = [arrow_type(rows.schema[name].type) for name in keys]
-        made = map(pa.array, keys.values(), kinds)
-        table = pa.Table.from_arrays(list(made), names=list(keys))
+        arrays = map(pa.array, keys.values(), kinds)
+        table = pa.Table.from_arrays(list(arrays), names=list(keys))
     return Question(rows, by, totals or (Total(lit(1)),), table)
 
 

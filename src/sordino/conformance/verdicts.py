@@ -1,7 +1,7 @@
 """What an engine makes of each case: it conforms if none differs and none fails.
 
     engine = duckdb_engine()
-    wrong = [one for one in verdicts(engine) if not one.conforms]
+    wrong = [verdict for verdict in verdicts(engine) if not verdict.conforms]
 
 An engine is compared with the memory engine, which keeps rows in the order of the
 engine's own digests: so bounds are compared row by row. What an engine says it cannot
@@ -57,7 +57,7 @@ class Verdict:
 
     name: str
     outcome: Outcome
-    told: str = ""
+    text: str = ""
     """What a refusal or a failure says, or both answers where they differ."""
 
     @property
@@ -73,8 +73,8 @@ def verdicts(engine: SQLEngine, tables: Tables = TABLES) -> Iterator[Verdict]:
     """
     memory = MemoryEngine(order=order_of(engine))
     engines: tuple[AbstractEngine, ...] = (engine, memory)
-    held = {name: _held_columns(one, engine) for name, one in tables.items()}
-    opened = {one: open_each(one, held) for one in engines}
+    usable = {name: _held_columns(table, engine) for name, table in tables.items()}
+    opened = {asked: open_each(asked, usable) for asked in engines}
     for name, ask in _questions(opened, tables, engine.dialect.unheld):
         yield verdict(name, ask, engine, memory)
 
@@ -105,15 +105,15 @@ def verdict(
     A column that the engine cannot hold is unknown to it: that is a refusal, too.
     """
     try:
-        told = ask(engine)
+        answer = ask(engine)
     except (InvalidQuery, UnknownName) as refusal:
         return Verdict(name, "refuses", str(refusal))
     except SordinoError as failure:
         return Verdict(name, "fails", str(failure))
     expected = ask(meaning)
-    if told == expected:
+    if answer == expected:
         return Verdict(name, "agrees")
-    return Verdict(name, "differs", f"{told}\nwhere {expected} is meant")
+    return Verdict(name, "differs", f"{answer}\nwhere {expected} is meant")
 
 
 def order_of(engine: SQLEngine) -> Order:
@@ -153,21 +153,23 @@ def answer_of_form(
     }
     table = pa.table({**arrays, "row": pa.array(range(len(rows)))})
     source = Source("form", engine.open("form", table, {}))
-    made = project_to(source, row=col("row"), made=form.on_columns())
-    question = question_of(made, "row", "made")
+    results = project_to(source, row=col("row"), made=form.on_columns())
+    question = question_of(results, "row", "made")
     return comparable_answer(question, engine.answer(question))
 
 
 def _held_columns(table: pa.Table, engine: SQLEngine) -> pa.Table:
     """Return the columns of a table that an engine can hold."""
     kinds = engine.dialect.types
-    held = [one.name for one in table.schema if kind_of(one.type) in kinds]
-    return table.select(held)
+    names = [column.name for column in table.schema if kind_of(column.type) in kinds]
+    return table.select(names)
 
 
 def _is_held(row: Mapping[str, Any], unheld: frozenset[str]) -> bool:
     """Tell whether no text of a row has an unheld character."""
-    return all(unheld.isdisjoint(one) for one in row.values() if isinstance(one, str))
+    return all(
+        unheld.isdisjoint(value) for value in row.values() if isinstance(value, str)
+    )
 
 
 def _answer_of_case(
@@ -184,4 +186,4 @@ def _multiplicity(table: str, on: tuple[str, ...], engine: AbstractEngine) -> in
 def _frozen(table: str, engine: AbstractEngine) -> list[tuple[Any, ...]]:
     """Return the rows of a table that is frozen, in their order."""
     engine.freeze(table)
-    return sortable_rows(engine.frozen(table))
+    return sortable_rows(engine.frozen_rows(table))

@@ -42,7 +42,7 @@ class AbstractEngine(ABC):
         """
 
     @abstractmethod
-    def frozen(self, table: str) -> "pa.Table":
+    def frozen_rows(self, table: str) -> "pa.Table":
         """Return the rows of a frozen table: our types, sorted by all columns in turn.
 
         The same rows are the same table, but for where its chunks begin and end.
@@ -61,7 +61,7 @@ class AbstractEngine(ABC):
         """
 
     @abstractmethod
-    def prepared(self, question: Question) -> "Callable[[], pa.Table]":
+    def prepare(self, question: Question) -> "Callable[[], pa.Table]":
         """Rehearse a question on empty tables, and return what answers it.
 
         What would fail for any rows is refused here, where no row has been read, and

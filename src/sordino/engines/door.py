@@ -28,3 +28,5 @@ class Door:
     """What makes one for the server at an address, where there are servers."""
     reads: Mapping[str, str] = field(default_factory=dict)
     """What makes sources of what lives in the engine, by its kind (`readers`)."""
+    chosen: bool = False
+    """Whether private tables that live in it choose it, where no engine is named."""

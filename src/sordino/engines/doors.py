@@ -5,7 +5,7 @@ extra of its name in pyproject.toml. Its `door` says how it is made, and what ma
 sources of what lives in it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Final, Literal, TypeAlias, get_args
@@ -20,12 +20,26 @@ from sordino.sources.base import Opened
 from sordino.sources.readers import Reader
 
 EngineName: TypeAlias = Literal["duckdb", "memory", "postgres", "spark"]
+DEFAULT: Final[EngineName] = "duckdb"
 
 DOORS: Final[Mapping[str, Door]] = {
     name: import_module(f"sordino.engines.{name}.door").DOOR
     for name in get_args(EngineName)
 }
 _HOMES: Final = {kind: door for door in DOORS.values() for kind in door.reads}
+_CHOOSING: Final = {
+    kind: name for name, door in DOORS.items() if door.chosen for kind in door.reads
+}
+
+
+def engine_of_sources(sources: Iterable[Any]) -> str:
+    """Return the name of the engine that a source chooses, else the default.
+
+    >>> engine_of_sources([{"age": [34, 51]}, "visits.parquet"])
+    'duckdb'
+    """
+    kinds = (kind for source in sources for kind in readers.kinds_of(source))
+    return next((_CHOOSING[kind] for kind in kinds if kind in _CHOOSING), DEFAULT)
 
 
 def engine_named(name: str, settings: Settings) -> AbstractEngine:

@@ -30,9 +30,9 @@ def fit_64_bits(number: int) -> int | None:
 def _numbers(symbol: str, *arguments: Argument) -> str:
     """Return the type in which numbers meet, or refuse what is no number."""
     remedy = _CAST
-    if symbol == "+" and all(one.type == "text" for one in arguments):
+    if symbol == "+" and all(argument.type == "text" for argument in arguments):
         remedy = "Join texts by .concat(...)."
-    if any(one.type in ("date", "time") for one in arguments):
+    if any(argument.type in ("date", "time") for argument in arguments):
         remedy = "Try .add_days(...), .days_between(...) or .seconds_between(...)."
     facts.require_types(symbol, arguments, NUMBERS, remedy)
     return facts.joint(arguments)
@@ -46,108 +46,108 @@ def _sum_facts(symbol: str, *arguments: Argument) -> Column:
     return facts.result(kind, arguments, nan=nan, lost=lost)
 
 
-def _add_facts(one: Argument, other: Argument) -> Column:
+def _add_facts(left: Argument, right: Argument) -> Column:
     """Return the facts of a sum."""
-    return _sum_facts("+", one, other)
+    return _sum_facts("+", left, right)
 
 
-def _subtract_facts(one: Argument, other: Argument) -> Column:
+def _subtract_facts(left: Argument, right: Argument) -> Column:
     """Return the facts of a difference."""
-    return _sum_facts("-", one, other)
+    return _sum_facts("-", left, right)
 
 
-def _multiply_facts(one: Argument, other: Argument) -> Column:
+def _multiply_facts(left: Argument, right: Argument) -> Column:
     """Return the facts of a product: 0 * inf is NaN."""
-    kind = _numbers("*", one, other)
+    kind = _numbers("*", left, right)
     nan = any(
         facts.may_be_infinite(this) and facts.may_be_zero(that)
-        for this, that in ((one, other), (other, one))
+        for this, that in ((left, right), (right, left))
     )
-    nan = nan or facts.any_nan((one, other))
+    nan = nan or facts.any_nan((left, right))
     lost = TOO_LARGE if kind == "i64" else None
-    return facts.result(kind, (one, other), nan=nan, lost=lost)
+    return facts.result(kind, (left, right), nan=nan, lost=lost)
 
 
-def _divide_facts(one: Argument, other: Argument) -> Column:
+def _divide_facts(left: Argument, right: Argument) -> Column:
     """Return the facts of a quotient: inf / inf is NaN."""
-    _numbers("/", one, other)
-    both = facts.may_be_infinite(one) and facts.may_be_infinite(other)
-    lost = _BY_ZERO if facts.may_be_zero(other) else None
-    nan = both or facts.any_nan((one, other))
-    return facts.result("f64", (one, other), nan=nan, lost=lost)
+    _numbers("/", left, right)
+    both = facts.may_be_infinite(left) and facts.may_be_infinite(right)
+    lost = _BY_ZERO if facts.may_be_zero(right) else None
+    nan = both or facts.any_nan((left, right))
+    return facts.result("f64", (left, right), nan=nan, lost=lost)
 
 
-def _floor_divide_facts(one: Argument, other: Argument) -> Column:
+def _floor_divide_facts(left: Argument, right: Argument) -> Column:
     """Return the facts of a quotient rounded down: inf // 2 is NaN, as in Python."""
-    kind = _numbers("//", one, other)
-    lost = _BY_ZERO if facts.may_be_zero(other) else None
-    if kind == "i64" and lost is None and other.constant == -1:
+    kind = _numbers("//", left, right)
+    lost = _BY_ZERO if facts.may_be_zero(right) else None
+    if kind == "i64" and lost is None and right.constant == -1:
         lost = TOO_LARGE
-    nan = facts.any_nan((one, other)) or facts.may_be_infinite(one)
-    return facts.result(kind, (one, other), nan=nan, lost=lost)
+    nan = facts.any_nan((left, right)) or facts.may_be_infinite(left)
+    return facts.result(kind, (left, right), nan=nan, lost=lost)
 
 
-def _modulo_facts(one: Argument, other: Argument) -> Column:
+def _modulo_facts(left: Argument, right: Argument) -> Column:
     """Return the facts of a remainder: inf % 2 is NaN."""
-    kind = _numbers("%", one, other)
-    lost = _BY_ZERO if facts.may_be_zero(other) else None
-    nan = facts.any_nan((one, other)) or facts.may_be_infinite(one)
-    return facts.result(kind, (one, other), nan=nan, lost=lost)
+    kind = _numbers("%", left, right)
+    lost = _BY_ZERO if facts.may_be_zero(right) else None
+    nan = facts.any_nan((left, right)) or facts.may_be_infinite(left)
+    return facts.result(kind, (left, right), nan=nan, lost=lost)
 
 
 def _cut_facts(what: str) -> Callable[..., Column]:
     """Return the facts of a division of integers that is cut towards zero."""
 
-    def known(one: Argument, other: Argument) -> Column:
-        facts.require_types(what, (one, other), ("i64",), "Write (a / b).floor().")
-        lost = _BY_ZERO if facts.may_be_zero(other) else None
-        if what == "quotient" and lost is None and other.constant == -1:
+    def known(left: Argument, right: Argument) -> Column:
+        facts.require_types(what, (left, right), ("i64",), "Write (a / b).floor().")
+        lost = _BY_ZERO if facts.may_be_zero(right) else None
+        if what == "quotient" and lost is None and right.constant == -1:
             lost = TOO_LARGE
-        return facts.result("i64", (one, other), lost=lost)
+        return facts.result("i64", (left, right), lost=lost)
 
     return known
 
 
-def _negate_facts(one: Argument) -> Column:
+def _negate_facts(argument: Argument) -> Column:
     """Return the facts of a negation."""
-    kind = _numbers("-", one)
+    kind = _numbers("-", argument)
     lost = TOO_LARGE if kind == "i64" else None
-    return facts.result(kind, (one,), nan=one.column.nan, lost=lost)
+    return facts.result(kind, (argument,), nan=argument.column.nan, lost=lost)
 
 
-def _add(one: Value, other: Value) -> Value:
+def _add(left: Value, right: Value) -> Value:
     """Return one + other."""
-    if isinstance(one, int) and isinstance(other, int):
-        return fit_64_bits(one + other)
-    return float(one) + float(other) + 0.0
+    if isinstance(left, int) and isinstance(right, int):
+        return fit_64_bits(left + right)
+    return float(left) + float(right) + 0.0
 
 
-def _subtract(one: Value, other: Value) -> Value:
+def _subtract(left: Value, right: Value) -> Value:
     """Return one - other."""
-    if isinstance(one, int) and isinstance(other, int):
-        return fit_64_bits(one - other)
-    return float(one) - float(other) + 0.0
+    if isinstance(left, int) and isinstance(right, int):
+        return fit_64_bits(left - right)
+    return float(left) - float(right) + 0.0
 
 
-def _multiply(one: Value, other: Value) -> Value:
+def _multiply(left: Value, right: Value) -> Value:
     """Return one * other."""
-    if isinstance(one, int) and isinstance(other, int):
-        return fit_64_bits(one * other)
-    return float(one) * float(other) + 0.0
+    if isinstance(left, int) and isinstance(right, int):
+        return fit_64_bits(left * right)
+    return float(left) * float(right) + 0.0
 
 
-def _divide(one: Value, other: Value) -> Value:
+def _divide(left: Value, right: Value) -> Value:
     """Return the quotient of two doubles."""
-    return float(one) / float(other) + 0.0 if other else None
+    return float(left) / float(right) + 0.0 if right else None
 
 
-def _floor_divide(one: Value, other: Value) -> Value:
+def _floor_divide(left: Value, right: Value) -> Value:
     """Return the quotient rounded down."""
-    if not other:
+    if not right:
         return None
-    if isinstance(one, int) and isinstance(other, int):
-        return fit_64_bits(one // other)
-    dividend, divisor = float(one), float(other)
+    if isinstance(left, int) and isinstance(right, int):
+        return fit_64_bits(left // right)
+    dividend, divisor = float(left), float(right)
     if math.isinf(dividend):
         return math.nan
     rest = math.fmod(dividend, divisor)
@@ -155,34 +155,34 @@ def _floor_divide(one: Value, other: Value) -> Value:
     return nearest((dividend - rest) / divisor - down) + 0.0
 
 
-def _modulo(one: Value, other: Value) -> Value:
+def _modulo(left: Value, right: Value) -> Value:
     """Return the remainder, with the sign of the divisor."""
-    if not other:
+    if not right:
         return None
-    if isinstance(one, int) and isinstance(other, int):
-        return one % other
-    return float(one) % float(other) + 0.0
+    if isinstance(left, int) and isinstance(right, int):
+        return left % right
+    return float(left) % float(right) + 0.0
 
 
-def _quotient(one: Value, other: Value) -> Value:
+def _quotient(left: Value, right: Value) -> Value:
     """Return the quotient without its fraction."""
-    if not other:
+    if not right:
         return None
-    size = abs(one) // abs(other)
-    return fit_64_bits(size if (one < 0) == (other < 0) else -size)
+    size = abs(left) // abs(right)
+    return fit_64_bits(size if (left < 0) == (right < 0) else -size)
 
 
-def _remainder(one: Value, other: Value) -> Value:
+def _remainder(left: Value, right: Value) -> Value:
     """Return the remainder, with the sign of the dividend."""
-    if not other:
+    if not right:
         return None
-    rest = abs(one) % abs(other)
-    return -rest if one < 0 else rest
+    rest = abs(left) % abs(right)
+    return -rest if left < 0 else rest
 
 
-def _negate(one: Value) -> Value:
+def _negate(number: Value) -> Value:
     """Return 0 - one."""
-    return fit_64_bits(-one) if isinstance(one, int) else 0.0 - one
+    return fit_64_bits(-number) if isinstance(number, int) else 0.0 - number
 
 
 def nearest(number: float) -> float:

@@ -64,11 +64,11 @@ class Automaton:
             case Chain():
                 return self._row(node.parts)
             case Either():
-                parts = [self.place(one) for one in node.parts]
+                parts = [self.place(part) for part in node.parts]
                 return Part(
-                    any(one.empty for one in parts),
-                    frozenset().union(*(one.first for one in parts)),
-                    frozenset().union(*(one.last for one in parts)),
+                    any(part.empty for part in parts),
+                    frozenset().union(*(part.first for part in parts)),
+                    frozenset().union(*(part.last for part in parts)),
                 )
             case Again():
                 return self._again(node)
@@ -89,37 +89,37 @@ class Automaton:
 
     def _row(self, nodes: Sequence[Node]) -> Part:
         """Return parts one after the other."""
-        found = _NOTHING
+        row = _NOTHING
         for node in nodes:
-            found = self._chain(found, self.place(node))
-        return found
+            row = self._chain(row, self.place(node))
+        return row
 
-    def _chain(self, one: Part, other: Part) -> Part:
+    def _chain(self, first: Part, second: Part) -> Part:
         """Return one part and then another."""
-        for place in one.last:
-            self.follow[place] |= other.first
+        for place in first.last:
+            self.follow[place] |= second.first
         return Part(
-            one.empty and other.empty,
-            one.first | (other.first if one.empty else frozenset()),
-            other.last | (one.last if other.empty else frozenset()),
+            first.empty and second.empty,
+            first.first | (second.first if first.empty else frozenset()),
+            second.last | (first.last if second.empty else frozenset()),
         )
 
     def _again(self, node: Again) -> Part:
         """Return a part so many times: what must be, then what may be."""
-        found = _NOTHING
+        chained = _NOTHING
         for _ in range(node.least):
-            found = self._chain(found, self.place(node.part))
+            chained = self._chain(chained, self.place(node.part))
         if node.most is None:
             more = self.place(node.part)
             for place in more.last:
                 self.follow[place] |= more.first
-            return self._chain(found, Part(True, more.first, more.last))
+            return self._chain(chained, Part(True, more.first, more.last))
         rest = _NOTHING
         for _ in range(node.most - node.least):
-            one = self.place(node.part)
-            inner = self._chain(one, rest)
+            repeated = self.place(node.part)
+            inner = self._chain(repeated, rest)
             rest = Part(True, inner.first, inner.last)
-        return self._chain(found, rest)
+        return self._chain(chained, rest)
 
     def fits(self, places: frozenset[int] | set[int], letter: str) -> set[int]:
         """Return the places of some where a letter can stand."""
@@ -135,7 +135,7 @@ class Automaton:
             if not places:
                 return False
             places = self.fits(
-                set().union(*(self.follow[one] for one in places)), letter
+                set().union(*(self.follow[place] for place in places)), letter
             )
         return not places.isdisjoint(whole.last)
 
@@ -149,8 +149,8 @@ def _holds(ranges: Ranges, code: int) -> bool:
 @lru_cache(maxsize=64)
 def _compiled(pattern: str) -> tuple[Automaton, Part]:
     """Return the places of a pattern."""
-    made = Automaton()
-    return made, made.place(read_pattern(pattern))
+    automaton = Automaton()
+    return automaton, automaton.place(read_pattern(pattern))
 
 
 def re2_pattern(pattern: str) -> str:
@@ -187,17 +187,17 @@ def _run(low: int, high: int) -> str:
     return first if low == high else f"{first}-\\x{{{high:X}}}"
 
 
-def _facts(one: Argument, pattern: str) -> Column:
+def _facts(argument: Argument, pattern: str) -> Column:
     """Return the facts of an answer that is there for each text."""
     del pattern
-    facts.require_types("matches", (one,), ("text",), _CAST)
-    return facts.result("bool", (one,))
+    facts.require_types("matches", (argument,), ("text",), _CAST)
+    return facts.result("bool", (argument,))
 
 
-def _meaning(one: Value, pattern: str) -> Value:
+def _meaning(text: Value, pattern: str) -> Value:
     """Return whether all of a text is as a pattern says."""
-    made, whole = _compiled(pattern)
-    return made.matches(whole, one)
+    automaton, whole = _compiled(pattern)
+    return automaton.matches(whole, text)
 
 
 def _text(arguments: Sequence[AbstractTree], pattern: str) -> str:

@@ -122,7 +122,7 @@ def _edges(edges: Any) -> tuple[str, tuple[Value, ...]]:
             "Try [0, 10, 20].",
         )
     kind = _kind(edges, read)
-    values = [float(one.constant) if kind == "f64" else one.constant for one in read]
+    values = [float(end.constant) if kind == "f64" else end.constant for end in read]
     if any(not low < high for low, high in itertools.pairwise(values)):
         raise InvalidParameter(
             "edges", edges, "must be in ascending order, without repeats", "Sort them."
@@ -132,7 +132,7 @@ def _edges(edges: Any) -> tuple[str, tuple[Value, ...]]:
 
 def _kind(edges: Any, read: list[Literal]) -> str:
     """Return the one type of all edges; numbers meet in f64."""
-    kinds = {one.type for one in read}
+    kinds = {edge.type for edge in read}
     if kinds <= set(NUMBERS):
         return "f64" if "f64" in kinds else "i64"
     if len(kinds) > 1 or not kinds <= {"date", "time"}:
@@ -157,17 +157,17 @@ def _names(names: Any, count: int) -> tuple[str, ...]:
     return read
 
 
-def _facts(one: Argument, *ends: Argument, bins: Bins) -> Column:
+def _facts(argument: Argument, *ends: Argument, bins: Bins) -> Column:
     """Return the facts of a label: what is in no range has none, as was asked for."""
-    facts.comparable("bin", (one, *ends[: len(bins.edges)]), _REMEDY)
-    unsettled = one.column.unsettled
+    facts.comparable("bin", (argument, *ends[: len(bins.edges)]), _REMEDY)
+    unsettled = argument.column.unsettled
     return Column("text", nullable=True, unsettled=unsettled)
 
 
-def _meaning(one: Value, *ends: Value, bins: Bins) -> Value:
+def _meaning(value: Value, *ends: Value, bins: Bins) -> Value:
     """Return the label of the range of a value."""
     del ends
-    return bins.label(one)
+    return bins.label(value)
 
 
 def _text(arguments: Sequence[AbstractTree], bins: Bins) -> str:

@@ -149,27 +149,27 @@ CASTS: Final = tuple(_CASTS)
 """Every (type, other type) that has a meaning."""
 
 
-def _facts(one: Argument, to: str) -> Column:
+def _facts(argument: Argument, to: str) -> Column:
     """Return the facts of a cast, or refuse one without a meaning."""
-    if one.type == to and to in PLAIN:
-        return facts.result(to, (one,), nan=one.column.nan)
-    if (one.type, to) not in _CASTS:
-        possible = [other for kind_, other in _CASTS if kind_ == one.type]
+    if argument.type == to and to in PLAIN:
+        return facts.result(to, (argument,), nan=argument.column.nan)
+    if (argument.type, to) not in _CASTS:
+        possible = [target for kind_, target in _CASTS if kind_ == argument.type]
         raise InvalidQuery(
-            f"{one.type} cannot be cast to {to}",
+            f"{argument.type} cannot be cast to {to}",
             f"Try {' or '.join(possible)}." if possible else "Explode the list first.",
         )
     lost = {
         "text": f"a text that is no {to} has no value",
         "f64": "NaN and numbers beyond 64 bits are no integers",
     }
-    return facts.result(to, (one,), lost=lost.get(one.type))
+    return facts.result(to, (argument,), lost=lost.get(argument.type))
 
 
-def _cast(one: Value, to: str) -> Value:
+def _cast(value: Value, to: str) -> Value:
     """Return a value of another type."""
-    known = kind(one)
-    return one if known == to else _CASTS[known, to](one)
+    known = kind(value)
+    return value if known == to else _CASTS[known, to](value)
 
 
 CAST: Final = Operation("cast", _facts, _cast, copies=2)

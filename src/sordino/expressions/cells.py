@@ -105,20 +105,20 @@ def _truth(cell: str, spelling: Spelling) -> Value:
 
 def _day(cell: str, spelling: Spelling) -> Value:
     """Return a date that the calendar has."""
-    found = _parts(cell, spelling.date)
-    return None if found is None else _calendar(found)
+    parts = _parts(cell, spelling.date)
+    return None if parts is None else _calendar(parts)
 
 
 def _moment(cell: str, spelling: Spelling) -> Value:
     """Return a time in UTC, of the years 1 to 9999."""
-    found = _parts(cell, spelling.time)
-    day = None if found is None else _calendar(found)
-    if found is None or day is None:
+    parts = _parts(cell, spelling.time)
+    day = None if parts is None else _calendar(parts)
+    if parts is None or day is None:
         return None
-    hour, minute, second = (int(found.get(one) or 0) for one in _CLOCK)
+    hour, minute, second = (int(parts.get(part) or 0) for part in _CLOCK)
     moment = datetime.combine(day, time(hour, minute, second))
-    nanoseconds = int((found.get("fraction") or "0").ljust(9, "0"))
-    seconds = (moment - _EPOCH) // timedelta(seconds=1) - _offset(found.get("offset"))
+    nanoseconds = int((parts.get("fraction") or "0").ljust(9, "0"))
+    seconds = (moment - _EPOCH) // timedelta(seconds=1) - _offset(parts.get("offset"))
     ticks = seconds * _SECOND + nanoseconds // 1000
     rest = nanoseconds % 1000
     ticks += rest > _HALF or (rest == _HALF and ticks >= 0)
@@ -130,16 +130,16 @@ def _moment(cell: str, spelling: Spelling) -> Value:
 
 def _parts(cell: str, layout: Layout) -> dict[str, str | None] | None:
     """Return the parts of a cell in a layout."""
-    found = re.fullmatch(layout.pattern, cell)
+    match = re.fullmatch(layout.pattern, cell)
     return (
-        None if found is None else dict(zip(layout.parts, found.groups(), strict=True))
+        None if match is None else dict(zip(layout.parts, match.groups(), strict=True))
     )
 
 
 def _calendar(parts: Mapping[str, str | None]) -> date | None:
     """Return the day that some parts tell."""
     try:
-        return date(*(int(parts[one] or 0) for one in ("year", "month", "day")))
+        return date(*(int(parts[part] or 0) for part in ("year", "month", "day")))
     except ValueError:
         return None
 
@@ -162,17 +162,19 @@ _READERS: Final[Mapping[str, Callable[[str, Spelling], Value]]] = {
 }
 
 
-def _facts(one: Argument, to: str, spelling: Spelling) -> Column:
+def _facts(argument: Argument, to: str, spelling: Spelling) -> Column:
     """Return the facts of a cell that is read, or refuse a type that has no cells."""
     del spelling
     facts.require_types(
-        f"a {to} read from text", (one,), ("text",), "Declare its type."
+        f"a {to} read from text", (argument,), ("text",), "Declare its type."
     )
     if to not in _READERS:
         raise InvalidQuery(
             f"a text file cannot hold values of type {to}", "Leave the column out."
         )
-    return facts.result(to, (one,), nan=to == "f64", lost=f"a cell that is no {to}")
+    return facts.result(
+        to, (argument,), nan=to == "f64", lost=f"a cell that is no {to}"
+    )
 
 
 def spelled_value(cell: Value, to: str, spelling: Spelling) -> Value:

@@ -21,28 +21,28 @@ _REMEDY: Final = (
 )
 
 
-def order(one: Value, other: Value) -> int:
+def order(left: Value, right: Value) -> int:
     """Return -1, 0 or 1: how two values of a type compare, or two numbers.
 
     >>> order(math.nan, math.inf), order(2**53 + 1, 2.0**53)
     (1, 0)
     """
-    if isinstance(one, float) or isinstance(other, float):
-        one, other = float(one), float(other)
-        if math.isnan(one) or math.isnan(other):
-            return math.isnan(one) - math.isnan(other)
-    return int(one > other) - int(one < other)
+    if isinstance(left, float) or isinstance(right, float):
+        left, right = float(left), float(right)
+        if math.isnan(left) or math.isnan(right):
+            return math.isnan(left) - math.isnan(right)
+    return int(left > right) - int(left < right)
 
 
 def _comparison(name: str, symbol: str, holds: Callable[[int], bool]) -> Operation:
     """Return the operation that asks something of an order."""
 
-    def known(one: Argument, other: Argument) -> Column:
-        facts.comparable(symbol, (one, other), _REMEDY)
-        return facts.result("bool", (one, other))
+    def known(left: Argument, right: Argument) -> Column:
+        facts.comparable(symbol, (left, right), _REMEDY)
+        return facts.result("bool", (left, right))
 
-    def meaning(one: Value, other: Value) -> Value:
-        return holds(order(one, other))
+    def meaning(left: Value, right: Value) -> Value:
+        return holds(order(left, right))
 
     return Operation(name, known, meaning, symbol=symbol)
 

@@ -32,12 +32,12 @@ def split_branches(arguments: Any, given: tuple[bool, ...]) -> tuple[Any, Any]:
 def _facts(*arguments: Argument, given: tuple[bool, ...]) -> Column:
     """Return the facts of a choice."""
     conditions, values = split_branches(arguments, given)
-    there = [one for one in values if one is not None]
+    there = [value for value in values if value is not None]
     facts.require_types("when", conditions, ("bool",), _COMPARE)
     kind = facts.alike("when", there, _ALIKE)
     return Column(
         kind,
-        nullable=not all(given) or any(one.column.nullable for one in there),
+        nullable=not all(given) or any(value.column.nullable for value in there),
         nan=facts.any_nan(there),
         unsettled=facts.reason(there),
     )
@@ -61,10 +61,10 @@ def _text(arguments: Sequence[AbstractTree], given: tuple[bool, ...]) -> str:
 def _words(arguments: Sequence[AbstractTree], given: tuple[bool, ...]) -> Words:
     """Return the conditions, each with its value, and the last value."""
     conditions, values = split_branches(arguments, given)
-    told: list[Words] = [None if one is None else one.words for one in values]
-    tests: list[Words] = [one.words for one in conditions]
-    cases: list[Words] = [list(pair) for pair in zip(tests, told[:-1], strict=True)]
-    return call("when", cases=cases, otherwise=told[-1])
+    words: list[Words] = [None if value is None else value.words for value in values]
+    tests: list[Words] = [condition.words for condition in conditions]
+    cases: list[Words] = [list(pair) for pair in zip(tests, words[:-1], strict=True)]
+    return call("when", cases=cases, otherwise=words[-1])
 
 
 WHEN: Final = Operation(
@@ -104,8 +104,8 @@ class Branches(Generic[Fluent]):
     def otherwise(self, value: Any) -> Fluent:
         """Return the expression, with the value where no condition is true."""
         values = (*self.values, value)
-        given = tuple(one is not None for one in values)
-        there = [one for one in values if one is not None]
+        given = tuple(result is not None for result in values)
+        there = [result for result in values if result is not None]
         if not there:
             raise InvalidQuery(
                 "every branch is a missing value, so the result has no type",

@@ -27,50 +27,53 @@ _BEYOND: Final = "a date beyond the years 1 to 9999 has no value"
 def _part(name: str, kinds: tuple[str, ...], of: Callable[[Value], int]) -> Operation:
     """Return the operation that takes a number from a date or a time."""
 
-    def known(one: Argument) -> Column:
-        facts.require_types(name, (one,), kinds, _CAST)
-        return facts.result("i64", (one,))
+    def known(argument: Argument) -> Column:
+        facts.require_types(name, (argument,), kinds, _CAST)
+        return facts.result("i64", (argument,))
 
     return Operation(name, known, of)
 
 
-def _truncate_facts(one: Argument, unit: str) -> Column:
+def _truncate_facts(argument: Argument, unit: str) -> Column:
     """Return the facts of the start of a period: days have no hours."""
     facts.require_types(
-        f"truncate to {unit}", (one,), MOMENTS if unit in DAYS else ("time",), _CAST
+        f"truncate to {unit}",
+        (argument,),
+        MOMENTS if unit in DAYS else ("time",),
+        _CAST,
     )
-    return facts.result(one.type, (one,))
+    return facts.result(argument.type, (argument,))
 
 
-def _days_facts(one: Argument, other: Argument) -> Column:
+def _days_facts(left: Argument, right: Argument) -> Column:
     """Return the facts of a number of days."""
-    facts.require_types("days_between", (one, other), MOMENTS, _CAST)
-    facts.alike("days_between", (one, other), 'Try .cast("date") on the time.')
-    return facts.result("i64", (one, other))
+    facts.require_types("days_between", (left, right), MOMENTS, _CAST)
+    facts.alike("days_between", (left, right), 'Try .cast("date") on the time.')
+    return facts.result("i64", (left, right))
 
 
-def _seconds_facts(one: Argument, other: Argument) -> Column:
+def _seconds_facts(left: Argument, right: Argument) -> Column:
     """Return the facts of a number of seconds."""
     facts.require_types(
-        "seconds_between", (one, other), ("time",), 'Try .cast("time").'
+        "seconds_between", (left, right), ("time",), 'Try .cast("time").'
     )
-    return facts.result("i64", (one, other))
+    return facts.result("i64", (left, right))
 
 
-def _add_days_facts(one: Argument, days: Argument) -> Column:
+def _add_days_facts(argument: Argument, days: Argument) -> Column:
     """Return the facts of another day."""
-    facts.require_types("add_days", (one,), MOMENTS, _CAST)
+    facts.require_types("add_days", (argument,), MOMENTS, _CAST)
     facts.require_types("add_days", (days,), ("i64",), "Use whole days.")
-    return facts.result(one.type, (one, days), lost=_BEYOND)
+    return facts.result(argument.type, (argument, days), lost=_BEYOND)
 
 
-def _add_seconds_facts(one: Argument, seconds: Argument) -> Column:
+def _add_seconds_facts(argument: Argument, seconds: Argument) -> Column:
     """Return the facts of another moment."""
     facts.require_types(
-        "add_seconds", (one,), ("time",), 'Try .cast("time") on a date.'
+        "add_seconds", (argument,), ("time",), 'Try .cast("time") on a date.'
     )
     facts.require_types("add_seconds", (seconds,), ("i64",), "Use whole seconds.")
-    return facts.result("time", (one, seconds), lost=_BEYOND)
+    return facts.result("time", (argument, seconds), lost=_BEYOND)
 
 
 _CLOCK: Final = {"hour": 0, "minute": 0, "second": 0, "microsecond": 0}
@@ -87,11 +90,11 @@ _STARTS: Final[Mapping[str, Callable[[Value], Value]]] = {
 }
 
 
-def _truncate(one: Value, unit: str) -> Value:
+def _truncate(moment: Value, unit: str) -> Value:
     """Return the start of the period; the first day of all is a Monday."""
-    if isinstance(one, datetime):
-        one = one.replace(**_BELOW.get(unit, _CLOCK))
-    return _STARTS[unit](one) if unit in _STARTS else one
+    if isinstance(moment, datetime):
+        moment = moment.replace(**_BELOW.get(unit, _CLOCK))
+    return _STARTS[unit](moment) if unit in _STARTS else moment
 
 
 def _days_between(start: Value, end: Value) -> Value:
@@ -104,18 +107,18 @@ def _seconds_between(start: Value, end: Value) -> Value:
     return (end - start) // timedelta(seconds=1)
 
 
-def _add_days(one: Value, days: Value) -> Value:
+def _add_days(moment: Value, days: Value) -> Value:
     """Return a later or earlier day, the clock unchanged."""
     try:
-        return one + timedelta(days=days)
+        return moment + timedelta(days=days)
     except OverflowError:
         return None
 
 
-def _add_seconds(one: Value, seconds: Value) -> Value:
+def _add_seconds(moment: Value, seconds: Value) -> Value:
     """Return a later or earlier moment."""
     try:
-        return one + timedelta(seconds=seconds)
+        return moment + timedelta(seconds=seconds)
     except OverflowError:
         return None
 

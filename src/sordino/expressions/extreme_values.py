@@ -33,7 +33,7 @@ def _meaning(choose: Callable[..., Value]) -> Callable[..., Value]:
     """Return what chooses among the values that are there."""
 
     def chosen(*values: Value) -> Value:
-        there = [one for one in values if one is not None]
+        there = [value for value in values if value is not None]
         return choose(there, key=_ORDER) if there else None
 
     return chosen

@@ -20,13 +20,15 @@ def result(
     `lost` is the reason why it may be missing where no argument is.
     """
     unsettled = reason(arguments) or lost
-    nullable = unsettled is not None or any(one.column.nullable for one in arguments)
+    nullable = unsettled is not None or any(
+        argument.column.nullable for argument in arguments
+    )
     return Column(kind, nullable=nullable, nan=nan, unsettled=unsettled)
 
 
 def first(kind: str, arguments: Sequence[Argument]) -> Column:
     """Return the facts of one of the values that are there: missing if none is."""
-    nullable = all(one.column.nullable for one in arguments)
+    nullable = all(argument.column.nullable for argument in arguments)
     return Column(
         kind,
         nullable=nullable,
@@ -37,13 +39,13 @@ def first(kind: str, arguments: Sequence[Argument]) -> Column:
 
 def reason(arguments: Sequence[Argument]) -> str | None:
     """Return the first reason why a value may be missing that the data did have."""
-    reasons = (one.column.unsettled for one in arguments)
+    reasons = (argument.column.unsettled for argument in arguments)
     return next((text for text in reasons if text is not None), None)
 
 
 def any_nan(arguments: Sequence[Argument]) -> bool:
     """Tell whether an argument may be NaN."""
-    return any(one.column.nan for one in arguments)
+    return any(argument.column.nan for argument in arguments)
 
 
 def may_be_infinite(argument: Argument) -> bool:
@@ -61,7 +63,7 @@ def require_types(
     what: str, arguments: Sequence[Argument], kinds: Sequence[str], remedy: str
 ) -> None:
     """Refuse arguments of other types; a bool is not a number."""
-    if any(one.type not in kinds for one in arguments):
+    if any(argument.type not in kinds for argument in arguments):
         wanted = "numbers" if kinds is NUMBERS else " or ".join(kinds)
         raise InvalidQuery(
             f"{what} takes {wanted}, not {list_types(arguments)}", remedy
@@ -70,7 +72,7 @@ def require_types(
 
 def alike(what: str, arguments: Sequence[Argument], remedy: str) -> str:
     """Return the one type that all arguments have, or refuse them."""
-    if len({one.type for one in arguments}) > 1 or "[" in arguments[0].type:
+    if len({argument.type for argument in arguments}) > 1 or "[" in arguments[0].type:
         raise InvalidQuery(
             f"{what} takes values of one type, not {list_types(arguments)}", remedy
         )
@@ -79,17 +81,17 @@ def alike(what: str, arguments: Sequence[Argument], remedy: str) -> str:
 
 def comparable(what: str, arguments: Sequence[Argument], remedy: str) -> str:
     """Return the type in which arguments are compared: numbers meet in f64."""
-    if all(one.type in NUMBERS for one in arguments):
+    if all(argument.type in NUMBERS for argument in arguments):
         return joint(arguments)
     return alike(what, arguments, remedy)
 
 
 def joint(arguments: Sequence[Argument]) -> str:
     """Return the type in which numbers meet."""
-    return "f64" if any(one.type == "f64" for one in arguments) else "i64"
+    return "f64" if any(argument.type == "f64" for argument in arguments) else "i64"
 
 
 def list_types(arguments: Sequence[Argument]) -> str:
     """Return the types for a message: i64, text and f64."""
-    kinds = list(dict.fromkeys(one.type for one in arguments))
+    kinds = list(dict.fromkeys(argument.type for argument in arguments))
     return " and ".join(", ".join(kinds).rsplit(", ", 1))

@@ -31,42 +31,49 @@ _CAST: Final = 'Read a text as a date by .cast("date"), or by .strptime(...).'
 @cache
 def spelling_of(layout: str, to: str) -> Spelling:
     """Return how the cells of a format are spelled."""
-    made = Layout.of("layout", layout, clock=to == "time")
-    return Spelling(date=made) if to == "date" else Spelling(time=made)
+    read = Layout.of("layout", layout, clock=to == "time")
+    return Spelling(date=read) if to == "date" else Spelling(time=read)
 
 
-def _read_facts(one: Argument, layout: str, to: str) -> Column:
+def _read_facts(argument: Argument, layout: str, to: str) -> Column:
     """Return the facts of a text that is read."""
-    facts.require_types("strptime", (one,), ("text",), "Leave it out.")
-    return facts.result(to, (one,), lost=f"a text that is no {layout} has no value")
+    facts.require_types("strptime", (argument,), ("text",), "Leave it out.")
+    return facts.result(
+        to, (argument,), lost=f"a text that is no {layout} has no value"
+    )
 
 
-def _read(one: Value, layout: str, to: str) -> Value:
+def _read(text: Value, layout: str, to: str) -> Value:
     """Return the date or time of a text, if it is one."""
-    return spelled_value(one, to=to, spelling=spelling_of(layout, to))
+    return spelled_value(text, to=to, spelling=spelling_of(layout, to))
 
 
-def _write_facts(one: Argument, layout: str) -> Column:
+def _write_facts(argument: Argument, layout: str) -> Column:
     """Return the facts of a text that is written: a date has no clock."""
-    facts.require_types("strftime", (one,), _MOMENTS, _CAST)
+    facts.require_types("strftime", (argument,), _MOMENTS, _CAST)
     clock = {letter for letter in _PERCENT.findall(layout) if letter in _CLOCK}
     if clock:
-        facts.require_types("strftime with a clock", (one,), ("time",), _CAST)
-    return facts.result("text", (one,))
+        facts.require_types("strftime with a clock", (argument,), ("time",), _CAST)
+    return facts.result("text", (argument,))
 
 
-def _write(one: Value, layout: str) -> Value:
+def _write(moment: Value, layout: str) -> Value:
     """Return a date or time as a text."""
-    return _PERCENT.sub(lambda found: _written(one, found[1]), layout)
+    return _PERCENT.sub(lambda match: _written(moment, match[1]), layout)
 
 
-def _written(one: date | datetime, letter: str) -> str:
+def _written(moment: date | datetime, letter: str) -> str:
     """Return what one letter of a format stands for."""
     if letter == "%":
         return "%"
-    parts = {"Y": one.year, "m": one.month, "d": one.day}
-    if isinstance(one, datetime):
-        parts |= {"H": one.hour, "M": one.minute, "S": one.second, "f": one.microsecond}
+    parts = {"Y": moment.year, "m": moment.month, "d": moment.day}
+    if isinstance(moment, datetime):
+        parts |= {
+            "H": moment.hour,
+            "M": moment.minute,
+            "S": moment.second,
+            "f": moment.microsecond,
+        }
     return str(parts[letter]).zfill((_DAY | _CLOCK)[letter])
 
 
@@ -103,7 +110,7 @@ def strftime(self: Fluent, layout: str) -> Fluent:
             "layout",
             layout,
             "has a part that is not understood",
-            f"Use only {', '.join(f'%{one}' for one in sorted(known))}.",
+            f"Use only {', '.join(f'%{letter}' for letter in sorted(known))}.",
         )
     return self.call(STRFTIME, self, layout=given)
 

@@ -30,50 +30,52 @@ STEEPEST: Final = 960
 
 
 def _facts(
-    one: Argument, low: int, high: int, exponent: int, origin: int = 0
+    argument: Argument, low: int, high: int, exponent: int, origin: int = 0
 ) -> Column:
     """Return the facts of a number of steps: NaN has none."""
     del low, high, exponent, origin
-    facts.require_types("steps", (one,), NUMBERS, 'Try .cast("f64").')
-    lost = "NaN is not on a lattice" if one.column.nan else None
-    return facts.result("i64", (one,), lost=lost)
+    facts.require_types("steps", (argument,), NUMBERS, 'Try .cast("f64").')
+    lost = "NaN is not on a lattice" if argument.column.nan else None
+    return facts.result("i64", (argument,), lost=lost)
 
 
-def _meaning(one: Value, low: int, high: int, exponent: int, origin: int = 0) -> Value:
+def _meaning(
+    number: Value, low: int, high: int, exponent: int, origin: int = 0
+) -> Value:
     """Return the number of steps from an origin."""
-    if isinstance(one, int):
-        return _of_integer(one, low, high, exponent) - origin
-    if math.isnan(one):
+    if isinstance(number, int):
+        return _of_integer(number, low, high, exponent) - origin
+    if math.isnan(number):
         return None
     first, last = math.ldexp(low, exponent), math.ldexp(high, exponent)
-    steps_up = min(max(one, first), last) * math.ldexp(1, -exponent)
+    steps_up = min(max(number, first), last) * math.ldexp(1, -exponent)
     return math.floor(steps_up + 0.5) - origin
 
 
-def _of_integer(one: int, low: int, high: int, exponent: int) -> int:
+def _of_integer(number: int, low: int, high: int, exponent: int) -> int:
     """Return the number of steps, in exact integers."""
     if exponent <= 0:
-        return min(max(one << -exponent, low), high)
-    return min(max((one + (1 << exponent - 1)) >> exponent, low), high)
+        return min(max(number << -exponent, low), high)
+    return min(max((number + (1 << exponent - 1)) >> exponent, low), high)
 
 
 def _portion_facts(
-    one: Argument, low: int, high: int, exponent: int, place: int, finer: int
+    argument: Argument, low: int, high: int, exponent: int, place: int, finer: int
 ) -> Column:
     """Return the facts of a number of steps."""
     del place, finer
-    return _facts(one, low, high, exponent)
+    return _facts(argument, low, high, exponent)
 
 
 def _portion(
-    one: Value, low: int, high: int, exponent: int, place: int, finer: int
+    number: Value, low: int, high: int, exponent: int, place: int, finer: int
 ) -> Value:
     """Return one of the three integers; portion 0 is that of the mirrored number."""
-    found = _meaning(one, low, high, exponent, low)
-    if not isinstance(found, int):
+    steps = _meaning(number, low, high, exponent, low)
+    if not isinstance(steps, int):
         return None
     width = high - low
-    height = found if place else width - found
+    height = steps if place else width - steps
     square = (height * height << finer) // width
     return 2 * ((height << finer) - square) if place == 1 else square
 

@@ -86,14 +86,17 @@ def _whole(form: str) -> str:
 
 def _literal(text: str) -> str:
     """Return a pattern for a text itself, which Python and RE2 read alike."""
-    plain = (one if one.isalnum() or not one.isascii() else f"\\{one}" for one in text)
+    plain = (
+        letter if letter.isalnum() or not letter.isascii() else f"\\{letter}"
+        for letter in text
+    )
     return "".join(plain)
 
 
 def _refused(name: str, given: Any, problem: str, *, clock: bool) -> InvalidParameter:
     """Return the refusal of a format."""
     example = "%d.%m.%Y %H:%M:%S" if clock else "%d.%m.%Y"
-    known = ", ".join(f"%{one}" for one in _DIRECTIVES)
+    known = ", ".join(f"%{letter}" for letter in _DIRECTIVES)
     return InvalidParameter(
         name, given, problem, f'Try {name}="{example}"; there are {known}.'
     )

@@ -37,23 +37,25 @@ _CAPITAL: Final = (
 def changed_letters(word: str) -> Mapping[int, str]:
     """Return the letters that a change of case changes."""
     odd = _SMALL if word == "lower" else _CAPITAL
-    settled = {chr(one) for first, last in RUNS for one in range(first, last + 1)}
-    found: dict[int, str] = {}
+    settled = {chr(code) for first, last in RUNS for code in range(first, last + 1)}
+    changed: dict[int, str] = {}
     for letter in settled:
-        other = odd.get(letter) or (
+        partner = odd.get(letter) or (
             letter.lower() if word == "lower" else letter.upper()
         )
-        if letter in odd or (len(other) == 1 and other != letter and other in settled):
-            found[ord(letter)] = other
-    return found
+        if letter in odd or (
+            len(partner) == 1 and partner != letter and partner in settled
+        ):
+            changed[ord(letter)] = partner
+    return changed
 
 
 def _facts(what: str) -> Callable[..., Column]:
     """Return the facts of a text with other letters."""
 
-    def known(one: Argument) -> Column:
-        facts.require_types(what, (one,), ("text",), _CAST)
-        return facts.result("text", (one,))
+    def known(argument: Argument) -> Column:
+        facts.require_types(what, (argument,), ("text",), _CAST)
+        return facts.result("text", (argument,))
 
     return known
 
@@ -61,10 +63,10 @@ def _facts(what: str) -> Callable[..., Column]:
 def _meaning(word: str, plain: Callable[[Value], Value]) -> Callable[[Value], Value]:
     """Return what changes the case of all letters, or of A to Z."""
 
-    def change(one: Value) -> Value:
-        if one.isascii() or re.fullmatch(PATTERN, one) is None:
-            return plain(one)
-        return one.translate(changed_letters(word))
+    def change(text: Value) -> Value:
+        if text.isascii() or re.fullmatch(PATTERN, text) is None:
+            return plain(text)
+        return text.translate(changed_letters(word))
 
     return change
 

@@ -44,15 +44,15 @@ def _missing(kind: str | None) -> Literal:
     return Literal(kind, None)
 
 
-def _typed(found: str, value: Value, kind: str | None) -> Literal:
+def _typed(own: str, value: Value, kind: str | None) -> Literal:
     """Return a literal of the wanted type; an integer may be wanted as f64."""
-    if (found, kind) == ("i64", "f64"):
+    if (own, kind) == ("i64", "f64"):
         return Literal("f64", float(value))
-    if kind not in (None, found):
+    if kind not in (None, own):
         raise InvalidParameter(
-            "type", kind, f"must be {found} for this value", "Leave it out."
+            "type", kind, f"must be {own} for this value", "Leave it out."
         )
-    return Literal(found, value)
+    return Literal(own, value)
 
 
 def _unreadable(value: Any) -> InvalidParameter:

@@ -21,38 +21,38 @@ def _facts(symbol: str, *arguments: Argument) -> Column:
     return facts.result("bool", arguments)
 
 
-def _and_facts(one: Argument, other: Argument) -> Column:
+def _and_facts(left: Argument, right: Argument) -> Column:
     """Return the facts of a conjunction."""
-    return _facts("&", one, other)
+    return _facts("&", left, right)
 
 
-def _or_facts(one: Argument, other: Argument) -> Column:
+def _or_facts(left: Argument, right: Argument) -> Column:
     """Return the facts of a disjunction."""
-    return _facts("|", one, other)
+    return _facts("|", left, right)
 
 
-def _not_facts(one: Argument) -> Column:
+def _not_facts(argument: Argument) -> Column:
     """Return the facts of a negation."""
-    return _facts("~", one)
+    return _facts("~", argument)
 
 
-def _and(one: Value, other: Value) -> Value:
+def _and(left: Value, right: Value) -> Value:
     """Return False if one is False, else None if one is missing."""
-    if one is False or other is False:
+    if left is False or right is False:
         return False
-    return None if one is None or other is None else True
+    return None if left is None or right is None else True
 
 
-def _or(one: Value, other: Value) -> Value:
+def _or(left: Value, right: Value) -> Value:
     """Return True if one is True, else None if one is missing."""
-    if one is True or other is True:
+    if left is True or right is True:
         return True
-    return None if one is None or other is None else False
+    return None if left is None or right is None else False
 
 
-def _not(one: Value) -> Value:
+def _not(truth: Value) -> Value:
     """Return the other truth."""
-    return not one
+    return not truth
 
 
 AND: Final = Operation("both", _and_facts, _and, strict=False, symbol="&")

@@ -37,8 +37,8 @@ def map_values(
         for key in values
     ]
     results = [*values.values(), otherwise]
-    given = tuple(one is not None for one in results)
-    there = [one for one in results if one is not None]
+    given = tuple(result is not None for result in results)
+    there = [result for result in results if result is not None]
     if not there:
         raise InvalidParameter(
             "values",

@@ -17,17 +17,17 @@ MOST_VALUES: Final = 10_000
 _REMEDY: Final = "Cast the column, or write values of its type."
 
 
-def _facts(one: Argument, *values: Argument) -> Column:
+def _facts(argument: Argument, *values: Argument) -> Column:
     """Return the facts of a comparison with each."""
-    facts.comparable("is_in", (one, *values), _REMEDY)
-    return facts.result("bool", (one,))
+    facts.comparable("is_in", (argument, *values), _REMEDY)
+    return facts.result("bool", (argument,))
 
 
-def _meaning(one: Value, *values: Value) -> Value:
+def _meaning(value: Value, *values: Value) -> Value:
     """Return whether a value equals one of the others; in f64 if one of them is."""
-    if any(isinstance(value, float) for value in values):
-        one = float(one)
-    return any(order(one, value) == 0 for value in values)
+    if any(isinstance(candidate, float) for candidate in values):
+        value = float(value)
+    return any(order(value, candidate) == 0 for candidate in values)
 
 
 def _text(arguments: Sequence[AbstractTree]) -> str:

@@ -15,22 +15,22 @@ _ALIKE: Final = "Write 0.0 for an f64 and 0 for an i64, or cast one of them."
 _FLOATS: Final = "Only an f64 can be NaN or infinite; leave this out."
 
 
-def _is_null_facts(one: Argument) -> Column:
+def _is_null_facts(argument: Argument) -> Column:
     """Return the facts of an answer that is always known."""
-    del one
+    del argument
     return Column("bool", nullable=False)
 
 
-def _is_nan_facts(one: Argument) -> Column:
+def _is_nan_facts(argument: Argument) -> Column:
     """Return the facts of a question about a double."""
-    facts.require_types("is_nan", (one,), ("f64",), _FLOATS)
-    return facts.result("bool", (one,))
+    facts.require_types("is_nan", (argument,), ("f64",), _FLOATS)
+    return facts.result("bool", (argument,))
 
 
-def _is_infinite_facts(one: Argument) -> Column:
+def _is_infinite_facts(argument: Argument) -> Column:
     """Return the facts of a question about a double."""
-    facts.require_types("is_infinite", (one,), ("f64",), _FLOATS)
-    return facts.result("bool", (one,))
+    facts.require_types("is_infinite", (argument,), ("f64",), _FLOATS)
+    return facts.result("bool", (argument,))
 
 
 def _coalesce_facts(*arguments: Argument) -> Column:
@@ -39,27 +39,29 @@ def _coalesce_facts(*arguments: Argument) -> Column:
     return facts.first(kind, arguments)
 
 
-def _fill_null_facts(one: Argument, other: Argument) -> Column:
+def _fill_null_facts(argument: Argument, default: Argument) -> Column:
     """Return the facts of a value with another in place of a missing one."""
-    kind = facts.alike("fill_null", (one, other), _ALIKE)
-    return facts.first(kind, (one, other))
+    kind = facts.alike("fill_null", (argument, default), _ALIKE)
+    return facts.first(kind, (argument, default))
 
 
-def _fill_nan_facts(one: Argument, other: Argument) -> Column:
+def _fill_nan_facts(argument: Argument, default: Argument) -> Column:
     """Return the facts of a double with another in place of NaN."""
-    facts.require_types("fill_nan", (one, other), ("f64",), _FLOATS)
-    return facts.result("f64", (one, other), nan=other.column.nan)
+    facts.require_types("fill_nan", (argument, default), ("f64",), _FLOATS)
+    return facts.result("f64", (argument, default), nan=default.column.nan)
 
 
-def _replace_infinity_facts(one: Argument, low: Argument, high: Argument) -> Column:
+def _replace_infinity_facts(
+    argument: Argument, low: Argument, high: Argument
+) -> Column:
     """Return the facts of a double with finite numbers in place of infinities."""
-    facts.require_types("replace_infinity", (one,), ("f64",), _FLOATS)
-    return facts.result("f64", (one, low, high), nan=one.column.nan)
+    facts.require_types("replace_infinity", (argument,), ("f64",), _FLOATS)
+    return facts.result("f64", (argument, low, high), nan=argument.column.nan)
 
 
-def _is_null(one: Value) -> Value:
+def _is_null(value: Value) -> Value:
     """Return whether a value is missing."""
-    return one is None
+    return value is None
 
 
 def _first(*values: Value) -> Value:
@@ -67,16 +69,16 @@ def _first(*values: Value) -> Value:
     return next((value for value in values if value is not None), None)
 
 
-def _fill_nan(one: Value, other: Value) -> Value:
+def _fill_nan(number: Value, default: Value) -> Value:
     """Return a double, or the other for NaN."""
-    return other if one is not None and math.isnan(one) else one
+    return default if number is not None and math.isnan(number) else number
 
 
-def _replace_infinity(one: Value, low: Value, high: Value) -> Value:
+def _replace_infinity(number: Value, low: Value, high: Value) -> Value:
     """Return a double, or what stands for an infinity."""
-    if not math.isinf(one):
-        return one
-    return high if one > 0 else low
+    if not math.isinf(number):
+        return number
+    return high if number > 0 else low
 
 
 IS_NULL: Final = Operation("is_null", _is_null_facts, _is_null, strict=False)
@@ -149,10 +151,10 @@ def fill_nan(self: Fluent, value: Any) -> Fluent:
     >>> col("x").fill_nan(None).value({"x": math.nan}) is None
     True
     """
-    other = literal(None, "f64") if value is None else lift(value)
-    if isinstance(other, Literal) and other.type == "i64":
-        other = literal(other.constant, "f64")
-    return self.call(FILL_NAN, self, other)
+    default = literal(None, "f64") if value is None else lift(value)
+    if isinstance(default, Literal) and default.type == "i64":
+        default = literal(default.constant, "f64")
+    return self.call(FILL_NAN, self, default)
 
 
 def coalesce(self: Fluent, *others: Any) -> Fluent:

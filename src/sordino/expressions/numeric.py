@@ -25,71 +25,75 @@ MOST_DIGITS: Final = 15
 _NO_INTEGER: Final = "NaN and numbers beyond 64 bits are no integers"
 
 
-def _clip_facts(one: Argument, low: Argument, high: Argument) -> Column:
+def _clip_facts(argument: Argument, low: Argument, high: Argument) -> Column:
     """Return the facts of a number within bounds; NaN stays NaN."""
-    facts.require_types("clip", (one,), NUMBERS, _CAST)
-    kind = facts.joint((one, low, high))
-    return facts.result(kind, (one,), nan=one.column.nan)
+    facts.require_types("clip", (argument,), NUMBERS, _CAST)
+    kind = facts.joint((argument, low, high))
+    return facts.result(kind, (argument,), nan=argument.column.nan)
 
 
-def _abs_facts(one: Argument) -> Column:
+def _abs_facts(argument: Argument) -> Column:
     """Return the facts of a size: that of -2**63 does not fit."""
-    facts.require_types("abs", (one,), NUMBERS, _CAST)
-    lost = TOO_LARGE if one.type == "i64" else None
-    return facts.result(one.type, (one,), nan=one.column.nan, lost=lost)
+    facts.require_types("abs", (argument,), NUMBERS, _CAST)
+    lost = TOO_LARGE if argument.type == "i64" else None
+    return facts.result(argument.type, (argument,), nan=argument.column.nan, lost=lost)
 
 
-def _round_down_facts(one: Argument, step: Value) -> Column:
+def _round_down_facts(argument: Argument, step: Value) -> Column:
     """Return the facts of a multiple."""
-    facts.require_types("round_down", (one,), NUMBERS, _CAST)
-    kind = "f64" if isinstance(step, float) else one.type
-    return facts.result(kind, (one,), nan=one.column.nan)
+    facts.require_types("round_down", (argument,), NUMBERS, _CAST)
+    kind = "f64" if isinstance(step, float) else argument.type
+    return facts.result(kind, (argument,), nan=argument.column.nan)
 
 
-def _round_facts(one: Argument, digits: int) -> Column:
+def _round_facts(argument: Argument, digits: int) -> Column:
     """Return the facts of a number with fewer digits."""
     del digits
-    facts.require_types("round", (one,), NUMBERS, _CAST)
-    return facts.result(one.type, (one,), nan=one.column.nan)
+    facts.require_types("round", (argument,), NUMBERS, _CAST)
+    return facts.result(argument.type, (argument,), nan=argument.column.nan)
 
 
-def _sqrt_facts(one: Argument) -> Column:
+def _sqrt_facts(argument: Argument) -> Column:
     """Return the facts of a root: a negative number has none."""
-    facts.require_types("sqrt", (one,), NUMBERS, _CAST)
-    return facts.result("f64", (one,), nan=one.column.nan, lost=_NO_ROOT)
+    facts.require_types("sqrt", (argument,), NUMBERS, _CAST)
+    return facts.result("f64", (argument,), nan=argument.column.nan, lost=_NO_ROOT)
 
 
-def _floor_facts(one: Argument) -> Column:
+def _floor_facts(argument: Argument) -> Column:
     """Return the facts of the integer below."""
-    facts.require_types("floor", (one,), NUMBERS, _CAST)
-    return facts.result("i64", (one,), lost=_NO_INTEGER if one.type == "f64" else None)
+    facts.require_types("floor", (argument,), NUMBERS, _CAST)
+    return facts.result(
+        "i64", (argument,), lost=_NO_INTEGER if argument.type == "f64" else None
+    )
 
 
-def _ceil_facts(one: Argument) -> Column:
+def _ceil_facts(argument: Argument) -> Column:
     """Return the facts of the integer above."""
-    facts.require_types("ceil", (one,), NUMBERS, _CAST)
-    return facts.result("i64", (one,), lost=_NO_INTEGER if one.type == "f64" else None)
+    facts.require_types("ceil", (argument,), NUMBERS, _CAST)
+    return facts.result(
+        "i64", (argument,), lost=_NO_INTEGER if argument.type == "f64" else None
+    )
 
 
-def _clip(one: Value, low: Value, high: Value) -> Value:
-    """Return a number within bounds."""
-    if any(isinstance(number, float) for number in (one, low, high)):
-        one, low, high = float(one), float(low), float(high)
-    if order(one, low) < 0:
+def _clip(number: Value, low: Value, high: Value) -> Value:
+    """Return a end within bounds."""
+    if any(isinstance(end, float) for end in (number, low, high)):
+        number, low, high = float(number), float(low), float(high)
+    if order(number, low) < 0:
         return low
-    return high if order(one, high) > 0 and not math.isnan(one) else one
+    return high if order(number, high) > 0 and not math.isnan(number) else number
 
 
-def _abs(one: Value) -> Value:
+def _abs(number: Value) -> Value:
     """Return the size of a number."""
-    return fit_64_bits(abs(one)) if isinstance(one, int) else abs(one)
+    return fit_64_bits(abs(number)) if isinstance(number, int) else abs(number)
 
 
-def _round_down(one: Value, step: Value) -> Value:
+def _round_down(number: Value, step: Value) -> Value:
     """Return the greatest multiple of the step that is not above a number."""
-    if isinstance(one, int) and isinstance(step, int):
-        return max(one - one % step, least_multiple(step))
-    steps = float(one) / float(step)
+    if isinstance(number, int) and isinstance(step, int):
+        return max(number - number % step, least_multiple(step))
+    steps = float(number) / float(step)
     whole = float(math.floor(steps)) if math.isfinite(steps) else steps
     return whole * float(step) + 0.0
 
@@ -103,27 +107,27 @@ def least_multiple(step: int) -> int:
     return -(-LEAST // step) * step
 
 
-def _round(one: Value, digits: int) -> Value:
+def _round(number: Value, digits: int) -> Value:
     """Return the nearest number of so many digits, halves away from zero."""
-    if isinstance(one, int):
-        return one
-    shifted = one * 10.0**digits
-    return nearest(shifted) / 10.0**digits + 0.0 if math.isfinite(shifted) else one
+    if isinstance(number, int):
+        return number
+    shifted = number * 10.0**digits
+    return nearest(shifted) / 10.0**digits + 0.0 if math.isfinite(shifted) else number
 
 
-def _sqrt(one: Value) -> Value:
+def _sqrt(number: Value) -> Value:
     """Return the root of a number that is not negative; that of NaN is NaN."""
-    return None if one < 0 else math.sqrt(one)
+    return None if number < 0 else math.sqrt(number)
 
 
-def _floor(one: Value) -> Value:
+def _floor(number: Value) -> Value:
     """Return the greatest integer that is not above a number."""
-    return fit_64_bits(math.floor(one)) if math.isfinite(one) else None
+    return fit_64_bits(math.floor(number)) if math.isfinite(number) else None
 
 
-def _ceil(one: Value) -> Value:
+def _ceil(number: Value) -> Value:
     """Return the least integer that is not below a number."""
-    return fit_64_bits(math.ceil(one)) if math.isfinite(one) else None
+    return fit_64_bits(math.ceil(number)) if math.isfinite(number) else None
 
 
 CLIP: Final = Operation("clip", _clip_facts, _clip, copies=4)

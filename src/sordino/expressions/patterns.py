@@ -26,41 +26,41 @@ Piece = tuple[str | None, ...]
 """Characters one after the other; None stands for any one."""
 
 
-def _facts(one: Argument, pattern: str) -> Column:
+def _facts(argument: Argument, pattern: str) -> Column:
     """Return the facts of an answer that is there for each text."""
     del pattern
-    facts.require_types("like", (one,), ("text",), _CAST)
-    return facts.result("bool", (one,))
+    facts.require_types("like", (argument,), ("text",), _CAST)
+    return facts.result("bool", (argument,))
 
 
-def _meaning(one: Value, pattern: str) -> Value:
+def _meaning(text: Value, pattern: str) -> Value:
     """Return whether a text is all of a pattern."""
     first, *others = read_pieces(pattern)
     if not others:
-        return len(one) == len(first) and _fits(one, first, 0)
+        return len(text) == len(first) and _fits(text, first, 0)
     last = others.pop()
-    end = len(one) - len(last)
-    if len(first) > end or not _fits(one, first, 0) or not _fits(one, last, end):
+    end = len(text) - len(last)
+    if len(first) > end or not _fits(text, first, 0) or not _fits(text, last, end):
         return False
     place = len(first)
     for piece in others:
-        place = _found(one, piece, place, end)
+        place = _place_of(text, piece, place, end)
         if place < 0:
             return False
         place += len(piece)
     return True
 
 
-def _found(one: str, piece: Piece, start: int, end: int) -> int:
+def _place_of(text: str, piece: Piece, start: int, end: int) -> int:
     """Return where a piece is first found between two places, -1 for nowhere."""
     places = range(start, end - len(piece) + 1)
-    return next((place for place in places if _fits(one, piece, place)), -1)
+    return next((place for place in places if _fits(text, piece, place)), -1)
 
 
-def _fits(one: str, piece: Piece, place: int) -> bool:
+def _fits(text: str, piece: Piece, place: int) -> bool:
     """Tell whether a text has a piece at a place that leaves room for it."""
     return all(
-        wanted is _ANY or one[place + at] == wanted for at, wanted in enumerate(piece)
+        wanted is _ANY or text[place + at] == wanted for at, wanted in enumerate(piece)
     )
 
 
@@ -120,7 +120,7 @@ def like(self: Fluent, pattern: str, escape: str | None = None) -> Fluent:
 
 def _settled(pattern: str, escape: str | None) -> str:
     """Return a pattern with our own sign before what means itself."""
-    told, letters = "", iter(pattern)
+    settled, letters = "", iter(pattern)
     for letter in letters:
         meant: Any = next(letters, None) if letter == escape else letter
         if letter == escape and (meant is None or meant not in ("%", "_", escape)):
@@ -131,8 +131,8 @@ def _settled(pattern: str, escape: str | None) -> str:
                 "Escape only %, _ and the escape itself.",
             )
         plain = letter in ("%", "_") and letter != escape
-        told += letter if plain else _itself(meant)
-    return told
+        settled += letter if plain else _itself(meant)
+    return settled
 
 
 def _itself(letter: str) -> str:

@@ -14,16 +14,16 @@ from sordino.schema import Column
 _CAST: Final = 'Write it as a text by .cast("text").'
 
 
-def _facts(one: Argument, separator: str) -> Column:
+def _facts(argument: Argument, separator: str) -> Column:
     """Return the facts of a list."""
     del separator
-    facts.require_types("split", (one,), ("text",), _CAST)
-    return facts.result("list[text]", (one,))
+    facts.require_types("split", (argument,), ("text",), _CAST)
+    return facts.result("list[text]", (argument,))
 
 
-def _meaning(one: Value, separator: str) -> Value:
+def _meaning(text: Value, separator: str) -> Value:
     """Return what stands between the separators."""
-    return one.split(separator)
+    return text.split(separator)
 
 
 SPLIT: Final = Operation("split", _facts, _meaning)

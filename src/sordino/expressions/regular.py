@@ -74,12 +74,12 @@ def all_but(ranges: Ranges) -> Ranges:
     >>> all_but(((0, 8), (10, LAST)))
     ((9, 9),)
     """
-    found, start = [], 0
+    rest, start = [], 0
     for low, high in ranges:
         if start < low:
-            found.append((start, low - 1))
+            rest.append((start, low - 1))
         start = high + 1
-    return (*found, (start, LAST)) if start <= LAST else tuple(found)
+    return (*rest, (start, LAST)) if start <= LAST else tuple(rest)
 
 
 def union(ranges: Sequence[tuple[int, int]]) -> Ranges:
@@ -88,13 +88,13 @@ def union(ranges: Sequence[tuple[int, int]]) -> Ranges:
     >>> union([(5, 9), (0, 3), (4, 4)])
     ((0, 9),)
     """
-    found: list[tuple[int, int]] = []
+    joined: list[tuple[int, int]] = []
     for low, high in sorted(ranges):
-        if found and low <= found[-1][1] + 1:
-            found[-1] = (found[-1][0], max(high, found[-1][1]))
+        if joined and low <= joined[-1][1] + 1:
+            joined[-1] = (joined[-1][0], max(high, joined[-1][1]))
         else:
-            found.append((low, high))
-    return tuple(found)
+            joined.append((low, high))
+    return tuple(joined)
 
 
 _CLASSES: Final[Mapping[str, Ranges]] = {
@@ -114,10 +114,10 @@ def read_pattern(pattern: str) -> Node:
     Chain(parts=(One(ranges=((97, 97),)), Again(part=One(ranges=((98, 98),)), least=0, most=1)))
     """  # noqa: E501 a tree
     reader = _Reader(pattern)
-    found = reader.either()
+    tree = reader.either()
     if reader.place < len(pattern):
         raise reader.refusal("closes a group that is not open", "Write \\) for itself.")
-    return found
+    return tree
 
 
 @final
@@ -216,10 +216,10 @@ class _Reader:
         """Return what stands in brackets; nothing is remembered of it."""
         if self.take("?") and not self.take(":"):
             raise self.refusal("looks around or sets flags", "Write (...) or (?:...).")
-        found = self.either()
+        node = self.either()
         if not self.take(")"):
             raise self.refusal("has a group that is not closed", "Write ) behind it.")
-        return found
+        return node
 
     def _escape(self) -> Ranges:
         """Return what a backslash and a letter stand for."""
@@ -239,14 +239,14 @@ class _Reader:
     def _class(self) -> Ranges:
         """Return the code points of a class in square brackets."""
         negated = bool(self.take("^"))
-        found: list[tuple[int, int]] = []
+        ranges: list[tuple[int, int]] = []
         while self.next and self.next != "]":
             if self.next == "[":
                 raise self.refusal("has [ in a class", "Write \\[ for itself.")
-            found += self._member()
-        if not self.take("]") or not found:
+            ranges += self._member()
+        if not self.take("]") or not ranges:
             raise self.refusal("has a class that is open or empty", "Try [a-z].")
-        runs = union(found)
+        runs = union(ranges)
         return all_but(runs) if negated else runs
 
     def _member(self) -> Ranges:

@@ -48,11 +48,11 @@ def _concat_facts(*arguments: Argument) -> Column:
     return facts.result("text", arguments, lost=_TOO_LONG)
 
 
-def _replace_facts(one: Argument, old: Argument, new: Argument) -> Column:
+def _replace_facts(argument: Argument, old: Argument, new: Argument) -> Column:
     """Return the facts of a text that may grow."""
-    facts.require_types("replace", (one,), ("text",), _CAST)
+    facts.require_types("replace", (argument,), ("text",), _CAST)
     grows = size(new.constant) > size(old.constant)
-    return facts.result("text", (one,), lost=_TOO_LONG if grows else None)
+    return facts.result("text", (argument,), lost=_TOO_LONG if grows else None)
 
 
 def size(text: str) -> int:
@@ -60,30 +60,30 @@ def size(text: str) -> int:
     return len(text.encode())
 
 
-def _lower(one: Value) -> Value:
+def _lower(text: Value) -> Value:
     """Return a text with small ASCII letters."""
-    return one.translate(_DOWN)
+    return text.translate(_DOWN)
 
 
-def _upper(one: Value) -> Value:
+def _upper(text: Value) -> Value:
     """Return a text with capital ASCII letters."""
-    return one.translate(_UP)
+    return text.translate(_UP)
 
 
-def _slice(one: Value, start: int, length: int | None) -> Value:
+def _slice(text: Value, start: int, length: int | None) -> Value:
     """Return a part of a text."""
-    rest = one[start:]
+    rest = text[start:]
     return rest if length is None else rest[:length]
 
 
-def _contains(one: Value, other: Value) -> Value:
+def _contains(text: Value, part: Value) -> Value:
     """Return whether one text has the other within."""
-    return other in one
+    return part in text
 
 
-def _find(one: Value, other: Value) -> Value:
+def _find(text: Value, part: Value) -> Value:
     """Return where one text first has the other within, -1 for nowhere."""
-    return one.find(other)
+    return text.find(part)
 
 
 def _concat(*values: Value) -> Value:
@@ -91,30 +91,30 @@ def _concat(*values: Value) -> Value:
     return "".join(values) if sum(map(size, values)) <= LONGEST else None
 
 
-def _strip_facts(one: Argument, letters: str | None = None) -> Column:
+def _strip_facts(argument: Argument, letters: str | None = None) -> Column:
     """Return the facts of a text that does not grow."""
     del letters
-    facts.require_types("strip", (one,), ("text",), _CAST)
-    return facts.result("text", (one,))
+    facts.require_types("strip", (argument,), ("text",), _CAST)
+    return facts.result("text", (argument,))
 
 
-def _strip(one: Value, letters: str | None = None) -> Value:
+def _strip(text: Value, letters: str | None = None) -> Value:
     """Return a text without some letters around it, or without ASCII blanks."""
-    return one.strip(BLANKS if letters is None else letters)
+    return text.strip(BLANKS if letters is None else letters)
 
 
-def _replace(one: Value, old: Value, new: Value) -> Value:
+def _replace(text: Value, old: Value, new: Value) -> Value:
     """Return a text with each occurrence replaced, from left to right."""
     growth = size(new) - size(old)
-    if growth > 0 and size(one) + one.count(old) * growth > LONGEST:
+    if growth > 0 and size(text) + text.count(old) * growth > LONGEST:
         return None
-    return one.replace(old, new)
+    return text.replace(old, new)
 
 
-def _normalize(one: Value) -> Value:
+def _normalize(text: Value) -> Value:
     """Return a text composed, if all its characters are settled."""
-    settled = re.fullmatch(PATTERN, one) is not None
-    return unicodedata.normalize("NFC", one) if settled else one
+    settled = re.fullmatch(PATTERN, text) is not None
+    return unicodedata.normalize("NFC", text) if settled else text
 
 
 LOWER: Final = Operation("lower", _texts("lower", "text"), _lower)

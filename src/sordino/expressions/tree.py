@@ -183,9 +183,9 @@ class Call(AbstractTree):
 
     def __post_init__(self) -> None:
         """Refuse a tree that is too large for an engine."""
-        depth = 1 + max(one.depth for one in self.arguments)
+        depth = 1 + max(argument.depth for argument in self.arguments)
         copies = self.operation.copies or len(self.arguments) // 2
-        weight = 1 + copies * sum(one.weight for one in self.arguments)
+        weight = 1 + copies * sum(argument.weight for argument in self.arguments)
         if depth > DEEPEST or weight > LARGEST:
             raise InvalidQuery(
                 "this expression is too large to be computed at once",
@@ -199,11 +199,14 @@ class Call(AbstractTree):
 
     @cached_property
     def _names(self) -> frozenset[str]:
-        return frozenset().union(*(one.names() for one in self.arguments))
+        return frozenset().union(*(argument.names() for argument in self.arguments))
 
     def column(self, schema: Schema) -> Column:
         """Return the facts that follow from those of the arguments."""
-        known = (Argument(one.column(schema), one.constant) for one in self.arguments)
+        known = (
+            Argument(argument.column(schema), argument.constant)
+            for argument in self.arguments
+        )
         return self.operation.facts(*known, **self.options)
 
     @property
@@ -212,12 +215,12 @@ class Call(AbstractTree):
         if self.operation.words is not None:
             return self.operation.words(self.arguments, **self.options)
         given = {name: _option(value) for name, value in self.options.items()}
-        of = [one.words for one in self.arguments]
+        of = [argument.words for argument in self.arguments]
         return call(self.operation.name, of=of, **given)
 
     def value(self, row: Mapping[str, Value]) -> Value:
         """Return the meaning of the operation for the values of the arguments."""
-        values = [one.value(row) for one in self.arguments]
+        values = [argument.value(row) for argument in self.arguments]
         if self.operation.strict and any(value is None for value in values):
             return None
         return self.operation.meaning(*values, **self.options)
@@ -260,9 +263,9 @@ _SAID: Final[Mapping[str, Callable[[Value], Words]]] = {
 """How the value of a literal is said."""
 
 
-def _same(one: AbstractTree, other: AbstractTree) -> bool:
+def _same(left: AbstractTree, right: AbstractTree) -> bool:
     """Tell whether two arguments are the same."""
-    return one.same(other)
+    return left.same(right)
 
 
 def receiver(tree: AbstractTree) -> str:
@@ -278,7 +281,7 @@ def _enclosed(tree: AbstractTree) -> str:
 
 def _infix(symbol: str, arguments: Sequence[AbstractTree]) -> str:
     """Return an operator between its arguments, or before its only one."""
-    texts = [_enclosed(one) for one in arguments]
+    texts = [_enclosed(argument) for argument in arguments]
     return f" {symbol} ".join(texts) if len(texts) > 1 else symbol + texts[0]
 
 

@@ -71,7 +71,7 @@ def _keys(session: Session, keys: Mapping[str, Any]) -> Any:
         return keys
     catalog = session._desk.catalog  # noqa: SLF001 its public tables are frozen there
     source = catalog.public(keys["table"])
-    rows = catalog.engine.frozen(source.table)
+    rows = catalog.engine.frozen_rows(source.table)
     columns = keys.get("columns", list(rows.column_names))
     for column in columns:
         source.schema[column]  # refuses a name that is not there

@@ -1,6 +1,7 @@
 """The prices of requests that are planned together, as the user sees them."""
 
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import final
 
@@ -26,6 +27,11 @@ class Batch:
     def budget(self) -> Budget:
         """Return what may be spent on all of them together."""
         return self._bundle.budget
+
+    @property
+    def shares(self) -> dict[str, Fraction]:
+        """Return which part of the budget each request has; they add up to 1."""
+        return dict(self._bundle.weights.shares)
 
     @property
     def gain(self) -> float:

@@ -21,6 +21,7 @@ from sordino.numbers import down
 from sordino.planning.alike import alike_names
 from sordino.planning.plan import Plan
 from sordino.planning.purchase import Purchase, best_of
+from sordino.planning.request_weights import RequestWeights
 from sordino.planning.ways import plans
 from sordino.query.relation import AbstractCatalog
 from sordino.query.request import FAMILIES, Request, refuse_large
@@ -34,6 +35,7 @@ Names: TypeAlias = list[list[str]]
 """Names of requests that are priced alike, together."""
 
 _HALF: Final = Fraction(1, 2)
+_WHOLE: Final = Fraction(1)
 _CLOSE: Final = 2.0**-7
 _COARSE: Final = 4.0
 """How much coarser the grids of the search are: their bounds are true, only looser."""
@@ -50,6 +52,7 @@ class Bundle:
     budget: Budget
     gain: float
     """How many times its share of epsilon each request gets."""
+    weights: RequestWeights
 
     @cached_property
     def loss(self) -> Loss:
@@ -63,42 +66,66 @@ class Bundle:
 
 
 def best_bundle(
-    named: dict[str, Request], catalog: AbstractCatalog, budget: Budget
+    named: dict[str, Request],
+    catalog: AbstractCatalog,
+    budget: Budget,
+    weights: RequestWeights,
 ) -> Bundle:
-    """Return the least noise for requests that share one budget equally."""
+    """Return the least noise for requests that share one budget by their weights."""
     refuse_large(named.values())
     if not isinstance(budget, Budget):
         raise InvalidParameter(
             "budget", budget, "must be a budget", 'Try sd.ApproxDP(1, "1e-6").'
         )
-    share = budget.times(Fraction(1, len(named)))
     ways = {name: tuple(plans(request, catalog)) for name, request in named.items()}
-    groups = alike_names(ways)
-    best = alone = Bundle(_each(ways, groups, share), budget, 1.0)
+    groups = _priced_together(ways, weights)
+    found = _each(ways, groups, budget, weights)
+    best = alone = Bundle(found, budget, 1.0, weights)
     if not isinstance(budget, ApproxDP) or budget.delta == 0 or len(named) == 1:
         return alone
     if any(one.plan.relation.spread for one in alone.purchases.values()):
         return alone  # of rows charged one by one no composed curve is known
     for alike in _alike(ways):
-        best = _Search(alike, alike_names(alike), budget).better(best)
+        groups = _priced_together(alike, weights)
+        best = _Search(alike, groups, budget, weights).better(best)
     return best
 
 
+def _priced_together(ways: Ways, weights: RequestWeights) -> Names:
+    """Return the names of requests, those together that are priced alike.
+
+    They have plans that are, and the same share.
+    """
+    groups: Names = []
+    for names in alike_names(ways):
+        shares = dict.fromkeys(weights.shares[name] for name in names)
+        groups += [
+            [name for name in names if weights.shares[name] == share]
+            for share in shares
+        ]
+    return groups
+
+
 def _each(
-    ways: Ways, groups: Names, share: Budget, gain: float = 1.0
+    ways: Ways,
+    groups: Names,
+    budget: Budget,
+    weights: RequestWeights,
+    gain: float = 1.0,
 ) -> dict[str, Purchase]:
-    """Return what a share of the budget buys for each request.
+    """Return what its share of the budget buys for each request.
 
     What is found for one request serves all that are priced alike.
     """
     found: dict[str, Purchase] = {}
     for first, *others in groups:
-        bought = best_of(ways[first], share)
+        bought = best_of(ways[first], budget.times(weights.shares[first]))
         place = next(
             place for place, plan in enumerate(ways[first]) if plan is bought.plan
         )
         for name in (first, *others):
-            found[name] = bought.alike(ways[name][place], gain)
+            plan = ways[name][place]
+            found[name] = bought.alike(plan, gain, weights.describe(name))
     return {name: found[name] for name in ways}
 
 
@@ -132,6 +159,7 @@ class _Search:
     ways: Ways
     groups: Names
     budget: ApproxDP
+    weights: RequestWeights
     seen: dict[float, Bundle] = field(default_factory=dict)
     """What was tried, by gain."""
 
@@ -156,14 +184,13 @@ class _Search:
     def bundle_at(self, gain: float) -> Bundle:
         """Return the bundle in which each request has `gain` times its share."""
         if gain not in self.seen:
-            share = Fraction(1, len(self.ways))
             keys = any(one.request.selects_keys for one, *_ in self.ways.values())
-            each = ApproxDP(
-                self.budget.epsilon * share * Fraction(gain),
-                self.budget.delta * share * (_HALF if keys else 1),
+            larger = ApproxDP(
+                self.budget.epsilon * Fraction(gain),
+                self.budget.delta * (_HALF if keys else _WHOLE),
             )
-            purchases = _each(self.ways, self.groups, each, gain)
-            self.seen[gain] = Bundle(purchases, self.budget, gain)
+            found = _each(self.ways, self.groups, larger, self.weights, gain)
+            self.seen[gain] = Bundle(found, self.budget, gain, self.weights)
         return self.seen[gain]
 
     def _excess(self, shrink: float) -> float:

@@ -116,11 +116,13 @@ class Price:
         return price_page(self._purchase, self._remarks())
 
     def _remarks(self) -> list[str]:
-        """Return what else is known beforehand: coverage, threshold, gain."""
+        """Return what else is known beforehand: coverage, threshold, weight, gain."""
         lines = [f"coverage, {name}: {error}" for name, error in self.coverage.items()]
         if self._purchase.least_shown is not None:
             level, unit = self._purchase.least_shown
             lines.append(f"a group shows from about {float(level):.4g} {unit} on")
+        if self._purchase.share:
+            lines.append(f"weight: {self._purchase.share}")
         if self.gain > 1:
             lines.append(
                 f"planned together: {self.gain:.3g} times its share of epsilon"

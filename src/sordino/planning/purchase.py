@@ -65,9 +65,13 @@ class Purchase:
     gain: float = 1.0
     """How many times its share of epsilon it has, of a budget that several share."""
 
-    def alike(self, plan: Plan, gain: float) -> "Purchase":
+    share: str = ""
+    """Which part of a budget it has that several share by weights, in words."""
+
+    def alike(self, plan: Plan, gain: float, share: str) -> "Purchase":
         """Return the same noise for a plan that is priced alike, and what is known."""
-        return _fields.make(Purchase, **vars(self) | {"plan": plan, "gain": gain})
+        new = {"plan": plan, "gain": gain, "share": share}
+        return _fields.make(Purchase, **vars(self) | new)
 
     @cached_property
     def selection(self) -> Any:

@@ -61,7 +61,9 @@ def _chosen(purchase: Purchase) -> Iterator[str]:
 
 
 def _together(purchase: Purchase) -> Iterator[str]:
-    """Yield what planning several requests together saved this one."""
+    """Yield which part of a budget it had, and what planning together saved it."""
+    if purchase.share:
+        yield f"Of several requests that share a budget it has {purchase.share}."
     if purchase.gain > 1:
         yield (
             "Planned together with other requests: its noise is that of "

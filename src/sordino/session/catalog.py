@@ -84,7 +84,7 @@ class Catalog(AbstractCatalog):
         if isinstance(table, PublicTable):
             self.engine.freeze(name)
             self.publics[name] = source
-            rows = self.engine.frozen(name).num_rows
+            rows = self.engine.frozen_rows(name).num_rows
             self.sentences[name] = f"public, {rows:,} rows"
             self.worded[name] = cache(lambda: [self._public_words(source)])
         else:
@@ -156,7 +156,7 @@ class Catalog(AbstractCatalog):
             "public table",
             name=source.table,
             columns=_types(source.schema),
-            sha256=rows_digest(self.engine.frozen(source.table)),
+            sha256=rows_digest(self.engine.frozen_rows(source.table)),
         )
 
     def refuse_known(self, name: str) -> None:
@@ -191,6 +191,12 @@ def open_catalog(engine: AbstractEngine, tables: Any) -> Catalog:
             )
         catalog.add(name, table)
     return catalog
+
+
+def private_sources(tables: Any) -> list[Any]:
+    """Return the sources of the private tables; what is no table is refused later."""
+    given = tables.values() if isinstance(tables, Mapping) else ()
+    return [table.source for table in given if isinstance(table, PrivateTable)]
 
 
 def _private_words(source: Source, table: PrivateTable) -> Words:

@@ -18,6 +18,7 @@ from sordino.planning.bundle import Bundle, best_bundle
 from sordino.planning.plan_text import plan_text
 from sordino.planning.price import Price
 from sordino.planning.purchase import Purchase, best_purchase
+from sordino.planning.request_weights import Given, share_budget
 from sordino.query.request import Request
 from sordino.release import storage
 from sordino.release.answer import Answer, noisy_answer
@@ -55,11 +56,14 @@ class Desk:
         rehearse(purchase)
         return purchase
 
-    def buy_together(self, requests: dict[str, Request], budget: Budget) -> Bundle:
+    def buy_together(
+        self, requests: dict[str, Request], budget: Budget, weights: Given
+    ) -> Bundle:
         """Return what a budget buys for several requests, planned together."""
         self.refuse_strangers()
+        shares = share_budget(requests, weights)
         with self.catalog.explain_refusals():
-            bundle = best_bundle(requests, self.catalog, budget)
+            bundle = best_bundle(requests, self.catalog, budget, shares)
         for purchase in bundle.purchases.values():
             rehearse(purchase)
         return bundle
@@ -95,10 +99,14 @@ class Desk:
         return Release.of(purchase, storage.read_answer(stored), plan)
 
     def release_all(
-        self, requests: dict[str, Request], budget: Budget, details: dict[str, Any]
+        self,
+        requests: dict[str, Request],
+        budget: Budget,
+        details: dict[str, Any],
+        weights: Given,
     ) -> dict[str, Release]:
         """Charge once for requests that are planned together; return their answers."""
-        bundle = self.buy_together(requests, budget)
+        bundle = self.buy_together(requests, budget, weights)
         purchases = bundle.purchases
         plans = {name: plan_text(each) for name, each in purchases.items()}
         listed = (f"{name}:\n{plan}" for name, plan in plans.items())
@@ -110,7 +118,9 @@ class Desk:
             ])
 
         stored = self.book.answer(
-            identity.batch_identity(requests, self.catalog, budget, details["key"]),
+            identity.batch_identity(
+                requests, self.catalog, budget, details["key"], bundle.weights.words
+            ),
             (budget, bundle.loss),
             {**details, "plan": "\n\n".join(listed)},
             prepare,
@@ -149,7 +159,7 @@ class Desk:
 
     def _prepare(self, purchase: Purchase) -> Callable[[], Answer]:
         """Rehearse what a plan asks, and return what answers it after the charge."""
-        plan, prepared = purchase.plan, self.engine.prepared
+        plan, prepared = purchase.plan, self.engine.prepare
         if plan.request.keyset is not None:
             self.keysets[repr(plan.request.keyset)] = None
         bins = {key: prepared(one) for key, one in plan.choice_questions.items()}

@@ -59,14 +59,17 @@ def batch_identity(
     catalog: AbstractCatalog,
     budget: Budget,
     key: str | None,
+    weights: Words = None,
 ) -> Identity:
     """Return what requests ask that are planned together, by their names in order.
 
-    All have one confidence.
+    All have one confidence; shares of the budget are said where they were asked for.
     """
     (confidence,) = {one.confidence for one in requests.values()}
+    beside: dict[str, Words] = {} if weights is None else {"weights": weights}
     words = call(
         "release_all",
+        **beside,
         form=FORM,
         requests=worded_pairs(
             (name, one.words(catalog)) for name, one in requests.items()

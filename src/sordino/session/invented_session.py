@@ -191,7 +191,7 @@ def _stage_of(
             "is a part of a view",
             "Rehearse the session that it is a part of.",
         )
-    publics = {name: catalog.engine.frozen(name) for name in catalog.publics}
+    publics = {name: catalog.engine.frozen_rows(name) for name in catalog.publics}
     given = book.ledger.first_limit(book.name) if budget is None else budget
     return Stage(tuple(shapes), publics, catalog.views, given)
 

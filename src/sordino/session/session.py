@@ -11,7 +11,7 @@ from sordino import _validate
 from sordino.budgets.limits import Limit
 from sordino.budgets.weak_budgets import warn_of_weak
 from sordino.engines.door import Settings
-from sordino.engines.doors import EngineName, engine_named
+from sordino.engines.doors import EngineName, engine_named, engine_of_sources
 from sordino.errors import InvalidParameter, SessionMoved
 from sordino.keysets import KeySet
 from sordino.ledger.entries import DATASET, Entry
@@ -19,6 +19,7 @@ from sordino.ledger.ledger import Ledger
 from sordino.losses.base import Budget, Loss
 from sordino.planning.batch import Batch
 from sordino.planning.price import Price
+from sordino.planning.request_weights import Given
 from sordino.query.builder import Query
 from sordino.query.request import CONFIDENCE, Request
 from sordino.release.release import Release
@@ -26,7 +27,7 @@ from sordino.release.stacked import stack
 from sordino.session import sql_request
 from sordino.session.book import Remarks, open_book
 from sordino.session.call_guard import guard_call
-from sordino.session.catalog import open_catalog
+from sordino.session.catalog import open_catalog, private_sources
 from sordino.session.description import Description
 from sordino.session.desk import Desk
 from sordino.session.given_requests import read_request, read_requests
@@ -67,7 +68,7 @@ class Session:
         analyst: str | None = None,
         who: str = "",
         job: str = "",
-        engine: EngineName = "duckdb",
+        engine: EngineName | None = None,
         memory_limit: str | None = None,
         threads: int | None = None,
         progress: bool = False,
@@ -76,10 +77,12 @@ class Session:
 
         `analyst` names a budget of the ledger that is charged besides the dataset's;
         `who` is recorded with every release, and so is `job`: a text that they are all
-        made by, which the ledger keeps once.
+        made by, which the ledger keeps once. Without `engine`, Spark answers if a
+        private table lives in it, else DuckDB.
         """
         warn_of_weak(budget, 2)
-        holder = engine_named(engine, Settings(memory_limit, threads, progress))
+        name = engine_of_sources(private_sources(tables)) if engine is None else engine
+        holder = engine_named(name, Settings(memory_limit, threads, progress))
         catalog = open_catalog(holder, tables)
         remarks = Remarks(who, job)
         book = open_book(budget, ledger, protection_text(tables), analyst, remarks)
@@ -101,12 +104,15 @@ class Session:
         queries: Mapping[str, Request],
         budget: Budget,
         *,
+        weights: Given = None,
         confidence: Any = CONFIDENCE,
     ) -> Batch:
-        """Return what requests cost that are planned together: more fits a budget."""
-        return Batch(
-            self._desk.buy_together(read_requests(queries, confidence), budget)
-        )
+        """Return what requests cost that are planned together: more fits a budget.
+
+        `weights` are as in `release_all`.
+        """
+        requests = read_requests(queries, confidence)
+        return Batch(self._desk.buy_together(requests, budget, weights))
 
     @guard_call
     def what_if(
@@ -142,20 +148,25 @@ class Session:
         return self._desk.release(read_request(query, confidence), budget, details)
 
     @guard_call
-    def release_all(
+    def release_all(  # noqa: PLR0913 by keyword, and most are left out
         self,
         queries: Mapping[str, Request],
         budget: Budget,
         *,
+        weights: Given = None,
         key: str | None = None,
         why: str = "",
         earmark: str | None = None,
         confidence: Any = CONFIDENCE,
     ) -> dict[str, Release]:
-        """Charge one budget and return the answers of requests planned together."""
+        """Charge one budget and return the answers of requests planned together.
+
+        They share it evenly, by `weights` of their names, or with weights="cells" by
+        log2(8 + 4 cells) of the number of groups of each.
+        """
         details = {"key": key, "why": why, "earmark": earmark}
         requests = read_requests(queries, confidence)
-        return self._desk.release_all(requests, budget, details)
+        return self._desk.release_all(requests, budget, details, weights)
 
     @overload
     def sql(self, text: str, budget: Budget, **said: Unpack[SqlOptions]) -> Release: ...

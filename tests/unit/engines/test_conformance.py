@@ -54,12 +54,12 @@ def _nothing(self: Any, value: Any) -> Any:
 
 
 WRONG: Final[dict[str, Callable[..., Any]]] = {
-    "summed": _nulls_as_zero,
+    "exact_sum": _nulls_as_zero,
     "distinct": _distinct_with_nulls,
     "first": _nothing,
     "same": lambda _, one, other: one.eq(other),
-    "unmatched": DuckDBDialect.matched,
-    "held": lambda _, total: sql.as_type_or_null(total, "INTEGER"),
+    "anti_join": DuckDBDialect.semi_join,
+    "narrow_total": lambda _, total: sql.as_type_or_null(total, "INTEGER"),
 }
 
 
@@ -78,4 +78,4 @@ def test_a_wrong_operation_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(DuckDBDialect, "entries", entries)
     wrong = [one for one in on_plans() if one.outcome == "differs"]
     assert wrong
-    assert all("is meant" in one.told for one in wrong)
+    assert all("is meant" in one.text for one in wrong)

@@ -111,7 +111,7 @@ def test_operations_agree_or_are_refused(form: Form) -> None:
     ask = partial(answer_of_form, form)
     told = verdict(str(form), ask, sqlite_engine(), MemoryEngine())
     assert told.conforms, told
-    assert (told.outcome == "refuses") == ("sqlite cannot compute" in told.told)
+    assert (told.outcome == "refuses") == ("sqlite cannot compute" in told.text)
 
 
 def test_most_of_the_door_is_tried() -> None:

@@ -1,12 +1,13 @@
 """What is said where Spark cannot run, before anything is asked or charged."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import sordino as sd
 from sordino.engines import doors
 from sordino.engines.door import Settings
 from sordino.engines.spark import cluster
@@ -68,6 +69,45 @@ def test_a_missing_pyspark_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doors, "find_spec", lambda _: None)
     with pytest.raises(MissingDependency, match=r"'sordino\[spark\]'"):
         doors.engine_named("spark", Settings())
+
+
+class FrameOfSpark:
+    """A frame as its class and package tell it."""
+
+    __module__ = "pyspark.sql.classic.dataframe"
+
+
+FrameOfSpark.__name__ = "DataFrame"
+PEOPLE: Final = {"id": [1]}
+
+
+@pytest.mark.parametrize(
+    ("sources", "name"),
+    [
+        ([FrameOfSpark()], "spark"),
+        ([PEOPLE, FrameOfSpark()], "spark"),
+        ([(FrameOfSpark(), "visits")], "duckdb"),
+        ([("postgresql://host/base", "visits")], "duckdb"),
+        ([PEOPLE, "visits.parquet", None], "duckdb"),
+        ([], "duckdb"),
+    ],
+    ids=str,
+)
+def test_private_tables_choose_the_engine(sources: list[Any], name: str) -> None:
+    """One frame is enough; a pair with something else is none."""
+    assert doors.engine_of_sources(sources) == name
+
+
+def test_a_frame_asks_spark_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A private one, unless another engine is named; a public one does not."""
+    monkeypatch.setattr(doors, "find_spec", lambda name: name != "pyspark" or None)
+    private = sd.PrivateTable(FrameOfSpark(), protects=sd.AddOneRow())
+    with pytest.raises(MissingDependency, match="engine='spark' needs"):
+        sd.Session({"t": private}, sd.PureDP(1))
+    with pytest.raises(MissingDependency, match=r"a source of pyspark\.DataFrame"):
+        sd.Session({"t": private}, sd.PureDP(1), engine="duckdb")
+    with pytest.raises(MissingDependency, match=r"a source of pyspark\.DataFrame"):
+        sd.Session({"t": sd.PublicTable(FrameOfSpark())}, sd.PureDP(1))
 
 
 def test_senseless_sizes_are_refused() -> None:

@@ -32,7 +32,7 @@ BUDGET: Final = sd.PureDP(1)
 def spark_session(frame: Any, protects: Any = None) -> sd.Session:
     """Return a session over one table."""
     table = sd.PrivateTable(frame, protects=protects or sd.AddOneRow())
-    return sd.Session({"t": table}, budget=sd.PureDP(10), engine="spark")
+    return sd.Session({"t": table}, budget=sd.PureDP(10))
 
 
 def odd_frame() -> Any:

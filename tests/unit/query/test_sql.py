@@ -151,9 +151,9 @@ REFUSED: Final = {
     "SELECT COUNT(*) FROM visits WHERE [random()] < 0.5": "no price covers it",
     "SELECT COUNT(*) FROM visits WHERE seen < [now()]": "clock",
     "SELECT COUNT(*) FROM visits WHERE day < [CURRENT_DATE]": "clock",
-    "SELECT COUNT(*) FROM [read_csv('x.csv')]": "no table of this session",
+    "SELECT COUNT(*) FROM [read_csv('x.csv')]": "table of this session",
     "SELECT COUNT(*) FROM [vists]": "Did you mean 'visits'",
-    "SELECT COUNT(*) FROM [wards]": "is public",
+    "SELECT COUNT(*) FROM [wards]": "is a public table",
     "SELECT COUNT(*) FROM visits[;] DROP TABLE visits": "several statements",
     "SELECT COUNT(*) FROM visits [{#] WHERE ill #}": "reads this comment alike",
     "[DELETE] FROM visits": "only reads",
@@ -177,20 +177,20 @@ REFUSED: Final = {
     "SELECT COUNT(*) FROM visits WHERE [EXTRACT(DOW FROM day)] = 1": "ISODOW",
     "SELECT COUNT(*) FROM visits WHERE [ward = 5]": "Cast one of them",
     "SELECT COUNT(*) FROM visits WHERE [LN(cost)] > 1": "one meaning",
-    "SELECT COUNT(*) FROM visits v [LEFT JOIN tests USING (patient)]": "outer join",
-    "SELECT COUNT(*) FROM visits v [CROSS JOIN wards]": "has no bound",
-    "SELECT COUNT(*) FROM visits, [wards]": "joins every row",
-    "SELECT COUNT(*) FROM (SELECT ward FROM visits GROUP BY [ward]) q": "each person",
+    "SELECT COUNT(*) FROM visits v [LEFT JOIN tests USING (patient)]": "LEFT JOIN of",
+    "SELECT COUNT(*) FROM visits v [CROSS JOIN wards]": "a CROSS JOIN one",
+    "SELECT COUNT(*) FROM visits, [wards]": "join every row",
+    "SELECT COUNT(*) FROM (SELECT ward FROM visits GROUP BY [ward]) q": "without the",
     "SELECT COUNT(*) FROM (SELECT [COUNT(*)] AS n FROM visits) q": "Group by patient",
     "SELECT COUNT(*) FROM (SELECT patient, [MEDIAN(days)] AS n FROM visits"
     " GROUP BY patient) q": "not asked of people",
     "SELECT COUNT(*) FROM (SELECT patient, [SUM(cost)] AS n FROM visits"
     " GROUP BY patient) q": "needs bounds",
     "SELECT COUNT(*) FROM (SELECT patient, [COUNT(*)] FROM visits GROUP BY 1) q": (
-        "has no name"
+        "needs a name"
     ),
     "SELECT COUNT(*) FROM (SELECT patient, [COUNT(*)] AS patient FROM visits"
-    " GROUP BY 1) q": "selected twice",
+    " GROUP BY 1) q": "two columns named",
     "SELECT 1 FROM (SELECT Name FROM visits GROUP BY 1 ORDER BY [1]) q": "no order",
     "SELECT COUNT(*) FROM (SELECT * FROM visits LIMIT [10]) q": "depends on everybody",
     "SELECT ward FROM visits GROUP BY ward ORDER BY [SUM(CLAMP(days, 0, 9))]": (
@@ -212,12 +212,12 @@ REFUSED: Final = {
     ),
     "SELECT COUNT(*) FROM visits GROUP BY CUBE([ward], days, ill, day, Name, YEAR(day),"
     " days + 1)": "more than 64",
-    "SELECT [ward], days FROM visits GROUP BY ROLLUP(ward, days)": "ask for answers",
+    "SELECT [ward], days FROM visits GROUP BY ROLLUP(ward, days)": "without an aggr",
     "SELECT COUNT(*) FROM visits GROUP BY GROUPING SETS ([ROLLUP(ward)])": (
-        "groupings within groupings"
+        "do not stand within"
     ),
     "SELECT 1 FROM (SELECT ward FROM visits GROUP BY ROLLUP([patient], ward)) q": (
-        "several groupings of each person"
+        "not in several"
     ),
     "SELECT COUNT(*) FROM visits WHERE [frobnicate(days)] > 1": "no function FROB",
     "SELECT COUNT(*) FROM visits WHERE [lenght(ward)] > 1": "LENGTH",
@@ -225,8 +225,8 @@ REFUSED: Final = {
     "SELECT COUNT(*) FROM visits WHERE days IN ([SELECT beds FROM wards])": "IN asks",
     "SELECT COUNT(*) FROM visits UNION SELECT 1": "only reads",
     "WITH [w AS (SELECT * FROM visits)] SELECT COUNT(*) FROM visits": "nothing asks",
-    "SELECT ward, [COUNT(*)] AS noise FROM visits GROUP BY ward": "word of agg",
-    "SELECT COUNT(*) AS n, [COUNT(days)] AS n FROM visits": "twice",
+    "SELECT ward, [COUNT(*)] AS noise FROM visits GROUP BY ward": "argument of agg",
+    "SELECT COUNT(*) AS n, [COUNT(days)] AS n FROM visits": "two columns named",
 }
 
 

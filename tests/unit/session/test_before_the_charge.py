@@ -350,7 +350,7 @@ def test_a_function_that_asks_its_session(engine: EngineName, *, keyed: bool) ->
         query = query.group_by(sd.KeySet.from_dict({"z": [1, 2]}))
     outer = query.agg(n=sd.sum("z", 0, 1, nulls=0))
     price = opened.price(outer, sd.PureDP(1))
-    exact = opened._desk.engine.prepared(price._purchase.plan.question)()
+    exact = opened._desk.engine.prepare(price._purchase.plan.question)()
     assert exact.column(exact.num_columns - 1).to_pylist() == ([3, 0] if keyed else [3])
     (what,) = seen
     assert len(opened.history()) == (what == "answered")

@@ -128,7 +128,9 @@ def test_tables_read_again_are_caught(
     chance.
     """
     monkeypatch.setattr(KINDS[engine], "freeze", lambda _self, _table: None)
-    monkeypatch.setattr(KINDS[engine], "frozen", lambda _self, _table: pa.table({}))
+    monkeypatch.setattr(
+        KINDS[engine], "frozen_rows", lambda _self, _table: pa.table({})
+    )
     wards, change = door(tmp_path)
     assert _exceeds(_session(wards, engine), change)
 
@@ -148,7 +150,7 @@ ODD = pa.table({
 def _frozen(engine: AbstractEngine, rows: Any) -> pa.Table:
     engine.open("odd", rows, {})
     engine.freeze("odd")
-    return engine.frozen("odd")
+    return engine.frozen_rows("odd")
 
 
 @pytest.mark.parametrize("order", [[0, 1, 2, 3], [3, 1, 0, 2], [2, 3, 1, 0]])
@@ -182,7 +184,7 @@ def test_private_rows_are_not_handed_out(engine: Any) -> None:
     made = engine()
     made.open("visits", VISITS, {})
     with pytest.raises(UnknownName):
-        made.frozen("visits")
+        made.frozen_rows("visits")
 
 
 @pytest.mark.parametrize("engine", ["duckdb", "memory"])

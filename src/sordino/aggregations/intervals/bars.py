@@ -71,5 +71,5 @@ def unknown_bars(size: int) -> Bars:
 
 
 def blank_missing(bars: Bars, missing: Any) -> Bars:
-    """Return the bars with nothing where the answer is missing."""
+    """Return the bars, NaN where the answer is missing."""
     return Bars(*(np.where(missing, np.nan, part) for part in bars))

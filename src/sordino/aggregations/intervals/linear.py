@@ -63,7 +63,7 @@ def linear(
     value = sums.value_of(form)
     sd = np.full_like(value, float(sums.sd(form)))
     alpha = float(chance)
-    factor = _same(sums, form)
+    factor = _factor_of_shown(sums, form)
     if factor:
         low, high = invert_cut_law(sums, alpha, least / factor)
         low, high = low * factor, high * factor
@@ -72,7 +72,7 @@ def linear(
         pad = _ROUNDING * (np.abs(value) + np.where(np.isfinite(reach), reach, 0.0))
         low, high = value - reach - pad, value + reach + pad
     if whole:
-        low, high = _inward(low, high)
+        low, high = _round_inward(low, high)
     bars = Bars(sd, np.clip(low, least, most), np.clip(high, least, most))
     return blank_missing(bars, np.isnan(value))
 
@@ -81,8 +81,8 @@ def reach(noises: tuple[Noise, ...], form: Form, confidence: Any) -> float:
     """Return how far the noise of a form goes at most, with a confidence.
 
     >>> from sordino.mechanisms.laplace import Laplace
-    >>> one = Noise(Laplace(2))
-    >>> round(reach((one, one), (1.0, 1.0), "0.95"), 3)
+    >>> noise = Noise(Laplace(2))
+    >>> round(reach((noise, noise), (1.0, 1.0), "0.95"), 3)
     8.226
     """
     chance = 1 - probability(confidence=confidence)
@@ -94,18 +94,18 @@ def reach(noises: tuple[Noise, ...], form: Form, confidence: Any) -> float:
 
 def _reaches(sums: Sums, form: Form, alpha: float) -> Floats:
     """Return how far each value may lie from the exact one."""
-    found = np.full(len(sums.values[0]), np.inf)
+    reaches = np.full(len(sums.values[0]), np.inf)
     parts = sums.split(form)
     for level in sums.levels(form, alpha):
         reach = sums.reach(form, level.alpha)
         if parts is not None and level.chance < 1:
             reach = np.minimum(reach, sums.reach_apart(parts, level))
-        found[level.rows] = reach
-    return found
+        reaches[level.rows] = reach
+    return reaches
 
 
-def _same(sums: Sums, form: Form) -> float:
-    """Return by what the form is the one that showed the groups, 0 if it is not."""
+def _factor_of_shown(sums: Sums, form: Form) -> float:
+    """Return the multiple of the showing form that this form is, 0 if it is none."""
     if sums.shown is None:
         return 0.0
     weights = np.array(sums.shown.weights)
@@ -114,7 +114,7 @@ def _same(sums: Sums, form: Form) -> float:
     return float(factor) if factor > 0 and (factor * weights == form).all() else 0.0
 
 
-def _inward(low: Floats, high: Floats) -> tuple[Floats, Floats]:
+def _round_inward(low: Floats, high: Floats) -> tuple[Floats, Floats]:
     """Return the least and the greatest integer of each interval."""
     inner, outer = np.ceil(low), np.floor(high)
     empty = inner > outer

@@ -15,7 +15,7 @@ from sordino.curves.points import Floats
 from sordino.numbers import probability
 
 _PIECES: Final = 256
-"""Of the range, in each of which the reach is taken for a straight line above it."""
+"""Pieces of the range; in each, a chord bounds the reach from above."""
 
 
 @final
@@ -57,9 +57,7 @@ def quotient_ends(
     Where a part of the noise showed nothing, its own reach is a second bound.
     """
     size = len(sums.values[0])
-    found = Ends(
-        np.full(size, within[0]), np.full(size, within[1]), np.zeros(size, "?")
-    )
+    ends = Ends(np.full(size, within[0]), np.full(size, within[1]), np.zeros(size, "?"))
     points = np.linspace(*within, _PIECES + 1)
     forms = np.array([a - points * b for a, b in zip(top, bottom, strict=True)])
     # any x in general: which noises the forms have is the same for almost all
@@ -67,24 +65,24 @@ def quotient_ends(
     parts = sums.split(general)
     for level in sums.levels(general, alpha):
         whole, part = sums.value_of(bottom, level.rows), sums.value_of(top, level.rows)
-        least, most, sure = _crossed(
+        least, most, sure = _crossings(
             whole, part, points, sums.reach(forms, level.alpha)
         )
         if parts is not None and level.chance < 1:
-            lower, upper, also = _crossed(
-                whole, part, points, _apart(sums, forms, level)
+            lower, upper, also = _crossings(
+                whole, part, points, _reaches_apart(sums, forms, level)
             )
             least = np.where(also, np.maximum(least, lower), least)
             most = np.where(also, np.minimum(most, upper), most)
             sure |= also
-        found.low[level.rows] = np.minimum(least, most)
-        found.high[level.rows] = np.maximum(least, most)
-        found.sure[level.rows] = sure
-    return found
+        ends.low[level.rows] = np.minimum(least, most)
+        ends.high[level.rows] = np.maximum(least, most)
+        ends.sure[level.rows] = sure
+    return ends
 
 
-def _apart(sums: Sums, forms: Floats, level: Level) -> Floats:
-    """Return the reach of forms, in noises that showed nothing and in the others."""
+def _reaches_apart(sums: Sums, forms: Floats, level: Level) -> Floats:
+    """Return the reach of forms, with independent noises bounded by themselves."""
     assert sums.shown is not None  # noqa: S101 asked where groups show
     marks = np.array(sums.shown.weights) != 0
     free, bound = forms.copy(), forms.copy()
@@ -92,7 +90,7 @@ def _apart(sums: Sums, forms: Floats, level: Level) -> Floats:
     return sums.reach_apart((free, bound), level)
 
 
-def _crossed(whole: Floats, part: Floats, points: Floats, reach: Floats) -> Ends:
+def _crossings(whole: Floats, part: Floats, points: Floats, reach: Floats) -> Ends:
     """Return where x whole - reach and x whole + reach cross the part.
 
     Both rise with x where the whole is greater than any slope of the reach, which is a
@@ -103,15 +101,17 @@ def _crossed(whole: Floats, part: Floats, points: Floats, reach: Floats) -> Ends
         slope = np.abs(np.diff(reach)).max() / step
     sure = whole > slope if np.isfinite(slope) else np.zeros(whole.shape, np.bool_)
     divisor = np.where(sure, whole, 1.0)
-    low = _rising(divisor, part, points, reach)
+    low = _first_crossing(divisor, part, points, reach)
     # mirrored: the greatest x of x whole - reach <= part
     mirrored = points[0] + points[-1] - points[::-1]
     ends = points[0] + points[-1]
-    high = ends - _rising(divisor, ends * divisor - part, mirrored, reach[::-1])
+    high = ends - _first_crossing(divisor, ends * divisor - part, mirrored, reach[::-1])
     return Ends(np.where(sure, low, points[0]), np.where(sure, high, points[-1]), sure)
 
 
-def _rising(whole: Floats, part: Floats, points: Floats, reach: Floats) -> Floats:
+def _first_crossing(
+    whole: Floats, part: Floats, points: Floats, reach: Floats
+) -> Floats:
     """Return the least x of the range with x whole + reach(x) >= part."""
     first = np.zeros(whole.shape, np.intp)
     last = np.full(whole.shape, _PIECES)

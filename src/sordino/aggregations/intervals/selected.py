@@ -44,7 +44,7 @@ def invert_cut_law(sums: "Sums", alpha: float, least: float) -> tuple[Floats, Fl
 
 
 def _law(sums: "Sums") -> tuple[LogTail, float, float]:
-    """Return the tail of what showed the groups, its rounding, and its step if any.
+    """Return the tail of the number that showed the groups, its rounding and step.
 
     One number on a lattice has its own exact law; real noise, and sums, that of the
     reals, from which they lie apart by their slips.
@@ -66,7 +66,7 @@ def _law(sums: "Sums") -> tuple[LogTail, float, float]:
 def _holds(
     n: Floats, seen: Floats, cut_and_alpha: tuple[float, float], tail: LogTail
 ) -> Any:
-    """Tell whether n's set of greatest density holds what was seen.
+    """Tell whether the densest set of the law around n holds the number seen.
 
     It does if the points nearer to n, from the cut on, have less than the confidence.
     """
@@ -74,16 +74,16 @@ def _holds(
     away = np.abs(seen - n)
     showing, beyond = tail(cut - n), tail(away)
     inside = np.exp(showing)
-    both = 1 - 2 * np.exp(beyond) < (1 - alpha) * inside
-    one = beyond > np.log(alpha) + showing
-    return np.where((seen <= n) | (n - away >= cut), both, one)
+    on_both_sides = 1 - 2 * np.exp(beyond) < (1 - alpha) * inside
+    above_the_cut = beyond > np.log(alpha) + showing
+    return np.where((seen <= n) | (n - away >= cut), on_both_sides, above_the_cut)
 
 
 def _edge(
     holds: Callable[[Floats], Any], outside: Floats, inside: Floats, step: float
 ) -> Floats:
     """Return the last point that holds, going outward; on a lattice one of it."""
-    found = holds(outside)
+    reached = holds(outside)
     near, far = inside, outside
     for _ in range(_STEPS):
         middle = (near + far) / 2
@@ -93,4 +93,4 @@ def _edge(
             middle = near + np.sign(steps) * np.ceil(np.abs(steps) / 2) * step
         kept = holds(middle)
         near, far = np.where(kept, middle, near), np.where(kept, far, middle)
-    return np.where(found, outside, near if step else far)
+    return np.where(reached, outside, near if step else far)

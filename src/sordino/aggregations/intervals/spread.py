@@ -20,7 +20,7 @@ from sordino.numbers import probability
 _MEAN: Final = 1 / 20
 """What the mean takes of the chance to miss."""
 _CELLS: Final = 4
-"""Of the interval of means, between which the lower end is bounded."""
+"""Cells of the interval of means; the lower end is bounded between their ends."""
 _HALVINGS: Final = 16
 _GREATEST: Final = 0.25
 
@@ -39,11 +39,11 @@ def spread_bars(
     every = tuple(np.abs((count, first, second)).sum(axis=0).tolist())
     for level in sums.levels(every, alpha * (1 - _MEAN)):
         rows = level.rows
-        found = _Moments(sums, count, first, second, level)
-        low, high = found.ends(least[rows], most[rows])
-        bars.low[rows] = np.where(found.sure, low, 0.0)
-        bars.high[rows] = np.where(found.sure, high, _GREATEST)
-        bars.sd[rows] = np.where(found.sure, found.sd, np.nan)
+        moments = _Moments(sums, count, first, second, level)
+        low, high = moments.ends(least[rows], most[rows])
+        bars.low[rows] = np.where(moments.sure, low, 0.0)
+        bars.high[rows] = np.where(moments.sure, high, _GREATEST)
+        bars.sd[rows] = np.where(moments.sure, moments.sd, np.nan)
     values = sum(sums.value_of(form) for form in (count, first, second))
     return blank_missing(bars, np.isnan(values))
 
@@ -51,7 +51,7 @@ def spread_bars(
 @final
 @dataclass(frozen=True, eq=False)
 class _Moments:
-    """The moments of some groups, and what chance to miss is left to them."""
+    """The moments of some groups, and the chance to miss that is left for them."""
 
     sums: Sums
     count: Form
@@ -82,8 +82,8 @@ class _Moments:
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             mean = np.clip(first / self.whole, 0.0, 1.0)
             value = np.clip(second / self.whole - mean**2, 0.0, _GREATEST)
-            found = self.sums.sd(self._forms(mean, value)) / self.whole
-            return np.minimum(found, _GREATEST / 2)
+            spread = self.sums.sd(self._forms(mean, value)) / self.whole
+            return np.minimum(spread, _GREATEST / 2)
 
     def ends(self, least: Floats, most: Floats) -> tuple[Floats, Floats]:
         """Return the least and the greatest variance that fits one of the means.
@@ -130,6 +130,8 @@ class _Moments:
     def _forms(self, mean: Floats, variance: Any) -> Floats:
         """Return the forms that are pure noise at a mean and a variance."""
         return np.array([
-            two - 2 * mean * one + (mean**2 - variance) * none
-            for none, one, two in zip(self.count, self.first, self.second, strict=True)
+            square - 2 * mean * value + (mean**2 - variance) * number
+            for number, value, square in zip(
+                self.count, self.first, self.second, strict=True
+            )
         ])

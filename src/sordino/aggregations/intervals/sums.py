@@ -23,7 +23,7 @@ _HALVINGS: Final = 50
 _LEVELS: Final = np.array([1 - 2.0**-6, 0.9, 0.7, 0.5, *2.0 ** -np.arange(2.0, 100.0)])
 """Chances to show are rounded down to these, so that few intervals differ in level."""
 _FREE: Final = 0.8
-"""What noises that showed nothing may miss by, of what remains."""
+"""The part of the remaining chance to miss that independent noises may use."""
 
 
 @final
@@ -37,7 +37,7 @@ class Shown:
 
 @final
 class Level(NamedTuple):
-    """Some groups, and what chance to miss is left to their intervals."""
+    """Some groups, and the chance to miss that is left for their intervals."""
 
     rows: Any
     alpha: float
@@ -57,12 +57,12 @@ class Sums:
     @cached_property
     def spreads(self) -> Floats:
         """Return the scales of the noises."""
-        return np.array([one.spread for one in self.noises])
+        return np.array([noise.spread for noise in self.noises])
 
     @cached_property
     def slips(self) -> Floats:
         """Return how far each number is at most from one with real noise."""
-        return np.array([one.slip for one in self.noises])
+        return np.array([noise.slip for noise in self.noises])
 
     def value_of(self, form: Form, rows: Any = slice(None)) -> Floats:
         """Return the value of a form for each group."""
@@ -88,7 +88,7 @@ class Sums:
 
     def sd(self, forms: ArrayLike) -> Floats:
         """Return the standard deviation of the noise of forms."""
-        drawn = np.array([one.sd for one in self.noises])
+        drawn = np.array([noise.sd for noise in self.noises])
         return np.sqrt(np.tensordot(drawn**2, np.asarray(forms, np.float64) ** 2, 1))
 
     def levels(self, form: Form, alpha: float) -> Iterator[Level]:
@@ -110,7 +110,7 @@ class Sums:
             yield Level(np.flatnonzero(steps == step), left * chance, chance)
 
     def split(self, form: Form) -> tuple[Form, Form] | None:
-        """Return a form in the noises that showed nothing, and the rest of it.
+        """Split a form into noises that do not decide what is shown, and the rest.
 
         None where either is empty.
         """
@@ -120,7 +120,7 @@ class Sums:
         free = tuple(
             0.0 if mark else factor for mark, factor in zip(marks, form, strict=True)
         )
-        bound = tuple(one - other for one, other in zip(form, free, strict=True))
+        bound = tuple(factor - other for factor, other in zip(form, free, strict=True))
         return (free, bound) if any(free) and any(bound) else None
 
     def reach_apart(self, parts: tuple[Any, Any], level: Level) -> Floats:

@@ -60,7 +60,7 @@ class DuckDB(AbstractDatabase):
         """Make the database, if it is not there."""
         self._connected()
 
-    def asking(self) -> AbstractContextManager[object]:
+    def question_context(self) -> AbstractContextManager[object]:
         """Say how far it is, if that is wanted."""
         return self._asking()
 
@@ -102,7 +102,7 @@ class DuckDB(AbstractDatabase):
     def keep(self, name: str, statement: Statement, salt: int) -> None:
         """Insert the rows."""
         text = f"INSERT INTO {name} {statement.text}"
-        self._connected().execute(text, statement.bound(salt))
+        self._connected().execute(text, statement.parameters(salt))
 
     def destroy(self, name: str) -> None:
         """Drop the table."""
@@ -140,7 +140,7 @@ class DuckDB(AbstractDatabase):
 
     def _run(self, statement: Statement, salt: int) -> duckdb.DuckDBPyRelation:
         """Return the rows of a statement, not read yet."""
-        values = statement.bound(salt)
+        values = statement.parameters(salt)
         return self._connected().sql(statement.text, params=values)
 
     def _percent(self) -> float:

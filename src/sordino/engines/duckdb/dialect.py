@@ -63,7 +63,7 @@ class DuckDBDialect(AbstractDialect):
 
     def value_of(self, column: exp.Expression, arrow: pa.DataType) -> exp.Expression:
         """Return a column as values of ours, of which no statistics are believed."""
-        return self.normalised(self.opaque(column, arrow), arrow)
+        return self.normalise(self.opaque(column, arrow), arrow)
 
     def opaque(self, column: exp.Expression, arrow: pa.DataType) -> exp.Expression:
         """Return TRY(column): for any value the value itself.
@@ -76,11 +76,11 @@ class DuckDBDialect(AbstractDialect):
         exact = (pa.types.is_integer(arrow), pa.types.is_boolean(arrow))
         return column if any(exact) else function("TRY", column)
 
-    def normalised(self, value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
+    def normalise(self, value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
         """Return a value of an Arrow type as one of ours."""
         bare = storage_type(arrow)
         if is_list(bare):
-            return _each(value, bare.value_type, self.normalised)
+            return _each(value, bare.value_type, self.normalise)
         return _RULES[kind_of(arrow) or ""](value, arrow)
 
     def digest(self, values: Sequence[exp.Expression]) -> exp.Expression:
@@ -94,7 +94,7 @@ class DuckDBDialect(AbstractDialect):
         inner = [one.copy() for one in (*values, *missing, salt)]
         return function("hash", function("hash", *inner))
 
-    def ordered(self, value: exp.Expression) -> exp.Ordered:
+    def order_term(self, value: exp.Expression) -> exp.Ordered:
         """Return the value: NaN is greater than all, texts go by their bytes."""
         return exp.Ordered(this=value, nulls_first=True)
 
@@ -106,23 +106,23 @@ class DuckDBDialect(AbstractDialect):
         """Return the first value, which is the only one."""
         return exp.First(this=value)
 
-    def matched(
+    def semi_join(
         self, rows: exp.Select, other: exp.Table, on: exp.Condition
     ) -> exp.Select:
         """Return a semi join."""
         return rows.join(other, on=on, join_type="semi", copy=False)
 
-    def unmatched(
+    def anti_join(
         self, rows: exp.Select, other: exp.Table, on: exp.Condition
     ) -> exp.Select:
         """Return an anti join."""
         return rows.join(other, on=on, join_type="anti", copy=False)
 
-    def materialised(self, *, shared: bool) -> bool:
+    def stores(self, *, shared: bool) -> bool:
         """Store what several read, and only that."""
         return shared
 
-    def unnested(self, entries: exp.Expression, limit: int | None) -> exp.Expression:
+    def unnest(self, entries: exp.Expression, limit: int | None) -> exp.Expression:
         """Return the unnested list, or the first part of it."""
         if limit is not None:
             first, last = exp.Literal.number(1), exp.Literal.number(limit)
@@ -136,7 +136,7 @@ class DuckDBDialect(AbstractDialect):
         rest = exp.Mod(this=self.digest(values), expression=_whole(count))
         return rest.eq(_whole(number))
 
-    def summed(
+    def exact_sum(
         self, value: exp.Expression, factor: int, shift: int, *, complete: bool = False
     ) -> exp.Expression:
         """Return the sum in 128 bits.
@@ -156,16 +156,16 @@ class DuckDBDialect(AbstractDialect):
             total += count * sql.as_type(_whole(shift), "HUGEINT")
         return total
 
-    def added(self, total: exp.Expression) -> exp.Expression:
+    def sum_of_totals(self, total: exp.Expression) -> exp.Expression:
         """Return the sum in 128 bits of what Arrow has held as decimals."""
-        return self.summed(sql.as_type(total, "HUGEINT"), 1, 0)
+        return self.exact_sum(sql.as_type(total, "HUGEINT"), 1, 0)
 
-    def counted(self, times: int) -> exp.Expression:
+    def row_count(self, times: int) -> exp.Expression:
         """Return count(*) times a constant, in 128 bits."""
         count = sql.as_type(exp.Count(this=exp.Star()), "HUGEINT")
         return count * sql.as_type(_whole(times), "HUGEINT")
 
-    def held(self, total: exp.Expression) -> exp.Expression:
+    def narrow_total(self, total: exp.Expression) -> exp.Expression:
         """Return the nearest total within the limits, in 64 bits."""
         low = function("greatest", total, _whole(-MOST))
         return sql.as_type(function("least", low, _whole(MOST)), "BIGINT")

@@ -84,7 +84,7 @@ class MemoryEngine(AbstractEngine):
         self._frozen[table] = run_uncharged(lambda: self._copied(table, found.schema))
         self._tables[table] = freeze_source(found, self._frozen[table])
 
-    def frozen(self, table: str) -> pa.Table:
+    def frozen_rows(self, table: str) -> pa.Table:
         """Return the rows of a frozen table."""
         return lookup(self._frozen, table)
 
@@ -115,7 +115,7 @@ class MemoryEngine(AbstractEngine):
         self._tables.clear()
         self._frozen.clear()
 
-    def prepared(self, question: Question) -> Callable[[], pa.Table]:
+    def prepare(self, question: Question) -> Callable[[], pa.Table]:
         """Rehearse a question on empty tables, and return what answers it."""
         if self._closed:
             raise EngineUnavailable(CLOSED)
@@ -136,7 +136,7 @@ class MemoryEngine(AbstractEngine):
         """Return the rows of a node."""
         return list(_WORK[type(node)](self, node))
 
-    def kept(self, node: Kept) -> Iterator[Row]:
+    def kept_rows(self, node: Kept) -> Iterator[Row]:
         """Yield the rows that are kept of a plan, made when they are first asked."""
         found = self._kept.pop(node.name, None)
         rows = self.rows(node.rows) if found is None else found
@@ -146,7 +146,7 @@ class MemoryEngine(AbstractEngine):
         for row in rows:
             yield _taken(row, node.schema)
 
-    def stored(self, node: Source) -> list[Row]:
+    def stored_rows(self, node: Source) -> list[Row]:
         """Return the rows of a table, as our types."""
         return self._stored(node.table, node.schema.names)
 
@@ -376,14 +376,14 @@ _Work: TypeAlias = Callable[[MemoryEngine, Any], Iterable[Row]]
 _WORK: Final[Mapping[type[AbstractNode], _Work]] = by_kind(
     AbstractNode,
     {
-        Source: MemoryEngine.stored,
+        Source: MemoryEngine.stored_rows,
         Unreadable: MemoryEngine.unreadable,
         Project: _project,
         Filter: _filter,
         KeepRows: _keep_rows,
         KeepGroups: _keep_groups,
         KeepUnique: _keep_unique,
-        Kept: MemoryEngine.kept,
+        Kept: MemoryEngine.kept_rows,
         Crowded: _crowded,
         PublicRows: _listed,
         Without: _without,

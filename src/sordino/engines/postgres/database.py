@@ -76,7 +76,7 @@ class Postgres(AbstractDatabase):
         """Reach the server, if there is a connection no more."""
         self._known.connect()
 
-    def asking(self) -> AbstractContextManager[object]:
+    def question_context(self) -> AbstractContextManager[object]:
         """Return a transaction that sees the rows of one moment and writes nothing."""
         return self._known.transaction()
 
@@ -162,7 +162,7 @@ class Postgres(AbstractDatabase):
         )
 
         def made() -> Iterator[pa.RecordBatch]:
-            for rows in self._known.streamed(text, _BATCH, values):
+            for rows in self._known.stream(text, _BATCH, values):
                 columns = zip(zip(*rows, strict=True), statement.kinds, strict=True)
                 arrays = list(starmap(pa.array, columns))
                 yield pa.RecordBatch.from_arrays(arrays, schema=form)
@@ -201,7 +201,7 @@ class Postgres(AbstractDatabase):
         reads_kept = any(one.table == KEPT and one.in_place for one in statement.handed)
         if reads_kept and not self._has_kept:
             raise NoPlace
-        values = statement.bound(salt - _SIGN)
+        values = statement.parameters(salt - _SIGN)
         parts = [
             f"{name} AS NOT MATERIALIZED (SELECT * FROM {place})"  # noqa: S608 ours
             for name, place in self._kept.items()

@@ -88,7 +88,7 @@ class PostgresDialect(AbstractDialect):
         inner = sql.function("hash_record_extended", row, _salt())
         return sql.function("hashint8extended", inner, _salt())
 
-    def ordered(self, value: Sql) -> exp.Ordered:
+    def order_term(self, value: Sql) -> exp.Ordered:
         """Return the value: NaN is greater than all."""
         return exp.Ordered(this=value, nulls_first=True)
 
@@ -110,28 +110,28 @@ class PostgresDialect(AbstractDialect):
         rest = sql.infix(exp.Mod, unsigned, sql.whole(count))
         return sql.is_equal(rest, sql.whole(number))
 
-    def unnested(self, entries: Sql, limit: int | None) -> Sql:
+    def unnest(self, entries: Sql, limit: int | None) -> Sql:
         """Refuse: there are no lists."""
         del entries, limit
         raise refusal(self.name, "explode", _LISTS)
 
-    def matched(
+    def semi_join(
         self, rows: exp.Select, other: exp.Table, on: exp.Condition
     ) -> exp.Select:
         """Return WHERE EXISTS, which is planned as a semi join."""
         return rows.where(_exists(other, on), copy=False)
 
-    def unmatched(
+    def anti_join(
         self, rows: exp.Select, other: exp.Table, on: exp.Condition
     ) -> exp.Select:
         """Return WHERE NOT EXISTS, which is planned as an anti join."""
         return rows.where(exp.not_(_exists(other, on)), copy=False)
 
-    def materialised(self, *, shared: bool) -> bool | None:
+    def stores(self, *, shared: bool) -> bool | None:
         """Store what several read; what one reads is a part of its plan."""
         return shared or None
 
-    def summed(
+    def exact_sum(
         self, value: Sql, factor: int, shift: int, *, complete: bool = False
     ) -> Sql:
         """Return the sum: that of 64-bit integers is a number of any length here."""
@@ -144,16 +144,16 @@ class PostgresDialect(AbstractDialect):
             total = sql.plus(total, sql.multiplied_by(count, sql.whole(shift)))
         return total
 
-    def added(self, total: Sql) -> Sql:
+    def sum_of_totals(self, total: Sql) -> Sql:
         """Return the sum of numbers of any length."""
-        return self.summed(total, 1, 0)
+        return self.exact_sum(total, 1, 0)
 
-    def counted(self, times: int) -> Sql:
+    def row_count(self, times: int) -> Sql:
         """Return count(*) times a constant, as a number of any length."""
         count = numeric(exp.Count(this=exp.Star()))
         return sql.multiplied_by(count, sql.whole(times))
 
-    def held(self, total: Sql) -> Sql:
+    def narrow_total(self, total: Sql) -> Sql:
         """Return the nearest total within the limits, in 64 bits."""
         low = sql.function("greatest", total, sql.whole(-MOST))
         return sql.as_type(sql.function("least", low, sql.whole(MOST)), "BIGINT")

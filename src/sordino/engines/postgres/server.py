@@ -133,7 +133,7 @@ class Server:
 
         in_our_words(asked, "it cannot compute this")
 
-    def streamed(
+    def stream(
         self, text: str, count: int, values: Sequence[Any] = ()
     ) -> Iterator[list[Row]]:
         """Yield the rows of a statement in this transaction, so many at once."""

@@ -92,9 +92,7 @@ class TableOfServer(AbstractSource):
         try:
             with server.transaction():
                 TableOfServer(server, self._facts).check()
-                for rows in server.streamed(
-                    self._select(places).sql("postgres"), _BATCH
-                ):
+                for rows in server.stream(self._select(places).sql("postgres"), _BATCH):
                     columns = zip(*rows, strict=True)
                     arrays = [
                         pa.array(one, field.type)

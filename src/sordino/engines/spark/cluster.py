@@ -70,24 +70,24 @@ def memory_of(limit: str) -> str:
     >>> memory_of("1.5GB"), memory_of("512 MiB")
     ('1572864k', '524288k')
     """
-    found = _SIZE.fullmatch(limit)
-    if found is None:
+    size = _SIZE.fullmatch(limit)
+    if size is None:
         raise InvalidParameter(
             "memory_limit", limit, "must be a size of memory", 'Try "4GB".'
         )
-    return f"{int(float(found[1]) * _KIBIBYTES[found[2].lower()])}k"
+    return f"{int(float(size[1]) * _KIBIBYTES[size[2].lower()])}k"
 
 
-def refuse_old_pyspark(found: str) -> None:
+def refuse_old_pyspark(installed: str) -> None:
     """Refuse a PySpark whose SQL lacks what ours is written in.
 
     >>> refuse_old_pyspark("3.5.9")
     Traceback (most recent call last):
     sordino.errors.EngineUnavailable: ... PySpark 3.5.9 is installed, and 4 or later ...
     """
-    if int(found.partition(".")[0]) < _OLDEST:
+    if int(installed.partition(".")[0]) < _OLDEST:
         raise EngineUnavailable(
-            f"PySpark {found} is installed, and {_OLDEST} or later is needed: "
+            f"PySpark {installed} is installed, and {_OLDEST} or later is needed: "
             "pip install 'sordino[spark]'"
         )
 
@@ -99,11 +99,11 @@ def refuse_old_java() -> None:
         raise EngineUnavailable(
             f"Spark needs Java {_OLDEST_JAVA} or later, and none is found. {_INSTALL}"
         )
-    found = _java_version(command)
-    if found is not None and found < _OLDEST_JAVA:
+    main_version = _java_version(command)
+    if main_version is not None and main_version < _OLDEST_JAVA:
         raise EngineUnavailable(
-            f"Spark needs Java {_OLDEST_JAVA} or later, and {command} is Java {found}. "
-            f"{_INSTALL}"
+            f"Spark needs Java {_OLDEST_JAVA} or later, and {command} is Java "
+            f"{main_version}. {_INSTALL}"
         )
 
 
@@ -116,7 +116,7 @@ def _java() -> str | None:
 def _java_version(command: str) -> int | None:
     """Return the main version of a Java: 8 for 1.8; None if it does not say."""
     try:
-        told = subprocess.run(  # noqa: S603 the program that Spark would run
+        answer = subprocess.run(  # noqa: S603 the program that Spark would run
             [command, "-version"],
             capture_output=True,
             text=True,
@@ -125,5 +125,5 @@ def _java_version(command: str) -> int | None:
         )
     except (OSError, subprocess.SubprocessError):
         return None
-    found = re.search(r'version "(?:1\.)?(\d+)', told.stderr + told.stdout)
-    return None if found is None else int(found[1])
+    main_version = re.search(r'version "(?:1\.)?(\d+)', answer.stderr + answer.stdout)
+    return None if main_version is None else int(main_version[1])

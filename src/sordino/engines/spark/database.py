@@ -55,7 +55,7 @@ class Spark(AbstractDatabase):
         """Be there, with the settings that are ours."""
         refuse_changed_settings(self._connected())
 
-    def asking(self) -> AbstractContextManager[object]:
+    def question_context(self) -> AbstractContextManager[object]:
         """Log nothing; an interruption ends the jobs of this question."""
         return self._asking()
 
@@ -81,7 +81,7 @@ class Spark(AbstractDatabase):
         Spark reads no further than to an empty batch.
         """
         reader = rows.to_reader() if isinstance(rows, pa.Table) else rows
-        batches = [one for one in reader if one.num_rows]
+        batches = [batch for batch in reader if batch.num_rows]
         table = pa.Table.from_batches(batches or [_none(reader.schema)])
         self._view(name, self._connected().createDataFrame(table))
 
@@ -101,8 +101,8 @@ class Spark(AbstractDatabase):
 
         The plan is resolved here: what its views are called afterwards does not matter.
         """
-        told = self._frame(statement, salt)
-        frame = without_named_parts(self._connected(), told)
+        statement_frame = self._frame(statement, salt)
+        frame = without_named_parts(self._connected(), statement_frame)
         rows = frame.toDF(*internal(range(len(statement.kinds))))
         if name in self._kept:
             rows = self._kept[name].union(rows)
@@ -129,10 +129,12 @@ class Spark(AbstractDatabase):
 
     def table(self, statement: Statement, salt: int) -> pa.Table:
         """Return the rows of a statement, which is run once."""
-        held = self._frame(statement, salt).toArrow()
+        answer = self._frame(statement, salt).toArrow()
         columns = [
-            one.cast(kind) if one.num_chunks else pa.chunked_array([pa.array([], kind)])
-            for one, kind in zip(held.columns, statement.kinds, strict=True)
+            column.cast(kind)
+            if column.num_chunks
+            else pa.chunked_array([pa.array([], kind)])
+            for column, kind in zip(answer.columns, statement.kinds, strict=True)
         ]
         names = [f"a{place}" for place in range(len(columns))]
         return pa.Table.from_arrays(columns, names=names)
@@ -162,11 +164,11 @@ class Spark(AbstractDatabase):
     def _frame(self, statement: Statement, salt: int) -> Any:
         """Return the frame of a statement, over views of what it reads in place."""
         session = self._connected()
-        for one in statement.handed:
-            place = view_read_of(one.source, one.places) if one.in_place else None
+        for part in statement.handed:
+            place = view_read_of(part.source, part.places) if part.in_place else None
             if place is not None and place.name not in self._views:
-                self._view(place.name, frame_of(session, one.source))
-        values = statement.bound(_signed(salt))
+                self._view(place.name, frame_of(session, part.source))
+        values = statement.parameters(_signed(salt))
         bound = {f"p{n}": as_spark(one) for n, one in enumerate(values, 1)}
         return session.sql(statement.text, args=bound or None)
 

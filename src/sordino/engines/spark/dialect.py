@@ -88,12 +88,12 @@ class SparkDialect(AbstractDialect):
 
         One hash alone skips what is null, and mixes its last values too weakly.
         """
-        missing = [one.is_(exp.null()) for one in values]
-        inner = [one.copy() for one in (*values, *missing)]
+        missing = [value.is_(exp.null()) for value in values]
+        inner = [value.copy() for value in (*values, *missing)]
         once = function("xxhash64", *inner, _salt())
         return function("xxhash64", once, _salt())
 
-    def ordered(self, value: Sql) -> exp.Ordered:
+    def order_term(self, value: Sql) -> exp.Ordered:
         """Return the value: NaN is greater than all, texts go by their bytes."""
         return exp.Ordered(this=value, nulls_first=True)
 
@@ -110,29 +110,29 @@ class SparkDialect(AbstractDialect):
         rest = function("pmod", self.digest(values), sql.whole(count))
         return sql.is_equal(rest, sql.whole(number))
 
-    def unnested(self, entries: Sql, limit: int | None) -> Sql:
+    def unnest(self, entries: Sql, limit: int | None) -> Sql:
         """Return the exploded list, or the first part of it."""
         if limit is not None:
             entries = function("slice", entries.copy(), sql.whole(1), sql.whole(limit))
         return function("explode", entries.copy())
 
-    def matched(
+    def semi_join(
         self, rows: exp.Select, other: exp.Table, on: exp.Condition
     ) -> exp.Select:
         """Return a semi join."""
         return rows.join(other, on=on, join_type="left semi", copy=False)
 
-    def unmatched(
+    def anti_join(
         self, rows: exp.Select, other: exp.Table, on: exp.Condition
     ) -> exp.Select:
         """Return an anti join."""
         return rows.join(other, on=on, join_type="left anti", copy=False)
 
-    def materialised(self, *, shared: bool) -> None:
+    def stores(self, *, shared: bool) -> None:
         """Leave it unsaid: Spark has no word for it, and reuses what it shuffles."""
         del shared
 
-    def summed(
+    def exact_sum(
         self, value: Sql, factor: int, shift: int, *, complete: bool = False
     ) -> Sql:
         """Return the sum of three parts of 64 bits, put together as a decimal.
@@ -158,22 +158,22 @@ class SparkDialect(AbstractDialect):
         there = exp.Star() if complete else value.copy()
         return _plus(total, _times(exp.Count(this=there), shift))
 
-    def added(self, total: Sql) -> Sql:
+    def sum_of_totals(self, total: Sql) -> Sql:
         """Return the sum of decimals, which has no more than 38 digits."""
         return sql.as_type(_nothing_is_zero(exp.Sum(this=total)), _WIDE)
 
-    def counted(self, times: int) -> Sql:
+    def row_count(self, times: int) -> Sql:
         """Return count(*) times a constant."""
         return _times(exp.Count(this=exp.Star()), times)
 
-    def held(self, total: Sql) -> Sql:
+    def narrow_total(self, total: Sql) -> Sql:
         """Return the nearest total within the limits, in 64 bits."""
         low = function("greatest", sql.as_type(total, _WIDE), _decimal(-MOST))
         return sql.as_type(function("least", low, _decimal(MOST)), "BIGINT")
 
     def distinct(self, values: Sequence[Sql]) -> Sql:
         """Return count(DISTINCT ...), which skips tuples in which a value is null."""
-        listed = exp.Distinct(expressions=[one.copy() for one in values])
+        listed = exp.Distinct(expressions=[value.copy() for value in values])
         return sql.as_type(exp.Count(this=listed), _WIDE)
 
 
@@ -187,10 +187,10 @@ def _decimal(number: int) -> Sql:
     return sql.as_type(sql.letters(str(number)), _WIDE)
 
 
-def _plus(one: Sql, other: Sql) -> Sql:
+def _plus(left: Sql, right: Sql) -> Sql:
     """Return the sum of two wide totals."""
-    made = sql.plus(sql.as_type(one, _WIDE), sql.as_type(other, _WIDE))
-    return sql.as_type(made, _WIDE)
+    total = sql.plus(sql.as_type(left, _WIDE), sql.as_type(right, _WIDE))
+    return sql.as_type(total, _WIDE)
 
 
 def _times(number: Sql, size: int) -> Sql:
@@ -199,9 +199,9 @@ def _times(number: Sql, size: int) -> Sql:
     Spark takes digits from a product whose type might need more than 38.
     """
     digits = len(str(abs(size)))
-    one = sql.as_type(number, f"DECIMAL({37 - digits}, 0)")
-    other = sql.as_type(sql.letters(str(size)), f"DECIMAL({digits}, 0)")
-    return sql.as_type(sql.multiplied_by(one, other), _WIDE)
+    left = sql.as_type(number, f"DECIMAL({37 - digits}, 0)")
+    right = sql.as_type(sql.letters(str(size)), f"DECIMAL({digits}, 0)")
+    return sql.as_type(sql.multiplied_by(left, right), _WIDE)
 
 
 def _nothing_is_zero(total: Sql) -> Sql:
@@ -214,8 +214,8 @@ def _each(
 ) -> Sql:
     """Return a list with the rule applied to its entries."""
     entry = exp.to_identifier("e")
-    made = exp.Lambda(this=rule(exp.column("e"), arrow), expressions=[entry])
-    return function("transform", entries, made)
+    changed = exp.Lambda(this=rule(exp.column("e"), arrow), expressions=[entry])
+    return function("transform", entries, changed)
 
 
 def _integer(value: Sql, arrow: pa.DataType) -> Sql:

@@ -12,4 +12,5 @@ DOOR: Final = Door(
         "(pyspark.SparkSession, name)": f"{_FRAMES}:of_table_of_session",
         "pyspark.DataFrame": f"{_FRAMES}:of_frame",
     },
+    chosen=True,
 )

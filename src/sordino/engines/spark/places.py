@@ -38,8 +38,8 @@ def _called(view: str) -> exp.Table:
 
 def view_of_files(source: ParquetSource) -> str:
     """Return what the view of some files is called."""
-    told = "\0".join(source.paths).encode()
-    return f"files_{hashlib.sha256(told).hexdigest()[:16]}"
+    names = "\0".join(source.paths).encode()
+    return f"files_{hashlib.sha256(names).hexdigest()[:16]}"
 
 
 def _is_plain(arrow: pa.DataType) -> bool:
@@ -81,13 +81,13 @@ def frame_of(session: Any, source: AbstractSource) -> Any:
 
 def _moved(session: Any, source: AbstractFrameSource) -> Any:
     """Return the frame of another session as one of ours; texts compare by bytes."""
-    from pyspark.sql import functions as made  # noqa: PLC0415 only where Spark runs
+    from pyspark.sql import functions  # noqa: PLC0415 only where Spark runs
 
     plan = source.frame()._jdf.queryExecution().analyzed()  # noqa: SLF001 into Java
     moved = _frame_of_plan(session, plan)
     frame = moved.toDF(*internal(range(len(source.fields))))
     columns = [
-        made.col(name).cast(_TEXTS[arrow]).alias(name) if arrow in _TEXTS else name
+        functions.col(name).cast(_TEXTS[arrow]).alias(name) if arrow in _TEXTS else name
         for name, (_, arrow) in zip(frame.columns, source.fields, strict=True)
     ]
     return frame.select(*columns)
@@ -108,8 +108,8 @@ def _frame_of_plan(session: Any, plan: Any) -> Any:
     from pyspark.sql import DataFrame  # noqa: PLC0415 only where Spark runs
 
     classic = session._jvm.org.apache.spark.sql.classic  # noqa: SLF001 into Java
-    made = classic.Dataset.ofRows(session._jsparkSession, plan)  # noqa: SLF001 as above
-    return DataFrame(made, session)
+    rows = classic.Dataset.ofRows(session._jsparkSession, plan)  # noqa: SLF001 as above
+    return DataFrame(rows, session)
 
 
 _TEXTS: Final = {pa.string(): "string", pa.list_(pa.string()): "array<string>"}

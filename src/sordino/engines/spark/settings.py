@@ -66,8 +66,8 @@ def session_beside(users: Any) -> Any:
 
 def refuse_changed_settings(session: Any) -> None:
     """Refuse a session whose settings are not what they were."""
-    held = session.conf.getAll
-    changed = [name for name, value in PINS.items() if held.get(name) != value]
+    settings = session.conf.getAll
+    changed = [name for name, value in PINS.items() if settings.get(name) != value]
     if changed:
         raise EngineUnavailable(
             f"the setting {changed[0]} of its Spark session was changed. Make a new "

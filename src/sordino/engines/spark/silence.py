@@ -27,8 +27,8 @@ def hush_logs(session: Any) -> Generator[None]:
         return record.thread != here
 
     talkers = [PySparkLogger.getLogger(name) for name in _TALKERS]
-    for one in talkers:
-        one.addFilter(from_elsewhere)
+    for talker in talkers:
+        talker.addFilter(from_elsewhere)
     java = _JavaLogs(session)
     try:
         yield
@@ -37,8 +37,8 @@ def hush_logs(session: Any) -> Generator[None]:
         raise
     finally:
         java.restore()
-        for one in talkers:
-            one.removeFilter(from_elsewhere)
+        for talker in talkers:
+            talker.removeFilter(from_elsewhere)
 
 
 @final

@@ -51,8 +51,8 @@ class AbstractFrameSource(AbstractSource):
         """Return the columns."""
         self.check()
         named = self.frame().toDF(*internal(range(len(self.fields))))
-        held = named.select(*internal(places)).toArrow()
-        return or_nothing(held, range(len(places))).rename_columns(
+        rows = named.select(*internal(places)).toArrow()
+        return or_nothing(rows, range(len(places))).rename_columns(
             internal(places) or ["nothing"]
         )
 
@@ -86,9 +86,9 @@ class TableOfSession(AbstractFrameSource):
 
     def frame(self) -> Any:
         """Return it as it is now."""
-        found = self._session.table(self._name)
-        refuse_unsteady(found)
-        return found
+        table = self._session.table(self._name)
+        refuse_unsteady(table)
+        return table
 
 
 def of_frame(frame: Any, declared: Mapping[str, Column]) -> AbstractSource:
@@ -119,11 +119,11 @@ def _refuse_connect(given: Any) -> None:
 
 def fields_of_frame(frame: Any) -> tuple[Fields, Mapping[str, str]]:
     """Return the columns of a frame, and why some of them have no type of ours."""
-    told = [(one.name, one.dataType) for one in frame.schema.fields]
-    known = tuple((name, _arrow_type(kind)) for name, kind in told)
+    kinds = [(field.name, field.dataType) for field in frame.schema.fields]
+    known = tuple((name, _arrow_type(kind)) for name, kind in kinds)
     unsaid = {
         name: f"its type {kind.simpleString()} has no place in a private table"
-        for (name, kind), (_, arrow) in zip(told, known, strict=True)
+        for (name, kind), (_, arrow) in zip(kinds, known, strict=True)
         if pa.types.is_null(arrow)
     }
     return known, unsaid

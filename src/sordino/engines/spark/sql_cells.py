@@ -31,8 +31,8 @@ from sordino.expressions.tree import Operation
 
 _EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 UTC without a zone, as all times
 _FIRST, _LAST = (
-    (one - _EPOCH) // timedelta(microseconds=1)
-    for one in (datetime.min, datetime.max)  # noqa: DTZ901 UTC without a zone
+    (end - _EPOCH) // timedelta(microseconds=1)
+    for end in (datetime.min, datetime.max)  # noqa: DTZ901 UTC without a zone
 )
 
 
@@ -40,27 +40,27 @@ def _integer(to: Written, spelling: Spelling) -> Sql:
     """Return the digits before the point, as an integer that fits."""
     point = sql.letters(spelling.decimal)
     digits = sql.function("substring_index", without_blanks(to[0]), point, sql.whole(1))
-    held = sql.case([(matches(to[0], spelling.whole), digits)])
-    return sql.as_type_or_null(held, "BIGINT")
+    digits_or_null = sql.case([(matches(to[0], spelling.whole), digits)])
+    return sql.as_type_or_null(digits_or_null, "BIGINT")
 
 
 def _double(to: Written, spelling: Spelling) -> Sql:
     """Return the nearest double, -0.0 as 0.0."""
-    told = without_blanks(to[0])
+    number = without_blanks(to[0])
     if spelling.decimal != ".":
         signs = sql.letters(spelling.decimal), sql.letters(".")
-        told = sql.function("replace", told, *signs)
-    held = sql.case([(matches(to[0], spelling.real), told)])
-    return sql.plus(sql.as_type_or_null(held, "DOUBLE"), sql.double(0))
+        number = sql.function("replace", number, *signs)
+    number_or_null = sql.case([(matches(to[0], spelling.real), number)])
+    return sql.plus(sql.as_type_or_null(number_or_null, "DOUBLE"), sql.double(0))
 
 
 def _truth(to: Written, spelling: Spelling) -> Sql:
     """Return a truth by its word."""
     small = in_small_letters(without_blanks(to[0]))
-    words = [(one, exp.true()) for one in spelling.true]
-    words += [(one, exp.false()) for one in spelling.false]
+    words = [(word, exp.true()) for word in spelling.true]
+    words += [(word, exp.false()) for word in spelling.false]
     return sql.case([
-        (sql.is_equal(small.copy(), sql.letters(one)), truth) for one, truth in words
+        (sql.is_equal(small.copy(), sql.letters(word)), truth) for word, truth in words
     ])
 
 
@@ -90,9 +90,9 @@ def _part(cell: Sql, layout: Layout, name: str) -> Sql:
 def _date(cell: Sql, layout: Layout) -> Sql:
     """Return the date of a cell; what is no cell of the layout has empty parts."""
     dash = sql.letters("-")
-    parts = [_part(cell, layout, one) for one in ("year", "month", "day")]
-    told = sql.function("concat", parts[0], dash, parts[1], dash.copy(), parts[2])
-    return sql.as_type_or_null(told, "DATE")
+    parts = [_part(cell, layout, part) for part in ("year", "month", "day")]
+    text = sql.function("concat", parts[0], dash, parts[1], dash.copy(), parts[2])
+    return sql.as_type_or_null(text, "DATE")
 
 
 def _ticks(cell: Sql, layout: Layout) -> Sql:

@@ -39,9 +39,9 @@ def whole_product(left: Sql, right: Sql) -> Sql:
     return sql.function("try_multiply", left, right)
 
 
-def _zero_is_zero(one: Sql) -> Sql:
+def _zero_is_zero(number: Sql) -> Sql:
     """Return a double, -0.0 as 0.0."""
-    return sql.plus(one, sql.double(0))
+    return sql.plus(number, sql.double(0))
 
 
 def _infix(kind: type[exp.Expression], function: str) -> Entry:
@@ -55,20 +55,23 @@ def _infix(kind: type[exp.Expression], function: str) -> Entry:
     return entry
 
 
-def _nonzero(one: Sql) -> Sql:
+def _nonzero(number: Sql) -> Sql:
     """Return a number, 0 as NULL: what is divided by NULL is NULL."""
-    return sql.function("nullif", one, sql.whole(0))
+    return sql.function("nullif", number, sql.whole(0))
 
 
 def _divide(to: Written) -> Sql:
     """Return a quotient of doubles."""
-    one, other = sql.as_type(to[0], "DOUBLE"), sql.as_type(to[1], "DOUBLE")
-    return _zero_is_zero(_quotient_of_doubles(one, other))
+    numerator, denominator = sql.as_type(to[0], "DOUBLE"), sql.as_type(to[1], "DOUBLE")
+    return _zero_is_zero(_quotient_of_doubles(numerator, denominator))
 
 
-def _quotient_of_doubles(one: Sql, other: Sql) -> Sql:
+def _quotient_of_doubles(numerator: Sql, denominator: Sql) -> Sql:
     """Return one / other; a division that is called safe is written as such."""
-    left, right = sql.in_parentheses(one), sql.in_parentheses(_nonzero(other))
+    left, right = (
+        sql.in_parentheses(numerator),
+        sql.in_parentheses(_nonzero(denominator)),
+    )
     return exp.Div(this=left, expression=right, typed=True, safe=True)
 
 
@@ -137,10 +140,10 @@ def _abs(to: Written) -> Sql:
     return sql.case([(sql.is_less(to[0], sql.whole(0)), _negate(to))], to[0])
 
 
-def _floored(one: Sql) -> Sql:
+def _floored(number: Sql) -> Sql:
     """Return a double rounded down as a double: Spark's floor is an integer."""
-    nearest = sql.function("rint", one)
-    above = sql.infix(exp.GT, nearest, one.copy())
+    nearest = sql.function("rint", number)
+    above = sql.infix(exp.GT, nearest, number.copy())
     return sql.minus(nearest.copy(), sql.case([(above, sql.double(1))], sql.double(0)))
 
 
@@ -156,19 +159,19 @@ def _round_down(to: Written) -> Sql:
     return sql.case([(sql.is_less(to[0], least), least.copy())], below)
 
 
-def _rounded(one: Sql) -> Sql:
+def _rounded(number: Sql) -> Sql:
     """Return the nearest whole double, halves away from zero: rint is exact but there.
 
     The distance to it is exact, so that one half is told from what is almost one.
     """
-    nearest = sql.function("rint", one)
-    rest = sql.minus(one.copy(), nearest)
+    nearest = sql.function("rint", number)
+    rest = sql.minus(number.copy(), nearest)
     up = sql.conjunction(
-        sql.is_equal(rest, sql.half()), sql.is_less(sql.double(0), one.copy())
+        sql.is_equal(rest, sql.half()), sql.is_less(sql.double(0), number.copy())
     )
     down = sql.conjunction(
         sql.is_equal(rest.copy(), sql.minus(sql.double(0), sql.half())),
-        sql.is_less(one.copy(), sql.double(0)),
+        sql.is_less(number.copy(), sql.double(0)),
     )
     return sql.case(
         [
@@ -184,10 +187,10 @@ def not_a_number() -> Sql:
     return sql.as_type(sql.letters("NaN"), "DOUBLE")
 
 
-def lies_infinitely_far(one: Sql) -> Sql:
+def lies_infinitely_far(number: Sql) -> Sql:
     """Return whether a double is an infinity."""
     far = sql.as_type(sql.letters("Infinity"), "DOUBLE")
-    return sql.is_equal(sql.function("abs", one), far)
+    return sql.is_equal(sql.function("abs", number), far)
 
 
 def _round(to: Written) -> Sql:
@@ -206,8 +209,8 @@ def _round(to: Written) -> Sql:
 def _sqrt(to: Written) -> Sql:
     """Return a root of what is not negative: NaN is above all, and stays."""
     number = sql.as_type(to[0], "DOUBLE")
-    held = sql.case([(sql.is_at_most(sql.double(0), number), number.copy())])
-    return sql.function("sqrt", held)
+    not_negative = sql.case([(sql.is_at_most(sql.double(0), number), number.copy())])
+    return sql.function("sqrt", not_negative)
 
 
 def within_64_bits(to: Written) -> Sql:
@@ -239,13 +242,13 @@ def _real_steps(to: Written, low: int, high: int) -> Sql:
     last = to.bind(math.ldexp(high, exponent), "f64")
     scale = to.bind(math.ldexp(1, -exponent), "f64")
     origin = to.options.get("origin", 0)
-    held = to[0] if to.reads else sql.case([(_between_ends(to, first, last), to[0])])
-    found = sql.function("floor", sql.plus(sql.multiplied_by(held, scale), sql.half()))
+    value = to[0] if to.reads else sql.case([(_between_ends(to, first, last), to[0])])
+    steps = sql.function("floor", sql.plus(sql.multiplied_by(value, scale), sql.half()))
     if origin:
-        found = whole_difference(found, to.bind(origin, "i64"))
+        steps = whole_difference(steps, to.bind(origin, "i64"))
     return sql.case([
         (sql.is_less(to[0], first.copy()), to.bind(low - origin, "i64")),
-        (sql.is_at_most(to[0], last.copy()), found),
+        (sql.is_at_most(to[0], last.copy()), steps),
         (sql.is_less(to[0], not_a_number()), to.bind(high - origin, "i64")),
     ])
 
@@ -297,8 +300,8 @@ def _portion(to: Written) -> Sql:
 
     def height() -> Sql:
         """Return the steps above the low end, for portion 0 below the high one."""
-        found = _steps(above)
-        return found if place else whole_difference(size.copy(), found)
+        steps = _steps(above)
+        return steps if place else whole_difference(size.copy(), steps)
 
     square = whole_product(whole_product(height(), height()), fine.copy())
     share = sql.infix(exp.IntDiv, square, size.copy())

@@ -41,10 +41,10 @@ def without_blanks(cell: Sql) -> Sql:
     return sql.function("btrim", cell, sql.letters(text.BLANKS))
 
 
-def in_small_letters(one: Sql) -> Sql:
+def in_small_letters(text: Sql) -> Sql:
     """Return a text with small letters for A to Z."""
     old, new = sql.letters(ascii_uppercase), sql.letters(ascii_lowercase)
-    return sql.function("translate", one, old, new)
+    return sql.function("translate", text, old, new)
 
 
 def _named(name: str) -> Entry:
@@ -76,8 +76,8 @@ def _cased(word: str, plain: Entry) -> Entry:
     def entry(to: Written) -> Sql:
         settled = sql.function("rlike", to[0], sql.letters(_SETTLED))
         changed = sorted(letters.changed_letters(word).items())
-        old = sql.letters("".join(chr(one) for one, _ in changed))
-        new = sql.letters("".join(one for _, one in changed))
+        old = sql.letters("".join(chr(letter) for letter, _ in changed))
+        new = sql.letters("".join(letter for _, letter in changed))
         return sql.case(
             [(settled, sql.function("translate", to[0], old, new))], plain(to)
         )
@@ -101,9 +101,9 @@ def _slice(to: Written) -> Sql:
     return sql.function("substring", to[0], *ends)
 
 
-def bytes_of(one: Sql) -> Sql:
+def bytes_of(text: Sql) -> Sql:
     """Return the number of bytes in UTF-8."""
-    return sql.as_type(sql.function("octet_length", one), "BIGINT")
+    return sql.as_type(sql.function("octet_length", text), "BIGINT")
 
 
 def _fits(size: Sql) -> Sql:
@@ -136,8 +136,8 @@ def _replace(to: Written) -> Sql:
     growth = sql.multiplied_by(count, sql.minus(bytes_of(to[2]), bytes_of(to[1])))
     fits = _fits(sql.plus(bytes_of(to[0]), growth))
     shrinks = sql.is_at_most(bytes_of(to[2]), bytes_of(to[1]))
-    made = sql.function("replace", *to.each())
-    return sql.case([(sql.infix(exp.Or, shrinks, fits), made)])
+    replaced = sql.function("replace", *to.each())
+    return sql.case([(sql.infix(exp.Or, shrinks, fits), replaced)])
 
 
 def _find(to: Written) -> Sql:
@@ -184,8 +184,8 @@ _PARTS: Final = {
 def _format(to: Written) -> Sql:
     """Return a date or a time as a text, part after part."""
     pieces = [sql.letters("")]
-    told = _PERCENT.split(to.options["layout"])  # [text, letter, text, ... text]
-    for place, piece in enumerate(told):
+    parts = _PERCENT.split(to.options["layout"])  # [text, letter, text, ... text]
+    for place, piece in enumerate(parts):
         pieces.append(_written(to[0], piece) if place % 2 else sql.letters(piece))
     return sql.function("concat", *pieces)
 
@@ -203,9 +203,9 @@ def _written(moment: Sql, letter: str) -> Sql:
 
 def moment_text(moment: Sql) -> Sql:
     """Return a time with all its digits: the cast writes no more than there are."""
-    told = sql.as_type(moment, "STRING")
-    joined = sql.function("replace", told, sql.letters(" "), sql.letters("T"))
-    has_point = sql.function("contains", told.copy(), sql.letters("."))
+    text = sql.as_type(moment, "STRING")
+    joined = sql.function("replace", text, sql.letters(" "), sql.letters("T"))
+    has_point = sql.function("contains", text.copy(), sql.letters("."))
     point = sql.case([(has_point, sql.letters(""))], sql.letters("."))
     filled = (sql.whole(26), sql.letters("0"))
     return sql.function("rpad", sql.function("concat", joined, point), *filled)
@@ -224,8 +224,10 @@ def _read(kind: str, name: str) -> Entry:
     """Return the entry of a cast of a text of a grammar."""
 
     def entry(to: Written) -> Sql:
-        held = sql.case([(matches(to[0], casts.GRAMMARS[name]), without_blanks(to[0]))])
-        return sql.as_type_or_null(held, kind)
+        text_or_null = sql.case([
+            (matches(to[0], casts.GRAMMARS[name]), without_blanks(to[0]))
+        ])
+        return sql.as_type_or_null(text_or_null, kind)
 
     return entry
 

@@ -33,7 +33,7 @@ class AbstractDatabase(ABC):
         """Be there; what is said of a failure is public, for no row was read."""
 
     @abstractmethod
-    def asking(self) -> AbstractContextManager[object]:
+    def question_context(self) -> AbstractContextManager[object]:
         """Return what everything stands in that is run for one question.
 
         All of it sees the rows of one moment. An interruption is a KeyboardInterrupt.

@@ -4,9 +4,9 @@
 |---|---|
 | `types`, `entries` | values and expressions: a SQL form for each of our operations |
 | `in_place`, `value_of` | sources that the database reads by itself |
-| `digest`, `ordered`, `same`, `first`, `in_part` | which rows a bound keeps |
-| `summed`, `added`, `counted`, `held`, `distinct` | exact totals |
-| `matched`, `unmatched`, `unnested`, `materialised` | rows beside other rows |
+| `digest`, `order_term`, `same`, `first`, `in_part` | which rows a bound keeps |
+| `exact_sum`, `sum_of_totals`, `row_count`, `narrow_total`, `distinct` | exact totals |
+| `semi_join`, `anti_join`, `unnest`, `stores` | rows beside other rows |
 | `placeholder` | values bound in a statement |
 
 What decides about privacy is never left to a translation between dialects. A dialect is
@@ -140,7 +140,7 @@ class AbstractDialect(ABC):  # noqa: PLR0904 all that a database has to say
         """
 
     @abstractmethod
-    def ordered(self, value: Sql) -> exp.Ordered:
+    def order_term(self, value: Sql) -> exp.Ordered:
         """Return what rows are ordered by: a total order in which equal is the same.
 
         What is missing comes first.
@@ -159,30 +159,30 @@ class AbstractDialect(ABC):  # noqa: PLR0904 all that a database has to say
         """Return whether a digest of values belongs to one of so many parts."""
 
     @abstractmethod
-    def unnested(self, entries: Sql, limit: int | None) -> Sql:
+    def unnest(self, entries: Sql, limit: int | None) -> Sql:
         """Return the first entries of a list, one a row; none for a missing list."""
 
     @abstractmethod
-    def matched(
+    def semi_join(
         self, rows: exp.Select, other: exp.Table, on: exp.Condition
     ) -> exp.Select:
         """Return the rows for which another table has a row."""
 
     @abstractmethod
-    def unmatched(
+    def anti_join(
         self, rows: exp.Select, other: exp.Table, on: exp.Condition
     ) -> exp.Select:
         """Return the rows for which another table has no row."""
 
     @abstractmethod
-    def materialised(self, *, shared: bool) -> bool | None:
+    def stores(self, *, shared: bool) -> bool | None:
         """Return whether a named subquery is to be stored; None leaves it unsaid.
 
         Shared is one that several others read.
         """
 
     @abstractmethod
-    def summed(
+    def exact_sum(
         self, value: Sql, factor: int, shift: int, *, complete: bool = False
     ) -> Sql:
         """Return the exact sum of factor * value + shift, in a type that holds it.
@@ -192,15 +192,15 @@ class AbstractDialect(ABC):  # noqa: PLR0904 all that a database has to say
         """
 
     @abstractmethod
-    def added(self, total: Sql) -> Sql:
+    def sum_of_totals(self, total: Sql) -> Sql:
         """Return the exact sum of wide totals, in a type that holds it."""
 
     @abstractmethod
-    def counted(self, times: int) -> Sql:
+    def row_count(self, times: int) -> Sql:
         """Return the number of rows, so many times, in a type that holds it."""
 
     @abstractmethod
-    def held(self, total: Sql) -> Sql:
+    def narrow_total(self, total: Sql) -> Sql:
         """Return a wide total held within +-MOST, as an i64."""
 
     @abstractmethod

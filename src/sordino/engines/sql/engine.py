@@ -27,7 +27,7 @@ from sordino.engines.sql.group_totals import KEYS, PARTS
 from sordino.engines.sql.kept_tables import KeptTables, NoPlace
 from sordino.engines.sql.leaves import Reading, never_in_place
 from sordino.engines.sql.room import Room
-from sordino.engines.sql.scripts import Keeping, Run, Script
+from sordino.engines.sql.scripts import Recipe, Run, Script
 from sordino.engines.sql.statements import Statement, Statements
 from sordino.errors import EngineUnavailable
 from sordino.query.nodes import Source
@@ -122,7 +122,7 @@ class SQLEngine(AbstractEngine):
             )
             self._tables[table] = freeze_source(found, self._frozen[table])
 
-    def frozen(self, table: str) -> pa.Table:
+    def frozen_rows(self, table: str) -> pa.Table:
         """Return the rows of a frozen table."""
         return lookup(self._frozen, table)
 
@@ -150,7 +150,7 @@ class SQLEngine(AbstractEngine):
         """Return the exact totals."""
         return run_guarded(lambda: self._answered(question, self._script(question)))
 
-    def prepared(self, question: Question) -> Callable[[], pa.Table]:
+    def prepare(self, question: Question) -> Callable[[], pa.Table]:
         """Rehearse a question on empty tables, and return what answers it."""
         if self._closed:
             raise EngineUnavailable(CLOSED)
@@ -161,7 +161,7 @@ class SQLEngine(AbstractEngine):
         """Return the text of what would run, for people to read."""
         if self._closed:
             raise EngineUnavailable(CLOSED)
-        return self._script(question).shown()
+        return self._script(question).readable_text()
 
     def digests(self, rows: pa.Table) -> list[Any]:
         """Return the digest of each row, by which a bound of ours would order it."""
@@ -180,7 +180,7 @@ class SQLEngine(AbstractEngine):
 
     def _script(self, question: Question) -> Script:
         """Return all that would run for a question."""
-        return Script.of(self._statements(), self._kept.over(question))
+        return Script.of(self._statements(), self._kept.use_kept_rows(question))
 
     def _copied(self, table: str, schema: Schema) -> pa.Table:
         """Return the rows of a table, sorted by all columns in turn."""
@@ -195,8 +195,8 @@ class SQLEngine(AbstractEngine):
             return mapped_table(batches, schema, Path(path))
 
         return self._tried(
-            self._statements().sorted(node),
-            lambda: self._statements(never_in_place).sorted(node),
+            self._statements().rows_in_order(node),
+            lambda: self._statements(never_in_place).rows_in_order(node),
             lambda statement: self._alone(lambda: copy(statement)),
         )
 
@@ -209,7 +209,7 @@ class SQLEngine(AbstractEngine):
         self._database.connect()
         for one in script.kept:
             if one.name not in self._kept.rehearsed:
-                self._rehearse(script.keeping(one).run, None)
+                self._rehearse(script.recipe(one).run, None)
                 self._kept.rehearsed.add(one.name)
         if script.mark not in self._rehearsals:
             self._rehearse(script.run, question.keys)
@@ -218,7 +218,7 @@ class SQLEngine(AbstractEngine):
 
     def _rehearse(self, run: Run, keys: pa.Table | None) -> None:
         """Run something on tables without rows, asked for no key."""
-        empty = run.emptied()
+        empty = run.empty_copy()
         self._make(empty, None if keys is None else keys.slice(0, 0))
         self._table(empty.last)
         self._database.forget()
@@ -251,16 +251,16 @@ class SQLEngine(AbstractEngine):
         """Make the rows that are to be kept and are not there, then the totals."""
         for one in script.kept:
             if not self._kept.holds(one.name):
-                self._keep(script, script.keeping(one))
+                self._keep(script, script.recipe(one))
         names = [one.name for one in script.kept]
         if not all(map(self._kept.holds, names)):
             raise NoPlace  # to keep the last of them, others were given up
         self._destroy(self._kept.excess(names))
         return self._alone(lambda: self._totals(script))
 
-    def _keep(self, script: Script, keeping: Keeping) -> None:
+    def _keep(self, script: Script, recipe: Recipe) -> None:
         """Make the rows that are kept in a table."""
-        name, run = keeping.name, keeping.run
+        name, run = recipe.name, recipe.run
 
         def filled(statements: Sequence[Statement]) -> None:
             self._make(run, None)
@@ -274,7 +274,7 @@ class SQLEngine(AbstractEngine):
                 parts = rows_in_buckets(run.rows, (), count)
                 statements = [script.writes.rows(one) for one in parts]
             self._kept.begin(name)
-            if not (statements and self._database.begin_kept(name, keeping.schema)):
+            if not (statements and self._database.begin_kept(name, recipe.schema)):
                 raise NoPlace
             self._alone(lambda: filled(statements))
 
@@ -298,7 +298,7 @@ class SQLEngine(AbstractEngine):
         if not found:
             raise MemoryError
         self._database.hand(PARTS, pa.concat_tables(found))
-        return self._table(script.writes.adding(question))
+        return self._table(script.writes.sum_of_parts(question))
 
     def _in_parts(self, work: Callable[[int], T]) -> T:
         """Return what `work` makes at once or, should memory be short, in parts."""
@@ -353,7 +353,7 @@ class SQLEngine(AbstractEngine):
             self._refuse_busy()
             try:
                 self._busy = True
-                with self._database.asking():
+                with self._database.question_context():
                     made = work()
             except BaseException:
                 if not self._database.abandon():

@@ -38,7 +38,7 @@ def asked_totals(
     schema = question.rows.schema
     totals = [total_of(work, one, rows, schema) for one in question.totals]
     if not wide:
-        totals = [work.dialect.held(one) for one in totals]
+        totals = [work.dialect.narrow_total(one) for one in totals]
     made = [(f"by {name}", one) for name, one in zip(question.by, by, strict=True)]
     groups = work.part(select_groups(rows, by), made, further=totals)
     columns = list(groups.columns.values())
@@ -61,7 +61,9 @@ def added_totals(dialect: AbstractDialect, question: Question) -> exp.Select:
     by = [exp.column(f"a{place}", table=PARTS) for place in range(width)]
     places = range(width, width + len(question.totals))
     totals = [
-        dialect.held(dialect.added(exp.column(f"a{place}", table=PARTS)))
+        dialect.narrow_total(
+            dialect.sum_of_totals(exp.column(f"a{place}", table=PARTS))
+        )
         for place in places
     ]
     rows = Subquery(PARTS, {})
@@ -86,14 +88,14 @@ def _total(
     """Return a sum; that of a constant is a number of rows."""
     made = asked_for.expression
     if made.names():
-        value = work.rendered(made, rows.columns)
+        value = work.render(made, rows.columns)
         complete = not made.column(schema).nullable
-        return work.dialect.summed(
+        return work.dialect.exact_sum(
             value, asked_for.factor, asked_for.shift, complete=complete
         )
     constant = made.value({})
     added = 0 if constant is None else asked_for.factor * constant + asked_for.shift
-    return work.dialect.counted(added)
+    return work.dialect.row_count(added)
 
 
 def _distinct(

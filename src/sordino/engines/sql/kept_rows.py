@@ -46,8 +46,8 @@ def keep_rows(work: Writer, node: KeepRows) -> Subquery:
             select_from(kept), columns_named(kept, node.schema), node.schema
         )
     if _is_costly(node.child):
-        work.shared(below)
-    near = work.shared(_near(work, node, below))
+        work.share(below)
+    near = work.share(_near(work, node, below))
     *keys, odd = near.further
     unclear = work.part(
         select_from(near).where(odd.copy(), copy=False).distinct(), (), further=keys
@@ -55,14 +55,14 @@ def keep_rows(work: Writer, node: KeepRows) -> Subquery:
     again = below
     if not _is_costly(node.child):
         again = _keyed(work, node, work.rows(node.child))
-    rows = work.dialect.matched(
+    rows = work.dialect.semi_join(
         select_from(again),
         table_named(unclear.name),
         _agree(work, _keys(node, again), unclear),
     )
     others = work.part(rows, columns_named(again, schema), schema)
     numbered = _sorted(work, node, others)
-    clear = work.dialect.unmatched(
+    clear = work.dialect.anti_join(
         select_from(near), table_named(unclear.name), _agree(work, keys, unclear)
     )
     return work.both(

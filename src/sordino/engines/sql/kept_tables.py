@@ -29,7 +29,7 @@ class KeptTables:
         self.rehearsed: set[str] = set()
         """Plans that ran on tables without rows."""
 
-    def over(self, question: Question) -> Question:
+    def use_kept_rows(self, question: Question) -> Question:
         """Return a question over rows that are kept, unless they are too many."""
         return replace(question, rows=with_kept_rows(question.rows, self._name))
 

@@ -43,7 +43,7 @@ class Handed:
     given: bool = False
     """Whether the rows are those of a plan, which are public."""
 
-    def emptied(self) -> "Handed":
+    def empty_copy(self) -> "Handed":
         """Return the same columns without rows, handed over."""
         return replace(self, source=without_rows(self.source), in_place=False)
 

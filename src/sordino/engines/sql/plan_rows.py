@@ -52,13 +52,13 @@ def _stored(work: Writer, node: LeafNode) -> Subquery:
 
 def _project(work: Writer, node: Project) -> Subquery:
     below = work.rows(node.child)
-    made = [(name, work.rendered(one, below.columns)) for name, one in node.columns]
+    made = [(name, work.render(one, below.columns)) for name, one in node.columns]
     return work.part(select_from(below), made, node.schema)
 
 
 def _filter(work: Writer, node: Filter) -> Subquery:
     below = work.rows(node.child)
-    condition = work.rendered(node.condition, below.columns)
+    condition = work.render(node.condition, below.columns)
     return work.part(
         select_from(below).where(condition, copy=False),
         columns_named(below, node.schema),
@@ -112,7 +112,7 @@ def _without(work: Writer, node: Without) -> Subquery:
         )
     )
     other = table_named(right.name)
-    select = work.dialect.unmatched(select_from(left), other, agree)
+    select = work.dialect.anti_join(select_from(left), other, agree)
     return work.part(select, columns_named(left, node.schema), node.schema)
 
 
@@ -134,9 +134,9 @@ def _gathered(work: Writer, node: Gathered) -> Subquery:
     below, schema = work.rows(node.child), node.child.schema
     made = {name: below.columns[name] for name in node.per}
     for name, total in node.totals:
-        made[name] = work.dialect.held(total_of(work, total, below, schema))
+        made[name] = work.dialect.narrow_total(total_of(work, total, below, schema))
     for name, one in node.extremes:
-        value = work.rendered(one.expression, below.columns)
+        value = work.render(one.expression, below.columns)
         made[name] = (exp.Max if one.is_greatest else exp.Min)(this=value)
     select = select_groups(below, [below.columns[name] for name in node.per])
     return work.part(select, [(name, made[name]) for name in node.schema], node.schema)
@@ -157,7 +157,7 @@ def _join(work: Writer, node: Join) -> Subquery:
 
 def _explode(work: Writer, node: Explode) -> Subquery:
     below = work.rows(node.child)
-    entry = work.dialect.unnested(below.columns[node.column], node.limit)
+    entry = work.dialect.unnest(below.columns[node.column], node.limit)
     made = [(name, below.columns[name]) for name in node.child.schema]
     made = [(name, entry if name == node.column else one) for name, one in made]
     exploded = work.part(select_from(below), made)

@@ -43,25 +43,25 @@ class Run:
         """Tell whether the database reads a source of it by itself."""
         return any(one.in_place for one in self.statements)
 
-    def emptied(self) -> "Run":
+    def empty_copy(self) -> "Run":
         """Return the same run over tables without rows."""
-        functions = tuple((node, below.emptied()) for node, below in self.functions)
-        return Run(functions, self.rows, self.last.emptied())
+        functions = tuple((node, below.empty_copy()) for node, below in self.functions)
+        return Run(functions, self.rows, self.last.empty_copy())
 
-    def shown(self) -> str:
+    def readable_text(self) -> str:
         """Return the steps as people read them."""
         texts = []
         for number, (node, below) in enumerate(self.functions):
             texts += [
-                below.shown(),
+                below.readable_text(),
                 f"-- m{number}: {node.describe()}, over the rows above",
             ]
-        return "\n\n".join([*texts, self.last.shown()])
+        return "\n\n".join([*texts, self.last.readable_text()])
 
 
 @final
 @dataclass(frozen=True)
-class Keeping:
+class Recipe:
     """What makes the rows that are kept in a table."""
 
     name: str
@@ -69,7 +69,7 @@ class Keeping:
     run: Run
 
     @classmethod
-    def of(cls, statements: Statements, node: Kept) -> "Keeping":
+    def of(cls, statements: Statements, node: Kept) -> "Recipe":
         """Return what makes the rows that a leaf is about."""
         steps = stages_of(node.rows)
         return cls(
@@ -82,9 +82,9 @@ class Keeping:
             ),
         )
 
-    def shown(self) -> str:
+    def readable_text(self) -> str:
         """Return what makes the rows as people read it."""
-        return f"{self.run.shown()}\n\n-- {self.name}: the rows above, kept"
+        return f"{self.run.readable_text()}\n\n-- {self.name}: the rows above, kept"
 
 
 @final
@@ -97,7 +97,7 @@ class Script:
     kept: tuple[Kept, ...]
     """Which rows are to be there."""
     run: Run
-    written: dict[str, Keeping] = field(default_factory=dict, compare=False)
+    written: dict[str, Recipe] = field(default_factory=dict, compare=False)
     """What makes these rows, of those for which that was needed."""
 
     @classmethod
@@ -116,12 +116,12 @@ class Script:
     @property
     def runs(self) -> tuple[Run, ...]:
         """Return all that is run, in this order."""
-        return (*(self.keeping(one).run for one in self.kept), self.run)
+        return (*(self.recipe(one).run for one in self.kept), self.run)
 
-    def keeping(self, leaf: Kept) -> Keeping:
+    def recipe(self, leaf: Kept) -> Recipe:
         """Return what makes the rows that a leaf is about, written once."""
         if leaf.name not in self.written:
-            self.written[leaf.name] = Keeping.of(self.writes, leaf)
+            self.written[leaf.name] = Recipe.of(self.writes, leaf)
         return self.written[leaf.name]
 
     @property
@@ -156,10 +156,10 @@ class Script:
             if not (one.in_place or one.given or one.table in public):
                 raise sending_refusal(f"the rows of {show(one.table)}")
 
-    def shown(self) -> str:
+    def readable_text(self) -> str:
         """Return the steps as people read them."""
-        texts = [self.keeping(one).shown() for one in self.kept]
-        return "\n\n".join([*texts, self.run.shown()])
+        texts = [self.recipe(one).readable_text() for one in self.kept]
+        return "\n\n".join([*texts, self.run.readable_text()])
 
 
 def _kept_leaves(rows: AbstractNode) -> Iterator[Kept]:

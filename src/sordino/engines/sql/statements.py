@@ -65,7 +65,7 @@ class Statement:
         bound, types = tuple(values), tuple(kinds) or (pa.int64(),)
         return cls(dialect, types, tree, text, bound, bool(keys), tuple(handed))
 
-    def shown(self) -> str:
+    def readable_text(self) -> str:
         """Return the text for people to read, with the bound values: all public."""
         bound = [
             f"-- {self.dialect.placeholder(n).sql(self.dialect.name)} = {show(one)}"
@@ -73,7 +73,7 @@ class Statement:
         ]
         return "\n".join([self.tree.sql(self.dialect.name, pretty=True), *bound])
 
-    def bound(self, salt: int) -> list[Any]:
+    def parameters(self, salt: int) -> list[Any]:
         """Return all values for the text, the key among them if it has a place."""
         return [*self.values, *([salt] if self.keyed else [])]
 
@@ -82,9 +82,9 @@ class Statement:
         """Tell whether the database reads a source of it by itself."""
         return any(one.in_place for one in self.handed)
 
-    def emptied(self) -> "Statement":
+    def empty_copy(self) -> "Statement":
         """Return the statement over tables that have the columns, but no rows."""
-        handed = tuple(one.emptied() for one in self.handed)
+        handed = tuple(one.empty_copy() for one in self.handed)
         if not self.in_place:
             return replace(self, handed=handed)
         tree = self.tree.copy()
@@ -114,7 +114,7 @@ class Statements:
 
         return self._written(rows, self._totals(question, wide=wide), last)
 
-    def adding(self, question: Question) -> Statement:
+    def sum_of_parts(self, question: Question) -> Statement:
         """Return the statement that adds the totals of parts."""
         kinds = self._totals(question, wide=False)
         return Statement.of(self.dialect, kinds, added_totals(self.dialect, question))
@@ -123,7 +123,7 @@ class Statements:
         """Return the statement of the rows of a node, columns in their order."""
         return self._written(rows, _types(rows), lambda _, made: _all(made))
 
-    def sorted(self, rows: AbstractNode) -> Statement:
+    def rows_in_order(self, rows: AbstractNode) -> Statement:
         """Return the statement of the rows of a node, sorted by all columns."""
 
         def last(_: Writer, made: Subquery) -> exp.Select:

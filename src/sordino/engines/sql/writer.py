@@ -72,7 +72,7 @@ class Writer:
         """Add the subqueries of a node."""
         return self._rules[type(node)](self, node)
 
-    def rendered(self, made: AbstractExpression, columns: Columns) -> exp.Expression:
+    def render(self, made: AbstractExpression, columns: Columns) -> exp.Expression:
         """Return an expression of the columns of a row."""
         return render(made, columns, self.parameters)
 
@@ -107,7 +107,7 @@ class Writer:
             name, columns, tuple(_moved(held, name) for held in one.further)
         )
 
-    def shared(self, rows: Subquery) -> Subquery:
+    def share(self, rows: Subquery) -> Subquery:
         """Have the last subquery computed once, though several read it."""
         name, select, _ = self._parts.pop()
         self._parts.append((name, select, True))
@@ -123,7 +123,7 @@ class Writer:
         """Return the statement that ends in a select over the subqueries."""
         for name, select, shared in self._parts:
             alias = exp.TableAlias(this=exp.to_identifier(name))
-            once = self.dialect.materialised(shared=shared)
+            once = self.dialect.stores(shared=shared)
             last = last.with_(alias, as_=select, materialized=once, copy=False)
         return last
 
@@ -159,7 +159,7 @@ def order_by_all(
     dialect: AbstractDialect, values: Iterable[exp.Expression]
 ) -> exp.Order:
     """Return an order by all values, what is missing first."""
-    return exp.Order(expressions=[dialect.ordered(one.copy()) for one in values])
+    return exp.Order(expressions=[dialect.order_term(one.copy()) for one in values])
 
 
 def _moved(column: exp.Expression, name: str) -> exp.Expression:

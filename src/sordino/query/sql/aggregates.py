@@ -79,31 +79,31 @@ class Asking:
         """Return what is aggregated, missing in rows that do not count."""
         if clause.kind is exp.Distinct:
             raise clause.refusal(
-                "of different values this has no bound: one row can add one that "
-                "many share, or none",
-                "Leave DISTINCT out, or ask COUNT(DISTINCT ...).",
+                "an aggregate of DISTINCT values has no bound: whether a row counts "
+                "depends on other rows",
+                "Leave DISTINCT out, or write COUNT(DISTINCT ...).",
             )
-        found = self.rows.value(clause)
+        value = self.rows.value(clause)
         if kept is None:
-            return found
-        made = when(kept).then(found.expression).otherwise(None)
-        return self.rows.value_of(made, decimal=found.decimal)
+            return value
+        counted = when(kept).then(value.expression).otherwise(None)
+        return self.rows.value_of(counted, decimal=value.decimal)
 
     def ends(self, clause: Clause, body: Clause, value: Value) -> tuple[Any, Any, Any]:
         """Return what is aggregated, and its bounds; those known of it are left out."""
         tree = value.expression.tree
-        found = self.known_ends(value)
-        if found is None and isinstance(tree, Col):
+        ends = self.known_ends(value)
+        if ends is None and isinstance(tree, Col):
             known = self.rows.schema[tree.name].bounds
-            found = None if known is None else (tree.name, None, None)
-        if found is None:
+            ends = None if known is None else (tree.name, None, None)
+        if ends is None:
             raise clause.refusal(
                 f"{clause.node.key.upper()} needs bounds: one person could move it "
                 "without limit",
                 f"Write CLAMP({body.short_text}, low, high) in it, or give "
                 "bounds={...} for the column.",
             )
-        return found
+        return ends
 
     def known_ends(self, value: Value) -> tuple[Any, Any, Any] | None:
         """Return what is aggregated, and bounds that are said or follow, if any do."""
@@ -139,22 +139,22 @@ def column_or_tree(tree: Any) -> Any:
 
 def _fresh(name: str, taken: set[str]) -> str:
     """Return a name that is not taken."""
-    number, found = 1, name
-    while found in taken:
+    number, fresh = 1, name
+    while fresh in taken:
         number += 1
-        found = f"{name}_{number}"
-    return found
+        fresh = f"{name}_{number}"
+    return fresh
 
 
-def _counted(asking: Asking, clause: Clause, kept: Expression | None) -> Aggregate:
+def _count(asking: Asking, clause: Clause, kept: Expression | None) -> Aggregate:
     """Return COUNT of rows, of values that are there, or of different values."""
     clause.scalar("big_int")
     this = clause.take("this")
     _bound_rows(asking, clause, this)
     if this.kind is exp.Distinct:
-        return _different(asking, this, kept)
+        return _count_distinct(asking, this, kept)
     if is_null_word(this):
-        raise this.refusal("COUNT(NULL) is always 0", "Write COUNT(*).")
+        raise this.refusal("COUNT(NULL) is 0 whatever the rows hold", "Write COUNT(*).")
     if this.kind is not exp.Star:
         value = asking.rows.value(this)
         facts = value.expression.column(asking.rows.schema)
@@ -177,7 +177,10 @@ def _bound_rows(asking: Asking, clause: Clause, this: Clause) -> None:
             "Write COUNT(*, contribution_bounds_per_group => (0, 3)).",
         )
     if not isinstance(high, int) or high < 1:
-        raise clause.refusal("this keeps no row", "Write a whole number of 1 or more.")
+        raise clause.refusal(
+            "the upper bound of COUNT must be a whole number of 1 or more",
+            "Write (0, 3).",
+        )
     asking.per_group.add(high)
 
 
@@ -189,8 +192,10 @@ def _named_bounds(asking: Asking, clause: Clause) -> tuple[str, Ends]:
     word.look()
     pair = named.take("expression")
     if pair.kind is not exp.Tuple or len(pair.node.expressions) != 2:
-        raise pair.refusal("bounds are a pair", "Write (0, 30).")
-    low, high = (written_number(one, asking.rows) for one in pair.each("expressions"))
+        raise pair.refusal(
+            "contribution bounds are a pair of numbers", "Write => (0, 30)."
+        )
+    low, high = (written_number(end, asking.rows) for end in pair.each("expressions"))
     return str(word.scalar("this")).lower(), (low, high)
 
 
@@ -199,18 +204,23 @@ def _ones(kept: Expression) -> AbstractAggregation:
     return sum_of(when(kept).then(1).otherwise(0), 0, 1)
 
 
-def _different(asking: Asking, clause: Clause, kept: Expression | None) -> Aggregate:
+def _count_distinct(
+    asking: Asking, clause: Clause, kept: Expression | None
+) -> Aggregate:
     """Return the number of different values, rows with a missing one left out."""
     parts = clause.each("expressions")
-    for one in parts:
-        if one.kind is exp.Tuple:
-            raise one.refusal(
-                "a tuple with a missing part counts in SQL, and does not here",
+    for part in parts:
+        if part.kind is exp.Tuple:
+            raise part.refusal(
+                "COUNT(DISTINCT (a, b)) counts a pair with a NULL, and this does not",
                 "Write COUNT(DISTINCT a || '-' || b), or ask of one column.",
             )
     if len(parts) > 1 and clause.dialect.name != "spark":
-        raise clause.refusal("this takes one column", "Ask of one column at a time.")
-    names = [asking.column(one, kept) for one in parts]
+        raise clause.refusal(
+            "COUNT(DISTINCT ...) takes one column in this dialect",
+            "Ask of one column at a time.",
+        )
+    names = [asking.column(part, kept) for part in parts]
     ids = asking.rows.query.resolve(asking.rows.catalog).ids
     if names == [ids]:
         return Aggregate(count_ids(), "i64", "people")
@@ -237,11 +247,11 @@ def _numeric(
             raise clause.refusal(
                 f"{clause.node.key.upper()} takes numbers, and this is of type "
                 f"{value.type}",
-                _REMEDIES.get(value.type, "Group by it, or ask COUNT(DISTINCT ...)."),
+                _REMEDIES.get(value.type, "Group by it, or write COUNT(DISTINCT ...)."),
             )
         column, low, high = _ends(asking, clause, body, value)
-        asked = build(column, low, high, nulls=nulls_rule(asking, value))
-        return Aggregate(asked, kind or value.type, answer_name(word, column))
+        question = build(column, low, high, nulls=nulls_rule(asking, value))
+        return Aggregate(question, kind or value.type, answer_name(word, column))
 
     return ask
 
@@ -284,15 +294,15 @@ def _share(asking: Asking, clause: Clause, kept: Expression | None) -> Aggregate
     (ordered,) = order.each("expressions")
     ordered.look()
     ordered.scalar("nulls_first")
-    share = _written(inner.take("this"))
+    share = _share_of(inner.take("this"))
     share = 1 - share if ordered.scalar("desc") else share
     return _quantile(asking, clause, ordered.take("this"), share, kept)
 
 
 def _direct_share(asking: Asking, clause: Clause, kept: Expression | None) -> Aggregate:
     """Return QUANTILE_CONT(x, 0.9)."""
-    other = "quantile" if clause.has("quantile") else "expression"
-    share = _written(clause.take(other))
+    share_argument = "quantile" if clause.has("quantile") else "expression"
+    share = _share_of(clause.take(share_argument))
     return _quantile(asking, clause, clause.take("this"), share, kept)
 
 
@@ -307,19 +317,25 @@ def _quantile(
     value = asking.value(body, kept)
     if value.type not in NUMBERS:
         raise clause.refusal(
-            f"this is of type {value.type}, no number", "Ask in Python."
+            f"a percentile is of numbers, and this is of type {value.type}",
+            "Group by it, or ask COUNT(DISTINCT ...) of it.",
         )
     column, low, high = asking.ends(clause, body, value)
-    asked = quantile.quantile(column, share, low, high, nulls=nulls_rule(asking, value))
-    return Aggregate(asked, value.type, answer_name("quantile", column))
+    question = quantile.quantile(
+        column, share, low, high, nulls=nulls_rule(asking, value)
+    )
+    return Aggregate(question, value.type, answer_name("quantile", column))
 
 
-def _written(clause: Clause) -> Fraction:
+def _share_of(clause: Clause) -> Fraction:
     """Return a share that is written in the text, exactly."""
     inner = clause.bare()
     if inner.kind is exp.Literal and not inner.scalar("is_string"):
         return Fraction(str(inner.scalar("this")))
-    raise clause.refusal("a share must be a number written here", "Write 0.5.")
+    raise clause.refusal(
+        "the share of a percentile must be a number written here, from 0 to 1",
+        "Write 0.5 for the median.",
+    )
 
 
 def _of_sample(
@@ -340,7 +356,7 @@ _SAMPLE_VARIANCE: Final = _numeric("variance", _of_sample(variance))
 _SAMPLE_STDEV: Final = _numeric("stdev", _of_sample(stdev))
 Question: TypeAlias = Callable[[Asking, Clause, Any], Aggregate]
 QUESTIONS: Final[Mapping[type[exp.Expr], Question]] = {
-    exp.Count: _counted,
+    exp.Count: _count,
     exp.CountIf: _count_if,
     exp.Sum: _numeric("sum", sum_of, None),
     exp.Avg: _numeric("mean", mean),
@@ -373,11 +389,11 @@ def checked_bounds(bounds: Any) -> dict[str, Ends]:
             "must be a dict from columns to pairs of bounds",
             'Try {"days": (0, 30)}.',
         )
-    found = {}
+    ends = {}
     for name, pair in bounds.items():
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
             raise InvalidParameter(
                 f"bounds[{name!r}]", pair, "must be a pair of bounds", "Try (0, 30)."
             )
-        found[_validate.text(bounds=name)] = (pair[0], pair[1])
-    return found
+        ends[_validate.text(bounds=name)] = (pair[0], pair[1])
+    return ends

@@ -46,9 +46,11 @@ class AnswerScope(AbstractScope):
 
     def facts(self) -> Schema:
         """Return keys and answers as expressions see them."""
-        keys = [(one.name, Column(one.value.type)) for one in self.keys]
-        found = [(name, Column(one.type)) for name, one in self.asked.items()]
-        return Schema((*keys, *found))
+        keys = [(key.name, Column(key.value.type)) for key in self.keys]
+        answers = [
+            (name, Column(aggregate.type)) for name, aggregate in self.asked.items()
+        ]
+        return Schema((*keys, *answers))
 
     def instead(self, clause: Clause) -> Value | None:
         """Return a key or an answer, where a whole expression is one."""
@@ -61,11 +63,11 @@ class AnswerScope(AbstractScope):
         if not _reads(clause) or self._is_alias(clause):
             return None
         try:
-            found = self.rows.value(clause)
+            value = self.rows.value(clause)
         except InvalidSQL:
             return None
         for key in self.keys:
-            if key.value.expression.same(found.expression):
+            if key.value.expression.same(value.expression):
                 return self.value_of(col(key.name), decimal=key.value.decimal)
         return None
 
@@ -77,16 +79,17 @@ class AnswerScope(AbstractScope):
             identifier(clause.take("this"))
             if name in self.open:
                 raise clause.refusal(
-                    f"{name} is said by itself", "Give one of the two another name."
+                    f"the alias {name} is computed from itself",
+                    "Give it a name that its expression does not read.",
                 )
             self.open.append(name)
-            found = self.value(self.selected[name])
+            value = self.value(self.selected[name])
             self.open.pop()
-            return found
+            return value
         self.rows.column(clause)  # refuses a name that is none
         raise clause.refusal(
             f"{clause.short_text} is neither grouped nor aggregated",
-            "Add it to GROUP BY, or ask an aggregate of it.",
+            "Add it to GROUP BY, or write an aggregate of it.",
         )
 
     def counts(self, clause: Clause) -> bool:
@@ -99,7 +102,7 @@ class AnswerScope(AbstractScope):
         """Return the name of the answer to an aggregate, which is asked for once."""
         if name in _WORDS:
             raise clause.refusal(
-                f"{name} is a word of agg, and cannot name an answer",
+                f"{name} is an argument of agg(), and cannot name an answer",
                 "Give it another alias.",
             )
         try:
@@ -111,26 +114,26 @@ class AnswerScope(AbstractScope):
         for known, other in self.asked.items():
             if other.asked.words == question.asked.words and name in (None, known):
                 return known
-        found = name or self.fresh(question.name)
-        self.asked[found] = question
-        return found
+        answer = name or self.fresh(question.name)
+        self.asked[answer] = question
+        return answer
 
     def fresh(self, name: str) -> str:
         """Return a name that no column of the answer has."""
-        known = [*self.asked, *self.selected, *(one.name for one in self.keys)]
-        taken = {bar for one in known for bar in (one, *error_names(one))}
-        number, found = 1, name
-        while taken & {found, *error_names(found)}:
+        known = [*self.asked, *self.selected, *(key.name for key in self.keys)]
+        taken = {column for name_ in known for column in (name_, *error_names(name_))}
+        number, fresh = 1, name
+        while taken & {fresh, *error_names(fresh)}:
             number += 1
-            found = f"{name}_{number}"
-        return found
+            fresh = f"{name}_{number}"
+        return fresh
 
     def _answer(self, name: str) -> Value:
         """Return an answer in the type that SQL gives it."""
         kind = self.asked[name].type
-        found: Expression = col(name)
+        answer: Expression = col(name)
         exact = self.asked[name].counts or kind not in _NUMBERS
-        return self.value_of(found if exact else found.cast(kind))
+        return self.value_of(answer if exact else answer.cast(kind))
 
     def _is_alias(self, clause: Clause) -> bool:
         """Tell whether a name is an alias and no column, or an alias goes before."""
@@ -142,12 +145,12 @@ class AnswerScope(AbstractScope):
         if not isinstance(node, exp.Column) or node.table:
             return None
         name = node.name
-        found = next(
-            (one for one in self.selected if one.lower() == name.lower()), None
+        alias = next(
+            (known for known in self.selected if known.lower() == name.lower()), None
         )
-        if found is None or (not self.aliases_first and self.rows.knows(name)):
+        if alias is None or (not self.aliases_first and self.rows.knows(name)):
             return None
-        return found
+        return alias
 
 
 _WORDS: Final = ("noise", "weights", "coverage")

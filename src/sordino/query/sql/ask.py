@@ -30,10 +30,10 @@ def ask_sql(
     given: tuple[Any, Any, Any],
 ) -> AskedSql:
     """Return what a text asks of private and public tables; no private row is read."""
-    spoken, said = input_dialect(dialect), Given.of(*given)
+    spoken, beside = input_dialect(dialect), Given.of(*given)
     statement = check_statement(text)
     options, words = split_options(statement, split_words(statement, spoken))
     reading = read_statement(statement, words, spoken)
-    found = request_of(reading, Tables(*known, said.bounds), said, options)
+    request = request_of(reading, Tables(*known, beside.bounds), beside, options)
     reading.refuse_rest()
-    return AskedSql(found, options.budget)
+    return AskedSql(request, options.budget)

@@ -40,55 +40,63 @@ _SURE: Final = {
 _ROUNDED: Final = (exp.Floor, exp.Ceil, exp.Round)
 
 
-def _wanted(clause: Clause, *, fails: bool) -> str:
+def _target(clause: Clause, *, fails: bool) -> str:
     """Return our type for a type of SQL, refusing what we have none for."""
     named = clause.take("to")
-    known = named.scalar("this")
+    theirs = named.scalar("this")
     named.scalar("nested")
-    found = _TYPES.get(known) or (_NARROW.get(known) if fails else None)
-    if found is None or named.has("expressions"):
+    ours = _TYPES.get(theirs) or (_NARROW.get(theirs) if fails else None)
+    if ours is None or named.has("expressions"):
         raise named.refusal(
             f"there is no type {named.node.sql().upper()} here",
             "There are BIGINT, DOUBLE, VARCHAR, BOOLEAN, DATE and TIMESTAMP.",
         )
-    return found
+    return ours
 
 
 def _cast(clause: Clause, scope: AbstractScope) -> Value:
     """Return CAST(x AS type)."""
-    return _made(clause, scope, _wanted(clause, fails=True))
+    return _conversion(clause, scope, _target(clause, fails=True))
 
 
-def _tried(clause: Clause, scope: AbstractScope) -> Value:
+def _try_cast(clause: Clause, scope: AbstractScope) -> Value:
     """Return TRY_CAST(x AS type)."""
     for name in ("safe", "requires_string"):
         clause.scalar(name)
-    return _made(clause, scope, _wanted(clause, fails=False))
+    return _conversion(clause, scope, _target(clause, fails=False))
 
 
-def _made(clause: Clause, scope: AbstractScope, kind: str) -> Value:
+def _conversion(clause: Clause, scope: AbstractScope, kind: str) -> Value:
     """Return a value of another type, if all dialects agree on it."""
     this = clause.take("this")
     if is_null_word(this):
         return scope.value_of(lit(None, kind))
-    one = scope.value(this)
-    if one.type == "text" and one.constant is not None and kind != "text":
-        known = lit(one.constant).cast(kind).value({})
+    value = scope.value(this)
+    if value.type == "text" and value.constant is not None and kind != "text":
+        known = lit(value.constant).cast(kind).value({})
         if known is None:
-            raise clause.refusal(f"{one.constant!r} is no {kind}", "Write it in full.")
+            raise clause.refusal(
+                f"{value.constant!r} does not read as a {kind}",
+                _IN_FULL.get(kind, "Write it in full."),
+            )
         return scope.value_of(lit(known))
-    if one.type == kind:
-        return scope.value_of(one.expression)
-    if (one.type, kind) == ("f64", "i64") and this.bare().kind in _ROUNDED:
-        return scope.value_of(one.expression.cast("i64"))
-    if (one.type, kind) not in _SURE:
+    if value.type == kind:
+        return scope.value_of(value.expression)
+    if (value.type, kind) == ("f64", "i64") and this.bare().kind in _ROUNDED:
+        return scope.value_of(value.expression.cast("i64"))
+    if (value.type, kind) not in _SURE:
         raise clause.refusal(
-            f"dialects cast values of type {one.type} to {kind} differently",
-            _REMEDIES.get((one.type, kind), _DECLARE),
+            f"dialects cast values of type {value.type} to {kind} differently",
+            _REMEDIES.get((value.type, kind), _DECLARE),
         )
-    return scope.value_of(one.expression.cast(kind))
+    return scope.value_of(value.expression.cast(kind))
 
 
+_IN_FULL: Final = {
+    "date": "Write it as '2026-01-31'.",
+    "time": "Write it as '2026-01-31 23:59:59'.",
+    "bool": "Write 'true' or 'false'.",
+}
 _DECLARE: Final = "Declare the column's type at its table, or cast it in Python."
 _REMEDIES: Final = {
     ("f64", "i64"): "Write CAST(FLOOR(x) AS BIGINT), or CEIL or ROUND.",
@@ -97,5 +105,5 @@ _REMEDIES: Final = {
 
 RULES: Final[dict[type[exp.Expr], Rule]] = {
     exp.Cast: _cast,
-    exp.TryCast: _tried,
+    exp.TryCast: _try_cast,
 }

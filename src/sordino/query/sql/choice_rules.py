@@ -19,28 +19,34 @@ _MOMENTS: Final = ("date", "time")
 
 def condition(clause: Clause, scope: AbstractScope) -> Expression:
     """Return a truth, refusing what is none."""
-    found = scope.value(clause)
-    if found.type != "bool":
+    value = scope.value(clause)
+    if value.type != "bool":
         raise clause.refusal(
-            f"{clause.short_text} is of type {found.type}, no condition",
-            "Compare it with something.",
+            f"a condition belongs here, and {clause.short_text} is of type "
+            f"{value.type}",
+            "Compare it: ... = 1, ... IS NOT NULL.",
         )
-    return found.expression
+    return value.expression
 
 
 def meet(clause: Clause, values: Sequence[Value]) -> list[Value]:
     """Return values in the one type in which SQL has them meet, or refuse them."""
-    kinds = {one.type for one in values}
+    kinds = {value.type for value in values}
     if kinds == set(NUMBERS):
-        decimal = all(one.decimal for one in values if one.type == "f64")
-        return [Value(_real(one), "f64", decimal) for one in values]
+        decimal = all(value.decimal for value in values if value.type == "f64")
+        return [Value(_real(value), "f64", decimal) for value in values]
     if kinds == set(_MOMENTS):
-        return [Value(one.expression.cast("time"), "time") for one in values]
-    written = [one for one in values if one.type == "text" and one.constant is not None]
-    others = {one.type for one in values if one not in written}
+        return [Value(value.expression.cast("time"), "time") for value in values]
+    written = [
+        value for value in values if value.type == "text" and value.constant is not None
+    ]
+    others = {value.type for value in values if value not in written}
     if written and len(others) == 1 and others <= set(_MOMENTS):
         (kind,) = others
-        return [_read(clause, one, kind) if one in written else one for one in values]
+        return [
+            _read_moment(clause, value, kind) if value in written else value
+            for value in values
+        ]
     if len(kinds) > 1:
         raise clause.refusal(
             f"{clause.short_text} takes values of one type, and these are "
@@ -57,12 +63,12 @@ def _real(value: Value) -> Expression:
     return value.expression if value.type == "f64" else value.expression.cast("f64")
 
 
-def _read(clause: Clause, value: Value, kind: str) -> Value:
+def _read_moment(clause: Clause, value: Value, kind: str) -> Value:
     """Return a text that is written in the statement as a date or a time."""
     known = lit(value.constant).cast(kind).value({})
     if known is None:
         raise clause.refusal(
-            f"{value.constant!r} is no {kind}",
+            f"{value.constant!r} is compared with a {kind}, and does not read as one",
             "Write it as '2026-01-31' or '2026-01-31 23:59:59'.",
         )
     return Value(lit(known), kind)
@@ -70,13 +76,15 @@ def _read(clause: Clause, value: Value, kind: str) -> Value:
 
 def _pair(clause: Clause, scope: AbstractScope) -> tuple[Expression, Expression]:
     """Return both sides of a comparison in one type."""
-    one, other = clause.take("this"), clause.take("expression")
-    if is_null_word(one) or is_null_word(other):
+    left, right = clause.take("this"), clause.take("expression")
+    if is_null_word(left) or is_null_word(right):
         raise clause.refusal(
-            "nothing equals NULL, so this keeps no row", "Write IS NULL or IS NOT NULL."
+            "nothing equals NULL, so this comparison is never true",
+            "Write IS NULL or IS NOT NULL.",
         )
-    first, second = meet(clause, [scope.value(one), scope.value(other)])
-    return settled_value(one, first).expression, settled_value(other, second).expression
+    first, second = meet(clause, [scope.value(left), scope.value(right)])
+    first, second = settled_value(left, first), settled_value(right, second)
+    return first.expression, second.expression
 
 
 def _comparison(compare: Callable[[Any, Any], Any]) -> Rule:
@@ -85,7 +93,7 @@ def _comparison(compare: Callable[[Any, Any], Any]) -> Rule:
     def rule(clause: Clause, scope: AbstractScope) -> Value:
         if type(clause.node.this) in _COMPARISONS:
             raise clause.refusal(
-                "a comparison of a comparison", "Write a = b AND b = c, or brackets."
+                "this compares the result of a comparison", "Write a < b AND b < c."
             )
         return scope.value_of(compare(*_pair(clause, scope)))
 
@@ -99,18 +107,18 @@ def _distinct(same: bool) -> Rule:  # noqa: FBT001 of two rules that are one
     """Return the rule of IS [NOT] DISTINCT FROM: NULL is a value there."""
 
     def rule(clause: Clause, scope: AbstractScope) -> Value:
-        one, other = _pair(clause, scope)
-        equal = (one == other).fill_null(False) | (one.is_null() & other.is_null())
+        left, right = _pair(clause, scope)
+        equal = (left == right).fill_null(False) | (left.is_null() & right.is_null())
         return scope.value_of(equal if same else ~equal)
 
     return rule
 
 
-def _connected(kind: type[exp.Expr], connect: Callable[..., Any]) -> Rule:
+def _connection(kind: type[exp.Expr], connect: Callable[..., Any]) -> Rule:
     """Return the rule of AND or OR: a long chain becomes a low tree."""
 
     def rule(clause: Clause, scope: AbstractScope) -> Value:
-        parts = [condition(one, scope) for one in _chain(clause, kind)]
+        parts = [condition(part, scope) for part in _chain(clause, kind)]
         while len(parts) > 1:
             pairs = zip(parts[::2], parts[1::2], strict=False)
             odd = parts[-1:] if len(parts) % 2 else []
@@ -122,14 +130,14 @@ def _connected(kind: type[exp.Expr], connect: Callable[..., Any]) -> Rule:
 
 def _chain(clause: Clause, kind: type[exp.Expr]) -> list[Clause]:
     """Return what is connected, in order."""
-    found, waiting = [], [clause]
+    parts, waiting = [], [clause]
     while waiting:
-        one = waiting.pop()
-        if one.kind is kind:
-            waiting += [one.take("expression"), one.take("this")]
+        part = waiting.pop()
+        if part.kind is kind:
+            waiting += [part.take("expression"), part.take("this")]
         else:
-            found.append(one)
-    return found
+            parts.append(part)
+    return parts
 
 
 def _not(clause: Clause, scope: AbstractScope) -> Value:
@@ -142,14 +150,16 @@ def _is(clause: Clause, scope: AbstractScope) -> Value:
     negated = bool(clause.scalar("negate"))
     this, wanted = clause.take("this"), clause.take("expression").bare()
     if wanted.kind is exp.Null:
-        found = scope.value(this).expression.is_null()
+        truth = scope.value(this).expression.is_null()
     elif wanted.kind is exp.Boolean:
-        truth = condition(this, scope)
-        held = truth if wanted.scalar("this") else ~truth
-        found = held.fill_null(False)
+        subject = condition(this, scope)
+        held = subject if wanted.scalar("this") else ~subject
+        truth = held.fill_null(False)
     else:
-        raise clause.refusal("only NULL, TRUE and FALSE stand behind IS", "Write =.")
-    return scope.value_of(~found if negated else found)
+        raise clause.refusal(
+            "IS takes NULL, TRUE or FALSE", "Write = for other values."
+        )
+    return scope.value_of(~truth if negated else truth)
 
 
 def _in(clause: Clause, scope: AbstractScope) -> Value:
@@ -161,17 +171,20 @@ def _in(clause: Clause, scope: AbstractScope) -> Value:
                 "Join a public table, or list the values.",
             )
     listed = clause.each("expressions")
-    for one in listed:
-        if is_null_word(one):
-            raise one.refusal(
-                "NULL in a list: NOT IN then keeps no row, and IN never it",
+    for item in listed:
+        if is_null_word(item):
+            raise item.refusal(
+                "NULL in the list of IN matches nothing, and NOT IN then keeps no row",
                 "Leave NULL out, or add OR ... IS NULL.",
             )
     this = clause.take("this")
-    values = meet(clause, [scope.value(one) for one in (this, *listed)])
-    literals = [one.constant for one in values[1:]]
+    values = meet(clause, [scope.value(part) for part in (this, *listed)])
+    literals = [value.constant for value in values[1:]]
     if None in literals:
-        raise clause.refusal("a list holds values that are written in it", "Write OR.")
+        raise clause.refusal(
+            "the list of IN takes values that are written in it",
+            "Compare with other columns by = and OR.",
+        )
     return scope.value_of(settled_value(this, values[0]).expression.is_in(literals))
 
 
@@ -179,10 +192,12 @@ def _between(clause: Clause, scope: AbstractScope) -> Value:
     """Return whether a value lies between two others, both included."""
     parts = [clause.take(name) for name in ("this", "low", "high")]
     if any(map(is_null_word, parts)):
-        raise clause.refusal("nothing lies between NULL", "Write numbers or dates.")
-    values = meet(clause, [scope.value(one) for one in parts])
-    one, low, high = (settled_value(clause, value).expression for value in values)
-    return scope.value_of((one >= low) & (one <= high))
+        raise clause.refusal(
+            "BETWEEN with NULL is never true", "Write two numbers, dates or times."
+        )
+    values = meet(clause, [scope.value(part) for part in parts])
+    middle, low, high = (settled_value(clause, value).expression for value in values)
+    return scope.value_of((middle >= low) & (middle <= high))
 
 
 def _first(clause: Clause, scope: AbstractScope) -> Value:
@@ -190,40 +205,42 @@ def _first(clause: Clause, scope: AbstractScope) -> Value:
     for name in ("is_nvl", "is_null"):
         clause.scalar(name)
     parts = [clause.take("this"), *clause.each("expressions")]
-    there = [scope.value(one) for one in parts if not is_null_word(one)]
+    there = [scope.value(part) for part in parts if not is_null_word(part)]
     if not there:
-        raise clause.refusal("all of this is NULL", "Name a column.")
+        raise clause.refusal(
+            f"every value of {clause.short_text} is NULL", "Name a column in it."
+        )
     values = meet(clause, there)
-    first, *others = (one.expression for one in values)
-    decimal = any(one.decimal for one in values)
+    first, *others = (value.expression for value in values)
+    decimal = any(value.decimal for value in values)
     return scope.value_of(first.coalesce(*others) if others else first, decimal=decimal)
 
 
 def _nullif(clause: Clause, scope: AbstractScope) -> Value:
     """Return a value, missing where it equals another."""
-    this, other = clause.take("this"), clause.take("expression")
-    one = scope.value(this)
-    if is_null_word(other):
-        return one
-    first, second = meet(clause, [one, scope.value(other)])
+    this, nulled = clause.take("this"), clause.take("expression")
+    value = scope.value(this)
+    if is_null_word(nulled):
+        return value
+    first, second = meet(clause, [value, scope.value(nulled)])
     equal = settled_value(this, first).expression == second.expression
-    made = when(equal).then(None).otherwise(one.expression)
-    return scope.value_of(made, decimal=one.decimal)
+    kept = when(equal).then(None).otherwise(value.expression)
+    return scope.value_of(kept, decimal=value.decimal)
 
 
 def _case(clause: Clause, scope: AbstractScope) -> Value:
     """Return the value of the first condition that is true."""
     of = clause.some("this")
     default = clause.some("default")
-    return _chosen(clause, scope, of, clause.each("ifs"), default)
+    return _choice(clause, scope, of, clause.each("ifs"), default)
 
 
 def _if(clause: Clause, scope: AbstractScope) -> Value:
     """Return one value or another."""
-    return _chosen(clause, scope, None, [clause], clause.some("false"))
+    return _choice(clause, scope, None, [clause], clause.some("false"))
 
 
-def _chosen(
+def _choice(
     clause: Clause,
     scope: AbstractScope,
     of: Clause | None,
@@ -231,22 +248,24 @@ def _chosen(
     default: Clause | None,
 ) -> Value:
     """Return a choice; a value that is NULL or not said is missing."""
-    tests = [_test(one, scope, of) for one in branches]
-    told = [one.take("true") for one in branches] + ([default] if default else [])
-    there = [one for one in told if not is_null_word(one)]
+    tests = [_test(branch, scope, of) for branch in branches]
+    outcomes = [branch.take("true") for branch in branches] + (
+        [default] if default else []
+    )
+    there = [outcome for outcome in outcomes if not is_null_word(outcome)]
     if not there:
         raise clause.refusal(
-            "all of this is NULL", "Write a value for one of the cases."
+            "every result of this CASE is NULL", "Write a value for one of them."
         )
-    values = iter(meet(clause, [scope.value(one) for one in there]))
-    each = [None if is_null_word(one) else next(values) for one in told]
-    results = [None if one is None else one.expression for one in each]
+    values = iter(meet(clause, [scope.value(outcome) for outcome in there]))
+    each = [None if is_null_word(outcome) else next(values) for outcome in outcomes]
+    results = [None if value is None else value.expression for value in each]
     last = results.pop() if default else None
-    made: Any = None
+    choice: Any = None
     for test, result in zip(tests, results, strict=True):
-        made = (when(test) if made is None else made.when(test)).then(result)
-    decimal = any(one.decimal for one in each if one is not None)
-    return scope.value_of(made.otherwise(last), decimal=decimal)
+        choice = (when(test) if choice is None else choice.when(test)).then(result)
+    decimal = any(value.decimal for value in each if value is not None)
+    return scope.value_of(choice.otherwise(last), decimal=decimal)
 
 
 def _test(branch: Clause, scope: AbstractScope, of: Clause | None) -> Expression:
@@ -256,9 +275,12 @@ def _test(branch: Clause, scope: AbstractScope, of: Clause | None) -> Expression
     if of is None:
         return condition(this, scope)
     if is_null_word(this):
-        raise this.refusal("nothing equals NULL", "Write CASE WHEN ... IS NULL THEN.")
-    one, other = meet(branch, [scope.value(of), scope.value(this)])
-    equal: Any = settled_value(of, one).expression == other.expression
+        raise this.refusal(
+            "WHEN NULL is never true: nothing equals NULL",
+            "Write CASE WHEN ... IS NULL THEN ...",
+        )
+    subject, value = meet(branch, [scope.value(of), scope.value(this)])
+    equal: Any = settled_value(of, subject).expression == value.expression
     return equal  # type: ignore[no-any-return]  # == builds an expression
 
 
@@ -269,14 +291,17 @@ def _extreme(name: str) -> Rule:
         clause.scalar("ignore_nulls")
         if not clause.dialect.extremes_skip:
             raise clause.refusal(
-                "what is missing wins in this dialect", "Write CASE WHEN a > b THEN a."
+                f"in {clause.dialect.name} GREATEST and LEAST are NULL if one value is",
+                "Write CASE WHEN a > b THEN a ELSE b END.",
             )
         parts = [clause.take("this"), *clause.each("expressions")]
-        there = [scope.value(one) for one in parts if not is_null_word(one)]
+        there = [scope.value(part) for part in parts if not is_null_word(part)]
         if not there:
-            raise clause.refusal("all of this is NULL", "Name a column.")
+            raise clause.refusal(
+                f"every value of {clause.short_text} is NULL", "Name a column in it."
+            )
         values = meet(clause, there)
-        first, *others = (settled_value(clause, one).expression for one in values)
+        first, *others = (settled_value(clause, part).expression for part in values)
         build = first.greatest if name == "greatest" else first.least
         return scope.value_of(build(*others) if others else first)
 
@@ -292,8 +317,8 @@ RULES: Final[dict[type[exp.Expr], Rule]] = {
     exp.GTE: _comparison(operator.ge),
     exp.NullSafeEQ: _distinct(same=True),
     exp.NullSafeNEQ: _distinct(same=False),
-    exp.And: _connected(exp.And, operator.and_),
-    exp.Or: _connected(exp.Or, operator.or_),
+    exp.And: _connection(exp.And, operator.and_),
+    exp.Or: _connection(exp.Or, operator.or_),
     exp.Not: _not,
     exp.Is: _is,
     exp.In: _in,

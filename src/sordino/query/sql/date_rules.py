@@ -20,15 +20,15 @@ _SECONDS: Final = {
     "week": 604800,
 }
 _PARTS: Final[dict[str, Callable[[Expression], Expression]]] = {
-    "year": lambda one: one.year(),
-    "quarter": lambda one: (one.month() + 2) // 3,
-    "month": lambda one: one.month(),
-    "day": lambda one: one.day(),
-    "hour": lambda one: one.hour(),
-    "minute": lambda one: one.minute(),
-    "second": lambda one: one.second(),
-    "isodow": lambda one: one.weekday() + 1,
-    "doy": lambda one: one.truncate("year").days_between(one) + 1,
+    "year": lambda day: day.year(),
+    "quarter": lambda day: (day.month() + 2) // 3,
+    "month": lambda day: day.month(),
+    "day": lambda day: day.day(),
+    "hour": lambda day: day.hour(),
+    "minute": lambda day: day.minute(),
+    "second": lambda day: day.second(),
+    "isodow": lambda day: day.weekday() + 1,
+    "doy": lambda day: day.truncate("year").days_between(day) + 1,
     "dayofyear": lambda one: one.truncate("year").days_between(one) + 1,
 }
 _CLOCK: Final = ("hour", "minute", "second")
@@ -36,13 +36,14 @@ _CLOCK: Final = ("hour", "minute", "second")
 
 def moment(clause: Clause, scope: AbstractScope) -> Value:
     """Return a date or a time, refusing all else."""
-    found = scope.value(clause)
-    if found.type not in _MOMENTS:
+    value = scope.value(clause)
+    if value.type not in _MOMENTS:
         raise clause.refusal(
-            f"{clause.short_text} is of type {found.type}, no date and no time",
+            f"a date or a time belongs here, and {clause.short_text} is of type "
+            f"{value.type}",
             "Declare the column's type at its table.",
         )
-    return found
+    return value
 
 
 def unit_of(clause: Clause) -> str:
@@ -57,19 +58,20 @@ def _part(clause: Clause, scope: AbstractScope, name: str, of: Clause) -> Value:
     """Return a part of a date or a time."""
     if name not in _PARTS:
         raise clause.refusal(
-            f"{name.upper()} is counted from different days by different dialects",
+            f"{name.upper()} is counted differently by different dialects",
             "There are YEAR, QUARTER, MONTH, DAY, ISODOW (Monday is 1), DOY, HOUR, "
             "MINUTE and SECOND.",
         )
-    found = moment(of, scope)
+    value = moment(of, scope)
     if name == "second" and not clause.dialect.whole_seconds:
         raise clause.refusal(
-            "seconds have a fraction in this dialect", "Ask for MINUTE, or in Python."
+            f"seconds have a fraction in {clause.dialect.name}, and none here",
+            "Ask for MINUTE, or truncate to the second: DATE_TRUNC('second', ...).",
         )
-    one = found.expression
-    if name in _CLOCK and found.type == "date":
-        one = one.cast("time")
-    return scope.value_of(_PARTS[name](one))
+    expression = value.expression
+    if name in _CLOCK and value.type == "date":
+        expression = expression.cast("time")
+    return scope.value_of(_PARTS[name](expression))
 
 
 def _named_part(name: str) -> Rule:
@@ -81,7 +83,7 @@ def _named_part(name: str) -> Rule:
     return rule
 
 
-def _extracted(clause: Clause, scope: AbstractScope) -> Value:
+def _extract(clause: Clause, scope: AbstractScope) -> Value:
     """Return EXTRACT(part FROM x)."""
     name = unit_of(clause.take("this"))
     return _part(clause, scope, name, clause.take("expression"))
@@ -93,24 +95,30 @@ def _start(clause: Clause, scope: AbstractScope) -> Value:
     unit = unit_of(clause.take("unit"))
     iso = unit == "isoweek"
     unit = "week" if iso else unit
-    found = moment(clause.take("this"), scope)
+    value = moment(clause.take("this"), scope)
     if unit not in UNITS:
         raise clause.refusal(
-            f"there is no start of a {unit} here", f"There are {', '.join(UNITS)}."
+            f"a time is not truncated to {unit.upper()} here",
+            f"There are {', '.join(UNITS)}.",
         )
     if unit == "week" and not iso and clause.dialect.name == "bigquery":
-        raise clause.refusal("weeks begin on Sunday in this dialect", "Write ISOWEEK.")
-    one = found.expression
-    if found.type == "date" and unit in DAYS and clause.dialect.dates_stay:
-        return scope.value_of(one.truncate(unit))
-    return scope.value_of(one.cast("time").truncate(unit))
+        raise clause.refusal(
+            "WEEK begins on Sunday in bigquery", "Write ISOWEEK: it begins on Monday."
+        )
+    expression = value.expression
+    if value.type == "date" and unit in DAYS and clause.dialect.dates_stay:
+        return scope.value_of(expression.truncate(unit))
+    return scope.value_of(expression.cast("time").truncate(unit))
 
 
 def _between(clause: Clause, scope: AbstractScope) -> Value:
     """Return the days between two dates: of times, the midnights between them."""
     unit = clause.some("unit")
     if unit is not None and unit_of(unit) != "day":
-        raise clause.refusal("only days are counted between dates", "Write 'day'.")
+        raise clause.refusal(
+            "DATE_DIFF counts days here, no other unit",
+            "Write DATE_DIFF('day', ...), and divide.",
+        )
     for name in ("date_part_boundary", "big_int"):
         clause.scalar(name)
     end = moment(clause.take("this"), scope).expression
@@ -120,86 +128,87 @@ def _between(clause: Clause, scope: AbstractScope) -> Value:
 
 def later_moment(clause: Clause, scope: AbstractScope) -> Value | None:
     """Return a later day or time; None where numbers are added."""
-    one, other = clause.take("this"), clause.take("expression")
-    if other.bare().kind is exp.Interval:
-        return _moved(clause, moment(one, scope), other.bare(), scope, 1)
-    found = scope.value(one)
-    if found.type != "date":
+    left, right = clause.take("this"), clause.take("expression")
+    if right.bare().kind is exp.Interval:
+        return _move(clause, moment(left, scope), right.bare(), scope, 1)
+    value = scope.value(left)
+    if value.type != "date":
         return None
-    return scope.value_of(found.expression.add_days(_days(other, scope)))
+    return scope.value_of(value.expression.add_days(_days(right, scope)))
 
 
 def earlier_moment(clause: Clause, scope: AbstractScope) -> Value | None:
     """Return an earlier day or time, or days between; None where numbers are."""
-    one, other = clause.take("this"), clause.take("expression")
-    if other.bare().kind is exp.Interval:
-        return _moved(clause, moment(one, scope), other.bare(), scope, -1)
-    found = scope.value(one)
-    if found.type not in _MOMENTS:
+    left, right = clause.take("this"), clause.take("expression")
+    if right.bare().kind is exp.Interval:
+        return _move(clause, moment(left, scope), right.bare(), scope, -1)
+    first = scope.value(left)
+    if first.type not in _MOMENTS:
         return None
-    second = scope.value(other)
-    if found.type == second.type == "date" and clause.dialect.days_subtract:
-        return scope.value_of(second.expression.days_between(found.expression))
-    if found.type == "date" and second.type == "i64":
-        return scope.value_of(found.expression.add_days(-_days(other, scope)))
+    second = scope.value(right)
+    if first.type == second.type == "date" and clause.dialect.days_subtract:
+        return scope.value_of(second.expression.days_between(first.expression))
+    if first.type == "date" and second.type == "i64":
+        return scope.value_of(first.expression.add_days(-_days(right, scope)))
     raise clause.refusal(
-        "the difference of these is an interval, which has no type here",
+        "the difference of two times is an INTERVAL, which has no type here",
         "Write DATE_DIFF('day', a, b), or EXTRACT parts of both.",
     )
 
 
 def _days(clause: Clause, scope: AbstractScope) -> Expression:
     """Return a number of days."""
-    found = scope.value(clause)
-    if found.type != "i64":
-        raise clause.refusal("only whole days are added to a date", "Write date + 3.")
-    return found.expression
+    value = scope.value(clause)
+    if value.type != "i64":
+        raise clause.refusal("only whole days are added to a date", "Write day + 3.")
+    return value.expression
 
 
-def _moved(
-    clause: Clause, found: Value, interval: Clause, scope: AbstractScope, sign: int
+def _move(
+    clause: Clause, value: Value, interval: Clause, scope: AbstractScope, sign: int
 ) -> Value:
     """Return a time so much later; of a date it is the time that SQL has."""
     name = unit_of(interval.take("unit"))
     if name not in _SECONDS:
         raise clause.refusal(
-            f"{name}s are not of one length", "Add days, or truncate to the month."
+            f"INTERVAL of {name.upper()}: they are not all equally long",
+            "Add days, or truncate: DATE_TRUNC('month', ...).",
         )
     size = interval.take("this")
     length = whole_number(size, "the length of an interval", quoted=True)
     seconds = sign * length * _SECONDS[name]
-    one = found.expression.cast("time")
-    return scope.value_of(one.add_seconds(seconds))
+    time = value.expression.cast("time")
+    return scope.value_of(time.add_seconds(seconds))
 
 
-def _shifted(sign: int) -> Rule:
+def _shift(sign: int) -> Rule:
     """Return the rule of DATE_ADD and DATE_SUB, which keep a date where they say so."""
 
     def rule(clause: Clause, scope: AbstractScope) -> Value:
-        found = moment(clause.take("this"), scope)
+        value = moment(clause.take("this"), scope)
         unit = unit_of(clause.take("unit"))
         size = clause.take("expression")
         days = sign * whole_number(size, "a number of days", quoted=True)
-        if unit != "day" or found.type != "date":
+        if unit != "day" or value.type != "date":
             raise clause.refusal("only whole days are added to a date", "Use DAY.")
         if not clause.dialect.dates_stay:
             raise clause.refusal("this makes a time in this dialect", "Write date + 3.")
-        return scope.value_of(found.expression.add_days(days))
+        return scope.value_of(value.expression.add_days(days))
 
     return rule
 
 
-def _formatted(clause: Clause, scope: AbstractScope) -> Value:
+def _format(clause: Clause, scope: AbstractScope) -> Value:
     """Return a date or a time as a text in a format that is written here."""
-    found = moment(clause.take("this"), scope)
+    value = moment(clause.take("this"), scope)
     written = scope.value(clause.take("format"))
     if not isinstance(written.constant, str):
-        raise clause.refusal("a format is a text written here", "Write '%Y-%m'.")
-    return scope.value_of(found.expression.strftime(written.constant))
+        raise clause.refusal("a format must be a text written here", "Write '%Y-%m'.")
+    return scope.value_of(value.expression.strftime(written.constant))
 
 
 RULES: Final[dict[type[exp.Expr], Rule]] = {
-    exp.Extract: _extracted,
+    exp.Extract: _extract,
     exp.Year: _named_part("year"),
     exp.Quarter: _named_part("quarter"),
     exp.Month: _named_part("month"),
@@ -210,10 +219,10 @@ RULES: Final[dict[type[exp.Expr], Rule]] = {
     exp.Hour: _named_part("hour"),
     exp.Minute: _named_part("minute"),
     exp.Second: _named_part("second"),
-    exp.TimeToStr: _formatted,
+    exp.TimeToStr: _format,
     exp.DateTrunc: _start,
     exp.TimestampTrunc: _start,
     exp.DateDiff: _between,
-    exp.DateAdd: _shifted(1),
-    exp.DateSub: _shifted(-1),
+    exp.DateAdd: _shift(1),
+    exp.DateSub: _shift(-1),
 }

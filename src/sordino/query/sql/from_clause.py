@@ -52,24 +52,24 @@ class Tables:
             return self
         clause.look()
         own = dict(self.own)
-        for one in clause.each("expressions"):
-            named = one.take("alias")
+        for query in clause.each("expressions"):
+            named = query.take("alias")
             named.look()
-            own[identifier(named.take("this"))[0].lower()] = one
+            own[identifier(named.take("this"))[0].lower()] = query
         return replace(self, own=own)
 
     def tables_before(self, name: str) -> "Tables":
         """Return the tables that a query of WITH sees: those named before it."""
         names = list(self.own)
         seen = names[: names.index(name)]
-        return replace(self, own={one: self.own[one] for one in seen})
+        return replace(self, own={before: self.own[before] for before in seen})
 
     def find(self, clause: Clause, names: tuple[str, ...]) -> str | None:
         """Return the name of a table of the session as it is spelled there."""
         name, quoted = identifier(clause)
         if name in names:
             return name
-        close = [one for one in names if one.lower() == name.lower()]
+        close = [known for known in names if known.lower() == name.lower()]
         return close[0] if len(close) == 1 and not quoted else None
 
 
@@ -78,32 +78,36 @@ def selected_rows(clause: Clause, tables: Tables) -> RowScope:
     tables = tables.with_own(clause.some("with_"))
     start = clause.some("from_")
     if start is None:
-        raise clause.refusal("nothing is asked FROM", "Name a table.")
+        raise clause.refusal(
+            "SELECT needs a FROM",
+            f"Write FROM and a private table: {', '.join(tables.private)}.",
+        )
     start.look()
-    found = _source(start.take("this"), tables)
+    rows = _source(start.take("this"), tables)
     for join in clause.each("joins"):
         try:
-            found = _joined(join, found, tables)
+            rows = _join(join, rows, tables)
         except InvalidSQL:
             raise
         except SordinoError as error:
             raise join.wrap(error) from None
     where = clause.some("where")
     if where is None:
-        return found
+        return rows
     where.look()
-    kept = found.query.filter(condition(where.take("this"), found))
-    return found.with_query(kept)
+    kept = rows.query.filter(condition(where.take("this"), rows))
+    return rows.with_query(kept)
 
 
 def _source(clause: Clause, tables: Tables) -> RowScope:
     """Return the rows of a table, or of a query."""
     if clause.kind is exp.Subquery:
-        return _named(_selected(clause.take("this"), tables), alias(clause))
+        return _name_table(_rows_of_query(clause.take("this"), tables), alias(clause))
     if clause.kind is not exp.Table or not isinstance(clause.node.this, exp.Identifier):
         raise clause.refusal(
-            "this is no table of this session, and nobody said whom it protects",
-            "Give it to sd.Session as PrivateTable or PublicTable, and name it.",
+            "FROM takes the name of a table of this session, so that it is known whom "
+            "it protects",
+            "Give it to sd.Session(tables={...}) as PrivateTable or PublicTable.",
         )
     named = clause.take("this")
     name = identifier(named)[0]
@@ -112,19 +116,20 @@ def _source(clause: Clause, tables: Tables) -> RowScope:
         inner = tables.own[name.lower()]
         inner.look()
         seen = tables.tables_before(name.lower())
-        return _named(_selected(inner.take("this"), seen), known)
+        return _name_table(_rows_of_query(inner.take("this"), seen), known)
     private = tables.find(named, tables.private)
     if private is None:
         raise _unknown_table(named, name, tables)
     query = table(private)
-    return _named(_visible(query, tables.catalog), known)
+    return _name_table(_visible(query, tables.catalog), known)
 
 
 def _unknown_table(clause: Clause, name: str, tables: Tables) -> InvalidSQL:
     """Return the refusal of a name that no private table has."""
     if tables.find(clause, tables.public) is not None:
         return clause.refusal(
-            f"{name} is public", "It needs no privacy: ask it directly, or join it."
+            f"{name} is a public table, and FROM begins with a private one",
+            "Ask it without Sordino, or JOIN it to a private table.",
         )
     return clause.wrap(unknown("private table", name, (*tables.private, *tables.own)))
 
@@ -135,64 +140,72 @@ def _visible(query: Query, catalog: AbstractCatalog) -> RowScope:
     return RowScope(query, catalog, schema, {name: name for name in schema}, {}, RULES)
 
 
-def _named(found: RowScope, name: str | None) -> RowScope:
+def _name_table(rows: RowScope, name: str | None) -> RowScope:
     """Return rows whose columns can be asked for under the name of their table."""
-    tables = {} if name is None else {name.lower(): found.columns}
-    return replace(found, tables=tables)
+    tables = {} if name is None else {name.lower(): rows.columns}
+    return replace(rows, tables=tables)
 
 
-def _selected(clause: Clause, tables: Tables) -> RowScope:
+def _rows_of_query(clause: Clause, tables: Tables) -> RowScope:
     """Return the rows that a query in FROM makes, each of one row."""
     if clause.kind is not exp.Select:
         raise clause.refusal(
-            "queries are not put together here", "Pose each SELECT by itself."
+            "UNION, INTERSECT and EXCEPT are not asked: a person may be on both sides",
+            "Ask each SELECT by itself, or make one table of both.",
         )
     for name, (problem, remedy) in _INNER.items():
         if clause.has(name):
             part = clause.part(clause.node.args[name])
             raise part.refusal(problem, remedy)
-    found = selected_rows(clause, tables)
+    rows = selected_rows(clause, tables)
     if any(map(clause.has, _GROUPING)) or any(aggregates_of(clause)):
-        return person_rows(clause, found, tables.bounds, tables.used)
+        return person_rows(clause, rows, tables.bounds, tables.used)
     listed = clause.each("expressions")
     if len(listed) == 1 and listed[0].kind is exp.Star:
-        return found
-    return _projected(found, listed)
+        return rows
+    return _project(rows, listed)
 
 
-def _projected(found: RowScope, listed: list[Clause]) -> RowScope:
+def _project(rows: RowScope, listed: list[Clause]) -> RowScope:
     """Return the rows with some columns, old and new."""
     names: Visible = {}
-    made: dict[str, Any] = {}
-    ids = found.query.resolve(found.catalog).ids
-    for one in listed:
-        name = alias(one)
-        body = one.take("this") if one.kind is exp.Alias else one
-        value = found.value(body)
+    computed: dict[str, Any] = {}
+    ids = rows.query.resolve(rows.catalog).ids
+    for item in listed:
+        name = alias(item)
+        body = item.take("this") if item.kind is exp.Alias else item
+        value = rows.value(body)
         same = str(value.expression)
         name = name or (body.node.name if body.kind is exp.Column else None)
         if name is None:
-            raise one.refusal("this column has no name", "Name it: ... AS name.")
+            raise item.refusal(
+                "a computed column inside FROM needs a name", "Write ... AS name."
+            )
         if name.lower() in map(str.lower, names):
-            raise one.refusal(f"{name} names two columns", "Give one another name.")
+            raise item.refusal(
+                f"two columns inside FROM are named {name}", "Give one another alias."
+            )
         names[name] = name
         if same != str(col(name)):
-            made[name] = value.expression
-        if name == ids and name in made:
-            raise one.refusal("the ids cannot be overwritten", "Give it another name.")
-    query = found.query.with_columns(**made) if made else found.query
+            computed[name] = value.expression
+        if name == ids and name in computed:
+            raise item.refusal(
+                f"{name} is the column of ids, and cannot become another value",
+                "Give the value another alias.",
+            )
+    query = rows.query.with_columns(**computed) if computed else rows.query
     query = query.select(*names)
-    schema = query.resolve(found.catalog).schema
-    return RowScope(query, found.catalog, schema, names, {}, RULES)
+    schema = query.resolve(rows.catalog).schema
+    return RowScope(query, rows.catalog, schema, names, {}, RULES)
 
 
-def _joined(clause: Clause, left: RowScope, tables: Tables) -> RowScope:
+def _join(clause: Clause, left: RowScope, tables: Tables) -> RowScope:
     """Return the rows of two tables that agree in some columns."""
-    sides = tuple(str(clause.scalar(one) or "").upper() for one in ("side", "kind"))
+    sides = tuple(str(clause.scalar(word) or "").upper() for word in ("side", "kind"))
     if sides not in _SIDES:
         raise clause.refusal(
-            f"{clause.short_text} has no bound on what one person can move",
-            "Join tables of the session, by JOIN or LEFT JOIN.",
+            f"in a {' '.join(filter(None, sides))} JOIN one person moves many rows",
+            "Write JOIN or LEFT JOIN of a public table, or JOIN of a private one.",
         )
     outer = sides[0] == "LEFT"
     named = clause.take("this")
@@ -200,12 +213,12 @@ def _joined(clause: Clause, left: RowScope, tables: Tables) -> RowScope:
     if name is not None:
         source = tables.catalog.public(name).schema
         known = (alias(named) or name).lower()
-        columns: Visible = {one: one for one in source}
+        columns: Visible = {column: column for column in source}
         right = replace(left, columns=columns, schema=source, tables={known: columns})
     elif outer:
         raise clause.refusal(
-            "an outer join of two private tables has no bound",
-            "Write JOIN, or begin with the table whose rows must stay.",
+            "a LEFT JOIN of two private tables is not asked here",
+            "Write JOIN: it keeps the rows of people who are in both.",
         )
     else:
         right = _source(named, tables)
@@ -216,8 +229,8 @@ def _joined(clause: Clause, left: RowScope, tables: Tables) -> RowScope:
         query = query.join_public(name, on=on, how="left" if outer else "inner")
     else:
         plain = not right.query.steps
-        other = right.query.table if plain else right.query
-        query = query.join_private(other, on=on)
+        partner = right.query.table if plain else right.query
+        query = query.join_private(partner, on=on)
     return _both(query, left, right, on, hidden=outer and not merged)
 
 
@@ -239,57 +252,61 @@ def _pairs(
 ) -> tuple[list[tuple[str, str]], bool]:
     """Return the columns that must agree, and whether USING makes them one."""
     if clause.has("using"):
-        found = []
-        for one in clause.each("using"):
-            name = one.take("this") if one.kind is exp.Column else one
-            found.append((left.find(name, None), right.find(name, None)))
-        return found, True
+        pairs = []
+        for column in clause.each("using"):
+            name = column.take("this") if column.kind is exp.Column else column
+            pairs.append((left.find(name, None), right.find(name, None)))
+        return pairs, True
     on = clause.some("on")
     if on is None:
         raise clause.refusal(
-            "this joins every row with every row",
-            "Say by what: JOIN ... USING (column).",
+            "a join without USING or ON would join every row with every row",
+            "Say which columns agree: JOIN ... USING (column).",
         )
-    found = []
+    pairs = []
     waiting = [on.bare()]
     while waiting:
-        one = waiting.pop(0)
-        if one.kind is exp.And:
-            waiting[:0] = [one.take("this").bare(), one.take("expression").bare()]
+        equation = waiting.pop(0)
+        if equation.kind is exp.And:
+            waiting[:0] = [
+                equation.take("this").bare(),
+                equation.take("expression").bare(),
+            ]
             continue
-        if one.kind is not exp.EQ:
-            raise one.refusal(
-                "tables are joined where columns agree", "Write ON a.x = b.x."
+        if equation.kind is not exp.EQ:
+            raise equation.refusal(
+                "ON takes equations of columns, connected by AND",
+                "Write ON a.x = b.x, and the rest in WHERE.",
             )
-        found.append(_sides(one, left, right))
-    return found, False
+        pairs.append(_sides(equation, left, right))
+    return pairs, False
 
 
 def _sides(clause: Clause, left: RowScope, right: RowScope) -> tuple[str, str]:
     """Return the columns of both sides of an equation, in order."""
-    one, other = clause.take("this").bare(), clause.take("expression").bare()
-    for side in (one, other):
+    first, second = clause.take("this").bare(), clause.take("expression").bare()
+    for side in (first, second):
         if side.kind is not exp.Column or not side.has("table"):
             raise side.refusal(
-                "this must be a column of one of the tables", "Write ON a.x = b.x."
+                "ON takes columns, each with its table", "Write ON a.x = b.x."
             )
-    if right.has_table(one):
-        one, other = other, one
-    return left.column_name(one), right.column_name(other)
+    if right.has_table(first):
+        first, second = second, first
+    return left.column_name(first), right.column_name(second)
 
 
 def _with_keys(clause: Clause, left: RowScope, pairs: list[tuple[str, str]]) -> Query:
     """Return the left rows with columns named as the right side names them."""
-    made: dict[str, Any] = {}
+    renamed: dict[str, Any] = {}
     for ours, theirs in pairs:
         if ours != theirs:
             if theirs in left.schema:
                 raise clause.refusal(
-                    f"{theirs} is a column of both tables, and {ours} is joined to it",
-                    "Rename one of them where the tables are made.",
+                    f"ON joins {ours} to {theirs}, and both tables have a {theirs}",
+                    "Rename it in a query in FROM: (SELECT ..., x AS y FROM ...).",
                 )
-            made[theirs] = col(ours)
-    return left.query.with_columns(**made) if made else left.query
+            renamed[theirs] = col(ours)
+    return left.query.with_columns(**renamed) if renamed else left.query
 
 
 def _both(
@@ -299,15 +316,15 @@ def _both(
     schema: Schema = query.resolve(left.catalog).schema
     names: Visible = {}
     before = {*left.schema.names, *on}
-    for one in right.schema:
-        if one in on:
-            names[one] = None if hidden else one
+    for name in right.schema:
+        if name in on:
+            names[name] = None if hidden else name
         else:
-            names[one] = f"{one}_right" if one in before else one
+            names[name] = f"{name}_right" if name in before else name
     columns: Visible = {**names, **left.columns}
-    for one, ours in names.items():
-        if one in left.columns and ours not in (None, left.columns[one]):
-            columns[one] = None
+    for name, ours in names.items():
+        if name in left.columns and ours not in (None, left.columns[name]):
+            columns[name] = None
     theirs = dict.fromkeys(right.tables, names)
     return RowScope(
         query, left.catalog, schema, columns, {**left.tables, **theirs}, RULES

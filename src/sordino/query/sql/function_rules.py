@@ -13,13 +13,13 @@ from sordino.schema import NUMBERS
 
 def written_number(clause: Clause, scope: AbstractScope) -> int | float:
     """Return a number that is written in the text, refusing all else."""
-    found = scope.value(clause)
-    if found.type not in NUMBERS or found.constant is None:
+    value = scope.value(clause)
+    if value.type not in NUMBERS or value.constant is None:
         raise clause.refusal(
-            "a bound must be a number written here: from a column it would be private",
+            "a bound must be a number written here: one from a column would be private",
             "Write the number, or give bounds=.",
         )
-    number: int | float = found.constant
+    number: int | float = value.constant
     return number
 
 
@@ -42,15 +42,16 @@ def _clamp(clause: Clause, scope: AbstractScope) -> Value:
         raise clause.refusal(
             "CLAMP takes a value and two bounds", "Write CLAMP(x, 0, 9)."
         )
-    one = scope.value(parts[0])
-    if one.type not in NUMBERS:
+    value = scope.value(parts[0])
+    if value.type not in NUMBERS:
         raise parts[0].refusal(
-            f"this is of type {one.type}, no number", "Cast it first."
+            f"CLAMP takes numbers, and this is of type {value.type}",
+            "Clamp a number, or declare the column's type at its table.",
         )
     low, high = check_order(
         clause, *(written_number(part, scope) for part in parts[1:])
     )
-    return scope.value_of(one.expression.clip(low, high))
+    return scope.value_of(value.expression.clip(low, high))
 
 
 _NAMED: Final[Mapping[str, Callable[[Clause, AbstractScope], Value]]] = {
@@ -58,7 +59,7 @@ _NAMED: Final[Mapping[str, Callable[[Clause, AbstractScope], Value]]] = {
 }
 
 
-def _called(clause: Clause, scope: AbstractScope) -> Value:
+def _call(clause: Clause, scope: AbstractScope) -> Value:
     """Return a function by its name."""
     known = _NAMED.get(str(clause.scalar("this")).lower())
     if known is None:
@@ -66,4 +67,4 @@ def _called(clause: Clause, scope: AbstractScope) -> Value:
     return known(clause, scope)
 
 
-RULES: Final[Mapping[type[exp.Expr], Rule]] = {exp.Anonymous: _called}
+RULES: Final[Mapping[type[exp.Expr], Rule]] = {exp.Anonymous: _call}

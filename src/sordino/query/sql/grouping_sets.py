@@ -18,16 +18,16 @@ def grouping_sets(group: Clause) -> list[Set] | None:
     """Return the sets of expressions that rows are grouped by, None for a plain one."""
     parts = group.each("expressions")
     behind = [name for name in _WITH if group.has(name)]
-    if not behind and not any(isinstance(one.node, _SEVERAL) for one in parts):
+    if not behind and not any(isinstance(part.node, _SEVERAL) for part in parts):
         return None
     ways: list[list[Set]] = []
-    for one in parts:
-        rule = _RULES.get(one.kind)
-        found = [] if rule is None else _composites(one)
-        ways.append([(one,)] if rule is None else _some(rule(found)))
+    for part in parts:
+        rule = _RULES.get(part.kind)
+        elements = [] if rule is None else _composites(part)
+        ways.append([(part,)] if rule is None else _some(rule(elements)))
     for name in behind:
-        for one in group.each(name):
-            _refuse_behind(one.look(), ways)
+        for words in group.each(name):
+            _refuse_behind(words.look(), ways)
             ways = [_some(_RULES[_WITH[name]]([(part,) for part in parts]))]
     _refuse_many(group, ways)
     return [sum(each, ()) for each in product(*ways)]
@@ -40,17 +40,17 @@ def _some(sets: Iterator[Set]) -> list[Set]:
 
 def _composites(clause: Clause) -> list[Set]:
     """Return what stands in the brackets, some of it in brackets of its own."""
-    return [_composite(one) for one in clause.each("expressions")]
+    return [_composite(element) for element in clause.each("expressions")]
 
 
 def _composite(clause: Clause) -> Set:
     """Return the expressions of one element."""
     if clause.kind is exp.Tuple:
-        return tuple(one.bare() for one in clause.each("expressions"))
+        return tuple(column.bare() for column in clause.each("expressions"))
     if isinstance(clause.node, _SEVERAL):
         raise clause.refusal(
-            "groupings within groupings",
-            "Write each set of columns: ((a, b), (a), ()).",
+            "ROLLUP, CUBE and GROUPING SETS do not stand within each other here",
+            "Write each set of columns: GROUPING SETS ((a, b), (a), ()).",
         )
     return (clause.bare(),)
 
@@ -75,20 +75,21 @@ def _sets(parts: list[Set]) -> Iterator[Set]:
 
 def _refuse_behind(clause: Clause, ways: list[list[Set]]) -> None:
     """Refuse WITH ROLLUP behind columns that are several groupings already."""
-    if clause.has("expressions") or any(len(one) > 1 for one in ways):
+    if clause.has("expressions") or any(len(way) > 1 for way in ways):
         raise clause.refusal(
-            "groupings of groupings", "Write each set of columns: ((a, b), (a), ())."
+            "WITH ROLLUP and WITH CUBE stand behind plain columns",
+            "Write each set of columns: GROUPING SETS ((a, b), (a), ()).",
         )
 
 
 def _refuse_many(group: Clause, ways: list[list[Set]]) -> None:
     """Refuse more groupings than one release should have."""
     number = 1
-    for one in ways:
-        number *= len(one)
+    for way in ways:
+        number *= len(way)
     if number > MOST_SETS:
         raise group.refusal(
-            f"these are more than {MOST_SETS} groupings",
+            f"GROUP BY has more than {MOST_SETS} groupings here",
             "Ask for fewer: GROUPING SETS ((a, b), (a), ()).",
         )
 

@@ -33,11 +33,14 @@ def literal_value(clause: Clause, scope: AbstractScope) -> Value:
         decimal = clause.dialect.decimals and "e" not in text.lower()
         number = float(text)
         if not math.isfinite(number):
-            raise clause.refusal("this number is no double", "Write a smaller one.")
+            raise clause.refusal(
+                "this number is beyond the largest double", "Write one below 1.7e308."
+            )
         return scope.value_of(lit(number), decimal=decimal)
     if int(text) > MOST:
         raise clause.refusal(
-            "this number does not fit into 64 bits", "Write it as 1e20."
+            "this whole number does not fit into 64 bits",
+            "Write it as a double: 1e20.",
         )
     return scope.value_of(lit(int(text)))
 

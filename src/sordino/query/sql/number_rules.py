@@ -23,14 +23,14 @@ _HIGHEST: Final = 4
 
 def numbers(clause: Clause, values: Sequence[Value]) -> tuple[bool, bool]:
     """Return whether numbers meet in f64, and whether they are decimals in SQL."""
-    for one in values:
-        if one.type not in NUMBERS:
+    for value in values:
+        if value.type not in NUMBERS:
             raise clause.refusal(
-                f"{clause.short_text} takes numbers, and one is of type {one.type}",
+                f"{clause.short_text} takes numbers, and one is of type {value.type}",
                 "Cast it, or declare the column's type at its table.",
             )
-    real = any(one.type == "f64" for one in values)
-    doubles = any(one.type == "f64" and not one.decimal for one in values)
+    real = any(value.type == "f64" for value in values)
+    doubles = any(value.type == "f64" and not value.decimal for value in values)
     return real, real and not doubles
 
 
@@ -49,15 +49,16 @@ def _arithmetic(operation: Callable[[Any, Any], Any]) -> Rule:
     """Return the rule of a sum, a difference or a product."""
 
     def rule(clause: Clause, scope: AbstractScope) -> Value:
-        one = scope.value(clause.take("this"))
-        other = scope.value(clause.take("expression"))
-        real, decimal = numbers(clause, (one, other))
-        if real and one.bare and other.bare:
+        left = scope.value(clause.take("this"))
+        right = scope.value(clause.take("expression"))
+        real, decimal = numbers(clause, (left, right))
+        if real and left.bare and right.bare:
             raise clause.refusal(
-                "this is the same for every row", "Write what it comes to."
+                "this is arithmetic of numbers alone, the same for every row",
+                "Write its result.",
             )
         return scope.value_of(
-            operation(one.expression, other.expression), decimal=decimal
+            operation(left.expression, right.expression), decimal=decimal
         )
 
     return rule
@@ -78,15 +79,15 @@ def _minus(clause: Clause, scope: AbstractScope) -> Value:
 def _divisor(clause: Clause, scope: AbstractScope) -> Value:
     """Return what is divided by, refusing what may be zero."""
     inner = clause.bare()
-    found = scope.value(clause)
-    numbers(clause, (found,))
-    never = found.constant is not None and found.constant != 0
+    value = scope.value(clause)
+    numbers(clause, (value,))
+    never = value.constant is not None and value.constant != 0
     if not (never or _is_guarded(inner, scope) or scope.counts(inner)):
         raise clause.refusal(
             "dialects disagree on what a division by zero is, and this may be zero",
             f"Write NULLIF({clause.short_text}, 0), which makes it NULL.",
         )
-    return found
+    return value
 
 
 def _is_guarded(clause: Clause, scope: AbstractScope) -> bool:
@@ -99,98 +100,98 @@ def _is_guarded(clause: Clause, scope: AbstractScope) -> bool:
 
 def _divide(clause: Clause, scope: AbstractScope) -> Value:
     """Return a quotient: of integers cut towards zero where the dialect has it so."""
-    one = scope.value(clause.take("this"))
-    other = _divisor(clause.take("expression"), scope)
+    dividend = scope.value(clause.take("this"))
+    divisor = _divisor(clause.take("expression"), scope)
     clause.scalar("typed"), clause.scalar("safe")
-    real, _ = numbers(clause, (one, other))
+    real, _ = numbers(clause, (dividend, divisor))
     if clause.dialect.whole_division and not real:
-        return scope.value_of(one.expression.quotient(other.expression))
-    decimal = clause.dialect.whole_division and (one.decimal or other.decimal)
-    return scope.value_of(one.expression / other.expression, decimal=decimal)
+        return scope.value_of(dividend.expression.quotient(divisor.expression))
+    decimal = clause.dialect.whole_division and (dividend.decimal or divisor.decimal)
+    return scope.value_of(dividend.expression / divisor.expression, decimal=decimal)
 
 
 def _whole(build: Callable[[Expression, Expression], Expression]) -> Rule:
     """Return the rule of a quotient or a remainder of integers."""
 
     def rule(clause: Clause, scope: AbstractScope) -> Value:
-        one = scope.value(clause.take("this"))
-        other = _divisor(clause.take("expression"), scope)
-        if numbers(clause, (one, other))[0]:
+        dividend = scope.value(clause.take("this"))
+        divisor = _divisor(clause.take("expression"), scope)
+        if numbers(clause, (dividend, divisor))[0]:
             raise clause.refusal(
-                "of fractions this is division in one dialect and whole division in "
-                "another",
+                "whole division and remainders of fractions differ between dialects",
                 "Write FLOOR(a / b).",
             )
-        return scope.value_of(build(one.expression, other.expression))
+        return scope.value_of(build(dividend.expression, divisor.expression))
 
     return rule
 
 
 def _negative(clause: Clause, scope: AbstractScope) -> Value:
     """Return a negative; that of a literal is a literal."""
-    one = scope.value(clause.take("this"))
-    numbers(clause, (one,))
-    if one.constant is not None:
-        return scope.value_of(lit(-one.constant), decimal=one.decimal)
-    return scope.value_of(-one.expression, decimal=one.decimal)
+    value = scope.value(clause.take("this"))
+    numbers(clause, (value,))
+    if value.constant is not None:
+        return scope.value_of(lit(-value.constant), decimal=value.decimal)
+    return scope.value_of(-value.expression, decimal=value.decimal)
 
 
 def _absolute(clause: Clause, scope: AbstractScope) -> Value:
     """Return a size."""
-    one = scope.value(clause.take("this"))
-    numbers(clause, (one,))
-    return scope.value_of(one.expression.abs(), decimal=one.decimal)
+    value = scope.value(clause.take("this"))
+    numbers(clause, (value,))
+    return scope.value_of(value.expression.abs(), decimal=value.decimal)
 
 
 def _down(clause: Clause, scope: AbstractScope) -> Value:
     """Return the whole number below, which SQL has as a double."""
-    one = settled_value(clause, scope.value(clause.take("this")))
-    numbers(clause, (one,))
-    return scope.value_of(one.expression.cast("f64").round_down(1.0))
+    value = settled_value(clause, scope.value(clause.take("this")))
+    numbers(clause, (value,))
+    return scope.value_of(value.expression.cast("f64").round_down(1.0))
 
 
 def _up(clause: Clause, scope: AbstractScope) -> Value:
     """Return the whole number above, which SQL has as a double."""
-    one = settled_value(clause, scope.value(clause.take("this")))
-    numbers(clause, (one,))
-    return scope.value_of(-((-one.expression.cast("f64")).round_down(1.0)))
+    value = settled_value(clause, scope.value(clause.take("this")))
+    numbers(clause, (value,))
+    return scope.value_of(-((-value.expression.cast("f64")).round_down(1.0)))
 
 
-def _rounded(clause: Clause, scope: AbstractScope) -> Value:
+def _round(clause: Clause, scope: AbstractScope) -> Value:
     """Return a number with fewer digits, halves away from zero."""
-    one = settled_value(clause, scope.value(clause.take("this")))
-    numbers(clause, (one,))
-    if one.type == "f64" and not clause.dialect.halves_away:
+    value = settled_value(clause, scope.value(clause.take("this")))
+    numbers(clause, (value,))
+    if value.type == "f64" and not clause.dialect.halves_away:
         raise clause.refusal(
-            "this dialect rounds halves to even numbers", "Write FLOOR(x + 0.5)."
+            f"ROUND takes halves of doubles to even numbers in {clause.dialect.name}",
+            "Write FLOOR(x + 0.5).",
         )
     digits = clause.some("decimals")
     clause.scalar("casts_non_integer_decimals")
     places = 0 if digits is None else whole_number(digits, "the number of digits")
-    return scope.value_of(one.expression.round(places))
+    return scope.value_of(value.expression.round(places))
 
 
 def _root(clause: Clause, scope: AbstractScope) -> Value:
     """Return a square root."""
-    one = scope.value(clause.take("this"))
-    numbers(clause, (one,))
-    return scope.value_of(one.expression.sqrt())
+    value = scope.value(clause.take("this"))
+    numbers(clause, (value,))
+    return scope.value_of(value.expression.sqrt())
 
 
 def _power(clause: Clause, scope: AbstractScope) -> Value:
     """Return a small power as a product."""
-    one = scope.value(clause.take("this"))
+    value = scope.value(clause.take("this"))
     times = whole_number(clause.take("expression"), "a power")
-    numbers(clause, (one,))
+    numbers(clause, (value,))
     if not 1 < times <= _HIGHEST:
         raise clause.refusal(
             "engines round powers differently, so only 2, 3 and 4 are asked",
             "Write a product, or compute it with sd.udf.",
         )
-    base = made = one.expression.cast("f64")
+    base = product = value.expression.cast("f64")
     for _ in range(times - 1):
-        made *= base
-    return scope.value_of(made)
+        product *= base
+    return scope.value_of(product)
 
 
 RULES: Final[dict[type[exp.Expr], Rule]] = {
@@ -198,13 +199,13 @@ RULES: Final[dict[type[exp.Expr], Rule]] = {
     exp.Sub: _minus,
     exp.Mul: _arithmetic(operator.mul),
     exp.Div: _divide,
-    exp.IntDiv: _whole(lambda one, other: one.quotient(other)),
-    exp.Mod: _whole(lambda one, other: one.remainder(other)),
+    exp.IntDiv: _whole(lambda dividend, divisor: dividend.quotient(divisor)),
+    exp.Mod: _whole(lambda dividend, divisor: dividend.remainder(divisor)),
     exp.Neg: _negative,
     exp.Abs: _absolute,
     exp.Floor: _down,
     exp.Ceil: _up,
-    exp.Round: _rounded,
+    exp.Round: _round,
     exp.Sqrt: _root,
     exp.Pow: _power,
 }

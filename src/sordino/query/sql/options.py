@@ -47,8 +47,8 @@ class Options:
         """Refuse a unit of privacy that is not the one of the session."""
         if "privacy_unit_column" not in self.given:
             return
-        said = self.given["privacy_unit_column"].value.strip('`"').split(".")[-1]
-        if ids is None or said.lower() != ids.lower():
+        named = self.given["privacy_unit_column"].value.strip('`"').split(".")[-1]
+        if ids is None or named.lower() != ids.lower():
             kept = "rows" if ids is None else ids
             raise self.refusal(
                 "privacy_unit_column",
@@ -89,11 +89,11 @@ def split_options(text: str, words: Sequence[Token]) -> tuple[Options, list[Toke
             continue
         if any(_begins(words, later) for later in range(place + 2, len(words) - 1)):
             _refuse_clause(text, words[place + 1], "a second clause of privacy")
-        if any(one.token_type is TokenType.SELECT for one in words[:place]):
+        if any(earlier.token_type is TokenType.SELECT for earlier in words[:place]):
             _refuse_clause(text, words[place + 1], "privacy of a query in a query")
         end, given = _options(text, words, place + 3)
         rest = [*words[: place + 1], *words[end:]]
-        return _understood(text, given), rest
+        return _interpret(text, given), rest
     return Options(text), list(words)
 
 
@@ -147,7 +147,7 @@ def _option(text: str, part: Sequence[Token]) -> tuple[str, Option]:
     return part[0].text.lower(), Option(text[part[2].start : end], start, end)
 
 
-def _understood(text: str, given: dict[str, Option]) -> Options:
+def _interpret(text: str, given: dict[str, Option]) -> Options:
     """Return what options mean, refusing those that mean something else here."""
     raw = Options(text, given)
     for name in given:
@@ -164,7 +164,7 @@ def _understood(text: str, given: dict[str, Option]) -> Options:
     budget = None
     if "epsilon" in given:
         budget = _read(
-            raw, "epsilon", lambda said: ApproxDP(said, given["delta"].value)
+            raw, "epsilon", lambda written: ApproxDP(written, given["delta"].value)
         )
     groups = None
     if "max_groups_contributed" in given:

@@ -16,21 +16,22 @@ from sordino.query.sql.selection import Selection, shown_items
 
 
 def person_rows(
-    select: Clause, found: RowScope, bounds: Mapping[str, Ends], used: set[str]
+    select: Clause, rows: RowScope, bounds: Mapping[str, Ends], used: set[str]
 ) -> RowScope:
     """Return the rows that a SELECT makes of each person's rows, or refuse it."""
-    items = [Item.of(one) for one in select.each("expressions")]
-    grouping = grouping_of(select, items, found)
+    items = [Item.of(clause) for clause in select.each("expressions")]
+    grouping = grouping_of(select, items, rows)
     if grouping.sets is not None:
         raise select.part(select.node.args["group"]).refusal(
-            "several groupings of each person", "Write one GROUP BY inside FROM."
+            "inside FROM each person is grouped in one way, not in several",
+            "Write plain columns after GROUP BY there.",
         )
     keys = grouping.keys
-    ids = _person(select, keys, found)
-    asking = Asking(found, bounds, used, questions=PERSON_QUESTIONS)
-    answers = AnswerScope(found, keys, asking)
+    ids = _person(select, keys, rows)
+    asking = Asking(rows, bounds, used, questions=PERSON_QUESTIONS)
+    answers = AnswerScope(rows, keys, asking)
     answers.selected.update({
-        one.alias: one.clause for one in items if one.alias is not None
+        item.alias: item.clause for item in items if item.alias is not None
     })
     shown = shown_items(items, answers)
     _refuse_nameless(items, answers)
@@ -39,7 +40,7 @@ def person_rows(
     if having is not None:
         kept = condition(having.look().take("this"), answers)
     try:
-        return _asked(found, answers, shown, ids, kept)
+        return _rows_per_person(rows, answers, shown, ids, kept)
     except InvalidSQL:
         raise
     except SordinoError as error:
@@ -48,47 +49,48 @@ def person_rows(
 
 def _refuse_nameless(items: list[Item], answers: AnswerScope) -> None:
     """Refuse a column that nobody could ask for: dialects name it differently."""
-    for one in items:
-        if one.alias is None and answers.key_of(one.clause) is None:
-            raise one.clause.refusal("this column has no name", "Name it: ... AS name.")
+    for item in items:
+        if item.alias is None and answers.key_of(item.clause) is None:
+            raise item.clause.refusal(
+                "an answer about each person needs a name", "Write ... AS name."
+            )
 
 
-def _person(select: Clause, keys: tuple[Key, ...], found: RowScope) -> str:
+def _person(select: Clause, keys: tuple[Key, ...], rows: RowScope) -> str:
     """Return the column of ids, by which the rows must be grouped."""
-    ids = found.query.resolve(found.catalog).ids
+    ids = rows.query.resolve(rows.catalog).ids
     part = select.part(select.node.args.get("group") or select.node)
     if ids is None:
         raise part.refusal(
-            "a grouping inside FROM is of each person, and this table protects rows",
+            "a GROUP BY inside FROM is of each person, and this table protects rows",
             'Protect ids: protects=sd.AddRowsWithID("person").',
         )
-    if not any(str(one.value.expression) == str(col(ids)) for one in keys):
+    if not any(str(key.value.expression) == str(col(ids)) for key in keys):
         raise part.refusal(
-            "a grouping inside FROM that is not of each person would put many people "
-            "into one row",
+            "a GROUP BY inside FROM without the id would put many people into one row",
             f"Group by {ids} as well, or move the grouping outside.",
         )
     return ids
 
 
-def _asked(
-    found: RowScope,
+def _rows_per_person(
+    rows: RowScope,
     answers: AnswerScope,
     shown: Selection,
     ids: str,
     kept: Expression | None,
 ) -> RowScope:
     """Return the rows of each person, filtered, computed and named."""
-    made = {
-        one.name: one.value.expression
-        for one in answers.keys
-        if str(one.value.expression) != str(col(one.name))
+    computed = {
+        key.name: key.value.expression
+        for key in answers.keys
+        if str(key.value.expression) != str(col(key.name))
     }
-    made |= answers.asking.made
-    query = found.query.with_columns(**made) if made else found.query
-    by = [one.name for one in answers.keys if one.name != ids]
+    computed |= answers.asking.made
+    query = rows.query.with_columns(**computed) if computed else rows.query
+    by = [key.name for key in answers.keys if key.name != ids]
     query = query.per_id(
-        *by, **{name: one.asked for name, one in answers.asked.items()}
+        *by, **{name: aggregate.asked for name, aggregate in answers.asked.items()}
     )
     if kept is not None:
         query = query.filter(kept)
@@ -99,5 +101,5 @@ def _asked(
     renamed = {name: called for name, called in shown.names.items() if name != called}
     query = query.rename(renamed) if renamed else query
     names: Visible = {called: called for called in shown.names.values()}
-    schema = query.resolve(found.catalog).schema
-    return RowScope(query, found.catalog, schema, names, {}, RULES)
+    schema = query.resolve(rows.catalog).schema
+    return RowScope(query, rows.catalog, schema, names, {}, RULES)

@@ -36,12 +36,12 @@ def _exact(
     def ask(asking: Asking, clause: Clause, kept: Expression | None) -> Aggregate:
         body = clause.take("this")
         value = asking.value(body, kept)
-        found = asking.known_ends(value)
-        if value.type not in types or (found is not None and value.type != "bool"):
+        ends = asking.known_ends(value)
+        if value.type not in types or (ends is not None and value.type != "bool"):
             return bounded(asking, clause, kept)
         column = column_or_tree(value.expression.tree)
-        asked = build(column, nulls=nulls_rule(asking, value))
-        return Aggregate(asked, kind or value.type, answer_name(word, column))
+        question = build(column, nulls=nulls_rule(asking, value))
+        return Aggregate(question, kind or value.type, answer_name(word, column))
 
     return ask
 

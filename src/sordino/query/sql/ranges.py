@@ -52,23 +52,23 @@ def _range(tree: AbstractTree) -> Range:
 
 def _ends(*ends: float) -> Range:
     """Return the least and the greatest of some numbers, open if one is none."""
-    if any(math.isnan(one) for one in ends):
+    if any(math.isnan(end) for end in ends):
         return _ALL
     return min(ends), max(ends)
 
 
 def _clip(call: Call) -> Range:
-    low, high = (one.constant for one in call.arguments[1:])
+    low, high = (bound.constant for bound in call.arguments[1:])
     return low, high
 
 
 def _when(call: Call) -> Range:
     _, values = conditional.split_branches(call.arguments, call.options["given"])
-    return _hull([_range(one) for one in values if one is not None])
+    return _hull([_range(value) for value in values if value is not None])
 
 
 def _any(call: Call) -> Range:
-    return _hull([_range(one) for one in call.arguments])
+    return _hull([_range(argument) for argument in call.arguments])
 
 
 def _hull(ranges: list[Range]) -> Range:
@@ -76,7 +76,7 @@ def _hull(ranges: list[Range]) -> Range:
 
 
 def _greatest(call: Call) -> Range:
-    ranges = [_range(one) for one in call.arguments]
+    ranges = [_range(argument) for argument in call.arguments]
     return min(low for low, _ in ranges), max(high for _, high in ranges)
 
 

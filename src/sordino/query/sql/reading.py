@@ -56,9 +56,9 @@ class Reading:
             for name, value in node.args.items():
                 if value and (id(node), name) not in self.taken:
                     part = clause.part(value)
-                    said = name.strip("_").replace("_", " ").upper()
-                    said = part.short_text if name in _PLAIN else said
-                    raise part.refusal(f"{said} is not understood here", _LEAVE)
+                    word = name.strip("_").replace("_", " ").upper()
+                    word = part.short_text if name in _PLAIN else word
+                    raise part.refusal(f"{word} is not understood here", _LEAVE)
 
 
 _PLAIN: Final = ("this", "expression", "expressions")
@@ -90,12 +90,12 @@ class Clause:
 
     def take(self, name: str) -> "Clause":
         """Return an argument that is a node, which the caller understands."""
-        found = self.scalar(name)
-        if not isinstance(found, exp.Expr):
+        node = self.scalar(name)
+        if not isinstance(node, exp.Expr):
             raise self.refusal(
                 f"{self.short_text} is not complete", "Write it in full."
             )
-        return Clause(self.reading, found)
+        return Clause(self.reading, node)
 
     def some(self, name: str) -> "Clause | None":
         """Return an argument that may be left out."""
@@ -104,7 +104,7 @@ class Clause:
     def each(self, name: str) -> "list[Clause]":
         """Return an argument that is a list."""
         listed = self.scalar(name) or []
-        return [Clause(self.reading, one) for one in listed]
+        return [Clause(self.reading, node) for node in listed]
 
     def scalar(self, name: str) -> Any:
         """Return an argument as it is, which the caller understands."""
@@ -184,7 +184,7 @@ def read_statement(
     try:
         trees = _parser(grammar).parse(list(listed), text)
     except ParseError as error:
-        raise _unread(text, error, dialect) from None
+        raise _parse_refusal(text, error, dialect) from None
     except (SqlglotError, RecursionError, ValueError, TypeError, AttributeError):
         raise InvalidSQL(
             "this cannot be read as SQL", "Write it in simpler parts.", text, 0, 1
@@ -216,20 +216,20 @@ def _refuse_deep(reading: Reading) -> None:
                 "this stands too deep in other operations",
                 "Name a part of it in a query in FROM, and go on from its columns.",
             )
-        for one in node.iter_expressions():
-            chained = isinstance(node, exp.Connector) and type(one) is type(node)
-            waiting.append((one, depth + (not chained)))
+        for child in node.iter_expressions():
+            chained = isinstance(node, exp.Connector) and type(child) is type(node)
+            waiting.append((child, depth + (not chained)))
 
 
-def _unread(text: str, error: ParseError, dialect: InputDialect) -> InvalidSQL:
+def _parse_refusal(text: str, error: ParseError, dialect: InputDialect) -> InvalidSQL:
     """Return the refusal of what the parser does not read, where it stopped."""
-    told = error.errors[0] if error.errors else {}
-    line, column = int(told.get("line") or 1), int(told.get("col") or 1)
+    details = error.errors[0] if error.errors else {}
+    line, column = int(details.get("line") or 1), int(details.get("col") or 1)
     first = 0
     for _ in range(line - 1):
         first = text.find("\n", first) + 1
     end = min(first + column, len(text))
-    size = max(1, len(str(told.get("highlight") or "x")))
+    size = max(1, len(str(details.get("highlight") or "x")))
     return InvalidSQL(
         "this cannot be read as SQL",
         f"Is it written for {dialect.name}? Say dialect=... if not.",
@@ -249,26 +249,30 @@ def _parser(grammar: Grammar) -> Parser:
 
         FUNCTION_PARSERS = {  # noqa: RUF012 so the base class has it
             **base.FUNCTION_PARSERS,
-            **({name: _bounded(name) for name in _BOUNDED} if _named(grammar) else {}),
+            **(
+                {name: _bounded_aggregate(name) for name in _BOUNDED}
+                if _names_bounds(grammar)
+                else {}
+            ),
         }
 
         def expression(self, instance: Any, *given: Any, **named: Any) -> Any:
             """Return a node that knows the word it ends with."""
-            made = super().expression(instance, *given, **named)
-            if self._prev is not None and _END not in made.meta:
-                made.meta[_START], made.meta[_END] = self._prev.start, self._prev.end
-            return made
+            node = super().expression(instance, *given, **named)
+            if self._prev is not None and _END not in node.meta:
+                node.meta[_START], node.meta[_END] = self._prev.start, self._prev.end
+            return node
 
     parser: Parser = Placed(dialect=grammar, error_level=ErrorLevel.IMMEDIATE)
     return parser
 
 
-def _named(grammar: Grammar) -> bool:
+def _names_bounds(grammar: Grammar) -> bool:
     """Tell whether aggregates of a dialect take bounds by name."""
     return type(grammar).__name__ == "BigQuery"
 
 
-def _bounded(name: str) -> Any:
+def _bounded_aggregate(name: str) -> Any:
     """Return what reads an aggregate that may have bounds by name."""
 
     def parse(parser: Any) -> Any:
@@ -277,19 +281,19 @@ def _bounded(name: str) -> Any:
         listed = [this]
         bounds = None
         while parser._match(TokenType.COMMA):  # noqa: SLF001
-            one = parser._parse_lambda() or parser._parse_disjunction()  # noqa: SLF001
-            if isinstance(one, (exp.Kwarg, exp.PropertyEQ)) and bounds is None:
-                bounds = one
+            argument = parser._parse_lambda() or parser._parse_disjunction()  # noqa: SLF001
+            if isinstance(argument, (exp.Kwarg, exp.PropertyEQ)) and bounds is None:
+                bounds = argument
             else:
-                listed.append(one)
+                listed.append(argument)
         if distinct:
             listed = [parser.expression(exp.Distinct(expressions=listed))]
         if len(listed) > 1 or listed[0] is None:
             parser.raise_error("Expected one argument")
-        made = _AGGREGATES[name](this=listed[0])
+        aggregate = _AGGREGATES[name](this=listed[0])
         if bounds is not None:
-            made.set(BOUNDS, bounds)
-        return made
+            aggregate.set(BOUNDS, bounds)
+        return aggregate
 
     return parse
 

@@ -21,18 +21,21 @@ for one that is there and must not be asked for so."""
 def identifier(clause: Clause) -> tuple[str, bool]:
     """Return a name as it is written, and whether it is in quotes."""
     if clause.kind is not exp.Identifier:
-        raise clause.refusal("this is no name", "Write a name.")
+        raise clause.refusal(
+            "a name belongs here, of a column or of a table",
+            "Write the name alone, as in SELECT ... AS visits.",
+        )
     return str(clause.scalar("this")), bool(clause.scalar("quoted"))
 
 
 def alias(clause: Clause) -> str | None:
     """Return the name that a column or a table is given."""
-    found = clause.some("alias")
-    if found is None:
+    named = clause.some("alias")
+    if named is None:
         return None
-    if found.kind is exp.TableAlias:
-        found = found.take("this")
-    return identifier(found)[0]
+    if named.kind is exp.TableAlias:
+        named = named.take("this")
+    return identifier(named)[0]
 
 
 @final
@@ -86,11 +89,11 @@ class RowScope(AbstractScope):
                     f"There are {', '.join(self.tables)}.",
                 )
             columns = self.tables[owner.lower()]
-        return _found(name, columns)
+        return _find(name, columns)
 
     def knows(self, name: str) -> bool:
         """Tell whether an unquoted name stands for a column."""
-        return any(one.lower() == name.lower() for one in self.columns)
+        return any(column.lower() == name.lower() for column in self.columns)
 
     def instead(self, clause: Clause) -> Value | None:
         """Return nothing: rows are known by their columns alone."""
@@ -103,22 +106,23 @@ class RowScope(AbstractScope):
         return False
 
 
-def _found(clause: Clause, columns: Visible) -> str:
+def _find(clause: Clause, columns: Visible) -> str:
     """Return the column of a name, or refuse it."""
     name, quoted = identifier(clause)
-    close = [one for one in columns if one == name]
+    close = [known for known in columns if known == name]
     if not close and not quoted:
-        close = [one for one in columns if one.lower() == name.lower()]
+        close = [known for known in columns if known.lower() == name.lower()]
     if len(close) > 1:
         raise clause.refusal(
-            f"{name} could be {' or '.join(close)}",
-            "Write it as it is spelled, in quotes.",
+            f"{name} could mean {' or '.join(close)}",
+            "Write the one that is meant as it is spelled, in double quotes.",
         )
     if not close:
         raise clause.wrap(unknown("column", name, columns))
-    found = columns[close[0]]
-    if found is None:
+    column = columns[close[0]]
+    if column is None:
         raise clause.refusal(
-            f"{name} is a column of both tables", "Write the table before it: a.x."
+            f"{name} is a column of both tables",
+            f"Say of which, as in a.{name}.",
         )
-    return found
+    return column

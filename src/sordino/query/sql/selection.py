@@ -23,16 +23,16 @@ class Selection:
 def shown_items(items: list[Item], answers: AnswerScope) -> Selection:
     """Return what is selected: keys, answers, and what is computed of them."""
     shown = Selection()
-    for one in items:
-        key = answers.key_of(one.clause)
+    for item in items:
+        key = answers.key_of(item.clause)
         if key is not None:
             (name,) = key.expression.names()
-            _show(shown, one, name, one.alias or name)
-        elif _asks(one.clause):
-            name = answers.ask(one.clause, one.alias)
-            _show(shown, one, name, one.alias or name)
+            _show(shown, item, name, item.alias or name)
+        elif _asks(item.clause):
+            name = answers.ask(item.clause, item.alias)
+            _show(shown, item, name, item.alias or name)
         else:
-            _show_computed(shown, one, answers)
+            _show_computed(shown, item, answers)
     return shown
 
 
@@ -46,13 +46,14 @@ def _show_computed(shown: Selection, item: Item, answers: AnswerScope) -> None:
     value = answers.value(item.clause)
     if value.bare:
         raise item.clause.refusal(
-            "this is the same for every group", "Leave it out, and write it yourself."
+            "this value is the same for every group, so nothing is asked",
+            "Leave it out of SELECT, and write it beside the answers.",
         )
     name = item.alias or answers.fresh("computed")
-    if any(one.name == name for one in answers.keys):
+    if any(key.name == name for key in answers.keys):
         raise item.clause.refusal(
-            f"{name} is a key, and cannot be another answer as well",
-            "Give this another alias.",
+            f"{name} is a column of GROUP BY, and cannot name an answer as well",
+            "Give the answer another alias.",
         )
     shown.made[name] = value.expression
     _show(shown, item, name, name)
@@ -62,6 +63,7 @@ def _show(shown: Selection, item: Item, name: str, called: str) -> None:
     """Show a column under a name, refusing two of one name."""
     if name in shown.names or called in shown.names.values():
         raise item.clause.refusal(
-            f"{called} is selected twice", "Select it once, or give it an alias."
+            f"SELECT has two columns named {called}",
+            "Select it once, or give one of them another alias.",
         )
     shown.names[name] = called

@@ -39,27 +39,27 @@ class Several:
                     f"Leave it out, and use .{verb}(...) of the release.",
                 )
 
-    def process(self, asked: Request, names: tuple[str, ...]) -> Request:
+    def process(self, request: Request, names: tuple[str, ...]) -> Request:
         """Return the request of one grouping, with what is done to its rows."""
-        absent = {one.name for one in self.answers.keys} - set(names)
+        absent = {key.name for key in self.answers.keys} - set(names)
         if self.kept is not None:
             self._refuse_reading(self.kept, absent)
             self._refuse_one_row(names)
-            asked = asked.filter(self.kept)
-        for one in self.shown.made.values():
-            self._refuse_reading(one, absent)
+            request = request.filter(self.kept)
+        for computed in self.shown.made.values():
+            self._refuse_reading(computed, absent)
         if self.shown.made:
-            asked = asked.with_columns(**self.shown.made)
+            request = request.with_columns(**self.shown.made)
         there = [*self.answers.asked, *self.shown.made]
         wanted = [name for name in self.shown.names if name in there]
         if wanted != there:
-            asked = asked.select(*wanted)
+            request = request.select(*wanted)
         renamed = {
             name: called
             for name, called in self.shown.names.items()
             if name != called and name not in absent
         }
-        return asked.rename(renamed) if renamed else asked
+        return request.rename(renamed) if renamed else request
 
     def _refuse_one_row(self, names: tuple[str, ...]) -> None:
         """Refuse to leave out the one row of all rows together."""
@@ -69,9 +69,9 @@ class Several:
                 "Leave HAVING out, and use .filter(...) of the release.",
             )
 
-    def _refuse_reading(self, made: Expression, absent: set[str]) -> None:
+    def _refuse_reading(self, computed: Expression, absent: set[str]) -> None:
         """Refuse what reads a key that a grouping lacks."""
-        for name in sorted(made.names() & absent):
+        for name in sorted(computed.names() & absent):
             raise self.select.refusal(
                 f"{name} is not a key of every grouping, and this computes with it",
                 "Select the key itself.",
@@ -79,7 +79,7 @@ class Several:
 
 
 def requests_of_sets(
-    said: Several,
+    several: Several,
     query: Query,
     questions: Mapping[str, Any],
     sets: tuple[tuple[str, ...], ...],
@@ -87,22 +87,23 @@ def requests_of_sets(
 ) -> dict[str, Request]:
     """Return a request for each set of keys, by the names of these."""
     if not questions:
-        raise said.select.refusal(
-            "several groupings ask for answers", "Add one: COUNT(*)."
+        raise several.select.refusal(
+            "several groupings without an aggregate ask for nothing",
+            "Add one: COUNT(*).",
         )
-    ways = [_known(names, keys) for names in sets]
+    ways = [_keys_of_set(names, keys) for names in sets]
     if len(set(sets)) < len(sets):
-        raise said.select.part(said.select.node.args["group"]).refusal(
-            "two of these groupings are the same", "Write each set of columns once."
+        raise several.select.part(several.select.node.args["group"]).refusal(
+            "two of these groupings are the same", "Name each set of columns once."
         )
-    asked = query.group_by_sets(*ways).agg(**questions)
+    requests = query.group_by_sets(*ways).agg(**questions)
     return {
-        name: said.process(request, names)
-        for names, (name, request) in zip(sets, asked.items(), strict=True)
+        name: several.process(request, names)
+        for names, (name, request) in zip(sets, requests.items(), strict=True)
     }
 
 
-def _known(names: tuple[str, ...], keys: KeySet | None) -> Any:
+def _keys_of_set(names: tuple[str, ...], keys: KeySet | None) -> Any:
     """Return a set of keys, of which public values may be given."""
     if keys is None or not names:
         return names

@@ -57,14 +57,14 @@ def request_of(
 ) -> Request | dict[str, Request]:
     """Return the request of a SELECT, or one for each of several groupings."""
     select = reading.whole
-    found = selected_rows(select, tables)
-    options.refuse_other_ids(found.query.resolve(found.catalog).ids)
-    items = [Item.of(one) for one in select.each("expressions")]
-    grouping = grouping_of(select, items, found)
-    asking = Asking(found, tables.bounds, tables.used)
-    answers = AnswerScope(found, grouping.keys, asking)
+    rows = selected_rows(select, tables)
+    options.refuse_other_ids(rows.query.resolve(rows.catalog).ids)
+    items = [Item.of(clause) for clause in select.each("expressions")]
+    grouping = grouping_of(select, items, rows)
+    asking = Asking(rows, tables.bounds, tables.used)
+    answers = AnswerScope(rows, grouping.keys, asking)
     answers.selected.update({
-        one.alias: one.clause for one in items if one.alias is not None
+        item.alias: item.clause for item in items if item.alias is not None
     })
     shown = shown_items(items, answers)
     having = select.some("having")
@@ -72,13 +72,15 @@ def request_of(
     bounded = replace(given, limits=_limits(given, options, answers))
     if grouping.sets is not None:
         options.refuse_sets()
-        said = Several(select, answers, shown, kept)
-        said.refuse_order()
-        rows = _asked(select, answers, bounded)
-        return requests_of_sets(said, *rows, grouping.sets, given.keys)
+        several = Several(select, answers, shown, kept)
+        several.refuse_order()
+        asked = _rows_and_questions(select, answers, bounded)
+        return requests_of_sets(several, *asked, grouping.sets, given.keys)
     orders = _orders(select, items, answers, shown)
-    asked = _one_grouping(*_asked(select, answers, bounded), answers, given)
-    return _processed(select, asked, answers, shown, kept, orders)
+    request = _one_grouping(
+        *_rows_and_questions(select, answers, bounded), answers, given
+    )
+    return _process(select, request, answers, shown, kept, orders)
 
 
 @final
@@ -101,13 +103,15 @@ def _orders(
     clause.look()
     before = set(answers.asked)
     answers = replace(answers, aliases_first=True)
-    found = [_order(one, items, answers, shown) for one in clause.each("expressions")]
+    orders = [
+        _order(ordered, items, answers, shown) for ordered in clause.each("expressions")
+    ]
     if set(answers.asked) - before:
         raise clause.refusal(
-            "the order asks for an answer that is not selected, and it has a price",
+            "ORDER BY asks for an answer that is not selected, and it has a price",
             "Select it as well.",
         )
-    return found
+    return orders
 
 
 def _order(
@@ -127,8 +131,8 @@ def _order(
         ),
         None,
     )
-    for known, made in shown.made.items():
-        if made.same(value.expression):
+    for known, computed in shown.made.items():
+        if computed.same(value.expression):
             name = known
     if name is None:
         name = answers.fresh("sorted_by")
@@ -151,14 +155,16 @@ def _limits(
     given: Given, options: Options, answers: AnswerScope
 ) -> tuple[AbstractConstraint, ...]:
     """Return what bounds each id: what is given, and what the text says."""
-    found: list[AbstractConstraint] = list(given.limits)
-    names = tuple(one.name for one in answers.keys)
+    limits: list[AbstractConstraint] = list(given.limits)
+    names = tuple(key.name for key in answers.keys)
     if options.groups is not None:
         if not names:
             raise options.refusal(
-                "max_groups_contributed", "nothing is grouped", "Leave it out."
+                "max_groups_contributed",
+                "max_groups_contributed needs a GROUP BY",
+                "Leave it out, or group.",
             )
-        found.append(MaxGroupsPerID(names, options.groups))
+        limits.append(MaxGroupsPerID(names, options.groups))
     if answers.asking.per_group:
         if len(answers.asked) > 1 or not names:
             raise InvalidParameter(
@@ -168,33 +174,33 @@ def _limits(
                 "Give limits=sd.MaxRowsPerGroupPerID(...), which bounds all answers.",
             )
         (most,) = answers.asking.per_group
-        found.append(MaxRowsPerGroupPerID(names, most))
-    return tuple(found)
+        limits.append(MaxRowsPerGroupPerID(names, most))
+    return tuple(limits)
 
 
-def _asked(
+def _rows_and_questions(
     select: Clause, answers: AnswerScope, given: Given
 ) -> tuple[Query, dict[str, Any]]:
     """Return the rows that are asked about, and what is asked of each group."""
-    found = answers.rows
+    rows = answers.rows
     keys = answers.keys
     if not keys and not answers.asked:
         raise select.refusal(
-            "this would show rows of people",
+            "SELECT without an aggregate would show rows of people",
             "Ask aggregates of them: COUNT(*), AVG(...).",
         )
     _refuse_unused(given, answers)
-    made = {
-        one.name: one.value.expression
-        for one in keys
-        if str(one.value.expression) != str(col(one.name))
+    computed = {
+        key.name: key.value.expression
+        for key in keys
+        if str(key.value.expression) != str(col(key.name))
     }
-    query: Query = found.query
-    if made or answers.asking.made:
-        query = query.with_columns(**made, **answers.asking.made)
+    query: Query = rows.query
+    if computed or answers.asking.made:
+        query = query.with_columns(**computed, **answers.asking.made)
     if given.limits:
         query = query.enforce(*given.limits)
-    return query, {name: one.asked for name, one in answers.asked.items()}
+    return query, {name: aggregate.asked for name, aggregate in answers.asked.items()}
 
 
 def _one_grouping(
@@ -203,7 +209,7 @@ def _one_grouping(
     """Return the question about the groups of one set of keys."""
     if not answers.keys:
         return query.agg(**questions)
-    grouped = _with_keys(query, given, tuple(one.name for one in answers.keys))
+    grouped = _with_keys(query, given, tuple(key.name for key in answers.keys))
     return grouped.agg(**questions) if questions else grouped.keys()
 
 
@@ -243,9 +249,9 @@ def _refuse_unused(given: Given, answers: AnswerScope) -> None:
         )
 
 
-def _processed(
+def _process(
     select: Clause,
-    asked: Request,
+    request: Request,
     answers: AnswerScope,
     shown: Selection,
     kept: Expression | None,
@@ -254,33 +260,33 @@ def _processed(
     """Return the request with what is done to its noisy rows."""
     if kept is not None:
         _refuse_ungrouped(select, "having", answers)
-        asked = asked.filter(kept)
+        request = request.filter(kept)
     if shown.made:
-        asked = asked.with_columns(**shown.made)
+        request = request.with_columns(**shown.made)
     if orders:
         _refuse_ungrouped(select, "order", answers)
-        asked = asked.sort(
-            *dict.fromkeys(one.name for one in orders),
-            descending=tuple(one.name for one in orders if one.descending),
-            nulls_first=tuple(one.name for one in orders if one.nulls_first),
+        request = request.sort(
+            *dict.fromkeys(order.name for order in orders),
+            descending=tuple(order.name for order in orders if order.descending),
+            nulls_first=tuple(order.name for order in orders if order.nulls_first),
         )
-    asked = _cut(select, asked, answers)
+    request = _cut(select, request, answers)
     there = [*answers.asked, *shown.made]
     wanted = [name for name in shown.names if name in there]
     if wanted != there:
-        asked = asked.select(*wanted)
+        request = request.select(*wanted)
     renamed = {name: called for name, called in shown.names.items() if name != called}
-    return asked.rename(renamed) if renamed else asked
+    return request.rename(renamed) if renamed else request
 
 
-def _cut(select: Clause, asked: Request, answers: AnswerScope) -> Request:
+def _cut(select: Clause, request: Request, answers: AnswerScope) -> Request:
     """Return the request for so many rows."""
     limit, offset = select.some("limit"), select.some("offset")
     if limit is None and offset is None:
-        return asked
+        return request
     _refuse_ungrouped(select, "limit" if limit is not None else "offset", answers)
     most, first = (_size(clause) for clause in (limit, offset))
-    return asked.limit(_ALL if most is None else most, first or 0)
+    return request.limit(_ALL if most is None else most, first or 0)
 
 
 def _size(clause: Clause | None) -> int | None:
@@ -298,6 +304,6 @@ def _refuse_ungrouped(select: Clause, name: str, answers: AnswerScope) -> None:
     if not answers.keys:
         clause = select.part(select.node.args[name])
         raise clause.refusal(
-            "without groups there is one row, and nothing to choose or to order",
+            "without GROUP BY there is one row, and nothing to choose or to order",
             "Leave it out, or add GROUP BY.",
         )

@@ -47,7 +47,7 @@ def check_statement(text: Any) -> str:
 def split_words(text: str, dialect: InputDialect) -> list[Token]:
     """Return the words of one statement, refusing what the parser would misread."""
     try:
-        found = list(Grammar.get_or_raise(dialect.name).tokenize(text))
+        words = list(Grammar.get_or_raise(dialect.name).tokenize(text))
     except TokenError:
         raise InvalidSQL(
             "this text cannot be taken apart into words",
@@ -56,21 +56,21 @@ def split_words(text: str, dialect: InputDialect) -> list[Token]:
             0,
             1,
         ) from None
-    _refuse_comments(text, found)
-    if found and found[-1].token_type is TokenType.SEMICOLON:
-        found.pop()
-    _refuse_several(text, found)
-    _refuse_other(text, found)
-    _refuse_deep(text, found)
-    for one, other in itertools.pairwise(found):
-        _refuse_pair(text, one, other, dialect)
-    return found
+    _refuse_comments(text, words)
+    if words and words[-1].token_type is TokenType.SEMICOLON:
+        words.pop()
+    _refuse_several(text, words)
+    _refuse_other(text, words)
+    _refuse_deep(text, words)
+    for word, follower in itertools.pairwise(words):
+        _refuse_pair(text, word, follower, dialect)
+    return words
 
 
-def _refuse_comments(text: str, found: Sequence[Token]) -> None:
+def _refuse_comments(text: str, words: Sequence[Token]) -> None:
     """Refuse comments that end elsewhere for the parser than for a database."""
-    ends = [*(one.start for one in found), len(text)]
-    starts = [0, *(one.end + 1 for one in found)]
+    ends = [*(word.start for word in words), len(text)]
+    starts = [0, *(word.end + 1 for word in words)]
     for start, end in zip(starts, ends, strict=True):
         for mark in _UNEVEN_COMMENTS:
             place = text.find(mark, start, end)
@@ -84,27 +84,27 @@ def _refuse_comments(text: str, found: Sequence[Token]) -> None:
                 )
 
 
-def _refuse_several(text: str, found: Sequence[Token]) -> None:
+def _refuse_several(text: str, words: Sequence[Token]) -> None:
     """Refuse a second statement, and a text without one."""
-    for one in found:
-        if one.token_type is TokenType.SEMICOLON:
+    for word in words:
+        if word.token_type is TokenType.SEMICOLON:
             raise InvalidSQL(
                 "there are several statements",
                 "Pose one at a time: each is priced and charged by itself.",
                 text,
-                one.start,
-                one.end + 1,
+                word.start,
+                word.end + 1,
             )
-    if not found:
+    if not words:
         raise InvalidSQL(
             "there is no statement", "Write SELECT ... FROM a table.", text, 0, 1
         )
 
 
-def _refuse_other(text: str, found: Sequence[Token]) -> None:
+def _refuse_other(text: str, words: Sequence[Token]) -> None:
     """Refuse all that begins like no question, before a parser talks about it."""
-    if found and found[0].token_type not in _FIRST:
-        first = found[0]
+    if words and words[0].token_type not in _FIRST:
+        first = words[0]
         raise InvalidSQL(
             f"{first.text.upper()[:20]} is no question: a session only reads, one "
             "SELECT at a time",
@@ -124,40 +124,46 @@ _FIRST: Final = (
 )
 
 
-def _refuse_deep(text: str, found: Sequence[Token]) -> None:
+def _refuse_deep(text: str, words: Sequence[Token]) -> None:
     """Refuse brackets in brackets, and signs after signs, beyond what is ever meant."""
     depth = signs = 0
-    for one in found:
-        depth += (one.token_type in _OPEN) - (one.token_type in _CLOSED)
-        signs = signs + 1 if one.token_type in _SIGNS else 0
+    for word in words:
+        depth += (word.token_type in _OPEN) - (word.token_type in _CLOSED)
+        signs = signs + 1 if word.token_type in _SIGNS else 0
         if depth > DEEPEST or signs > MOST_NOTS:
             raise InvalidSQL(
                 f"more than {DEEPEST} brackets are open here",
                 "Name a part of it in a query in FROM, and go on from its columns.",
                 text,
-                one.start,
-                one.end + 1,
+                word.start,
+                word.end + 1,
             )
 
 
-def _refuse_pair(text: str, one: Token, other: Token, dialect: InputDialect) -> None:
+def _refuse_pair(
+    text: str, word: Token, follower: Token, dialect: InputDialect
+) -> None:
     """Refuse two words that stand side by side by mistake."""
-    if one.token_type is TokenType.COMMA and other.token_type in _AFTER_COMMA:
+    if word.token_type is TokenType.COMMA and follower.token_type in _AFTER_COMMA:
         problem, remedy = "nothing stands after this comma", "Leave the comma out."
-    elif one.token_type is TokenType.STRING and other.token_type is TokenType.STRING:
+    elif (
+        word.token_type is TokenType.STRING and follower.token_type is TokenType.STRING
+    ):
         problem = "dialects put neighbouring texts together differently, or not at all"
         remedy = "Write 'a' || 'b', or one text."
-    elif _torn(one, other):
+    elif _is_torn(word, follower):
         problem = f"this number is not read so in the dialect {dialect.name}"
         remedy = "Write its digits without _ and letters, and a space behind them."
     else:
         return
-    raise InvalidSQL(problem, remedy, text, one.start, one.end + 1)
+    raise InvalidSQL(problem, remedy, text, word.start, word.end + 1)
 
 
-def _torn(one: Token, other: Token) -> bool:
+def _is_torn(word: Token, follower: Token) -> bool:
     """Tell whether a word stands directly behind a number."""
-    close = other.start == one.end + 1
+    close = follower.start == word.end + 1
     return (
-        one.token_type is TokenType.NUMBER and close and other.text[:1].isidentifier()
+        word.token_type is TokenType.NUMBER
+        and close
+        and follower.text[:1].isidentifier()
     )
