@@ -10,6 +10,7 @@
     ├── BudgetExceeded     (RuntimeError) a release that costs more than is left
     ├── EngineFailure      (RuntimeError) an engine that could not finish
     ├── EngineUnavailable  (RuntimeError) an engine that cannot begin
+    ├── OutputFailure      (RuntimeError) a file of a paid answer that was not written
     ├── SessionMoved       (RuntimeError) a session outside the process that made it
     ├── LedgerDamaged      (RuntimeError) a ledger that is not what was written
     ├── LedgerUnavailable  (RuntimeError) a ledger that could not be written to
@@ -267,6 +268,22 @@ class EngineUnavailable(SordinoError, RuntimeError):
         """Say what the engine says: it has seen nothing but what is public."""
         super().__init__(
             f"the engine refuses: {_cut(problem.rstrip('.'))}. Nothing was charged."
+        )
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle as the finished message."""
+        return _finished, (type(self), str(self))
+
+
+@final
+class OutputFailure(SordinoError, RuntimeError):
+    """A file could not be written; the answer is paid for, and kept."""
+
+    def __init__(self, path: str) -> None:
+        """Say which file, and what to do next."""
+        super().__init__(
+            f"{path} could not be written. The answer is paid for and kept: make room "
+            "and ask again in the same way, which costs nothing."
         )
 
     def __reduce__(self) -> tuple[object, ...]:

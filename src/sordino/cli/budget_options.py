@@ -2,7 +2,7 @@
 
 import argparse
 
-from sordino.errors import InvalidJob
+from sordino.errors import InvalidJob, SordinoError
 from sordino.job.budgets import FORMS, budget_of
 from sordino.losses.base import Budget
 
@@ -22,7 +22,10 @@ def given_budget(arguments: argparse.Namespace) -> Budget | None:
         for name in _NAMES
         if vars(arguments)[name] is not None
     }
-    budget = budget_of(numbers)
+    try:
+        budget = budget_of(numbers)
+    except SordinoError as error:
+        raise InvalidJob("the budget", f"is refused: {error}", "") from None
     if numbers and budget is None:
         forms = ", ".join(" and ".join(f"--{name}" for name in form) for form in FORMS)
         raise InvalidJob(

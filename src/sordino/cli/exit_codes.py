@@ -15,6 +15,7 @@ from sordino.errors import (
     InvalidJob,
     LedgerDamaged,
     LedgerUnavailable,
+    OutputFailure,
     SordinoError,
 )
 
@@ -27,7 +28,7 @@ _CODES: Final[dict[type[BaseException], int]] = {
     EngineUnavailable: 4,
     LedgerUnavailable: 4,
     AnswerLost: 4,
-    OSError: 4,
+    OutputFailure: 4,
     LedgerDamaged: 5,
 }
 """Kinds of refusal that a scheduler tells apart; all others are a plain no."""

@@ -3,9 +3,9 @@
 import argparse
 from pathlib import Path
 
-from sordino.job.desk import JobDesk
 from sordino.job.job import Job, read_job
-from sordino.job.plan import PlannedRelease
+from sordino.job.job_desk import JobDesk
+from sordino.job.planned_release import PlannedRelease
 from sordino.job.toml_file import find_job
 
 

@@ -24,35 +24,36 @@ from sordino.errors import SordinoError
 @final
 @dataclass(frozen=True)
 class Command:
-    """Where a command is, and its line among the others."""
+    """A command, and its line among the others."""
 
-    module: str
+    name: str
     what: str
 
     def fill(self, parser: argparse.ArgumentParser) -> None:
         """Add what the command's module says: its arguments, and what runs."""
-        module: Any = import_module(f"sordino.cli.{self.module}")
+        module: Any = import_module(f"sordino.cli.{self.name}_command")
         parser.description = module.WHAT
         parser.epilog = f"example: {module.EXAMPLE}"
-        getattr(module, f"add_{self.module.removesuffix('_commands')}_arguments")(
-            parser
-        )
+        getattr(module, f"add_{self.name}_arguments")(parser)
 
 
 COMMANDS: Final = {
-    "init": Command("init", "write a new job file, from the schemas of tables"),
-    "check": Command("check", "say what a job would do, cost, and when it ends"),
-    "price": Command("price", "say what a release would cost; nothing is read"),
-    "release": Command("release", "make releases of a job, or find those made before"),
-    "sql": Command("sql", "ask the tables of a job a question in SQL"),
-    "risk": Command("risk", "say what a budget means to an attacker"),
-    "ledger": Command("ledger_commands", "look at a ledger, and keep it"),
-    "verify": Command("verify", "say whether a file is what was released"),
-    "inspect": Command("inspect", "look at a private table, for its curator"),
-    "conformance": Command("conformance", "hold an engine against what is meant"),
-    "demo": Command("demo", "show Sordino on invented data, or write an example"),
-    "doctor": Command("doctor", "say whether all that Sordino needs is here"),
-    "completion": Command("completion", "write what completes commands in a shell"),
+    command.name: command
+    for command in (
+        Command("init", "write a new job file, from the schemas of tables"),
+        Command("check", "say what a job would do, cost, and when it ends"),
+        Command("price", "say what a release would cost; nothing is read"),
+        Command("release", "make releases of a job, or find those made before"),
+        Command("sql", "ask the tables of a job a question in SQL"),
+        Command("risk", "say what a budget means to an attacker"),
+        Command("ledger", "look at a ledger, and keep it"),
+        Command("verify", "say whether a file is what was released"),
+        Command("inspect", "look at a private table, for its curator"),
+        Command("conformance", "hold an engine against what is meant"),
+        Command("demo", "show Sordino on invented data, or write an example"),
+        Command("doctor", "say whether all that Sordino needs is here"),
+        Command("completion", "write what completes commands in a shell"),
+    )
 }
 """Every command, in the order of the help."""
 
@@ -105,7 +106,7 @@ def _run(arguments: argparse.Namespace) -> int:
     return code
 
 
-def _show_warning(message: Warning | str, *where: object) -> None:
+def _show_warning(message: Warning | str, *where: Any, **beside: Any) -> None:
     """Write what is accepted and should be thought about, on standard error."""
-    del where
+    del where, beside
     note(f"sordino: {message}")

@@ -16,7 +16,7 @@ ALARMS: Final = ("0.01", "0.05", "0.1")
 _USUAL: Final = 0.05
 
 
-def show_price(name: str, price: Price | Batch, left: Loss) -> None:
+def print_price(name: str, price: Price | Batch, left: Loss) -> None:
     """Print what a release costs, and the noise of each column."""
     write(f"{name}: {headline(price.loss, price.budget)} of {headline(left)} left")
     for title, single in _singles(price):

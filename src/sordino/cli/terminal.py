@@ -7,6 +7,7 @@ import sys
 import textwrap
 from collections.abc import Mapping, Sequence
 from itertools import starmap
+from pathlib import Path
 from typing import Any, Final, Literal, TextIO
 
 Colour = Literal["red", "green", "yellow", "bold"]
@@ -85,6 +86,12 @@ def ask(question: str, default: str = "") -> str:
     sys.stderr.write(f"{question}{shown}: ")
     sys.stderr.flush()
     return sys.stdin.readline().strip() or default
+
+
+def path_text(path: Path) -> str:
+    """Return a path as one would type it here."""
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
 def write_object(kind: str, fields: Mapping[str, Any]) -> None:

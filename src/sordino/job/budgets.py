@@ -21,10 +21,12 @@ FORMS: Final[dict[tuple[str, ...], Callable[..., Budget]]] = {
     ("rho", "delta"): ApproxZCDP,
     ("mu",): GaussianDP,
     ("advantage",): Advantage,
-    ("fpr", "tpr"): ErrorRates,
+    ("fpr", "tpr"): lambda fpr, tpr: ErrorRates(fpr=fpr, tpr=tpr),
 }
 """Names of a budget's numbers in order, and what they make."""
-_REMEDY: Final = 'Write { epsilon = "1", delta = "1e-6" }, { rho = "0.1" } or { mu = "0.2" }.'
+_REMEDY: Final = (
+    'Write { epsilon = "1", delta = "1e-6" }, { rho = "0.1" } or { mu = "0.2" }.'
+)
 
 
 def read_budget(section: Section, name: str) -> Budget:
@@ -33,7 +35,7 @@ def read_budget(section: Section, name: str) -> Budget:
     said = section.section(name)
     said.refuse_others(*dict.fromkeys(word for form in FORMS for word in form))
     numbers = {word: said.value(word) for word in said}
-    with section.explained(name):
+    with section.place_refusals(name):
         budget = budget_of(numbers)
     if budget is None:
         raise InvalidJob(said.place, "is no budget", _REMEDY)
@@ -51,7 +53,7 @@ def budget_of(numbers: dict[str, Any]) -> Budget | None:
 def read_limit(ledger: Section) -> Limit:
     """Return the limit of a ledger, and how it is counted."""
     budget = read_budget(ledger, "limit")
-    with ledger.explained("limit"):
+    with ledger.place_refusals("limit"):
         return Limit.of(
             budget,
             ledger.values.get("counting", "asked"),

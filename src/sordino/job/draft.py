@@ -3,6 +3,7 @@
 import csv
 import json
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Final, final
 
@@ -51,17 +52,43 @@ def draft_text(draft: Draft) -> str:
     columns = "\n".join(
         f"{_quoted(column)} = {_quoted(kind)}" for column, kind in draft.columns.items()
     )
-    protects = '"rows"' if draft.id == "rows" else f"{{ id = {_quoted(draft.id)} }}"
+    by_id, by_group = draft.id != "rows", draft.group != UNDECIDED
+    shares = [_share(number) for number in (draft.epsilon, draft.delta)]
     return _TEXT.format(
-        name=_quoted(name),
-        plain=name,
+        name=name,
         source=_quoted(draft.source),
-        protects=protects,
+        protects=f"{{ id = {_quoted(draft.id)} }}" if by_id else '"rows"',
         columns=columns,
         limit=_budget(draft.epsilon, draft.delta),
-        group=_sql_name(draft.group),
-        limits="" if draft.id == "rows" else _LIMITS.format(group=_quoted(draft.group)),
+        sql=(_BY_GROUP if by_group else _WHOLE).format(
+            table=name, group=_sql_name(draft.group)
+        ),
+        limits=_limits(draft.group, by_group=by_group) if by_id else "",
+        budget=_budget(*shares),
     )
+
+
+def _limits(group: str, *, by_group: bool) -> str:
+    """Return what one person contributes at most, and why it is said."""
+    if not by_group:
+        return f"{_WHY_LIMITS}limits = {{ max_rows_per_id = 5 }}\n"
+    name = _quoted(group)
+    return (
+        f"{_WHY_LIMITS}limits.max_groups_per_id = {{ {name} = 2 }}\n"
+        f"limits.max_rows_per_group_per_id = {{ {name} = 3 }}\n"
+    )
+
+
+def _share(number: str) -> str:
+    """Return a twelfth of a number: a month's share of a year.
+
+    >>> _share("1"), _share("?")
+    ('1/12', '?')
+    """
+    try:
+        return str(Fraction(number) / 12)
+    except (ValueError, ZeroDivisionError):
+        return UNDECIDED
 
 
 def _header(path: Path) -> list[str]:
@@ -109,11 +136,17 @@ def _sql_name(column: str) -> str:
     return _quoted(f'"{doubled}"')[1:-1]
 
 
-_LIMITS: Final = """\
-# What one person contributes at most. Rows beyond it are left out: more noise with
-# greater limits, more cut off with smaller ones.
-limits = {{ max_groups_per_id = {{ {group} = 2 }}, max_rows_per_group_per_id = {{ {group} = 3 }} }}
+_WHY_LIMITS: Final = """\
+# What one person contributes at most. Rows beyond it are left out: greater limits mean
+# more noise, smaller ones that more is cut off.
 """
+_BY_GROUP: Final = """\
+SELECT {group}, COUNT(*) AS n
+FROM {table}
+GROUP BY {group}"""
+_WHOLE: Final = """\
+SELECT COUNT(*) AS n
+FROM {table}"""
 _TEXT: Final = '''\
 # A job of Sordino: what is published of which table, at what price.
 # What stands as "?" is for a person to choose; `sordino check` lists what is left.
@@ -138,12 +171,10 @@ create = true
 
 [releases.counts]
 sql = """
-SELECT {group}, COUNT(*) AS n
-FROM {plain}
-GROUP BY {group}
+{sql}
 """
-{limits}# What each release costs, of the limit above.
-budget = {{ epsilon = "1/12", delta = "1e-8" }}
+{limits}# What each release costs: a twelfth of the limit, so a year of months fits.
+budget = {budget}
 schedule = "monthly"
 out = ["parquet", "csv"]
 '''

@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass
 from datetime import date, timedelta
+from operator import itemgetter
 from typing import final
 
 from sordino.budgets.charge import Charge
 from sordino.budgets.limits import Limit
 from sordino.errors import BudgetExceeded
-from sordino.job.desk import JobDesk
-from sordino.job.plan import PlannedRelease
+from sordino.job.job_desk import JobDesk
+from sordino.job.planned_release import PlannedRelease
 from sordino.ledger.entries import DATASET
 from sordino.losses.base import Loss
 
@@ -55,7 +56,7 @@ def _starts(desk: JobDesk, day: date) -> list[tuple[PlannedRelease, str]]:
         if plan.schedule is not None:
             days = list(plan.schedule.starts(day, day + YEAR))
         runs += [(start, plan, plan.period(start)) for start in days]
-    runs.sort(key=lambda run: run[0])
+    runs.sort(key=itemgetter(0))
     return [
         (plan, period) for _, plan, period in runs if not desk.is_made(plan, period)
     ]

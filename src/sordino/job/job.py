@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Any, Final, final
 
 from sordino.budgets.limits import Limit
-from sordino.errors import InvalidJob
 from sordino.job.budgets import read_limit
-from sordino.job.plan import PlannedRelease, read_releases
+from sordino.job.job_tables import read_tables
+from sordino.job.planned_release import PlannedRelease, read_planned_releases
 from sordino.job.section import UNDECIDED, Section
-from sordino.job.tables import read_tables
 from sordino.job.toml_file import canonical, read_text, read_toml
 from sordino.query.tables import PrivateTable, PublicTable
 from sordino.schema import unknown
@@ -69,8 +68,10 @@ def read_job(path: Path) -> Job:
     root = Section("", read_toml(place))
     root.refuse_others(*_TABLES)
     if root.values.get("schema", _VERSION) != _VERSION:
-        raise root.wrong("schema", f"must be {_VERSION}", "This version reads no other.")
-    releases = read_releases(root)
+        raise root.wrong(
+            "schema", f"must be {_VERSION}", "This version reads no other."
+        )
+    releases = read_planned_releases(root)
     engine = root.section("engine")
     engine.refuse_others(*_ENGINE)
     return Job(

@@ -2,8 +2,8 @@
 
 from datetime import date
 
-from sordino.job.desk import JobDesk
-from sordino.job.plan import PlannedRelease
+from sordino.job.job_desk import JobDesk
+from sordino.job.planned_release import PlannedRelease
 
 _SHOWN = 12
 

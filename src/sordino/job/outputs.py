@@ -1,11 +1,11 @@
-"""The files that a release becomes: `out/wards-2026-11.parquet`, whole or not at all."""
+"""The files that a release becomes, each of them whole or not at all."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Final
 
-from sordino.errors import InvalidJob, SordinoError
+from sordino.errors import InvalidJob, OutputFailure, SordinoError
 from sordino.ledger.ledger import Ledger
 from sordino.release.release import Release
 
@@ -15,17 +15,6 @@ FORMATS: Final[Mapping[str, Callable[[Release, Path], None]]] = {
 }
 """What writes each kind of file, by the ending of its name."""
 USUAL: Final = ("parquet", "csv")
-
-
-class OutputFailure(SordinoError, OSError):
-    """A file that could not be written, of an answer that is paid for and kept."""
-
-    def __init__(self, path: Path) -> None:
-        """Say which file, and what to do next."""
-        super().__init__(
-            f"{path} could not be written. The answer is paid for and kept: make room "
-            "and run the same command again, it costs nothing."
-        )
 
 
 def try_folder(folder: Path) -> None:
@@ -71,5 +60,5 @@ def _written(release: Release, path: Path, kind: str) -> Path:
     try:
         FORMATS[kind](release, path)
     except (SordinoError, OSError):
-        raise OutputFailure(path) from None
+        raise OutputFailure(str(path)) from None
     return path

@@ -48,5 +48,5 @@ def read_protection(table: Section) -> AbstractUnit:
     if form is None:
         said.refuse_others(*sorted(frozenset().union(*_FORMS)))
         raise InvalidJob(said.place, "says too much or too little", _REMEDY)
-    with table.explained("protects"):
+    with table.place_refusals("protects"):
         return form(said)

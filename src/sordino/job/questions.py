@@ -4,10 +4,10 @@ import types
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, final
+from typing import Any, cast, final
 
 from sordino.errors import InvalidJob, SordinoError
-from sordino.job.plan import PlannedRelease
+from sordino.job.planned_release import PlannedRelease
 from sordino.job.toml_file import read_text
 from sordino.keysets.keyset import KeySet
 from sordino.losses.base import Budget
@@ -20,7 +20,7 @@ Requests = Request | dict[str, Request]
 
 @final
 @dataclass(frozen=True)
-class Question:
+class AskedRelease:
     """What is asked, within what, and whether its answers are one table."""
 
     requests: Requests
@@ -43,7 +43,7 @@ def read_requests_of(
         raise InvalidJob(plan.place, f"is refused: {error}", "") from None
 
 
-def read_question(session: Session, plan: PlannedRelease, folder: Path) -> Question:
+def read_question(session: Session, plan: PlannedRelease, folder: Path) -> AskedRelease:
     """Return what a release asks of a session; no private row is read."""
     requests, budget = read_requests_of(session, plan, folder)
     if budget is None:
@@ -53,15 +53,13 @@ def read_question(session: Session, plan: PlannedRelease, folder: Path) -> Quest
             'Add budget = { epsilon = "1/2", delta = "1e-6" }.',
         )
     is_stacked = plan.sql is not None and not isinstance(requests, Request)
-    return Question(requests, budget, is_stacked)
+    return AskedRelease(requests, budget, is_stacked)
 
 
 def _parsed(session: Session, plan: PlannedRelease) -> tuple[Requests, Budget | None]:
     """Return what a text of SQL asks, and the budget beside it or in it."""
     catalog = session._desk.catalog  # noqa: SLF001 priced before it is released
-    given = SqlGiven(
-        plan.limits, plan.bounds, _keys(session, plan.keys), plan.dialect
-    )
+    given = SqlGiven(plan.limits, plan.bounds, _keys(session, plan.keys), plan.dialect)
     return sql_request(catalog, plan.sql, plan.budget, given)
 
 
@@ -95,7 +93,7 @@ def _called(plan: PlannedRelease, folder: Path) -> Requests:
         if error.args != (name,):
             raise _failed(place, plan, error) from error
         raise InvalidJob(place, f"names {name}, which {file} lacks", "") from None
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise _failed(place, plan, error) from error
     several = isinstance(requests, dict) and bool(requests)
     listed = list(requests.values()) if several else [requests]
@@ -105,12 +103,14 @@ def _called(plan: PlannedRelease, folder: Path) -> Requests:
             "returns no request",
             'Return sd.table("visits").agg(n=sd.count()), or a dict of such.',
         )
-    return requests
+    return cast("Requests", requests)
 
 
-def _failed(place: str, plan: PlannedRelease, error: Exception) -> InvalidJob:
+def _failed(place: str, plan: PlannedRelease, error: BaseException) -> InvalidJob:
     """Return the refusal of a program that fails: it has seen nothing private."""
     file, name = plan.function or ("", "")
     return InvalidJob(
-        place, f"fails: {type(error).__name__}: {error}", f"Run {name}() of {file} alone."
+        place,
+        f"fails: {type(error).__name__}: {error}",
+        f"Run {name}() of {file} alone.",
     )

@@ -56,7 +56,9 @@ SCHEDULES: Final = {
             lambda day: f"{day.year}-Q{(day.month + 2) // 3}",
             lambda day: _in_months(day, 3 - (day.month - 1) % 3),
         ),
-        Schedule("yearly", lambda day: f"{day.year}", lambda day: date(day.year + 1, 1, 1)),
+        Schedule(
+            "yearly", lambda day: f"{day.year}", lambda day: date(day.year + 1, 1, 1)
+        ),
     )
 }
 """Every schedule by name."""

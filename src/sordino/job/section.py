@@ -125,11 +125,11 @@ class Section:
 
     def wrong(self, name: str, problem: str, remedy: str) -> InvalidJob:
         """Return the refusal of a value."""
-        shown = written(self.values.get(name))
+        shown = file_value(self.values.get(name))
         return InvalidJob(self.at(name), f"{problem}, got {show(shown)}", remedy)
 
     @contextmanager
-    def explained(self, name: str) -> Generator[None]:
+    def place_refusals(self, name: str) -> Generator[None]:
         """Tell the place of what is refused meanwhile."""
         try:
             yield
@@ -142,13 +142,13 @@ class Section:
         raise refusal
 
 
-def written(value: Any) -> Any:
+def file_value(value: Any) -> Any:
     """Return a value as the file has it, of numbers their digits."""
     match value:
         case Decimal():
             return str(value)
         case dict():
-            return {name: written(inner) for name, inner in value.items()}
+            return {name: file_value(inner) for name, inner in value.items()}
         case list():
-            return [written(inner) for inner in value]
+            return [file_value(inner) for inner in value]
     return value

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from sordino.errors import InvalidJob
-from sordino.job.section import written
+from sordino.job.section import file_value
 
 USUAL: Final = "sordino.toml"
 _NOT_OURS: Final = ("pyproject.toml", "policy.toml")
@@ -61,7 +61,7 @@ def canonical(said: Mapping[str, Any], texts: Mapping[str, str]) -> str:
     >>> canonical({"b": Decimal("0.10"), "a": 1}, {})
     '{"files":{},"job":{"a":1,"b":"0.10"}}'
     """
-    whole = {"job": written(said), "files": dict(texts)}
+    whole = {"job": file_value(said), "files": dict(texts)}
     return json.dumps(
         whole,
         sort_keys=True,

@@ -89,6 +89,12 @@ def entry_of(log: Log, record: Record, limits: Mapping[str, Limit]) -> Entry:
     )
 
 
+def find_entry(log: Log, key: str) -> Entry | None:
+    """Return the charge of a key, None if there is none."""
+    record = log.newest_about(f"key {key}")
+    return None if record is None else entry_of(log, record, log.limits())
+
+
 def _charged(log: Log, name: str, claim: Claim) -> tuple[Charge, Charge]:
     """Return what one budget is charged, and its sum after that.
 

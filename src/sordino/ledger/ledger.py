@@ -24,15 +24,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self, final
 from sordino._completion import hides
 from sordino.budgets.limits import Limit
 from sordino.errors import InvalidParameter, SessionMoved
-from sordino.ledger import (
-    backup,
-    claims,
-    closure,
-    earmarks,
-    paid_answers,
-    publications,
-)
-from sordino.ledger.charge_records import entry_of, remaining_after
+from sordino.ledger import backup, claims, closure, earmarks, paid_answers, publications
+from sordino.ledger.charge_records import entry_of, find_entry, remaining_after
 from sordino.ledger.earmarks import Earmark
 from sordino.ledger.entries import (
     DATASET,
@@ -272,9 +265,7 @@ class Ledger:
 
     def description(self, sha256: str) -> str:
         """Return the text that was recorded by `describe`."""
-        return self._guarded.use(
-            lambda log: publications.find_description(log, sha256)
-        )
+        return self._guarded.use(lambda log: publications.find_description(log, sha256))
 
     def publish(self, key: str, path: Any, *, who: str = "") -> None:
         """Record that a file was made of the answer of a key, by the file's SHA-256."""
@@ -289,9 +280,7 @@ class Ledger:
         A file of which one bit was changed is another file.
         """
         facts = FileFacts.of(path)
-        return self._guarded.use(
-            lambda log: publications.find_publication(log, facts)
-        )
+        return self._guarded.use(lambda log: publications.find_publication(log, facts))
 
     def what_if(self, claim: Claim) -> Loss:
         """Return what would be left of a budget; nothing is charged.
@@ -349,12 +338,7 @@ class Ledger:
 
     def entry(self, key: str) -> Entry | None:
         """Return the charge of a key, None if nothing was charged under it."""
-
-        def shown(log: Log) -> Entry | None:
-            record = log.newest_about(f"key {check_name(key=key)}")
-            return None if record is None else entry_of(log, record, log.limits())
-
-        return self._guarded.use(shown)
+        return self._guarded.use(lambda log: find_entry(log, check_name(key=key)))
 
     def history(self, analyst: str | None = None) -> tuple[Entry, ...]:
         """Return the charged releases, or as much as an analyst may see of them.

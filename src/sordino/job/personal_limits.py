@@ -28,7 +28,7 @@ def read_limits(release: Section) -> list[AbstractConstraint]:
     said = release.section("limits")
     said.refuse_others(_ROWS, *_BY_COLUMN)
     limits: list[AbstractConstraint] = []
-    with release.explained("limits"):
+    with release.place_refusals("limits"):
         for name in said:
             if name == _ROWS:
                 limits.append(MaxRowsPerID(said.value(name)))

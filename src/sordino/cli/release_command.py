@@ -8,19 +8,20 @@ from typing import Any, Final
 
 from sordino.cli.exit_codes import INTERRUPTED, REFUSED
 from sordino.cli.job_options import add_job_options, given_job
-from sordino.cli.prices import show_price
+from sordino.cli.prices import print_price
 from sordino.cli.terminal import (
     confirm,
     is_terminal,
     note,
+    path_text,
     tint,
     write,
     write_object,
 )
 from sordino.errors import InvalidJob
-from sordino.job.desk import JobDesk, Published, open_to_release, today
+from sordino.job.job_desk import JobDesk, Published, open_to_release, today
 from sordino.job.missed import missed_periods
-from sordino.job.plan import PlannedRelease
+from sordino.job.planned_release import PlannedRelease
 from sordino.losses.headline import headline
 
 EXAMPLE: Final = "sordino release clinic.toml wards --key 2026-11 --out published"
@@ -68,7 +69,8 @@ def make_releases(arguments: argparse.Namespace) -> int:
     job, names = given_job(arguments)
     desk, is_new = open_to_release(job, progress=is_terminal(sys.stderr))
     if is_new:
-        note(f"a new ledger, with nothing spent, was made at {job.ledger.path}")
+        place = path_text(job.ledger.path)
+        note(f"a new ledger, with nothing spent, was made at {place}")
     day = arguments.on or today()
     plans = _chosen(desk, names, arguments, day)
     if not plans:
@@ -115,7 +117,7 @@ def _agreed(desk: JobDesk, plan: PlannedRelease, period: str, *, asks: bool) -> 
     if not (asks and watched) or desk.session.ledger.entry(plan.key(period)):
         return True
     left = desk.session.remaining
-    show_price(plan.name, desk.price(plan), left)
+    print_price(plan.name, desk.price(plan), left)
     return confirm(f"This is charged for good, of {headline(left)} left. Continue?")
 
 
@@ -140,10 +142,12 @@ def _show(desk: JobDesk, published: Published) -> None:
         else "released before, charged nothing"
     )
     left = headline(desk.session.remaining)
-    note(f"{status}: {published.plan.key(published.period)} is record "
-         f"{published.number}; {left} is left")
+    note(
+        f"{status}: {published.plan.key(published.period)} is record "
+        f"{published.number}; {left} is left"
+    )
     for path in published.files:
-        note(f"wrote {path}")
+        note(f"wrote {path_text(path)}")
 
 
 def _log(desk: JobDesk, published: Published) -> None:
@@ -162,7 +166,7 @@ def release_facts(desk: JobDesk, published: Published) -> dict[str, Any]:
         "charged": published.is_new,
         "loss": losses,
         "left": headline(desk.session.remaining),
-        "files": [str(path) for path in published.files],
+        "files": list(map(path_text, published.files)),
     }
 
 

@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Iterator
 from typing import Any, Final
 
+from sordino.cli.main import command_parser
 from sordino.cli.terminal import write
 
 EXAMPLE: Final = "sordino completion bash"
@@ -34,8 +35,6 @@ def add_completion_arguments(parser: argparse.ArgumentParser) -> None:
 
 def write_completion(arguments: argparse.Namespace) -> None:
     """Print the script of a shell."""
-    from sordino.cli.main import command_parser  # noqa: PLC0415 it names this module
-
     words = {name: list(_words(parser)) for name, parser in _parsers(command_parser())}
     if arguments.shell == "fish":
         write("\n".join(_fish(words)))

@@ -1,4 +1,4 @@
-"""One release of a job file: what is asked, within what, how often, into which files."""
+"""One release of a job file: what is asked, at what price, and how often."""
 
 import re
 from collections.abc import Mapping
@@ -10,8 +10,8 @@ from typing import Any, Final, final
 from sordino.constraints import AbstractConstraint
 from sordino.errors import InvalidJob
 from sordino.job.budgets import read_budget
-from sordino.job.limits import read_limits
 from sordino.job.outputs import FORMATS, USUAL
+from sordino.job.personal_limits import read_limits
 from sordino.job.schedule import SCHEDULES, Schedule
 from sordino.job.section import Section
 from sordino.losses.base import Budget
@@ -73,7 +73,10 @@ def check_period(period: str) -> str:
 
 
 def question_in_sql(
-    text: str, budget: Budget | None, said: Mapping[str, str], like: PlannedRelease | None
+    text: str,
+    budget: Budget | None,
+    said: Mapping[str, str],
+    like: PlannedRelease | None,
 ) -> PlannedRelease:
     """Return a question that is not in the file, asked with what a release has."""
     return PlannedRelease(
@@ -93,7 +96,7 @@ def question_in_sql(
     )
 
 
-def read_releases(root: Section) -> dict[str, PlannedRelease]:
+def read_planned_releases(root: Section) -> dict[str, PlannedRelease]:
     """Return the releases of a job by name."""
     sections = root.sections("releases")
     return {name: _release(name, said) for name, said in sections.items()}

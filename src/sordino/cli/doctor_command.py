@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
+import sordino as sd
 from sordino.cli.exit_codes import REFUSED
 from sordino.cli.terminal import text_table, write_object
 from sordino.errors import SordinoError
@@ -34,7 +35,7 @@ def examine(arguments: argparse.Namespace) -> int:
     if arguments.json:
         write_object("doctor", found)
     else:
-        text_table([(name, text) for name, text in found.items()])
+        text_table(list(found.items()))
     return REFUSED if any(text.startswith("NOT") for text in found.values()) else 0
 
 
@@ -64,16 +65,12 @@ def _random() -> str:
 
 def _exact() -> str:
     """Say whether noise is exact: integers, and intervals around real numbers."""
-    from sordino.mechanisms.laplace import Laplace  # noqa: PLC0415 only to try it
-
-    drawn: Any = Laplace(1)(0.0)
+    drawn: Any = sd.Laplace(1)(0.0)
     return _GOOD if isinstance(drawn, float) else "NOT here"
 
 
 def _answers() -> str:
     """Say whether the engine answers."""
-    import sordino as sd  # noqa: PLC0415 only to try it
-
     table = sd.PrivateTable({"day": [1, 2]}, protects=sd.AddOneRow())
     session = sd.Session({"visits": table}, sd.PureDP(1))
     release = session.release(sd.table("visits").agg(n=sd.count()), sd.PureDP(1))
@@ -82,14 +79,11 @@ def _answers() -> str:
 
 def _ledger() -> str:
     """Say whether a ledger can be made, charged and read again on this disk."""
-    from sordino.ledger.ledger import Ledger  # noqa: PLC0415 only to try it
-    from sordino.losses.base import PureDP  # noqa: PLC0415 only to try it
-
     with TemporaryDirectory(dir=Path.cwd(), prefix=".sordino-") as folder:
         path = Path(folder) / "tried.ledger"
-        with Ledger.at(path, PureDP(1), create=True) as ledger:
-            ledger.allot("tried", PureDP(1))
-        with Ledger.at(path) as ledger:
+        with sd.Ledger.at(path, sd.PureDP(1), create=True) as ledger:
+            ledger.allot("tried", sd.PureDP(1))
+        with sd.Ledger.at(path) as ledger:
             return _GOOD if ledger.verify().records == 3 else "NOT here"
 
 

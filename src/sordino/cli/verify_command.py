@@ -12,9 +12,7 @@ from sordino.job.toml_file import find_job
 from sordino.ledger.entries import Entry
 from sordino.ledger.ledger import Ledger
 
-EXAMPLE: Final = (
-    "sordino verify published/wards-2026-11.parquet --ledger clinic.ledger"
-)
+EXAMPLE: Final = "sordino verify published/wards-2026-11.parquet --ledger clinic.ledger"
 WHAT: Final = (
     "Say whether a file is one that a job published, untouched, and which release it "
     "is. It ends with 1 if it is not."

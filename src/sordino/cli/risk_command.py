@@ -42,9 +42,7 @@ def add_risk_arguments(parser: argparse.ArgumentParser) -> None:
 def show_risk(arguments: argparse.Namespace) -> None:
     """Print the odds."""
     loss = _loss(arguments)
-    odds = {
-        share: float(loss.tpr_at(share)) for share in arguments.at or ALARMS
-    }
+    odds = {share: float(loss.tpr_at(share)) for share in arguments.at or ALARMS}
     if arguments.json:
         facts = {
             "loss": headline(loss),

@@ -5,11 +5,11 @@ from fractions import Fraction
 from typing import Final
 
 from sordino.cli.job_options import add_job_options, given_job, named_releases
-from sordino.cli.prices import price_facts, show_price
+from sordino.cli.prices import price_facts, print_price
 from sordino.cli.terminal import say, write_object
 from sordino.errors import InvalidJob
-from sordino.job.desk import open_to_look
-from sordino.job.precision import least_budget
+from sordino.job.job_desk import open_to_look
+from sordino.job.needed_budget import least_budget
 from sordino.losses.headline import headline
 
 EXAMPLE: Final = "sordino price clinic.toml wards"
@@ -21,7 +21,7 @@ WHAT: Final = (
 
 def add_price_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments, and what runs."""
-    parser.set_defaults(run=show_prices)
+    parser.set_defaults(run=print_prices)
     add_job_options(parser, "releases of it (all)")
     parser.add_argument(
         "--within",
@@ -32,7 +32,7 @@ def add_price_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def show_prices(arguments: argparse.Namespace) -> None:
+def print_prices(arguments: argparse.Namespace) -> None:
     """Print what releases would cost."""
     job, names = given_job(arguments)
     desk = open_to_look(job)
@@ -47,7 +47,7 @@ def show_prices(arguments: argparse.Namespace) -> None:
             facts = {"release": plan.name} | price_facts(price)
             write_object("price", facts | ({"needed": needed} if needed else {}))
             continue
-        show_price(plan.name, price, desk.session.remaining)
+        print_price(plan.name, price, desk.session.remaining)
         for column, loss in needed.items():
             say(f"{column} within ±{float(wanted[column]):g} needs {loss} in all.")
 

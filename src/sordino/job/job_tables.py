@@ -1,4 +1,4 @@
-"""The tables of a job file: sources relative to it, columns, and how text is written."""
+"""The tables of a job file: sources, columns, and how text is written."""
 
 from pathlib import Path
 from typing import Any, Final
@@ -22,7 +22,7 @@ def read_tables(root: Section, folder: Path) -> dict[str, PrivateTable | PublicT
         said.refuse_others("source", "protects", "columns", "format")
         unit = read_protection(said)
         source, columns = _source(said, folder), _columns(said)
-        with root.section("tables").explained(name):
+        with root.section("tables").place_refusals(name):
             tables[name] = PrivateTable(source, unit, columns)
     if not tables:
         root.section("tables").value("visits")
@@ -33,7 +33,7 @@ def read_tables(root: Section, folder: Path) -> dict[str, PrivateTable | PublicT
                 name, "is also a private table", "Choose another name."
             )
         source, columns = _source(said, folder), _columns(said)
-        with root.section("public").explained(name):
+        with root.section("public").place_refusals(name):
             tables[name] = PublicTable(source, columns)
     return tables
 
@@ -55,8 +55,10 @@ def _source(said: Section, folder: Path) -> Any:
     style.refuse_others(*_FORMAT)
     if not list(style):
         return paths
-    with said.explained("format"):
-        return Csv(paths, _columns(said), **{name: style.values[name] for name in style})
+    with said.place_refusals("format"):
+        return Csv(
+            paths, _columns(said), **{name: style.values[name] for name in style}
+        )
 
 
 def _beside(folder: Path, source: str) -> str:

@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import Final
 
 from sordino.cli.terminal import note
+from sordino.demo import start
+from sordino.demo.example import write_example
 
 EXAMPLE: Final = "sordino demo clinic"
 WHAT: Final = (
@@ -24,12 +26,8 @@ def add_demo_arguments(parser: argparse.ArgumentParser) -> None:
 def show_demo(arguments: argparse.Namespace) -> None:
     """Run the scenes, or write the example."""
     if arguments.folder is None:
-        from sordino.demo import main  # noqa: PLC0415 it draws pictures
-
-        main()
+        start.main()
         return
-    from sordino.demo.example import write_example  # noqa: PLC0415 it invents a table
-
     written = write_example(arguments.folder)
     note(
         f"Wrote {', '.join(map(str, written))} (invented visits).\n"

@@ -1,6 +1,6 @@
 """The commands of `sordino ledger`, and their arguments.
 
->>> [command.name for command in COMMANDS]
+>>> [command.name for command in LEDGER_COMMANDS]
 ['show', 'verify', 'answer', 'backup', 'restore', 'close', 'export']
 """
 
@@ -22,7 +22,7 @@ WHAT: Final = (
 def add_ledger_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the commands on a ledger."""
     named = parser.add_subparsers(metavar="COMMAND", required=True)
-    for command in COMMANDS:
+    for command in LEDGER_COMMANDS:
         command.fill(
             named.add_parser(
                 command.name,
@@ -35,7 +35,7 @@ def add_ledger_arguments(parser: argparse.ArgumentParser) -> None:
 
 @final
 @dataclass(frozen=True)
-class Command:
+class LedgerCommand:
     """A command on the ledger at a path."""
 
     name: str
@@ -152,50 +152,50 @@ def _count(text: str) -> int:
     return int(text)
 
 
-COMMANDS: Final = (
-    Command(
+LEDGER_COMMANDS: Final = (
+    LedgerCommand(
         "show",
         ledger.show_ledger,
         "Show the limits of a ledger, what is spent and left, and its last releases.",
         "sordino ledger show clinic.ledger --last 50",
         _last,
     ),
-    Command(
+    LedgerCommand(
         "verify",
         ledger.verify_ledger,
         "Check that a ledger is what was written: every record, sum and answer.",
         "sordino ledger verify clinic.ledger",
         _none,
     ),
-    Command(
+    LedgerCommand(
         "answer",
         keeping.show_answer,
         "Show a paid answer by its key, or write it as CSV; nothing is asked again.",
         "sordino ledger answer clinic.ledger 2026-11",
         _key,
     ),
-    Command(
+    LedgerCommand(
         "backup",
         keeping.back_up_ledger,
         "Write a whole copy of a ledger to a new file; others may charge meanwhile.",
         "sordino ledger backup clinic.ledger clinic.backup",
         _copy,
     ),
-    Command(
+    LedgerCommand(
         "restore",
         keeping.restore_ledger,
         "Make a ledger of a copy and of what its witness saw after it.",
         "sordino ledger restore wards.ledger --copy wards.backup --witness wards.seen",
         _source,
     ),
-    Command(
+    LedgerCommand(
         "close",
         keeping.close_budget,
         "Let nothing more be charged to a budget, for ever; its answers stay.",
         "sordino ledger close clinic.ledger ana --who curator",
         _budget,
     ),
-    Command(
+    LedgerCommand(
         "export",
         ledger.export_ledger,
         "Write a ledger as lines of JSON, or as YAML for the public registry of "

@@ -7,12 +7,19 @@ from typing import Final
 from sordino.cli.budget_options import add_budget_options, given_budget
 from sordino.cli.exit_codes import REFUSED
 from sordino.cli.job_options import add_job_options, given_job
-from sordino.cli.prices import price_facts, show_price
-from sordino.cli.terminal import confirm, is_terminal, note, write, write_object
+from sordino.cli.prices import price_facts, print_price
+from sordino.cli.terminal import (
+    confirm,
+    is_terminal,
+    note,
+    path_text,
+    write,
+    write_object,
+)
 from sordino.errors import InvalidJob
-from sordino.job.desk import JobDesk, open_to_look, open_to_release
 from sordino.job.job import Job
-from sordino.job.plan import PlannedRelease, question_in_sql
+from sordino.job.job_desk import JobDesk, open_to_look, open_to_release
+from sordino.job.planned_release import PlannedRelease, question_in_sql
 from sordino.job.questions import read_requests_of
 from sordino.losses.headline import headline
 
@@ -84,12 +91,10 @@ def _show_price(desk: JobDesk, plan: PlannedRelease, *, as_json: bool) -> None:
     if as_json:
         write_object("price", price_facts(price))
     else:
-        show_price(plan.name, price, desk.session.remaining)
+        print_price(plan.name, price, desk.session.remaining)
 
 
-def _agreed(
-    desk: JobDesk, plan: PlannedRelease, arguments: argparse.Namespace
-) -> bool:
+def _agreed(desk: JobDesk, plan: PlannedRelease, arguments: argparse.Namespace) -> bool:
     """Show a person the price and ask; a program has decided."""
     if arguments.yes or not (is_terminal(sys.stdin) and is_terminal(sys.stdout)):
         return True
@@ -102,7 +107,8 @@ def _release(job: Job, plan: PlannedRelease, arguments: argparse.Namespace) -> N
     """Charge the question and print its answer."""
     desk, is_new = open_to_release(job, progress=is_terminal(sys.stderr))
     if is_new:
-        note(f"a new ledger, with nothing spent, was made at {job.ledger.path}")
+        place = path_text(job.ledger.path)
+        note(f"a new ledger, with nothing spent, was made at {place}")
     answers = desk.answers(plan, desk.question(plan), arguments.key)
     left = headline(desk.session.remaining)
     for release in answers.values():

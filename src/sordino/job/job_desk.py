@@ -1,6 +1,6 @@
 """A job at work: its tables opened, its releases priced, charged, written and recorded.
 
-question ── price (public facts) ── folder tried ── charge ── answer ── files ── recorded
+question ── price (public facts) ── folder tried ── charge ── answer ── files
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,8 +12,8 @@ from typing import Any, final
 from sordino.errors import InvalidJob
 from sordino.job.job import Job
 from sordino.job.outputs import record_files, try_folder, write_outputs
-from sordino.job.plan import PlannedRelease
-from sordino.job.questions import Question, read_question
+from sordino.job.planned_release import PlannedRelease
+from sordino.job.questions import AskedRelease, read_question
 from sordino.ledger.ledger import Ledger
 from sordino.planning.batch import Batch
 from sordino.planning.price import Price
@@ -48,7 +48,7 @@ class JobDesk:
     job: Job
     session: Session
 
-    def question(self, plan: PlannedRelease) -> Question:
+    def question(self, plan: PlannedRelease) -> AskedRelease:
         """Return what a release asks."""
         return read_question(self.session, plan, self.job.folder)
 
@@ -88,7 +88,7 @@ class JobDesk:
         return Published(plan, period, number, before is None, releases, tuple(files))
 
     def answers(
-        self, plan: PlannedRelease, question: Question, key: str | None
+        self, plan: PlannedRelease, question: AskedRelease, key: str | None
     ) -> dict[str, Release]:
         """Return the answers to a question, charged once for each key."""
         said: dict[str, Any] = {

@@ -9,12 +9,12 @@ from sordino.cli.job_options import (
     given_path,
     named_releases,
 )
-from sordino.cli.prices import odds_sentence, price_facts, show_price
+from sordino.cli.prices import odds_sentence, price_facts, print_price
 from sordino.cli.terminal import say, write, write_object
 from sordino.errors import InvalidJob
-from sordino.job.desk import JobDesk, open_to_look, today
 from sordino.job.forecast import Forecast, forecast
 from sordino.job.job import undecided_places
+from sordino.job.job_desk import JobDesk, open_to_look, today
 from sordino.losses.headline import headline
 
 EXAMPLE: Final = "sordino check clinic.toml"
@@ -46,7 +46,7 @@ def check_job(arguments: argparse.Namespace) -> None:
         say(f"{holding.name}: {holding.sentence}")
     for name, price in prices.items():
         write()
-        show_price(name, price, desk.session.remaining)
+        print_price(name, price, desk.session.remaining)
     write()
     _show_year(desk, outlook)
 
@@ -66,10 +66,12 @@ def _refuse_undecided(arguments: argparse.Namespace) -> None:
 def _show_year(desk: JobDesk, outlook: Forecast) -> None:
     """Print what a year costs, and when the budget ends."""
     limit = desk.session.budget
+    made = "1 release, which costs"
+    if outlook.releases != 1:
+        made = f"{outlook.releases} releases, which cost"
     say(
-        f"A year from today: {outlook.releases} releases, which cost "
-        f"{headline(outlook.spent)}; spent by then {headline(outlook.after)} of "
-        f"{headline(limit)}."
+        f"A year from today: {made} {headline(outlook.spent)}; spent by then "
+        f"{headline(outlook.after)} of {headline(limit)}."
     )
     if outlook.refused is None:
         say("The budget lasts for a year or longer.")
