@@ -66,11 +66,11 @@ def _refuse_undecided(arguments: argparse.Namespace) -> None:
 def _show_year(desk: JobDesk, outlook: Forecast) -> None:
     """Print what a year costs, and when the budget ends."""
     limit = desk.session.budget
-    made = "1 release, which costs"
+    releases = "1 release, which costs"
     if outlook.releases != 1:
-        made = f"{outlook.releases} releases, which cost"
+        releases = f"{outlook.releases} releases, which cost"
     say(
-        f"A year from today: {made} {headline(outlook.spent)}; spent by then "
+        f"A year from today: {releases} {headline(outlook.spent)}; spent by then "
         f"{headline(outlook.after)} of {headline(limit)}."
     )
     if outlook.refused is None:

@@ -31,15 +31,15 @@ def add_doctor_arguments(parser: argparse.ArgumentParser) -> None:
 
 def examine(arguments: argparse.Namespace) -> int:
     """Print what was tried; 1 if something is wrong."""
-    found = {name: _tried(check) for name, check in _CHECKS.items()}
+    results = {name: _result_of(check) for name, check in _CHECKS.items()}
     if arguments.json:
-        write_object("doctor", found)
+        write_object("doctor", results)
     else:
-        text_table(list(found.items()))
-    return REFUSED if any(text.startswith("NOT") for text in found.values()) else 0
+        text_table(list(results.items()))
+    return REFUSED if any(text.startswith("NOT") for text in results.values()) else 0
 
 
-def _tried(check: Callable[[], str]) -> str:
+def _result_of(check: Callable[[], str]) -> str:
     """Return what a check says, or why it cannot."""
     try:
         return check()

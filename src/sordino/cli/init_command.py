@@ -40,15 +40,15 @@ def write_job(arguments: argparse.Namespace) -> None:
     """Write the file, and say what comes next."""
     folder = arguments.to.absolute().parent
     columns = read_schema(folder, arguments.source)
-    given = {name: vars(arguments)[name] for name in _QUESTIONS}
+    options = {name: vars(arguments)[name] for name in _QUESTIONS}
     asks = is_terminal(sys.stdin) and is_terminal(sys.stderr)
     if asks:
         note(f"columns: {', '.join(columns)}")
-    said = {
+    choices = {
         name: text or (ask(_QUESTIONS[name]) if asks else "") or UNDECIDED
-        for name, text in given.items()
+        for name, text in options.items()
     }
-    text = draft_text(Draft(arguments.source, columns, **said))
+    text = draft_text(Draft(arguments.source, columns, **choices))
     try:
         with arguments.to.open("x", encoding="utf-8") as file:
             file.write(text)

@@ -63,9 +63,9 @@ def main(words: Sequence[str] | None = None) -> int:
 
     A command that itself is a question returns 1 for no.
     """
-    given = sys.argv[1:] if words is None else list(words)
-    named = next((word for word in given if not word.startswith("-")), "")
-    arguments = command_parser({named}).parse_args(given)
+    line = sys.argv[1:] if words is None else list(words)
+    named = next((word for word in line if not word.startswith("-")), "")
+    arguments = command_parser({named}).parse_args(line)
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
         return _run(arguments)

@@ -36,7 +36,7 @@ def print_prices(arguments: argparse.Namespace) -> None:
     """Print what releases would cost."""
     job, names = given_job(arguments)
     desk = open_to_look(job)
-    wanted = dict(map(_wanted, arguments.within))
+    wanted = dict(map(_column_and_width, arguments.within))
     for plan in named_releases(desk, names):
         price = desk.price(plan)
         needed = {
@@ -52,7 +52,7 @@ def print_prices(arguments: argparse.Namespace) -> None:
             say(f"{column} within ±{float(wanted[column]):g} needs {loss} in all.")
 
 
-def _wanted(text: str) -> tuple[str, Fraction]:
+def _column_and_width(text: str) -> tuple[str, Fraction]:
     """Return COLUMN=N in two."""
     column, _, number = text.rpartition("=")
     try:

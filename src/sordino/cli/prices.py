@@ -20,7 +20,14 @@ def print_price(name: str, price: Price | Batch, left: Loss) -> None:
     """Print what a release costs, and the noise of each column."""
     write(f"{name}: {headline(price.loss, price.budget)} of {headline(left)} left")
     for title, single in _singles(price):
-        rows = [("column", "noise", _within(single), "one unit changes it by at most")]
+        rows = [
+            (
+                "column",
+                "noise",
+                _title_of_errors(single),
+                "one unit changes it by at most",
+            )
+        ]
         rows += [
             (
                 title + column,
@@ -93,7 +100,7 @@ def _singles(price: Price | Batch) -> Iterator[tuple[str, Price]]:
         yield f"{name}.", single
 
 
-def _within(price: Price) -> str:
+def _title_of_errors(price: Price) -> str:
     """Return the title of the errors."""
     return f"{float(100 * price.request.confidence):g} % within"
 

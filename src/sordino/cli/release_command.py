@@ -72,7 +72,7 @@ def make_releases(arguments: argparse.Namespace) -> int:
         place = path_text(job.ledger.path)
         note(f"a new ledger, with nothing spent, was made at {place}")
     day = arguments.on or today()
-    plans = _chosen(desk, names, arguments, day)
+    plans = _choose(desk, names, arguments, day)
     if not plans:
         note("nothing is due")
     folder = arguments.out or job.folder / "published"
@@ -80,7 +80,7 @@ def make_releases(arguments: argparse.Namespace) -> int:
         period = arguments.key or plan.period(day)
         for missed in missed_periods(desk, plan, day):
             note(f"{plan.name}: {missed} was never made, and is not made up for")
-        if not _agreed(desk, plan, period, asks=not arguments.yes):
+        if not _confirm_price(desk, plan, period, asks=not arguments.yes):
             note("nothing was charged")
             return REFUSED
         try:
@@ -92,7 +92,7 @@ def make_releases(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _chosen(
+def _choose(
     desk: JobDesk, names: list[str], arguments: argparse.Namespace, day: date
 ) -> list[PlannedRelease]:
     """Return the releases that are meant, in the order of the file."""
@@ -111,7 +111,9 @@ def _chosen(
     return list(known.values())
 
 
-def _agreed(desk: JobDesk, plan: PlannedRelease, period: str, *, asks: bool) -> bool:
+def _confirm_price(
+    desk: JobDesk, plan: PlannedRelease, period: str, *, asks: bool
+) -> bool:
     """Show a person the price and ask; a scheduler, or what was paid, is not asked."""
     watched = is_terminal(sys.stdin) and is_terminal(sys.stdout)
     if not (asks and watched) or desk.session.ledger.entry(plan.key(period)):

@@ -56,7 +56,7 @@ def show_risk(arguments: argparse.Namespace) -> None:
         say(sentence)
     write()
     rows = [("accused wrongly", "found at most")]
-    rows += [(_percents(share), _percents(found)) for share, found in odds.items()]
+    rows += [(_percents(share), _percents(most)) for share, most in odds.items()]
     text_table(rows)
 
 

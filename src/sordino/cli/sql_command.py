@@ -66,7 +66,7 @@ def ask_in_sql(arguments: argparse.Namespace) -> int:
     if arguments.price:
         _show_price(looking, plan, as_json=arguments.json)
         return 0
-    if not _agreed(looking, plan, arguments):
+    if not _confirm_price(looking, plan, arguments):
         note("nothing was charged")
         return REFUSED
     _release(job, plan, arguments)
@@ -81,8 +81,8 @@ def _plan(job: Job, words: list[str], arguments: argparse.Namespace) -> PlannedR
         )
     text = sys.stdin.read() if words == ["-"] else words[0]
     like = None if arguments.like is None else job.release(arguments.like)
-    said = {"dialect": arguments.dialect, "why": arguments.why}
-    return question_in_sql(text, given_budget(arguments), said, like)
+    notes = {"dialect": arguments.dialect, "why": arguments.why}
+    return question_in_sql(text, given_budget(arguments), notes, like)
 
 
 def _show_price(desk: JobDesk, plan: PlannedRelease, *, as_json: bool) -> None:
@@ -94,7 +94,9 @@ def _show_price(desk: JobDesk, plan: PlannedRelease, *, as_json: bool) -> None:
         print_price(plan.name, price, desk.session.remaining)
 
 
-def _agreed(desk: JobDesk, plan: PlannedRelease, arguments: argparse.Namespace) -> bool:
+def _confirm_price(
+    desk: JobDesk, plan: PlannedRelease, arguments: argparse.Namespace
+) -> bool:
     """Show a person the price and ask; a program has decided."""
     if arguments.yes or not (is_terminal(sys.stdin) and is_terminal(sys.stdout)):
         return True

@@ -10,7 +10,7 @@ from typing import Any, Final
 from sordino.budgets.limits import Limit
 from sordino.budgets.risk import Advantage, ErrorRates
 from sordino.errors import InvalidJob
-from sordino.job.section import Section
+from sordino.job.section import Section, file_value
 from sordino.losses.base import Budget, PureDP
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP
 
@@ -32,13 +32,13 @@ _REMEDY: Final = (
 def read_budget(section: Section, name: str) -> Budget:
     """Return the budget that a table states under a name."""
     section.value(name)
-    said = section.section(name)
-    said.refuse_others(*dict.fromkeys(word for form in FORMS for word in form))
-    numbers = {word: said.value(word) for word in said}
+    inner = section.section(name)
+    inner.refuse_others(*dict.fromkeys(word for form in FORMS for word in form))
+    numbers = {word: file_value(inner.value(word)) for word in inner}
     with section.place_refusals(name):
         budget = budget_of(numbers)
     if budget is None:
-        raise InvalidJob(said.place, "is no budget", _REMEDY)
+        raise InvalidJob(inner.place, "is no budget", _REMEDY)
     return budget
 
 

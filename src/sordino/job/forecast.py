@@ -33,7 +33,7 @@ class Forecast:
 def forecast(desk: JobDesk, day: date) -> Forecast:
     """Return what the scheduled releases of a year cost, those that are made aside."""
     limit = desk.session.ledger.limit(desk.job.ledger.analyst or DATASET)
-    before = _spent(desk, limit)
+    before = _sum_of_charges(desk, limit)
     total, year, count = before, limit.rule.zero, 0
     costs = {
         name: _charge(desk, plan, limit) for name, plan in desk.job.releases.items()
@@ -67,7 +67,7 @@ def _charge(desk: JobDesk, plan: PlannedRelease, limit: Limit) -> Charge:
     return limit.rule.charge_for(desk.question(plan).budget, desk.price(plan).loss)
 
 
-def _spent(desk: JobDesk, limit: Limit) -> Charge:
+def _sum_of_charges(desk: JobDesk, limit: Limit) -> Charge:
     """Return what was charged so far."""
     name = desk.job.ledger.analyst or DATASET
     total = limit.rule.zero

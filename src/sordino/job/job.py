@@ -86,17 +86,17 @@ def read_job(path: Path) -> Job:
 
 def _book(root: Section, folder: Path) -> BookPlan:
     """Return where the ledger lies, what its limit is, and who charges it."""
-    said = root.section("ledger")
-    said.refuse_others(*_LEDGER)
-    witness = said.text("witness", "")
-    analyst = said.text("analyst", "")
+    section = root.section("ledger")
+    section.refuse_others(*_LEDGER)
+    witness = section.text("witness", "")
+    analyst = section.text("analyst", "")
     return BookPlan(
-        folder / said.text("path"),
-        read_limit(said),
+        folder / section.text("path"),
+        read_limit(section),
         folder / witness if witness else None,
-        create=said.truth("create", default=True),
+        create=section.truth("create", default=True),
         analyst=analyst or None,
-        who=said.text("who", ""),
+        who=section.text("who", ""),
     )
 
 
@@ -115,13 +115,13 @@ def _programs(releases: Mapping[str, PlannedRelease], folder: Path) -> dict[str,
 
 def undecided_places(path: Path) -> list[str]:
     """Return the places of a file where a person still has to choose."""
-    return list(_undecided(Section("", read_toml(path.absolute()))))
+    return list(_find_undecided(Section("", read_toml(path.absolute()))))
 
 
-def _undecided(section: Section) -> Iterator[str]:
+def _find_undecided(section: Section) -> Iterator[str]:
     """Yield the places in a table, and in those below it."""
     for name, value in section.values.items():
         if value == UNDECIDED:
             yield section.at(name)
         elif isinstance(value, dict):
-            yield from _undecided(section.section(name))
+            yield from _find_undecided(section.section(name))

@@ -54,13 +54,13 @@ class JobDesk:
 
     def price(self, plan: PlannedRelease) -> Price | Batch:
         """Return what a release would cost; no private row is read."""
-        asked, confidence = self.question(plan), plan.confidence
-        if isinstance(asked.requests, Request):
+        question, confidence = self.question(plan), plan.confidence
+        if isinstance(question.requests, Request):
             return self.session.price(
-                asked.requests, asked.budget, confidence=confidence
+                question.requests, question.budget, confidence=confidence
             )
         return self.session.price_all(
-            asked.requests, asked.budget, confidence=confidence
+            question.requests, question.budget, confidence=confidence
         )
 
     def is_made(self, plan: PlannedRelease, period: str) -> bool:
@@ -91,15 +91,15 @@ class JobDesk:
         self, plan: PlannedRelease, question: AskedRelease, key: str | None
     ) -> dict[str, Release]:
         """Return the answers to a question, charged once for each key."""
-        said: dict[str, Any] = {
+        options: dict[str, Any] = {
             "key": key,
             "why": plan.why,
             "confidence": plan.confidence,
         }
         requests, budget = question.requests, question.budget
         if isinstance(requests, Request):
-            return {"": self.session.release(requests, budget, **said)}
-        releases = self.session.release_all(requests, budget, **said)
+            return {"": self.session.release(requests, budget, **options)}
+        releases = self.session.release_all(requests, budget, **options)
         return {"": stack(releases, budget)} if question.is_stacked else releases
 
 

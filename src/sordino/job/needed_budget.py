@@ -1,4 +1,4 @@
-"""The budget that brings a column within a width: a price, asked the other way."""
+"""The budget that brings a column within a width: a price, question the other way."""
 
 from collections.abc import Callable
 from fractions import Fraction
@@ -36,8 +36,8 @@ def least_budget(
 
 def _prices(desk: JobDesk, plan: PlannedRelease) -> Callable[[Fraction], Price]:
     """Return what prices a release at so many times its budget."""
-    asked = desk.question(plan)
-    requests, budget = asked.requests, asked.budget
+    question = desk.question(plan)
+    requests, budget = question.requests, question.budget
     if not isinstance(requests, Request) or not isinstance(budget, Loss):
         raise InvalidQuery(
             "only one request with a budget that is a loss can be made more exact",

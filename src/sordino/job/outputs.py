@@ -34,7 +34,7 @@ def write_outputs(
 ) -> list[Path]:
     """Write each release in each format beside a stem; return the files."""
     return [
-        _written(release, path_of(stem, name, kind), kind)
+        _write_file(release, path_of(stem, name, kind), kind)
         for name, release in releases.items()
         for kind in formats
     ]
@@ -55,7 +55,7 @@ def record_files(ledger: Ledger, key: str, paths: list[Path], who: str) -> None:
         ledger.publish(key, path, who=who)
 
 
-def _written(release: Release, path: Path, kind: str) -> Path:
+def _write_file(release: Release, path: Path, kind: str) -> Path:
     """Write one file; the disk's own words stay away."""
     try:
         FORMATS[kind](release, path)

@@ -1,7 +1,7 @@
 """What each person contributes at most, as a job file says it.
 
->>> said = {"limits": {"max_rows_per_id": 10, "max_groups_per_id": {"ward": 2}}}
->>> read_limits(Section("", said))
+>>> section = {"limits": {"max_rows_per_id": 10, "max_groups_per_id": {"ward": 2}}}
+>>> read_limits(Section("", values))
 [MaxRowsPerID(limit=10), MaxGroupsPerID(column='ward', limit=2)]
 """
 
@@ -25,15 +25,15 @@ _ROWS: Final = "max_rows_per_id"
 
 def read_limits(release: Section) -> list[AbstractConstraint]:
     """Return the limits of a release, in the order in which the file has them."""
-    said = release.section("limits")
-    said.refuse_others(_ROWS, *_BY_COLUMN)
+    section = release.section("limits")
+    section.refuse_others(_ROWS, *_BY_COLUMN)
     limits: list[AbstractConstraint] = []
     with release.place_refusals("limits"):
-        for name in said:
+        for name in section:
             if name == _ROWS:
-                limits.append(MaxRowsPerID(said.value(name)))
+                limits.append(MaxRowsPerID(section.value(name)))
                 continue
-            columns = said.section(name)
+            columns = section.section(name)
             constraint = _BY_COLUMN[name]
             limits += [constraint(column, columns.value(column)) for column in columns]
     return limits

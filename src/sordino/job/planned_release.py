@@ -75,7 +75,7 @@ def check_period(period: str) -> str:
 def question_in_sql(
     text: str,
     budget: Budget | None,
-    said: Mapping[str, str],
+    notes: Mapping[str, str],
     like: PlannedRelease | None,
 ) -> PlannedRelease:
     """Return a question that is not in the file, asked with what a release has."""
@@ -88,68 +88,70 @@ def question_in_sql(
         limits=() if like is None else like.limits,
         bounds={} if like is None else like.bounds,
         keys={} if like is None else like.keys,
-        dialect=said["dialect"],
+        dialect=notes["dialect"],
         confidence="0.95" if like is None else like.confidence,
         schedule=None,
         formats=(),
-        why=said["why"],
+        why=notes["why"],
     )
 
 
 def read_planned_releases(root: Section) -> dict[str, PlannedRelease]:
     """Return the releases of a job by name."""
     sections = root.sections("releases")
-    return {name: _release(name, said) for name, said in sections.items()}
+    return {name: _release(name, section) for name, section in sections.items()}
 
 
-def _release(name: str, said: Section) -> PlannedRelease:
+def _release(name: str, section: Section) -> PlannedRelease:
     """Return one release, whose name becomes part of the names of files."""
     if _NAME.fullmatch(name) is None:
         raise InvalidJob(
-            said.place, "must be named by letters, digits, . _ -", "Try wards-by-age."
+            section.place,
+            "must be named by letters, digits, . _ -",
+            "Try wards-by-age.",
         )
-    said.refuse_others(*_NAMES)
-    if ("sql" in said) == ("query" in said):
+    section.refuse_others(*_NAMES)
+    if ("sql" in section) == ("query" in section):
         raise InvalidJob(
-            said.place,
+            section.place,
             "must have one question, sql or query",
             'Write sql = "SELECT ..." or query = "queries.py:wards".',
         )
     return PlannedRelease(
         name,
-        said.place,
-        sql=said.text("sql") if "sql" in said else None,
-        function=_function(said) if "query" in said else None,
-        budget=read_budget(said, "budget") if "budget" in said else None,
-        limits=tuple(read_limits(said)),
-        bounds=_bounds(said),
-        keys=said.section("keys").values,
-        dialect=said.text("dialect", "duckdb"),
-        confidence=said.values.get("confidence", "0.95"),
-        schedule=_schedule(said),
-        formats=_formats(said),
-        why=said.text("why", ""),
+        section.place,
+        sql=section.text("sql") if "sql" in section else None,
+        function=_function(section) if "query" in section else None,
+        budget=read_budget(section, "budget") if "budget" in section else None,
+        limits=tuple(read_limits(section)),
+        bounds=_bounds(section),
+        keys=section.section("keys").values,
+        dialect=section.text("dialect", "duckdb"),
+        confidence=section.values.get("confidence", "0.95"),
+        schedule=_schedule(section),
+        formats=_formats(section),
+        why=section.text("why", ""),
     )
 
 
-def _function(said: Section) -> tuple[str, str]:
+def _function(section: Section) -> tuple[str, str]:
     """Return the file and the function of `queries.py:wards`."""
-    file, _, function = said.text("query").rpartition(":")
-    beside = {"limits", "bounds", "keys", "dialect"} & set(said)
+    file, _, function = section.text("query").rpartition(":")
+    beside = {"limits", "bounds", "keys", "dialect"} & set(section)
     if not file.endswith(".py") or not function.isidentifier():
-        raise said.wrong(
+        raise section.wrong(
             "query", "must be FILE.py:FUNCTION", 'Write query = "queries.py:wards".'
         )
     if beside:
-        raise said.wrong(
+        raise section.wrong(
             min(beside), "belongs to SQL", "Say it in the function instead."
         )
     return file, function
 
 
-def _bounds(said: Section) -> dict[str, Any]:
+def _bounds(section: Section) -> dict[str, Any]:
     """Return the bounds of columns, each a pair."""
-    bounds = said.section("bounds")
+    bounds = section.section("bounds")
     for name in bounds:
         pair = bounds.value(name)
         if not isinstance(pair, list) or len(pair) != 2:
@@ -157,11 +159,11 @@ def _bounds(said: Section) -> dict[str, Any]:
     return {name: tuple(bounds.value(name)) for name in bounds}
 
 
-def _schedule(said: Section) -> Schedule | None:
+def _schedule(section: Section) -> Schedule | None:
     """Return how often it is made; None is once."""
-    name = said.text("schedule", "once")
+    name = section.text("schedule", "once")
     if name != "once" and name not in SCHEDULES:
-        raise said.wrong(
+        raise section.wrong(
             "schedule",
             f"must be once, {', '.join(SCHEDULES)}",
             'Write schedule = "monthly".',
@@ -169,11 +171,11 @@ def _schedule(said: Section) -> Schedule | None:
     return SCHEDULES.get(name)
 
 
-def _formats(said: Section) -> tuple[str, ...]:
+def _formats(section: Section) -> tuple[str, ...]:
     """Return the endings of the files that it becomes."""
-    formats = said.texts("out", USUAL)
+    formats = section.texts("out", USUAL)
     if not formats or not set(formats) <= set(FORMATS):
-        raise said.wrong(
+        raise section.wrong(
             "out",
             f"must be a list of {', '.join(FORMATS)}",
             'Write out = ["parquet", "csv"].',

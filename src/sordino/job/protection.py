@@ -21,14 +21,16 @@ from sordino.units import (
 )
 
 _FORMS: Final[dict[frozenset[str], Callable[[Section], AbstractUnit]]] = {
-    frozenset({"rows"}): lambda said: AddMaxRows(said.value("rows")),
-    frozenset({"id"}): lambda said: AddRowsWithID(said.value("id")),
-    frozenset({"id", "id_space"}): lambda said: AddRowsWithID(
-        said.value("id"), said.value("id_space")
+    frozenset({"rows"}): lambda section: AddMaxRows(section.value("rows")),
+    frozenset({"id"}): lambda section: AddRowsWithID(section.value("id")),
+    frozenset({"id", "id_space"}): lambda section: AddRowsWithID(
+        section.value("id"), section.value("id_space")
     ),
-    frozenset({"column", "groups", "rows_per_group"}): lambda said: (
+    frozenset({"column", "groups", "rows_per_group"}): lambda section: (
         AddMaxRowsInMaxGroups(
-            said.value("column"), said.value("groups"), said.value("rows_per_group")
+            section.value("column"),
+            section.value("groups"),
+            section.value("rows_per_group"),
         )
     ),
 }
@@ -43,10 +45,10 @@ def read_protection(table: Section) -> AbstractUnit:
         return AddOneRow()
     if isinstance(table.value("protects"), str):
         raise table.wrong("protects", "is no unit", _REMEDY)
-    said = table.section("protects")
-    form = _FORMS.get(frozenset(said))
+    section = table.section("protects")
+    form = _FORMS.get(frozenset(section))
     if form is None:
-        said.refuse_others(*sorted(frozenset().union(*_FORMS)))
-        raise InvalidJob(said.place, "says too much or too little", _REMEDY)
+        section.refuse_others(*sorted(frozenset().union(*_FORMS)))
+        raise InvalidJob(section.place, "says too much or too little", _REMEDY)
     with table.place_refusals("protects"):
-        return form(said)
+        return form(section)

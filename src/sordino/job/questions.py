@@ -35,8 +35,8 @@ def read_requests_of(
     """Return what a release asks of a session, and within what, if that is said."""
     try:
         if plan.function is not None:
-            return _called(plan, folder), plan.budget
-        return _parsed(session, plan)
+            return _call_function(plan, folder), plan.budget
+        return _parse_sql(session, plan)
     except InvalidJob:
         raise
     except SordinoError as error:
@@ -56,11 +56,13 @@ def read_question(session: Session, plan: PlannedRelease, folder: Path) -> Asked
     return AskedRelease(requests, budget, is_stacked)
 
 
-def _parsed(session: Session, plan: PlannedRelease) -> tuple[Requests, Budget | None]:
+def _parse_sql(
+    session: Session, plan: PlannedRelease
+) -> tuple[Requests, Budget | None]:
     """Return what a text of SQL asks, and the budget beside it or in it."""
     catalog = session._desk.catalog  # noqa: SLF001 priced before it is released
-    given = SqlGiven(plan.limits, plan.bounds, _keys(session, plan.keys), plan.dialect)
-    return sql_request(catalog, plan.sql, plan.budget, given)
+    beside = SqlGiven(plan.limits, plan.bounds, _keys(session, plan.keys), plan.dialect)
+    return sql_request(catalog, plan.sql, plan.budget, beside)
 
 
 def _keys(session: Session, keys: Mapping[str, Any]) -> Any:
@@ -76,7 +78,7 @@ def _keys(session: Session, keys: Mapping[str, Any]) -> Any:
     return KeySet.from_table(rows.select(list(columns)))
 
 
-def _called(plan: PlannedRelease, folder: Path) -> Requests:
+def _call_function(plan: PlannedRelease, folder: Path) -> Requests:
     """Return what the function of a Python file asks."""
     file, name = plan.function or ("", "")
     place = f"{plan.place}.query"
@@ -91,10 +93,10 @@ def _called(plan: PlannedRelease, folder: Path) -> Requests:
         raise
     except KeyError as error:
         if error.args != (name,):
-            raise _failed(place, plan, error) from error
+            raise _refusal(place, plan, error) from error
         raise InvalidJob(place, f"names {name}, which {file} lacks", "") from None
     except (Exception, SystemExit) as error:
-        raise _failed(place, plan, error) from error
+        raise _refusal(place, plan, error) from error
     several = isinstance(requests, dict) and bool(requests)
     listed = list(requests.values()) if several else [requests]
     if not all(isinstance(request, Request) for request in listed):
@@ -106,7 +108,7 @@ def _called(plan: PlannedRelease, folder: Path) -> Requests:
     return cast("Requests", requests)
 
 
-def _failed(place: str, plan: PlannedRelease, error: BaseException) -> InvalidJob:
+def _refusal(place: str, plan: PlannedRelease, error: BaseException) -> InvalidJob:
     """Return the refusal of a program that fails: it has seen nothing private."""
     file, name = plan.function or ("", "")
     return InvalidJob(

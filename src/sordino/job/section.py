@@ -94,7 +94,7 @@ class Section:
         return tuple(listed)
 
     def section(self, name: str) -> "Section":
-        """Return a table in this one; an empty one where nothing is said."""
+        """Return a table in this one; an empty one where nothing is section."""
         value = self.values.get(name, {})
         if value == UNDECIDED:
             self.value(name)
@@ -112,12 +112,12 @@ class Section:
         value = self.value(name)
         if not isinstance(value, dict):
             return self.text(name)
-        said = self.section(name)
-        said.refuse_others("env")
-        variable = said.text("env")
+        section = self.section(name)
+        section.refuse_others("env")
+        variable = section.text("env")
         if not os.environ.get(variable):
             raise InvalidJob(
-                said.at("env"),
+                section.at("env"),
                 f"names {variable}, which the environment does not have",
                 "Set it before the command runs.",
             )

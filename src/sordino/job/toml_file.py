@@ -55,13 +55,13 @@ def read_text(folder: Path, name: str, place: str) -> str:
         ) from None
 
 
-def canonical(said: Mapping[str, Any], texts: Mapping[str, str]) -> str:
+def canonical(values: Mapping[str, Any], texts: Mapping[str, str]) -> str:
     """Return all that a job says, and the texts of the files that it names, as JSON.
 
     >>> canonical({"b": Decimal("0.10"), "a": 1}, {})
     '{"files":{},"job":{"a":1,"b":"0.10"}}'
     """
-    whole = {"job": file_value(said), "files": dict(texts)}
+    whole = {"job": file_value(values), "files": dict(texts)}
     return json.dumps(
         whole,
         sort_keys=True,

@@ -65,13 +65,13 @@ class Book:
             **details,
         )
         ready = None if self.ledger.holds(claim) else self._ready(claim, prepare)
-        ticket = self.ledger.reserve(self._described(claim))
+        ticket = self.ledger.reserve(self._describe_job(claim))
         if ticket.answer is not None:
             return ticket.answer
         compute = ready or prepare()
         return self.ledger.store(ticket, run_guarded(compute))
 
-    def _described(self, claim: Claim) -> Claim:
+    def _describe_job(self, claim: Claim) -> Claim:
         """Return a claim that names what it is made by, which the ledger then has."""
         if not self.job:
             return claim
@@ -119,7 +119,7 @@ def open_book(
         return Book(Ledger.in_memory(_limit(budget), about=about), name, *remarks)
     limit = None if budget is None else _limit(budget)
     if isinstance(ledger, Ledger):
-        return Book(_checked(ledger, limit, about), name, *remarks)
+        return Book(_check(ledger, limit, about), name, *remarks)
     if not isinstance(ledger, (str, os.PathLike)):
         raise InvalidParameter(
             "ledger",
@@ -128,13 +128,13 @@ def open_book(
             'Try ledger="clinic.ledger".',
         )
     if limit is None or _there(ledger):
-        return Book(_checked(Ledger.at(ledger, limit), limit, about), name, *remarks)
+        return Book(_check(Ledger.at(ledger, limit), limit, about), name, *remarks)
     opened = Ledger.at(ledger, limit, create=True, about=about)
     _LOG.warning("a new ledger, with nothing spent, was made at %s", ledger)
     return Book(opened, name, *remarks)
 
 
-def _checked(ledger: Ledger, limit: Limit | None, about: str) -> Ledger:
+def _check(ledger: Ledger, limit: Limit | None, about: str) -> Ledger:
     """Refuse a ledger of another limit, or one that a session made for other tables.
 
     A ledger that was made by hand is for what its maker says.

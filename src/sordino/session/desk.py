@@ -72,8 +72,8 @@ class Desk:
         """Return what a release would cost and leave; nothing is charged."""
         purchase = self.buy(request, budget)
         self._prepare(purchase)
-        asked = identity.request_identity(request, self.catalog, budget, None)
-        left = self.book.left_after(asked, (budget, purchase.loss), earmark)
+        request_words = identity.request_identity(request, self.catalog, budget, None)
+        left = self.book.left_after(request_words, (budget, purchase.loss), earmark)
         return Outlook(Price(purchase), left)
 
     def release(
@@ -145,10 +145,10 @@ class Desk:
         shown = ", ".join(map(repr, divided.parts))
         details = {"plan": f"parts of {name} by {column}: {shown}", "why": why}
         marks = {value: value_words(whole, column, value) for value in divided.parts}
-        asked = identity.partition_identity(
+        request_words = identity.partition_identity(
             self.catalog.words(name), column, [*marks.values()], budget
         )
-        self.book.answer(asked, (cost, cost), details, lambda: bytes)
+        self.book.answer(request_words, (cost, cost), details, lambda: bytes)
         desks = {}
         for value, rows in divided.parts.items():
             step = identity.part_step(column, marks[value])
@@ -162,7 +162,9 @@ class Desk:
         plan, prepared = purchase.plan, self.engine.prepare
         if plan.request.keyset is not None:
             self.keysets[repr(plan.request.keyset)] = None
-        bins = {key: prepared(one) for key, one in plan.choice_questions.items()}
+        bins = {
+            key: prepared(question) for key, question in plan.choice_questions.items()
+        }
         exact = prepared(plan.question)
         counts = [prepared(question) for question in plan.coverage_questions]
         for question in plan.later_questions:

@@ -34,6 +34,8 @@ from sordino.session.given_requests import read_request, read_requests
 from sordino.session.identity import protection_text
 from sordino.session.outlook import Outlook
 from sordino.session.sql_request import SqlOptions
+from sordino.session.suggesting import suggest
+from sordino.session.suggestion import Suggestion
 
 
 @final  # noqa: PLR0904 all that users ask of it
@@ -126,6 +128,26 @@ class Session:
         return self._desk.outlook(request, budget, earmark)
 
     @guard_call
+    def suggest(
+        self,
+        query: Request,
+        budget: Budget,
+        sample: Any = None,
+        limits: Mapping[str, Any] | None = None,
+        *,
+        share: Any = "0.05",
+        key: str | None = None,
+    ) -> Suggestion:
+        """Return what limits and bounds would cost in noise, and what they would lose.
+
+        What is lost is seen in a `sample`, public or invented, at no cost: a table, or
+        a dict of tables by name. Without one it is asked of the data, which charges a
+        `share` of the budget, as a release does; the noise is told for the rest.
+        """
+        request = read_request(query, CONFIDENCE)
+        return suggest(self._desk, request, (budget, sample, limits, share), key)
+
+    @guard_call
     def release(
         self,
         query: Request,
@@ -169,10 +191,12 @@ class Session:
         return self._desk.release_all(requests, budget, details, weights)
 
     @overload
-    def sql(self, text: str, budget: Budget, **said: Unpack[SqlOptions]) -> Release: ...
+    def sql(
+        self, text: str, budget: Budget, **options: Unpack[SqlOptions]
+    ) -> Release: ...
     @overload
     def sql(
-        self, text: str, budget: None = None, **said: Unpack[SqlOptions]
+        self, text: str, budget: None = None, **options: Unpack[SqlOptions]
     ) -> Any: ...
 
     @guard_call
@@ -196,9 +220,9 @@ class Session:
         is of the intervals of a release.
         """
         self._desk.refuse_strangers()
-        given = sql_request.SqlGiven(limits, bounds, keys, dialect)
+        beside = sql_request.SqlGiven(limits, bounds, keys, dialect)
         request, allowed = sql_request.sql_request(
-            self._desk.catalog, text, budget, given
+            self._desk.catalog, text, budget, beside
         )
         if allowed is None:
             return request
