@@ -23,10 +23,10 @@ from sordino.expressions.language import Expression, when
 from sordino.expressions.tree import Call, Col
 from sordino.query.sql.choice_rules import condition
 from sordino.query.sql.contribution_bounds import (
-    rows_per_group,
     column_or_tree,
     is_per_group,
     row_ends,
+    rows_per_group,
 )
 from sordino.query.sql.leaf_rules import is_null_word
 from sordino.query.sql.ranges import range_of
