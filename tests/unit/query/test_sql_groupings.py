@@ -94,13 +94,13 @@ def test_each_person_is_clamped_in_a_group() -> None:
 
     The numbers are those of a table small enough to count.
     """
-    rows = {
+    rows: dict[str, list[Any]] = {
         "person": [1, 1, 1, 2, 2, 3],
         "ward": ["a", "a", "b", "a", "a", "b"],
         "days": [5, 9, 2, 1, 4, 30],
     }
-    many = {name: column * 40 for name, column in rows.items()}
-    many["person"] = [p + 10 * (at // 6) for at, p in enumerate(many["person"])]
+    many: dict[str, Any] = {name: list(column) * 40 for name, column in rows.items()}
+    many["person"] = [who + 10 * (at // 6) for at, who in enumerate(many["person"])]
     session = sd.Session(
         {"visits": sd.PrivateTable(many, protects=sd.AddRowsWithID("person"))},
         budget=sd.ApproxDP(10**12, "1e-3"),

@@ -102,7 +102,7 @@ def _refuse(asking: Asking, clause: Clause, kept: Expression | None) -> Aggregat
     """Refuse an aggregate that is not of the results of people."""
     del asking, kept
     raise clause.refusal(
-        f"{clause.node.sql_name()} stands beside {PER_GROUP} of another aggregate",
+        f"{clause.node.key.upper()} stands beside {PER_GROUP} of another aggregate",
         "Ask it in a statement of its own.",
     )
 
