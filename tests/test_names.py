@@ -155,7 +155,8 @@ PRIVATE: Final = {
     ),
     "job": "_quoted",
     "query": (
-        "_between _capped _cut _down _fixed _in _kept _left _like _listed _meaning _up"
+        "_between _bounded _capped _clamped _cut _down _fixed _grouping _in "
+        "_kept _left _like _listed _meaning _up"
     ),
     "session": "_lost _shown _tried",
 }

@@ -23,7 +23,6 @@ from sordino.planning.request_weights import Given
 from sordino.query.builder import Query
 from sordino.query.request import CONFIDENCE, Request
 from sordino.release.release import Release
-from sordino.release.stacked import stack
 from sordino.session import sql_request
 from sordino.session.book import Remarks, open_book
 from sordino.session.call_guard import guard_call
@@ -221,15 +220,17 @@ class Session:
         """
         self._desk.refuse_strangers()
         beside = sql_request.SqlGiven(limits, bounds, keys, dialect)
-        request, allowed = sql_request.sql_request(
-            self._desk.catalog, text, budget, beside
+        question = sql_request.sql_request(self._desk.catalog, text, budget, beside)
+        if question.budget is None:
+            return question.request
+        if isinstance(question.request, Request):
+            return self.release(
+                question.request, question.budget, confidence=confidence
+            )
+        releases = self.release_all(
+            question.request, question.budget, confidence=confidence
         )
-        if allowed is None:
-            return request
-        if isinstance(request, Request):
-            return self.release(request, allowed, confidence=confidence)
-        releases = self.release_all(request, allowed, confidence=confidence)
-        return stack(releases, allowed)
+        return sql_request.stacked_release(question, releases)
 
     @guard_call
     def partition(
