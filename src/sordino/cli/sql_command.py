@@ -20,7 +20,7 @@ from sordino.errors import InvalidJob
 from sordino.job.job import Job
 from sordino.job.job_desk import JobDesk, open_to_look, open_to_release
 from sordino.job.planned_release import PlannedRelease, question_in_sql
-from sordino.job.questions import read_requests_of
+from sordino.job.questions import read_wording
 from sordino.losses.headline import headline
 
 EXAMPLE: Final = 'sordino sql clinic.toml "SELECT COUNT(*) FROM visits" --epsilon 0.1'
@@ -59,9 +59,9 @@ def ask_in_sql(arguments: argparse.Namespace) -> int:
     job, words = given_job(arguments)
     plan = _plan(job, words, arguments)
     looking = open_to_look(job)
-    requests, budget = read_requests_of(looking.session, plan, job.folder)
-    if budget is None:
-        write(repr(requests))
+    wording = read_wording(looking.session, plan, job.folder)
+    if wording.budget is None:
+        write(repr(wording.requests))
         return 0
     if arguments.price:
         _show_price(looking, plan, as_json=arguments.json)

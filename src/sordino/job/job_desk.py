@@ -19,7 +19,6 @@ from sordino.planning.batch import Batch
 from sordino.planning.price import Price
 from sordino.query.request import Request
 from sordino.release.release import Release
-from sordino.release.stacked import stack
 from sordino.session.identity import protection_text
 from sordino.session.session import Session
 
@@ -100,7 +99,7 @@ class JobDesk:
         if isinstance(requests, Request):
             return {"": self.session.release(requests, budget, **options)}
         releases = self.session.release_all(requests, budget, **options)
-        return {"": stack(releases, budget)} if question.is_stacked else releases
+        return question.finish(releases)
 
 
 def open_to_look(job: Job) -> JobDesk:

@@ -1,7 +1,7 @@
 """What a release of a job asks: the request of its SQL, or of its Python function."""
 
 import types
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast, final
@@ -12,8 +12,9 @@ from sordino.job.toml_file import read_text
 from sordino.keysets.keyset import KeySet
 from sordino.losses.base import Budget
 from sordino.query.request import Request
+from sordino.release.release import Release
 from sordino.session.session import Session
-from sordino.session.sql_request import SqlGiven, sql_request
+from sordino.session.sql_request import SqlGiven, sql_request, stacked_release
 
 Requests = Request | dict[str, Request]
 
@@ -21,21 +22,28 @@ Requests = Request | dict[str, Request]
 @final
 @dataclass(frozen=True)
 class AskedRelease:
-    """What is asked, within what, and whether its answers are one table."""
+    """What is asked, within what, and what becomes of several answers."""
 
     requests: Requests
     budget: Budget
-    is_stacked: bool
-    """Whether the groupings of a text of SQL lie below each other."""
+    finish: Callable[[dict[str, Release]], dict[str, Release]]
 
 
-def read_requests_of(
-    session: Session, plan: PlannedRelease, folder: Path
-) -> tuple[Requests, Budget | None]:
+@final
+@dataclass(frozen=True)
+class Wording:
+    """A question as it is put: its budget may still be missing."""
+
+    requests: Requests
+    budget: Budget | None
+    finish: Callable[[dict[str, Release]], dict[str, Release]] = dict
+
+
+def read_wording(session: Session, plan: PlannedRelease, folder: Path) -> Wording:
     """Return what a release asks of a session, and within what, if that is said."""
     try:
         if plan.function is not None:
-            return _call_function(plan, folder), plan.budget
+            return Wording(_call_function(plan, folder), plan.budget)
         return _parse_sql(session, plan)
     except InvalidJob:
         raise
@@ -45,24 +53,26 @@ def read_requests_of(
 
 def read_question(session: Session, plan: PlannedRelease, folder: Path) -> AskedRelease:
     """Return what a release asks of a session; no private row is read."""
-    requests, budget = read_requests_of(session, plan, folder)
-    if budget is None:
+    wording = read_wording(session, plan, folder)
+    if wording.budget is None:
         raise InvalidJob(
             plan.place,
             "has no budget",
             'Add budget = { epsilon = "1/2", delta = "1e-6" }.',
         )
-    is_stacked = plan.sql is not None and not isinstance(requests, Request)
-    return AskedRelease(requests, budget, is_stacked)
+    return AskedRelease(wording.requests, wording.budget, wording.finish)
 
 
-def _parse_sql(
-    session: Session, plan: PlannedRelease
-) -> tuple[Requests, Budget | None]:
-    """Return what a text of SQL asks, and the budget beside it or in it."""
+def _parse_sql(session: Session, plan: PlannedRelease) -> Wording:
+    """Return what a text of SQL asks; its groupings lie below each other."""
     catalog = session._desk.catalog  # noqa: SLF001 priced before it is released
     beside = SqlGiven(plan.limits, plan.bounds, _keys(session, plan.keys), plan.dialect)
-    return sql_request(catalog, plan.sql, plan.budget, beside)
+    question = sql_request(catalog, plan.sql, plan.budget, beside)
+    return Wording(
+        question.request,
+        question.budget,
+        lambda releases: {"": stacked_release(question, releases)},
+    )
 
 
 def _keys(session: Session, keys: Mapping[str, Any]) -> Any:
