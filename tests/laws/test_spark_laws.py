@@ -123,7 +123,7 @@ def test_one_more_cell_of_a_frame_changes_no_other(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of frames with odd cells, in Spark and read out of it."""
-    engines = {"memory": MemoryEngine, "spark": engine_beside}
+    engines: dict[str, Any] = {"memory": MemoryEngine, "spark": engine_beside}
     monkeypatch.setattr(sources, "ENGINES", engines)
     form = ARROW[name]
     whole = [(n, cell) for n, cell in enumerate(form.pool)]

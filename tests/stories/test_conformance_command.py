@@ -9,6 +9,8 @@ import pytest
 from sordino.cli import conformance_command as conformance
 from sordino.cli.main import main
 from sordino.conformance import verdicts as every
+from sordino.conformance.bound_cases import CASES
+from sordino.conformance.operation_cases import FORMS
 from sordino.conformance.verdicts import Verdict
 from tests.postgres_server import cluster
 from tests.spark_here import users_session
@@ -40,8 +42,8 @@ def test_spark_conforms(
 ) -> None:
     """By its name: some of all cases, which are each asked in test_spark_engine.py."""
     users_session()
-    monkeypatch.setattr(every, "CASES", every.CASES[::12])
-    monkeypatch.setattr(every, "FORMS", every.FORMS[::40])
+    monkeypatch.setattr(every, "CASES", CASES[::12])
+    monkeypatch.setattr(every, "FORMS", FORMS[::40])
     assert main(["conformance", "--engine", "spark", "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert shown["conforms"]
