@@ -76,11 +76,11 @@ def _public_rows(select: Clause, scope: AbstractScope) -> RowScope:
             f"{name} is no public table, and IN takes values that everybody may know",
             "Join it, or give the session a sd.PublicTable of the values.",
         )
-    found = name if name in names else close[0]
-    schema = catalog.public(found).schema
+    spelled = name if name in names else close[0]
+    schema = catalog.public(spelled).schema
     columns: dict[str, str | None] = {column: column for column in schema}
     owners = {(alias(named) or name).lower(): columns}
-    return RowScope(table(found), catalog, schema, columns, owners, scope.rules)
+    return RowScope(table(spelled), catalog, schema, columns, owners, scope.rules)
 
 
 def _values(rows: RowScope, member: Expression, kept: Value | None) -> set[Any]:
