@@ -153,6 +153,7 @@ PRIVATE: Final = {
         "_built _checked _compiled _enclosed _meaning _missing _named _refused "
         "_settled _truncated _typed _written"
     ),
+    "job": "_quoted",
     "query": (
         "_between _bounded _capped _clamped _cut _down _fixed _grouping _in "
         "_kept _left _like _listed _meaning _up"

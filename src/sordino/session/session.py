@@ -24,7 +24,7 @@ from sordino.query.builder import Query
 from sordino.query.request import CONFIDENCE, Request
 from sordino.release.release import Release
 from sordino.session import sql_request
-from sordino.session.book import open_book
+from sordino.session.book import Remarks, open_book
 from sordino.session.call_guard import guard_call
 from sordino.session.catalog import open_catalog, private_sources
 from sordino.session.description import Description
@@ -68,6 +68,7 @@ class Session:
         ledger: "str | os.PathLike[str] | Ledger | None" = None,
         analyst: str | None = None,
         who: str = "",
+        job: str = "",
         engine: EngineName | None = None,
         memory_limit: str | None = None,
         threads: int | None = None,
@@ -76,14 +77,16 @@ class Session:
         """Open the tables, of which names and types are read, and the ledger.
 
         `analyst` names a budget of the ledger that is charged besides the dataset's;
-        `who` is recorded with every release. Without `engine`, Spark answers if a
+        `who` is recorded with every release, and so is `job`: a text that they are all
+        made by, which the ledger keeps once. Without `engine`, Spark answers if a
         private table lives in it, else DuckDB.
         """
         warn_of_weak(budget, 2)
         name = engine_of_sources(private_sources(tables)) if engine is None else engine
         holder = engine_named(name, Settings(memory_limit, threads, progress))
         catalog = open_catalog(holder, tables)
-        book = open_book(budget, ledger, protection_text(tables), analyst, who)
+        remarks = Remarks(who, job)
+        book = open_book(budget, ledger, protection_text(tables), analyst, remarks)
         self._desk = Desk(holder, catalog, book)
 
     @guard_call
