@@ -74,7 +74,8 @@ def test_no_loss_within_a_risk_is_beyond_its_bound(loss: Any) -> None:
     """The bound of a risk holds for each loss that it admits, at every rate."""
     rates = [0.001, 0.01, 0.05, 0.2, 0.5, 0.9]
     tight = sd.Advantage(loss.advantage())
-    for risk in (tight, *(sd.ErrorRates(fpr=r, tpr=loss.tpr_at(r)) for r in rates)):
+    risks: list[Any] = [sd.ErrorRates(fpr=r, tpr=loss.tpr_at(r)) for r in rates]
+    for risk in (tight, *risks):
         assert risk.admits(loss)
         for rate in rates:
             assert loss.tpr_at(rate) <= risk.tpr_at(rate) + 1e-12
