@@ -339,7 +339,7 @@ def _mixed(plan: Plan, budget: Budget, spending: Spending) -> Purchase | None:
     rest = ApproxDP(spending.amount * left, spending.delta)
     apart = LaplaceShare(spending.amount)
     if plan.presence is None:
-        square = _mu_alone(rest) ** 2
+        square = mu_within(rest) ** 2
         if plan.is_by_row:  # up to there delta falls as fast as the rows of a unit
             square = min(square, 2 * spending.amount * left)
         joint = GaussianShare(square / left)
@@ -351,7 +351,7 @@ def _mixed(plan: Plan, budget: Budget, spending: Spending) -> Purchase | None:
 
 
 @lru_cache(maxsize=64)
-def _mu_alone(budget: ApproxDP) -> Exact:
+def mu_within(budget: ApproxDP) -> Exact:
     """Return the largest mu within (epsilon, delta); requests of a batch share it."""
     return 1 / Gaussian.for_loss(budget, 1).scale
 

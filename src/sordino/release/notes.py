@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 
 from sordino.display.formatting import format_key, format_percent
-from sordino.planning.plan import Plan
 from sordino.planning.purchase import Purchase
+from sordino.query.relation import Relation
 
 
 def release_notes(purchase: Purchase) -> tuple[str, ...]:
     """Return what the table does not say: who is protected, which groups show."""
     return (
-        _protected(purchase.plan),
+        protection_sentence(purchase.plan.relation),
         *_groups(purchase),
         *_chosen(purchase),
         *_together(purchase),
@@ -71,9 +71,8 @@ def _together(purchase: Purchase) -> Iterator[str]:
         )
 
 
-def _protected(plan: Plan) -> str:
+def protection_sentence(relation: Relation) -> str:
     """Return whom the price protects."""
-    relation = plan.relation
     if relation.ids is not None:
         return f"Protected is every {relation.ids!r} with all its rows."
     rows = relation.contribution.most_rows()

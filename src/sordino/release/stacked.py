@@ -1,6 +1,6 @@
 """Releases of several sets of columns as one table, as SQL shows its grouping sets."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import TYPE_CHECKING, Any
 
 from sordino import _validate
@@ -42,9 +42,7 @@ def stack(releases: Mapping[str, Release], budget: Budget | None = None) -> Rele
         )
     first = listed[0]
     keys = tuple(dict.fromkeys(name for one in listed for name in one.keys))
-    mark = _MARK
-    while mark in {*keys, *first.names}:
-        mark += "_"
+    mark = grouping_name({*keys, *first.names})
     return Release(
         _joined(releases, mark, keys, "table"),
         _joined(releases, mark, keys, "errors"),
@@ -55,6 +53,18 @@ def stack(releases: Mapping[str, Release], budget: Budget | None = None) -> Rele
         tuple(dict.fromkeys(note for one in listed for note in one.notes)),
         budget,
     )
+
+
+def grouping_name(taken: Container[str]) -> str:
+    """Return the name of the column that says of which set a row is.
+
+    >>> grouping_name({"grouping"})
+    'grouping_'
+    """
+    name = _MARK
+    while name in taken:
+        name += "_"
+    return name
 
 
 def _checked(releases: Mapping[str, Release]) -> list[Release]:

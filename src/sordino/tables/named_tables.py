@@ -1,0 +1,152 @@
+"""Tables by their columns, as Arrow tables: keys and numbers."""
+
+from abc import abstractmethod
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from sordino.schema import unknown
+from sordino.tables.coarser import add_up
+from sordino.tables.halving import Numbers
+from sordino.tables.lattice import Lattice, Levels
+from sordino.tables.together import Together
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class AbstractTables(Mapping[Any, "pa.Table"]):
+    """Tables by what they are called: their columns, or the names of requests."""
+
+    lattice: Lattice
+    called: Mapping[Any, Levels]
+
+    @abstractmethod
+    def numbers(self, table: Levels) -> dict[str, Numbers]:
+        """Return the columns of numbers of a table."""
+
+    def __getitem__(self, name: Any) -> "pa.Table":
+        """Return a table by its name; columns may stand in any order."""
+        import pyarrow as pa  # noqa: PLC0415 loaded when needed
+
+        table = self.called[self._settle(name)]
+        keys = self.lattice.keys(table) if any(table) else pa.table({})
+        for column, values in self.numbers(table).items():
+            keys = keys.append_column(column, pa.array(values.ravel()))
+        return keys
+
+    def __iter__(self) -> Iterator[Any]:
+        """Yield the names of the tables."""
+        return iter(self.called)
+
+    def __len__(self) -> int:
+        """Return the number of tables."""
+        return len(self.called)
+
+    def __repr__(self) -> str:
+        """Show how many tables there are, and the first names."""
+        names = ", ".join(map(repr, list(self.called)[:4]))
+        more = ", ..." if len(self) > 4 else ""
+        return f"{type(self).__name__}({len(self):,} tables: {names}{more})"
+
+    def _settle(self, name: Any) -> Any:
+        """Return the name by which a table is called."""
+        alone = (name,) if isinstance(name, str) else name
+        for known in (name, alone):
+            if isinstance(known, Hashable) and known in self.called:
+                return known
+        if isinstance(alone, tuple):
+            for known in self.called:
+                if isinstance(known, tuple) and sorted(known) == sorted(
+                    map(str, alone)
+                ):
+                    return known
+        raise unknown("table", name, [", ".join(map(str, one)) for one in self._shown])
+
+    @property
+    def _shown(self) -> list[tuple[Any, ...]]:
+        """Return some names, as tuples."""
+        some = list(self.called)[:8]
+        return [one if isinstance(one, tuple) else (one,) for one in some]
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class NoisyTables(AbstractTables):
+    """Unbiased tables, which add up where they were measured together."""
+
+    lattice: Lattice
+    called: Mapping[Any, Levels]
+    columns: Mapping[str, Mapping[Levels, Numbers]]
+    bars: Mapping[str, Mapping[Levels, Numbers]]
+    """Deviations and intervals of these numbers."""
+
+    def numbers(self, table: Levels) -> dict[str, Numbers]:
+        """Return the noisy numbers of a table."""
+        return {name: tables[table] for name, tables in self.columns.items()}
+
+    @property
+    def errors(self) -> "NoisyTables":
+        """Return, for each table, the deviations and intervals of its numbers."""
+        return NoisyTables(self.lattice, self.called, self.bars, {})
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class AdjustedTables(AbstractTables):
+    """Tables that are sums of the same cells, none of which is below zero.
+
+    They agree with each other, and are nearer to the exact ones where these are small;
+    they are not unbiased, and no interval is known for them. All is made of noisy
+    numbers: it costs nothing.
+    """
+
+    lattice: Lattice
+    called: Mapping[Any, Levels]
+    number: str
+    together: Together
+
+    def numbers(self, table: Levels) -> dict[str, Numbers]:
+        """Return the adjusted numbers of a table."""
+        cells, finest = self.together.cells, self.lattice.finest
+        return {self.number: add_up(self.lattice, finest, cells, table)}
+
+    @property
+    def rounded(self) -> "WholeTables":
+        """Return tables of whole numbers, which agree as well."""
+        return WholeTables(self.lattice, self.called, self.number, self.together)
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class WholeTables(AbstractTables):
+    """Adjusted tables of whole numbers, which are sums of the same whole cells."""
+
+    lattice: Lattice
+    called: Mapping[Any, Levels]
+    number: str
+    together: Together
+
+    def numbers(self, table: Levels) -> dict[str, Numbers]:
+        """Return the whole numbers of a table."""
+        cells, finest = self.together.whole_cells, self.lattice.finest
+        return {self.number: add_up(self.lattice, finest, cells, table)}
+
+
+def draw_people(together: Together, chances: Numbers) -> "pa.Table":
+    """Return invented people: one for each chance, of the law that was fitted."""
+    import pyarrow as pa  # noqa: PLC0415 loaded when needed
+
+    lattice = together.lattice
+    sums = np.cumsum(together.cells.ravel())
+    places = np.searchsorted(sums, chances * sums[-1], side="right")
+    places = np.minimum(places, sums.size - 1)
+    leaves = np.unravel_index(places, lattice.shape(lattice.finest))
+    columns = {}
+    for tree, leaf in zip(lattice.trees, leaves, strict=True):
+        for level, column in enumerate(tree.columns, start=1):
+            nodes = tree.places[level][leaf]
+            columns[column] = tree.values[level - 1].take(pa.array(nodes))
+    return pa.table(columns)
