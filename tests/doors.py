@@ -17,6 +17,7 @@ import duckdb
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
@@ -24,6 +25,7 @@ import sordino as sd
 from sordino.schema import Column
 from sordino.sources.arrow_kinds import is_list, kind_of
 from sordino.units import AbstractUnit
+from tests.postgres_server import stored_table
 
 T = TypeVar("T")
 
@@ -40,6 +42,8 @@ class Door:
     """Whether it keeps NaN and missing apart."""
     lists: bool = True
     """Whether it holds lists."""
+    nul: bool = True
+    """Whether its texts can hold U+0000."""
 
     def declared(self, table: pa.Table) -> dict[str, Column]:
         """Return what has to be declared of a table."""
@@ -51,11 +55,16 @@ class Door:
         )
 
     def held(self, table: pa.Table) -> pa.Table:
-        """Return the columns that the door holds."""
+        """Return the columns that the door holds, and the rows."""
         names = [
             one.name for one in table.schema if self.lists or not is_list(one.type)
         ]
-        return table.select(names)
+        table = table.select(names)
+        for one in table.schema:
+            if not self.nul and pa.types.is_string(one.type):
+                odd = pc.fill_null(pc.match_substring(table[one.name], "\0"), False)
+                table = table.filter(pc.invert(odd))
+        return table
 
     def private(
         self,
@@ -193,6 +202,9 @@ DOORS: Final[Mapping[str, Door]] = {
     "duckdb relation": Door(lambda table, _: _table(table)),
     "text file": Door(_text, typed=False, lists=False),
     "text file, German": Door(_german, typed=False, lists=False),
+    "table of a server": Door(
+        lambda table, _: stored_table(table), lists=False, nul=False
+    ),
     "dict": Door(lambda table, _: table.to_pydict(), typed=False),
 }
 """Every form; the first is the plainest."""

@@ -277,6 +277,7 @@ class Calls:
             ),
             "price_all": lambda: on.price_all(self.pair(), one()),
             "what_if": lambda: on.what_if(one(), one()),
+            "suggest": lambda: on.suggest(one(), one(), one(), one()),
             "release": lambda: on.release(one(), one(), **named("key", "why")),
             "release_all": lambda: on.release_all(self.pair(), one(), **named("key")),
             "statement": lambda: on.statement(one(), one()),

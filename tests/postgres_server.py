@@ -5,6 +5,7 @@ server refuses to run as root: then it runs as `postgres`, or as `nobody`.
 """
 
 import atexit
+import itertools
 import os
 import pwd
 import shutil
@@ -19,7 +20,15 @@ from pathlib import Path
 from typing import Any, Final
 
 import psycopg
+import pyarrow as pa
 import pytest
+
+from sordino.engines.postgres.bound_arrays import (
+    BoundArray,
+    BoundArrayDumper,
+    bound_array,
+    unnested_arrays,
+)
 
 SUPERUSER: Final = "keeper"
 _SETTINGS: Final = {
@@ -142,3 +151,21 @@ def _wait(made: Cluster) -> None:
 def cluster() -> Cluster:
     """Return the server of this process, started when it is first asked for."""
     return start_cluster()
+
+
+_NAMES: Final = itertools.count()
+
+
+def stored_table(table: pa.Table) -> tuple[str, str]:
+    """Write a table to the server of this process, and return it as a source."""
+    server, name = cluster(), f"stored_{next(_NAMES)}"
+    rows = unnested_arrays(table, 1).sql("postgres")
+    titles = [f'"{one}"' for one in table.column_names]
+    with server.asking() as connection:
+        connection.adapters.register_dumper(BoundArray, BoundArrayDumper)
+        values = [bound_array(one.combine_chunks()) for one in table.columns]
+        text = f"SELECT * FROM ({rows}) AS q({', '.join(titles)})"  # noqa: S608 ours
+        psycopg.RawCursor(connection).execute(
+            f"CREATE UNLOGGED TABLE {name} AS {text}".encode(), values
+        )
+    return server.address(), name

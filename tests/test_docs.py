@@ -34,6 +34,7 @@ UNCALLED = {
     "Rehearsal",
     "Release",
     "Request",
+    "Suggestion",
     "TradeoffCurve",
     "errors",
     "load_ipython_extension",

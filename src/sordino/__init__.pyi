@@ -77,6 +77,7 @@ from sordino.session.inspection import inspect as inspect
 from sordino.session.invented_session import Rehearsal as Rehearsal
 from sordino.session.invented_session import rehearsal as rehearsal
 from sordino.session.session import Session as Session
+from sordino.session.suggestion import Suggestion as Suggestion
 from sordino.sources.csv_format import Csv as Csv
 from sordino.units import AddMaxRows as AddMaxRows
 from sordino.units import AddMaxRowsInMaxGroups as AddMaxRowsInMaxGroups

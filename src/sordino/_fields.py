@@ -35,5 +35,5 @@ def change(value: _Value, /, **changed: Any) -> _Value:
     Unlike `dataclasses.replace` it asks no constructor: that reads arguments, which
     are other things than fields.
     """
-    kept = {one.name: getattr(value, one.name) for one in fields(value)}  # type: ignore[arg-type]
-    return make(type(value), **kept | changed)
+    values = {field.name: getattr(value, field.name) for field in fields(value)}  # type: ignore[arg-type]
+    return make(type(value), **values | changed)

@@ -52,14 +52,14 @@ class InvalidParameter(SordinoError, ValueError):
 
     def __init__(self, name: str, value: object, problem: str, remedy: str) -> None:
         """Name the argument, show what was given, say what to do next."""
-        message = f"{_cut(name)} {_cut(problem)}, got {show(value)}. {_cut(remedy)}"
+        message = f"{_trim(name)} {_trim(problem)}, got {show(value)}. {_trim(remedy)}"
         super().__init__(message)
         self.name = name
         self.value = value
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle as the finished message, so that worker processes can report it."""
-        return _restored, (str(self), self.name)
+        return _restore, (str(self), self.name)
 
 
 @final
@@ -89,7 +89,7 @@ class UnknownName(SordinoError, ValueError):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle as the finished message."""
-        return _finished, (type(self), str(self))
+        return _restore_finished, (type(self), str(self))
 
 
 @final
@@ -98,11 +98,11 @@ class InvalidQuery(SordinoError, ValueError):
 
     def __init__(self, problem: str, remedy: str) -> None:
         """Say what is wrong and what to do next."""
-        super().__init__(f"{_cut(problem)}. {_cut(remedy)}")
+        super().__init__(f"{_trim(problem)}. {_trim(remedy)}")
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle as the finished message."""
-        return _finished, (type(self), str(self))
+        return _restore_finished, (type(self), str(self))
 
 
 @final
@@ -129,21 +129,21 @@ class InvalidSQL(SordinoError, ValueError):
         self.line = text.count("\n", 0, start) + 1
         self.column = start - first + 1
         begin = max(0, self.column - 1 - _BEFORE)
-        row = "".join(one if one.isprintable() else " " for one in row)
+        row = "".join(letter if letter.isprintable() else " " for letter in row)
         seen = row[begin : begin + _WIDEST]
         place = self.column - 1 - begin
         carets = "^" * max(1, min(end - start, len(seen) - place))
         super().__init__(
-            f"{_cut(problem)}.\n"
+            f"{_trim(problem)}.\n"
             f"  line {self.line}, column {self.column}:\n"
             f"    {seen}\n"
             f"    {' ' * place}{carets}\n"
-            f"{_cut(remedy)}"
+            f"{_trim(remedy)}"
         )
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle as the finished message, with its place."""
-        return _located, (str(self), self.line, self.column)
+        return _restore_located, (str(self), self.line, self.column)
 
 
 @final
@@ -164,7 +164,7 @@ class SessionMoved(SordinoError, RuntimeError):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle as the finished message."""
-        return _finished, (type(self), str(self))
+        return _restore_finished, (type(self), str(self))
 
 
 @final
@@ -185,7 +185,7 @@ class LedgerDamaged(SordinoError, RuntimeError):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle as the finished message."""
-        return _finished, (type(self), str(self))
+        return _restore_finished, (type(self), str(self))
 
 
 @final
@@ -198,7 +198,7 @@ class LedgerUnavailable(SordinoError, RuntimeError):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle as the finished message."""
-        return _finished, (type(self), str(self))
+        return _restore_finished, (type(self), str(self))
 
 
 @final
@@ -215,7 +215,7 @@ class AnswerLost(SordinoError, RuntimeError):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle as the finished message."""
-        return _finished, (type(self), str(self))
+        return _restore_finished, (type(self), str(self))
 
 
 @final
@@ -246,12 +246,12 @@ class EngineUnavailable(SordinoError, RuntimeError):
     def __init__(self, problem: str) -> None:
         """Say what the engine says: it has seen nothing but what is public."""
         super().__init__(
-            f"the engine refuses: {_cut(problem.rstrip('.'))}. Nothing was charged."
+            f"the engine refuses: {_trim(problem.rstrip('.'))}. Nothing was charged."
         )
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle as the finished message."""
-        return _finished, (type(self), str(self))
+        return _restore_finished, (type(self), str(self))
 
 
 @final
@@ -265,10 +265,10 @@ class MissingDependency(SordinoError, ImportError):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle as the finished message."""
-        return _finished, (type(self), str(self))
+        return _restore_finished, (type(self), str(self))
 
 
-def _cut(sentence: str) -> str:
+def _trim(sentence: str) -> str:
     """Return a sentence that can be read: what is too long has no middle."""
     if len(sentence) > _SENTENCE:
         half = _SENTENCE // 2
@@ -306,7 +306,7 @@ def _shown_long(value: int) -> str:
     return f"{sign}{head}...({count} digits)"
 
 
-def _restored(message: str, name: str) -> InvalidParameter:
+def _restore(message: str, name: str) -> InvalidParameter:
     """Return an unpickled refusal with its finished message."""
     error = InvalidParameter.__new__(InvalidParameter, message)
     error.args = (message,)
@@ -315,14 +315,14 @@ def _restored(message: str, name: str) -> InvalidParameter:
     return error
 
 
-def _finished(kind: type[SordinoError], message: str) -> SordinoError:
+def _restore_finished(kind: type[SordinoError], message: str) -> SordinoError:
     """Return an unpickled refusal with its finished message."""
     error = kind.__new__(kind, message)
     error.args = (message,)
     return error
 
 
-def _located(message: str, line: int, column: int) -> InvalidSQL:
+def _restore_located(message: str, line: int, column: int) -> InvalidSQL:
     """Return an unpickled refusal with its finished message and its place."""
     error = InvalidSQL.__new__(InvalidSQL, message)
     error.args = (message,)

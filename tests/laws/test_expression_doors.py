@@ -43,7 +43,7 @@ def answer(engine: AbstractEngine, form: Form, door: str) -> Any:
 @pytest.mark.sampled(7)
 def test_operations_agree_by_every_door(form: Form, door: str) -> None:
     """A database gives what Python gives, for each operation and each door."""
-    plain = "arrow" if DOORS[door].nan else door
+    plain = "arrow" if DOORS[door].nan and DOORS[door].nul else door
     assert answer(duckdb_engine(), form, door) == answer(MemoryEngine(), form, plain)
 
 

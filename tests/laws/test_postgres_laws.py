@@ -3,13 +3,9 @@
 A smaller draw than on engines in memory: each database is written to a server.
 """
 
-import itertools
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Final
 
-import psycopg
-import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,12 +13,6 @@ from hypothesis import strategies as st
 from sordino.conformance.example_tables import comparable_answer
 from sordino.conformance.verdicts import order_of
 from sordino.engines.memory.engine import MemoryEngine
-from sordino.engines.postgres.bound_arrays import (
-    BoundArray,
-    BoundArrayDumper,
-    bound_array,
-    unnested_arrays,
-)
 from sordino.engines.postgres.dialect import PostgresDialect
 from sordino.engines.postgres.engine import postgres_engine
 from sordino.engines.postgres.guards import numeric
@@ -34,40 +24,24 @@ from tests.distances import broken, claim, exact
 from tests.doors import DOORS, Door
 from tests.drawn_queries import asked, drawn
 from tests.duckdb_order import SALT
+from tests.extremes import BASE, EXTREMES, STEPS, table
+from tests.laws import test_outcome_laws as outcomes
 from tests.postgres_server import cluster
 from tests.worlds import neighbour, world
 
 QUESTIONS: Final = 3
 NEIGHBOURS: Final = 2
-_NAMES: Final = itertools.count()
+SERVER: Final = "table of a server"
 
 
-def stored(table: pa.Table, folder: Path) -> tuple[str, str]:
-    """Write a table to the server, and return it as a source."""
-    del folder
-    server, name = cluster(), f"drawn_{next(_NAMES)}"
-    rows = unnested_arrays(table, 1).sql("postgres")
-    titles = [f'"{one}"' for one in table.column_names]
-    with server.asking() as connection:
-        connection.adapters.register_dumper(BoundArray, BoundArrayDumper)
-        values = [bound_array(one.combine_chunks()) for one in table.columns]
-        text = f"SELECT * FROM ({rows}) AS q({', '.join(titles)})"  # noqa: S608 ours
-        psycopg.RawCursor(connection).execute(
-            f"CREATE UNLOGGED TABLE {name} AS {text}".encode(), values
-        )
-    return server.address(), name
-
-
-pytestmark = pytest.mark.usefixtures("doors")
+pytestmark = pytest.mark.usefixtures("plain_door")
 
 
 @pytest.fixture
-def doors(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Have tables in the server, and the same in memory, without lists."""
-    monkeypatch.setitem(DOORS, "server", Door(stored, lists=False))
-    monkeypatch.setitem(DOORS, "plain", Door(lambda table, _: table, lists=False))
-    yield
-    cluster().run(*(f"DROP TABLE IF EXISTS drawn_{n}" for n in range(next(_NAMES))))
+def plain_door(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the same tables in memory, without what the server lacks."""
+    plain = Door(lambda table, _: table, lists=False, nul=False)
+    monkeypatch.setitem(DOORS, "plain", plain)
 
 
 def engine_of_server() -> SQLEngine:
@@ -81,10 +55,10 @@ def told_by_server(dice: Dice) -> Iterator[tuple[Any, Any]]:
     Each is asked twice, so that rows are kept, read again and made anew.
     """
     one, engine = world(dice), engine_of_server()
-    opened = one.catalog(engine, one.private, "server")
+    opened = one.catalog(engine, one.private, SERVER)
     memory = MemoryEngine(order=order_of(engine))
     # the rows leave the server, or were never there
-    meaning = one.catalog(memory, one.private, dice.one(("plain", "server")))
+    meaning = one.catalog(memory, one.private, dice.one(("plain", SERVER)))
     for _ in range(QUESTIONS):
         try:
             made = claim(asked(drawn(dice, opened)), opened)
@@ -127,11 +101,11 @@ def test_a_server_answers_many_questions() -> None:
 def complaints(dice: Dice) -> Iterator[str]:
     """Draw a database, neighbours and questions: what of their prices does not hold."""
     one, engine = world(dice), engine_of_server()
-    catalog = one.catalog(engine, one.private, "server")
+    catalog = one.catalog(engine, one.private, SERVER)
     others = []
     for _ in range(NEIGHBOURS):
         further = engine_of_server()
-        one.catalog(further, neighbour(dice, one), "server")
+        one.catalog(further, neighbour(dice, one), SERVER)
         others.append(further)
     for _ in range(QUESTIONS):
         try:
@@ -153,6 +127,32 @@ def complaints(dice: Dice) -> Iterator[str]:
 def test_no_change_in_a_server_moves_an_answer_further(data: st.DataObject) -> None:
     """For any two neighbouring databases: what the price says, as everywhere."""
     assert not list(complaints(shrinking(data)))
+
+
+@pytest.mark.parametrize("step", [one for one in STEPS if one != "a list"])
+@pytest.mark.sampled(1)
+def test_extreme_rows_in_a_server_move_no_answer_further(step: str) -> None:
+    """With every extreme row the answers are those that are meant, and move as priced.
+
+    Of the rows that a server can hold: no text of it has U+0000.
+    """
+    extreme = [outcomes.extreme_row(n) for n in range(len(EXTREMES))]
+    rows = DOORS[SERVER].held(table(*BASE, *extreme))
+    engines = [engine_of_server(), engine_of_server()]
+    before = outcomes.opened(engines[0], rows, SERVER)
+    outcomes.opened(engines[1], rows.slice(2), SERVER)  # without the first id
+    memory = outcomes.opened(MemoryEngine(order=order_of(engines[0])), rows, "plain")
+    for request in outcomes.asked(step):
+        made = claim(request, before)
+        for question in (made.question, *made.choice_questions):
+            told, meant = (
+                comparable_answer(question, one.engine.answer(question))
+                for one in (before, memory)
+            )
+            assert told == meant
+        assert not list(broken(made, *(exact(made, one) for one in engines)))
+    for engine in engines:
+        engine.close()
 
 
 def _chance(self: Any, values: Any) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from tests.mutants.planted_server import PLANTED_SERVER
 from tests.mutants.planted_statistics import PLANTED_STATISTICS
 from tests.mutants.planting import Planted
 
@@ -17,8 +18,8 @@ PLANTED: Final[tuple[Planted, ...]] = (
     Planted(
         "kept",
         "src/sordino/engines/sql/kept_rows.py",
-        "    for one in odd:\n",
-        "    for one in odd[1:]:\n",
+        "    for differs in odd:\n",
+        "    for differs in odd[1:]:\n",
         "ids that share a hash bounded together",
     ),
     Planted(
@@ -276,8 +277,8 @@ PLANTED: Final[tuple[Planted, ...]] = (
     Planted(
         "joins",
         "src/sordino/query/joins.py",
-        "*((c, n * right) for c, n in one.group_rows if right is not None),",
-        "*((c, n) for c, n in one.group_rows if right is not None),",
+        "*((c, n * right) for c, n in first.group_rows if right is not None),",
+        "*((c, n) for c, n in first.group_rows if right is not None),",
         "pairs per group",
     ),
     Planted(
@@ -318,7 +319,7 @@ PLANTED: Final[tuple[Planted, ...]] = (
     Planted(
         "budgets",
         "src/sordino/budgets/filters.py",
-        "        if isinstance(asked, self.own):\n            candidates.reverse()\n",
+        "        if isinstance(budget, self.own):\n            candidates.reverse()\n",
         "",
         "charged by loss, not as asked",
     ),
@@ -336,19 +337,20 @@ PLANTED: Final[tuple[Planted, ...]] = (
         "start + (1 + within if left else within)",
         "the left tail is drawn as if it were farther",
     ),
+    *PLANTED_SERVER,
     *PLANTED_STATISTICS,
     Planted(
         "joins",
         "src/sordino/query/per_id.py",
-        "return held.with_group_rows(marked, 1) if marked else held.with_rows(1)",
-        "return held.with_rows(1)",
+        "return bounds.with_group_rows(marked, 1) if marked else bounds.with_rows(1)",
+        "return bounds.with_rows(1)",
         "an id with a row in each of its groups as if it had one",
     ),
     Planted(
         "joins",
         "src/sordino/query/per_id.py",
-        "node=_gathered(relation, (relation.ids, *self.by), asked)",
-        "node=_gathered(relation, (*self.by, relation.ids)[:1], asked)",
+        "node=_gather(relation, (relation.ids, *self.by), aggregations)",
+        "node=_gather(relation, (*self.by, relation.ids)[:1], aggregations)",
         "rows of several people gathered to one",
     ),
 )

@@ -38,8 +38,8 @@ PLANTED_STATISTICS: Final[tuple[Planted, ...]] = (
     Planted(
         "keys",
         "src/sordino/release/answer.py",
-        "    cut = cut if held.cut is None else max(cut, held.cut)\n",
-        "    cut = cut if held.cut is None else held.cut\n",
+        "    cut = cut if counts.cut is None else max(cut, counts.cut)\n",
+        "    cut = cut if counts.cut is None else counts.cut\n",
         "intervals do not know of a reader's minimum above the threshold",
     ),
     Planted(

@@ -118,6 +118,20 @@ ROOMS: Final[dict[str, Room]] = {
         ),
         0.2,
     ),
+    "server": Room(
+        ("engines/postgres/*.py",),
+        (
+            "tests/unit/engines/test_postgres_bounds.py",
+            "tests/unit/engines/test_postgres_moments.py",
+            "tests/unit/engines/test_postgres_failures.py",
+            "tests/unit/engines/test_postgres_border.py",
+            "tests/unit/engines/test_postgres_settings.py",
+            "tests/unit/engines/test_postgres_kept_rows.py",
+            "tests/unit/engines/test_postgres_engine.py",
+            "tests/laws/test_postgres_laws.py",
+        ),
+        0.2,
+    ),
     "joins": Room(("query/joins.py", "query/per_id.py"), _QUERIES, 0.2),
     "prices": Room(
         (

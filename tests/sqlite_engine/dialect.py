@@ -90,13 +90,13 @@ class SQLiteDialect(AbstractDialect):
         self, rows: exp.Select, other: exp.Table, on: exp.Condition
     ) -> exp.Select:
         """Return WHERE EXISTS."""
-        return rows.where(_exists(other, on), copy=False)
+        return rows.where(sql.exists(other, on), copy=False)
 
     def anti_join(
         self, rows: exp.Select, other: exp.Table, on: exp.Condition
     ) -> exp.Select:
         """Return WHERE NOT EXISTS."""
-        return rows.where(exp.not_(_exists(other, on)), copy=False)
+        return rows.where(exp.not_(sql.exists(other, on)), copy=False)
 
     def stores(self, *, shared: bool) -> bool:
         """Store what several read."""
@@ -135,11 +135,6 @@ def _sum(value: Sql, factor: Sql, shift: Sql) -> Sql:
     """Return a sum of Python; SQLite has none of no rows."""
     total = sql.function("wide_sum", value.copy(), factor, shift)
     return exp.Coalesce(this=total, expressions=[exp.Literal.string("0")])
-
-
-def _exists(other: exp.Table, on: exp.Condition) -> exp.Exists:
-    inner = exp.Select().select(sql.whole(1)).from_(other).where(on)
-    return exp.Exists(this=inner)
 
 
 SQLITE: Final = SQLiteDialect()

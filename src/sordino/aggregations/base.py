@@ -5,7 +5,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, final
 
 from sordino.aggregations.intervals import Bars
 from sordino.aggregations.measurements import Numbers, scale_change
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+CHOOSE: Final = "session.suggest(query, budget) tells what each limit would cut off."
+"""How a limit is chosen."""
 SINGLE, DIVIDED, SEPARATE, CENTRED = range(4)
 """The ways to answer, in the order of an aggregation's estimators.
 
@@ -95,7 +97,8 @@ class Setting:
             columns = _call_names(self.by)
             raise InvalidQuery(
                 "nothing bounds how many groups one id is in",
-                f"Add .enforce(sd.MaxGroupsPerID({columns}, 2)) before group_by.",
+                f"Add .enforce(sd.MaxGroupsPerID({columns}, 2)) before group_by. "
+                f"{CHOOSE}",
             )
         return change
 
@@ -132,12 +135,12 @@ class Setting:
     def _remedy(self) -> str:
         """Return which constraints would bound the rows of an id."""
         if not self.by:
-            return "Add .enforce(sd.MaxRowsPerID(5))."
+            return f"Add .enforce(sd.MaxRowsPerID(5)). {CHOOSE}"
         columns = _call_names(self.by)
         return (
             f"Add .enforce(sd.MaxGroupsPerID({columns}, 2), "
             f"sd.MaxRowsPerGroupPerID({columns}, 3)) before group_by, or "
-            ".enforce(sd.MaxRowsPerID(5))."
+            f".enforce(sd.MaxRowsPerID(5)). {CHOOSE}"
         )
 
 

@@ -52,17 +52,17 @@ class AbstractFilter(ABC):
     def _amounts(self, guarantees: Guarantees) -> tuple[Amount, ...]:
         """Return what a loss with such guarantees is charged, infinite if unknown."""
 
-    def charge_for(self, asked: Budget, loss: Loss) -> Charge:
+    def charge_for(self, budget: Budget, loss: Loss) -> Charge:
         """Return what a release is charged.
 
-        `loss` is what the release costs and `asked` admits it: that is what the caller
-        vouches for. What was asked in the terms of the filter is charged as asked; else
-        the loss is charged, or what was asked if nothing fit is known of the loss.
+        `loss` is what the release costs and `budget` admits it: the caller vouches for
+        that. A budget in the terms of the filter is charged itself; else the loss is
+        charged, or the budget if the loss has no guarantee in those terms.
         """
         candidates = [
-            budget.guarantees for budget in (loss, asked) if isinstance(budget, Loss)
+            bound.guarantees for bound in (loss, budget) if isinstance(bound, Loss)
         ]
-        if isinstance(asked, self.own):
+        if isinstance(budget, self.own):
             candidates.reverse()
         for guarantees in candidates:
             charge = Charge(self.coordinates, self._amounts(guarantees))
@@ -70,7 +70,7 @@ class AbstractFilter(ABC):
                 return charge
         raise InvalidParameter(
             "budget",
-            asked,
+            budget,
             f"buys a release that cannot be counted against the limit {self.promise!r}",
             "Ask for a budget of the same kind as the limit.",
         )

@@ -31,10 +31,10 @@ def weakness(budget: Loss) -> str:
     >>> "find a person up to 53 times in 100" in weakness(ApproxDP(1, "0.5"))
     True
     """
-    found = math.ceil(float(budget.tpr_at(1 / _OUT_OF)) * _OUT_OF)
+    right = math.ceil(float(budget.tpr_at(1 / _OUT_OF)) * _OUT_OF)
     return (
         f"{budget!r} promises little: all releases within it together let an "
         f"attacker who is allowed 1 false alarm in {_OUT_OF} find a person up to "
-        f"{found} times in {_OUT_OF}. Usual budgets have an epsilon of up to "
+        f"{right} times in {_OUT_OF}. Usual budgets have an epsilon of up to "
         f"{EPSILON} and a delta far below 1 in the number of people."
     )

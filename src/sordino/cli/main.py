@@ -175,7 +175,7 @@ def _source(parser: argparse.ArgumentParser) -> None:
         metavar="COPY",
         help="what `backup` wrote",
     )
-    _signed(parser)
+    _add_key(parser)
 
 
 def _budget(parser: argparse.ArgumentParser) -> None:
@@ -183,10 +183,10 @@ def _budget(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("budget", metavar="NAME", help="of an analyst, or `dataset`")
     parser.add_argument("--who", default="", metavar="WHO", help="who closes it")
     parser.add_argument("--why", default="", metavar="WHY", help="what for")
-    _signed(parser)
+    _add_key(parser)
 
 
-def _signed(parser: argparse.ArgumentParser) -> None:
+def _add_key(parser: argparse.ArgumentParser) -> None:
     """Add the key of a signed ledger."""
     parser.add_argument(
         "--signer",

@@ -18,7 +18,7 @@ def write(text: str = "") -> None:
 
 def say(sentence: str) -> None:
     """Write a sentence, folded between words."""
-    write("\n".join(_folded(_harmless(sentence), _columns())))
+    write("\n".join(_fold(_harmless(sentence), _columns())))
 
 
 def text_table(rows: Sequence[tuple[str, ...]]) -> None:
@@ -28,14 +28,14 @@ def text_table(rows: Sequence[tuple[str, ...]]) -> None:
     while sum(widths) + _GAP * (len(widths) - 1) > _columns() and max(widths) > _LEAST:
         widths[widths.index(max(widths))] -= 1
     for row in cells:
-        folded = list(starmap(_folded, zip(row, widths, strict=True)))
+        folded = list(starmap(_fold, zip(row, widths, strict=True)))
         for place in range(max(map(len, folded))):
             texts = [lines[place] if place < len(lines) else "" for lines in folded]
             padded = map(str.ljust, texts, widths)
             write((" " * _GAP).join(padded).rstrip())
 
 
-def _folded(text: str, room: int) -> list[str]:
+def _fold(text: str, room: int) -> list[str]:
     """Return the lines of a text, at least one; a long word is broken."""
     return textwrap.wrap(text, max(room, 1), break_on_hyphens=False) or [""]
 

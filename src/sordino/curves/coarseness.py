@@ -33,8 +33,8 @@ class grid_property(Generic[Kept]):  # noqa: N801 read as a decorator
             return self  # type: ignore[return-value]
         coarseness = COARSENESS.get()
         name = self.name if coarseness == 1 else f"{self.name} at {coarseness}"
-        held = vars(instance)
-        if name not in held:
-            held[name] = self.compute(instance)
-        value: Kept = held[name]
+        cached = vars(instance)
+        if name not in cached:
+            cached[name] = self.compute(instance)
+        value: Kept = cached[name]
         return value

@@ -122,8 +122,8 @@ def _line(rho: Exact, alpha: float, rate: float, order: float) -> tuple[float, f
         steeper = up(slope.log())
         height = t - slope * x + slack / by_t
         certain = by_t > 0 and height.is_finite() and steeper < 1e300
-        kept = certain and steeper >= 0
-        return (steeper, min(1.0, up(height))) if kept else _NO_LINE
+        keeps = certain and steeper >= 0
+        return (steeper, min(1.0, up(height))) if keeps else _NO_LINE
 
 
 def _best(value: Callable[[Floats], Floats], count: int) -> Floats:

@@ -45,8 +45,8 @@ class LeastCurve(AbstractCurve):
 
     def epsilon(self, delta: Floats) -> Floats:
         """Return the least epsilon."""
-        asked = np.maximum(delta, self.breach)
-        epsilon = _least([curve.epsilon_at(asked) for curve in self.bounds])
+        reachable = np.maximum(delta, self.breach)
+        epsilon = _least([curve.epsilon_at(reachable) for curve in self.bounds])
         return np.where(delta < self.breach, np.inf, epsilon)
 
     def tpr(self, alpha: Floats) -> Floats:

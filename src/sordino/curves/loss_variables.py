@@ -169,17 +169,17 @@ def get_beta(plrvs: PLRVs, alpha: Any) -> Answer:
     return question.answer(heights)
 
 
-def _pmf(name: str, given: Any, infinite: float) -> Floats:
+def _pmf(name: str, pmf: Any, infinite: float) -> Floats:
     """Return a checked mass function."""
-    if not isinstance(given, (np.ndarray, list, tuple)):
-        raise InvalidParameter(name, given, "must be an array", f"Try {name}=[1.0].")
-    masses = np.asarray(given)
+    if not isinstance(pmf, (np.ndarray, list, tuple)):
+        raise InvalidParameter(name, pmf, "must be an array", f"Try {name}=[1.0].")
+    masses = np.asarray(pmf)
     if masses.ndim != 1:
         raise InvalidParameter(
             name, masses.shape, "must have one dimension", "Flatten it."
         )
     if masses.size and masses.dtype.kind not in "iuf":
-        raise InvalidParameter(name, given, "must hold real numbers", "Use floats.")
+        raise InvalidParameter(name, pmf, "must hold real numbers", "Use floats.")
     masses = masses.astype(np.float64)
     if not (masses >= 0).all():
         worst = float(masses[~(masses >= 0)][0])
@@ -190,7 +190,7 @@ def _pmf(name: str, given: Any, infinite: float) -> Floats:
             name, whole, "must total at most 1", "Divide by the total."
         )
     if whole == 0:
-        raise InvalidParameter(name, given, "is empty", "Give some probability.")
+        raise InvalidParameter(name, pmf, "is empty", "Give some probability.")
     return masses
 
 
@@ -227,6 +227,6 @@ def _lower_hull(alpha: Floats, beta: Floats) -> tuple[Floats, Floats]:
         above = rise[:-1] * run[1:] >= rise[1:] * run[:-1]
         if not above.any():
             break
-        kept = np.concatenate(([True], ~above, [True]))
-        alpha, beta = alpha[kept], beta[kept]
+        keep = np.concatenate(([True], ~above, [True]))
+        alpha, beta = alpha[keep], beta[keep]
     return alpha, beta

@@ -98,16 +98,16 @@ def read(
     >>> read(1, most=1.0, alpha=0.3).values > 0.3
     array([ True])
     """
-    ((name, given),) = argument.items()
-    if isinstance(given, (np.ndarray, list, tuple)):
-        array = _array(name, given)
+    ((name, value),) = argument.items()
+    if isinstance(value, (np.ndarray, list, tuple)):
+        array = _array(name, value)
         flat = array.ravel()
         _check_range(name, flat, least, most)
         moved = np.minimum(_outward(flat, towards), most) if towards else flat
         return Points(moved, flat, array.shape)
-    if isinstance(given, float) and least <= given <= most:
-        return _one(float(given), towards)
-    number = exact(**{name: given})
+    if isinstance(value, float) and least <= value <= most:
+        return _one(float(value), towards)
+    number = exact(**{name: value})
     for double in (down(number), up(number)):
         # the same number, however it was written, is asked at the same point
         if math.isfinite(double) and shortest(double) == number:
@@ -133,38 +133,38 @@ def _check_range(name: str, values: Floats, least: float, most: float) -> None:
         raise InvalidParameter(name, worst, limits, f"Remove NaN, clip {name}.")
 
 
-def _array(name: str, given: Any) -> Floats:
+def _array(name: str, values: Any) -> Floats:
     """Return an array of real numbers as doubles."""
     try:
-        array = np.asarray(given)
+        array = np.asarray(values)
     except ValueError as error:
-        raise InvalidParameter(name, given, "is ragged", "Use one shape.") from error
+        raise InvalidParameter(name, values, "is ragged", "Use one shape.") from error
     if array.size and array.dtype.kind not in "iuf":
-        raise InvalidParameter(name, given, "must hold real numbers", "Use floats.")
+        raise InvalidParameter(name, values, "must hold real numbers", "Use floats.")
     return array.astype(np.float64, copy=False)
 
 
-def _outward(given: Floats, towards: Towards) -> Floats:
+def _outward(doubles: Floats, towards: Towards) -> Floats:
     """Return doubles on one side of both the doubles given and their decimals."""
-    if given.size <= _FEW:
-        return np.array([_neighbour(x, towards) for x in given.tolist()], np.float64)
-    size = np.abs(given)
+    if doubles.size <= _FEW:
+        return np.array([_neighbour(x, towards) for x in doubles.tolist()], np.float64)
+    size = np.abs(doubles)
     with np.errstate(over="ignore", under="ignore"):
-        moved = np.where(size > 0, np.nextafter(given, towards * np.inf), given)
+        moved = np.where(size > 0, np.nextafter(doubles, towards * np.inf), doubles)
     for place in np.flatnonzero((size < _LEAST_NORMAL) & (size > 0)):
-        moved[place] = _neighbour(float(given[place]), towards)
+        moved[place] = _neighbour(float(doubles[place]), towards)
     return moved
 
 
-def _neighbour(given: float, towards: Towards) -> float:
+def _neighbour(double: float, towards: Towards) -> float:
     """Return the same of one double; denormals are far from their decimals."""
-    plain = abs(given) < _LARGEST and (given * _PLAIN).is_integer()
-    if plain or math.isinf(given) or towards == 0:
-        return given
-    if abs(given) >= _LEAST_NORMAL:
-        return math.nextafter(given, towards * math.inf)
-    decimal = shortest(given)
-    return max(given, up(decimal)) if towards > 0 else min(given, down(decimal))
+    plain = abs(double) < _LARGEST and (double * _PLAIN).is_integer()
+    if plain or math.isinf(double) or towards == 0:
+        return double
+    if abs(double) >= _LEAST_NORMAL:
+        return math.nextafter(double, towards * math.inf)
+    decimal = shortest(double)
+    return max(double, up(decimal)) if towards > 0 else min(double, down(decimal))
 
 
 def _least_double(bound: "Exact | float") -> float:

@@ -35,8 +35,8 @@ class Profile:
         first = np.append(True, np.diff(epsilon[order]) > 0)
         points, bounds = epsilon[order][first], delta[order][first]
         bounds = np.minimum.accumulate(np.clip(bounds, 0.0, 1.0))
-        kept = _hull(points, bounds)
-        return Profile(points[kept], bounds[kept])
+        corners = _hull(points, bounds)
+        return Profile(points[corners], bounds[corners])
 
     def with_start(self, first: float) -> "Profile":
         """Return the hull of this convex profile with its bound at 0 set to `first`.
@@ -141,19 +141,19 @@ def _hull(epsilon: Floats, delta: Floats) -> list[int]:
 
     One pass from the left: a point above the chord of its neighbours is dropped.
     """
-    kept: list[int] = []
+    corners: list[int] = []
     e, d = epsilon.tolist(), delta.tolist()
     for index in range(len(e)):
-        while len(kept) > 1:
-            first, middle = kept[-2], kept[-1]
+        while len(corners) > 1:
+            first, middle = corners[-2], corners[-1]
             whole = e[index] - e[first]
             share = math.expm1(e[first] - e[middle]) / math.expm1(-whole)
             share *= math.exp(e[middle] - e[index])
             if d[middle] <= d[first] + share * (d[index] - d[first]):
                 break
-            kept.pop()
-        kept.append(index)
-    return kept
+            corners.pop()
+        corners.append(index)
+    return corners
 
 
 def symmetric(profile: Profile) -> AbstractLossLaw:

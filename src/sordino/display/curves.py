@@ -19,14 +19,14 @@ def unit_curve(
     1
     """
     across, upward = map(safe_text, axes)
-    said = safe_text(label, 160)
+    words = safe_text(label, 160)
     along = " ".join(
         f"{_LEFT + _SIDE * x:.1f},{4 + _SIDE * (1 - y):.1f}" for x, y in points
     )
     bottom, right = 4 + _SIDE, _LEFT + _SIDE
     return (
         f'<svg width="{right + 6}" height="{bottom + 20}" role="img" '
-        f'aria-label="{said}"><title>{said}</title>'
+        f'aria-label="{words}"><title>{words}</title>'
         f'<rect x="{_LEFT}" y="4" width="{_SIDE}" height="{_SIDE}" fill="none" '
         'stroke="currentColor" stroke-opacity="0.35"/>'
         f'<line x1="{_LEFT}" y1="{bottom}" x2="{right}" y2="4" stroke="currentColor" '

@@ -75,7 +75,9 @@ def scale_of(numbers: "list[float | None]") -> tuple[float, float] | None:
     >>> scale_of([3.0, None, float("inf"), -1.0]), scale_of([None]), scale_of([0.0])
     ((-1.0, 3.0), None, None)
     """
-    finite = [one for one in numbers if one is not None and math.isfinite(one)]
+    finite = [
+        number for number in numbers if number is not None and math.isfinite(number)
+    ]
     if not any(finite):
         return None
     least, most = min(0.0, *finite), max(0.0, *finite)
@@ -99,8 +101,8 @@ def _line(begin: float, end: float, look: str, heights: tuple[float, float]) -> 
 
 def _svg(shapes: str, label: str) -> str:
     """Return a picture of its own size that says what it shows."""
-    said = safe_text(label, 120)
+    words = safe_text(label, 120)
     return (
-        f'<svg width="{_WIDTH}" height="{_HEIGHT}" role="img" aria-label="{said}">'
-        f"<title>{said}</title>{shapes}</svg>"
+        f'<svg width="{_WIDTH}" height="{_HEIGHT}" role="img" aria-label="{words}">'
+        f"<title>{words}</title>{shapes}</svg>"
     )

@@ -35,12 +35,12 @@ class LaplaceSumLaw:
     @property
     def _factors(self) -> list[arb]:
         """Return those of the powers of t."""
-        found = []
+        pieces = []
         for power in range(self.count):
             arrivals = (
                 Fraction(comb(self.count - 1 + i, i), 2 ** (self.count + i))
                 for i in range(self.count - power)
             )
             chance = sum(arrivals, Fraction(0)) / factorial(power)
-            found.append(arb(fmpq(chance.numerator, chance.denominator)))
-        return found
+            pieces.append(arb(fmpq(chance.numerator, chance.denominator)))
+        return pieces

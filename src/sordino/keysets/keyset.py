@@ -197,15 +197,15 @@ class KeySet:
 
     def __getitem__(self, columns: str | tuple[str, ...] | list[str]) -> "KeySet":
         """Return the different values of some columns, in the given order."""
-        given = (columns,) if isinstance(columns, str) else columns
-        if not isinstance(given, (tuple, list)):
+        listed = (columns,) if isinstance(columns, str) else columns
+        if not isinstance(listed, (tuple, list)):
             raise InvalidParameter(
                 "columns",
                 columns,
                 "must be a name or a list of names",
                 'Write keys["ward"]; the keys themselves are in keys.table().',
             )
-        names = checked_names(given)
+        names = checked_names(listed)
         for name in names:
             self.schema[name]  # refuses an unknown one
         return KeySet(self.tree.only(names))

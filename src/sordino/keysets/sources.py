@@ -27,28 +27,28 @@ _TICKS: Final = ("s", "ms", "us", "ns")
 _TABLES: Final = "an Arrow table, a pandas or Polars frame, or a dict of lists"
 
 
-def columns_of_dict(given: Any, types: Types) -> list[pa.Table]:
+def columns_of_dict(columns: Any, types: Types) -> list[pa.Table]:
     """Return a canonical table for each column of a dict."""
-    if not isinstance(given, Mapping) or not given:
+    if not isinstance(columns, Mapping) or not columns:
         raise InvalidParameter(
             "columns",
-            given,
+            columns,
             "must be a dict from names to values",
             'Write KeySet.from_dict({"ward": ["A", "B"]}).',
         )
-    pairs = list(given.items())
+    pairs = list(columns.items())
     checked_names(name for name, _ in pairs)
-    declared = _checked_types(types, given)
+    declared = _checked_types(types, columns)
     return [
         sort_canonically(pa.table({name: _column(name, values, declared.get(name))}))
         for name, values in pairs
     ]
 
 
-def table_of_tuples(given: Any, columns: Any, types: Types) -> pa.Table:
+def table_of_tuples(keys: Any, columns: Any, types: Types) -> pa.Table:
     """Return the canonical table of keys that are tuples."""
     names = checked_names(_names(columns))
-    rows = _sequence("keys", given)
+    rows = _sequence("keys", keys)
     for row in rows:
         if not isinstance(row, (tuple, list)) or len(row) != len(names):
             raise InvalidParameter(
@@ -69,9 +69,9 @@ def table_of_tuples(given: Any, columns: Any, types: Types) -> pa.Table:
     )
 
 
-def table_of_table(given: Any, types: Types) -> pa.Table:
+def table_of_table(rows: Any, types: Types) -> pa.Table:
     """Return the canonical table of the rows of a table of any kind."""
-    pairs = _pairs(given)
+    pairs = _pairs(rows)
     names = checked_names(name for name, _ in pairs)
     declared = _checked_types(types, names)
     columns = {
@@ -149,34 +149,34 @@ def _checked_types(types: Types, names: Iterable[str]) -> dict[str, str]:
     return dict(types or {})
 
 
-def _pairs(given: Any) -> list[tuple[Any, Any]]:
+def _pairs(rows: Any) -> list[tuple[Any, Any]]:
     """Return the names and the values of the columns of a table of any kind."""
-    if isinstance(given, Mapping):
-        return list(given.items())
+    if isinstance(rows, Mapping):
+        return list(rows.items())
     # Other libraries are known by name: none of them is imported to be asked.
-    match type(given).__module__.partition(".")[0], type(given).__name__:
+    match type(rows).__module__.partition(".")[0], type(rows).__name__:
         case "pyarrow", "Table" | "RecordBatch":
-            return list(zip(given.schema.names, given.columns, strict=True))
+            return list(zip(rows.schema.names, rows.columns, strict=True))
         case "pandas", "DataFrame":
-            places = range(given.shape[1])
-            return [(given.columns[place], given.iloc[:, place]) for place in places]
+            places = range(rows.shape[1])
+            return [(rows.columns[place], rows.iloc[:, place]) for place in places]
         case "polars", "DataFrame":
-            return [(column.name, column) for column in given.get_columns()]
+            return [(column.name, column) for column in rows.get_columns()]
         case "polars", "LazyFrame":
             raise InvalidParameter(
                 "table",
-                type(given).__name__,
+                type(rows).__name__,
                 "must hold its rows, and this one is lazy",
                 "Collect it first.",
             )
     raise InvalidParameter(
-        "table", given, f"must be {_TABLES}", 'Write {"ward": ["A", "B"]}.'
+        "table", rows, f"must be {_TABLES}", 'Write {"ward": ["A", "B"]}.'
     )
 
 
-def _column(name: str, given: Any, declared: str | None) -> pa.Array:
+def _column(name: str, cells: Any, declared: str | None) -> pa.Array:
     """Return the values of a column in our type, one at least."""
-    kind, values = _read(name, given)
+    kind, values = _read(name, cells)
     if not len(values):
         raise _empty(argument(name), [])
     if kind is None and declared is None:
@@ -198,33 +198,33 @@ def _column(name: str, given: Any, declared: str | None) -> pa.Array:
     return values
 
 
-def _empty(name: str, given: object) -> InvalidParameter:
+def _empty(name: str, cells: object) -> InvalidParameter:
     """Return the refusal of no keys."""
     return InvalidParameter(
         name,
-        given,
+        cells,
         "must hold at least one key",
         "List the groups that the release will show.",
     )
 
 
-def _read(name: str, given: Any) -> Read:
+def _read(name: str, cells: Any) -> Read:
     """Return the values of one column of any kind."""
-    if isinstance(given, np.ndarray):
-        return _read_numpy(name, given)
+    if isinstance(cells, np.ndarray):
+        return _read_numpy(name, cells)
     try:
-        match type(given).__module__.partition(".")[0], type(given).__name__:
+        match type(cells).__module__.partition(".")[0], type(cells).__name__:
             case "pyarrow", "ChunkedArray":
-                return read_arrow(name, _one_chunk(given))
+                return read_arrow(name, _one_chunk(cells))
             case "pyarrow", kind if kind.endswith("Array"):
-                return read_arrow(name, given)
+                return read_arrow(name, cells)
             case "polars", "Series":
-                return read_arrow(name, given.to_arrow())
-            case "pandas", "Series" | "Index" if given.dtype != object:
-                return read_arrow(name, _one_chunk(pa.Array.from_pandas(given)))
+                return read_arrow(name, cells.to_arrow())
+            case "pandas", "Series" | "Index" if cells.dtype != object:
+                return read_arrow(name, _one_chunk(pa.Array.from_pandas(cells)))
     except pa.ArrowException:
-        raise refused_type(name, str(given.dtype), type(given).__name__) from None
-    return read_objects(name, _sequence(argument(name), given))
+        raise refused_type(name, str(cells.dtype), type(cells).__name__) from None
+    return read_objects(name, _sequence(argument(name), cells))
 
 
 def _one_chunk(array: Any) -> pa.Array:
@@ -232,28 +232,28 @@ def _one_chunk(array: Any) -> pa.Array:
     return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
 
 
-def _read_numpy(name: str, given: NDArray[Any]) -> Read:
+def _read_numpy(name: str, cells: NDArray[Any]) -> Read:
     """Return the values of a NumPy array."""
-    if isinstance(given, np.ma.MaskedArray):
-        return read_objects(name, given.tolist())
-    if given.ndim != 1:
+    if isinstance(cells, np.ma.MaskedArray):
+        return read_objects(name, cells.tolist())
+    if cells.ndim != 1:
         raise InvalidParameter(
-            argument(name), given, "must have one dimension", "Flatten it first."
+            argument(name), cells, "must have one dimension", "Flatten it first."
         )
-    if given.dtype.kind in "biuf":
-        return read_arrow(name, pa.array(given.astype(given.dtype.newbyteorder("="))))
-    unit, step = np.datetime_data(given.dtype) if given.dtype.kind == "M" else ("", 0)
+    if cells.dtype.kind in "biuf":
+        return read_arrow(name, pa.array(cells.astype(cells.dtype.newbyteorder("="))))
+    unit, step = np.datetime_data(cells.dtype) if cells.dtype.kind == "M" else ("", 0)
     if step != 1 or unit not in ("D", *_TICKS):
-        return read_objects(name, list(given))
-    missing = np.isnat(given)
-    ticks = np.where(missing, 0, given.astype(np.int64))
+        return read_objects(name, list(cells))
+    missing = np.isnat(cells)
+    ticks = np.where(missing, 0, cells.astype(np.int64))
     if unit == "D":
         return read_days(name, ticks, missing)
     return read_ticks(name, ticks, unit, missing)
 
 
-def _sequence(name: str, given: Any) -> Sequence[Any]:
+def _sequence(name: str, cells: Any) -> Sequence[Any]:
     """Return the members of a list, a set, a range or the like."""
-    if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
-        raise InvalidParameter(name, given, "must be a list", "Write [...] around it.")
-    return list(given)
+    if isinstance(cells, (str, bytes, Mapping)) or not isinstance(cells, Iterable):
+        raise InvalidParameter(name, cells, "must be a list", "Write [...] around it.")
+    return list(cells)

@@ -24,7 +24,7 @@ def charge_fields(log: Log, claim: Claim, when: str) -> dict[str, Any]:
     charges: dict[str, dict[str, str]] = {}
     sums: dict[str, dict[str, str]] = {}
     for name in dict.fromkeys((DATASET, claim.budget)):
-        charge, after = _charged(log, name, claim)
+        charge, after = _charge_of(log, name, claim)
         charges[name], sums[name] = charge.texts(), after.texts()
     fields = {
         "asked": budget_text(claim.asked),
@@ -86,7 +86,7 @@ def entry_of(log: Log, record: Record, limits: Mapping[str, Limit]) -> Entry:
     )
 
 
-def _charged(log: Log, name: str, claim: Claim) -> tuple[Charge, Charge]:
+def _charge_of(log: Log, name: str, claim: Claim) -> tuple[Charge, Charge]:
     """Return what one budget is charged, and its sum after that.
 
     What is set aside for others is not there to be spent.

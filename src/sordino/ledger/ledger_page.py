@@ -24,10 +24,10 @@ def ledger_page(
 def budget_line(name: str, left: Loss, whole: Loss) -> str:
     """Return a bar that fills as a budget is spent, and what is left in words."""
     share = spent_share(left, whole)
-    said = f"{safe_text(name)} left: {safe_text(left)} of {safe_text(whole)}"
+    words = f"{safe_text(name)} left: {safe_text(left)} of {safe_text(whole)}"
     if share is None:
-        return f"<p>{said}</p>"
-    return f"<p>{share_bar(share, f'{100 * share:.0f} % is spent')} {said}</p>"
+        return f"<p>{words}</p>"
+    return f"<p>{share_bar(share, f'{100 * share:.0f} % is spent')} {words}</p>"
 
 
 def spent_share(left: Loss, whole: Loss) -> float | None:

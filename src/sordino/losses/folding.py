@@ -10,7 +10,7 @@ Chances: TypeAlias = dict[Fraction, int]
 
 
 def add_pieces(
-    given: Iterable[tuple[int, Mapping[Piece, int], Chances]],
+    parts: Iterable[tuple[int, Mapping[Piece, int], Chances]],
 ) -> tuple[dict[Piece, int], Chances]:
     """Return how often each piece and each chance occurs in all, so many times each.
 
@@ -19,7 +19,7 @@ def add_pieces(
     """
     pieces: dict[Piece, int] = {}
     chances: Chances = {}
-    for times, own, reserves in given:
+    for times, own, reserves in parts:
         if times == 1 and not pieces:
             # a copy does not hash the pieces again
             pieces.update(own)

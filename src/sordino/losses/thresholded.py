@@ -77,12 +77,12 @@ def threshold_loss(noise: Callable[[int], Loss], *, key_delta: Any, keys: Any) -
     count = _validate.integer(keys=keys, least=0)
     chance = probability(key_delta=key_delta)
     fresh = _starts(count)
-    kept = tuple(noise(count - first) for first in fresh)
-    if not all(isinstance(loss, Loss) for loss in kept):
+    noises = tuple(noise(count - first) for first in fresh)
+    if not all(isinstance(loss, Loss) for loss in noises):
         raise InvalidParameter(
             "noise", noise, "must return losses", "Return sd.PureDP."
         )
-    return ThresholdedLoss(chance, count, fresh, kept)
+    return ThresholdedLoss(chance, count, fresh, noises)
 
 
 def _starts(keys: int) -> tuple[int, ...]:

@@ -117,9 +117,9 @@ class LaplaceSumThreshold(AbstractNoiseMechanism):
         level = up(_largest(apart) + _margin(scale, apart))
         level += up(scale) * _quantile(numbers, each_passes(delta, int(apart.l0)))
         while True:
-            found = cls(scale, shortest(level), numbers=numbers)
-            if found.delta(apart) <= delta:
-                return found
+            mechanism = cls(scale, shortest(level), numbers=numbers)
+            if mechanism.delta(apart) <= delta:
+                return mechanism
             level *= _NEXT
 
     @property
@@ -137,7 +137,7 @@ class LaplaceSumThreshold(AbstractNoiseMechanism):
 
         For any keys the answer's law depends on each row's numbers alone.
         """
-        exact_numbers = [np.asarray(one, np.float64) for one in value]
+        exact_numbers = [np.asarray(column, np.float64) for column in value]
         if len(exact_numbers) != self.numbers:
             raise InvalidParameter(
                 "value",
@@ -147,9 +147,9 @@ class LaplaceSumThreshold(AbstractNoiseMechanism):
             )
         present = np.flatnonzero(np.any(exact_numbers, axis=0))
         draw = Laplace(self.scale)
-        noisy: list[Any] = [draw(one[present]) for one in exact_numbers]
-        kept = np.flatnonzero(np.sum(noisy, axis=0) >= up(self.threshold))
-        return ShownRows(present[kept], tuple(one[kept] for one in noisy))
+        noisy: list[Any] = [draw(column[present]) for column in exact_numbers]
+        above = np.flatnonzero(np.sum(noisy, axis=0) >= up(self.threshold))
+        return ShownRows(present[above], tuple(column[above] for column in noisy))
 
     def map(self, d_in: MapDistance) -> JointLoss:
         """Return the loss between maps at distance d_in: headline and joint curve.
@@ -162,8 +162,8 @@ class LaplaceSumThreshold(AbstractNoiseMechanism):
         headline = ApproxDP(change_ratio(apart.whole, self.scale), self.delta(apart))
         if apart.linf is INFINITE or headline.delta in {0, 1}:
             return JointLoss(headline, headline.delta, 1, None)
-        kept = KeptKeys(LaplaceThreshold(self.scale, self.threshold), apart)
-        return JointLoss(headline, self._chance(apart, 1), int(apart.l0), kept)
+        keys = KeptKeys(LaplaceThreshold(self.scale, self.threshold), apart)
+        return JointLoss(headline, self._chance(apart, 1), int(apart.l0), keys)
 
     def change(self, d_in: MapDistance) -> Change:
         """Return a distance, tightened."""

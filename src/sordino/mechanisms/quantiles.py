@@ -78,7 +78,7 @@ class Quantiles(AbstractMechanism):
 
         There are fewer parts where probabilities are fine.
         """
-        ascending = _ascending(probabilities)
+        ascending = _read_probabilities(probabilities)
         most = FINE // _finest(ascending)
         fill(
             self,
@@ -126,7 +126,7 @@ class Quantiles(AbstractMechanism):
         Fraction(1, 1)
         """
         rows, guarantees = _validate.integer(d_in=d_in, least=1), guarantees_of(loss)
-        ascending = _ascending(probabilities)
+        ascending = _read_probabilities(probabilities)
         height = len(ascending).bit_length()
         level = (
             guarantees.rho if guarantees.rho is INFINITE else guarantees.rho * height
@@ -215,7 +215,7 @@ class _Recursion:
         )
 
 
-def _ascending(probabilities: Any) -> tuple[Fraction, ...]:
+def _read_probabilities(probabilities: Any) -> tuple[Fraction, ...]:
     """Return exact probabilities that ascend strictly, none of them too fine."""
     if not isinstance(probabilities, (tuple, list)) or not probabilities:
         raise InvalidParameter(
@@ -224,7 +224,7 @@ def _ascending(probabilities: Any) -> tuple[Fraction, ...]:
             "must be a list of at least one probability",
             'Try ("0.5",).',
         )
-    listed = tuple(probability(probabilities=given) for given in probabilities)
+    listed = tuple(probability(probabilities=item) for item in probabilities)
     if any(left >= right for left, right in pairwise(listed)):
         raise InvalidParameter(
             "probabilities",

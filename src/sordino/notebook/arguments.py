@@ -53,20 +53,20 @@ def read_arguments(line: str) -> Said:
         words = None
     if words is None:
         raise InvalidParameter("%%dp", line, "has a quote that is not closed", _HELP)
-    said = _parser().parse_args(words)
+    options = _parser().parse_args(words)
     beside = {
         name: variable
         for name in ("limits", "bounds", "keys")
-        if (variable := getattr(said, name)) is not None
+        if (variable := getattr(options, name)) is not None
     }
     return Said(
-        said.session,
-        _budget(said),
-        said.price,
-        said.into,
-        said.key,
-        said.why,
-        said.dialect,
+        options.session,
+        _budget(options),
+        options.price,
+        options.into,
+        options.key,
+        options.why,
+        options.dialect,
         beside,
     )
 
@@ -74,7 +74,7 @@ def read_arguments(line: str) -> Said:
 def variable(name: str, known: Mapping[str, Any]) -> Any:
     """Return what a variable of the notebook holds."""
     if name not in known:
-        offered = [one for one in known if not one.startswith("_")]
+        offered = [name for name in known if not name.startswith("_")]
         raise unknown("variable", name, offered)
     return known[name]
 
@@ -93,15 +93,15 @@ def _parser() -> _Parser:
     return parser
 
 
-def _budget(said: argparse.Namespace) -> Budget | None:
+def _budget(options: argparse.Namespace) -> Budget | None:
     """Return the budget that is stated, if one is."""
-    amounts = {name: getattr(said, name) for name in _AMOUNTS}
+    amounts = {name: getattr(options, name) for name in _AMOUNTS}
     stated = {name: text for name, text in amounts.items() if text is not None}
     if len(stated) > 1:
         raise InvalidParameter(
             "%%dp", " and ".join(stated), "are two budgets", "State one of them."
         )
-    match stated, said.delta:
+    match stated, options.delta:
         case {"epsilon": epsilon}, None:
             return PureDP(epsilon)
         case {"epsilon": epsilon}, delta:
@@ -116,5 +116,5 @@ def _budget(said: argparse.Namespace) -> Budget | None:
             return None
         case _:
             raise InvalidParameter(
-                "--delta", said.delta, "stands alone", "Add --epsilon 0.5, or --rho."
+                "--delta", options.delta, "stands alone", "Add --epsilon 0.5, or --rho."
             )

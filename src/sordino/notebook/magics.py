@@ -34,36 +34,40 @@ class DPMagic:
 
     def __call__(self, line: str, cell: str) -> Any:
         """Return the request, the price or the release of a text."""
-        said = read_arguments(line)
-        result = self._answer(said, cell)
-        if said.into is not None:
-            self._shell.push({said.into: result})
+        options = read_arguments(line)
+        result = self._answer(options, cell)
+        if options.into is not None:
+            self._shell.push({options.into: result})
         return result
 
-    def _answer(self, said: Said, text: str) -> Any:
+    def _answer(self, options: Said, text: str) -> Any:
         """Return what is asked for."""
         known = self._shell.user_ns
-        session = variable(said.session, known)
+        session = variable(options.session, known)
         if not isinstance(session, Session):
             raise InvalidParameter(
-                said.session,
+                options.session,
                 type(session).__name__,
                 "must be a session",
                 "Name a variable that holds one: %%dp clinic.",
             )
-        beside = {name: variable(one, known) for name, one in said.beside.items()}
-        given = SqlGiven(**{**_NOTHING_SAID, **beside}, dialect=said.dialect)
+        beside = {
+            name: variable(value, known) for name, value in options.beside.items()
+        }
+        arguments = SqlGiven(**{**_NOTHING_SAID, **beside}, dialect=options.dialect)
         catalog = session._desk.catalog  # noqa: SLF001 priced before it is released
-        request, budget = sql_request(catalog, text, said.budget, given)
+        request, budget = sql_request(catalog, text, options.budget, arguments)
         if budget is None:
             return request
         if isinstance(request, Request):
-            if said.price:
+            if options.price:
                 return session.price(request, budget)
-            return session.release(request, budget, key=said.key, why=said.why)
-        if said.price:
+            return session.release(request, budget, key=options.key, why=options.why)
+        if options.price:
             return session.price_all(request, budget)
-        releases = session.release_all(request, budget, key=said.key, why=said.why)
+        releases = session.release_all(
+            request, budget, key=options.key, why=options.why
+        )
         return stack(releases, budget)
 
 

@@ -35,112 +35,108 @@ Number: TypeAlias = int | float | str | Fraction | Decimal | Radical
 
 def exact(**argument: Any) -> Exact:
     """Return the exact finite value of one named parameter, or refuse it by name."""
-    ((name, given),) = argument.items()
-    value = _read(name, given)
+    ((name, raw),) = argument.items()
+    value = _read(name, raw)
     if value is INFINITE:
-        raise InvalidParameter(name, given, "must be finite", FORMS)
+        raise InvalidParameter(name, raw, "must be finite", FORMS)
     return value
 
 
 def outcome(**argument: Any) -> Exact:
     """Return a value that data or noise may take: a float is the very double it is."""
-    (given,) = argument.values()
-    if isinstance(given, float) and math.isfinite(given):
-        return Fraction(given)
+    (value,) = argument.values()
+    if isinstance(value, float) and math.isfinite(value):
+        return Fraction(value)
     return exact(**argument)
 
 
 def positive(**argument: Any) -> Exact:
     """Return the exact value of a parameter that must be positive and finite."""
-    ((name, given),) = argument.items()
+    ((name, raw),) = argument.items()
     value = exact(**argument)
     if value <= 0:
-        raise InvalidParameter(name, given, "must be positive", f"Try {name}=1.")
+        raise InvalidParameter(name, raw, "must be positive", f"Try {name}=1.")
     return value
 
 
 def distance(**argument: Any) -> Extended:
     """Return a distance or a loss: exact and at least zero, or infinity."""
-    ((name, given),) = argument.items()
-    value = _read(name, given)
+    ((name, raw),) = argument.items()
+    value = _read(name, raw)
     if value < 0:
-        raise InvalidParameter(name, given, "must not be negative", f"Try {name}=1.")
+        raise InvalidParameter(name, raw, "must not be negative", f"Try {name}=1.")
     return value
 
 
 def probability(**argument: Any) -> Fraction:
     """Return an exact rational in [0, 1]."""
-    ((name, given),) = argument.items()
+    ((name, raw),) = argument.items()
     value = exact(**argument)
     if not 0 <= value <= 1:
         raise InvalidParameter(
-            name, given, "must lie between 0 and 1", f'Try {name}="1e-6".'
+            name, raw, "must lie between 0 and 1", f'Try {name}="1e-6".'
         )
     if isinstance(value, Radical):
         raise InvalidParameter(
-            name, given, "must be a rational number", f'Try {name}="1e-6".'
+            name, raw, "must be a rational number", f'Try {name}="1e-6".'
         )
     return value
 
 
-def _read(name: str, given: Any) -> Extended:
+def _read(name: str, raw: Any) -> Extended:
     """Return the exact value of what was given, or infinity."""
-    match given:
+    match raw:
         case bool() | np.bool_() | np.timedelta64():
-            kind = type(given).__name__
+            kind = type(raw).__name__
             problem = f"must be a number, not a {kind}"
-            raise InvalidParameter(name, given, problem, FORMS)
+            raise InvalidParameter(name, raw, problem, FORMS)
         case float() | np.floating():
-            return _shortest(name, given)
+            return _shortest(name, raw)
         case np.number():
-            return _read(name, given.item())
+            return _read(name, raw.item())
         case Radical():
-            return given
+            return raw
         case str():
-            return _parsed(name, given)
+            return _parse(name, raw)
         case Decimal():
-            return _unrounded(name, given, given)
+            return _keep_decimal(name, raw, raw)
         case Rational():
-            value = as_fraction(given)
-            _printable(name, given, value)
+            value = as_fraction(raw)
+            _printable(name, raw, value)
             return value
-    raise InvalidParameter(name, given, "must be a number", FORMS)
+    raise InvalidParameter(name, raw, "must be a number", FORMS)
 
 
-def _shortest(name: str, given: "float | np.floating[Any]") -> "Fraction | Infinity":
+def _shortest(name: str, raw: "float | np.floating[Any]") -> "Fraction | Infinity":
     """Read a float as the shortest decimal that its own precision tells apart."""
-    if isinstance(given, float):
-        return _unrounded(name, given, Decimal(float.__repr__(given)))
-    return _unrounded(name, given, Decimal(np.format_float_scientific(given)))
+    if isinstance(raw, float):
+        return _keep_decimal(name, raw, Decimal(float.__repr__(raw)))
+    return _keep_decimal(name, raw, Decimal(np.format_float_scientific(raw)))
 
 
-def _unrounded(name: str, given: object, decimal: Decimal) -> "Fraction | Infinity":
+def _keep_decimal(name: str, raw: object, decimal: Decimal) -> "Fraction | Infinity":
     """Return a decimal exactly; one beyond the doubles stays finite."""
     if decimal.is_nan():
-        raise InvalidParameter(name, given, "must not be NaN", FORMS)
+        raise InvalidParameter(name, raw, "must not be NaN", FORMS)
     if decimal.is_infinite():
         if decimal < 0:
-            raise InvalidParameter(name, given, "must not be negative infinity", FORMS)
+            raise InvalidParameter(name, raw, "must not be negative infinity", FORMS)
         return INFINITE
     if abs(decimal.adjusted()) > _LONGEST:
-        raise InvalidParameter(
-            name, given, "must have at most about 4000 digits", FORMS
-        )
+        raise InvalidParameter(name, raw, "must have at most about 4000 digits", FORMS)
     value = Fraction(decimal)
-    _printable(name, given, value)
+    _printable(name, raw, value)
     return value
 
 
-def _printable(name: str, given: object, value: Exact) -> None:
+def _printable(name: str, raw: object, value: Exact) -> None:
     """Refuse a number of more digits than Python prints."""
     rational = value.radicand if isinstance(value, Radical) else value
     if max(abs(rational.numerator), rational.denominator).bit_length() > _LARGEST_BITS:
-        raise InvalidParameter(
-            name, given, "must have at most about 4000 digits", FORMS
-        )
+        raise InvalidParameter(name, raw, "must have at most about 4000 digits", FORMS)
 
 
-def _parsed(name: str, text: str) -> Exact:
+def _parse(name: str, text: str) -> Exact:
     """Read a product of decimals and square roots such as "2*sqrt(3)/7"."""
     body = text.strip(" ")
     if len(body) > _LONGEST or not _TEXT.fullmatch(body):
@@ -161,10 +157,10 @@ def _parsed(name: str, text: str) -> Exact:
     return -size
 
 
-def _root_of(name: str, given: str, ratio: str) -> Exact:
+def _root_of(name: str, raw: str, ratio: str) -> Exact:
     """Read the "2" of "sqrt(2)", or the "2/3"."""
     above, _, below = ratio.partition("/")
     denominator = Fraction(below or 1)
     if denominator == 0:
-        raise InvalidParameter(name, given, "must not divide by zero", FORMS)
+        raise InvalidParameter(name, raw, "must not divide by zero", FORMS)
     return sqrt(Fraction(above) / denominator)

@@ -11,10 +11,10 @@ from sordino.planning.plan import Plan
 
 def alike_names(ways: Mapping[str, tuple[Plan, ...]]) -> list[list[str]]:
     """Return the names of requests, those together whose plans are priced alike."""
-    found: dict[Hashable, list[str]] = {}
+    names: dict[Hashable, list[str]] = {}
     for name, plans in ways.items():
-        found.setdefault(tuple(map(_priced_by, plans)), []).append(name)
-    return list(found.values())
+        names.setdefault(tuple(map(_priced_by, plans)), []).append(name)
+    return list(names.values())
 
 
 def _priced_by(plan: Plan) -> Hashable:
@@ -28,7 +28,7 @@ def _priced_by(plan: Plan) -> Hashable:
         plan.weights,
         tuple(plan.measurements.items()),
         tuple(plan.choices.items()),
-        tuple((key, one.measurement) for key, one in plan.coverage.items()),
+        tuple((key, count.measurement) for key, count in plan.coverage.items()),
         plan.presence,
         tuple(plan.shares.items()),
         plan.counted,

@@ -27,7 +27,7 @@ from sordino.query.relation import AbstractCatalog
 from sordino.query.request import FAMILIES, Request, refuse_large
 
 if TYPE_CHECKING:
-    from sordino.losses.spending import Family
+    from sordino.losses.allowance import Family
 
 Ways: TypeAlias = Mapping[str, tuple[Plan, ...]]
 """The plans of each request, by its name."""
@@ -79,11 +79,11 @@ def best_bundle(
         )
     ways = {name: tuple(plans(request, catalog)) for name, request in named.items()}
     groups = _priced_together(ways, weights)
-    found = _each(ways, groups, budget, weights)
-    best = alone = Bundle(found, budget, 1.0, weights)
+    purchases = _each(ways, groups, budget, weights)
+    best = alone = Bundle(purchases, budget, 1.0, weights)
     if not isinstance(budget, ApproxDP) or budget.delta == 0 or len(named) == 1:
         return alone
-    if any(one.plan.relation.spread for one in alone.purchases.values()):
+    if any(purchase.plan.relation.spread for purchase in alone.purchases.values()):
         return alone  # of rows charged one by one no composed curve is known
     for alike in _alike(ways):
         groups = _priced_together(alike, weights)
@@ -117,7 +117,7 @@ def _each(
 
     What is found for one request serves all that are priced alike.
     """
-    found: dict[str, Purchase] = {}
+    purchases: dict[str, Purchase] = {}
     for first, *others in groups:
         bought = best_of(ways[first], budget.times(weights.shares[first]))
         place = next(
@@ -125,8 +125,8 @@ def _each(
         )
         for name in (first, *others):
             plan = ways[name][place]
-            found[name] = bought.alike(plan, gain, weights.describe(name))
-    return {name: found[name] for name in ways}
+            purchases[name] = bought.alike(plan, gain, weights.describe(name))
+    return {name: purchases[name] for name in ways}
 
 
 def _alike(ways: Ways) -> list[Ways]:
@@ -135,11 +135,11 @@ def _alike(ways: Ways) -> list[Ways]:
     What errs least alone need not do so in company. Gaussian noise comes first: its
     sums have a closed form, and what it reaches says whether others are worth a try.
     """
-    found: list[Ways] = []
+    tries: list[Ways] = []
     for family in reversed(FAMILIES):
         alike = {name: _of_family(each, family) for name, each in ways.items()}
-        found += [] if alike in found else [alike]
-    return found if ways in found else [*found, ways]
+        tries += [] if alike in tries else [alike]
+    return tries if ways in tries else [*tries, ways]
 
 
 def _of_family(each: tuple[Plan, ...], family: "Family") -> tuple[Plan, ...]:
@@ -147,7 +147,7 @@ def _of_family(each: tuple[Plan, ...], family: "Family") -> tuple[Plan, ...]:
 
     All of them where noise of another family was asked for.
     """
-    alike = (one for one in each if one.family == family or not one.measurements)
+    alike = (plan for plan in each if plan.family == family or not plan.measurements)
     return tuple(alike) or each
 
 
@@ -184,13 +184,13 @@ class _Search:
     def bundle_at(self, gain: float) -> Bundle:
         """Return the bundle in which each request has `gain` times its share."""
         if gain not in self.seen:
-            keys = any(one.request.selects_keys for one, *_ in self.ways.values())
+            keys = any(way.request.selects_keys for way, *_ in self.ways.values())
             larger = ApproxDP(
                 self.budget.epsilon * Fraction(gain),
                 self.budget.delta * (_HALF if keys else _WHOLE),
             )
-            found = _each(self.ways, self.groups, larger, self.weights, gain)
-            self.seen[gain] = Bundle(found, self.budget, gain, self.weights)
+            purchases = _each(self.ways, self.groups, larger, self.weights, gain)
+            self.seen[gain] = Bundle(purchases, self.budget, gain, self.weights)
         return self.seen[gain]
 
     def _excess(self, shrink: float) -> float:

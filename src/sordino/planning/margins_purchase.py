@@ -122,19 +122,19 @@ def buy_margins(
 
 def _square_of(budget: Budget) -> Fraction:
     """Return the square of mu that a budget may spend on Gaussian noise."""
-    spending = budget.spending("gaussian")
-    if spending is None:
+    allowance = budget.allowance("gaussian")
+    if allowance is None:
         raise InvalidQuery(
             f"margins have Gaussian noise, and {budget!r} allows for none",
             'Use sd.ApproxDP(1, "1e-6"), or ask for few tables by release_all.',
         )
-    match spending.parameter:
+    match allowance.parameter:
         case "rho":
-            square = 2 * spending.amount
+            square = 2 * allowance.amount
         case "mu":
-            square = spending.amount**2
+            square = allowance.amount**2
         case _:
-            square = mu_within(ApproxDP(spending.amount, spending.delta)) ** 2
+            square = mu_within(ApproxDP(allowance.amount, allowance.delta)) ** 2
     if isinstance(square, Fraction):
         return square
     return rational_above(square) * (1 - _NARROWER)

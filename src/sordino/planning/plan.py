@@ -13,8 +13,8 @@ from sordino.aggregations.measurements import AbstractMeasurement, AbstractPrese
 from sordino.expressions.base import AbstractExpression
 from sordino.expressions.literals import literal
 from sordino.expressions.tree import Col
+from sordino.losses.allowance import Family
 from sordino.losses.base import Budget
-from sordino.losses.spending import Family
 from sordino.planning.coverage import coverage_questions
 from sordino.planning.key_stages import AbstractKeyStage, public_groups
 from sordino.query.nodes import Project
@@ -62,7 +62,7 @@ class Plan:
     @property
     def width(self) -> int:
         """Return how many exact totals of each group are needed."""
-        return sum(len(one.totals) for one in self.of_groups.values())
+        return sum(len(measurement.totals) for measurement in self.of_groups.values())
 
     @property
     def share_apart(self) -> Fraction:
@@ -103,8 +103,8 @@ class Plan:
 
     def _question(self, keys: "pa.Table | None") -> Question:
         """Return the question for what is measured of each group."""
-        kept = self.of_groups.values()
-        totals = tuple(total for one in kept for total in one.totals)
+        groups = self.of_groups.values()
+        totals = tuple(total for measurement in groups for total in measurement.totals)
         return Question(self.relation.node, self.request.by, totals, keys)
 
     @property
@@ -122,9 +122,9 @@ class Plan:
         """Return the measurements of numbers of each group."""
         first = None if self.stage is None or self.presence is None else self.presence
         return {
-            key: one
-            for key, one in self.measurements.items()
-            if key not in self.of_everything and one is not first
+            key: measurement
+            for key, measurement in self.measurements.items()
+            if key not in self.of_everything and measurement is not first
         }
 
     def change_beside(self, key: Hashable) -> Sensitivity:
@@ -144,9 +144,9 @@ class Plan:
     def of_everything(self) -> Mapping[Hashable, WholeMeasurement]:
         """Return the measurements of one number for the whole table."""
         return {
-            key: one
-            for key, one in self.measurements.items()
-            if isinstance(one, WholeMeasurement)
+            key: measurement
+            for key, measurement in self.measurements.items()
+            if isinstance(measurement, WholeMeasurement)
         }
 
     @property
@@ -157,8 +157,8 @@ class Plan:
             for key, choice in self.choices.items()
         }
         whole = {
-            key: Question(self.relation.node, (), one.totals)
-            for key, one in self.of_everything.items()
+            key: Question(self.relation.node, (), measurement.totals)
+            for key, measurement in self.of_everything.items()
         }
         return bins | whole
 
@@ -185,6 +185,6 @@ def bin_question(
     while place in by:
         place += "_"
     columns = (*((name, Col(name)) for name in by), (place, position))
-    facts = ((name, one.column(relation.schema)) for name, one in columns)
+    facts = ((name, expression.column(relation.schema)) for name, expression in columns)
     rows = Project(relation.node, columns, Schema.of(facts))
     return Question(rows, (*by, place), (Total(literal(1)),))

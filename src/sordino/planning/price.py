@@ -6,9 +6,9 @@ from functools import cached_property
 from typing import Any, final
 
 from sordino.aggregations.base import Expected
+from sordino.losses.allowance import Family
 from sordino.losses.base import Budget, Loss
 from sordino.losses.headline import headline
-from sordino.losses.spending import Family
 from sordino.mechanisms.mechanism import AbstractMechanism
 from sordino.planning.plan_text import plan_text
 from sordino.planning.price_page import price_page
@@ -64,7 +64,7 @@ class Price:
         changes: dict[str, Sensitivity | Any] = {}
         columns = zip(self.request.columns, self._purchase.plan.estimators, strict=True)
         for (name, _), estimator in columns:
-            behind = tuple(one.change for one in estimator.measurements)
+            behind = tuple(measurement.change for measurement in estimator.measurements)
             changes[name] = behind[0] if len(behind) == 1 else behind
         return changes
 

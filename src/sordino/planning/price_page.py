@@ -39,7 +39,7 @@ def _plan_step(purchase: Purchase) -> Step:
     if purchase.selection is not None:
         shown = Step(f"keep groups that pass {purchase.selection!r}", (groups,))
     columns = purchase.plan.request.columns
-    answers = ", ".join(f"{name} = {asked!r}" for name, asked in columns)
+    answers = ", ".join(f"{name} = {aggregation!r}" for name, aggregation in columns)
     return Step(f"{answers}, with noise", (shown,)) if columns else shown
 
 

@@ -35,7 +35,9 @@ class RequestWeights:
         """Return the shares by name, None where nothing was said."""
         if not self.rule:
             return None
-        return worded_pairs((name, number(one)) for name, one in self.shares.items())
+        return worded_pairs(
+            (name, number(share)) for name, share in self.shares.items()
+        )
 
     def describe(self, name: str) -> str:
         """Return the share of a request in words, nothing where it was not asked for.
@@ -54,8 +56,10 @@ def share_budget(requests: Mapping[str, Request], weights: Given) -> RequestWeig
         even = Fraction(1, len(requests))
         return RequestWeights(dict.fromkeys(requests, even))
     if isinstance(weights, str) and weights == "cells":
-        found = {name: _weight_of_cells(name, one) for name, one in requests.items()}
-        return _shares(found, "by log2(8 + 4 cells)")
+        counts = {
+            name: _weight_of_cells(name, request) for name, request in requests.items()
+        }
+        return _shares(counts, "by log2(8 + 4 cells)")
     if not isinstance(weights, Mapping):
         raise InvalidParameter(
             "weights",
@@ -67,24 +71,26 @@ def share_budget(requests: Mapping[str, Request], weights: Given) -> RequestWeig
         if name not in requests:
             raise unknown("request", name, requests)
     return _shares(
-        {name: _checked(weights.get(name, 1)) for name in requests}, "by hand"
+        {name: _read_weight(weights.get(name, 1)) for name in requests}, "by hand"
     )
 
 
 def _shares(weights: Mapping[str, Fraction], rule: str) -> RequestWeights:
     """Return weights as parts of 1."""
     whole = sum(weights.values(), Fraction(0))
-    return RequestWeights({name: one / whole for name, one in weights.items()}, rule)
+    return RequestWeights(
+        {name: weight / whole for name, weight in weights.items()}, rule
+    )
 
 
-def _checked(weight: Any) -> Fraction:
+def _read_weight(weight: Any) -> Fraction:
     """Return a weight that was given."""
-    found = positive(weights=weight)
-    if not isinstance(found, Fraction) or not 1 / _HEAVIEST <= found <= _HEAVIEST:
+    value = positive(weights=weight)
+    if not isinstance(value, Fraction) or not 1 / _HEAVIEST <= value <= _HEAVIEST:
         raise InvalidParameter(
             "weights", weight, "must be rational, from 2**-40 to 2**40", _EXAMPLE
         )
-    return found
+    return value
 
 
 def _weight_of_cells(name: str, request: Request) -> Fraction:

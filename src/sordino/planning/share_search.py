@@ -14,7 +14,7 @@ from typing import Final, TypeAlias, final
 import numpy as np
 
 from sordino.aggregations.measurements import AbstractMeasurement
-from sordino.losses.spending import Family
+from sordino.losses.allowance import Family
 from sordino.numbers import finite
 
 Slopes: TypeAlias = tuple[tuple[float, ...], ...]
@@ -43,19 +43,21 @@ def measurement_shares(
     """Return the share of each measurement in what all of them may spend."""
     if not measurements:
         return {}
-    sizes = {key: _size(one, family) for key, one in measurements.items()}
+    sizes = {
+        key: _size(measurement, family) for key, measurement in measurements.items()
+    }
     table = tuple(
-        tuple(one.slopes.get(key, 0.0) * size for key, size in sizes.items())
-        for one in wanted
+        tuple(answer.slopes.get(key, 0.0) * size for key, size in sizes.items())
+        for answer in wanted
     )
-    weights = tuple(one.weight for one in wanted)
-    found = best_shares(table, weights, _POWERS[family])
-    return dict(zip(measurements, found, strict=True))
+    weights = tuple(answer.weight for answer in wanted)
+    shares = best_shares(table, weights, _POWERS[family])
+    return dict(zip(measurements, shares, strict=True))
 
 
-def _size(one: AbstractMeasurement, family: Family) -> float:
+def _size(measurement: AbstractMeasurement, family: Family) -> float:
     """Return the variance of the noise of a whole budget, but for a factor."""
-    change = one.change
+    change = measurement.change
     return float(finite(change.l1 if family == "laplace" else change.l2)) ** 2
 
 
@@ -78,30 +80,30 @@ def best_shares(
     >>> best_shares(((0.0, 0.0),), (Fraction(1),), 2)
     (Fraction(1, 2), Fraction(1, 2))
     """
-    table, weight = np.array(slopes), np.array([float(one) for one in weights])
+    table, weight = np.array(slopes), np.array([float(weight) for weight in weights])
     weight /= weight.sum()
-    held = np.full(table.shape[1], 1 / table.shape[1])
+    shares = np.full(table.shape[1], 1 / table.shape[1])
     for _ in range(_STEPS):
-        caused = weight @ _parts(table, held, power)
-        held = (caused * held**power) ** (1 / (power + 1))
-        held = np.maximum(held / held.sum(), _FAINTEST)
-    found = weight @ _parts(table, held, power)
-    near = [Fraction(one).limit_denominator(_FINEST) for one in found.tolist()]
+        caused = weight @ _parts(table, shares, power)
+        shares = (caused * shares**power) ** (1 / (power + 1))
+        shares = np.maximum(shares / shares.sum(), _FAINTEST)
+    causes = weight @ _parts(table, shares, power)
+    near = [Fraction(part).limit_denominator(_FINEST) for part in causes.tolist()]
     least = Fraction(1, _FINEST**2)
-    whole = sum((max(one, least) for one in near), Fraction(0))
-    return tuple(max(one, least) / whole for one in near)
+    whole = sum((max(part, least) for part in near), Fraction(0))
+    return tuple(max(part, least) / whole for part in near)
 
 
 def _parts(
     table: "np.ndarray[tuple[int, int], np.dtype[np.float64]]",
-    held: "np.ndarray[tuple[int], np.dtype[np.float64]]",
+    shares: "np.ndarray[tuple[int], np.dtype[np.float64]]",
     power: int,
 ) -> "np.ndarray[tuple[int, int], np.dtype[np.float64]]":
     """Return which part of each answer's variance each measurement causes.
 
     An answer that no unit moves has no variance, and leaves it even.
     """
-    variances = table / held**power
+    variances = table / shares**power
     whole = variances.sum(axis=1, keepdims=True)
     even = np.full_like(variances, 1 / table.shape[1])
     return np.asarray(np.divide(variances, whole, out=even, where=whole > 0))

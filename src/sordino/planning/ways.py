@@ -25,7 +25,7 @@ from sordino.aggregations.measurements import AbstractMeasurement, AbstractPrese
 from sordino.aggregations.moments import row_presence
 from sordino.aggregations.rows import ROWS, rows_measurement
 from sordino.errors import InvalidQuery
-from sordino.losses.spending import Family
+from sordino.losses.allowance import Family
 from sordino.planning.coverage import coverage_counts
 from sordino.planning.key_stages import AbstractKeyStage, CountedKeys, key_counts
 from sordino.planning.plan import MOST_TOTALS, Plan, is_by_row
@@ -43,22 +43,22 @@ if TYPE_CHECKING:
 def plans(request: Request, catalog: AbstractCatalog) -> list[Plan]:
     """Return the ways to answer a request, the estimators of all columns alike."""
     relation = request.rows.resolve(catalog)
-    given, request = request, request.with_known_bounds(relation.schema)
-    setting = _setting(request, relation)
-    options = [asked.estimators(setting) for _, asked in request.columns]
-    counts = coverage_counts(given, relation, setting)
+    original, request = request, request.with_known_bounds(relation.schema)
+    setting = _make_setting(request, relation)
+    options = [aggregation.estimators(setting) for _, aggregation in request.columns]
+    counts = coverage_counts(original, relation, setting)
     frame = _Frame(
         request, relation, {count.measurement.key: count for count in counts}
     )
     ways: list[Plan] = []
-    for shows in _showing(request, relation, setting):
+    for shows in _ways_to_show(request, relation, setting):
         for family in shows.families(request):
-            for estimators, variant in _combined(options, family):
+            for estimators, variant in _combine(options, family):
                 ways.append(frame.plan(family, estimators, shows.shown_for(variant)))
     return _narrow(ways)
 
 
-def _combined(
+def _combine(
     options: list[tuple[AbstractEstimator, ...]], family: Family
 ) -> list[tuple[tuple[AbstractEstimator, ...], int]]:
     """Return the estimators of all columns, alike, each combination once."""
@@ -119,7 +119,7 @@ class _Shown:
         return [self.presence, self.counted]
 
 
-def _showing(
+def _ways_to_show(
     request: Request, relation: Relation, setting: Setting
 ) -> Iterator[_Shows]:
     """Yield the ways to show groups: by counts of units or rows, or by weights.
@@ -127,8 +127,8 @@ def _showing(
     By weights where nothing but keys is asked, or keys have a weight of their own.
     """
     counts_groups = request.selects_keys or request.minimum is not None
-    told = _presences(setting) if counts_groups else {}
-    least = told if request.minimum is not None else {}
+    presences = _presences(setting) if counts_groups else {}
+    least = presences if request.minimum is not None else {}
     if not request.selects_keys:
         yield _Shows({}, least)
         return
@@ -145,7 +145,7 @@ def _showing(
         if not alone:
             return
     if request.keyset is None:
-        yield _Shows(told, least)
+        yield _Shows(presences, least)
         return
     counts = key_counts(part)
     yield _Shows({SINGLE: counts}, least, CountedKeys(relation, part.by, counts))
@@ -158,18 +158,22 @@ _WAYS: Final[Mapping[Family, tuple[int, ...]]] = {
 """Which of the estimators of an aggregation are of use for a family of noise."""
 
 
-def _setting(request: Request, relation: Relation) -> Setting:
+def _make_setting(request: Request, relation: Relation) -> Setting:
     """Return what the public knows of the rows, the groups checked."""
     for name in request.by:
         group_column(relation.schema, name)
     if request.keyset is not None:
         request.keyset.check(relation.schema, request.known_columns)
     refuse_large([request])
-    asked = [one for _, one in request.columns]
+    aggregations = [aggregation for _, aggregation in request.columns]
     clamped = tuple(
-        one.clamp for one in asked if one.clamp is not None and one.clamp.degree
+        aggregation.clamp
+        for aggregation in aggregations
+        if aggregation.clamp is not None and aggregation.clamp.degree
     )
-    counted = any(isinstance(one, Count | CountIds) for one in asked)
+    counted = any(
+        isinstance(aggregation, Count | CountIds) for aggregation in aggregations
+    )
     return Setting(
         relation.schema,
         relation.contribution,
@@ -211,17 +215,21 @@ class _Frame:
         measurements: dict[Hashable, AbstractMeasurement] = {}
         choices: dict[Hashable, AbstractChoice] = {}
         for estimator in estimators:
-            held: dict[Hashable, Any] = choices if estimator.chooses else measurements
-            held |= {one.key: one for one in estimator.measurements}
+            collected: dict[Hashable, Any] = (
+                choices if estimator.chooses else measurements
+            )
+            collected |= {
+                measurement.key: measurement for measurement in estimator.measurements
+            }
         measured = shown.measurements()
         wanted = self._answers(estimators, shown, measured, measurements)
-        for one in measured:
-            measurements[one.key] = one
+        for measurement in measured:
+            measurements[measurement.key] = measurement
         beside = self._weights_apart(estimators)
-        joint = sum((one.weight for one in wanted), Fraction(0))
+        joint = sum((answer.weight for answer in wanted), Fraction(0))
         whole = joint + sum(beside.values(), Fraction(0))
-        found = _shares(wanted, measurements, family)
-        shares = {key: share * joint / whole for key, share in found.items()}
+        jointly = _shares(wanted, measurements, family)
+        shares = {key: share * joint / whole for key, share in jointly.items()}
         shares |= {key: weight / whole for key, weight in beside.items()}
         return Plan(
             self.request,
@@ -252,16 +260,16 @@ class _Frame:
         where keys have a weight of their own, that much.
         """
         wanted = [
-            Answered(dict(zip(_keys(one), one.slopes, strict=True)), weight)
-            for one, weight in zip(estimators, self.request.weights, strict=True)
-            if not one.chooses
+            Answered(dict(zip(_keys(estimator), estimator.slopes, strict=True)), weight)
+            for estimator, weight in zip(estimators, self.request.weights, strict=True)
+            if not estimator.chooses
         ]
-        columns = sum((one.weight for one in wanted), Fraction(0))
-        for one in measured:
-            weight = columns if one.key in needed else Fraction(1)
-            if one is shown.presence and self.request.showing is not None:
+        columns = sum((answer.weight for answer in wanted), Fraction(0))
+        for measurement in measured:
+            weight = columns if measurement.key in needed else Fraction(1)
+            if measurement is shown.presence and self.request.showing is not None:
                 weight = self.request.showing
-            wanted.append(Answered({one.key: 1.0}, weight))
+            wanted.append(Answered({measurement.key: 1.0}, weight))
         return wanted
 
     def _weights_apart(
@@ -269,12 +277,14 @@ class _Frame:
     ) -> dict[Hashable, Fraction]:
         """Return the weights of choices and of counts of what is left out."""
         each = (self.request.coverage or Fraction(0)) / max(1, len(self.coverage))
-        found = dict.fromkeys(self.coverage, each)
+        shares = dict.fromkeys(self.coverage, each)
         pairs = zip(estimators, self.request.weights, strict=True)
-        for one, weight in ((one, weight) for one, weight in pairs if one.chooses):
-            for key, share in zip(_keys(one), one.shares, strict=True):
-                found[key] = found.get(key, Fraction(0)) + share * weight
-        return found
+        for estimator, weight in (
+            (estimator, weight) for estimator, weight in pairs if estimator.chooses
+        ):
+            for key, share in zip(_keys(estimator), estimator.shares, strict=True):
+                shares[key] = shares.get(key, Fraction(0)) + share * weight
+        return shares
 
 
 def _shares(
@@ -293,7 +303,7 @@ def _shares(
 
 def _keys(estimator: AbstractEstimator) -> tuple[Hashable, ...]:
     """Return the keys of what an estimator is made of."""
-    return tuple(one.key for one in estimator.measurements)
+    return tuple(measurement.key for measurement in estimator.measurements)
 
 
 def _narrow(ways: list[Plan]) -> list[Plan]:

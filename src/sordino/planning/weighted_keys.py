@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final, final
 from sordino.aggregations.base import Setting
 from sordino.aggregations.measurements import AbstractPresence
 from sordino.aggregations.weights_of_ids import weights_measurement
+from sordino.losses.allowance import Allowance
 from sordino.losses.closed import ApproxDP
-from sordino.losses.spending import Spending
 from sordino.mechanisms.kit.key_rounds import KeyRounds, fit_by_rho, fit_key_rounds
 from sordino.planning.key_stages import AbstractKeyStage
 from sordino.query.nodes import Memberships, PublicRows, Without
@@ -55,24 +55,26 @@ class WeightedKeys(AbstractKeyStage):
             rows = Without(rows, listed, self.names, relation.schema)
         size = _size_name(relation, self.names)
         names = tuple(dict.fromkeys((ids, *self.names)))
-        held = [(name, relation.schema[name]) for name in names]
-        held.append((size, Column("i64", nullable=False)))
-        pairs = Memberships(rows, (ids,), self.names, size, Schema(tuple(held)))
+        columns = [(name, relation.schema[name]) for name in names]
+        columns.append((size, Column("i64", nullable=False)))
+        pairs = Memberships(rows, (ids,), self.names, size, Schema(tuple(columns)))
         return Question(pairs, self.names, self.weights.totals)
 
 
 def buy_rounds(
-    keys: int, spending: Spending, told: Fraction = Fraction(0)
+    keys: int, allowance: Allowance, beside: Fraction = Fraction(0)
 ) -> KeyRounds | None:
     """Return the rounds that Gaussian noise buys, None for a budget without a form.
 
-    `told` is the share of it that is left to what else is told of the keys.
+    `beside` is the share of it that is left to the other columns of the keys.
     """
-    match spending.parameter:
+    match allowance.parameter:
         case "epsilon":
-            return fit_key_rounds(ApproxDP(spending.amount, spending.delta), keys, told)
+            return fit_key_rounds(
+                ApproxDP(allowance.amount, allowance.delta), keys, beside
+            )
         case "rho":
-            return fit_by_rho(spending.amount * (1 - told), spending.delta, keys)
+            return fit_by_rho(allowance.amount * (1 - beside), allowance.delta, keys)
         case _:
             return None
 

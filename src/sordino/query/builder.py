@@ -243,11 +243,11 @@ class Query:
         asked of the rows is exact, and has noise once it is asked of all ids.
         """
         by = listed_names(columns=columns)
-        asked = tuple(
-            (name, check_aggregation(**{name: one}))
-            for name, one in aggregations.items()
+        checked = tuple(
+            (name, check_aggregation(**{name: aggregation}))
+            for name, aggregation in aggregations.items()
         )
-        return self._then(PerID(by, asked), "per_id", by, aggregations)
+        return self._then(PerID(by, checked), "per_id", by, aggregations)
 
     def group_by(self, *columns: Any, **expressions: Any) -> Grouped:
         """Ask for each group: of columns of unknown values, of a `KeySet`, or of both.
@@ -256,7 +256,7 @@ class Query:
         Beside a `KeySet` each unknown value that shows has a row for all its keys.
         """
         query = self.with_columns(**expressions) if expressions else self
-        if any(isinstance(one, KeySet) for one in columns):
+        if any(isinstance(column, KeySet) for column in columns):
             return _with_keys(query, columns, tuple(expressions))
         flat = columns[0] if len(columns) == 1 else columns
         named = listed_names(columns=flat) if columns or not expressions else ()
@@ -270,8 +270,8 @@ class Query:
         `group_by_sets(("ward", "year"), "ward", ())`.
         """
         ways = (
-            Grouped(self, (), None) if one in _NO_COLUMNS else self.group_by(one)
-            for one in sets
+            Grouped(self, (), None) if group in _NO_COLUMNS else self.group_by(group)
+            for group in sets
         )
         return GroupingSets.of(tuple(ways))
 
@@ -328,12 +328,12 @@ class Query:
         self,
         step: AbstractStep,
         verb: str,
-        given: Iterable[Any],
+        arguments: Iterable[Any],
         named: Mapping[str, Any] | None = None,
     ) -> "Query":
         """Return the query with one more step."""
-        shown = [repr(one) for one in given]
-        shown += [f"{name}={one!r}" for name, one in (named or {}).items()]
+        shown = [repr(argument) for argument in arguments]
+        shown += [f"{name}={argument!r}" for name, argument in (named or {}).items()]
         text = f"{self.asked}.{verb}({', '.join(shown)})"
         return Query(self.table, (*self.steps, step), text)
 
@@ -352,11 +352,14 @@ def _with_keys(
     query: Query, columns: tuple[Any, ...], computed: tuple[str, ...]
 ) -> Grouped:
     """Return groups of public keys, beside columns whose values are not known."""
-    given = [one for one in columns if isinstance(one, KeySet)]
-    keys = given[0]
-    for other in given[1:]:
+    keysets = [column for column in columns if isinstance(column, KeySet)]
+    keys = keysets[0]
+    for other in keysets[1:]:
         keys *= other
-    listed = [one.columns if isinstance(one, KeySet) else (one,) for one in columns]
+    listed = [
+        column.columns if isinstance(column, KeySet) else (column,)
+        for column in columns
+    ]
     names = listed_names(columns=tuple(name for each in listed for name in each))
     for name in computed:
         if name not in names:

@@ -24,10 +24,10 @@ def by_kind(
     Those `elsewhere` are dealt with before the table is asked.
     """
     room = _room(base)
-    kinds = {one for one in base.__subclasses__() if _room(one) == room}
+    kinds = {subclass for subclass in base.__subclasses__() if _room(subclass) == room}
     missing = kinds.difference(rules, elsewhere)
     if missing:
-        names = ", ".join(sorted(one.__name__ for one in missing))
+        names = ", ".join(sorted(kind.__name__ for kind in missing))
         raise TypeError(f"no rule for {names}")
     return rules
 

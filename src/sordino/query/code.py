@@ -36,45 +36,48 @@ def code_words(function: FunctionType, says: Says) -> Verb:
     if node is None:
         return _bytecode(function.__code__, says)
     # its name, decorators and defaults are not of it: what they are worth counts
-    taken = node.args
+    listed = node.args
     arguments = [
-        [one.arg for one in kind]
-        for kind in (taken.posonlyargs, taken.args, taken.kwonlyargs)
+        [argument.arg for argument in kind]
+        for kind in (listed.posonlyargs, listed.args, listed.kwonlyargs)
     ]
-    rest = [None if one is None else one.arg for one in (taken.vararg, taken.kwarg)]
-    said: dict[str, Words] = {"arguments": [*arguments, rest]}
-    said |= {"kind": type(node).__name__, "body": _syntax(node.body, says)}
+    rest = [
+        None if argument is None else argument.arg
+        for argument in (listed.vararg, listed.kwarg)
+    ]
+    words: dict[str, Words] = {"arguments": [*arguments, rest]}
+    words |= {"kind": type(node).__name__, "body": _syntax(node.body, says)}
     # where Python was told to leave asserts out, a function that has some is another
-    return call("syntax", **said, **({} if __debug__ else {"asserts": False}))
+    return call("syntax", **words, **({} if __debug__ else {"asserts": False}))
 
 
 def codes(code: CodeType) -> Iterator[CodeType]:
     """Yield a code and all that are made within it."""
     yield code
-    for one in code.co_consts:
-        if isinstance(one, CodeType):
-            yield from codes(one)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from codes(constant)
 
 
 def _syntax(node: Any, says: Says) -> Words:
     """Return the words of a part of a tree."""
     if isinstance(node, list):
-        return [_syntax(one, says) for one in node]
+        return [_syntax(part, says) for part in node]
     if not isinstance(node, ast.AST):
         return says(node)
-    given = {
+    fields = {
         name: _syntax(value, says)
         for name, value in ast.iter_fields(node)
         if name not in _IGNORED and value is not None and value != []
     }
-    return call(type(node).__name__, **given)
+    return call(type(node).__name__, **fields)
 
 
 def _bytecode(code: CodeType, says: Says) -> Verb:
     """Return the words of a code of this version of Python."""
     constants = [
-        _bytecode(one, says) if isinstance(one, CodeType) else says(one)
-        for one in code.co_consts
+        _bytecode(constant, says) if isinstance(constant, CodeType) else says(constant)
+        for constant in code.co_consts
     ]
     counts = (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount)
     names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
@@ -95,17 +98,15 @@ def _node(function: FunctionType) -> Function | None:
     code = function.__code__
     linecache.checkcache(code.co_filename)
     lines = linecache.getlines(code.co_filename, function.__globals__)
-    made = _compiled("".join(lines), code.co_flags & _FUTURE) if lines else None
-    if made is None or code not in made[1]:
+    tree = _compile("".join(lines), code.co_flags & _FUTURE) if lines else None
+    if tree is None or code not in tree[1]:
         return None
-    found = [node for node in _functions(made[0]) if _covers(node, code)]
-    return min(found, key=_extent, default=None)
+    functions = [node for node in _functions(tree[0]) if _covers(node, code)]
+    return min(functions, key=_extent, default=None)
 
 
 @lru_cache(maxsize=8)
-def _compiled(
-    source: str, flags: int
-) -> tuple[ast.Module, tuple[CodeType, ...]] | None:
+def _compile(source: str, flags: int) -> tuple[ast.Module, tuple[CodeType, ...]] | None:
     """Return the syntax of a source and every code in it, if it can be compiled."""
     try:
         with warnings.catch_warnings():
@@ -126,7 +127,10 @@ def _functions(module: ast.Module) -> Iterator[Function]:
 def _covers(node: Function, code: CodeType) -> bool:
     """Say whether a function in a tree may be that of a code: name, line and places."""
     if not isinstance(node, ast.Lambda):
-        first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
+        first = min([
+            node.lineno,
+            *(decorator.lineno for decorator in node.decorator_list),
+        ])
         return (node.name, first) == (code.co_name, code.co_firstlineno)
     if (code.co_name, code.co_firstlineno) != ("<lambda>", node.lineno):
         return False
@@ -138,7 +142,9 @@ def _covers(node: Function, code: CodeType) -> bool:
         for line, last, column, end_column in code.co_positions()
         if None not in (line, last, column) and column != end_column  # real ones
     ]
-    return bool(places) and all(start <= one and two <= end for one, two in places)
+    return bool(places) and all(
+        start <= begin and stop <= end for begin, stop in places
+    )
 
 
 def _extent(node: Function) -> tuple[int, int]:

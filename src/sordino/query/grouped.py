@@ -25,9 +25,9 @@ class Grouped:
 
     def __repr__(self) -> str:
         """Show the query as it was written."""
-        given = () if self.keyset is None else self.keyset.columns
-        shown = [repr(name) for name in self.by if name not in given]
-        shown += ["keys"] if given else []
+        columns = () if self.keyset is None else self.keyset.columns
+        shown = [repr(name) for name in self.by if name not in columns]
+        shown += ["keys"] if columns else []
         return f"{self.query!r}.group_by({', '.join(shown)})"
 
     def agg(
@@ -72,22 +72,22 @@ class GroupingSets:
     @classmethod
     def of(cls, ways: tuple[Grouped, ...]) -> "GroupingSets":
         """Return ways to group, each under the names of its columns."""
-        found: dict[str, Grouped] = {}
+        groupings: dict[str, Grouped] = {}
         for way in ways:
             name = ", ".join(way.by) or _ALL
-            if name in found:
+            if name in groupings:
                 raise InvalidParameter(
                     "sets", name, "is given twice", "Give each set of columns once."
                 )
-            found[name] = way
-        if not found:
+            groupings[name] = way
+        if not groupings:
             raise InvalidParameter(
                 "sets",
                 (),
                 "must name at least one set of columns",
                 'Try group_by_sets("ward", ()).',
             )
-        return cls(found)
+        return cls(groupings)
 
     def __repr__(self) -> str:
         """Show the query and the sets."""
@@ -107,6 +107,6 @@ class GroupingSets:
         For `session.price_all` and `session.release_all`, which share one budget.
         """
         return {
-            name: one.agg(noise=noise, weights=weights, **aggregations)
-            for name, one in self.sets.items()
+            name: grouping.agg(noise=noise, weights=weights, **aggregations)
+            for name, grouping in self.sets.items()
         }

@@ -71,8 +71,8 @@ class _Walk:
 
     def words_of(self, value: Any) -> Words:
         """Return the words of a value: a number where it lies within itself."""
-        for place, one in enumerate(self.above):
-            if one is value and isinstance(value, _WITHIN):
+        for place, value_above in enumerate(self.above):
+            if value_above is value and isinstance(value, _WITHIN):
                 return call("again", place=place)
         with self._go_deeper(value):
             read = _READERS.get(type(value), _read_other)
@@ -95,9 +95,13 @@ class _Walk:
 
         Of a function that no other holds they are its own.
         """
-        held = [one.__globals__ for one in self.above if type(one) is FunctionType]
-        within = len(held) > 1 and type(self.above[-1]) is FunctionType
-        return held[-2 if within else -1] if held else {}
+        namespaces = [
+            function.__globals__
+            for function in self.above
+            if type(function) is FunctionType
+        ]
+        within = len(namespaces) > 1 and type(self.above[-1]) is FunctionType
+        return namespaces[-2 if within else -1] if namespaces else {}
 
     @contextmanager
     def _go_deeper(self, value: Any) -> Generator[None]:
@@ -114,7 +118,7 @@ class _Walk:
 
 def _read_function(walk: _Walk, value: FunctionType) -> Words:
     """Read the code of a function and what it holds."""
-    if value.__globals__ is not walk.own and _known(value):
+    if value.__globals__ is not walk.own and _is_importable(value):
         return _by_name(value)
     cells = zip(value.__code__.co_freevars, value.__closure__ or (), strict=True)
     return call(
@@ -228,12 +232,16 @@ def _read_other(walk: _Walk, value: Any) -> Words:
     if issubclass(type(value), np.generic):
         return call("number", type=value.dtype.str, value=walk.words_of(value.item()))
     ours = walk.own.get("__name__")
-    if issubclass(type(value), type) and value.__module__ != ours and _known(value):
+    if (
+        issubclass(type(value), type)
+        and value.__module__ != ours
+        and _is_importable(value)
+    ):
         return _by_name(value)
     raise _UnreadableError(f"a value of the type {type(value).__name__!r}")
 
 
-def _known(value: Any) -> bool:
+def _is_importable(value: Any) -> bool:
     """Say whether a module has this very function or class under its own name."""
     module = sys.modules.get(str(value.__module__))
     return module is not None and vars(module).get(value.__qualname__) is value

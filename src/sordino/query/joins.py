@@ -48,7 +48,7 @@ class MapStep(AbstractStep):
     def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:
         """Return the rows with the columns: a row stays one row."""
         del catalog
-        schema = _returned(relation, self.function)
+        schema = _returned_columns(relation, self.function)
         function, names = self.function.function, self.function.names
         return relation.with_node(MapRows(relation.node, function, names, schema))
 
@@ -75,7 +75,7 @@ class FlatMapStep(AbstractStep):
         """Return the rows made: the first `limit` of each, in its own order."""
         del catalog
         refuse_unbounded(relation, self.limit)
-        schema = _returned(relation, self.function)
+        schema = _returned_columns(relation, self.function)
         function, names = self.function.function, self.function.names
         node = FlatMap(relation.node, function, names, self.limit, schema)
         return relation.multiply(node, self.limit)
@@ -177,7 +177,7 @@ class JoinPrivate(AbstractStep):
             return self._by_rows(relation, other)
         return self._by_ids(relation, other)
 
-    def _by_rows(self, one: Relation, other: Relation) -> Relation:
+    def _by_rows(self, left: Relation, other: Relation) -> Relation:
         """Return the join of truncated sides.
 
         For any change of d_l and d_r rows the kept rows change by s d on each side, and
@@ -191,52 +191,52 @@ class JoinPrivate(AbstractStep):
             )
         moved = self.left.limit * self.right.change * _rows(
             other
-        ) + self.right.limit * self.left.change * _rows(one)
+        ) + self.right.limit * self.left.change * _rows(left)
         pairs = join_nodes(
-            _truncated(one.node, self.on, self.left),
-            _truncated(other.node, self.on, self.right),
+            _truncate(left.node, self.on, self.left),
+            _truncate(other.node, self.on, self.right),
             self.on,
             self.suffix,
             outer=False,
         )
-        cut = (_cut(one, self.on, self.left), _cut(other, self.on, self.right))
+        cut = (_cut_of(left, self.on, self.left), _cut_of(other, self.on, self.right))
         return replace(
-            one,
+            left,
             node=pairs.node,
             contribution=Contribution(rows=moved),
-            passed=(*one.passed, *other.passed, *cut),
-            spread=_paired_spread(one),
+            passed=(*left.passed, *other.passed, *cut),
+            spread=_spread_of_pairs(left),
         )
 
-    def _by_ids(self, one: Relation, other: Relation) -> Relation:
+    def _by_ids(self, left: Relation, other: Relation) -> Relation:
         """Return the join in which rows of one id meet rows of the same id only."""
         if self.left is not None or self.right is not None:
             raise InvalidQuery(
                 "a join of tables that protect ids takes no truncation",
                 "Enforce sd.MaxRowsPerID on each table instead.",
             )
-        if one.space != other.space:
+        if left.space != other.space:
             raise InvalidQuery(
                 "the tables have different id spaces, "
-                f"{one.space!r} and {other.space!r}",
+                f"{left.space!r} and {other.space!r}",
                 "Give both tables the same id_space if they hold the same people.",
             )
-        if one.ids != other.ids or one.ids not in self.on:
+        if left.ids != other.ids or left.ids not in self.on:
             raise InvalidQuery(
                 "tables that protect ids must be joined on their id column, under one "
                 "name",
-                f"Join on {one.ids!r}; rename the column of the other table to it.",
+                f"Join on {left.ids!r}; rename the column of the other table to it.",
             )
-        pairs = join_nodes(one.node, other.node, self.on, self.suffix, outer=False)
+        pairs = join_nodes(left.node, other.node, self.on, self.suffix, outer=False)
         theirs = other.contribution.restate(pairs.moved)
-        both = _paired(one.contribution, theirs)
-        passed = (*one.passed, *other.passed)
+        both = _bound_pairs(left.contribution, theirs)
+        passed = (*left.passed, *other.passed)
         return replace(
-            one,
+            left,
             node=pairs.node,
             contribution=both,
             passed=passed,
-            spread=_paired_spread(one),
+            spread=_spread_of_pairs(left),
         )
 
 
@@ -309,14 +309,14 @@ def refuse_unbounded(relation: Relation, limit: int | None) -> None:
         )
 
 
-def _returned(relation: Relation, function: Udf) -> Schema:
+def _returned_columns(relation: Relation, function: Udf) -> Schema:
     """Return the columns of rows that a function has added to."""
     columns = {name: column.renew() for name, column in function.returns}
     refuse_ids(relation, columns)
     return Schema(tuple((dict(relation.schema.columns) | columns).items()))
 
 
-def _truncated(
+def _truncate(
     node: AbstractNode, on: tuple[str, ...], truncation: AbstractTruncation
 ) -> AbstractNode:
     """Return what a truncation keeps of one side."""
@@ -326,7 +326,7 @@ def _truncated(
     return KeepRows(node, on, order, truncation.limit, node.schema)
 
 
-def _cut(side: Relation, on: tuple[str, ...], truncation: AbstractTruncation) -> Cut:
+def _cut_of(side: Relation, on: tuple[str, ...], truncation: AbstractTruncation) -> Cut:
     """Return which keys of one side have rows that a truncation drops."""
     keys = narrow_schema(side.schema, on)
     crowded = Crowded(side.node, on, (), truncation.limit, keys)
@@ -340,21 +340,21 @@ def _rows(relation: Relation) -> int:
     return rows
 
 
-def _paired_spread(relation: Relation) -> Spread | None:
+def _spread_of_pairs(relation: Relation) -> Spread | None:
     """Return that rows of a unit meet others of it: a row is not by itself any more."""
     if relation.spread is None:
         return None
     return replace(relation.spread, is_alone=False)
 
 
-def _paired(one: Contribution, other: Contribution) -> Contribution:
+def _bound_pairs(first: Contribution, other: Contribution) -> Contribution:
     """Return the bounds on pairs of rows of one id."""
-    left, right = one.most_rows(), other.most_rows()
+    left, right = first.most_rows(), other.most_rows()
     return Contribution(
         rows=None if left is None or right is None else left * right,
-        groups=one.groups + other.groups,
+        groups=first.groups + other.groups,
         group_rows=(
-            *((c, n * right) for c, n in one.group_rows if right is not None),
+            *((c, n * right) for c, n in first.group_rows if right is not None),
             *((c, n * left) for c, n in other.group_rows if left is not None),
         ),
     )

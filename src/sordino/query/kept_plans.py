@@ -43,9 +43,9 @@ def with_kept_rows(
         case Crowded():
             return node
         case _ if node.inputs:
-            below = tuple(with_kept_rows(one, name_of) for one in node.inputs)
+            below = tuple(with_kept_rows(source, name_of) for source in node.inputs)
             changed = any(
-                one is not old for one, old in zip(below, node.inputs, strict=True)
+                new is not old for new, old in zip(below, node.inputs, strict=True)
             )
             return with_inputs(node, below) if changed else node
         case _:
@@ -84,12 +84,14 @@ def mark_of(part: Any) -> Hashable:
         case AbstractExpression():
             return repr(part.words)
         case tuple():
-            return tuple(mark_of(one) for one in part)
+            return tuple(mark_of(item) for item in part)
         case None | bool() | int() | str():
             return type(part), part
         case _ if is_dataclass(part) and not callable(part):
-            held = (getattr(part, one.name) for one in fields(part) if one.compare)
-            return type(part), *(mark_of(one) for one in held)
+            values = (
+                getattr(part, field.name) for field in fields(part) if field.compare
+            )
+            return type(part), *(mark_of(value) for value in values)
         case _:
             return id(part), does_now(part) if callable(part) else None
 

@@ -36,7 +36,9 @@ class PerID(AbstractStep):
     def words(self, catalog: AbstractCatalog) -> Words:
         """Return the groups, and the columns in their order."""
         del catalog
-        columns = worded_pairs((name, asked.words) for name, asked in self.columns)
+        columns = worded_pairs(
+            (name, aggregation.words) for name, aggregation in self.columns
+        )
         return call("per_id", by=list(self.by), columns=columns)
 
     def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:
@@ -50,63 +52,81 @@ class PerID(AbstractStep):
             )
         for name in self.by:
             group_column(relation.schema, name)
-        asked = tuple(
-            (name, one.with_known_bounds(relation.schema)) for name, one in self.columns
+        aggregations = tuple(
+            (name, aggregation.with_known_bounds(relation.schema))
+            for name, aggregation in self.columns
         )
         marked = relation.versions(self.by)
 
-        def once(held: Contribution) -> Contribution:
-            return held.with_group_rows(marked, 1) if marked else held.with_rows(1)
+        def once(bounds: Contribution) -> Contribution:
+            return bounds.with_group_rows(marked, 1) if marked else bounds.with_rows(1)
 
         return replace(
             relation,
-            node=_gathered(relation, (relation.ids, *self.by), asked),
+            node=_gather(relation, (relation.ids, *self.by), aggregations),
             contribution=once(relation.contribution),
-            passed=(*relation.passed, *_clipped(relation, relation.ids, asked)),
+            passed=(
+                *relation.passed,
+                *_count_clipped(relation, relation.ids, aggregations),
+            ),
             spread=relation.spread and replace(relation.spread, is_alone=False),
         )
 
 
-def _gathered(relation: Relation, per: Iterable[str], asked: Asked) -> Project:
+def _gather(relation: Relation, per: Iterable[str], aggregations: Asked) -> Project:
     """Return a row for each value of some columns, with what is asked of its rows."""
     schema, marks = relation.schema, tuple(dict.fromkeys(per))
     setting = Setting(schema, relation.contribution, marks, relation.ids)
-    found = [(name, one.summary(setting)) for name, one in asked]
-    totals = _named(((name, one.totals) for name, one in found), marks)
-    extremes = _named(
-        ((name, one.extremes) for name, one in found), {*marks, *dict(totals)}
+    summaries = [
+        (name, aggregation.summary(setting)) for name, aggregation in aggregations
+    ]
+    totals = _name_totals(
+        ((name, summary.totals) for name, summary in summaries), marks
+    )
+    extremes = _name_totals(
+        ((name, summary.extremes) for name, summary in summaries),
+        {*marks, *dict(totals)},
     )
     facts = [(name, schema[name]) for name in marks]
     facts += [(name, Column("i64", nullable=False)) for name, _ in totals]
     facts += [
-        (name, replace(one.expression.column(schema), nullable=True, unsettled=None))
-        for name, one in extremes
+        (
+            name,
+            replace(extreme.expression.column(schema), nullable=True, unsettled=None),
+        )
+        for name, extreme in extremes
     ]
     rows = Gathered(relation.node, marks, totals, extremes, Schema.of(facts))
-    return _shown(rows, found)
+    return _show(rows, summaries)
 
 
-def _shown(rows: Gathered, found: list[tuple[str, Summary]]) -> Project:
+def _show(rows: Gathered, summaries: list[tuple[str, Summary]]) -> Project:
     """Return gathered rows with the columns that their totals and extremes make."""
-    numbers, ends = ([name for name, _ in one] for one in (rows.totals, rows.extremes))
+    numbers, ends = (
+        [name for name, _ in named] for named in (rows.totals, rows.extremes)
+    )
     cells: list[Cell] = [(name, Col(name)) for name in rows.per]
     facts = [(name, rows.schema[name]) for name in rows.per]
-    for name, one in found:
-        own = [numbers.pop(0) for _ in one.totals] + [ends.pop(0) for _ in one.extremes]
-        cell = one.value(*map(col, own)).tree
+    for name, summary in summaries:
+        own = [numbers.pop(0) for _ in summary.totals] + [
+            ends.pop(0) for _ in summary.extremes
+        ]
+        cell = summary.value(*map(col, own)).tree
         cells.append((name, cell))
         kind = cell.column(rows.schema).type
-        column = Column(kind, nullable=one.nullable, nan=False, bounds=one.bounds)
+        column = Column(
+            kind, nullable=summary.nullable, nan=False, bounds=summary.bounds
+        )
         facts.append((name, column))
     return Project(rows, tuple(cells), Schema.of(facts))
 
 
-def _named(
-    asked: Iterable[tuple[str, tuple[T, ...]]], taken: Iterable[str]
+def _name_totals(
+    columns: Iterable[tuple[str, tuple[T, ...]]], taken: Iterable[str]
 ) -> tuple[tuple[str, T], ...]:
     """Return totals under names of their own: that of their column, if it is free."""
     named: dict[str, T] = {}
-    for name, totals in asked:
+    for name, totals in columns:
         for total in totals:
             free = name
             while free in named or free in taken:
@@ -115,11 +135,13 @@ def _named(
     return tuple(named.items())
 
 
-def _clipped(relation: Relation, ids: str, asked: Asked) -> Iterator[Clipped]:
+def _count_clipped(
+    relation: Relation, ids: str, aggregations: Asked
+) -> Iterator[Clipped]:
     """Yield what counts the ids with a value outside of bounds."""
     setting = Setting(relation.schema, relation.contribution, (ids,), ids)
-    for _, one in asked:
-        clamped = None if one.lacks_bounds else one.clamp
+    for _, aggregation in aggregations:
+        clamped = None if aggregation.lacks_bounds else aggregation.clamp
         if clamped is not None:
             outside = Expression(lift(clamped.outside(setting))) == 1
             rows = Filter(relation.node, outside.tree, relation.schema)

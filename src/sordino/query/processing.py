@@ -52,7 +52,8 @@ class NoisyRows:
         """Return the columns as expressions see them: anything may be missing."""
         return Schema(
             tuple(
-                (one.name, Column(_TYPES[str(one.type)])) for one in self.table.schema
+                (field.name, Column(_TYPES[str(field.type)]))
+                for field in self.table.schema
             )
         )
 
@@ -99,8 +100,8 @@ class ComputeAnswers(AbstractProcess):
 
     def __repr__(self) -> str:
         """Show the call."""
-        told = ", ".join(f"{name}={made}" for name, made in self.columns)
-        return f"with_columns({told})"
+        columns = ", ".join(f"{name}={expression}" for name, expression in self.columns)
+        return f"with_columns({columns})"
 
     def apply(self, answer: NoisyRows) -> NoisyRows:
         """Return the answers with more of them; an old name is written anew."""
@@ -108,22 +109,25 @@ class ComputeAnswers(AbstractProcess):
 
         schema, rows = answer.schema, answer.table.to_pylist()
         table, errors = answer.table, answer.errors
-        for name, made in self.columns:
+        for name, expression in self.columns:
             if name in answer.keys:
                 raise InvalidQuery(
                     f"the key {name!r} cannot be overwritten", "Choose another name."
                 )
-            kind = made.column(schema).type
+            kind = expression.column(schema).type
             if kind not in PLAIN:
                 raise InvalidQuery(
-                    f"{made} has type {kind}, and an answer must be a single value",
+                    f"{expression} has type {kind}, and an answer must be a single "
+                    "value",
                     "Compute one of the list, or leave it out.",
                 )
-            values = pa.array([made.value(row) for row in rows], arrow_type(kind))
-            table = _with(table, name, values)
-            for at, bar in zip(error_names(name), _bars(answer, made), strict=True):
-                errors = _with(errors, at, pa.array(bar, pa.float64()))
-        return _ordered(replace(answer, table=table, errors=errors))
+            values = pa.array([expression.value(row) for row in rows], arrow_type(kind))
+            table = _put_column(table, name, values)
+            for at, bar in zip(
+                error_names(name), _bars(answer, expression), strict=True
+            ):
+                errors = _put_column(errors, at, pa.array(bar, pa.float64()))
+        return _order_errors(replace(answer, table=table, errors=errors))
 
 
 @final
@@ -140,17 +144,17 @@ class FilterGroups(AbstractProcess):
     def apply(self, answer: NoisyRows) -> NoisyRows:
         """Return some of the rows, with a note that they were chosen."""
         answer.refuse_ungrouped("filter")
-        found = self.condition.column(answer.schema)
-        if found.type != "bool":
+        column = self.condition.column(answer.schema)
+        if column.type != "bool":
             raise InvalidQuery(
                 f"a filter takes a condition, and {self.condition} has type "
-                f"{found.type}",
+                f"{column.type}",
                 'Compare it with something: sd.col("n") > 10.',
             )
         rows = answer.table.to_pylist()
-        kept = [at for at, row in enumerate(rows) if self.condition.value(row)]
+        places = [at for at, row in enumerate(rows) if self.condition.value(row)]
         chosen = self.condition.names() - set(answer.keys)
-        return (answer.add_note(SELECTED) if chosen else answer).take(kept)
+        return (answer.add_note(SELECTED) if chosen else answer).take(places)
 
 
 @final
@@ -164,24 +168,24 @@ class SortGroups(AbstractProcess):
 
     def __repr__(self) -> str:
         """Show the call."""
-        told = [repr(one) for one in self.names]
+        listed = [repr(name) for name in self.names]
         for word in ("descending", "nulls_first"):
-            given = getattr(self, word)
-            told += [f"{word}={given!r}"] if given else []
-        return f"sort({', '.join(told)})"
+            names = getattr(self, word)
+            listed += [f"{word}={names!r}"] if names else []
+        return f"sort({', '.join(listed)})"
 
     def apply(self, answer: NoisyRows) -> NoisyRows:
         """Return the rows in their order, the first column counting most."""
         answer.refuse_ungrouped("sort")
         for name in self.names:
-            _known(answer, name)
+            _refuse_unknown(answer, name)
         rows = list(range(answer.table.num_rows))
         for name in reversed(self.names):
             values = answer.table[name].to_pylist()
             there = [at for at in rows if values[at] is not None]
             gone = [at for at in rows if values[at] is None]
             there.sort(
-                key=lambda at, held=values: cmp_to_key(order)(held[at]),  # type: ignore[misc]
+                key=lambda at, cells=values: cmp_to_key(order)(cells[at]),  # type: ignore[misc]
                 reverse=name in self.descending,
             )
             rows = gone + there if name in self.nulls_first else there + gone
@@ -221,11 +225,11 @@ class ShowAnswers(AbstractProcess):
     def apply(self, answer: NoisyRows) -> NoisyRows:
         """Return the keys and some of the answers."""
         for name in self.names:
-            _known(answer, name)
+            _refuse_unknown(answer, name)
         shown = [name for name in self.names if name not in answer.keys]
         if not shown and not answer.keys:
             raise InvalidQuery("nothing is left to show", "Name an answer.")
-        return _ordered(answer, shown)
+        return _order_errors(answer, shown)
 
 
 @final
@@ -243,14 +247,16 @@ class RenameAnswers(AbstractProcess):
         """Return the same numbers under other names."""
         renamed = dict(self.names)
         for old in renamed:
-            _known(answer, old)
+            _refuse_unknown(answer, old)
         bars = {
-            one: other
+            bar: other
             for old, new in renamed.items()
-            for one, other in zip(error_names(old), error_names(new), strict=True)
+            for bar, other in zip(error_names(old), error_names(new), strict=True)
         }
-        names = [renamed.get(one, one) for one in answer.table.column_names]
-        errors = [(renamed | bars).get(one, one) for one in answer.errors.column_names]
+        names = [renamed.get(name, name) for name in answer.table.column_names]
+        errors = [
+            (renamed | bars).get(name, name) for name in answer.errors.column_names
+        ]
         if len({*names, *errors}) < len({
             *answer.table.column_names,
             *answer.errors.column_names,
@@ -261,7 +267,7 @@ class RenameAnswers(AbstractProcess):
                 "gives two columns the same name",
                 "Choose other names.",
             )
-        keys = tuple(renamed.get(one, one) for one in answer.keys)
+        keys = tuple(renamed.get(key, key) for key in answer.keys)
         return replace(
             answer,
             table=answer.table.rename_columns(names),
@@ -270,20 +276,20 @@ class RenameAnswers(AbstractProcess):
         )
 
 
-def _known(answer: NoisyRows, name: str) -> None:
+def _refuse_unknown(answer: NoisyRows, name: str) -> None:
     """Refuse a name that no column has."""
     if name not in answer.table.column_names:
         raise unknown("column of the answer", name, answer.table.column_names)
 
 
-def _with(table: "pa.Table", name: str, values: Any) -> "pa.Table":
+def _put_column(table: "pa.Table", name: str, values: Any) -> "pa.Table":
     """Return a table with a column, written anew where it is there."""
     if name in table.column_names:
         return table.set_column(table.column_names.index(name), name, values)
     return table.append_column(name, values)
 
 
-def _ordered(answer: NoisyRows, names: Sequence[str] | None = None) -> NoisyRows:
+def _order_errors(answer: NoisyRows, names: Sequence[str] | None = None) -> NoisyRows:
     """Return an answer whose errors stand in the order of its numbers."""
     shown = list(answer.names if names is None else names)
     bars = [bar for name in shown for bar in error_names(name)]
@@ -294,28 +300,28 @@ def _ordered(answer: NoisyRows, names: Sequence[str] | None = None) -> NoisyRows
     )
 
 
-def _bars(answer: NoisyRows, made: AbstractExpression) -> list[list[Any]]:
+def _bars(answer: NoisyRows, expression: AbstractExpression) -> list[list[Any]]:
     """Return the error and the interval of a linear function of one answer.
 
     Of any other function nothing is said: intervals that each hold do not hold
     together with the same chance.
     """
-    found = slope(made)
-    name = None if found is None else found[0]
+    linear = slope(expression)
+    name = None if linear is None else linear[0]
     nothing: list[Any] = [None] * answer.table.num_rows
-    if found is None or name not in answer.names:
+    if linear is None or name not in answer.names:
         return [nothing, nothing, nothing]
-    sd, low, high = (answer.errors[one].to_pylist() for one in error_names(found[0]))
-    scaled = [None if one is None else abs(found[1]) * one for one in sd]
-    pairs = [_ends(made, found[0], pair) for pair in zip(low, high, strict=True)]
+    sd, low, high = (answer.errors[name].to_pylist() for name in error_names(linear[0]))
+    scaled = [None if error is None else abs(linear[1]) * error for error in sd]
+    pairs = [_ends(expression, linear[0], pair) for pair in zip(low, high, strict=True)]
     return [scaled, [first for first, _ in pairs], [last for _, last in pairs]]
 
 
 def _ends(
-    made: AbstractExpression, name: str, pair: tuple[Any, Any]
+    expression: AbstractExpression, name: str, pair: tuple[Any, Any]
 ) -> tuple[float | None, float | None]:
     """Return between what a linear function lies where its answer is in an interval."""
     if None in pair:
         return None, None
-    found = [made.value({name: one}) for one in pair]
-    return (None, None) if None in found else (min(found), max(found))
+    ends = [expression.value({name: end}) for end in pair]
+    return (None, None) if None in ends else (min(ends), max(ends))

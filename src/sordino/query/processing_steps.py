@@ -29,8 +29,8 @@ def compute_answers(columns: Mapping[str, Any]) -> ComputeAnswers:
             "must name at least one column",
             "Try share=sd.col('n') / 10.",
         )
-    made = {_new_name(name): lift(one) for name, one in columns.items()}
-    return ComputeAnswers(tuple(made.items()))
+    expressions = {_new_name(name): lift(column) for name, column in columns.items()}
+    return ComputeAnswers(tuple(expressions.items()))
 
 
 def filter_groups(condition: Any) -> FilterGroups:
@@ -42,36 +42,36 @@ def sort_groups(
     names: tuple[Any, ...], descending: Any, nulls_first: Any
 ) -> SortGroups:
     """Return the step of an order, refusing one by nothing."""
-    found = tuple(_validate.text(names=one) for one in names)
-    if not found:
+    sort_names = tuple(_validate.text(names=name) for name in names)
+    if not sort_names:
         raise InvalidParameter(
             "names", names, "must name at least one column", 'Try sort("n").'
         )
     sides = []
-    for word, given in (("descending", descending), ("nulls_first", nulls_first)):
-        listed = _several(word, given, found)
-        for one in listed:
-            if one not in found:
+    for word, which in (("descending", descending), ("nulls_first", nulls_first)):
+        listed = _several(word, which, sort_names)
+        for name in listed:
+            if name not in sort_names:
                 raise InvalidParameter(
                     word,
-                    one,
+                    name,
                     "must be one of the columns that are sorted by",
                     "Name it first.",
                 )
         sides.append(listed)
-    return SortGroups(found, *sides)
+    return SortGroups(sort_names, *sides)
 
 
-def _several(word: str, given: Any, names: tuple[str, ...]) -> tuple[str, ...]:
+def _several(word: str, which: Any, names: tuple[str, ...]) -> tuple[str, ...]:
     """Return some of the names: all for True, none for False."""
-    if isinstance(given, bool):
-        return names if given else ()
-    listed = (given,) if isinstance(given, str) else given
+    if isinstance(which, bool):
+        return names if which else ()
+    listed = (which,) if isinstance(which, str) else which
     if not isinstance(listed, (tuple, list)):
         raise InvalidParameter(
-            word, given, "must be a column name or a list of names", f'Try {word}="n".'
+            word, which, "must be a column name or a list of names", f'Try {word}="n".'
         )
-    return tuple(_validate.text(**{word: one}) for one in listed)
+    return tuple(_validate.text(**{word: name}) for name in listed)
 
 
 def cut_groups(rows: Any, offset: Any) -> CutGroups:
@@ -83,7 +83,7 @@ def cut_groups(rows: Any, offset: Any) -> CutGroups:
 
 def show_answers(names: tuple[Any, ...]) -> ShowAnswers:
     """Return the step of some answers."""
-    return ShowAnswers(tuple(_validate.text(names=one) for one in names))
+    return ShowAnswers(tuple(_validate.text(names=name) for name in names))
 
 
 def rename_answers(columns: Any) -> RenameAnswers:
@@ -99,7 +99,7 @@ def rename_answers(columns: Any) -> RenameAnswers:
     return RenameAnswers(tuple(pairs))
 
 
-def _new_name(given: Any) -> str:
+def _new_name(label: Any) -> str:
     """Return the name of a column, refusing what no table can hold."""
-    canonical_text([name := _validate.text(columns=given)])
+    canonical_text([name := _validate.text(columns=label)])
     return name

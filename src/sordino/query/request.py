@@ -11,7 +11,7 @@ from sordino.aggregations.base import AbstractAggregation
 from sordino.aggregations.intervals import error_names
 from sordino.errors import InvalidParameter, InvalidQuery, show
 from sordino.keysets import KeySet
-from sordino.losses.spending import Family
+from sordino.losses.allowance import Family
 from sordino.numbers import positive, probability
 from sordino.query.noisy_answers import AbstractNoisyAnswers
 from sordino.query.processing import AbstractProcess
@@ -75,7 +75,7 @@ class Request(AbstractNoisyAnswers):
 
     def __repr__(self) -> str:
         """Show the question as it was written."""
-        arguments = [f"{name}={asked!r}" for name, asked in self.columns]
+        arguments = [f"{name}={aggregation!r}" for name, aggregation in self.columns]
         arguments += [] if self.noise is None else [f"noise={self.noise!r}"]
         arguments += [] if self.coverage is None else ["coverage=True"]
         verb = f"agg({', '.join(arguments)})" if self.columns else "keys()"
@@ -85,8 +85,10 @@ class Request(AbstractNoisyAnswers):
     def words(self, catalog: AbstractCatalog) -> Words:
         """Return all that is asked of which rows, in a form that lasts."""
         columns: list[Words] = [
-            [name, asked.words, number(weight)]
-            for (name, asked), weight in zip(self.columns, self.weights, strict=True)
+            [name, aggregation.words, number(weight)]
+            for (name, aggregation), weight in zip(
+                self.columns, self.weights, strict=True
+            )
         ]
         beside: dict[str, Words] = {}
         if self.coverage is not None:
@@ -134,14 +136,17 @@ class Request(AbstractNoisyAnswers):
     def with_known_bounds(self, schema: Schema) -> "Request":
         """Return the request with the bounds that its columns are known to have."""
         columns = tuple(
-            (name, asked.with_known_bounds(schema)) for name, asked in self.columns
+            (name, aggregation.with_known_bounds(schema))
+            for name, aggregation in self.columns
         )
-        for _, asked in columns:
-            if asked.lacks_bounds:
+        for name, aggregation in columns:
+            if aggregation.lacks_bounds:
                 raise InvalidQuery(
-                    f"nothing bounds the values of {asked!r}: one unit could move it "
-                    "without limit",
-                    'Give bounds: sum("days", 0, 30).',
+                    f"nothing bounds the values of {aggregation!r}: one unit could "
+                    "move it without limit",
+                    'Give bounds: sum("days", 0, 30). session.suggest(query, budget, '
+                    f'limits={{"{name}": [(0, 10), (0, 100)]}}) tells what each pair '
+                    "would clamp.",
                 )
         return replace(self, columns=columns)
 
@@ -160,7 +165,9 @@ class Request(AbstractNoisyAnswers):
         One row for groups that are not known; they are as many as they are.
         """
         width = 2 * len(self.by)
-        width += 4 * sum(len(asked.columns(name)) for name, asked in self.columns)
+        width += 4 * sum(
+            len(aggregation.columns(name)) for name, aggregation in self.columns
+        )
         return width * (1 if self.keyset is None else self.keyset.size)
 
     @property
@@ -210,8 +217,8 @@ def make_request(  # noqa: PLR0913 what the two doors of agg take
             "the query has no aggregation", "Add one: agg(n=sd.count())."
         )
     names: list[str] = []
-    for name, asked in aggregations.items():
-        for column in check_aggregation(**{name: asked}).columns(name):
+    for name, aggregation in aggregations.items():
+        for column in check_aggregation(**{name: aggregation}).columns(name):
             names += [column, *error_names(column)]
     _refuse_twice([*by, *names])
     if noise is not None:
@@ -225,7 +232,7 @@ def make_request(  # noqa: PLR0913 what the two doors of agg take
     shows = len(by) if keyset is None else len(by) - len(keyset.columns)
     apart = (KEYS,) if shows and KEYS in known_weights and KEYS not in names else ()
     shares = _weights(known_weights, (*aggregations, *beside, *apart))
-    given = dict(zip((*aggregations, *beside, *apart), shares, strict=True))
+    divided = dict(zip((*aggregations, *beside, *apart), shares, strict=True))
     return Request(
         rows,
         by,
@@ -233,23 +240,28 @@ def make_request(  # noqa: PLR0913 what the two doors of agg take
         tuple(aggregations.items()),
         noise,
         shares[: len(aggregations)],
-        given[COVERAGE] if coverage else None,
-        showing=given[KEYS] if apart else None,
+        divided[COVERAGE] if coverage else None,
+        showing=divided[KEYS] if apart else None,
     )
 
 
 def check_aggregation(**argument: Any) -> AbstractAggregation:
     """Return an aggregation, refusing what is none."""
-    ((name, asked),) = argument.items()
-    if not isinstance(asked, AbstractAggregation):
+    ((name, value),) = argument.items()
+    if not isinstance(value, AbstractAggregation):
         raise InvalidParameter(
-            name, asked, "must be an aggregation", f"Try {name}=sd.count()."
+            name, value, "must be an aggregation", f"Try {name}=sd.count()."
         )
-    return asked
+    return value
 
 
 def with_confidence(request: Request, confidence: Any) -> Request:
     """Return a request whose intervals have a confidence."""
+    return replace(request, confidence=read_confidence(confidence))
+
+
+def read_confidence(confidence: Any) -> Fraction:
+    """Return a confidence that intervals can have."""
     share = probability(confidence=confidence)
     if not 1 - _SUREST <= share <= _SUREST:
         raise InvalidParameter(
@@ -258,7 +270,7 @@ def with_confidence(request: Request, confidence: Any) -> Request:
             "must be a probability between 1e-9 and 1 - 1e-9",
             'Try confidence="0.95".',
         )
-    return replace(request, confidence=share)
+    return share
 
 
 def refuse_large(requests: Iterable[Request]) -> None:
@@ -286,20 +298,22 @@ def _refuse_twice(names: list[str]) -> None:
         seen.add(name)
 
 
-def _weights(given: Mapping[str, Any], names: tuple[str, ...]) -> tuple[Fraction, ...]:
+def _weights(
+    by_name: Mapping[str, Any], names: tuple[str, ...]
+) -> tuple[Fraction, ...]:
     """Return the weight of each column, 1 unless it was given."""
-    if not isinstance(given, Mapping):
+    if not isinstance(by_name, Mapping):
         raise InvalidParameter(
             "weights",
-            given,
+            by_name,
             "must be a dict from columns to numbers",
             'Try weights={"n": 2}.',
         )
-    for name in given:
+    for name in by_name:
         if name not in names:
             raise unknown("column of the answer", name, names)
     weights = [
-        positive(weights=given.get(name, _USUAL if name == COVERAGE else 1))
+        positive(weights=by_name.get(name, _USUAL if name == COVERAGE else 1))
         for name in names
     ]
     for name, weight in zip(names, weights, strict=True):
@@ -310,7 +324,7 @@ def _weights(given: Mapping[str, Any], names: tuple[str, ...]) -> tuple[Fraction
         if not 1 / _HEAVIEST <= weight <= _HEAVIEST:
             raise InvalidParameter(
                 "weights",
-                given[name],
+                by_name[name],
                 "must lie between 2**-300 and 2**300",
                 'Try weights={"n": 2}.',
             )

@@ -22,8 +22,8 @@ def slope(expression: AbstractExpression) -> Slope | None:
     if isinstance(expression, Col):
         return expression.name, 1.0
     if isinstance(expression, Call) and expression.operation in _RULES:
-        found = _RULES[expression.operation](expression)
-        return found if found is not None and math.isfinite(found[1]) else None
+        slope = _RULES[expression.operation](expression)
+        return slope if slope is not None and math.isfinite(slope[1]) else None
     return None
 
 
@@ -37,38 +37,38 @@ def _number(expression: AbstractExpression) -> float | None:
 
 def _sum(call: Call) -> Slope | None:
     """Return the slope of a column plus a number."""
-    one, other = call.arguments
+    left, other = call.arguments
     if _number(other) is not None:
-        return slope(one)
-    return slope(other) if _number(one) is not None else None
+        return slope(left)
+    return slope(other) if _number(left) is not None else None
 
 
 def _difference(call: Call) -> Slope | None:
     """Return the slope of a column minus a number, or the other way round."""
-    one, other = call.arguments
+    left, other = call.arguments
     if _number(other) is not None:
-        return slope(one)
-    return _scaled(slope(other), -1.0) if _number(one) is not None else None
+        return slope(left)
+    return _scale(slope(other), -1.0) if _number(left) is not None else None
 
 
 def _product(call: Call) -> Slope | None:
     """Return the slope of a column times a number."""
-    one, other = call.arguments
+    left, other = call.arguments
     factor = _number(other)
     if factor is not None:
-        return _scaled(slope(one), factor)
-    return _scaled(slope(other), _number(one))
+        return _scale(slope(left), factor)
+    return _scale(slope(other), _number(left))
 
 
 def _quotient(call: Call) -> Slope | None:
     """Return the slope of a column over a number."""
     divisor = _number(call.arguments[1])
-    return _scaled(slope(call.arguments[0]), 1 / divisor) if divisor else None
+    return _scale(slope(call.arguments[0]), 1 / divisor) if divisor else None
 
 
 def _negative(call: Call) -> Slope | None:
     """Return the slope of a negative."""
-    return _scaled(slope(call.arguments[0]), -1.0)
+    return _scale(slope(call.arguments[0]), -1.0)
 
 
 def _cast(call: Call) -> Slope | None:
@@ -76,9 +76,9 @@ def _cast(call: Call) -> Slope | None:
     return slope(call.arguments[0]) if call.options["to"] == "f64" else None
 
 
-def _scaled(found: Slope | None, factor: float | None) -> Slope | None:
+def _scale(slope: Slope | None, factor: float | None) -> Slope | None:
     """Return a slope times a factor."""
-    return None if found is None or factor is None else (found[0], found[1] * factor)
+    return None if slope is None or factor is None else (slope[0], slope[1] * factor)
 
 
 _RULES: Final[Mapping[Operation, Callable[[Call], Slope | None]]] = {

@@ -53,10 +53,10 @@ class Select(AbstractStep):
     def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:
         """Return the rows with fewer columns: no bound changes."""
         del catalog
-        asked = dict.fromkeys(self.names)
+        names = dict.fromkeys(self.names)
         if relation.ids is not None:
-            asked.setdefault(relation.ids)
-        return project(relation, ((name, Col(name)) for name in asked))
+            names.setdefault(relation.ids)
+        return project(relation, ((name, Col(name)) for name in names))
 
 
 @final
@@ -79,9 +79,9 @@ class Rename(AbstractStep):
         for old in renamed:
             relation.schema[old]  # refuses a name that is not there
         columns = ((renamed.get(name, name), Col(name)) for name in relation.schema)
-        made = project(relation, columns)
+        projected = project(relation, columns)
         ids = relation.ids
-        return replace(made, ids=None if ids is None else renamed.get(ids, ids))
+        return replace(projected, ids=None if ids is None else renamed.get(ids, ids))
 
 
 @final
@@ -123,17 +123,19 @@ class WithColumns(AbstractStep):
         del catalog
         return call(
             "with_columns",
-            columns=worded_pairs((name, made.words) for name, made in self.columns),
+            columns=worded_pairs(
+                (name, expression.words) for name, expression in self.columns
+            ),
         )
 
     def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:
         """Return the rows with the columns: no bound changes but of new versions."""
         del catalog
-        made = dict(self.columns)
-        refuse_ids(relation, made)
-        old = ((name, made.pop(name, Col(name))) for name in relation.schema)
-        kept = list(old)
-        return project(relation, [*kept, *made.items()])
+        new = dict(self.columns)
+        refuse_ids(relation, new)
+        old = ((name, new.pop(name, Col(name))) for name in relation.schema)
+        columns = list(old)
+        return project(relation, [*columns, *new.items()])
 
 
 @final
@@ -155,7 +157,9 @@ class DropNulls(AbstractStep):
         for name in self.names or schema.names:
             if schema[name].nullable:
                 column_facts = replace(schema[name], nullable=False, unsettled=None)
-                relation = _dropped(relation, name, ~col(name).is_null(), column_facts)
+                relation = _drop_rows(
+                    relation, name, ~col(name).is_null(), column_facts
+                )
         return relation
 
 
@@ -184,8 +188,10 @@ class DropNaN(AbstractStep):
                     "Name float columns, or use drop_nulls.",
                 )
             if column.nan:
-                kept = ~cell.is_nan() | cell.is_null()
-                relation = _dropped(relation, name, kept, replace(column, nan=False))
+                condition = ~cell.is_nan() | cell.is_null()
+                relation = _drop_rows(
+                    relation, name, condition, replace(column, nan=False)
+                )
         return relation
 
 
@@ -208,12 +214,12 @@ class FillNull(AbstractStep):
 
     def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:
         """Return the rows with the columns written anew."""
-        made = []
+        clamps = []
         for name, value in self.values:
             whole = isinstance(value, int) and not isinstance(value, bool)
             real = whole and relation.schema[name].type == "f64"
-            made.append((name, col(name).fill_null(float(value) if real else value)))
-        step = WithColumns(tuple((name, one.tree) for name, one in made))
+            clamps.append((name, col(name).fill_null(float(value) if real else value)))
+        step = WithColumns(tuple((name, clamp.tree) for name, clamp in clamps))
         return step.apply(relation, catalog)
 
 
@@ -227,7 +233,9 @@ class Enforce(AbstractStep):
     def words(self, catalog: AbstractCatalog) -> Words:
         """Return the bounds in their order."""
         del catalog
-        return call("enforce", constraints=[one.words for one in self.constraints])
+        return call(
+            "enforce", constraints=[constraint.words for constraint in self.constraints]
+        )
 
     def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:
         """Return what is kept: it depends on each id's rows alone (lemma 3)."""
@@ -239,11 +247,11 @@ class Enforce(AbstractStep):
                 'protects=sd.AddRowsWithID("person").',
             )
         for constraint in self.constraints:
-            relation = _enforced(relation, relation.ids, constraint)
+            relation = _enforce(relation, relation.ids, constraint)
         return relation
 
 
-def _enforced(relation: Relation, ids: str, constraint: AbstractConstraint) -> Relation:
+def _enforce(relation: Relation, ids: str, constraint: AbstractConstraint) -> Relation:
     """Return the rows that one constraint keeps; all, if it is known to hold."""
     contribution = constraint.tighten(relation.contribution, relation.versions)
     if contribution == relation.contribution:
@@ -255,17 +263,19 @@ def _enforced(relation: Relation, ids: str, constraint: AbstractConstraint) -> R
     below, schema, limit = relation.node, relation.schema, constraint.limit
     crowded = Crowded(below, per, counted, limit, narrow_schema(schema, per))
     bounded = relation.bound_unit(
-        lambda held: constraint.tighten(held, relation.versions)
+        lambda contribution: constraint.tighten(contribution, relation.versions)
     )
     passed = (*relation.passed, Cut(crowded, repr(constraint), 1, ids))
-    kept = replace(bounded, passed=passed)
+    limited = replace(bounded, passed=passed)
     if counted:
-        return kept.with_node(KeepGroups(below, per, counted, limit, schema))
-    return kept.with_node(KeepRows(below, per, schema.other_names(per), limit, schema))
+        return limited.with_node(KeepGroups(below, per, counted, limit, schema))
+    return limited.with_node(
+        KeepRows(below, per, schema.other_names(per), limit, schema)
+    )
 
 
-def _dropped(
-    relation: Relation, name: str, kept: Expression, known: Column
+def _drop_rows(
+    relation: Relation, name: str, condition: Expression, known: Column
 ) -> Relation:
     """Return the rows that a condition keeps, with what is then known of a column.
 
@@ -273,7 +283,7 @@ def _dropped(
     """
     facts = dict(relation.schema.columns) | {name: known}
     return relation.with_node(
-        Filter(relation.node, kept.tree, Schema(tuple(facts.items())))
+        Filter(relation.node, condition.tree, Schema(tuple(facts.items())))
     )
 
 

@@ -10,21 +10,23 @@ from sordino.query.nodes import AbstractNode, Source, Unreadable
 def with_inputs(node: Any, inputs: tuple[AbstractNode, ...]) -> AbstractNode:
     """Return a node that takes its rows from other nodes."""
     names = ("left", "right") if len(inputs) == 2 else ("child",)
-    made: AbstractNode = replace(node, **dict(zip(names, inputs, strict=False)))
-    return made
+    copy: AbstractNode = replace(node, **dict(zip(names, inputs, strict=False)))
+    return copy
 
 
 def nodes_below(node: AbstractNode) -> Iterator[AbstractNode]:
     """Yield a node and all nodes under it, however deep they lie."""
     waiting = [node]
     while waiting:
-        one = waiting.pop()
-        yield one
-        waiting += one.inputs
+        below = waiting.pop()
+        yield below
+        waiting += below.inputs
 
 
 def tables_of(node: AbstractNode) -> frozenset[str]:
     """Return the names of the tables whose rows a node takes."""
     return frozenset(
-        one.table for one in nodes_below(node) if isinstance(one, (Source, Unreadable))
+        below.table
+        for below in nodes_below(node)
+        if isinstance(below, (Source, Unreadable))
     )

@@ -67,13 +67,15 @@ def noisy_tables(
         order = canonical_order(keys.take(rows))
         rows = rows[order]
         keys = keys.take(rows)
-        totals = {name: [one[rows] for one in each] for name, each in totals.items()}
-        shown = tuple(one[order] for one in values)
+        totals = {
+            name: [array[rows] for array in each] for name, each in totals.items()
+        }
+        shown = tuple(array[order] for array in values)
         noisy[key] = Noisy(shown, purchase.selection, purchase.selection.threshold)
     for key, mechanism in purchase.noise.items():
         drawn = draw(plan.measurements[key], mechanism, totals[key])
         if key in plan.of_everything:  # one number, the same for every group
-            drawn = tuple(np.repeat(one, keys.num_rows) for one in drawn)
+            drawn = tuple(np.repeat(array, keys.num_rows) for array in drawn)
         noisy[key] = Noisy(drawn, mechanism)
     for key, choice in purchase.choices.items():
         places = plan.choices[key].draw(choice, keys, bins[key])
@@ -94,16 +96,16 @@ def _large_groups(
     counted, least = plan.counted, plan.request.minimum
     assert counted is not None  # noqa: S101 asked where a minimum was given
     assert least is not None  # noqa: S101 the same
-    held = noisy[counted.key]
-    rows = np.flatnonzero(np.sum(held.values, axis=0) >= float(least * counted.size))
-    found = {
-        key: replace(one, values=tuple(each[rows] for each in one.values))
-        for key, one in noisy.items()
+    counts = noisy[counted.key]
+    rows = np.flatnonzero(np.sum(counts.values, axis=0) >= float(least * counted.size))
+    shown = {
+        key: replace(number, values=tuple(each[rows] for each in number.values))
+        for key, number in noisy.items()
     }
-    cut = least * counted.size - counted.noise(held.mechanism).rounding
-    cut = cut if held.cut is None else max(cut, held.cut)
-    found[counted.key] = replace(found[counted.key], cut=cut)
-    return keys.take(rows), found
+    cut = least * counted.size - counted.noise(counts.mechanism).rounding
+    cut = cut if counts.cut is None else max(cut, counts.cut)
+    shown[counted.key] = replace(shown[counted.key], cut=cut)
+    return keys.take(rows), shown
 
 
 def _totals(
@@ -135,12 +137,12 @@ def _columns(
         for name in plan.request.by
     }
     errors = dict(table)
-    for (name, asked), estimator in zip(
+    for (name, aggregation), estimator in zip(
         plan.request.columns, plan.estimators, strict=True
     ):
-        numbers = [noisy[one.key] for one in estimator.measurements]
+        numbers = [noisy[measurement.key] for measurement in estimator.measurements]
         finished = estimator.finish(numbers, plan.request.confidence)
-        for column, answer in zip(asked.columns(name), finished, strict=True):
+        for column, answer in zip(aggregation.columns(name), finished, strict=True):
             table[column] = answer.values
             errors |= answer.bars.columns(column)
     return pa.table(table), pa.table(errors)

@@ -51,12 +51,12 @@ def _facts(release: ReleaseView) -> dict[str, object]:
 
 def _guarantees(loss: Loss) -> dict[str, float | str]:
     """Return the headline numbers, rounded up; JSON knows no infinity."""
-    held = loss.guarantees
+    guarantees = loss.guarantees
     numbers = {
-        "delta": up(held.delta),
-        "epsilon": up(held.epsilon),
-        "mu": up(held.mu),
-        "rho": up(held.rho),
+        "delta": up(guarantees.delta),
+        "epsilon": up(guarantees.epsilon),
+        "mu": up(guarantees.mu),
+        "rho": up(guarantees.rho),
     }
     return {name: value for name, value in numbers.items() if value != float("inf")}
 

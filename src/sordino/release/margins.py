@@ -13,7 +13,7 @@ from sordino.query.marginals import COUNT
 from sordino.release.answer import Answer
 from sordino.release.column_names import error_names
 from sordino.release.margins_answer import known_contrasts, read_tables
-from sordino.release.notes import protection_sentence
+from sordino.release.notes import note_protection
 from sordino.release.release import Release
 from sordino.sampling.bits import Bits
 from sordino.tables.measuring import contrasts_of
@@ -66,9 +66,7 @@ class Margins:
             part: float(one) for part, one in self.purchase.precisions.parts.items()
         }
         known = known_contrasts(request)
-        return Together(
-            request.lattice, contrasts | known, precisions, request.totals
-        )
+        return Together(request.lattice, contrasts | known, precisions, request.totals)
 
     def synthetic(self, rows: Any) -> "pa.Table":
         """Return invented rows of the law that is fitted to all tables."""
@@ -106,9 +104,8 @@ def _notes(purchase: MarginsPurchase) -> tuple[str, ...]:
         for table in purchase.request.totals
     )
     return (
-        protection_sentence(purchase.relation),
+        note_protection(purchase.relation),
         "All tables add up; rows with other values than the public keys are in none.",
         "Intervals belong to these unbiased numbers, not to adjusted ones.",
         *([f"Known beforehand, and exact: {known}."] if known else []),
     )
-

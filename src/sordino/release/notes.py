@@ -10,10 +10,10 @@ from sordino.query.relation import Relation
 def release_notes(purchase: Purchase) -> tuple[str, ...]:
     """Return what the table does not say: who is protected, which groups show."""
     return (
-        protection_sentence(purchase.plan.relation),
+        note_protection(purchase.plan.relation),
         *_groups(purchase),
-        *_chosen(purchase),
-        *_together(purchase),
+        *_note_choices(purchase),
+        *_note_savings(purchase),
     )
 
 
@@ -35,8 +35,8 @@ def _groups(purchase: Purchase) -> Iterator[str]:
     if request.minimum is not None:
         unit = "rows" if plan.relation.ids is None else "ids"
         yield f"Left out are groups of a noisy count below {request.minimum} {unit}."
-    told = plan.stage is None and request.selects_keys
-    if plan.estimators and (told or request.minimum is not None):
+    shows = plan.stage is None and request.selects_keys
+    if plan.estimators and (shows or request.minimum is not None):
         yield "Intervals hold for groups that show, given that they do."
     if plan.of_everything:
         yield (
@@ -45,7 +45,7 @@ def _groups(purchase: Purchase) -> Iterator[str]:
         )
 
 
-def _chosen(purchase: Purchase) -> Iterator[str]:
+def _note_choices(purchase: Purchase) -> Iterator[str]:
     """Yield how far off the columns are that have no error bars."""
     plan = purchase.plan
     for (name, _), estimator in zip(plan.request.columns, plan.estimators, strict=True):
@@ -60,7 +60,7 @@ def _chosen(purchase: Purchase) -> Iterator[str]:
         )
 
 
-def _together(purchase: Purchase) -> Iterator[str]:
+def _note_savings(purchase: Purchase) -> Iterator[str]:
     """Yield which part of a budget it had, and what planning together saved it."""
     if purchase.share:
         yield f"Of several requests that share a budget it has {purchase.share}."
@@ -71,7 +71,7 @@ def _together(purchase: Purchase) -> Iterator[str]:
         )
 
 
-def protection_sentence(relation: Relation) -> str:
+def note_protection(relation: Relation) -> str:
     """Return whom the price protects."""
     if relation.ids is not None:
         return f"Protected is every {relation.ids!r} with all its rows."

@@ -35,22 +35,22 @@ def stack(releases: Mapping[str, Release], budget: Budget | None = None) -> Rele
     ... ).to_pylist()[1:]
     [{'grouping': 'ward', 'ward': 'B'}, {'grouping': 'all', 'ward': None}]
     """
-    listed = _checked(releases)
+    listed = _check(releases)
     if budget is not None and not isinstance(budget, Budget):
         raise InvalidParameter(
             "budget", budget, "must be a budget", 'Try sd.ApproxDP(1, "1e-6").'
         )
     first = listed[0]
-    keys = tuple(dict.fromkeys(name for one in listed for name in one.keys))
+    keys = tuple(dict.fromkeys(name for release in listed for name in release.keys))
     mark = grouping_name({*keys, *first.names})
     return Release(
-        _joined(releases, mark, keys, "table"),
-        _joined(releases, mark, keys, "errors"),
+        _join(releases, mark, keys, "table"),
+        _join(releases, mark, keys, "errors"),
         (mark, *keys),
         first.confidence,
-        compose([one.loss for one in listed]),
-        "\n\n".join(f"{name}:\n{one.plan}" for name, one in releases.items()),
-        tuple(dict.fromkeys(note for one in listed for note in one.notes)),
+        compose([release.loss for release in listed]),
+        "\n\n".join(f"{name}:\n{release.plan}" for name, release in releases.items()),
+        tuple(dict.fromkeys(note for release in listed for note in release.notes)),
         budget,
     )
 
@@ -67,29 +67,29 @@ def grouping_name(taken: Container[str]) -> str:
     return name
 
 
-def _checked(releases: Mapping[str, Release]) -> list[Release]:
+def _check(releases: Mapping[str, Release]) -> list[Release]:
     """Return releases whose answers have the same names, refusing anything else."""
-    given: Any = releases
-    kinds = isinstance(given, Mapping) and all(
-        isinstance(one, Release) for one in given.values()
+    sets: Any = releases
+    kinds = isinstance(sets, Mapping) and all(
+        isinstance(release, Release) for release in sets.values()
     )
-    if not kinds or not given:
+    if not kinds or not sets:
         raise InvalidParameter(
             "releases",
-            given,
+            sets,
             "must be a dict from names to releases",
             "Give what session.release_all returned.",
         )
-    first, *others = given.values()
-    for one in others:
-        if (one.names, one.confidence) != (first.names, first.confidence):
+    first, *others = sets.values()
+    for release in others:
+        if (release.names, release.confidence) != (first.names, first.confidence):
             raise InvalidParameter(
                 "releases",
-                list(one.names),
+                list(release.names),
                 f"must all have the answers {list(first.names)}, and one confidence",
                 "Ask the same of each set: group_by_sets(...).agg(...).",
             )
-    canonical_text([_validate.text(releases=name) for name in given])
+    canonical_text([_validate.text(releases=name) for name in sets])
     _refuse_other_types([first, *others])
     return [first, *others]
 
@@ -97,17 +97,17 @@ def _checked(releases: Mapping[str, Release]) -> list[Release]:
 def _refuse_other_types(listed: list[Release]) -> None:
     """Refuse columns of one name and several types: no column can hold them."""
     known: dict[str, pa.DataType] = {}
-    for one in (column for release in listed for column in release.table.schema):
-        if known.setdefault(one.name, one.type) != one.type:
+    for field in (column for release in listed for column in release.table.schema):
+        if known.setdefault(field.name, field.type) != field.type:
             raise InvalidParameter(
                 "releases",
-                [str(known[one.name]), str(one.type)],
-                f"must all have columns {one.name!r} of one type",
+                [str(known[field.name]), str(field.type)],
+                f"must all have columns {field.name!r} of one type",
                 "Rename the column of one.",
             )
 
 
-def _joined(
+def _join(
     releases: Mapping[str, Release], mark: str, keys: tuple[str, ...], part: str
 ) -> "pa.Table":
     """Return the values, or the errors, of all releases below each other."""
@@ -115,9 +115,9 @@ def _joined(
 
     tables = []
     for name, release in releases.items():
-        held: pa.Table = release.errors if part == "errors" else release.table
-        names = pa.array([name] * held.num_rows, pa.string())
-        tables.append(held.add_column(0, mark, names))
+        table: pa.Table = release.errors if part == "errors" else release.table
+        names = pa.array([name] * table.num_rows, pa.string())
+        tables.append(table.add_column(0, mark, names))
     whole = pa.concat_tables(tables, promote_options="permissive")
     rest = [name for name in whole.column_names if name not in {mark, *keys}]
     return whole.select([mark, *keys, *rest]).combine_chunks()

@@ -102,7 +102,7 @@ def open_book(
         return Book(Ledger.in_memory(_limit(budget), about=about), name, who)
     limit = None if budget is None else _limit(budget)
     if isinstance(ledger, Ledger):
-        return Book(_checked(ledger, limit, about), name, who)
+        return Book(_check(ledger, limit, about), name, who)
     if not isinstance(ledger, (str, os.PathLike)):
         raise InvalidParameter(
             "ledger",
@@ -111,13 +111,13 @@ def open_book(
             'Try ledger="clinic.ledger".',
         )
     if limit is None or _there(ledger):
-        return Book(_checked(Ledger.at(ledger, limit), limit, about), name, who)
+        return Book(_check(Ledger.at(ledger, limit), limit, about), name, who)
     opened = Ledger.at(ledger, limit, create=True, about=about)
     _LOG.warning("a new ledger, with nothing spent, was made at %s", ledger)
     return Book(opened, name, who)
 
 
-def _checked(ledger: Ledger, limit: Limit | None, about: str) -> Ledger:
+def _check(ledger: Ledger, limit: Limit | None, about: str) -> Ledger:
     """Refuse a ledger of another limit, or one that a session made for other tables.
 
     A ledger that was made by hand is for what its maker says.

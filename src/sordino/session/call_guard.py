@@ -24,10 +24,10 @@ def guard_call(method: Callable[P, T]) -> Callable[P, T]:
     """
 
     @wraps(method)
-    def called(*given: P.args, **named: P.kwargs) -> T:
+    def called(*positional: P.args, **named: P.kwargs) -> T:
         try:
             with np.errstate(all="ignore"):
-                return method(*given, **named)
+                return method(*positional, **named)
         except RecursionError:
             pass
         raise InvalidQuery(

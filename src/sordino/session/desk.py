@@ -24,6 +24,7 @@ from sordino.release import storage
 from sordino.release.answer import Answer, noisy_answer
 from sordino.release.rehearsal import rehearse
 from sordino.release.release import Release
+from sordino.release.releases import Releases
 from sordino.session import identity
 from sordino.session.book import Book
 from sordino.session.catalog import Catalog
@@ -72,8 +73,8 @@ class Desk:
         """Return what a release would cost and leave; nothing is charged."""
         purchase = self.buy(request, budget)
         self._prepare(purchase)
-        asked = identity.request_identity(request, self.catalog, budget, None)
-        left = self.book.left_after(asked, (budget, purchase.loss), earmark)
+        request_words = identity.request_identity(request, self.catalog, budget, None)
+        left = self.book.left_after(request_words, (budget, purchase.loss), earmark)
         return Outlook(Price(purchase), left)
 
     def release(
@@ -104,7 +105,7 @@ class Desk:
         budget: Budget,
         details: dict[str, Any],
         weights: Given,
-    ) -> dict[str, Release]:
+    ) -> Releases:
         """Charge once for requests that are planned together; return their answers."""
         bundle = self.buy_together(requests, budget, weights)
         purchases = bundle.purchases
@@ -126,10 +127,12 @@ class Desk:
             prepare,
         )
         answers = map(storage.read_answer, storage.split_answers(stored))
-        return {
+        pairs = zip(purchases.items(), answers, strict=True)
+        releases = {
             name: Release.of(purchase, answer, plans[name])
-            for (name, purchase), answer in zip(purchases.items(), answers, strict=True)
+            for (name, purchase), answer in pairs
         }
+        return Releases(releases, requests)
 
     def partition(
         self, table: str, by: str, values: Any, budget: Budget, why: str
@@ -145,10 +148,10 @@ class Desk:
         shown = ", ".join(map(repr, divided.parts))
         details = {"plan": f"parts of {name} by {column}: {shown}", "why": why}
         marks = {value: value_words(whole, column, value) for value in divided.parts}
-        asked = identity.partition_identity(
+        request_words = identity.partition_identity(
             self.catalog.words(name), column, [*marks.values()], budget
         )
-        self.book.answer(asked, (cost, cost), details, lambda: bytes)
+        self.book.answer(request_words, (cost, cost), details, lambda: bytes)
         desks = {}
         for value, rows in divided.parts.items():
             step = identity.part_step(column, marks[value])
@@ -162,7 +165,9 @@ class Desk:
         plan, prepared = purchase.plan, self.engine.prepare
         if plan.request.keyset is not None:
             self.keysets[repr(plan.request.keyset)] = None
-        bins = {key: prepared(one) for key, one in plan.choice_questions.items()}
+        bins = {
+            key: prepared(question) for key, question in plan.choice_questions.items()
+        }
         exact = prepared(plan.question)
         counts = [prepared(question) for question in plan.coverage_questions]
         for question in plan.later_questions:

@@ -6,6 +6,7 @@ from typing import Any, Final, final
 
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Budget
+from sordino.query.marginals import Marginals
 from sordino.query.relation import AbstractCatalog
 from sordino.query.request import Request
 from sordino.query.tables import PrivateTable
@@ -37,7 +38,10 @@ class Identity:
 
 
 def request_identity(
-    request: Request, catalog: AbstractCatalog, budget: Budget, key: str | None
+    request: Request | Marginals,
+    catalog: AbstractCatalog,
+    budget: Budget,
+    key: str | None,
 ) -> Identity:
     """Return what a release asks: of which rows, with which noise, within what.
 
@@ -51,7 +55,7 @@ def request_identity(
         budget=_budget_words(budget),
         confidence=number(request.confidence),
     )
-    return _said(words, key)
+    return _hash_words(words, key)
 
 
 def batch_identity(
@@ -65,19 +69,19 @@ def batch_identity(
 
     All have one confidence; shares of the budget are said where they were asked for.
     """
-    (confidence,) = {one.confidence for one in requests.values()}
+    (confidence,) = {request.confidence for request in requests.values()}
     beside: dict[str, Words] = {} if weights is None else {"weights": weights}
     words = call(
         "release_all",
         **beside,
         form=FORM,
         requests=worded_pairs(
-            (name, one.words(catalog)) for name, one in requests.items()
+            (name, request.words(catalog)) for name, request in requests.items()
         ),
         budget=_budget_words(budget),
         confidence=number(confidence),
     )
-    return _said(words, key)
+    return _hash_words(words, key)
 
 
 def partition_identity(
@@ -92,7 +96,7 @@ def partition_identity(
         values=values,
         budget=_budget_words(budget),
     )
-    return _said(words, None)
+    return _hash_words(words, None)
 
 
 def part_step(by: str, value: Words) -> Words:
@@ -103,26 +107,26 @@ def part_step(by: str, value: Words) -> Words:
 def protection_text(tables: Mapping[str, Any]) -> str:
     """Return whom the private tables of a session protect, as a ledger records it."""
     named = sorted(
-        f"{name!r}: {_written(table.protects)}"
+        f"{name!r}: {_unit_text(table.protects)}"
         for name, table in tables.items()
         if isinstance(table, PrivateTable)
     )
     return TABLES + "; ".join(named)
 
 
-def _written(unit: AbstractUnit) -> str:
+def _unit_text(unit: AbstractUnit) -> str:
     """Return a unit as it was written: a name and its arguments.
 
     >>> from sordino.units import AddMaxRows
-    >>> _written(AddMaxRows(3))
+    >>> _unit_text(AddMaxRows(3))
     'AddMaxRows(max_rows=3)'
     """
     verb, arguments = unit.words
-    called = ", ".join(f"{name}={one!r}" for name, one in arguments.items())
+    called = ", ".join(f"{name}={argument!r}" for name, argument in arguments.items())
     return f"{verb}({called})"
 
 
-def _said(words: Words, key: str | None) -> Identity:
+def _hash_words(words: Words, key: str | None) -> Identity:
     """Return words and their hash; what has none is refused only where a key is given.
 
     Without a key an answer cannot be asked for again, so nothing need be told apart.

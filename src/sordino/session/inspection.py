@@ -78,17 +78,17 @@ def inspect(
     """
     unit = AddOneRow() if protects is None else protects
     table = PrivateTable(source, protects=unit, columns=columns)
-    constraints = _checked(limits, unit)
+    constraints = _check(limits, unit)
     engine = duckdb_engine()
     try:
         catalog = open_catalog(engine, {_TABLE: table})
         opened = engine.as_opened(_TABLE)
-        return run_guarded(lambda: _inspected(source, opened, catalog, constraints))
+        return run_guarded(lambda: _inspect(source, opened, catalog, constraints))
     finally:
         engine.close()
 
 
-def _inspected(
+def _inspect(
     source: Any,
     opened: Opened,
     catalog: Catalog,
@@ -102,15 +102,17 @@ def _inspected(
         unread = name in opened.lossy and _number(catalog, cells) > 0
         lost = lost_cells(source, opened, name, unread=unread)
         columns.append(InspectedColumn.of(name, column.kind, *lost))
-    undeclared, unusable = _untyped(opened)
+    undeclared, unusable = _columns_without_type(opened)
     ids = relation.ids
     rows = _number(catalog, Source(_TABLE, relation.schema))
     whose = None if ids is None else _ids(catalog, relation, ids, rows)
-    cut = tuple(_limited(catalog, relation, column) for column in limits)
+    cut = tuple(_count_cuts(catalog, relation, column) for column in limits)
     return Inspection(rows, tuple(columns), undeclared, unusable, whose, cut)
 
 
-def _untyped(opened: Opened) -> tuple[tuple[InspectedColumn, ...], dict[str, str]]:
+def _columns_without_type(
+    opened: Opened,
+) -> tuple[tuple[InspectedColumn, ...], dict[str, str]]:
     """Return the columns without a type, and those that cannot have one."""
     if not opened.source.untyped:
         return (), dict(opened.unusable)
@@ -123,17 +125,17 @@ def _untyped(opened: Opened) -> tuple[tuple[InspectedColumn, ...], dict[str, str
 
 def _ids(catalog: Catalog, relation: Relation, ids: str, rows: int) -> InspectedIds:
     """Return how many rows ids have."""
-    counted = _asked(catalog, relation.node, (ids,))
+    counted = _group_sizes(catalog, relation.node, (ids,))
     sizes = np.sort(counted.column(1).to_numpy())
-    held = rows - int(sizes.sum())
+    usable = rows - int(sizes.sum())
     if not sizes.size:
-        return InspectedIds(ids, 0, held, ())
+        return InspectedIds(ids, 0, usable, ())
     places = [(name, int(np.ceil(at * sizes.size)) - 1) for name, at in _QUANTILES]
     quantiles = tuple((name, int(sizes[max(0, at)])) for name, at in places)
-    return InspectedIds(ids, sizes.size, held, quantiles)
+    return InspectedIds(ids, sizes.size, usable, quantiles)
 
 
-def _limited(
+def _count_cuts(
     catalog: Catalog, relation: Relation, limit: AbstractConstraint
 ) -> InspectedLimit:
     """Return what a limit leaves out."""
@@ -142,27 +144,29 @@ def _limited(
     rows = _number(catalog, relation.node) - _number(catalog, bounded.node)
     ids = 0
     for place in bounded.passed:
-        for one in place.counts({}):
-            question = Question(one.rows, (), one.measurement.totals)
+        for count in place.counts({}):
+            question = Question(count.rows, (), count.measurement.totals)
             ids += catalog.engine.answer(question).column(0)[0].as_py()
     return InspectedLimit(repr(limit), rows, ids)
 
 
 def _number(catalog: Catalog, rows: AbstractNode) -> int:
     """Return how many rows there are."""
-    return int(_asked(catalog, rows, ()).column(0)[0].as_py())
+    return int(_group_sizes(catalog, rows, ()).column(0)[0].as_py())
 
 
-def _asked(catalog: Catalog, rows: AbstractNode, by: tuple[str, ...]) -> "pa.Table":
+def _group_sizes(
+    catalog: Catalog, rows: AbstractNode, by: tuple[str, ...]
+) -> "pa.Table":
     """Return how many rows there are in each group."""
     return catalog.engine.answer(Question(rows, by, _EACH))
 
 
-def _checked(limits: Any, unit: AbstractUnit) -> tuple[AbstractConstraint, ...]:
+def _check(limits: Any, unit: AbstractUnit) -> tuple[AbstractConstraint, ...]:
     """Return limits, refusing what is none, and limits of nobody."""
     listed = [limits] if isinstance(limits, AbstractConstraint) else limits
     if not isinstance(listed, (list, tuple)) or not all(
-        isinstance(one, AbstractConstraint) for one in listed
+        isinstance(constraint, AbstractConstraint) for constraint in listed
     ):
         raise InvalidParameter(
             "limits",

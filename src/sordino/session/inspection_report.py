@@ -31,7 +31,7 @@ class InspectedColumn:
         cls, name: str, kind: str, missing: int, counts: Counter[str]
     ) -> "InspectedColumn":
         """Return the most frequent shapes of a column."""
-        shapes = tuple(sorted(counts.items(), key=lambda one: (-one[1], one[0])))
+        shapes = tuple(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
         total = sum(counts.values())
         more = max(0, len(shapes) - _MOST)
         return cls(name, kind, missing, total, shapes[:_MOST], more)
@@ -60,8 +60,8 @@ class InspectedIds:
     def lines(self) -> Iterator[str]:
         """Yield how many ids there are, and the rows that they have."""
         yield f"ids ({self.column}): {self.ids:,}; rows without one: {self.without:,}"
-        told = ", ".join(f"{name} {count:,}" for name, count in self.quantiles)
-        yield f"rows per id: {told}" if told else "rows per id: none"
+        quantiles = ", ".join(f"{name} {count:,}" for name, count in self.quantiles)
+        yield f"rows per id: {quantiles}" if quantiles else "rows per id: none"
 
 
 @final
@@ -105,13 +105,13 @@ class Inspection:
         return {
             "private": True,
             "rows": self.rows,
-            "columns": [_column(one) for one in self.columns],
-            "undeclared": [_column(one) for one in self.undeclared],
+            "columns": [_column(column) for column in self.columns],
+            "undeclared": [_column(column) for column in self.undeclared],
             "unusable": dict(self.unusable),
             "ids": None if self.ids is None else _ids(self.ids),
             "limits": [
-                {"limit": one.limit, "rows_cut": one.rows, "ids_cut": one.ids}
-                for one in self.limits
+                {"limit": limit.limit, "rows_cut": limit.rows, "ids_cut": limit.ids}
+                for limit in self.limits
             ],
         }
 
@@ -129,7 +129,7 @@ class Inspection:
             yield ""
             yield from self.ids.lines()
             owned = self.rows - self.ids.without
-            yield from (one.line(owned, self.ids.ids) for one in self.limits)
+            yield from (limit.line(owned, self.ids.ids) for limit in self.limits)
 
 
 def part(count: int, whole: int) -> str:
@@ -142,21 +142,21 @@ def part(count: int, whole: int) -> str:
     return f"{count:,}{share}"
 
 
-def _column(one: InspectedColumn) -> dict[str, Any]:
+def _column(column: InspectedColumn) -> dict[str, Any]:
     return {
-        "name": one.name,
-        "type": one.type,
-        "missing": one.missing,
-        "unreadable": one.unreadable,
-        "shapes": dict(one.shapes),
-        "further_shapes": one.more,
+        "name": column.name,
+        "type": column.type,
+        "missing": column.missing,
+        "unreadable": column.unreadable,
+        "shapes": dict(column.shapes),
+        "further_shapes": column.more,
     }
 
 
-def _ids(one: InspectedIds) -> dict[str, Any]:
+def _ids(ids: InspectedIds) -> dict[str, Any]:
     return {
-        "column": one.column,
-        "ids": one.ids,
-        "rows_without": one.without,
-        "rows_per_id": dict(one.quantiles),
+        "column": ids.column,
+        "ids": ids.ids,
+        "rows_without": ids.without,
+        "rows_per_id": dict(ids.quantiles),
     }

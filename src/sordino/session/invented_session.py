@@ -57,7 +57,7 @@ class Rehearsal:
     ) -> None:
         """Open a session over tables that were invented."""
         self._given, self._views = tables, views
-        self.session: Final = self._opened(budget)
+        self.session: Final = self._open_session(budget)
 
     @property
     def tables(self) -> "dict[str, pa.Table]":
@@ -76,7 +76,7 @@ class Rehearsal:
         """
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            endless = self._opened(_ENDLESS)
+            endless = self._open_session(_ENDLESS)
             return endless.release(query, _EXACT).table
 
     def __repr__(self) -> str:
@@ -84,7 +84,7 @@ class Rehearsal:
         names = ", ".join(f"{name} ({len(rows)})" for name, rows in self.tables.items())
         return f"Rehearsal(invented rows: {names})"
 
-    def _opened(self, budget: Budget | Limit) -> Session:
+    def _open_session(self, budget: Budget | Limit) -> Session:
         """Return a new session over the invented tables."""
         session = Session(tables=self._given, budget=budget)
         for name, query in self._views.items():
@@ -132,7 +132,7 @@ def rehearsal(
     if isinstance(of, Session):
         stage = _stage_of(of, protects, budget)
     else:
-        stage = _stage_said(of, protects, budget)
+        stage = _declared_stage(of, protects, budget)
     columns = {
         name: facts
         for shape in stage.shapes
@@ -192,11 +192,11 @@ def _stage_of(
             "Rehearse the session that it is a part of.",
         )
     publics = {name: catalog.engine.frozen_rows(name) for name in catalog.publics}
-    given = book.ledger.first_limit(book.name) if budget is None else budget
-    return Stage(tuple(shapes), publics, catalog.views, given)
+    limit = book.ledger.first_limit(book.name) if budget is None else budget
+    return Stage(tuple(shapes), publics, catalog.views, limit)
 
 
-def _stage_said(
+def _declared_stage(
     of: Any, protects: AbstractUnit | None, budget: Budget | Limit | None
 ) -> Stage:
     """Return what tables look like whose columns were written down."""
@@ -215,7 +215,7 @@ def _stage_said(
             'Try protects=sd.AddRowsWithID("person") or sd.AddOneRow().',
         )
     shapes = tuple(
-        TableShape(_validate.text(of=name), _schema_said(columns), protects)
+        TableShape(_validate.text(of=name), _declared_schema(columns), protects)
         for name, columns in of.items()
     )
     for shape in shapes:
@@ -223,12 +223,12 @@ def _stage_said(
     return Stage(shapes, {}, {}, USUAL if budget is None else budget)
 
 
-def _schema_said(columns: Any) -> Schema:
+def _declared_schema(columns: Any) -> Schema:
     """Return columns that were written down, which must be at least one."""
     if not columns:
         raise InvalidParameter(
             "of", columns, "must name the columns of each table", 'Try {"days": "i64"}.'
         )
-    said = read_columns(columns)
-    canonical_text(list(said))
-    return Schema.of(said.items())
+    declared = read_columns(columns)
+    canonical_text(list(declared))
+    return Schema.of(declared.items())

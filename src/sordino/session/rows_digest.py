@@ -63,12 +63,14 @@ def _comparable(column: "pa.ChunkedArray") -> "pa.ChunkedArray":
 
     kind = column.type
     if pa.types.is_list(kind):
-        listed = [None if one is None else _listed(one) for one in column.to_pylist()]
+        listed = [
+            None if cell is None else _list_text(cell) for cell in column.to_pylist()
+        ]
         return pa.chunked_array([pa.array(listed, pa.string())])
     if kind == pa.string():
         return column
     if kind == pa.float64():
-        return pa.chunked_array([_bits(one) for one in column.chunks], pa.int64())
+        return pa.chunked_array([_bits(chunk) for chunk in column.chunks], pa.int64())
     narrow = {pa.bool_(): pa.uint8(), pa.date32(): pa.int32()}
     return column.cast(narrow.get(kind, pa.int64())).cast(pa.int64())
 
@@ -82,7 +84,7 @@ def _bits(doubles: "pa.Array") -> "pa.Array":
     return pa.array(values.view(np.int64), mask=doubles.is_null().to_numpy(False))
 
 
-def _listed(entries: list[object]) -> str:
+def _list_text(entries: list[object]) -> str:
     """Return a list as a text: its entries have one type."""
-    listed = [one.hex() if isinstance(one, float) else one for one in entries]
+    listed = [entry.hex() if isinstance(entry, float) else entry for entry in entries]
     return json.dumps(listed, default=str)

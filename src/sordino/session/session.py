@@ -18,11 +18,14 @@ from sordino.ledger.entries import DATASET, Entry
 from sordino.ledger.ledger import Ledger
 from sordino.losses.base import Budget, Loss
 from sordino.planning.batch import Batch
+from sordino.planning.margins_price import MarginsPrice
 from sordino.planning.price import Price
 from sordino.planning.request_weights import Given
 from sordino.query.builder import Query
+from sordino.query.marginals import Marginals
 from sordino.query.request import CONFIDENCE, Request
 from sordino.release.release import Release
+from sordino.release.releases import Releases
 from sordino.release.stacked import stack
 from sordino.session import sql_request
 from sordino.session.book import open_book
@@ -30,10 +33,17 @@ from sordino.session.call_guard import guard_call
 from sordino.session.catalog import open_catalog, private_sources
 from sordino.session.description import Description
 from sordino.session.desk import Desk
-from sordino.session.given_requests import read_request, read_requests
+from sordino.session.given_requests import (
+    read_marginals,
+    read_request,
+    read_requests,
+)
 from sordino.session.identity import protection_text
+from sordino.session.margins_desk import price_margins, release_margins
 from sordino.session.outlook import Outlook
 from sordino.session.sql_request import SqlOptions
+from sordino.session.suggesting import suggest
+from sordino.session.suggestion import Suggestion
 
 
 @final  # noqa: PLR0904 all that users ask of it
@@ -85,14 +95,30 @@ class Session:
         book = open_book(budget, ledger, protection_text(tables), analyst, who)
         self._desk = Desk(holder, catalog, book)
 
-    @guard_call
+    @overload
+    def price(
+        self, query: Marginals, budget: Budget, *, confidence: Any = CONFIDENCE
+    ) -> MarginsPrice: ...
+    @overload
     def price(
         self, query: Request, budget: Budget, *, confidence: Any = CONFIDENCE
-    ) -> Price:
+    ) -> Price: ...
+
+    @guard_call
+    def price(
+        self,
+        query: Request | Marginals,
+        budget: Budget,
+        *,
+        confidence: Any = CONFIDENCE,
+    ) -> Price | MarginsPrice:
         """Return what an answer would cost and how far it would be off.
 
         No private data is read, and nothing is charged.
         """
+        margins = read_marginals(query, confidence)
+        if margins is not None:
+            return price_margins(self._desk, margins, budget)
         return Price(self._desk.buy(read_request(query, confidence), budget))
 
     @guard_call
@@ -123,9 +149,29 @@ class Session:
         return self._desk.outlook(request, budget, earmark)
 
     @guard_call
-    def release(
+    def suggest(
         self,
         query: Request,
+        budget: Budget,
+        sample: Any = None,
+        limits: Mapping[str, Any] | None = None,
+        *,
+        share: Any = "0.05",
+        key: str | None = None,
+    ) -> Suggestion:
+        """Return what limits and bounds would cost in noise, and what they would lose.
+
+        What is lost is seen in a `sample`, public or invented, at no cost: a table, or
+        a dict of tables by name. Without one it is asked of the data, which charges a
+        `share` of the budget, as a release does; the noise is told for the rest.
+        """
+        request = read_request(query, CONFIDENCE)
+        return suggest(self._desk, request, (budget, sample, limits, share), key)
+
+    @guard_call
+    def release(
+        self,
+        query: Request | Marginals,
         budget: Budget,
         *,
         key: str | None = None,
@@ -142,6 +188,9 @@ class Session:
         paid from what was set aside (`session.ledger.earmark`).
         """
         details = {"key": key, "why": why, "earmark": earmark}
+        margins = read_marginals(query, confidence)
+        if margins is not None:
+            return release_margins(self._desk, margins, budget, details)
         return self._desk.release(read_request(query, confidence), budget, details)
 
     @guard_call
@@ -155,21 +204,24 @@ class Session:
         why: str = "",
         earmark: str | None = None,
         confidence: Any = CONFIDENCE,
-    ) -> dict[str, Release]:
+    ) -> Releases:
         """Charge one budget and return the answers of requests planned together.
 
         They share it evenly, by `weights` of their names, or with weights="cells" by
-        log2(8 + 4 cells) of the number of groups of each.
+        log2(8 + 4 cells) of the number of groups of each. The answers are a dict by
+        name; those of `.adjusted` agree with each other.
         """
         details = {"key": key, "why": why, "earmark": earmark}
         requests = read_requests(queries, confidence)
         return self._desk.release_all(requests, budget, details, weights)
 
     @overload
-    def sql(self, text: str, budget: Budget, **said: Unpack[SqlOptions]) -> Release: ...
+    def sql(
+        self, text: str, budget: Budget, **options: Unpack[SqlOptions]
+    ) -> Release: ...
     @overload
     def sql(
-        self, text: str, budget: None = None, **said: Unpack[SqlOptions]
+        self, text: str, budget: None = None, **options: Unpack[SqlOptions]
     ) -> Any: ...
 
     @guard_call
@@ -193,9 +245,9 @@ class Session:
         is of the intervals of a release.
         """
         self._desk.refuse_strangers()
-        given = sql_request.SqlGiven(limits, bounds, keys, dialect)
+        beside = sql_request.SqlGiven(limits, bounds, keys, dialect)
         request, allowed = sql_request.sql_request(
-            self._desk.catalog, text, budget, given
+            self._desk.catalog, text, budget, beside
         )
         if allowed is None:
             return request

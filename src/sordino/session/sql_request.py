@@ -31,7 +31,7 @@ class SqlOptions(TypedDict, total=False):
 @final
 @dataclass(frozen=True)
 class SqlGiven:
-    """What is said of a text beside it."""
+    """What is said beside a text of SQL, in arguments."""
 
     limits: Any
     bounds: Any
@@ -40,20 +40,20 @@ class SqlGiven:
 
 
 def sql_request(
-    catalog: Catalog, text: Any, budget: Budget | None, given: SqlGiven
+    catalog: Catalog, text: Any, budget: Budget | None, options: SqlGiven
 ) -> tuple[Request | dict[str, Request], Budget | None]:
     """Return what a text asks, and within which budget, said in it or beside it."""
     from sordino.query.sql.ask import ask_sql  # noqa: PLC0415 a parser is slow
 
     tables = (catalog, tuple(catalog.relations), tuple(catalog.publics))
-    beside = (given.limits, given.bounds, given.keys)
+    beside = (options.limits, options.bounds, options.keys)
     with catalog.explain_refusals():
-        asked = ask_sql(text, tables, given.dialect, beside)
-    if budget is not None and asked.budget is not None:
+        question = ask_sql(text, tables, options.dialect, beside)
+    if budget is not None and question.budget is not None:
         raise InvalidParameter(
             "budget",
             budget,
             "is also stated in the text",
             "State it once: in the text, or as an argument.",
         )
-    return asked.request, asked.budget if budget is None else budget
+    return question.request, question.budget if budget is None else budget

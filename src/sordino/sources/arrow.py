@@ -95,11 +95,13 @@ def of_polars(frame: Any, declared: Mapping[str, Column]) -> AbstractSource:
     """Return a source of a Polars frame; a lazy one is collected."""
     del declared
     eager = frame.lazy().collect()
-    columns = [_tried(one.to_arrow, len(one)) for one in eager.get_columns()]
+    columns = [
+        _try_convert(column.to_arrow, len(column)) for column in eager.get_columns()
+    ]
     return TableSource(pa.Table.from_arrays(columns, names=eager.columns))
 
 
-def _tried(convert: Callable[[], Any], length: int) -> Any:
+def _try_convert(convert: Callable[[], Any], length: int) -> Any:
     """Return a converted column, or one of no type where Arrow has none for it."""
     try:
         return convert()
@@ -115,7 +117,7 @@ def of_batches(reader: Any, declared: Mapping[str, Column]) -> AbstractSource:
 
 FROM_ARROW: Final[dict[str, Callable[..., AbstractSource]]] = {
     "pyarrow.Table": lambda table, declared: TableSource(table),  # noqa: ARG005 door
-    "pyarrow.Dataset": lambda found, declared: DatasetSource(found),  # noqa: ARG005 door
+    "pyarrow.Dataset": lambda dataset, declared: DatasetSource(dataset),  # noqa: ARG005 door
     "pyarrow.RecordBatch": lambda batch, declared: TableSource(  # noqa: ARG005 door
         pa.Table.from_batches([batch])
     ),

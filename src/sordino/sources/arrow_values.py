@@ -60,12 +60,12 @@ def value_batches(
         (name, column_type(kind_of(arrow) or "bool")) for name, arrow in fields
     ])
     return pa.RecordBatchReader.from_batches(
-        form, (_batch(one, form) for one in batches)
+        form, (_batch(batch, form) for batch in batches)
     )
 
 
 def _batch(batch: pa.RecordBatch, form: pa.Schema) -> pa.RecordBatch:
-    columns = [column_of(one) for one in batch.columns]
+    columns = [column_of(column) for column in batch.columns]
     return pa.RecordBatch.from_arrays(columns, schema=form)
 
 
@@ -77,8 +77,8 @@ def column_of(array: pa.Array) -> pa.Array:
     """
     arrow = array.type
     if is_uuid(arrow):
-        held = array.storage.to_pylist()
-        texts = [None if one is None else str(uuid.UUID(bytes=one)) for one in held]
+        blobs = array.storage.to_pylist()
+        texts = [None if blob is None else str(uuid.UUID(bytes=blob)) for blob in blobs]
         return pa.array(texts, pa.large_string())
     if isinstance(arrow, pa.BaseExtensionType):
         return column_of(array.storage)
@@ -126,11 +126,11 @@ def _decimals(array: pa.Array) -> pa.Array:
     low = words[:, 0]
     plain = np.all(words[:, 1:] == (low >> 63)[:, None], axis=1)
     plain &= (low >= -_EXACT) & (low <= _EXACT) & (0 <= scale <= _EXACT_POWER)
-    made = low / 10.0 ** min(max(scale, 0), _EXACT_POWER)
+    value = low / 10.0 ** min(max(scale, 0), _EXACT_POWER)
     for place in np.flatnonzero(~plain & np.asarray(array.is_valid())):
         whole = int.from_bytes(words[place].tobytes(), "little", signed=True)
-        made[place] = whole * 10 ** max(-scale, 0) / 10 ** max(scale, 0)
-    return pa.array(made + 0.0, pa.float64(), mask=np.asarray(array.is_null()))
+        value[place] = whole * 10 ** max(-scale, 0) / 10 ** max(scale, 0)
+    return pa.array(value + 0.0, pa.float64(), mask=np.asarray(array.is_null()))
 
 
 def _words(array: pa.Array) -> Any:
@@ -139,8 +139,8 @@ def _words(array: pa.Array) -> Any:
         array = array.cast(pa.decimal128(array.type.precision, array.type.scale))
     width = array.type.bit_width // 64
     size = (array.offset + len(array)) * width
-    held = np.frombuffer(array.buffers()[1] or b"", "<i8", count=size)
-    return held.reshape(-1, width)[array.offset :]
+    ticks = np.frombuffer(array.buffers()[1] or b"", "<i8", count=size)
+    return ticks.reshape(-1, width)[array.offset :]
 
 
 def _texts(array: pa.Array) -> pa.Array:
@@ -149,9 +149,9 @@ def _texts(array: pa.Array) -> pa.Array:
     longest = pc.max(pc.binary_length(wide)).as_py() or 0
     if longest <= LONGEST and _is_valid(wide):
         return wide
-    held = wide.cast(pa.large_binary()).to_pylist()
+    blobs = wide.cast(pa.large_binary()).to_pylist()
     return pa.array(
-        [None if one is None else decode_text(one) for one in held], wide.type
+        [None if blob is None else decode_text(blob) for blob in blobs], wide.type
     )
 
 
@@ -171,8 +171,8 @@ def _dates(array: pa.Array) -> pa.Array:
     else:
         days = _ticks(array.view(pa.int32()))
     outside = (days < _DAYS[0]) | (days > _DAYS[1]) | np.asarray(array.is_null())
-    kept = np.where(outside, 0, days).astype(np.int32)
-    return pa.array(kept, pa.int32(), mask=outside).view(pa.date32())
+    inside = np.where(outside, 0, days).astype(np.int32)
+    return pa.array(inside, pa.int32(), mask=outside).view(pa.date32())
 
 
 def _times(array: pa.Array) -> pa.Array:
@@ -187,8 +187,8 @@ def _times(array: pa.Array) -> pa.Array:
         outside |= (ticks < _FIRST // up) | (ticks > _LAST // up)
         moments = np.where(outside, 0, ticks) * up
     outside |= (moments < _FIRST) | (moments > _LAST)
-    kept = np.where(outside, 0, moments)
-    return pa.array(kept, pa.int64(), mask=outside).view(pa.timestamp("us"))
+    inside = np.where(outside, 0, moments)
+    return pa.array(inside, pa.int64(), mask=outside).view(pa.timestamp("us"))
 
 
 def _ticks(array: pa.Array) -> Any:

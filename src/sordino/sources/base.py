@@ -89,19 +89,19 @@ class Opened:
     def lossy(self) -> frozenset[str]:
         """Return the columns that lie as another type, so that cells can be lost."""
         return frozenset(
-            name for name, one in self.stored.items() if one.reading is not None
+            name for name, column in self.stored.items() if column.reading is not None
         )
 
     def held_as(self, kinds: Container[str]) -> "Opened":
         """Return the table with the columns that an engine can hold."""
-        held = [one for one in self.schema.columns if one[1].type in kinds]
+        columns = [column for column in self.schema.columns if column[1].type in kinds]
         lacking = {
             name: f"this engine cannot hold {column.type}"
             for name, column in self.schema.columns
             if column.type not in kinds
         }
         return replace(
-            self, schema=Schema.of(held), unusable={**self.unusable, **lacking}
+            self, schema=Schema.of(columns), unusable={**self.unusable, **lacking}
         )
 
     @classmethod
@@ -130,7 +130,7 @@ class Opened:
                 unusable[name] = "it is read from text and its type is not declared"
             else:
                 column = declared.get(name, Column(kind))
-                reading = _reading(source, name, kind, column.type)
+                reading = _read_as(source, name, kind, column.type)
                 stored[name] = Stored(place, arrow, column.type, reading)
                 columns.append((name, column))
         _refuse(unusable, declared)
@@ -164,19 +164,19 @@ def recast(kind: str) -> AbstractExpression:
     return col("x").cast(kind)
 
 
-def _reading(
+def _read_as(
     source: AbstractSource, name: str, kind: str, declared: str
 ) -> AbstractExpression | None:
     """Return how a column becomes a declared type, or refuse a type it never does."""
     if declared == kind:
         return None
     try:
-        made = (source.reading or recast)(declared)
-        made.column(Schema((("x", Column(kind)),)))
+        reading = (source.reading or recast)(declared)
+        reading.column(Schema((("x", Column(kind)),)))
     except SordinoError:
         pass
     else:
-        return made
+        return reading
     raise InvalidParameter(
         "columns",
         name,

@@ -23,10 +23,10 @@ _LETTERS: Final = re.compile(r"[^\W\d_]+")
 
 def shape(text: str) -> str:
     """Return a text with 9 for digits, at most four together, and a for letters."""
-    told = _LETTERS.sub("a", text[:_LONGEST])
-    told = _DIGITS.sub(lambda found: "9" * min(4, len(found[0])), told)
-    told = told if told.isprintable() else repr(told)[1:-1]
-    return told + "..." * (len(text) > _LONGEST) or "(empty)"
+    letters = _LETTERS.sub("a", text[:_LONGEST])
+    letters = _DIGITS.sub(lambda match: "9" * min(4, len(match[0])), letters)
+    letters = letters if letters.isprintable() else repr(letters)[1:-1]
+    return letters + "..." * (len(text) > _LONGEST) or "(empty)"
 
 
 def lost_cells(
@@ -41,55 +41,55 @@ def lost_cells(
     stored = opened.stored[name]
     if objects is not None:
         return _lost_objects(objects, stored)
-    missing, found = 0, Counter[str]()
+    missing, shapes = 0, Counter[str]()
     for chunk in _chunks(opened, stored.place):
         natural = column_of(chunk)
         missing += chunk.null_count
         beyond = natural.null_count - chunk.null_count
-        found += Counter({f"beyond our {stored.arrow}": beyond} if beyond else {})
-        found += _unread(natural, stored) if unread else Counter()
-    return missing, found
+        shapes += Counter({f"beyond our {stored.arrow}": beyond} if beyond else {})
+        shapes += _unread(natural, stored) if unread else Counter()
+    return missing, shapes
 
 
 def seen_shapes(opened: Opened, place: int) -> Counter[str]:
     """Return the shapes of all texts of a column."""
-    found = Counter[str]()
+    shapes = Counter[str]()
     for chunk in _chunks(opened, place):
-        for text, times in _counted(column_of(chunk)):
-            found["(missing)" if text is None else shape(text)] += times
-    return found
+        for text, times in _count(column_of(chunk)):
+            shapes["(missing)" if text is None else shape(text)] += times
+    return shapes
 
 
 def _chunks(opened: Opened, place: int) -> list[pa.Array]:
     """Return a column as its source holds it."""
-    held = opened.source.read([place])
-    chunks: list[pa.Array] = held.column(0).chunks
+    batches = opened.source.read([place])
+    chunks: list[pa.Array] = batches.column(0).chunks
     return chunks
 
 
 def _unread(natural: pa.Array, stored: Stored) -> Counter[str]:
     """Return the shapes of the values that do not become of a declared type."""
-    found, reading = Counter[str](), stored.reading
-    for value, times in _counted(natural):
+    shapes, reading = Counter[str](), stored.reading
+    for value, times in _count(natural):
         if (
             reading is not None
             and value is not None
             and reading.value({"x": value}) is None
         ):
-            found[shape(str(value))] += times
-    return found
+            shapes[shape(str(value))] += times
+    return shapes
 
 
-def _counted(values: pa.Array) -> Iterator[tuple[Any, int]]:
+def _count(values: pa.Array) -> Iterator[tuple[Any, int]]:
     """Yield each value once, and how often it stands there."""
-    for one in pc.value_counts(values):
-        yield one["values"].as_py(), one["counts"].as_py()
+    for pair in pc.value_counts(values):
+        yield pair["values"].as_py(), pair["counts"].as_py()
 
 
 def _lost_objects(cells: list[Any], stored: Stored) -> tuple[int, Counter[str]]:
     """Return what is missing among objects, and the types of those without a value."""
-    made = column_of_cells(cells, stored.kind)
-    there = made.is_valid().to_pylist()
+    column = column_of_cells(cells, stored.kind)
+    there = column.is_valid().to_pylist()
     sorts = [
         "" if cell is None or type(cell).__name__ in _NOTHING else type(cell).__name__
         for cell in cells
@@ -97,8 +97,8 @@ def _lost_objects(cells: list[Any], stored: Stored) -> tuple[int, Counter[str]]:
     missing = sum(not sort for sort in sorts)
     unread = (
         shape(cell) if type(cell) is str else sort
-        for cell, sort, kept in zip(cells, sorts, there, strict=True)
-        if sort and not kept
+        for cell, sort, read in zip(cells, sorts, there, strict=True)
+        if sort and not read
     )
     return missing, Counter(unread)
 
@@ -114,7 +114,7 @@ def _objects(source: Any, name: str) -> list[Any] | None:
 
 
 def _pandas_cells(frame: Any, name: str) -> list[Any] | None:
-    places = [place for place, one in enumerate(frame.columns) if str(one) == name]
+    places = [place for place, label in enumerate(frame.columns) if str(label) == name]
     series = frame.iloc[:, places[0]]
     if type(series.dtype).__name__ not in {"ObjectDType", "CategoricalDtype"}:
         return None

@@ -91,7 +91,7 @@ class CSVSource(AbstractSource):
         if fault is None and _stamp(path) != before:
             fault = Fault(1, "changes while it is read")
         if fault is not None:
-            raise _refused(path, fault)
+            raise _refusal(path, fault)
         self._stamps[path] = before
 
     def _header(self, path: str) -> tuple[str, ...]:
@@ -109,12 +109,12 @@ class CSVSource(AbstractSource):
             try:
                 names = next(records, [])
             except UnicodeError:
-                raise _refused(path, _none(1, self._dialect)) from None
+                raise _refusal(path, _none(1, self._dialect)) from None
             except (csv.Error, OSError):
                 names = []
         if not names:
             fault = Fault(1, "has no header that can be read")
-            raise _refused(path, fault)
+            raise _refusal(path, fault)
         return tuple(names)
 
     def _fault(self, path: str, fields: int) -> Fault | None:
@@ -169,9 +169,9 @@ def _texts(names: tuple[str, ...]) -> Fields:
     return tuple((name, pa.string()) for name in names)
 
 
-def of_csv(given: Csv, declared: Mapping[str, Column]) -> AbstractSource:
+def of_csv(csv: Csv, declared: Mapping[str, Column]) -> AbstractSource:
     """Return a source of files whose dialect is declared."""
-    return CSVSource(given, declared)
+    return CSVSource(csv, declared)
 
 
 def of_commas(paths: tuple[str, ...], declared: Mapping[str, Column]) -> AbstractSource:
@@ -184,24 +184,30 @@ def of_tabs(paths: tuple[str, ...], declared: Mapping[str, Column]) -> AbstractS
     return CSVSource(Csv(list(paths), delimiter="\t"), declared)
 
 
-def _paths(given: Any) -> tuple[str, ...]:
+def _paths(source: Any) -> tuple[str, ...]:
     """Return the files of a path, a pattern or a list of them."""
-    listed = given if isinstance(given, list) else [given]
-    for one in listed:
-        if not isinstance(one, (str, Path)):
+    listed = source if isinstance(source, list) else [source]
+    for path in listed:
+        if not isinstance(path, (str, Path)):
             raise InvalidParameter(
-                "path", one, "must be a path, a pattern or a list", 'Try "visits.csv".'
+                "path", path, "must be a path, a pattern or a list", 'Try "visits.csv".'
             )
-    paths = tuple(dict.fromkeys(path for one in listed for path in find_files(one)))
+    paths = tuple(dict.fromkeys(path for name in listed for path in find_files(name)))
     if not paths:
-        raise InvalidParameter("path", given, "matches no file", "Check the path.")
+        raise InvalidParameter("path", source, "matches no file", "Check the path.")
     return paths
 
 
 def _stamp(path: str) -> Stamp:
     """Return what changes when a file is written or replaced."""
-    held = Path(path).stat()
-    return (held.st_dev, held.st_ino, held.st_size, held.st_mtime_ns, held.st_ctime_ns)
+    status = Path(path).stat()
+    return (
+        status.st_dev,
+        status.st_ino,
+        status.st_size,
+        status.st_mtime_ns,
+        status.st_ctime_ns,
+    )
 
 
 def _none(line: int, dialect: Csv) -> Fault:
@@ -214,7 +220,7 @@ def _refuse_delimiter(
     path: str, names: tuple[str, ...], dialect: Csv, declared: Mapping[str, Column]
 ) -> None:
     """Refuse a delimiter that does not divide a header which another one divides."""
-    other = next((one for one in _OTHERS if one in names[0]), None)
+    other = next((letter for letter in _OTHERS if letter in names[0]), None)
     if len(names) > 1 or other is None or names[0] in declared:
         return
     raise InvalidParameter(
@@ -225,7 +231,7 @@ def _refuse_delimiter(
     )
 
 
-def _refused(path: str, fault: Fault) -> InvalidParameter:
+def _refusal(path: str, fault: Fault) -> InvalidParameter:
     """Return the refusal of a file, for its curator: the line, and no cell of it."""
     return InvalidParameter(
         "source",

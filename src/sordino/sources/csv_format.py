@@ -82,8 +82,8 @@ class Csv:
             *words,
         )
         sign = _sign(delimiter=delimiter)
-        held = None if quote is None else _sign(quote=quote)
-        if held == sign:
+        mark = None if quote is None else _sign(quote=quote)
+        if mark == sign:
             raise InvalidParameter(
                 "quote", quote, "is the delimiter", 'Try quote="\'", or quote=None.'
             )
@@ -92,36 +92,36 @@ class Csv:
             path=path,
             columns=read_columns(columns),
             delimiter=sign,
-            quote=held,
+            quote=mark,
             encoding=_validate.choice(ENCODINGS, encoding=encoding),
-            null=_listed(null=null),
+            null=_read_texts(null=null),
             spelling=spelling,
         )
 
 
 def _sign(**argument: Any) -> str:
     """Return one sign of ASCII that can stand between or around fields."""
-    ((name, given),) = argument.items()
-    one = isinstance(given, str) and len(given) == 1 and given.isascii()
-    if not one or given.isalnum() or given in "\r\n\0.+-":
+    ((name, sign),) = argument.items()
+    single = isinstance(sign, str) and len(sign) == 1 and sign.isascii()
+    if not single or sign.isalnum() or sign in "\r\n\0.+-":
         raise InvalidParameter(
             name,
-            given,
+            sign,
             "must be a single ASCII character that occurs in no number",
             'Try delimiter=";" or delimiter="\\t".',
         )
-    return str(given)
+    return str(sign)
 
 
-def _listed(**argument: Any) -> tuple[str, ...]:
+def _read_texts(**argument: Any) -> tuple[str, ...]:
     """Return one text or several."""
-    ((name, given),) = argument.items()
-    listed = (given,) if isinstance(given, str) else given
+    ((name, value),) = argument.items()
+    listed = (value,) if isinstance(value, str) else value
     texts = tuple(listed) if isinstance(listed, (tuple, list, set, frozenset)) else ()
-    fit = all(isinstance(one, str) and len(one) <= _LONGEST for one in texts)
+    fit = all(isinstance(text, str) and len(text) <= _LONGEST for text in texts)
     if not texts or len(texts) > _LONGEST or not fit:
         raise InvalidParameter(
-            name, given, "must be text or a list of texts", f'Try {name}=("NA", "").'
+            name, value, "must be text or a list of texts", f'Try {name}=("NA", "").'
         )
     return tuple(dict.fromkeys(texts))
 
@@ -129,5 +129,7 @@ def _listed(**argument: Any) -> tuple[str, ...]:
 def _words(**argument: Any) -> tuple[str, ...]:
     """Return the words of a truth in small letters, without blanks around them."""
     return tuple(
-        dict.fromkeys(fold_ascii(one.strip(BLANKS)) for one in _listed(**argument))
+        dict.fromkeys(
+            fold_ascii(text.strip(BLANKS)) for text in _read_texts(**argument)
+        )
     )

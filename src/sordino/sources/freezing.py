@@ -21,11 +21,11 @@ def mapped_table(
     form = _form(schema)
     with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, form) as writer:
         for batch in batches:
-            held = [
+            columns = [
                 column.cast(field.type)
                 for column, field in zip(batch.columns, form, strict=True)
             ]
-            writer.write_batch(pa.RecordBatch.from_arrays(held, schema=form))
+            writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=form))
     return pa.ipc.open_file(pa.memory_map(str(path))).read_all()
 
 

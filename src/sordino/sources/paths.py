@@ -24,7 +24,7 @@ def find_files(pattern: Any) -> tuple[str, ...]:
     named = [text] if there else glob.glob(text, recursive=True)  # noqa: PTH207 so
     if not named:
         raise InvalidParameter("source", text, "matches no file", "Check the path.")
-    paths = tuple(sorted(str(Path(one).resolve()) for one in named))
+    paths = tuple(sorted(str(Path(name).resolve()) for name in named))
     for path in paths:
         if not Path(path).is_file() or any(sign in path for sign in _WILD):
             raise InvalidParameter(
@@ -81,5 +81,5 @@ class Files:
 
 def _stamp(path: str) -> Stamp:
     """Return what changes when a file is written or replaced."""
-    held = Path(path).stat()
-    return (held.st_ino, held.st_size, held.st_mtime_ns)
+    status = Path(path).stat()
+    return (status.st_ino, status.st_size, status.st_mtime_ns)

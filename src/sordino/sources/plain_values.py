@@ -29,14 +29,14 @@ def fit_i64(number: int) -> int | None:
     return number if -(2**63) <= number < 2**63 else None
 
 
-def decode_text(held: bytes) -> str | None:
+def decode_text(utf8: bytes) -> str | None:
     r"""Return the text of bytes in UTF-8, if it is not too long.
 
     >>> decode_text(b"caf\xc3\xa9"), decode_text(b"caf\xe9")
     ('café', None)
     """
     try:
-        return held.decode() if len(held) <= LONGEST else None
+        return utf8.decode() if len(utf8) <= LONGEST else None
     except UnicodeDecodeError:
         return None
 
@@ -45,7 +45,7 @@ def values_of(array: pa.Array) -> list[Any]:
     """Return the values of an Arrow array as our types."""
     arrow = array.type
     if is_uuid(arrow):
-        return _mapped(array.storage, lambda held: str(uuid.UUID(bytes=held)))
+        return _map_valid(array.storage, lambda blob: str(uuid.UUID(bytes=blob)))
     if isinstance(arrow, pa.BaseExtensionType):
         return values_of(array.storage)
     if pa.types.is_dictionary(arrow):
@@ -57,23 +57,28 @@ def _plain(array: pa.Array) -> list[Any]:
     """Return the values of an array of no extension."""
     arrow = array.type
     if is_list(arrow):
-        return [None if not one.is_valid else values_of(one.values) for one in array]
+        return [
+            None if not scalar.is_valid else values_of(scalar.values)
+            for scalar in array
+        ]
     match kind_of(arrow):
         case "time":
             scale = _PER_SECOND[arrow.unit]
-            return _mapped(array.cast(pa.int64()), lambda one: moment_of(one, scale))
+            return _map_valid(
+                array.cast(pa.int64()), lambda tick: moment_of(tick, scale)
+            )
         case "date":
             return _dates(array)
         case "text":
-            held = array.cast(pa.large_string()).cast(pa.large_binary())
-            return _mapped(held, decode_text)
+            blobs = array.cast(pa.large_string()).cast(pa.large_binary())
+            return _map_valid(blobs, decode_text)
         case kind:
-            return _mapped(array, _READINGS.get(kind or "", bool))
+            return _map_valid(array, _READINGS.get(kind or "", bool))
 
 
-def _mapped(array: pa.Array, reading: Callable[[Any], Any]) -> list[Any]:
+def _map_valid(array: pa.Array, reading: Callable[[Any], Any]) -> list[Any]:
     """Return the readings of the values that are not missing."""
-    return [None if one is None else reading(one) for one in array.to_pylist()]
+    return [None if value is None else reading(value) for value in array.to_pylist()]
 
 
 def moment_of(ticks: int, scale: int) -> dt.datetime | None:
@@ -91,9 +96,9 @@ def moment_of(ticks: int, scale: int) -> dt.datetime | None:
 def _dates(array: pa.Array) -> list[Any]:
     """Return the days of dates of 32 bits (days) or 64 bits (milliseconds)."""
     if pa.types.is_date32(array.type):
-        return _mapped(array.cast(pa.int32()), day_of)
+        return _map_valid(array.cast(pa.int32()), day_of)
     ticks = array.cast(pa.int64())
-    return _mapped(ticks, lambda one: day_of(one // _DAY_MILLISECONDS))
+    return _map_valid(ticks, lambda tick: day_of(tick // _DAY_MILLISECONDS))
 
 
 def day_of(number: int) -> dt.date | None:
@@ -104,7 +109,7 @@ def day_of(number: int) -> dt.date | None:
 
 _READINGS: Final[dict[str, Callable[[Any], Any]]] = {
     "i64": fit_i64,
-    "f64": lambda one: float(one) + 0.0,
+    "f64": lambda number: float(number) + 0.0,
 }
 
 

@@ -64,17 +64,17 @@ def coerce(value: Any, kind: str) -> Any:
     >>> coerce(3, "f64"), coerce(3.0, "i64"), coerce([True, "x"], "list[bool]")
     (3.0, None, [True, None])
     """
-    return _in_column(value, kind, _nothing)
+    return _in_column(value, kind, _read_nothing)
 
 
 def _in_column(cell: Any, kind: str, other: Callable[[Any, str, str], Any]) -> Any:
-    found = read_cell(cell)
-    if found is None:
+    read = read_cell(cell)
+    if read is None:
         return None
-    known, value = found
+    known, value = read
     if known == "list":
         inner = kind[5:-1] if kind.startswith("list[") else ""
-        return [_in_column(one, inner, other) for one in value] if inner else None
+        return [_in_column(entry, inner, other) for entry in value] if inner else None
     try:
         if (known, kind) == ("i64", "f64"):
             return float(value)
@@ -89,7 +89,7 @@ def _cast(value: Any, known: str, kind: str) -> Any:
     return CAST.meaning(value, to=kind) if (known, kind) in CASTS else None
 
 
-def _nothing(value: Any, known: str, kind: str) -> None:
+def _read_nothing(value: Any, known: str, kind: str) -> None:
     del value, known, kind
 
 
@@ -97,14 +97,14 @@ def read_cell(cell: Any) -> Read | None:
     """Return the type of ours that a cell has and its value, or None for missing."""
     try:
         kind: Any = type(cell)
-        reading = _reading(kind)
+        reading = _reader_of(kind)
         return None if reading is None else reading(cell)
     except Exception:  # noqa: BLE001 a zone of a clock may fail as it likes
         return None
 
 
 @cache
-def _reading(kind: Any) -> Callable[[Any], Read | None] | None:
+def _reader_of(kind: Any) -> Callable[[Any], Read | None] | None:
     """Return how cells of a type are read: as the first known type it inherits from."""
     if kind in _EXACT:
         return _EXACT[kind]
@@ -134,13 +134,13 @@ _OF_PANDAS: Final[Mapping[str, Callable[[Any, Any], Read | None]]] = {
 
 
 def _text(value: str) -> Read | None:
-    made = str.__str__(value)
-    return ("text", made) if len(made.encode()) <= LONGEST else None
+    plain = str.__str__(value)
+    return ("text", plain) if len(plain.encode()) <= LONGEST else None
 
 
-def _decoded(held: bytes) -> Read | None:
-    made = decode_text(bytes.__add__(held, b""))
-    return None if made is None else ("text", made)
+def _decode(blob: bytes) -> Read | None:
+    text = decode_text(bytes.__add__(blob, b""))
+    return None if text is None else ("text", text)
 
 
 def _double(value: Any) -> Read:
@@ -153,9 +153,9 @@ def _day(value: dt.date) -> Read:
 
 def _moment(value: dt.datetime) -> Read:
     """Return a time in UTC; what has no zone is in UTC already."""
-    made = dt.datetime.combine(dt.datetime.date(value), dt.datetime.time(value))
+    moment = dt.datetime.combine(dt.datetime.date(value), dt.datetime.time(value))
     offset = dt.datetime.utcoffset(value)
-    return "time", made if offset is None else made - offset
+    return "time", moment if offset is None else moment - offset
 
 
 def _numpy_moment(value: np.datetime64) -> Read | None:
@@ -199,7 +199,7 @@ _READINGS: Final[Mapping[type, Callable[[Any], Read | None]]] = {
     int: lambda number: ("i64", int.__add__(number, 0)),
     float: lambda number: ("f64", float.__add__(number, 0.0)),
     str: _text,
-    bytes: _decoded,
+    bytes: _decode,
     dt.date: _day,
     dt.datetime: _moment,
     decimal.Decimal: lambda number: _double(decimal.Decimal.__float__(number)),
@@ -209,15 +209,15 @@ _READINGS: Final[Mapping[type, Callable[[Any], Read | None]]] = {
 
 _EXACT: Final[Mapping[type, Callable[[Any], Read | None]]] = {
     fractions.Fraction: _double,
-    uuid.UUID: lambda one: ("text", str(one)),
+    uuid.UUID: lambda uid: ("text", str(uid)),
     np.ndarray: _entries,
     np.datetime64: _numpy_moment,
     np.bool_: lambda truth: ("bool", bool(truth)),
     **dict.fromkeys(
-        (np.dtype(one).type for one in np.typecodes["AllInteger"]),
+        (np.dtype(code).type for code in np.typecodes["AllInteger"]),
         lambda number: ("i64", int(number)),
     ),
-    **dict.fromkeys((np.dtype(one).type for one in np.typecodes["Float"]), _double),
+    **dict.fromkeys((np.dtype(code).type for code in np.typecodes["Float"]), _double),
 }
 """How cells of other types are read, but not of what inherits from them."""
 
@@ -238,11 +238,11 @@ def column_of_cells(cells: Iterable[Any], kind: str) -> pa.Array:
     from their types, and no cell is asked.
     """
     listed = list(cells)
-    made = _at_once(listed, kind)
-    if made is None:
-        values = [cell_of(one, kind) for one in listed]
-        made = pa.array(values, column_type(kind), from_pandas=False)
-    return made
+    array = _at_once(listed, kind)
+    if array is None:
+        values = [cell_of(value, kind) for value in listed]
+        array = pa.array(values, column_type(kind), from_pandas=False)
+    return array
 
 
 def _at_once(cells: list[Any], kind: str) -> pa.Array | None:
@@ -250,14 +250,14 @@ def _at_once(cells: list[Any], kind: str) -> pa.Array | None:
     if kind not in _OWN or not set(map(type, cells)) <= {type(None), _OWN[kind]}:
         return None
     try:
-        made = pa.array(cells, column_type(kind), from_pandas=False)
+        array = pa.array(cells, column_type(kind), from_pandas=False)
     except (pa.ArrowException, OverflowError, UnicodeError):
         return None
     if kind == "f64":
-        return pc.add(made, 0.0)
-    if kind == "text" and (pc.max(pc.binary_length(made)).as_py() or 0) > LONGEST:
+        return pc.add(array, 0.0)
+    if kind == "text" and (pc.max(pc.binary_length(array)).as_py() or 0) > LONGEST:
         return None
-    return made
+    return array
 
 
 def kinds_of_cells(cells: Iterable[Any]) -> set[str]:
@@ -266,16 +266,16 @@ def kinds_of_cells(cells: Iterable[Any]) -> set[str]:
     >>> sorted(kinds_of_cells([1, None, 2.5])), kinds_of_cells([[1], []])
     (['f64', 'i64'], {'list[i64]'})
     """
-    found: set[str] = set()
+    kinds: set[str] = set()
     for cell in cells:
-        known, value = _known(cell)
+        known, value = _read_known(cell)
         if known == "list":
-            inner = {_known(one)[0] for one in value if one is not None}
-            found |= {f"list[{one}]" if one in PLAIN else "" for one in inner}
+            inner = {_read_known(entry)[0] for entry in value if entry is not None}
+            kinds |= {f"list[{kind}]" if kind in PLAIN else "" for kind in inner}
         elif cell is not None:
-            found.add(known)
-    return found
+            kinds.add(known)
+    return kinds
 
 
-def _known(cell: Any) -> Read:
+def _read_known(cell: Any) -> Read:
     return read_cell(cell) or ("", None)

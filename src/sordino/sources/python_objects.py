@@ -43,12 +43,12 @@ def of_pandas(frame: Any, declared: Mapping[str, Column]) -> AbstractSource:
     for place, label in enumerate(frame.columns):
         name, series = str(label), frame.iloc[:, place]
         unsaid.pop(name, None)
-        made = _of_series(series, declared.get(name))
-        if isinstance(made, str):
-            unsaid[name] = made
-            made = pa.nulls(len(series))
+        array = _of_series(series, declared.get(name))
+        if isinstance(array, str):
+            unsaid[name] = array
+            array = pa.nulls(len(series))
         names.append(name)
-        arrays.append(made)
+        arrays.append(array)
     return TableSource(pa.Table.from_arrays(arrays, names=names), unsaid)
 
 
@@ -83,11 +83,11 @@ def _is_plain(dtype: Any) -> bool:
     return isinstance(dtype, np.dtype) and dtype.isnative and dtype.str[1:] in _NUMPY
 
 
-def _without_nan(made: pa.Array) -> pa.Array:
+def _without_nan(array: pa.Array) -> pa.Array:
     """Return a column in which NaN is missing, as it is to pandas."""
-    if not pa.types.is_floating(made.type):
-        return made
-    return pc.if_else(pc.is_nan(made), pa.scalar(None, made.type), made)
+    if not pa.types.is_floating(array.type):
+        return array
+    return pc.if_else(pc.is_nan(array), pa.scalar(None, array.type), array)
 
 
 def of_columns(columns: Any, declared: Mapping[str, Column]) -> AbstractSource:
@@ -101,12 +101,12 @@ def of_columns(columns: Any, declared: Mapping[str, Column]) -> AbstractSource:
                 "must have text as column names",
                 "Name every column.",
             )
-        made = _of_values(name, values, declared.get(name))
-        if isinstance(made, str):
-            unsaid[name] = made
-            made = pa.nulls(len(values))
-        arrays.append(made)
-    if len({len(one) for one in arrays}) > 1:
+        array = _of_values(name, values, declared.get(name))
+        if isinstance(array, str):
+            unsaid[name] = array
+            array = pa.nulls(len(values))
+        arrays.append(array)
+    if len({len(array) for array in arrays}) > 1:
         raise InvalidParameter(
             "source",
             "a dict",
@@ -118,8 +118,11 @@ def of_columns(columns: Any, declared: Mapping[str, Column]) -> AbstractSource:
 
 def _of_values(name: str, values: Any, declared: Column | None) -> Any:
     """Return a column of a dict in Arrow, or why it has no type."""
-    sorts = (f"{one.__module__}.{one.__name__}" for one in type(values).__mro__)
-    typed = next((_TYPED[one] for one in sorts if one in _TYPED), None)
+    sorts = (
+        f"{ancestor.__module__}.{ancestor.__name__}"
+        for ancestor in type(values).__mro__
+    )
+    typed = next((_TYPED[sort] for sort in sorts if sort in _TYPED), None)
     if typed is not None:
         return typed(values, declared)
     if isinstance(values, np.ndarray) and values.ndim == 1 and _is_plain(values.dtype):
@@ -131,25 +134,25 @@ def _of_values(name: str, values: Any, declared: Column | None) -> Any:
     cells = list(values)
     if declared is not None:
         return column_of_cells(cells, declared.type)
-    found = sorted(kinds_of_cells(cells))
-    if len(found) > 1:
-        told = " and ".join(one or "values of no type" for one in found)
+    kinds = sorted(kinds_of_cells(cells))
+    if len(kinds) > 1:
+        listed = " and ".join(kind or "values of no type" for kind in kinds)
         raise InvalidParameter(
             "source",
             name,
-            f"has columns without a declared type, and one mixes {told}",
-            f'Declare it: columns={{{name!r}: "{found[-1]}"}}.',
+            f"has columns without a declared type, and one mixes {listed}",
+            f'Declare it: columns={{{name!r}: "{kinds[-1]}"}}.',
         )
-    if found in ([], [""]):
+    if kinds in ([], [""]):
         return "none of its values has a type; declare one"
-    return column_of_cells(cells, found[0])
+    return column_of_cells(cells, kinds[0])
 
 
 _TYPED: Final[Mapping[str, Callable[[Any, Column | None], Any]]] = {
-    "pyarrow.lib.Array": lambda held, _: held,
-    "pyarrow.lib.ChunkedArray": lambda held, _: held,
+    "pyarrow.lib.Array": lambda array, _: array,
+    "pyarrow.lib.ChunkedArray": lambda array, _: array,
     "pandas.Series": _of_series,
-    "polars.series.series.Series": lambda held, _: held.to_arrow(),
+    "polars.series.series.Series": lambda series, _: series.to_arrow(),
 }
 """How columns that say a type become Arrow, by their class."""
 

@@ -26,24 +26,24 @@ from sordino.sources.python_objects import FROM_OBJECTS
 Reader: TypeAlias = Callable[[Any, Mapping[str, Column]], AbstractSource]
 
 
-def _of_paths(given: Any, declared: Mapping[str, Column]) -> AbstractSource:
+def _of_paths(source: Any, declared: Mapping[str, Column]) -> AbstractSource:
     """Return a source of one path or pattern, or of a list of them."""
-    listed = given if isinstance(given, list) else [given]
-    for one in listed:
-        if not isinstance(one, (str, PurePath)):
+    listed = source if isinstance(source, list) else [source]
+    for path in listed:
+        if not isinstance(path, (str, PurePath)):
             raise InvalidParameter(
                 "source",
                 "a list",
-                f"must be a list of paths, not of {type(one).__name__}",
+                f"must be a list of paths, not of {type(path).__name__}",
                 'Give rows as columns: {"x": [1, 2]}.',
             )
-    paths = tuple(dict.fromkeys(path for one in listed for path in find_files(one)))
+    paths = tuple(dict.fromkeys(path for name in listed for path in find_files(name)))
     for endings, form in _FORMS:
         if paths and have_endings(paths, endings):
             return form(paths, declared)
     raise InvalidParameter(
         "source",
-        given,
+        source,
         "must name Parquet files or CSV files by their endings",
         "Name them *.parquet, *.csv or *.tsv, say sd.Csv(path, ...), or give an Arrow "
         "data set.",
@@ -75,7 +75,7 @@ def open_with_readers(
     `living` returns how a kind of source is read that lives in an engine.
     """
     readers = (_READERS.get(kind) or living(kind) for kind in kinds_of(source))
-    reader = next((one for one in readers if one is not None), None)
+    reader = next((choice for choice in readers if choice is not None), None)
     if reader is None and _is_a(source, tuple):
         raise InvalidParameter(
             "source",
@@ -92,7 +92,7 @@ def open_with_readers(
             "(connection, name) of a table of a database.",
         )
     try:
-        return _matched(reader(source, declared), declared)
+        return _match(reader(source, declared), declared)
     except EngineFailure:
         pass
     except SordinoError:
@@ -118,7 +118,7 @@ def kinds_of(source: Any) -> Iterator[str]:
     # no method of an object that inherits from a tuple or a text is called
     pair = tuple.__getitem__(source, slice(3)) if _is_a(source, tuple) else ()
     if len(pair) == 2 and _is_a(pair[1], str):
-        yield from (f"({one}, name)" for one in _kinds_alone(pair[0]))
+        yield from (f"({kind}, name)" for kind in _kinds_alone(pair[0]))
     yield from _kinds_alone(source)
 
 
@@ -131,8 +131,8 @@ def _kinds_alone(source: Any) -> Iterator[str]:
     """Yield what an object is that is no pair."""
     if _is_a(source, str) and str.__contains__(source, "://"):
         yield f"{str.partition(source, '://')[0]}://"
-    for one in type(source).__mro__:
-        yield f"{one.__module__.split('.')[0].lstrip('_')}.{one.__name__}"
+    for ancestor in type(source).__mro__:
+        yield f"{ancestor.__module__.split('.')[0].lstrip('_')}.{ancestor.__name__}"
 
 
 def _public_name(source: Any) -> str:
@@ -150,7 +150,7 @@ def _public_name(source: Any) -> str:
             return type(source).__name__
 
 
-def _matched(source: AbstractSource, declared: Mapping[str, Column]) -> Opened:
+def _match(source: AbstractSource, declared: Mapping[str, Column]) -> Opened:
     """Return a source with all that is declared of it, refusing to hear it twice."""
     for name in declared:
         if name in source.declared:

@@ -74,7 +74,7 @@ def _last(rest: bytes, shape: Shape, line: int) -> Fault | None:
     last = int(quotes[-1])
     opens = last == 0 or view[last - 1] in {_FEED, ord(shape.delimiter)}
     why = "has a quote that is never closed" if opens else _WITHIN
-    place, why = next(_torn(view, quotes[:-1], shape), (last, why))
+    place, why = next(_torn_quotes(view, quotes[:-1], shape), (last, why))
     return Fault(line + rest.count(b"\n", 0, place), why)
 
 
@@ -102,8 +102,8 @@ def _outside(places: Places, quotes: Places) -> Places:
     """Return the places that stand outside of quotes: after an even number of them."""
     if not quotes.size:
         return places
-    found: Places = places[np.searchsorted(quotes, places) % 2 == 0]
-    return found
+    ends: Places = places[np.searchsorted(quotes, places) % 2 == 0]
+    return ends
 
 
 def _fault(data: bytes, shape: Shape, line: int) -> Fault | None:
@@ -112,18 +112,18 @@ def _fault(data: bytes, shape: Shape, line: int) -> Fault | None:
     quotes = _quotes(view, shape)
     feeds = np.flatnonzero(view == _FEED)
     ends = _outside(feeds, quotes)
-    found = [
-        *_torn(view, quotes, shape),
+    faults = [
+        *_torn_quotes(view, quotes, shape),
         *_lone(view, quotes),
         *_long(ends),
-        *_ragged(view, ends, quotes, shape),
+        *_ragged_records(view, ends, quotes, shape),
     ]
-    lines = np.searchsorted(feeds, [place for place, _ in found])
-    first = min(range(len(found)), key=lines.__getitem__, default=None)
-    return None if first is None else Fault(line + int(lines[first]), found[first][1])
+    lines = np.searchsorted(feeds, [place for place, _ in faults])
+    first = min(range(len(faults)), key=lines.__getitem__, default=None)
+    return None if first is None else Fault(line + int(lines[first]), faults[first][1])
 
 
-def _torn(
+def _torn_quotes(
     view: NDArray[np.uint8], quotes: Places, shape: Shape
 ) -> Iterator[tuple[int, str]]:
     """Yield the first quote that does not open or close a field.
@@ -164,17 +164,17 @@ def _long(ends: Places) -> Iterator[tuple[int, str]]:
         yield int(begins[long[0]]), _TOO_LONG
 
 
-def _ragged(
+def _ragged_records(
     view: NDArray[np.uint8], ends: Places, quotes: Places, shape: Shape
 ) -> Iterator[tuple[int, str]]:
     """Yield the first record with another number of fields than the header."""
     cuts = _outside(np.flatnonzero(view == ord(shape.delimiter)), quotes)
     counts = np.diff(np.searchsorted(cuts, ends), prepend=0) + 1
     wrong = np.flatnonzero(counts != shape.fields)
-    for one in wrong:
-        begin = int(ends[one - 1]) + 1 if one else 0
-        if bytes(view[begin : ends[one]]) in {b"", b"\r"}:
+    for line in wrong:
+        begin = int(ends[line - 1]) + 1 if line else 0
+        if bytes(view[begin : ends[line]]) in {b"", b"\r"}:
             continue  # a blank line
-        held = "1 field" if counts[one] == 1 else f"{counts[one]} fields"
-        yield begin, f"has {held}, where the header has {shape.fields}"
+        fields = "1 field" if counts[line] == 1 else f"{counts[line]} fields"
+        yield begin, f"has {fields}, where the header has {shape.fields}"
         return

@@ -20,22 +20,16 @@ if TYPE_CHECKING:
 class AbstractTables(Mapping[Any, "pa.Table"]):
     """Tables by what they are called: their columns, or the names of requests."""
 
-    lattice: Lattice
-    called: Mapping[Any, Levels]
+    called: Mapping[Any, Any]
+    """The tables by their names."""
 
     @abstractmethod
-    def numbers(self, table: Levels) -> dict[str, Numbers]:
-        """Return the columns of numbers of a table."""
+    def make(self, name: Any) -> "pa.Table":
+        """Return the table of one of the names."""
 
     def __getitem__(self, name: Any) -> "pa.Table":
         """Return a table by its name; columns may stand in any order."""
-        import pyarrow as pa  # noqa: PLC0415 loaded when needed
-
-        table = self.called[self._settle(name)]
-        keys = self.lattice.keys(table) if any(table) else pa.table({})
-        for column, values in self.numbers(table).items():
-            keys = keys.append_column(column, pa.array(values.ravel()))
-        return keys
+        return self.make(self._settle(name))
 
     def __iter__(self) -> Iterator[Any]:
         """Yield the names of the tables."""
@@ -83,9 +77,11 @@ class NoisyTables(AbstractTables):
     bars: Mapping[str, Mapping[Levels, Numbers]]
     """Deviations and intervals of these numbers."""
 
-    def numbers(self, table: Levels) -> dict[str, Numbers]:
-        """Return the noisy numbers of a table."""
-        return {name: tables[table] for name, tables in self.columns.items()}
+    def make(self, name: Any) -> "pa.Table":
+        """Return the keys of a table and its noisy numbers."""
+        table = self.called[name]
+        numbers = {name: tables[table] for name, tables in self.columns.items()}
+        return with_keys(self.lattice, table, numbers)
 
     @property
     def errors(self) -> "NoisyTables":
@@ -108,10 +104,11 @@ class AdjustedTables(AbstractTables):
     number: str
     together: Together
 
-    def numbers(self, table: Levels) -> dict[str, Numbers]:
-        """Return the adjusted numbers of a table."""
-        cells, finest = self.together.cells, self.lattice.finest
-        return {self.number: add_up(self.lattice, finest, cells, table)}
+    def make(self, name: Any) -> "pa.Table":
+        """Return the keys of a table and its adjusted numbers."""
+        table, finest = self.called[name], self.lattice.finest
+        numbers = add_up(self.lattice, finest, self.together.cells, table)
+        return with_keys(self.lattice, table, {self.number: numbers})
 
     @property
     def rounded(self) -> "WholeTables":
@@ -129,10 +126,26 @@ class WholeTables(AbstractTables):
     number: str
     together: Together
 
-    def numbers(self, table: Levels) -> dict[str, Numbers]:
-        """Return the whole numbers of a table."""
-        cells, finest = self.together.whole_cells, self.lattice.finest
-        return {self.number: add_up(self.lattice, finest, cells, table)}
+    def make(self, name: Any) -> "pa.Table":
+        """Return the keys of a table and its whole numbers."""
+        table, finest = self.called[name], self.lattice.finest
+        numbers = add_up(self.lattice, finest, self.together.whole_cells, table)
+        return with_keys(self.lattice, table, {self.number: numbers})
+
+
+def with_keys(
+    lattice: Lattice, table: Levels, numbers: Mapping[str, Numbers]
+) -> "pa.Table":
+    """Return an Arrow table of the keys of a table, and of numbers of its cells."""
+    import pyarrow as pa  # noqa: PLC0415 loaded when needed
+
+    columns = [pa.array(values.ravel()) for values in numbers.values()]
+    if not any(table):
+        return pa.table(columns, names=list(numbers))
+    whole = lattice.keys(table)
+    for name, values in zip(numbers, columns, strict=True):
+        whole = whole.append_column(name, values)
+    return whole
 
 
 def draw_people(together: Together, chances: Numbers) -> "pa.Table":

@@ -176,7 +176,7 @@ REFUSED: Final = {
     "SELECT COUNT(*) FROM visits WHERE days / [patient] > 1": "NULLIF",
     "SELECT COUNT(*) FROM visits WHERE [EXTRACT(DOW FROM day)] = 1": "ISODOW",
     "SELECT COUNT(*) FROM visits WHERE [ward = 5]": "Cast one of them",
-    "SELECT COUNT(*) FROM visits WHERE [LN(cost)] > 1": "one meaning",
+    "SELECT COUNT(*) FROM visits WHERE [LOG(cost)] > 1": "base 10",
     "SELECT COUNT(*) FROM visits v [LEFT JOIN tests USING (patient)]": "LEFT JOIN of",
     "SELECT COUNT(*) FROM visits v [CROSS JOIN wards]": "a CROSS JOIN one",
     "SELECT COUNT(*) FROM visits, [wards]": "join every row",

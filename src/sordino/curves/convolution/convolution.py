@@ -162,15 +162,15 @@ def tail_profile(masses: Floats, start: int, step: float, infinity: float) -> Pr
     reach = max(math.floor(_FARTHEST / step) - start, first)
     # beyond any use, and beyond exp in long floats, a loss counts as infinite
     infinity += float(masses[reach:].sum())
-    kept = masses[first:reach]
-    losses: Floats = (start + first + np.arange(len(kept), dtype=np.float64)) * step
-    if not len(kept):
+    middle = masses[first:reach]
+    losses: Floats = (start + first + np.arange(len(middle), dtype=np.float64)) * step
+    if not len(middle):
         return Profile(np.zeros(1), np.array([min(infinity, 1.0)]))
     if losses[0] > 0:
-        losses, kept = np.append(0.0, losses), np.append(0.0, kept)
+        losses, middle = np.append(0.0, losses), np.append(0.0, middle)
     # doubles hold exp(loss) unless it is huge; sums are longer in any case
     wide = losses if losses[-1] < _HUGE else losses.astype(np.longdouble)
-    terms = kept * np.exp(-wide)
+    terms = middle * np.exp(-wide)
     q_tail = np.cumsum(terms[::-1], dtype=np.longdouble)[::-1]
     falls = np.exp(wide[:-1]) * np.expm1(np.diff(wide)) * q_tail[1:].astype(wide.dtype)
     above = np.append(np.cumsum(falls[::-1], dtype=np.longdouble)[::-1], 0.0) + infinity

@@ -157,16 +157,16 @@ def convolve(factors: Sequence[Factor], low: int, size: int) -> WindowSum:
     product = np.ones(len(active), dtype=np.complex128)
     logs, least = np.zeros(len(active)), np.full(len(active), np.inf)
     unsure = 0.0
-    rest = sorted(convolve_pairs(factors, size), key=lambda one: -one.times)
+    rest = sorted(convolve_pairs(factors, size), key=lambda factor: -factor.times)
     for factor in tick_each(rest, "composing: transform"):
         gamma = _gamma(size) * float(factor.masses.sum()) + factor.error
         wide = np.fft.rfft(_fold(factor.masses, size), size)[active]
         modulus = np.abs(wide) + gamma
         logs += factor.times * np.log(modulus)
         least = np.minimum(least, modulus)
-        kept = logs > _FAINT
-        active, logs, least = active[kept], logs[kept], least[kept]
-        product = product[kept] * _power(wide[kept], factor.times)
+        keep = logs > _FAINT
+        active, logs, least = active[keep], logs[keep], least[keep]
+        product = product[keep] * _power(wide[keep], factor.times)
         unsure += factor.times * (gamma + 4 * _UNIT)
     whole = np.zeros(size // 2 + 1, dtype=np.complex128)
     whole[active] = product

@@ -19,10 +19,10 @@ def of_address(pair: Any, declared: Mapping[str, Column]) -> AbstractSource:
     """Return a source of (address, name of a table)."""
     del declared
     address, name = pair
-    return run_uncharged(lambda: _found(Server(str(address)), str(name)))
+    return run_uncharged(lambda: _checked(Server(str(address)), str(name)))
 
 
-def _found(server: Server, name: str) -> TableOfServer:
+def _checked(server: Server, name: str) -> TableOfServer:
     """Return a table by its name, as SQL would find it: schema.table, or table."""
     place = place_of(server, name)
     if place is None:
@@ -30,9 +30,9 @@ def _found(server: Server, name: str) -> TableOfServer:
             f"there is no table {show(name)} in this database that the role sees: name "
             "it as schema.table, in quotes where it has capital letters"
         )
-    made = TableOfServer(server, facts_of(server, *place))
-    made.check()
-    return made
+    table = TableOfServer(server, facts_of(server, *place))
+    table.check()
+    return table
 
 
 def of_nothing(address: Any, declared: Mapping[str, Column]) -> NoReturn:

@@ -68,8 +68,8 @@ def _fixed(form: str, shift: int = 0) -> Callable[[pa.Array], tuple[bytes, Any]]
 
 
 def _texts(array: pa.Array) -> tuple[bytes, Any]:
-    held = [one.encode() for one in array.to_pylist()]
-    return b"".join(held), np.array([len(one) for one in held], np.int64)
+    encoded = [text.encode() for text in array.to_pylist()]
+    return b"".join(encoded), np.array([len(text) for text in encoded], np.int64)
 
 
 def _decimals(array: pa.Array) -> tuple[bytes, Any]:
@@ -110,17 +110,17 @@ def bound_array(column: pa.Array) -> BoundArray:
     sizes = np.zeros(len(column), np.int64)
     sizes[there] = lengths
     ends = np.cumsum(sizes + 4)
-    made = np.empty(int(ends[-1]) if len(ends) else 0, np.uint8)
-    told = np.where(there, sizes, -1).astype(">i4")
+    entries = np.empty(int(ends[-1]) if len(ends) else 0, np.uint8)
+    lengths_told = np.where(there, sizes, -1).astype(">i4")
     heads = (ends - sizes - 4)[:, None] + np.arange(4)
-    made[heads] = told.view(np.uint8).reshape(-1, 4)
+    entries[heads] = lengths_told.view(np.uint8).reshape(-1, 4)
     rows = np.repeat(np.arange(1, len(column) + 1), sizes)
-    made[np.arange(len(data)) + 4 * rows] = np.frombuffer(data, np.uint8)
+    entries[np.arange(len(data)) + 4 * rows] = np.frombuffer(data, np.uint8)
     dimensions = (1, len(column), 1) if len(column) else (0,)
     head = struct.pack(
         f">iiI{len(dimensions) - 1}i", dimensions[0], 1, element.number, *dimensions[1:]
     )
-    return BoundArray(head + made.tobytes())
+    return BoundArray(head + entries.tobytes())
 
 
 def unnested_arrays(table: pa.Table, first: int) -> exp.Select:
@@ -129,18 +129,20 @@ def unnested_arrays(table: pa.Table, first: int) -> exp.Select:
     arrays = [
         exp.Cast(
             this=exp.Parameter(this=exp.Literal.number(place)),
-            to=sql_type(f"{one.written}[]", "postgres"),
+            to=sql_type(f"{element.written}[]", "postgres"),
         )
-        for place, one in enumerate(elements, first)
+        for place, element in enumerate(elements, first)
     ]
     names = [exp.to_identifier(f"v{place}") for place in range(len(elements))]
     alias = exp.TableAlias(this=exp.to_identifier("u"), columns=names)
     rows = exp.Table(this=sql.function("unnest", *arrays), alias=alias)
     columns = [
         exp.Alias(
-            this=one.read(exp.column(name.copy(), table="u")),
+            this=element.read(exp.column(name.copy(), table="u")),
             alias=exp.to_identifier(known_as),
         )
-        for one, name, known_as in zip(elements, names, table.column_names, strict=True)
+        for element, name, known_as in zip(
+            elements, names, table.column_names, strict=True
+        )
     ]
     return exp.Select().select(*columns).from_(rows)

@@ -144,12 +144,12 @@ class Postgres(AbstractDatabase):
     def table(self, statement: Statement, salt: int) -> pa.Table:
         """Return the rows of a statement: one row comes back, of an array for each."""
         names = [f"a{place}" for place in range(len(statement.kinds))]
-        arrays = ", ".join(f"array_agg({one})" for one in _leaving(statement))
-        text, values = self._whole(statement, salt, f"SELECT {arrays}")
-        (row,) = self._known.rows(text, values)
+        arrays = ", ".join(f"array_agg({column})" for column in _leaving(statement))
+        text, bound = self._whole(statement, salt, f"SELECT {arrays}")
+        (row,) = self._known.rows(text, bound)
         columns = [
-            pa.array(one or [], kind)
-            for one, kind in zip(row, statement.kinds, strict=True)
+            pa.array(values or [], kind)
+            for values, kind in zip(row, statement.kinds, strict=True)
         ]
         return pa.Table.from_arrays(columns, names=names)
 
@@ -161,13 +161,13 @@ class Postgres(AbstractDatabase):
             statement, salt, f"SELECT {', '.join(_leaving(statement))}"
         )
 
-        def made() -> Iterator[pa.RecordBatch]:
+        def produced() -> Iterator[pa.RecordBatch]:
             for rows in self._known.stream(text, _BATCH, values):
                 columns = zip(zip(*rows, strict=True), statement.kinds, strict=True)
                 arrays = list(starmap(pa.array, columns))
                 yield pa.RecordBatch.from_arrays(arrays, schema=form)
 
-        return pa.RecordBatchReader.from_batches(form, made())
+        return pa.RecordBatchReader.from_batches(form, produced())
 
     def is_short(self, error: Exception) -> bool:
         """Return False: the server spills by itself."""
@@ -198,7 +198,9 @@ class Postgres(AbstractDatabase):
         self, statement: Statement, salt: int, select: str
     ) -> tuple[str, list[Any]]:
         """Return a statement with what is handed to it, and all bound values."""
-        reads_kept = any(one.table == KEPT and one.in_place for one in statement.handed)
+        reads_kept = any(
+            leaf.table == KEPT and leaf.in_place for leaf in statement.handed
+        )
         if reads_kept and not self._has_kept:
             raise NoPlace
         values = statement.parameters(salt - _SIGN)
@@ -210,9 +212,9 @@ class Postgres(AbstractDatabase):
         for name, table in self._handed.items():
             rows = unnested_arrays(table, len(values) + 1)
             parts.append(f"{name} AS MATERIALIZED ({rows.sql('postgres')})")
-            values += [bound_array(one.combine_chunks()) for one in table.columns]
-        given = f"WITH {', '.join(parts)} " if parts else ""
-        return f"{given}{select} FROM ({statement.text}) AS q", values
+            values += [bound_array(leaf.combine_chunks()) for leaf in table.columns]
+        handed = f"WITH {', '.join(parts)} " if parts else ""
+        return f"{handed}{select} FROM ({statement.text}) AS q", values
 
 
 def _leaving(statement: Statement) -> list[str]:

@@ -53,7 +53,7 @@ class PostgresDialect(AbstractDialect):
     }
     unheld = frozenset({NUL})
     absent: ClassVar = {
-        **{f"list[{one}]": _LISTS for one in PLAIN},
+        **{f"list[{kind}]": _LISTS for kind in PLAIN},
         pieces_of_text.SPLIT.name: _LISTS,
     }
 
@@ -84,7 +84,7 @@ class PostgresDialect(AbstractDialect):
 
         The inner hash alone comes in far from random orders (docs/adr/0126).
         """
-        row = sql.function("ROW", *(one.copy() for one in values))
+        row = sql.function("ROW", *(value.copy() for value in values))
         inner = sql.function("hash_record_extended", row, _salt())
         return sql.function("hashint8extended", inner, _salt())
 
@@ -119,13 +119,13 @@ class PostgresDialect(AbstractDialect):
         self, rows: exp.Select, other: exp.Table, on: exp.Condition
     ) -> exp.Select:
         """Return WHERE EXISTS, which is planned as a semi join."""
-        return rows.where(_exists(other, on), copy=False)
+        return rows.where(sql.exists(other, on), copy=False)
 
     def anti_join(
         self, rows: exp.Select, other: exp.Table, on: exp.Condition
     ) -> exp.Select:
         """Return WHERE NOT EXISTS, which is planned as an anti join."""
-        return rows.where(exp.not_(_exists(other, on)), copy=False)
+        return rows.where(exp.not_(sql.exists(other, on)), copy=False)
 
     def stores(self, *, shared: bool) -> bool | None:
         """Store what several read; what one reads is a part of its plan."""
@@ -163,8 +163,8 @@ class PostgresDialect(AbstractDialect):
         if len(values) == 1:
             counted = values[0].copy()
         else:
-            there = [sql.negation(sql.is_missing(one.copy())) for one in values]
-            row = sql.function("ROW", *(one.copy() for one in values))
+            there = [sql.negation(sql.is_missing(value.copy())) for value in values]
+            row = sql.function("ROW", *(value.copy() for value in values))
             counted = sql.case([(all_of(*there), row)])
         return numeric(exp.Count(this=exp.Distinct(expressions=[counted])))
 
@@ -172,11 +172,6 @@ class PostgresDialect(AbstractDialect):
 def _salt() -> Sql:
     """Return the key, which is bound."""
     return sql.as_type(exp.Placeholder(this=SALT), "BIGINT")
-
-
-def _exists(other: exp.Table, on: exp.Condition) -> exp.Exists:
-    inner = exp.Select().select(sql.whole(1)).from_(other).where(on)
-    return exp.Exists(this=inner)
 
 
 POSTGRES: Final = PostgresDialect()

@@ -23,28 +23,28 @@ _ABOVE: Final = 2.0**63
 _BELOW: Final = math.nextafter(-(2.0**63), -math.inf)
 
 
-def numeric(one: Sql) -> Sql:
+def numeric(value: Sql) -> Sql:
     """Return an integer as a number of any length."""
-    return sql.as_type(one, "DECIMAL")
+    return sql.as_type(value, "DECIMAL")
 
 
-def narrow(one: Sql) -> Sql:
+def narrow(value: Sql) -> Sql:
     """Return an integer of any length as one of 64 bits, or null."""
     ends = (exp.Literal.number(LEAST - 1), exp.Literal.number(MOST + 1))
-    return _within(one, *ends)
+    return _within(value, *ends)
 
 
-def narrow_double(one: Sql) -> Sql:
+def narrow_double(value: Sql) -> Sql:
     """Return a double without a fraction as an integer of 64 bits, or null."""
-    return _within(one, real(_BELOW), real(_ABOVE))
+    return _within(value, real(_BELOW), real(_ABOVE))
 
 
-def _within(one: Sql, below: Sql, above: Sql) -> Sql:
+def _within(value: Sql, below: Sql, above: Sql) -> Sql:
     """Return what lies between two marks, cast; NaN is above all."""
-    held = sql.function("least", sql.function("greatest", one, below), above)
+    inside = sql.function("least", sql.function("greatest", value, below), above)
     for mark in (above, below):
-        held = exp.Nullif(this=held, expression=mark.copy())
-    return sql.as_type(held, "BIGINT")
+        inside = exp.Nullif(this=inside, expression=mark.copy())
+    return sql.as_type(inside, "BIGINT")
 
 
 def real(number: float) -> Sql:
@@ -52,29 +52,29 @@ def real(number: float) -> Sql:
     return sql.as_type(sql.letters(repr(number)), "DOUBLE")
 
 
-def as_integer(one: Sql) -> Sql:
+def as_integer(value: Sql) -> Sql:
     """Return an integer of 32 bits; it must be sure to be one."""
-    return sql.as_type(one, "INTEGER")
+    return sql.as_type(value, "INTEGER")
 
 
-def as_bigint(one: Sql) -> Sql:
+def as_bigint(value: Sql) -> Sql:
     """Return a small number as an integer of 64 bits."""
-    return sql.as_type(one, "BIGINT")
+    return sql.as_type(value, "BIGINT")
 
 
-def whole_quotient(one: Sql, other: Sql) -> Sql:
+def whole_quotient(dividend: Sql, divisor: Sql) -> Sql:
     """Return the quotient of two integers, cut towards zero."""
     return exp.Div(
-        this=sql.in_parentheses(one),
-        expression=sql.in_parentheses(other),
+        this=sql.in_parentheses(dividend),
+        expression=sql.in_parentheses(divisor),
         typed=True,
         safe=False,
     )
 
 
-def any_of(one: Sql, other: Sql) -> Sql:
-    """Return one OR other."""
-    return sql.infix(exp.Or, one, other)
+def any_of(left: Sql, right: Sql) -> Sql:
+    """Return left OR right."""
+    return sql.infix(exp.Or, left, right)
 
 
 def all_of(*conditions: Sql) -> Sql:
@@ -82,15 +82,15 @@ def all_of(*conditions: Sql) -> Sql:
     return reduce(sql.conjunction, conditions)
 
 
-def is_between(one: Sql, low: Sql, high: Sql) -> Sql:
+def is_between(value: Sql, low: Sql, high: Sql) -> Sql:
     """Return whether a value lies within two ends."""
-    return exp.Between(this=sql.in_parentheses(one), low=low, high=high)
+    return exp.Between(this=sql.in_parentheses(value), low=low, high=high)
 
 
-def fits(one: Sql, pattern: str) -> Sql:
+def fits(text: Sql, pattern: str) -> Sql:
     """Return whether all of a text is as an (advanced) regular expression says."""
     return exp.RegexpLike(
-        this=sql.in_parentheses(one), expression=sql.letters(f"^(?:{pattern})$")
+        this=sql.in_parentheses(text), expression=sql.letters(f"^(?:{pattern})$")
     )
 
 
@@ -100,24 +100,24 @@ def let(values: Sequence[Sql], make: Callable[..., Sql]) -> Sql:
     Small trees are written out; others get a name in a subquery of one row, which
     `OFFSET 0` keeps from being written out by the database.
     """
-    if all(_is_small(one) for one in values):
-        return make(*(one.copy() for one in values))
+    if all(_is_small(value) for value in values):
+        return make(*(value.copy() for value in values))
     names = [f"v{place}" for place in range(len(values))]
     inner = exp.Select().select(
         *(
-            exp.Alias(this=one, alias=exp.to_identifier(name))
-            for one, name in zip(values, names, strict=True)
+            exp.Alias(this=value, alias=exp.to_identifier(name))
+            for value, name in zip(values, names, strict=True)
         )
     )
     alias = exp.TableAlias(this=exp.to_identifier("v"))
     row = exp.Subquery(this=inner.offset(0), alias=alias)
-    made = make(*(exp.column(name, table="v") for name in names))
-    return exp.Subquery(this=exp.Select().select(made).from_(row))
+    result = make(*(exp.column(name, table="v") for name in names))
+    return exp.Subquery(this=exp.Select().select(result).from_(row))
 
 
-def _is_small(one: Sql) -> bool:
+def _is_small(tree: Sql) -> bool:
     """Tell whether a tree may be written several times."""
-    nodes = one.walk()
+    nodes = tree.walk()
     return all(
         place < 2 * _SMALL and not isinstance(node, exp.Subquery)
         for place, node in enumerate(nodes)

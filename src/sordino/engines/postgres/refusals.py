@@ -16,9 +16,9 @@ T = TypeVar("T")
 class ServerRefusal(Exception):
     """A failure of the server, told in our words."""
 
-    def __init__(self, told: str, code: str | None = None) -> None:
+    def __init__(self, sentence: str, code: str | None = None) -> None:
         """Keep the code by which the server told it."""
-        super().__init__(told)
+        super().__init__(sentence)
         self.code = code
 
 
@@ -80,6 +80,6 @@ def in_our_words(work: Callable[[], T], otherwise: str) -> T:
     try:
         return work()
     except psycopg.Error as error:
-        told, code = told_of(error, otherwise), error.sqlstate
+        sentence, code = told_of(error, otherwise), error.sqlstate
     # Outside of the handler: inside, it would carry the server's words as its context.
-    raise ServerRefusal(told, code)
+    raise ServerRefusal(sentence, code)

@@ -115,6 +115,10 @@ class Server:
             self._begun = False
         self.command("COMMIT")
 
+    def begin_anew(self) -> None:
+        """Give the transaction another moment; what it saw and held is let go."""
+        self.command(f"ROLLBACK; {_BEGIN}")
+
     def rows(self, text: str, values: Sequence[Any] = ()) -> list[Row]:
         """Return the rows of a statement, in the binary form of each value."""
 
@@ -190,27 +194,29 @@ def _read_address(address: str) -> dict[str, Any]:
 def _connected(address: dict[str, Any]) -> psycopg.Connection[Row]:
     """Return a connection to a server that can be asked, or tell why there is none."""
     asked_for = {"connect_timeout": _PATIENCE, "application_name": "sordino", **address}
-    given = {**asked_for, "client_encoding": "UTF8"}
+    settings = {**asked_for, "client_encoding": "UTF8"}
     try:
-        made = psycopg.connect(**given, autocommit=True, prepare_threshold=None)
+        connection = psycopg.connect(
+            **settings, autocommit=True, prepare_threshold=None
+        )
     except psycopg.Error as error:
         problem = told_of_connecting(error)
     else:
-        made.adapters.register_dumper(BoundArray, BoundArrayDumper)
-        problem = _problem_of(made)
+        connection.adapters.register_dumper(BoundArray, BoundArrayDumper)
+        problem = _problem_of(connection)
         if not problem:
-            return made
-        made.close()
+            return connection
+        connection.close()
     raise EngineUnavailable(f"the PostgreSQL server cannot be asked: {problem}")
 
 
 def _problem_of(connection: psycopg.Connection[Row]) -> str:
     """Return why a server cannot be asked, nothing if it can."""
-    told = connection.info.parameter_status
+    status = connection.info.parameter_status
     if connection.info.server_version < _OLDEST:
         return "it is older than PostgreSQL 14"
-    if told("server_encoding") != "UTF8":
-        return f"its database is encoded in {told('server_encoding')}, not in UTF8"
+    if status("server_encoding") != "UTF8":
+        return f"its database is encoded in {status('server_encoding')}, not in UTF8"
     return ""
 
 

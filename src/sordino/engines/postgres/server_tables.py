@@ -15,6 +15,7 @@ from sordino.engines.postgres.table_facts import (
     refuse_foreign_or_moved,
 )
 from sordino.engines.sql import pieces as sql
+from sordino.engines.sql.database import MomentPassed
 from sordino.engines.sql.pieces import Sql
 from sordino.sources.arrow import handed_columns
 from sordino.sources.base import NOTHING, AbstractSource, internal
@@ -33,13 +34,15 @@ class TableOfServer(AbstractSource):
         self.server = server
         self._facts = facts
         self.unsaid = {
-            one.name: one.problem for one in facts.columns if one.problem is not None
+            column.name: column.problem
+            for column in facts.columns
+            if column.problem is not None
         }
         self.fields = tuple(
-            (one.name, COLUMN_TYPES[one.number].arrow)
-            if one.number in COLUMN_TYPES
-            else (one.name, pa.null())
-            for one in facts.columns
+            (column.name, COLUMN_TYPES[column.number].arrow)
+            if column.number in COLUMN_TYPES
+            else (column.name, pa.null())
+            for column in facts.columns
         )
 
     def check(self) -> None:
@@ -49,13 +52,23 @@ class TableOfServer(AbstractSource):
         column, so it is asked for by those that the role may read.
         """
         facts = self._facts
-        readable: list[Sql] = [one.item() for one in facts.columns if one.readable]
+        readable: list[Sql] = [
+            column.item() for column in facts.columns if column.readable
+        ]
         select = exp.Select().select(*(readable or [sql.whole(1)]))
         with self.server.transaction():
             self.server.rows(select.from_(facts.item()).limit(0).sql("postgres"))
             refuse_foreign_or_moved(self.server, facts.schema, facts.name)
             if facts_of(self.server, facts.schema, facts.name) != facts:
                 raise ServerRefusal("the table is not what it was")
+
+    def hold(self) -> None:
+        """Lock the table; a transaction whose moment has passed is begun once more."""
+        try:
+            self.check()
+        except MomentPassed:
+            self.server.begin_anew()
+            self.check()
 
     def item(self, places: Sequence[int]) -> Sql:
         """Return the columns of the table as our types, c0, c1, ..., as t."""
@@ -74,9 +87,9 @@ class TableOfServer(AbstractSource):
     def _select(self, places: Sequence[int]) -> exp.Select:
         columns: list[Sql] = []
         for place in places:
-            one = self._facts.columns[place]
-            made = COLUMN_TYPES[one.number].read(one.item())
-            columns.append(exp.Alias(this=made, alias=exp.to_identifier(f"c{place}")))
+            column = self._facts.columns[place]
+            value = COLUMN_TYPES[column.number].read(column.item())
+            columns.append(exp.Alias(this=value, alias=exp.to_identifier(f"c{place}")))
         nothing = exp.Alias(
             this=sql.as_type(exp.null(), "BOOLEAN"), alias=exp.to_identifier(NOTHING)
         )
@@ -91,12 +104,12 @@ class TableOfServer(AbstractSource):
         form, server = self._form(places), self.server.another()
         try:
             with server.transaction():
-                TableOfServer(server, self._facts).check()
+                TableOfServer(server, self._facts).hold()
                 for rows in server.stream(self._select(places).sql("postgres"), _BATCH):
                     columns = zip(*rows, strict=True)
                     arrays = [
-                        pa.array(one, field.type)
-                        for one, field in zip(columns, form, strict=True)
+                        pa.array(column, field.type)
+                        for column, field in zip(columns, form, strict=True)
                     ]
                     yield pa.RecordBatch.from_arrays(arrays, schema=form)
         finally:

@@ -95,10 +95,12 @@ def real_in(cell: Sql, point: str = _POINT) -> Sql:
 def truth_in(cell: Sql, true: tuple[str, ...], false: tuple[str, ...]) -> Sql:
     """Return a truth by its word, in small or capital letters."""
     capitals, small = sql.letters(ascii_uppercase), sql.letters(ascii_lowercase)
-    words = [(one, exp.true()) for one in true] + [(one, exp.false()) for one in false]
+    words = [(word, exp.true()) for word in true] + [
+        (word, exp.false()) for word in false
+    ]
     return exp.Case(
         this=sql.function("translate", bare(cell), capitals, small),
-        ifs=[exp.If(this=sql.letters(word), true=told) for word, told in words],
+        ifs=[exp.If(this=sql.letters(word), true=truth) for word, truth in words],
     )
 
 
@@ -131,8 +133,8 @@ def _told(parts: Sql, layout: Layout, name: str) -> Sql:
     """Return a part as text, empty where it is not there."""
     if name not in layout.parts:
         return sql.letters("")
-    found = _part(parts, layout.parts.index(name) + 1)
-    return exp.Coalesce(this=found, expressions=[sql.letters("")])
+    part = _part(parts, layout.parts.index(name) + 1)
+    return exp.Coalesce(this=part, expressions=[sql.letters("")])
 
 
 def _number(text: Sql) -> Sql:

@@ -18,20 +18,20 @@ from sordino.expressions import comparison, extreme_values, missing
 from sordino.expressions.tree import Operation
 
 
-def by_code_point(one: Sql) -> Sql:
+def by_code_point(text: Sql) -> Sql:
     """Return a text that compares code point by code point, as UTF-8 does."""
     collation = exp.to_identifier("C", quoted=True)
-    return exp.Collate(this=sql.in_parentheses(one), expression=collation)
+    return exp.Collate(this=sql.in_parentheses(text), expression=collation)
 
 
 def _compared(plain: Entry) -> Entry:
     """Return the entry of a comparison, of texts by their code points."""
 
     def entry(to: Written) -> Sql:
-        made = plain(to)
+        condition = plain(to)
         if to.types[0] == "text":
-            made.set("this", by_code_point(made.this))
-        return made
+            condition.set("this", by_code_point(condition.this))
+        return condition
 
     return entry
 
@@ -60,9 +60,9 @@ def _fill_nan(to: Written) -> Sql:
 def _replace_infinity(to: Written) -> Sql:
     """Return x, or what stands for an infinity."""
 
-    def replaced(one: Sql) -> Sql:
-        sign = sql.case([(sql.is_less(one.copy(), sql.double(0)), to[1])], to[2])
-        return sql.case([(doubles.equals_infinity(one.copy()), sign)], one)
+    def replaced(double: Sql) -> Sql:
+        sign = sql.case([(sql.is_less(double.copy(), sql.double(0)), to[1])], to[2])
+        return sql.case([(doubles.equals_infinity(double.copy()), sign)], double)
 
     return let((to[0],), replaced)
 
@@ -70,7 +70,10 @@ def _replace_infinity(to: Written) -> Sql:
 _COMPARISONS: Final = comparison.OPERATIONS
 ENTRIES: Final[Mapping[Operation, Entry]] = {
     **plain_entries.ENTRIES,
-    **{one: _compared(plain_entries.ENTRIES[one]) for one in _COMPARISONS},
+    **{
+        operation: _compared(plain_entries.ENTRIES[operation])
+        for operation in _COMPARISONS
+    },
     missing.IS_NAN: _of_double(doubles.equals_nan),
     missing.IS_INFINITE: _of_double(doubles.equals_infinity),
     missing.FILL_NAN: _fill_nan,

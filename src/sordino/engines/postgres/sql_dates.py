@@ -47,7 +47,7 @@ def part_of_moment(name: str, moment: Sql) -> Sql:
 def calendar_day(year: Sql, month: Sql, day: Sql) -> Sql:
     """Return the day of three small integers, if the calendar has it."""
 
-    def made(y: Sql, m: Sql, d: Sql) -> Sql:
+    def in_calendar(y: Sql, m: Sql, d: Sql) -> Sql:
         odd = sql.infix(
             exp.Mod,
             sql.plus(
@@ -69,7 +69,7 @@ def calendar_day(year: Sql, month: Sql, day: Sql) -> Sql:
         )
         return sql.function("make_date", y.copy(), m.copy(), sql.case([(there, d)]))
 
-    return let((year, month, day), made)
+    return let((year, month, day), in_calendar)
 
 
 def _leaps(year: Sql) -> Sql:
@@ -130,16 +130,16 @@ def _seconds_between(to: Written) -> Sql:
 def _add_days(to: Written) -> Sql:
     """Return another day, of the years 1 to 9999."""
 
-    def later(one: Sql, days: Sql) -> Sql:
-        day = sql.as_type(one.copy(), "DATE")
+    def later(moment: Sql, days: Sql) -> Sql:
+        day = sql.as_type(moment.copy(), "DATE")
         reached = sql.plus(sql.minus(day, first_day()), days.copy())
         inside = is_between(reached, sql.whole(0), sql.whole(dates.WHOLE))
         near = is_between(days.copy(), sql.whole(-dates.WHOLE), sql.whole(dates.WHOLE))
         # a sum with what is far would overflow, so it is not made
-        held = as_integer(sql.case([(near, sql.case([(inside, days)]))]))
+        added = as_integer(sql.case([(near, sql.case([(inside, days)]))]))
         if to.types[0] == "time":
-            held = interval(0, 0, 0, held)
-        return sql.plus(one, held)
+            added = interval(0, 0, 0, added)
+        return sql.plus(moment, added)
 
     return let((to[0], to[1]), later)
 
@@ -147,7 +147,7 @@ def _add_days(to: Written) -> Sql:
 def interval(*parts: int | Sql) -> Sql:
     """Return a duration of years, months, weeks, days, hours, minutes, seconds."""
     listed: Sequence[Sql] = [
-        sql.whole(one) if isinstance(one, int) else one for one in parts
+        sql.whole(part) if isinstance(part, int) else part for part in parts
     ]
     return sql.function("make_interval", *listed)
 
@@ -155,18 +155,22 @@ def interval(*parts: int | Sql) -> Sql:
 def _add_seconds(to: Written) -> Sql:
     """Return another moment, of the years 1 to 9999."""
 
-    def later(one: Sql, seconds: Sql) -> Sql:
+    def later(moment: Sql, seconds: Sql) -> Sql:
         far = sql.bigint(dates.WHOLE_SECONDS)
         near = is_between(seconds.copy(), sql.minus(sql.bigint(0), far), far.copy())
-        elapsed = part_of_moment("epoch", sql.minus(one.copy(), midnight(first_day())))
+        elapsed = part_of_moment(
+            "epoch", sql.minus(moment.copy(), midnight(first_day()))
+        )
         reached = sql.plus(elapsed, seconds.copy())
         inside = all_of(
             sql.is_at_most(sql.whole(0), reached),
             sql.is_less(reached.copy(), far.copy()),
         )
-        held = sql.case([(near, sql.case([(inside, seconds)]))])
+        added = sql.case([(near, sql.case([(inside, seconds)]))])
         # a double holds so many microseconds, for they are multiples of a million
-        return sql.plus(one, interval(0, 0, 0, 0, 0, 0, sql.as_type(held, "DOUBLE")))
+        return sql.plus(
+            moment, interval(0, 0, 0, 0, 0, 0, sql.as_type(added, "DOUBLE"))
+        )
 
     return let((to[0], to[1]), later)
 

@@ -27,49 +27,49 @@ _INFINITY: Final = math.inf
 _HALF_RANGE: Final = 2.0**1023
 
 
-def zero_is_zero(one: Sql) -> Sql:
+def zero_is_zero(number: Sql) -> Sql:
     """Return a double, -0.0 as 0.0."""
-    return sql.plus(one, sql.double(0))
+    return sql.plus(number, sql.double(0))
 
 
-def size_of(one: Sql) -> Sql:
+def size_of(number: Sql) -> Sql:
     """Return the size of a number."""
-    return sql.function("abs", one)
+    return sql.function("abs", number)
 
 
-def equals_nan(one: Sql) -> Sql:
+def equals_nan(number: Sql) -> Sql:
     """Return whether a double is NaN, which equals itself here."""
-    return sql.is_equal(one, real(math.nan))
+    return sql.is_equal(number, real(math.nan))
 
 
-def equals_infinity(one: Sql) -> Sql:
+def equals_infinity(number: Sql) -> Sql:
     """Return whether a double is an infinity."""
-    return sql.is_equal(size_of(one), real(_INFINITY))
+    return sql.is_equal(size_of(number), real(_INFINITY))
 
 
-def double_sum(one: Sql, other: Sql) -> Sql:
+def double_sum(left: Sql, right: Sql) -> Sql:
     """Return the sum of two doubles."""
-    return let((one, other), lambda a, b: zero_is_zero(_sum(a, b)))
+    return let((left, right), lambda a, b: zero_is_zero(_sum(a, b)))
 
 
-def double_difference(one: Sql, other: Sql) -> Sql:
+def double_difference(left: Sql, right: Sql) -> Sql:
     """Return the difference of two doubles."""
-    negated = sql.minus(sql.double(0), other)
-    return double_sum(one, negated)
+    negated = sql.minus(sql.double(0), right)
+    return double_sum(left, negated)
 
 
-def double_product(one: Sql, other: Sql) -> Sql:
+def double_product(left: Sql, right: Sql) -> Sql:
     """Return the product of two doubles."""
-    return let((one, other), lambda a, b: zero_is_zero(_product(a, b)))
+    return let((left, right), lambda a, b: zero_is_zero(_product(a, b)))
 
 
-def double_quotient(one: Sql, other: Sql) -> Sql:
+def double_quotient(dividend: Sql, divisor: Sql) -> Sql:
     """Return the quotient of two doubles; nothing is divided by zero."""
-    nonzero = exp.Nullif(this=other, expression=sql.double(0))
-    return let((one, nonzero), lambda a, b: zero_is_zero(_quotient(a, b)))
+    nonzero = exp.Nullif(this=divisor, expression=sql.double(0))
+    return let((dividend, nonzero), lambda a, b: zero_is_zero(_quotient(a, b)))
 
 
-def nearest_whole(one: Sql) -> Sql:
+def nearest_whole(number: Sql) -> Sql:
     """Return the nearest integer, halves away from zero."""
 
     def rounded(x: Sql) -> Sql:
@@ -82,7 +82,7 @@ def nearest_whole(one: Sql) -> Sql:
         more = any_of(sql.is_less(sql.half(), rest), half)
         return sql.plus(down, sql.case([(more, sql.double(1))], sql.double(0)))
 
-    return let((one,), rounded)
+    return let((number,), rounded)
 
 
 def _sum(a: Sql, b: Sql) -> Sql:
@@ -96,10 +96,12 @@ def _sum(a: Sql, b: Sql) -> Sql:
     return sql.case([(beyond, far)], sql.plus(a.copy(), b.copy()))
 
 
-def _half(one: Sql) -> Sql:
+def _half(number: Sql) -> Sql:
     """Return half of a number; what is below 1 cannot take a sum out of the range."""
-    large = sql.is_at_most(sql.double(1), size_of(one.copy()))
-    return sql.case([(large, sql.multiplied_by(one.copy(), sql.half()))], sql.double(0))
+    large = sql.is_at_most(sql.double(1), size_of(number.copy()))
+    return sql.case(
+        [(large, sql.multiplied_by(number.copy(), sql.half()))], sql.double(0)
+    )
 
 
 def _product(a: Sql, b: Sql) -> Sql:
@@ -161,16 +163,16 @@ def _ends(beyond: Sql, lost: Sql, a: Sql, b: Sql, inside: Sql) -> Sql:
     return sql.case([(beyond, far), (lost, sql.double(0))], inside)
 
 
-def _times(one: Sql, power: Sql) -> Sql:
+def _times(number: Sql, power: Sql) -> Sql:
     """Return a number times a power of two."""
-    return sql.multiplied_by(one.copy(), power.copy())
+    return sql.multiplied_by(number.copy(), power.copy())
 
 
-def _is_finite(one: Sql) -> Sql:
+def _is_finite(number: Sql) -> Sql:
     """Return whether a double is neither NaN nor an infinity."""
-    return sql.is_less(size_of(one.copy()), real(_INFINITY))
+    return sql.is_less(size_of(number.copy()), real(_INFINITY))
 
 
-def _is_below(one: Sql, limit: float) -> Sql:
+def _is_below(number: Sql, limit: float) -> Sql:
     """Return whether the size of a number is below a limit."""
-    return sql.is_less(size_of(one.copy()), real(limit))
+    return sql.is_less(size_of(number.copy()), real(limit))

@@ -20,24 +20,26 @@ from sordino.engines.postgres.guards import (
     real,
     whole_quotient,
 )
+from sordino.engines.postgres.sql_remainders import (
+    doubles_rounded_down,
+    rest_of_doubles,
+)
 from sordino.engines.sql import pieces as sql
-from sordino.engines.sql.dialect import refusal
+from sordino.engines.sql.exponential_entries import exponential_entries
 from sordino.engines.sql.pieces import Entry, Sql, Written
+from sordino.engines.sql.whole_steps import whole_steps
 from sordino.expressions import arithmetic, lattice_steps
 from sordino.expressions import numeric as numbers
-from sordino.expressions.lattice_steps import thresholds
-from sordino.expressions.literals import LEAST, MOST
 from sordino.expressions.numeric import least_multiple
 from sordino.expressions.tree import Operation
 
 _LAST_BIT: Final = 63
 _LONGEST_SHIFT: Final = 41
-_NO_REST: Final = "it has no remainder of doubles"
 
 
-def _nonzero(one: Sql) -> Sql:
+def _nonzero(number: Sql) -> Sql:
     """Return a number, 0 as null: what is divided by null is null."""
-    return exp.Nullif(this=one, expression=sql.whole(0))
+    return exp.Nullif(this=number, expression=sql.whole(0))
 
 
 def _infix(kind: type[exp.Expression], of_doubles: Callable[[Sql, Sql], Sql]) -> Entry:
@@ -53,36 +55,37 @@ def _infix(kind: type[exp.Expression], of_doubles: Callable[[Sql, Sql], Sql]) ->
 
 def _divide(to: Written) -> Sql:
     """Return a quotient of doubles."""
-    one, other = (sql.as_type(part, "DOUBLE") for part in to.each())
-    return doubles.double_quotient(one, other)
+    dividend, divisor = (sql.as_type(part, "DOUBLE") for part in to.each())
+    return doubles.double_quotient(dividend, divisor)
 
 
 def _floor_parts(to: Written, make: Callable[[Sql, Sql, Sql], Sql]) -> Sql:
-    """Return what is made of dividend, divisor and Python's remainder."""
-    if to.real:
-        what = "// and % of f64"
-        raise refusal("postgres", what, _NO_REST)
+    """Return what is made of dividend, divisor and Python's remainder of integers."""
 
-    def made(one: Sql, other: Sql) -> Sql:
-        rest = sql.function("mod", one.copy(), other.copy())
-        shifted = sql.plus(rest, other.copy())
-        return make(one, other, sql.function("mod", shifted, other.copy()))
+    def parts(dividend: Sql, divisor: Sql) -> Sql:
+        rest = sql.function("mod", dividend.copy(), divisor.copy())
+        shifted = sql.plus(rest, divisor.copy())
+        return make(dividend, divisor, sql.function("mod", shifted, divisor.copy()))
 
-    return let((numeric(to[0]), _nonzero(numeric(to[1]))), made)
+    return let((numeric(to[0]), _nonzero(numeric(to[1]))), parts)
 
 
 def _floor_divide(to: Written) -> Sql:
     """Return a quotient rounded down."""
+    if to.real:
+        return doubles_rounded_down(to.joint(0), _nonzero(to.joint(1)))
     return _floor_parts(
         to,
-        lambda one, other, rest: narrow(
-            sql.function("div", sql.minus(one, rest), other)
+        lambda dividend, divisor, rest: narrow(
+            sql.function("div", sql.minus(dividend, rest), divisor)
         ),
     )
 
 
 def _modulo(to: Written) -> Sql:
     """Return the remainder with the sign of the divisor."""
+    if to.real:
+        return rest_of_doubles(to.joint(0), _nonzero(to.joint(1)))
     return _floor_parts(to, lambda _, __, rest: narrow(rest))
 
 
@@ -127,12 +130,12 @@ def _round_down(to: Written) -> Sql:
         return doubles.double_product(sql.function("floor", steps), wide.copy())
     least = to.bind(least_multiple(step), "i64")
 
-    def below(one: Sql) -> Sql:
+    def below(number: Sql) -> Sql:
         wide = numeric(to.bind(step, "i64"))
-        rest = sql.plus(sql.function("mod", numeric(one), wide), wide.copy())
+        rest = sql.plus(sql.function("mod", numeric(number), wide), wide.copy())
         rest = sql.function("mod", rest, wide.copy())
-        down = narrow(sql.minus(numeric(one.copy()), rest))
-        return sql.case([(sql.is_less(one.copy(), least), least.copy())], down)
+        down = narrow(sql.minus(numeric(number.copy()), rest))
+        return sql.case([(sql.is_less(number.copy(), least), least.copy())], down)
 
     return let((to[0],), below)
 
@@ -143,23 +146,25 @@ def _round(to: Written) -> Sql:
         return to[0]
     wide = to.bind(10.0 ** to.options["digits"], "f64")
 
-    def rounded(one: Sql, shifted: Sql) -> Sql:
+    def rounded(number: Sql, shifted: Sql) -> Sql:
         moved = sql.infix(exp.Div, doubles.nearest_whole(shifted), wide.copy())
         finite = sql.is_less(doubles.size_of(shifted.copy()), real(math.inf))
-        return sql.case([(finite, doubles.zero_is_zero(moved))], one)
+        return sql.case([(finite, doubles.zero_is_zero(moved))], number)
 
     return let(
         (to[0],),
-        lambda one: let((one, doubles.double_product(one.copy(), wide)), rounded),
+        lambda number: let(
+            (number, doubles.double_product(number.copy(), wide)), rounded
+        ),
     )
 
 
 def _sqrt(to: Written) -> Sql:
     """Return a root of what is not negative: NaN is above all, and stays."""
 
-    def root(one: Sql) -> Sql:
-        held = sql.case([(sql.is_at_most(sql.double(0), one), one.copy())])
-        return sql.function("sqrt", held)
+    def root(number: Sql) -> Sql:
+        positive = sql.case([(sql.is_at_most(sql.double(0), number), number.copy())])
+        return sql.function("sqrt", positive)
 
     return let((sql.as_type(to[0], "DOUBLE"),), root)
 
@@ -175,64 +180,55 @@ def _integer(rounding: str) -> Entry:
 
 def _steps(to: Written) -> Sql:
     """Return the steps of a lattice: the bounds make the cast safe."""
-    make = _real_steps if to.real else _whole_steps
-    return let((to[0],), lambda one: make(to, one))
+    exponent = to.options["exponent"]
+
+    def steps(number: Sql) -> Sql:
+        if to.real:
+            return _real_steps(to, number)
+        return whole_steps(to, number, _between(number, exponent), sql.minus)
+
+    return let((to[0],), steps)
 
 
-def _real_steps(to: Written, one: Sql) -> Sql:
+def _real_steps(to: Written, number: Sql) -> Sql:
     """Return the steps of a double; NaN is above all, and has none."""
     low, high = to.options["low"], to.options["high"]
     exponent, origin = to.options["exponent"], to.options.get("origin", 0)
     scale = to.bind(math.ldexp(1, -exponent), "f64")
-    moved = sql.plus(sql.multiplied_by(one.copy(), scale), sql.half())
-    found = sql.as_type(sql.function("floor", moved), "BIGINT")
+    moved = sql.plus(sql.multiplied_by(number.copy(), scale), sql.half())
+    steps = sql.as_type(sql.function("floor", moved), "BIGINT")
     first, last = (to.bind(math.ldexp(end, exponent), "f64") for end in (low, high))
-    branches = [(sql.is_less(one.copy(), first), to.bind(low - origin, "i64"))]
+    branches = [(sql.is_less(number.copy(), first), to.bind(low - origin, "i64"))]
     if exponent > 0:  # so near to zero that no double is small enough for it
         near = real(math.ldexp(1, exponent - 2))
         branches.append((
             all_of(
-                sql.is_less(doubles.size_of(one.copy()), near),
-                sql.is_at_most(one.copy(), last.copy()),
+                sql.is_less(doubles.size_of(number.copy()), near),
+                sql.is_at_most(number.copy(), last.copy()),
             ),
             to.bind(-origin, "i64"),
         ))
     if origin:
-        found = sql.minus(found, to.bind(origin, "i64"))
+        steps = sql.minus(steps, to.bind(origin, "i64"))
     branches += [
-        (sql.is_at_most(one.copy(), last), found),
-        (sql.negation(doubles.equals_nan(one.copy())), to.bind(high - origin, "i64")),
+        (sql.is_at_most(number.copy(), last), steps),
+        (
+            sql.negation(doubles.equals_nan(number.copy())),
+            to.bind(high - origin, "i64"),
+        ),
     ]
     return sql.case(branches)
 
 
-def _whole_steps(to: Written, one: Sql) -> Sql:
-    """Return the steps of an integer, exactly; thresholds beyond 64 bits never bind."""
-    low, high = to.options["low"], to.options["high"]
-    exponent, origin = to.options["exponent"], to.options.get("origin", 0)
-    first, last = thresholds(low, high, exponent)
-    branches = []
-    if first >= LEAST:
-        below = sql.is_at_most(one.copy(), to.bind(first, "i64"))
-        branches.append((below, to.bind(low - origin, "i64")))
-    if last <= MOST:
-        above = sql.is_at_most(to.bind(last, "i64"), one.copy())
-        branches.append((above, to.bind(high - origin, "i64")))
-    between = _between(one, exponent)
-    if origin:
-        between = sql.minus(between, to.bind(origin, "i64"))
-    return sql.case(branches, between) if branches else between
-
-
-def _between(one: Sql, exponent: int) -> Sql:
+def _between(number: Sql, exponent: int) -> Sql:
     """Return the nearest number of steps: x >> e, plus the bit that is shifted out."""
     if exponent <= 0:  # between the thresholds x * 2**-e has at most 41 bits
         wide = sql.bigint(1 << min(-exponent, _LONGEST_SHIFT))
-        return sql.multiplied_by(one.copy(), wide)
+        return sql.multiplied_by(number.copy(), wide)
     if exponent > _LAST_BIT:  # every i64 is less than half a step away from 0
-        return sql.multiplied_by(one.copy(), sql.bigint(0))
+        return sql.multiplied_by(number.copy(), sql.bigint(0))
     shifted, rest = (
-        sql.infix(exp.BitwiseRightShift, one.copy(), sql.whole(places))
+        sql.infix(exp.BitwiseRightShift, number.copy(), sql.whole(places))
         for places in (exponent, exponent - 1)
     )
     return sql.plus(shifted, sql.infix(exp.BitwiseAnd, rest, sql.bigint(1)))
@@ -259,6 +255,7 @@ def _portion(to: Written) -> Sql:
 
 
 ENTRIES: Final[Mapping[Operation, Entry]] = {
+    **exponential_entries(let),
     arithmetic.ADD: _infix(exp.Add, doubles.double_sum),
     arithmetic.SUBTRACT: _infix(exp.Sub, doubles.double_difference),
     arithmetic.MULTIPLY: _infix(exp.Mul, doubles.double_product),

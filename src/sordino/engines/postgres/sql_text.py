@@ -64,8 +64,8 @@ def _translated(old: str, new: str) -> Entry:
 def _slice(to: Written) -> Sql:
     """Return a part: `right` counts from the end, and takes all of a shorter text."""
     start = max(-_FARTHEST, min(_FARTHEST, to.options["start"]))
-    given = to.options["length"]
-    length = None if given is None else min(_FARTHEST, given)
+    length_asked = to.options["length"]
+    length = None if length_asked is None else min(_FARTHEST, length_asked)
     if start < 0:
         rest = sql.function("right", to[0], sql.whole(-start))
         return rest if length is None else sql.function("left", rest, sql.whole(length))
@@ -73,14 +73,14 @@ def _slice(to: Written) -> Sql:
     return sql.function("substr", to[0], *ends)
 
 
-def _size(one: Sql) -> Sql:
+def _size(cell: Sql) -> Sql:
     """Return the number of bytes in UTF-8."""
-    return as_bigint(sql.function("octet_length", one))
+    return as_bigint(sql.function("octet_length", cell))
 
 
-def _made_if_short(size: Sql, made: Sql) -> Sql:
+def _made_if_short(size: Sql, written: Sql) -> Sql:
     """Return a text if it is not too long to be made."""
-    return sql.case([(sql.is_at_most(size, sql.bigint(text.LONGEST)), made)])
+    return sql.case([(sql.is_at_most(size, sql.bigint(text.LONGEST)), written)])
 
 
 def _concat(to: Written) -> Sql:
@@ -94,24 +94,30 @@ def _concat(to: Written) -> Sql:
 
 def _strip(to: Written) -> Sql:
     """Return a text without blanks or other letters around it."""
-    given = to.options.get("letters")
-    taken = sql.letters(text.BLANKS) if given is None else to.bind(given, "text")
+    letters_asked = to.options.get("letters")
+    taken = (
+        sql.letters(text.BLANKS)
+        if letters_asked is None
+        else to.bind(letters_asked, "text")
+    )
     return sql.function("btrim", to[0], taken)
 
 
 def _replace(to: Written) -> Sql:
     """Return a text with replacements, counted before any is made."""
 
-    def replaced(one: Sql) -> Sql:
-        without = sql.function("replace", one.copy(), to[1], sql.letters(""))
-        removed = sql.minus(_size(one.copy()), _size(without))
+    def replaced(cell: Sql) -> Sql:
+        without = sql.function("replace", cell.copy(), to[1], sql.letters(""))
+        removed = sql.minus(_size(cell.copy()), _size(without))
         count = whole_quotient(
             removed, exp.Nullif(this=_size(to[1]), expression=sql.whole(0))
         )
         growth = sql.multiplied_by(count, sql.minus(_size(to[2]), _size(to[1])))
         shrinks = sql.is_at_most(_size(to[2]), _size(to[1]))
-        size = sql.case([(shrinks, sql.bigint(0))], sql.plus(_size(one.copy()), growth))
-        return _made_if_short(size, sql.function("replace", one, to[1], to[2]))
+        size = sql.case(
+            [(shrinks, sql.bigint(0))], sql.plus(_size(cell.copy()), growth)
+        )
+        return _made_if_short(size, sql.function("replace", cell, to[1], to[2]))
 
     return let((to[0],), replaced)
 
@@ -119,9 +125,9 @@ def _replace(to: Written) -> Sql:
 def _normalize(to: Written) -> Sql:
     """Return a text composed, if all its characters are settled."""
 
-    def composed(one: Sql) -> Sql:
-        made = sql.function("pg_catalog.normalize", one.copy(), sql.letters("NFC"))
-        return sql.case([(fits(one.copy(), _SETTLED), made)], one)
+    def composed(cell: Sql) -> Sql:
+        normal = sql.function("pg_catalog.normalize", cell.copy(), sql.letters("NFC"))
+        return sql.case([(fits(cell.copy(), _SETTLED), normal)], cell)
 
     return let((to[0],), composed)
 
@@ -190,7 +196,7 @@ def _contains(to: Written) -> Sql:
 def _ends_with(to: Written) -> Sql:
     """Return whether a text that is turned round starts with another that is."""
     return sql.function(
-        "starts_with", *(sql.function("reverse", one) for one in to.each())
+        "starts_with", *(sql.function("reverse", text) for text in to.each())
     )
 
 
@@ -209,9 +215,9 @@ _PERCENT: Final = re.compile(r"%(.)", re.DOTALL)
 def _format(to: Written) -> Sql:
     """Return a date or a time as a text; what is no directive stands in quotes."""
     pieces = _PERCENT.split(to.options["layout"])
-    texts = [_quoted(one) for one in pieces[::2]]
-    told = [_DIRECTIVES.get(one) or _quoted(one) for one in pieces[1::2]]
-    whole = "".join(a + b for a, b in zip(texts, [*told, ""], strict=True))
+    texts = [_quoted(piece) for piece in pieces[::2]]
+    directives = [_DIRECTIVES.get(piece) or _quoted(piece) for piece in pieces[1::2]]
+    whole = "".join(a + b for a, b in zip(texts, [*directives, ""], strict=True))
     return _written(to[0], to.bind(whole, "text"))
 
 
@@ -221,9 +227,9 @@ def _quoted(plain: str) -> str:
     return f'"{escaped}"' if plain else ""
 
 
-def _written(one: Sql, layout: Sql) -> Sql:
+def _written(moment: Sql, layout: Sql) -> Sql:
     """Return a date or a time as a text in a format."""
-    return sql.function("to_char", midnight(one), layout)
+    return sql.function("to_char", midnight(moment), layout)
 
 
 def _plain(kind: str) -> Entry:

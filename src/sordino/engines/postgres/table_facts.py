@@ -15,6 +15,7 @@ from sqlglot import exp
 from sordino.engines.postgres.column_types import COLUMN_TYPES
 from sordino.engines.postgres.refusals import ServerRefusal
 from sordino.engines.postgres.server import Server
+from sordino.engines.sql.database import MomentPassed
 
 _NAMED: Final = """
 SELECT n.nspname, c.relname
@@ -95,7 +96,7 @@ class TableFacts:
     def item(self) -> exp.Table:
         """Return the table by its full name, as u."""
         parts = (
-            exp.to_identifier(one, quoted=True) for one in (self.name, self.schema)
+            exp.to_identifier(part, quoted=True) for part in (self.name, self.schema)
         )
         this, db = parts
         return exp.Table(
@@ -106,21 +107,21 @@ class TableFacts:
 def place_of(server: Server, name: str) -> tuple[str, str] | None:
     """Return the schema and the name that a name stands for, None for none."""
     server.connect()
-    found = server.rows(_NAMED, [name])
-    return (found[0][0], found[0][1]) if found else None
+    places = server.rows(_NAMED, [name])
+    return (places[0][0], places[0][1]) if places else None
 
 
 def facts_of(server: Server, schema: str, name: str) -> TableFacts:
     """Return what a server tells of a table; no columns if it is gone."""
     with server.transaction():
-        told = server.rows(_COLUMNS, [schema, name])
-    return TableFacts(schema, name, tuple(starmap(ColumnFacts, told)))
+        columns = server.rows(_COLUMNS, [schema, name])
+    return TableFacts(schema, name, tuple(starmap(ColumnFacts, columns)))
 
 
 def refuse_foreign_or_moved(server: Server, schema: str, name: str) -> None:
     """Refuse rows that come from elsewhere, or were written anew at this moment."""
-    told = server.rows(_BELOW, [schema, name])
-    if any(kind == _FOREIGN for kind, _ in told):
+    tables = server.rows(_BELOW, [schema, name])
+    if any(kind == _FOREIGN for kind, _ in tables):
         raise ServerRefusal("rows of a foreign table are not read")
-    if not all(same for _, same in told):
-        raise ServerRefusal("the table was emptied or written anew at this moment")
+    if not all(same for _, same in tables):
+        raise MomentPassed("the table was emptied or written anew at this moment")

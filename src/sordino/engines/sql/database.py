@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager
-from typing import ClassVar
+from typing import ClassVar, final
 
 import pyarrow as pa
 
@@ -10,6 +10,11 @@ from sordino.engines.sql.dialect import AbstractDialect
 from sordino.engines.sql.statements import Statement
 from sordino.schema import Schema
 from sordino.sources.base import AbstractSource
+
+
+@final
+class MomentPassed(Exception):
+    """A table was emptied or written anew before it could be held; no row was read."""
 
 
 class AbstractDatabase(ABC):

@@ -109,26 +109,26 @@ class KeyRounds:
         weights = np.ldexp(totals.astype(np.float64), -FRACTION_BITS)
         return self.mechanisms[place].select(weights)
 
-    def loss(self, told: tuple[ToldNumbers, ...] = ()) -> RoundsLoss:
-        """Return the loss of the keys that are shown, and of what is told of them."""
+    def loss(self, columns: tuple[ToldNumbers, ...] = ()) -> RoundsLoss:
+        """Return the loss of the keys that are shown, and of their other columns."""
         return RoundsLoss(
-            tuple(self._case(block, told) for block in _blocks(self.keys))
+            tuple(self._case(block, columns) for block in _blocks(self.keys))
         )
 
     def _case(
-        self, block: "_Block", told: tuple[ToldNumbers, ...]
+        self, block: "_Block", columns: tuple[ToldNumbers, ...]
     ) -> tuple[Fraction, Loss]:
         """Return the chance that an own key is seen, and the loss of the others."""
         hidden = Fraction(1)
         if block.most:
             weight = exact_weight(block.least)
-            for one in self.mechanisms:
-                gap = one.threshold - weight
-                hidden *= 1 - any_passes(one.law, gap, block.most)
+            for mechanism in self.mechanisms:
+                gap = mechanism.threshold - weight
+                hidden *= 1 - any_passes(mechanism.law, gap, block.most)
         common = self.keys - block.least
         share = Fraction(common, self.keys)
         shift = sum((share / variance for variance in self.variances), Fraction(0))
-        shift += sum((one.of(common) for one in told), Fraction(0))
+        shift += sum((column.of(common) for column in columns), Fraction(0))
         breach = shortest(up(1 - hidden)) if hidden < 1 else Fraction(0)
         loss = GaussianDP(sqrt(shift)) if shift else PureDP(0)
         return min(breach, Fraction(1)), loss
@@ -174,15 +174,15 @@ def exact_weight(groups: int) -> Fraction:
 
 @lru_cache(maxsize=64)
 def fit_key_rounds(
-    budget: ApproxDP, keys: int, told: Fraction = Fraction(0), rounds: int = 2
+    budget: ApproxDP, keys: int, beside: Fraction = Fraction(0), rounds: int = 2
 ) -> KeyRounds:
     """Return the rounds with the least last threshold within (epsilon, delta).
 
-    `told` is the share of mu squared that is left to what else is told. What doubles
+    `beside` is the share of mu squared that is left to the other columns. What doubles
     found is asked for its very loss, and thresholds grow until that is within.
     """
     target = float(budget.delta * SPARE)
-    search = _Search(down(budget.epsilon), target, keys, float(told), rounds)
+    search = _Search(down(budget.epsilon), target, keys, float(beside), rounds)
     if (best := search.best()) is None:
         raise InvalidParameter(
             "budget",
@@ -191,15 +191,15 @@ def fit_key_rounds(
             "Ask for a larger budget, or group by a key set.",
         )
     mu, levels = best
-    share = (1 - told) * shortest(mu) ** 2
+    share = (1 - beside) * shortest(mu) ** 2
     variances = tuple(1 / (share * part) for part in _shares(rounds))
-    left = (ToldNumbers(told * shortest(mu) ** 2, Fraction(1)),) if told else ()
+    left = (ToldNumbers(beside * shortest(mu) ** 2, Fraction(1)),) if beside else ()
     factor = Fraction(1)
     for _ in range(_NUDGES):
         thresholds = tuple(shortest(level) * factor for level in levels)
-        found = KeyRounds(keys, variances, thresholds)
-        if budget.admits(found.loss(left)):
-            return found
+        candidate = KeyRounds(keys, variances, thresholds)
+        if budget.admits(candidate.loss(left)):
+            return candidate
         factor *= _NUDGE
     raise InvalidParameter(
         "budget",
@@ -244,15 +244,15 @@ class _Search:
     """The search for thresholds, in doubles: delta falls in each of them."""
 
     def __init__(
-        self, epsilon: float, delta: float, keys: int, told: float, rounds: int
+        self, epsilon: float, delta: float, keys: int, beside: float, rounds: int
     ) -> None:
         """Lay out the cases."""
         self.epsilon, self.delta = epsilon, delta
-        self.told, self.parts = told, [float(one) for one in _shares(rounds)]
+        self.beside, self.parts = beside, [float(share) for share in _shares(rounds)]
         blocks = _blocks(keys)
-        self.own = np.array([one.most for one in blocks], np.float64)
+        self.own = np.array([block.most for block in blocks], np.float64)
         self.weight = np.array([float(exact_weight(max(b.least, 1))) for b in blocks])
-        self.common = np.array([1 - one.least / keys for one in blocks])
+        self.common = np.array([1 - block.least / keys for block in blocks])
         self.some = self.common > 0
         self.mu = self._largest_mu()
 
@@ -264,7 +264,7 @@ class _Search:
         if not self.mu:
             return None
         mu = self.mu * _SPARED[:, None]
-        scales = [1 / (mu * math.sqrt((1 - self.told) * one)) for one in self.parts]
+        scales = [1 / (mu * math.sqrt((1 - self.beside) * part)) for part in self.parts]
         levels = []
         if len(scales) > 1:
             stays = np.log1p(-_FIRST * self.delta) / np.maximum(self.own[1:], 1)
@@ -281,7 +281,9 @@ class _Search:
         row = int(last.argmin())
         if failing[row, 0]:
             return None
-        return float(mu[row, 0]), tuple(float(one[row, 0]) for one in (*levels, last))
+        return float(mu[row, 0]), tuple(
+            float(column[row, 0]) for column in (*levels, last)
+        )
 
     def _exceeds(
         self, mu: Floats, scales: list[Floats], levels: list[Floats]
@@ -290,7 +292,7 @@ class _Search:
         hidden = np.zeros((len(mu), len(self.own)))
         for scale, level in zip(scales, levels, strict=True):
             hidden += self.own * log_normal_chance((level - self.weight) / scale)
-        shift = mu * np.sqrt((1 - self.told) * self.common + self.told * self.some)
+        shift = mu * np.sqrt((1 - self.beside) * self.common + self.beside * self.some)
         seen = -np.expm1(hidden)
         added = seen + (1 - seen) * near_gaussian_delta(shift, self.epsilon - hidden)
         removed = near_gaussian_delta(shift, self.epsilon + hidden)

@@ -41,62 +41,65 @@ class OpenedMap(NamedTuple):
     """Takes ascending rows, the order to put them in, and the answers in that order."""
 
 
-def open_map(given: Any) -> OpenedMap:
+def open_map(source: Any) -> OpenedMap:
     """Return the keys and values of a map, checked."""
-    opened = _opened(given)
+    opened = _open_any(source)
     if opened.keys.count != opened.values.size:
         raise InvalidData("there must be one value for each key.")
     opened.keys.check()
     return opened
 
 
-def _opened(given: Any) -> OpenedMap:
+def _open_any(source: Any) -> OpenedMap:
     """Open a map of any kind."""
-    if isinstance(given, dict):
-        return _opened_dict(given)
-    if isinstance(given, tuple):
-        return _opened_pair(given)
-    if isinstance(given, pa.RecordBatch):
-        return _opened_table(pa.Table.from_batches([given]))
-    if isinstance(given, pa.Table):
-        return _opened_table(given)
-    match type(given).__module__.partition(".")[0], type(given).__name__:
+    if isinstance(source, dict):
+        return _open_dict(source)
+    if isinstance(source, tuple):
+        return _open_pair(source)
+    if isinstance(source, pa.RecordBatch):
+        return _open_table(pa.Table.from_batches([source]))
+    if isinstance(source, pa.Table):
+        return _open_table(source)
+    match type(source).__module__.partition(".")[0], type(source).__name__:
         case "pandas", "Series":
-            return _opened_series(given)
+            return _open_series(source)
         case "polars", "DataFrame":
-            return _opened_frame(given)
-    raise InvalidData(f"a {type(given).__name__} is not a map. Give {_KINDS}.")
+            return _open_frame(source)
+    raise InvalidData(f"a {type(source).__name__} is not a map. Give {_KINDS}.")
 
 
-def _opened_dict(given: dict[Any, Any]) -> OpenedMap:
+def _open_dict(source: dict[Any, Any]) -> OpenedMap:
     """Open a dict."""
-    keys = list(given)
+    keys = list(source)
 
     def close(rows: Rows, order: Rows, answers: NDArray[Any]) -> dict[Any, Any]:
         chosen = (keys[row] for row in rows[order].tolist())
         return dict(zip(chosen, answers.tolist(), strict=True))
 
     return OpenedMap(
-        ObjectKeys(keys, unique=True), _numbers(list(given.values())), close
+        ObjectKeys(keys, unique=True), _numbers(list(source.values())), close
     )
 
 
-def _opened_pair(given: tuple[Any, ...]) -> OpenedMap:
+def _open_pair(source: tuple[Any, ...]) -> OpenedMap:
     """Open a pair of keys and values; keys may be a list, a NumPy or an Arrow array."""
-    if len(given) != 2:
+    if len(source) != 2:
         raise InvalidData(
-            f"a tuple of {len(given)} is not a map: give a pair (keys, values)."
+            f"a tuple of {len(source)} is not a map: give a pair (keys, values)."
         )
-    keys, values = given
+    keys, values = source
     if isinstance(keys, (pa.Array, pa.ChunkedArray)):
-        found: AbstractMapKeys = column_keys([keys])
+        map_keys: AbstractMapKeys = column_keys([keys])
         take = _arrow_take(keys)
     elif isinstance(keys, np.ndarray) and keys.dtype.kind in "iuM":
-        found, take = column_keys([_flat(keys)]), _array_take(keys)
+        map_keys, take = column_keys([_flat(keys)]), _array_take(keys)
     elif isinstance(keys, np.ndarray):
-        found, take = ObjectKeys(_flat(keys).tolist(), unique=False), _array_take(keys)
+        map_keys, take = (
+            ObjectKeys(_flat(keys).tolist(), unique=False),
+            _array_take(keys),
+        )
     elif isinstance(keys, (list, tuple)):
-        found, take = ObjectKeys(keys, unique=False), _list_take(keys)
+        map_keys, take = ObjectKeys(keys, unique=False), _list_take(keys)
     else:
         raise InvalidData(
             f"keys must not be a {type(keys).__name__}: "
@@ -107,7 +110,7 @@ def _opened_pair(given: tuple[Any, ...]) -> OpenedMap:
     def close(rows: Rows, order: Rows, answers: NDArray[Any]) -> tuple[Any, Any]:
         return take(rows, order), finish(answers)
 
-    return OpenedMap(found, _numbers(values), close)
+    return OpenedMap(map_keys, _numbers(values), close)
 
 
 def _finisher(values: Any) -> Callable[[NDArray[Any]], Any]:
@@ -124,45 +127,45 @@ def _finisher(values: Any) -> Callable[[NDArray[Any]], Any]:
     )
 
 
-def _opened_table(given: pa.Table) -> OpenedMap:
+def _open_table(table: pa.Table) -> OpenedMap:
     """Open a table whose last column holds the values and the others the keys."""
-    names = _names(given.column_names)
-    keys = column_keys(given.columns[:-1])
+    names = _names(table.column_names)
+    keys = column_keys(table.columns[:-1])
 
     def close(rows: Rows, order: Rows, answers: NDArray[Any]) -> pa.Table:
-        columns = [_arrow_take(column)(rows, order) for column in given.columns[:-1]]
+        columns = [_arrow_take(column)(rows, order) for column in table.columns[:-1]]
         whole = [column.combine_chunks() for column in columns]
         return pa.table([*whole, pa.array(answers)], names=names)
 
-    return OpenedMap(keys, _numbers(given.columns[-1]), close)
+    return OpenedMap(keys, _numbers(table.columns[-1]), close)
 
 
-def _opened_series(given: Any) -> OpenedMap:
+def _open_series(series: Any) -> OpenedMap:
     """Open a pandas series whose index holds the keys."""
-    index = given.index
+    index = series.index
     keys = ObjectKeys(index.tolist(), unique=index.is_unique)
 
     def close(rows: Rows, order: Rows, answers: NDArray[Any]) -> Any:
         chosen = _index_take(index, rows[order])
-        return type(given)(answers, index=chosen, name=given.name)
+        return type(series)(answers, index=chosen, name=series.name)
 
-    return OpenedMap(keys, _numbers(given), close)
+    return OpenedMap(keys, _numbers(series), close)
 
 
-def _opened_frame(given: Any) -> OpenedMap:
+def _open_frame(frame: Any) -> OpenedMap:
     """Open a Polars frame whose last column holds the values, the others the keys."""
-    names = _names(given.columns)
-    keys = column_keys(given.select(names[:-1]).to_arrow().columns)
+    names = _names(frame.columns)
+    keys = column_keys(frame.select(names[:-1]).to_arrow().columns)
 
     def close(rows: Rows, order: Rows, answers: NDArray[Any]) -> Any:
-        values = type(given)({names[-1]: answers}).get_column(names[-1])
-        chosen = given.select(names[:-1])[rows[order]]
+        values = type(frame)({names[-1]: answers}).get_column(names[-1])
+        chosen = frame.select(names[:-1])[rows[order]]
         texts = {
             name: str for name in names[:-1] if "Categorical" in str(chosen[name].dtype)
         }
         return chosen.cast(texts).with_columns(values)
 
-    return OpenedMap(keys, _numbers(given.get_column(names[-1])), close)
+    return OpenedMap(keys, _numbers(frame.get_column(names[-1])), close)
 
 
 def _names(names: list[str]) -> list[str]:

@@ -1,0 +1,256 @@
+"""A grid of limits and bounds for a request: each choice is a request of its own.
+
+limits to try ── choices ── the request with each of them
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import product, starmap
+from typing import Any, Final, TypeAlias, final
+
+from sordino import _validate
+from sordino.aggregations.bounded import AbstractBounded, check_bounds
+from sordino.aggregations.column_values import Clamped
+from sordino.constraints import (
+    AbstractConstraint,
+    MaxGroupsPerID,
+    MaxRowsPerGroupPerID,
+    MaxRowsPerID,
+)
+from sordino.errors import InvalidParameter, InvalidQuery
+from sordino.query.builder import Query
+from sordino.query.relation import Relation
+from sordino.query.request import Request
+from sordino.schema import unknown
+
+GROUPS: Final = "groups"
+ROWS: Final = "rows"
+Ends: TypeAlias = tuple[Any, Any]
+
+_GROUPS: Final = (1, 2, 5, 10)
+_ROWS: Final = (1, 2, 3, 5, 10, 20)
+_ROWS_IN_GROUP: Final = (1, 3, 10)
+_WIDTHS: Final = (Fraction(1, 2), Fraction(1), Fraction(2))
+_MOST_LIMIT: Final = 10**6
+MOST_CHOICES: Final = 200
+
+
+@final
+@dataclass(frozen=True)
+class LimitChoice:
+    """Limits on what an id contributes, and bounds of answers by their name."""
+
+    groups: int | None
+    rows: int | None
+    bounds: tuple[tuple[str, Ends], ...] = ()
+
+    def constraints(self, by: tuple[str, ...]) -> tuple[AbstractConstraint, ...]:
+        """Return the limits for rows that fall into groups of some columns."""
+        if self.rows is None:
+            return ()
+        if not by:
+            return (MaxRowsPerID(self.rows),)
+        assert self.groups is not None  # noqa: S101 of rows in groups both are limited
+        return (MaxGroupsPerID(by, self.groups), MaxRowsPerGroupPerID(by, self.rows))
+
+    def apply(self, request: Request) -> Request:
+        """Return a request with the limits above its own, and with the bounds."""
+        limits, rows = self.constraints(request.by), rows_of(request)
+        ends = dict(self.bounds)
+        columns = tuple(
+            (name, with_bounds(column, ends[name]) if name in ends else column)
+            for name, column in request.columns
+        )
+        limited = rows.enforce(*limits) if limits else rows
+        return replace(request, rows=limited, columns=columns)
+
+
+@final
+@dataclass(frozen=True)
+class LimitGrid:
+    """What is to be tried: limits of groups and rows, and bounds together."""
+
+    groups: tuple[int, ...]
+    rows: tuple[int, ...]
+    bounds: tuple[tuple[tuple[str, Ends], ...], ...]
+
+    @property
+    def choices(self) -> tuple[LimitChoice, ...]:
+        """Return every choice, the tightest first."""
+        groups, rows = self.groups or (None,), self.rows or (None,)
+        return tuple(starmap(LimitChoice, product(groups, rows, self.bounds or ((),))))
+
+    @property
+    def pairs(self) -> tuple[tuple[int, int], ...]:
+        """Return the limits of groups and rows; 1 group where there are none."""
+        return tuple(product(self.groups or (1,), self.rows))
+
+
+def limit_grid(request: Request, relation: Relation, limits: Any) -> LimitGrid:
+    """Return what is to be tried for a request: what was lists, and the usual."""
+    lists = _read_limits(limits)
+    columns = (
+        (name, column.with_known_bounds(relation.schema))
+        for name, column in request.columns
+    )
+    bounded = {
+        name: column
+        for name, column in columns
+        if isinstance(column, AbstractBounded) and isinstance(column.clamp, Clamped)
+    }
+    known = (GROUPS, ROWS, *bounded)
+    for name in lists:
+        if name not in known:
+            raise unknown("limit or answer with bounds", name, known)
+    groups, rows = _limits(request, relation, lists)
+    bounds = _bounds(bounded, {name: lists[name] for name in bounded if name in lists})
+    grid = LimitGrid(groups, rows, bounds)
+    choices = max(1, len(groups)) * max(1, len(rows)) * max(1, len(bounds))
+    if choices > MOST_CHOICES:
+        raise InvalidParameter(
+            "limits",
+            choices,
+            f"are more choices than {MOST_CHOICES}",
+            "Give fewer values of each.",
+        )
+    if not rows and not bounds:
+        raise InvalidQuery(
+            "this query has neither limits nor bounds to choose",
+            "Ask for its release: it needs none.",
+        )
+    return grid
+
+
+def rows_of(request: Request) -> Query:
+    """Return the query behind a request."""
+    assert isinstance(request.rows, Query)  # noqa: S101 all requests are made so
+    return request.rows
+
+
+def with_bounds(column: Any, ends: Ends) -> Any:
+    """Return a question with other bounds."""
+    low, high = ends
+    return replace(column, low=low, high=high)
+
+
+def _read_limits(limits: Any) -> Mapping[str, Any]:
+    """Return the limits to try by name, refusing what is no dict."""
+    if limits is None:
+        return {}
+    if not isinstance(limits, Mapping) or not limits:
+        raise InvalidParameter(
+            "limits",
+            limits,
+            "must be a dict of lists to try",
+            'Try {"groups": [1, 2, 5], "rows": [1, 3], "days": [(0, 7), (0, 30)]}.',
+        )
+    return limits
+
+
+def _limits(
+    request: Request, relation: Relation, lists: Mapping[str, Any]
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the limits of groups and of rows, none where nothing is to be limited."""
+    named = [name for name in (GROUPS, ROWS) if name in lists]
+    if relation.ids is None:
+        if named:
+            raise InvalidParameter(
+                f"limits[{named[0]!r}]",
+                lists[named[0]],
+                "bounds what an id contributes, and this table protects rows",
+                "Leave it out, and try bounds of answers.",
+            )
+        return (), ()
+    if not named and relation.contribution.most_rows() == 1:
+        return (), ()
+    if not request.by:
+        if GROUPS in lists:
+            raise InvalidParameter(
+                f"limits[{GROUPS!r}]",
+                lists[GROUPS],
+                "bounds the groups of an id, and this query has none",
+                'Give "rows", or group_by.',
+            )
+        return (), _numbers(lists, ROWS, _ROWS)
+    known = None if request.keyset is None or request.unknown else request.keyset.size
+    usual = tuple(most for most in _GROUPS if known is None or most <= known) or (1,)
+    return _numbers(lists, GROUPS, usual), _numbers(lists, ROWS, _ROWS_IN_GROUP)
+
+
+def _numbers(
+    lists: Mapping[str, Any], name: str, usual: tuple[int, ...]
+) -> tuple[int, ...]:
+    """Return the limits to try, ascending, each once."""
+    if name not in lists:
+        return usual
+    listed = _listed(lists, name, "[1, 2, 5]")
+    where = f"limits[{name!r}]"
+    numbers = (
+        _validate.integer(**{where: most}, least=1, most=_MOST_LIMIT) for most in listed
+    )
+    return tuple(sorted(set(numbers)))
+
+
+def _listed(lists: Mapping[str, Any], name: str, example: str) -> Sequence[Any]:
+    """Return a list that was lists, refusing anything else and an empty one."""
+    values = lists[name]
+    if isinstance(values, range):
+        values = list(values[: MOST_CHOICES + 1])
+    if not isinstance(values, (list, tuple)) or not values:
+        raise InvalidParameter(
+            f"limits[{name!r}]", values, "must be a list to try", f"Try {example}."
+        )
+    return values
+
+
+def _bounds(
+    bounded: Mapping[str, AbstractBounded], lists: Mapping[str, Any]
+) -> tuple[tuple[tuple[str, Ends], ...], ...]:
+    """Return the bounds to try together: all that were lists, or the usual widths."""
+    if lists:
+        pairs = [list(_pairs(lists, name)) for name in lists]
+        _refuse_unbounded(bounded, lists)
+        return tuple(tuple(zip(lists, ends, strict=True)) for ends in product(*pairs))
+    _refuse_unbounded(bounded, {})
+    if not bounded:
+        return ()
+    return tuple(
+        tuple((name, _wider(column, width)) for name, column in bounded.items())
+        for width in _WIDTHS
+    )
+
+
+def _pairs(lists: Mapping[str, Any], name: str) -> Iterator[Ends]:
+    """Yield pairs of bounds that were lists, each checked."""
+    for pair in _listed(lists, name, "[(0, 7), (0, 30)]"):
+        if not isinstance(pair, (list, tuple)) or len(pair) != 2:
+            raise InvalidParameter(
+                f"limits[{name!r}]", pair, "must be a pair (low, high)", "Try (0, 30)."
+            )
+        low, high = pair
+        check_bounds(low, high)
+        yield low, high
+
+
+def _refuse_unbounded(
+    bounded: Mapping[str, AbstractBounded], lists: Mapping[str, Any]
+) -> None:
+    """Refuse answers that have bounds neither of their own nor in the grid."""
+    for name, column in bounded.items():
+        if name not in lists and column.lacks_bounds:
+            raise InvalidQuery(
+                f"{column!r} has no bounds, and none are to be tried",
+                f'Give some: limits={{"{name}": [(0, 10), (0, 100)]}}.',
+            )
+
+
+def _wider(column: AbstractBounded, width: Fraction) -> Ends:
+    """Return bounds so many times as wide, outward to integers where they are such."""
+    clamp = column.clamp
+    assert isinstance(clamp, Clamped)  # noqa: S101 so they were picked
+    low, high = (width * end for end in clamp.bounds)
+    if isinstance(column.low, int) and isinstance(column.high, int):
+        return math.floor(low), math.ceil(high)
+    return float(low), float(high)

@@ -1,0 +1,171 @@
+"""The answers of requests that were planned together, and tables of them that agree."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from sordino.aggregations.count import Count
+from sordino.errors import InvalidQuery
+from sordino.query.request import Request
+from sordino.release.column_names import error_names
+from sordino.release.release import Release
+from sordino.tables.coarser import add_up
+from sordino.tables.halving import Integers, Numbers
+from sordino.tables.key_lattice import KeyLattice
+from sordino.tables.lattice import Lattice, Levels
+from sordino.tables.named_tables import AbstractTables
+from sordino.tables.together import Together
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@final
+class Releases(dict[str, Release]):  # noqa: FURB189 it was a dict, and is one
+    """Releases by name, as `session.release_all` returns them."""
+
+    def __init__(
+        self, releases: Mapping[str, Release], requests: Mapping[str, Request]
+    ) -> None:
+        """Hold the releases, and what was asked."""
+        super().__init__(releases)
+        self._requests = requests
+
+    @cached_property
+    def adjusted(self) -> "AdjustedReleases":
+        """Return the counts of all tables made to agree and not negative.
+
+        They are sums of the same cells, none of them below zero; `adjusted.rounded` has
+        whole numbers. They are made of noisy numbers, so they cost nothing; they are
+        not unbiased, and intervals do not belong to them.
+        """
+        number = _common_count(self._requests)
+        keysets = [one.keyset for one in self._requests.values() if one.keyset]
+        if not keysets:
+            raise InvalidQuery(
+                "there are no groups whose sums could agree",
+                "Group by a sd.KeySet: query.group_by_sets(wards, ()).",
+            )
+        spanned = KeyLattice.of(keysets)
+        tables, variances, homes = {}, {}, {}
+        for name, release in self.items():
+            home = Home.of(spanned, release)
+            homes[name] = home
+            sd = release.errors[error_names(number)[0]].to_numpy()
+            given = (home.spread(release[number].to_numpy()), float(np.mean(sd**2)))
+            tables[home.table], variances[home.table] = _merged(
+                given, (tables.get(home.table), variances.get(home.table))
+            )
+        together = Together.of_tables(spanned.lattice, tables, variances)
+        return AdjustedReleases(homes, number, together.lattice, together)
+
+
+def _merged(
+    one: tuple[Numbers, float], other: tuple[Any, Any]
+) -> tuple[Numbers, float]:
+    """Return two measurements of one table as one: the mean, by their precisions."""
+    if other[0] is None:
+        return one
+    weights = np.array([1 / one[1], 1 / other[1]])
+    mean = (one[0] * weights[0] + other[0] * weights[1]) / weights.sum()
+    return mean, float(1 / weights.sum())
+
+
+def _common_count(requests: Mapping[str, Request]) -> str:
+    """Return the count that all requests have, refusing any that cannot agree."""
+    first, *others = requests.values()
+    for name, one in requests.items():
+        if one.selects_keys or one.minimum is not None or one.processing:
+            raise InvalidQuery(
+                f"{name!r} does not show each of its groups as it was measured",
+                "Only tables of public keys can be adjusted: group by a sd.KeySet.",
+            )
+        if one.rows != first.rows:
+            raise InvalidQuery(
+                f"{name!r} counts other rows than the first request",
+                "Ask groupings of one query: query.group_by_sets(...).agg(n=...).",
+            )
+    for column, aggregation in first.columns:
+        if isinstance(aggregation, Count) and all(
+            (column, aggregation) in other.columns for other in others
+        ):
+            return column
+    raise InvalidQuery(
+        "there is no count that all requests have by one name",
+        "Only numbers of rows are adjusted: agg(n=sd.count()) in each of them.",
+    )
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Home:
+    """Where the rows of a release lie among the cells of a table of a lattice."""
+
+    table: Levels
+    shape: tuple[int, ...]
+    places: Integers
+    keys: "pa.Table"
+
+    @classmethod
+    def of(cls, spanned: KeyLattice, release: Release) -> "Home":
+        """Return the home of a release."""
+        keys = release.table.select(list(release.keys))
+        table = spanned.table(release.keys)
+        return cls(table, spanned.lattice.shape(table), spanned.places(keys), keys)
+
+    def spread(self, values: Numbers) -> Numbers:
+        """Return values of the rows where their cells are."""
+        cells = np.zeros(int(np.prod(self.shape)))
+        cells[self.places] = values
+        return cells.reshape(self.shape)
+
+    def beside(self, number: str, cells: Numbers) -> "pa.Table":
+        """Return the keys of the rows beside what their cells have."""
+        import pyarrow as pa  # noqa: PLC0415 loaded when needed
+
+        values = pa.array(cells.ravel()[self.places])
+        if not self.keys.num_columns:
+            return pa.table({number: values})
+        return self.keys.append_column(number, values)
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class AdjustedReleases(AbstractTables):
+    """Tables of releases that are sums of the same cells, none of which is negative."""
+
+    called: Mapping[str, Home]
+    number: str
+    lattice: Lattice
+    together: Together
+
+    def make(self, name: Any) -> "pa.Table":
+        """Return the keys of a release beside its adjusted numbers."""
+        home, finest = self.called[name], self.lattice.finest
+        cells = add_up(self.lattice, finest, self.together.cells, home.table)
+        return home.beside(self.number, cells)
+
+    @property
+    def rounded(self) -> "WholeReleases":
+        """Return tables of whole numbers, which agree as well."""
+        return WholeReleases(self.called, self.number, self.lattice, self.together)
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class WholeReleases(AbstractTables):
+    """Adjusted tables of releases in whole numbers."""
+
+    called: Mapping[str, Home]
+    number: str
+    lattice: Lattice
+    together: Together
+
+    def make(self, name: Any) -> "pa.Table":
+        """Return the keys of a release beside its whole numbers."""
+        home, finest = self.called[name], self.lattice.finest
+        cells = add_up(self.lattice, finest, self.together.whole_cells, home.table)
+        return home.beside(self.number, cells)

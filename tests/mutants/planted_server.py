@@ -1,0 +1,88 @@
+"""Errors in what decides about privacy where a server is asked."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.mutants.planting import Planted
+
+_FOLDER: Final = "src/sordino/engines/postgres"
+PLANTED_SERVER: Final[tuple[Planted, ...]] = (
+    Planted(
+        "server",
+        f"{_FOLDER}/dialect.py",
+        'return sql.function("hashint8extended", inner, _salt())',
+        "return inner",
+        "rows kept by a hash that is far from even",
+    ),
+    Planted(
+        "server",
+        f"{_FOLDER}/dialect.py",
+        "exp.Sum(this=value)",
+        'exp.Sum(this=sql.as_type(value, "DOUBLE"))',
+        "sums that round in between",
+    ),
+    Planted(
+        "server",
+        f"{_FOLDER}/dialect.py",
+        "exp.Ordered(this=value, nulls_first=True)",
+        "exp.Ordered(this=sql.is_missing(value), nulls_first=True)",
+        "an order that does not end in all columns",
+    ),
+    Planted(
+        "server",
+        f"{_FOLDER}/dialect.py",
+        "exp.Count(this=exp.Distinct(expressions=[counted]))",
+        "exp.Count(this=counted)",
+        "people counted by their rows",
+    ),
+    Planted(
+        "server",
+        f"{_FOLDER}/server.py",
+        "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+        "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY",
+        "statements of one question at several moments",
+    ),
+    Planted(
+        "server",
+        f"{_FOLDER}/server.py",
+        "REPEATABLE READ READ ONLY",
+        "REPEATABLE READ READ WRITE",
+        "a question that may write",
+    ),
+    Planted(
+        "server",
+        f"{_FOLDER}/server.py",
+        '"search_path": "pg_catalog, pg_temp"',
+        '"search_path": "public, pg_catalog, pg_temp"',
+        "names that others can take",
+    ),
+    Planted(
+        "server",
+        f"{_FOLDER}/server.py",
+        '"row_security": "off"',
+        '"row_security": "on"',
+        "rows hidden in silence by a policy",
+    ),
+    Planted(
+        "server",
+        f"{_FOLDER}/database.py",
+        "values = statement.parameters(salt - _SIGN)",
+        "values = statement.parameters(0)",
+        "one key for all sessions",
+    ),
+    Planted(
+        "server",
+        f"{_FOLDER}/table_facts.py",
+        "if not all(same for _, same in tables):",
+        "if not any(same for _, same in tables):",
+        "a table below a view emptied without notice",
+    ),
+    Planted(
+        "server",
+        f"{_FOLDER}/sql_remainders.py",
+        "_PLACES: Final = 12",
+        "_PLACES: Final = 11",
+        "remainders of doubles that are far from each other",
+    ),
+)

@@ -1,0 +1,113 @@
+"""Tables of a server that change: refused, or read as they are at one moment."""
+
+from collections.abc import Callable
+from typing import Final
+
+import psycopg
+import pytest
+
+from sordino.conformance.short_plans import question_of
+from sordino.engines.base import AbstractEngine
+from sordino.engines.memory.engine import MemoryEngine
+from sordino.engines.postgres.engine import postgres_engine
+from sordino.engines.postgres.server import Server
+from sordino.engines.postgres.server_tables import TableOfServer
+from sordino.engines.postgres.table_facts import facts_of
+from sordino.engines.sql.database import MomentPassed
+from sordino.errors import EngineUnavailable
+from sordino.query.nodes import Source
+from tests.postgres_server import cluster
+from tests.unit.engines.test_postgres_failures import (
+    BUDGET,
+    COUNT,
+    quiet,
+    session_of,
+    table_named,
+)
+
+CHANGES: Final = {
+    "dropped": "DROP TABLE changing CASCADE",
+    "renamed": "ALTER TABLE changing RENAME TO changed",
+    "a column gone": "ALTER TABLE changing DROP COLUMN secret",
+    "a column more": "ALTER TABLE changing ADD COLUMN y integer",
+    "another type": "ALTER TABLE changing ALTER COLUMN x TYPE integer",
+    "moved": "DROP SCHEMA IF EXISTS away CASCADE; CREATE SCHEMA away;"
+    " ALTER TABLE changing SET SCHEMA away",
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_table_that_changes_is_refused(change: str) -> None:
+    """Between price and release: before the charge, as what was opened is gone."""
+    server = cluster()
+    server.run("DROP TABLE IF EXISTS changed CASCADE")
+    session = session_of(table_named(server, "changing"))
+    assert session.price(COUNT, BUDGET).errors
+    server.run(CHANGES[change])
+    with pytest.raises(EngineUnavailable, match="not what it was") as caught:
+        session.release(COUNT, BUDGET)
+    assert quiet(caught.value)
+    assert session.remaining == BUDGET
+
+
+def test_rows_that_change_are_read_as_they_are() -> None:
+    """New rows and an emptied table are the table as it is then."""
+    server = cluster()
+    session = session_of(table_named(server, "growing"))
+    server.run("TRUNCATE growing", "INSERT INTO growing VALUES (7, '')")
+    assert session.release(COUNT, BUDGET).table.num_rows == 1
+
+
+def test_a_table_emptied_at_this_moment_is_refused() -> None:
+    """After the moment of a transaction, before its lock: it would look empty."""
+    server = cluster()
+    address, name = table_named(server, "emptied")
+    known = Server(address)
+    facts = facts_of(known, "public", name)
+    table = TableOfServer(known, facts)
+    with known.transaction():
+        known.rows("SELECT 1")  # the moment
+        server.run("TRUNCATE emptied", "INSERT INTO emptied VALUES (7, '')")
+        unnoticed = known.rows("SELECT count(*) FROM public.emptied")
+        assert unnoticed == [(0,)]
+        with pytest.raises(MomentPassed, match="emptied or written anew"):
+            table.check()
+    known.close()
+
+
+@pytest.mark.parametrize("engine", [postgres_engine, lambda _: MemoryEngine()])
+def test_another_moment_is_tried(
+    monkeypatch: pytest.MonkeyPatch, engine: Callable[[str], AbstractEngine]
+) -> None:
+    """The rows are those of the next moment, in the server and read out of it."""
+    address, name = source = table_named(cluster(), "emptying")
+    made = engine(address)
+    schema = made.open("t", source, {})
+    check, changes = TableOfServer.check, iter(["TRUNCATE", "INSERT INTO"])
+
+    def checked(table: TableOfServer) -> None:
+        with table.server.transaction():
+            table.server.rows("SELECT 1")  # the moment
+            for change in changes:  # before the first lock alone
+                rows = (
+                    "" if change == "TRUNCATE" else "VALUES (7, ''), (8, ''), (9, '')"
+                )
+                cluster().run(f"{change} {name} {rows}")
+            check(table)
+
+    monkeypatch.setattr(TableOfServer, "check", checked)
+    told = made.answer(question_of(Source("t", schema), "x"))
+    assert sorted(told.column("x").to_pylist()) == [7, 8, 9]
+
+
+def test_a_held_table_cannot_change() -> None:
+    """Others wait until the transaction ends."""
+    server = cluster()
+    address, name = table_named(server, "held")
+    known = Server(address)
+    with known.transaction():
+        TableOfServer(known, facts_of(known, "public", name)).check()
+        for change in (f"TRUNCATE {name}", f"DROP TABLE {name}"):
+            with pytest.raises(psycopg.errors.LockNotAvailable):
+                server.run("SET lock_timeout TO '100ms'", change)
+    known.close()
