@@ -12,7 +12,7 @@ from sordino.losses.headline import headline
 from sordino.planning.margins_purchase import MarginsPurchase
 from sordino.query.marginals import Marginals
 from sordino.sensitivity import Sensitivity
-from sordino.tables.lattice import Name
+from sordino.tables.crossing import Name
 
 _SHOWN: Final = 12
 """More tables than these are summed up by how many columns they have."""
@@ -74,8 +74,10 @@ class MarginsPrice:
             for name, error in self.errors.items():
                 yield ", ".join(name) or "all", str(error)
             return
-        for order in range(self.request.lattice.order + 1):
-            several = [one for name, one in self.errors.items() if len(name) == order]
-            worst = max(several, key=lambda one: one.sd)
+        for order in range(self.request.crossing.order + 1):
+            several = [
+                error for name, error in self.errors.items() if len(name) == order
+            ]
+            worst = max(several, key=lambda error: error.sd)
             noun = "table" if len(several) == 1 else "tables"
             yield f"{len(several):,} {noun} of {order}", str(worst)

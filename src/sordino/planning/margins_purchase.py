@@ -22,7 +22,7 @@ from sordino.query.relation import AbstractCatalog, Relation
 from sordino.query.request import MOST_NUMBERS
 from sordino.query.steps import group_column
 from sordino.sensitivity import Sensitivity
-from sordino.tables.lattice import Levels, Name
+from sordino.tables.crossing import Levels, Name
 from sordino.tables.precisions import Precisions, best_precisions
 
 _NARROWER = Fraction(1, 2**30)
@@ -60,34 +60,34 @@ class MarginsPurchase:
     @cached_property
     def errors(self) -> dict[Name, Expected]:
         """Return how far the cells of each table will be off, at most."""
-        lattice = self.request.lattice
-        found = {}
-        for table in lattice.tables:
+        crossing = self.request.crossing
+        errors = {}
+        for table in crossing.tables:
             sd = float(self.precisions.variances(table).max()) ** 0.5
-            found[lattice.name(table)] = Expected(sd, sd * self.reach)
-        return found
+            errors[crossing.name(table)] = Expected(sd, sd * self.reach)
+        return errors
 
     @cached_property
     def plan(self) -> str:
         """Return the plan as a readable tree, the last step first."""
-        lattice = self.request.lattice
+        crossing = self.request.crossing
         measured = sum(
-            lattice_size(self.request, part) for part in self.precisions.parts
+            count_contrasts(self.request, part) for part in self.precisions.parts
         )
-        trees = ", ".join(" > ".join(tree.columns) for tree in lattice.trees)
+        trees = ", ".join(" > ".join(tree.columns) for tree in crossing.trees)
         lines = [
-            f"{len(lattice.tables):,} tables of up to {lattice.order} of {trees}",
+            f"{len(crossing.tables):,} tables of up to {crossing.order} of {trees}",
             f"{measured:,} contrasts with Gaussian noise around exact integers",
         ]
         return "\n".join([*lines, *node_lines(self.relation.node, "")])
 
 
-def lattice_size(request: Marginals, part: Levels) -> int:
+def count_contrasts(request: Marginals, part: Levels) -> int:
     """Return how many contrasts a part has."""
-    found = 1
-    for tree, level in zip(request.lattice.trees, part, strict=True):
-        found *= int(tree.sizes[level] - tree.sizes[level - 1]) if level else 1
-    return found
+    size = 1
+    for tree, level in zip(request.crossing.trees, part, strict=True):
+        size *= int(tree.sizes[level] - tree.sizes[level - 1]) if level else 1
+    return size
 
 
 def buy_margins(
@@ -110,7 +110,7 @@ def buy_margins(
         part = budget.times(Fraction(1, relation.spread.rows))
     else:
         part = budget
-    unscaled = best_precisions(request.lattice, request.totals)
+    unscaled = best_precisions(request.crossing, request.totals)
     if not unscaled.parts:
         raise InvalidQuery(
             "the totals say all that these tables say", "Leave some of them out."
@@ -142,9 +142,9 @@ def _square_of(budget: Budget) -> Fraction:
 
 def _refuse_large(request: Marginals) -> None:
     """Refuse answers that together are larger than a session can hold and keep."""
-    lattice = request.lattice
+    crossing = request.crossing
     width = 2 * (len(request.keyset.columns) + 1) + 4
-    numbers = width * sum(map(lattice.cells, lattice.tables))
+    numbers = width * sum(map(crossing.cells, crossing.tables))
     if numbers > MOST_NUMBERS:
         raise InvalidQuery(
             f"all tables together would have {numbers:,} numbers, including their "

@@ -14,8 +14,8 @@ from sordino.query.listed_names import listed_names
 from sordino.query.relation import AbstractCatalog
 from sordino.query.request import CONFIDENCE, Rows
 from sordino.schema import unknown
+from sordino.tables.crossing import Crossing, Levels
 from sordino.tables.halving import Numbers
-from sordino.tables.lattice import Lattice, Levels
 from sordino.tables.public_totals import read_totals
 from sordino.tables.trees import Tree
 from sordino.words import Words, call
@@ -24,7 +24,7 @@ COUNT = "count"
 """The name of the number of every table."""
 
 
-@hides("keyset", "lattice", "rows", "totals", "words")
+@hides("keyset", "crossing", "rows", "totals", "words")
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Marginals:
@@ -32,32 +32,32 @@ class Marginals:
 
     rows: Rows
     keyset: KeySet
-    lattice: Lattice
+    crossing: Crossing
     totals: Mapping[Levels, Numbers]
     """Tables that everybody knows."""
     confidence: Fraction = CONFIDENCE
 
     def __repr__(self) -> str:
         """Show the question as it was written."""
-        levels = [tree.columns for tree in self.lattice.trees if tree.depth > 1]
+        levels = [tree.columns for tree in self.crossing.trees if tree.depth > 1]
         more = f", hierarchies={levels!r}" if levels else ""
         more += ", totals=..." if self.totals else ""
-        return f"{self.rows!r}.marginals(keys, order={self.lattice.order}{more})"
+        return f"{self.rows!r}.marginals(keys, order={self.crossing.order}{more})"
 
     def words(self, catalog: AbstractCatalog) -> Words:
         """Return all that is asked of which rows, in a form that lasts."""
         beside: dict[str, Words] = {}
         if self.totals:
             beside["totals"] = [
-                [list(self.lattice.name(table)), counts.ravel().tolist()]
+                [list(self.crossing.name(table)), counts.ravel().tolist()]
                 for table, counts in sorted(self.totals.items())
             ]
         return call(
             "marginals",
             **beside,
             rows=self.rows.words(catalog),
-            trees=[self.keyset[tree.columns].words for tree in self.lattice.trees],
-            order=self.lattice.order,
+            trees=[self.keyset[tree.columns].words for tree in self.crossing.trees],
+            order=self.crossing.order,
         )
 
 
@@ -81,11 +81,11 @@ def make_marginals(
         )
     trees = tuple(Tree.of(keyset, columns) for columns in _groups(keyset, hierarchies))
     most = _validate.integer(order=order, least=1, most=len(trees))
-    lattice = Lattice(trees, most)
-    lattice.refuse_large()
-    _refuse_gaps(keyset, lattice)
-    known = {} if totals is None else read_totals(lattice, totals)
-    return Marginals(rows, keyset, lattice, known)
+    crossing = Crossing(trees, most)
+    crossing.refuse_large()
+    _refuse_gaps(keyset, crossing)
+    known = {} if totals is None else read_totals(crossing, totals)
+    return Marginals(rows, keyset, crossing, known)
 
 
 def _groups(keyset: KeySet, hierarchies: Any) -> list[tuple[str, ...]]:
@@ -99,8 +99,8 @@ def _groups(keyset: KeySet, hierarchies: Any) -> list[tuple[str, ...]]:
         )
     trees: dict[str, tuple[str, ...]] = {name: (name,) for name in keyset.columns}
     taken: set[str] = set()
-    for given in hierarchies:
-        columns = listed_names(hierarchies=given, some=True)
+    for hierarchy in hierarchies:
+        columns = listed_names(hierarchies=hierarchy, some=True)
         for name in columns:
             if name not in keyset.columns:
                 raise unknown("column of the keys", name, keyset.columns)
@@ -113,13 +113,13 @@ def _groups(keyset: KeySet, hierarchies: Any) -> list[tuple[str, ...]]:
     return list(dict.fromkeys(trees.values()))
 
 
-def _refuse_gaps(keyset: KeySet, lattice: Lattice) -> None:
+def _refuse_gaps(keyset: KeySet, crossing: Crossing) -> None:
     """Refuse keys that are none, or not every combination of their columns."""
-    if not lattice.joint_cells:
+    if not crossing.joint_cells:
         raise InvalidParameter(
             "keyset", keyset, "must have keys", "Name the values of each column."
         )
-    if math.prod(int(tree.sizes[-1]) for tree in lattice.trees) != keyset.size:
+    if math.prod(int(tree.sizes[-1]) for tree in crossing.trees) != keyset.size:
         raise InvalidQuery(
             "margins need every combination of the values of all columns, and the keys "
             "leave some out",

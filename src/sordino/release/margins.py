@@ -41,38 +41,39 @@ class Margins:
         """Return the unbiased tables by their columns; they add up."""
         request = self.purchase.request
         names = (COUNT, *error_names(COUNT))
-        held = {**_columns(self.answer.errors), **_columns(self.answer.table)}
-        columns = {name: read_tables(request, held[name]) for name in names}
+        numbers = {**_columns(self.answer.errors), **_columns(self.answer.table)}
+        columns = {name: read_tables(request, numbers[name]) for name in names}
         bars = {name: columns[name] for name in names[1:]}
-        called = request.lattice.names
-        return NoisyTables(request.lattice, called, {COUNT: columns[COUNT]}, bars)
+        called = request.crossing.names
+        return NoisyTables(request.crossing, called, {COUNT: columns[COUNT]}, bars)
 
     @cached_property
     def adjusted(self) -> AdjustedTables:
         """Return tables that agree and are not negative."""
-        lattice = self.purchase.request.lattice
-        return AdjustedTables(lattice, lattice.names, COUNT, self.together)
+        crossing = self.purchase.request.crossing
+        return AdjustedTables(crossing, crossing.names, COUNT, self.fit)
 
     @cached_property
-    def together(self) -> Together:
+    def fit(self) -> Together:
         """Return what all tables say of the cells of the finest one."""
         request = self.purchase.request
         noisy = self.tables.columns[COUNT]
         contrasts = {
-            part: contrasts_of(request.lattice, part, noisy[part])
-            for part in request.lattice.tables
+            part: contrasts_of(request.crossing, part, noisy[part])
+            for part in request.crossing.tables
         }
         precisions = {
-            part: float(one) for part, one in self.purchase.precisions.parts.items()
+            part: float(precision)
+            for part, precision in self.purchase.precisions.parts.items()
         }
         known = known_contrasts(request)
-        return Together(request.lattice, contrasts | known, precisions, request.totals)
+        return Together(request.crossing, contrasts | known, precisions, request.totals)
 
     def synthetic(self, rows: Any) -> "pa.Table":
         """Return invented rows of the law that is fitted to all tables."""
         many = _validate.integer(rows=rows, least=0, most=_MOST_PEOPLE)
         words = Bits().words(many) >> _DIGITS
-        return draw_people(self.together, words.astype(np.float64) * _UNIT)
+        return draw_people(self.fit, words.astype(np.float64) * _UNIT)
 
 
 def margins_release(purchase: MarginsPurchase, answer: Answer) -> Release:
@@ -100,7 +101,7 @@ def _columns(table: "pa.Table") -> dict[str, Any]:
 def _notes(purchase: MarginsPurchase) -> tuple[str, ...]:
     """Return what the tables do not say."""
     known = ", ".join(
-        " and ".join(map(format_key, purchase.request.lattice.name(table))) or "all"
+        " and ".join(map(format_key, purchase.request.crossing.name(table))) or "all"
         for table in purchase.request.totals
     )
     return (

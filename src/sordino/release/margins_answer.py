@@ -12,8 +12,8 @@ from sordino.release.answer import Answer
 from sordino.release.stacked import grouping_name
 from sordino.schema import arrow_type
 from sordino.tables.coarser import add_up
+from sordino.tables.crossing import Levels, parts_of
 from sordino.tables.halving import Numbers
-from sordino.tables.lattice import Levels, parts_of
 from sordino.tables.measuring import Tally, contrasts_of, measure, restore
 
 if TYPE_CHECKING:
@@ -25,18 +25,22 @@ _ROUNDING: Final = 2.0**-40
 
 def margins_answer(purchase: MarginsPurchase, exact: "pa.Table") -> Answer:
     """Return all tables below each other, a first column says which a row is of."""
-    lattice = purchase.request.lattice
-    contrasts = measure(purchase.precisions, Tally.of(lattice, exact))
+    crossing = purchase.request.crossing
+    contrasts = measure(purchase.precisions, Tally.of(crossing, exact))
     contrasts |= known_contrasts(purchase.request)
-    tables = {table: restore(lattice, table, contrasts) for table in lattice.tables}
-    return Answer(*_stacked(purchase, tables))
+    tables = {}
+    for table in crossing.tables:
+        numbers = restore(crossing, table, contrasts)
+        exact_cells = purchase.precisions.variances(table) == 0
+        tables[table] = np.where(exact_cells, np.rint(numbers), numbers)
+    return Answer(*_stack_tables(purchase, tables))
 
 
 def known_contrasts(request: Marginals) -> dict[Levels, Numbers]:
     """Return the contrasts of all parts of tables that everybody knows."""
-    lattice = request.lattice
+    crossing = request.crossing
     return {
-        part: contrasts_of(lattice, part, add_up(lattice, table, counts, part))
+        part: contrasts_of(crossing, part, add_up(crossing, table, counts, part))
         for table, counts in request.totals.items()
         for part in parts_of(table)
     }
@@ -44,27 +48,27 @@ def known_contrasts(request: Marginals) -> dict[Levels, Numbers]:
 
 def read_tables(request: Marginals, values: Numbers) -> dict[Levels, Numbers]:
     """Return the tables of which the numbers stand below each other."""
-    lattice, first, tables = request.lattice, 0, {}
-    for table in lattice.tables:
-        end = first + lattice.cells(table)
-        tables[table] = values[first:end].reshape(lattice.shape(table))
+    crossing, first, tables = request.crossing, 0, {}
+    for table in crossing.tables:
+        end = first + crossing.cells(table)
+        tables[table] = values[first:end].reshape(crossing.shape(table))
         first = end
     return tables
 
 
-def _stacked(
+def _stack_tables(
     purchase: MarginsPurchase, tables: Mapping[Levels, Numbers]
 ) -> "tuple[pa.Table, pa.Table]":
     """Return the numbers beside their keys, and their errors."""
     import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
-    lattice, columns = purchase.request.lattice, purchase.request.keyset.columns
+    crossing, columns = purchase.request.crossing, purchase.request.keyset.columns
     names: list[pa.Array] = []
     keys: dict[str, list[Any]] = {name: [] for name in columns}
     for table in tables:
-        rows = lattice.keys(table) if any(table) else None
-        cells = lattice.cells(table)
-        mark = ", ".join(lattice.name(table)) or "all"
+        rows = crossing.keys(table) if any(table) else None
+        cells = crossing.cells(table)
+        mark = ", ".join(crossing.name(table)) or "all"
         names.append(pa.array([mark] * cells, pa.string()))
         for name, parts in keys.items():
             there = rows is not None and name in rows.column_names
@@ -74,7 +78,7 @@ def _stacked(
             )
     joined = {grouping_name({*columns, COUNT}): pa.concat_arrays(names)}
     joined |= {name: pa.concat_arrays(parts) for name, parts in keys.items()}
-    flat = np.concatenate([one.ravel() for one in tables.values()])
+    flat = np.concatenate([table.ravel() for table in tables.values()])
     bars = _bars(purchase, tables)
     return (
         pa.table(joined | {COUNT: pa.array(flat)}),
@@ -90,7 +94,7 @@ def _bars(purchase: MarginsPurchase, tables: Mapping[Levels, Numbers]) -> Bars:
     sds = np.concatenate([
         np.sqrt(purchase.precisions.variances(table)).ravel() for table in tables
     ])
-    values = np.concatenate([one.ravel() for one in tables.values()])
+    values = np.concatenate([table.ravel() for table in tables.values()])
     pad = _ROUNDING * (np.abs(values).max() + sds.max())
     reach = np.where(sds > 0, sds * purchase.reach + pad, 0.0)
     low, high = values - reach, values + reach

@@ -123,16 +123,16 @@ class Release(AbstractNoisyAnswers):
     @property
     def tables(self) -> NoisyTables:
         """Return the unbiased tables of `query.marginals` by their columns."""
-        return self._related("tables").tables
+        return self._tables_for("tables").tables
 
     @property
     def adjusted(self) -> AdjustedTables:
         """Return the tables of `query.marginals` made to agree and not negative.
 
-        Sums of the same cells, none of them below zero; `adjusted.rounded` has whole
+        Sums of the same cells, none of them below zero; `adjusted.integers` has whole
         numbers. They are not unbiased, and intervals do not belong to them.
         """
-        return self._related("adjusted").adjusted
+        return self._tables_for("adjusted").adjusted
 
     def synthetic(self, rows: int) -> "pa.Table":
         """Return so many invented rows, drawn from the law fitted to all tables.
@@ -140,9 +140,9 @@ class Release(AbstractNoisyAnswers):
         Tables of up to `order` columns are near to the adjusted ones; what more columns
         have to do with each other is not kept. No row is of anybody.
         """
-        return self._related("synthetic").synthetic(rows)
+        return self._tables_for("synthetic").synthetic(rows)
 
-    def _related(self, wanted: str) -> RelatedTables:
+    def _tables_for(self, wanted: str) -> RelatedTables:
         """Return the tables that belong together, refusing where it is one alone."""
         if self.related is None:
             raise InvalidQuery(

@@ -13,9 +13,9 @@ from sordino.query.request import Request
 from sordino.release.column_names import error_names
 from sordino.release.release import Release
 from sordino.tables.coarser import add_up
+from sordino.tables.crossing import Crossing, Levels
 from sordino.tables.halving import Integers, Numbers
-from sordino.tables.key_lattice import KeyLattice
-from sordino.tables.lattice import Lattice, Levels
+from sordino.tables.key_crossing import KeyCrossing
 from sordino.tables.named_tables import AbstractTables
 from sordino.tables.together import Together
 
@@ -38,52 +38,56 @@ class Releases(dict[str, Release]):  # noqa: FURB189 it was a dict, and is one
     def adjusted(self) -> "AdjustedReleases":
         """Return the counts of all tables made to agree and not negative.
 
-        They are sums of the same cells, none of them below zero; `adjusted.rounded` has
-        whole numbers. They are made of noisy numbers, so they cost nothing; they are
+        They are sums of the same cells, none below zero; `adjusted.integers` has whole
+        numbers. They are made of noisy numbers, so they cost nothing; they are
         not unbiased, and intervals do not belong to them.
         """
         number = _common_count(self._requests)
-        keysets = [one.keyset for one in self._requests.values() if one.keyset]
+        keysets = [
+            request.keyset for request in self._requests.values() if request.keyset
+        ]
         if not keysets:
             raise InvalidQuery(
                 "there are no groups whose sums could agree",
                 "Group by a sd.KeySet: query.group_by_sets(wards, ()).",
             )
-        spanned = KeyLattice.of(keysets)
-        tables, variances, homes = {}, {}, {}
+        spanned = KeyCrossing.of(keysets)
+        homes: dict[str, Home] = {}
+        tables: dict[Levels, Numbers] = {}
+        variances: dict[Levels, float] = {}
         for name, release in self.items():
             home = Home.of(spanned, release)
             homes[name] = home
             sd = release.errors[error_names(number)[0]].to_numpy()
-            given = (home.spread(release[number].to_numpy()), float(np.mean(sd**2)))
-            tables[home.table], variances[home.table] = _merged(
-                given, (tables.get(home.table), variances.get(home.table))
+            measured = (home.spread(release[number].to_numpy()), float(np.mean(sd**2)))
+            tables[home.table], variances[home.table] = _merge_measurements(
+                measured, (tables.get(home.table), variances.get(home.table))
             )
-        together = Together.of_tables(spanned.lattice, tables, variances)
-        return AdjustedReleases(homes, number, together.lattice, together)
+        together = Together.of_tables(spanned.crossing, tables, variances)
+        return AdjustedReleases(homes, number, together.crossing, together)
 
 
-def _merged(
-    one: tuple[Numbers, float], other: tuple[Any, Any]
+def _merge_measurements(
+    measurement: tuple[Numbers, float], other: tuple[Any, Any]
 ) -> tuple[Numbers, float]:
     """Return two measurements of one table as one: the mean, by their precisions."""
     if other[0] is None:
-        return one
-    weights = np.array([1 / one[1], 1 / other[1]])
-    mean = (one[0] * weights[0] + other[0] * weights[1]) / weights.sum()
+        return measurement
+    weights = np.array([1 / measurement[1], 1 / other[1]])
+    mean = (measurement[0] * weights[0] + other[0] * weights[1]) / weights.sum()
     return mean, float(1 / weights.sum())
 
 
 def _common_count(requests: Mapping[str, Request]) -> str:
     """Return the count that all requests have, refusing any that cannot agree."""
     first, *others = requests.values()
-    for name, one in requests.items():
-        if one.selects_keys or one.minimum is not None or one.processing:
+    for name, request in requests.items():
+        if request.selects_keys or request.minimum is not None or request.processing:
             raise InvalidQuery(
                 f"{name!r} does not show each of its groups as it was measured",
                 "Only tables of public keys can be adjusted: group by a sd.KeySet.",
             )
-        if one.rows != first.rows:
+        if request.rows != first.rows:
             raise InvalidQuery(
                 f"{name!r} counts other rows than the first request",
                 "Ask groupings of one query: query.group_by_sets(...).agg(n=...).",
@@ -102,7 +106,7 @@ def _common_count(requests: Mapping[str, Request]) -> str:
 @final
 @dataclass(frozen=True, eq=False)
 class Home:
-    """Where the rows of a release lie among the cells of a table of a lattice."""
+    """Where the rows of a release lie among the cells of a table of a crossing."""
 
     table: Levels
     shape: tuple[int, ...]
@@ -110,11 +114,11 @@ class Home:
     keys: "pa.Table"
 
     @classmethod
-    def of(cls, spanned: KeyLattice, release: Release) -> "Home":
+    def of(cls, spanned: KeyCrossing, release: Release) -> "Home":
         """Return the home of a release."""
         keys = release.table.select(list(release.keys))
         table = spanned.table(release.keys)
-        return cls(table, spanned.lattice.shape(table), spanned.places(keys), keys)
+        return cls(table, spanned.crossing.shape(table), spanned.places(keys), keys)
 
     def spread(self, values: Numbers) -> Numbers:
         """Return values of the rows where their cells are."""
@@ -122,7 +126,7 @@ class Home:
         cells[self.places] = values
         return cells.reshape(self.shape)
 
-    def beside(self, number: str, cells: Numbers) -> "pa.Table":
+    def attach(self, number: str, cells: Numbers) -> "pa.Table":
         """Return the keys of the rows beside what their cells have."""
         import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
@@ -139,19 +143,19 @@ class AdjustedReleases(AbstractTables):
 
     called: Mapping[str, Home]
     number: str
-    lattice: Lattice
+    crossing: Crossing
     together: Together
 
     def make(self, name: Any) -> "pa.Table":
         """Return the keys of a release beside its adjusted numbers."""
-        home, finest = self.called[name], self.lattice.finest
-        cells = add_up(self.lattice, finest, self.together.cells, home.table)
-        return home.beside(self.number, cells)
+        home, finest = self.called[name], self.crossing.finest
+        cells = add_up(self.crossing, finest, self.together.cells, home.table)
+        return home.attach(self.number, cells)
 
     @property
-    def rounded(self) -> "WholeReleases":
+    def integers(self) -> "WholeReleases":
         """Return tables of whole numbers, which agree as well."""
-        return WholeReleases(self.called, self.number, self.lattice, self.together)
+        return WholeReleases(self.called, self.number, self.crossing, self.together)
 
 
 @final
@@ -161,11 +165,11 @@ class WholeReleases(AbstractTables):
 
     called: Mapping[str, Home]
     number: str
-    lattice: Lattice
+    crossing: Crossing
     together: Together
 
     def make(self, name: Any) -> "pa.Table":
         """Return the keys of a release beside its whole numbers."""
-        home, finest = self.called[name], self.lattice.finest
-        cells = add_up(self.lattice, finest, self.together.whole_cells, home.table)
-        return home.beside(self.number, cells)
+        home, finest = self.called[name], self.crossing.finest
+        cells = add_up(self.crossing, finest, self.together.whole_cells, home.table)
+        return home.attach(self.number, cells)

@@ -2,10 +2,12 @@
 
 The way of the data: columns of keys are trees (`trees`), whose levels are halved again
 and again (`halving`): integers that say all that a table has beyond its margins. A
-lattice says which tables there are (`lattice`), precisions how exactly each of its
-parts is measured and what that costs (`precisions`), `measuring` draws the noise and
-makes the tables. Noisy tables of any release are made to agree, and not negative:
-level by level where that is always possible (`partitions`, `agreement`, `stages`,
-`projection`, `rounding`), by a law of all columns together where it is not
-(`joint_law`); `together` chooses, and `invented` draws people from what was fitted.
+`crossing` says which tables there are; `precisions` how exactly each of its parts is
+measured, and what that costs; `measuring` draws the noise and makes the tables, which
+`public_totals` that everybody knows are part of, and `named_tables` shows.
+
+Noisy tables are made to agree (`agreement`; of several releases `key_crossing` finds
+what they have in common) and not negative: level by level where that is always possible
+(`levels_down`, `projection`, `whole_cells`), by a law of all columns together where it
+is not (`joint_law`). `together` chooses, and `coarser` adds up.
 """

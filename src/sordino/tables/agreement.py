@@ -11,8 +11,8 @@ from typing import Final, TypeAlias
 import numpy as np
 
 from sordino.tables.coarser import add_up, spread_out
+from sordino.tables.crossing import Crossing, Levels
 from sordino.tables.halving import Numbers
-from sordino.tables.lattice import Lattice, Levels
 
 Operator: TypeAlias = Callable[[Numbers], Numbers]
 
@@ -21,7 +21,7 @@ _CLOSE: Final = 1e-8
 
 
 def agree(
-    lattice: Lattice,
+    crossing: Crossing,
     finest: Levels,
     noisy: Mapping[Levels, Numbers],
     variances: Mapping[Levels, float],
@@ -33,17 +33,17 @@ def agree(
 
     def weigh(cells: Numbers) -> Numbers:
         """Return the sums of each table over its variance, spread out."""
-        sums = {table: add_up(lattice, finest, cells, table) for table in noisy}
+        sums = {table: add_up(crossing, finest, cells, table) for table in noisy}
         return spread_all(sums)
 
     def spread_all(tables: Mapping[Levels, Numbers]) -> Numbers:
         """Return what all tables say of each cell."""
         return sum(
             (
-                spread_out(lattice, table, cells / variances[table], finest)
+                spread_out(crossing, table, cells / variances[table], finest)
                 for table, cells in tables.items()
             ),
-            np.zeros(lattice.shape(finest)),
+            np.zeros(crossing.shape(finest)),
         )
 
     wanted = spread_all(noisy)
@@ -61,7 +61,7 @@ def solve(
     Beginning at zero, where several solve it the shortest is found. `scale` is near the
     diagonal of the operator.
     """
-    found = np.zeros_like(wanted)
+    solution = np.zeros_like(wanted)
     left = wanted.copy()
     step = left / scale
     size = goal = float(np.vdot(left, step))
@@ -70,9 +70,9 @@ def solve(
             break
         moved = weigh(step)
         far = size / max(float(np.vdot(step, moved)), np.finfo(float).tiny)
-        found += far * step
+        solution += far * step
         left -= far * moved
         new = left / scale
         last, size = size, float(np.vdot(left, new))
         step = new + size / last * step
-    return found
+    return solution

@@ -55,27 +55,27 @@ class Halving:
             cuts.append((low, middle, high))
             low = np.column_stack([low, middle]).ravel()
             high = np.column_stack([middle, high]).ravel()
-        return cls._joined(cuts)
+        return cls._join_depths(cuts)
 
     @classmethod
-    def _joined(cls, cuts: list[tuple[Integers, Integers, Integers]]) -> "Halving":
+    def _join_depths(cls, cuts: list[tuple[Integers, Integers, Integers]]) -> "Halving":
         """Return the cuts of all depths as one."""
         none = np.zeros(0, np.int64)
         low, middle, high = (
-            np.concatenate([none, *(one[part] for one in cuts)]) for part in range(3)
+            np.concatenate([none, *(cut[part] for cut in cuts)]) for part in range(3)
         )
         common = np.gcd(middle - low, high - middle)
         left, right = (high - middle) // common, (middle - low) // common
-        ends = np.cumsum([one[0].size for one in cuts]).tolist()
+        ends = np.cumsum([depth[0].size for depth in cuts]).tolist()
         return cls(low, middle, high, left, right, tuple(ends))
 
-    def within(self, starts: Integers) -> "Halving":
+    def stretch(self, starts: Integers) -> "Halving":
         """Return the same cuts of coarser numbers, each made of finer ones.
 
         `starts` says where each coarser number begins among the finer ones.
         """
-        moved = (starts[one] for one in (self.low, self.middle, self.high))
-        return Halving(*moved, self.left, self.right, self.ends)
+        low, middle, high = starts[self.low], starts[self.middle], starts[self.high]
+        return Halving(low, middle, high, self.left, self.right, self.ends)
 
     @property
     def squares(self) -> Integers:
@@ -92,7 +92,9 @@ class Halving:
         sums = np.zeros((numbers.shape[0] + 1, *numbers.shape[1:]), numbers.dtype)
         np.cumsum(numbers, axis=0, out=sums[1:])
         low, middle, high = sums[self.low], sums[self.middle], sums[self.high]
-        left, right = (_along(one, numbers) for one in (self.left, self.right))
+        left, right = (
+            _upright(weights, numbers) for weights in (self.left, self.right)
+        )
         return np.asarray(left * (middle - low) - right * (high - middle))
 
     def divide(self, sums: Numbers, contrasts: Numbers) -> None:
@@ -104,13 +106,15 @@ class Halving:
         for end in self.ends:
             part = slice(first, end)
             low, middle = self.low[part], self.middle[part]
-            left, right = (_along(one[part], sums) for one in (self.left, self.right))
+            left, right = (
+                _upright(side[part], sums) for side in (self.left, self.right)
+            )
             whole = sums[low]
             sums[low] = (contrasts[part] + right * whole) / (left + right)
             sums[middle] = whole - sums[low]
             first = end
 
 
-def _along(numbers: Integers, shape: Numbers) -> Integers:
+def _upright(numbers: Integers, shape: Numbers) -> Integers:
     """Return numbers along the first axis of an array of a shape."""
     return numbers.reshape(-1, *([1] * (shape.ndim - 1)))

@@ -15,8 +15,8 @@ from typing import Final, final
 import numpy as np
 
 from sordino.tables.agreement import solve
+from sordino.tables.crossing import Crossing, Levels
 from sordino.tables.halving import Numbers
-from sordino.tables.lattice import Lattice, Levels
 from sordino.tables.measuring import squares_of
 from sordino.tables.trees import Tree
 
@@ -42,13 +42,13 @@ class Basis:
     factors: tuple[Numbers, ...]
 
     @classmethod
-    def of(cls, lattice: Lattice) -> "Basis":
+    def of(cls, crossing: Crossing) -> "Basis":
         """Return the contrasts of all trees together, as few matrices."""
-        factors = [np.ones((1, 1))]
-        for tree in lattice.trees:
+        factors: list[Numbers] = [np.ones((1, 1))]
+        for tree in crossing.trees:
             matrix = _matrix(tree)
             if len(factors[-1]) * len(matrix) <= _WIDEST:
-                factors[-1] = np.kron(factors[-1], matrix)
+                factors[-1] = np.asarray(np.kron(factors[-1], matrix))
             else:
                 factors.append(matrix)
         return cls(tuple(factors))
@@ -59,21 +59,20 @@ class Basis:
 
     def spread(self, contrasts: Numbers) -> Numbers:
         """Return for each cell the sum of contrasts times what it adds to each."""
-        return self._apply(contrasts, tuple(one.T for one in self.factors))
+        return self._apply(contrasts, tuple(factor.T for factor in self.factors))
 
     @property
     def sizes(self) -> Numbers:
         """Return the mean of the squares of what the cells add to each contrast."""
-        squares = tuple(one**2 / len(one) for one in self.factors)
+        squares = tuple(factor**2 / len(factor) for factor in self.factors)
         return self._apply(np.ones(math.prod(map(len, squares))), squares)
 
     @staticmethod
     def _apply(numbers: Numbers, factors: tuple[Numbers, ...]) -> Numbers:
         """Return numbers with a matrix applied along each axis."""
-        found = numbers
         for matrix in factors:
-            found = (matrix @ found.reshape(len(matrix), -1)).T
-        return np.ascontiguousarray(found).ravel()
+            numbers = (matrix @ numbers.reshape(len(matrix), -1)).T
+        return np.ascontiguousarray(numbers).ravel()
 
 
 def _matrix(tree: Tree) -> Numbers:
@@ -104,35 +103,38 @@ class Measured:
     @classmethod
     def of(
         cls,
-        lattice: Lattice,
+        crossing: Crossing,
         contrasts: Mapping[Levels, Numbers],
         precisions: Mapping[Levels, float],
     ) -> "Measured":
-        """Return contrasts of parts of a lattice, but for the sum of all cells."""
-        shape = tuple(int(tree.sizes[-1]) for tree in lattice.trees)
+        """Return contrasts of parts of a crossing, but for the sum of all cells."""
+        shape = tuple(int(tree.sizes[-1]) for tree in crossing.trees)
         numbers = np.arange(math.prod(shape)).reshape(shape)
         top = (0,) * len(shape)
         places, noisy, weights, costs = [], [], [], []
         for part, precision in precisions.items():
             if part == top:
                 continue
-            block = numbers[tuple(_block(lattice, part))].ravel()
+            block = numbers[tuple(_block(crossing, part))].ravel()
             places.append(block)
-            root = np.sqrt(squares_of(lattice, part)).ravel()
+            root = np.sqrt(squares_of(crossing, part)).ravel()
             noisy.append(contrasts[part].ravel() / root)
             weights.append(np.full(block.size, precision))
             alone = _ALONE if len(part) - part.count(0) == 1 else 1.0
             costs.append(np.full(block.size, _SIMPLICITY * alone / precision))
         return cls(
-            Basis.of(lattice),
-            *map(np.concatenate, (places, noisy, weights, costs)),
+            Basis.of(crossing),
+            np.concatenate(places),
+            np.concatenate(noisy),
+            np.concatenate(weights),
+            np.concatenate(costs),
             max(float(contrasts[top].ravel()[0]), 1.0),
         )
 
 
-def _block(lattice: Lattice, part: Levels) -> Iterator[slice]:
+def _block(crossing: Crossing, part: Levels) -> Iterator[slice]:
     """Yield where the contrasts of a part stand along each tree."""
-    for tree, level in zip(lattice.trees, part, strict=True):
+    for tree, level in zip(crossing.trees, part, strict=True):
         first = int(tree.sizes[level - 1]) if level else 0
         yield slice(first, int(tree.sizes[level]))
 
@@ -159,36 +161,37 @@ class _Dual:
 
     def at(self, angles: Numbers) -> _Point:
         """Return the law of some angles, the height and the slope there."""
-        given, basis = self.measured, self.measured.basis
-        logs = basis.spread(self._placed(angles))
+        measured, basis = self.measured, self.measured.basis
+        logs = basis.spread(self._tree_levels(angles))
         top = float(logs.max())
         shares = np.exp(logs - top)
         whole = float(shares.sum())
-        cells = shares * (given.total / whole)
-        seen = basis.contrasts(cells)[given.places]
-        stiff = given.costs * angles
-        height = given.total * (math.log(whole) + top) - angles @ given.noisy
+        cells = shares * (measured.total / whole)
+        seen = basis.contrasts(cells)[measured.places]
+        stiff = measured.costs * angles
+        height = measured.total * (math.log(whole) + top)
+        height -= float(angles @ measured.noisy)
         height += float(angles @ stiff) / 2
-        return _Point(angles, cells, height, seen - given.noisy + stiff, seen)
+        return _Point(angles, cells, height, seen - measured.noisy + stiff, seen)
 
     def step(self, point: _Point) -> Numbers:
         """Return Newton's step."""
-        given, basis = self.measured, self.measured.basis
+        measured, basis = self.measured, self.measured.basis
 
         def weigh(step: Numbers) -> Numbers:
             """Return how far the slope moves."""
-            moved = point.cells * basis.spread(self._placed(step))
-            seen = basis.contrasts(moved)[given.places]
+            moved = point.cells * basis.spread(self._tree_levels(step))
+            seen = basis.contrasts(moved)[measured.places]
             return np.asarray(
                 seen
-                - point.seen * (point.seen @ step / given.total)
-                + given.costs * step
+                - point.seen * (point.seen @ step / measured.total)
+                + measured.costs * step
             )
 
-        near = given.total * basis.sizes[given.places] + given.costs
+        near = measured.total * basis.sizes[measured.places] + measured.costs
         return -solve(weigh, point.rise, near, close=_INNER)
 
-    def _placed(self, numbers: Numbers) -> Numbers:
+    def _tree_levels(self, numbers: Numbers) -> Numbers:
         """Return numbers of measured contrasts where they stand among all."""
         placed = np.zeros(math.prod(map(len, self.measured.basis.factors)))
         placed[self.measured.places] = numbers

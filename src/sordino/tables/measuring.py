@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Final, TypeAlias, final
 import numpy as np
 
 from sordino.mechanisms.gaussian import Gaussian
+from sordino.tables.crossing import Crossing, Levels, parts_of
 from sordino.tables.halving import Integers, Numbers
-from sordino.tables.lattice import Lattice, Levels, parts_of
 from sordino.tables.precisions import Precisions
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 Contrasts: TypeAlias = Mapping[Levels, Numbers]
-"""Of each part of a lattice, with an axis for each of its trees."""
+"""Of each part of a crossing, with an axis for each of its trees."""
 
 _MOST: Final = 2**53
 """Contrasts saturate here, where every integer is a double; no change grows by that."""
@@ -32,7 +32,7 @@ class Tally:
     rows: Integers
 
     @classmethod
-    def of(cls, lattice: Lattice, counted: "pa.Table") -> "Tally":
+    def of(cls, crossing: Crossing, counted: "pa.Table") -> "Tally":
         """Return the tally of counted keys; what is not among the public ones is none.
 
         The columns of keys come first, then the number of rows.
@@ -41,69 +41,69 @@ class Tally:
 
         inside = np.ones(counted.num_rows, np.bool_)
         leaves = []
-        for tree in lattice.trees:
+        for tree in crossing.trees:
             place = np.zeros(counted.num_rows, np.int64)
             for column, values in zip(tree.columns, tree.values, strict=True):
-                found = pc.index_in(
+                places = pc.index_in(
                     counted[column].cast(values.type), values, skip_nulls=False
                 )
-                at = found.fill_null(-1).to_numpy().astype(np.int64)
+                at = places.fill_null(-1).to_numpy().astype(np.int64)
                 inside &= at >= 0
                 above, place = place, np.maximum(at, 0)
                 inside &= tree.parents[tree.columns.index(column)][place] == above
             leaves.append(place)
         rows = counted.column(counted.num_columns - 1).to_numpy()
-        return cls(tuple(one[inside] for one in leaves), rows[inside])
+        return cls(tuple(leaf[inside] for leaf in leaves), rows[inside])
 
-    def table(self, lattice: Lattice, table: Levels) -> Integers:
+    def table(self, crossing: Crossing, table: Levels) -> Integers:
         """Return the exact counts of a table.
 
         They are summed in doubles, which hold the sums of fewer than 2**53 rows.
         """
         place = np.zeros(self.rows.size, np.int64)
-        for tree, level, leaf in zip(lattice.trees, table, self.leaves, strict=True):
+        for tree, level, leaf in zip(crossing.trees, table, self.leaves, strict=True):
             if level:
                 place = place * tree.sizes[level] + tree.places[level][leaf]
-        cells = lattice.cells(table)
+        cells = crossing.cells(table)
         sums = np.bincount(place, self.rows, minlength=cells).astype(np.int64)
-        return sums.reshape(lattice.shape(table))
+        return sums.reshape(crossing.shape(table))
 
 
-def contrasts_of(lattice: Lattice, part: Levels, counts: Integers) -> Integers:
+def contrasts_of(crossing: Crossing, part: Levels, counts: Integers) -> Integers:
     """Return the exact contrasts of a part, of the counts of the table of its name."""
-    found = counts
-    trees = [one for one in zip(lattice.trees, part, strict=True) if one[1]]
+    numbers = counts
+    trees = [pair for pair in zip(crossing.trees, part, strict=True) if pair[1]]
     for axis, (tree, level) in enumerate(trees):
-        moved = tree.contrasts(level, np.moveaxis(found, axis, 0))
-        found = np.moveaxis(moved, 0, axis)
-    return np.clip(found, -_MOST, _MOST)
+        moved = tree.contrasts(level, np.moveaxis(numbers, axis, 0))
+        numbers = np.moveaxis(moved, 0, axis)
+    return np.clip(numbers, -_MOST, _MOST)
 
 
-def squares_of(lattice: Lattice, part: Levels) -> Integers:
+def squares_of(crossing: Crossing, part: Levels) -> Integers:
     """Return the squares of the contrasts of a part."""
-    found = np.ones((), np.int64)
-    for tree, level in zip(lattice.trees, part, strict=True):
+    squares = np.ones((), np.int64)
+    for tree, level in zip(crossing.trees, part, strict=True):
         if level:
-            found = np.multiply.outer(found, tree.squares(level))
-    return found
+            squares = np.multiply.outer(squares, tree.squares(level))
+    return squares
 
 
 def measure(precisions: Precisions, tally: Tally) -> dict[Levels, Numbers]:
     """Return all contrasts with noise that is exactly Gaussian around each integer."""
-    lattice = precisions.lattice
+    crossing = precisions.crossing
     exact: dict[Fraction, list[tuple[Levels, Integers, Integers]]] = {}
     noisy: dict[Levels, Numbers] = {}
     for part, precision in precisions.parts.items():
-        counts = contrasts_of(lattice, part, tally.table(lattice, part))
-        squares = squares_of(lattice, part).ravel()
+        counts = contrasts_of(crossing, part, tally.table(crossing, part))
+        squares = squares_of(crossing, part).ravel()
         noisy[part] = np.zeros(counts.shape)
         for square in np.unique(squares).tolist():
             places = np.flatnonzero(squares == square)
             alike = exact.setdefault(square / precision, [])
             alike.append((part, places, counts.ravel()[places]))
     for variance, alike in exact.items():
-        numbers = np.concatenate([one for _, _, one in alike]).astype(np.float64)
-        drawn = Gaussian(variance=variance)(numbers)
+        whole = np.concatenate([contrasts for _, _, contrasts in alike])
+        drawn = Gaussian(variance=variance)(whole.astype(np.float64))
         first = 0
         for part, places, each in alike:
             noisy[part].reshape(-1)[places] = drawn[first : first + each.size]
@@ -111,11 +111,11 @@ def measure(precisions: Precisions, tally: Tally) -> dict[Levels, Numbers]:
     return noisy
 
 
-def restore(lattice: Lattice, table: Levels, contrasts: Contrasts) -> Numbers:
+def restore(crossing: Crossing, table: Levels, contrasts: Contrasts) -> Numbers:
     """Return a table from the contrasts of its parts."""
-    shape = lattice.shape(table)
+    shape = crossing.shape(table)
     trees = [
-        (place, lattice.trees[place], level)
+        (place, crossing.trees[place], level)
         for place, level in enumerate(table)
         if level
     ]

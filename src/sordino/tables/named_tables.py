@@ -9,8 +9,8 @@ import numpy as np
 
 from sordino.schema import unknown
 from sordino.tables.coarser import add_up
+from sordino.tables.crossing import Crossing, Levels
 from sordino.tables.halving import Numbers
-from sordino.tables.lattice import Lattice, Levels
 from sordino.tables.together import Together
 
 if TYPE_CHECKING:
@@ -57,13 +57,15 @@ class AbstractTables(Mapping[Any, "pa.Table"]):
                     map(str, alone)
                 ):
                     return known
-        raise unknown("table", name, [", ".join(map(str, one)) for one in self._shown])
+        raise unknown(
+            "table", name, [", ".join(map(str, known)) for known in self._some_names]
+        )
 
     @property
-    def _shown(self) -> list[tuple[Any, ...]]:
+    def _some_names(self) -> list[tuple[Any, ...]]:
         """Return some names, as tuples."""
         some = list(self.called)[:8]
-        return [one if isinstance(one, tuple) else (one,) for one in some]
+        return [name if isinstance(name, tuple) else (name,) for name in some]
 
 
 @final
@@ -71,7 +73,7 @@ class AbstractTables(Mapping[Any, "pa.Table"]):
 class NoisyTables(AbstractTables):
     """Unbiased tables, which add up where they were measured together."""
 
-    lattice: Lattice
+    crossing: Crossing
     called: Mapping[Any, Levels]
     columns: Mapping[str, Mapping[Levels, Numbers]]
     bars: Mapping[str, Mapping[Levels, Numbers]]
@@ -81,12 +83,12 @@ class NoisyTables(AbstractTables):
         """Return the keys of a table and its noisy numbers."""
         table = self.called[name]
         numbers = {name: tables[table] for name, tables in self.columns.items()}
-        return with_keys(self.lattice, table, numbers)
+        return with_keys(self.crossing, table, numbers)
 
     @property
     def errors(self) -> "NoisyTables":
         """Return, for each table, the deviations and intervals of its numbers."""
-        return NoisyTables(self.lattice, self.called, self.bars, {})
+        return NoisyTables(self.crossing, self.called, self.bars, {})
 
 
 @final
@@ -99,21 +101,21 @@ class AdjustedTables(AbstractTables):
     numbers: it costs nothing.
     """
 
-    lattice: Lattice
+    crossing: Crossing
     called: Mapping[Any, Levels]
     number: str
     together: Together
 
     def make(self, name: Any) -> "pa.Table":
         """Return the keys of a table and its adjusted numbers."""
-        table, finest = self.called[name], self.lattice.finest
-        numbers = add_up(self.lattice, finest, self.together.cells, table)
-        return with_keys(self.lattice, table, {self.number: numbers})
+        table, finest = self.called[name], self.crossing.finest
+        numbers = add_up(self.crossing, finest, self.together.cells, table)
+        return with_keys(self.crossing, table, {self.number: numbers})
 
     @property
-    def rounded(self) -> "WholeTables":
+    def integers(self) -> "WholeTables":
         """Return tables of whole numbers, which agree as well."""
-        return WholeTables(self.lattice, self.called, self.number, self.together)
+        return WholeTables(self.crossing, self.called, self.number, self.together)
 
 
 @final
@@ -121,20 +123,20 @@ class AdjustedTables(AbstractTables):
 class WholeTables(AbstractTables):
     """Adjusted tables of whole numbers, which are sums of the same whole cells."""
 
-    lattice: Lattice
+    crossing: Crossing
     called: Mapping[Any, Levels]
     number: str
     together: Together
 
     def make(self, name: Any) -> "pa.Table":
         """Return the keys of a table and its whole numbers."""
-        table, finest = self.called[name], self.lattice.finest
-        numbers = add_up(self.lattice, finest, self.together.whole_cells, table)
-        return with_keys(self.lattice, table, {self.number: numbers})
+        table, finest = self.called[name], self.crossing.finest
+        numbers = add_up(self.crossing, finest, self.together.whole_cells, table)
+        return with_keys(self.crossing, table, {self.number: numbers})
 
 
 def with_keys(
-    lattice: Lattice, table: Levels, numbers: Mapping[str, Numbers]
+    crossing: Crossing, table: Levels, numbers: Mapping[str, Numbers]
 ) -> "pa.Table":
     """Return an Arrow table of the keys of a table, and of numbers of its cells."""
     import pyarrow as pa  # noqa: PLC0415 loaded when needed
@@ -142,7 +144,7 @@ def with_keys(
     columns = [pa.array(values.ravel()) for values in numbers.values()]
     if not any(table):
         return pa.table(columns, names=list(numbers))
-    whole = lattice.keys(table)
+    whole = crossing.keys(table)
     for name, values in zip(numbers, columns, strict=True):
         whole = whole.append_column(name, values)
     return whole
@@ -152,13 +154,13 @@ def draw_people(together: Together, chances: Numbers) -> "pa.Table":
     """Return invented people: one for each chance, of the law that was fitted."""
     import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
-    lattice = together.lattice
+    crossing = together.crossing
     sums = np.cumsum(together.cells.ravel())
     places = np.searchsorted(sums, chances * sums[-1], side="right")
     places = np.minimum(places, sums.size - 1)
-    leaves = np.unravel_index(places, lattice.shape(lattice.finest))
+    leaves = np.unravel_index(places, crossing.shape(crossing.finest))
     columns = {}
-    for tree, leaf in zip(lattice.trees, leaves, strict=True):
+    for tree, leaf in zip(crossing.trees, leaves, strict=True):
         for level, column in enumerate(tree.columns, start=1):
             nodes = tree.places[level][leaf]
             columns[column] = tree.values[level - 1].take(pa.array(nodes))

@@ -1,4 +1,4 @@
-"""How exactly each part of a lattice is measured, what it costs, and how far it errs.
+"""How exactly each part of a crossing is measured, what it costs, and how far it errs.
 
 A contrast with the square s of a part with the precision t gets noise of the variance
 s / t. One row anywhere then moves all contrasts together by mu with mu**2 the sum of
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from sordino.numbers import finite, rational_above
 from sordino.sensitivity import Sensitivity
-from sordino.tables.lattice import Lattice, Levels, parts_of
+from sordino.tables.crossing import Crossing, Levels, parts_of
 from sordino.tables.trees import Tree
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -30,9 +30,9 @@ _DIGITS: Final = 10
 @final
 @dataclass(frozen=True, eq=False)
 class Precisions:
-    """The precision of each part of a lattice; what is known publicly has none."""
+    """The precision of each part of a crossing; what is known publicly has none."""
 
-    lattice: Lattice
+    crossing: Crossing
     parts: Mapping[Levels, Fraction]
 
     def square(self, change: Sensitivity) -> Fraction:
@@ -41,92 +41,95 @@ class Precisions:
         Of cells c that move by d_c: the sum of d_c d_e G_ce is at most that of the
         squares times (G - H), and of the whole squared times H (lemma 3).
         """
-        alone, beside = self._alone, self._beside
+        alone, beside = self._alone, self._extra
         length = rational_above(finite(change.l2) ** 2)
         whole = rational_above(finite(change.l1) ** 2)
         return (alone - beside) * length + beside * whole
 
     def times(self, factor: Fraction) -> "Precisions":
         """Return so many times each precision, and with them the square of mu."""
-        more = {part: one * factor for part, one in self.parts.items()}
-        return Precisions(self.lattice, more)
+        more = {part: precision * factor for part, precision in self.parts.items()}
+        return Precisions(self.crossing, more)
 
     @cached_property
     def _alone(self) -> Fraction:
         """Return G: what one row adds to mu**2, at most."""
-        caps = [_most_moved(tree) for tree in self.lattice.trees]
+        caps = [_most_moved(tree) for tree in self.crossing.trees]
         return self._sum(caps)
 
     @cached_property
-    def _beside(self) -> Fraction:
+    def _extra(self) -> Fraction:
         """Return H: what two rows in different cells add, at most, either way.
 
         They differ in one of the trees; there the last level is the worst.
         """
-        caps = [_most_moved(tree) for tree in self.lattice.trees]
-        found = []
-        for place, tree in enumerate(self.lattice.trees):
+        caps = [_most_moved(tree) for tree in self.crossing.trees]
+        sums = []
+        for place, tree in enumerate(self.crossing.trees):
             siblings = tree.children[-1][tree.children[-1] > 1]
             least = Fraction(1, int(siblings.min())) if siblings.size else Fraction(0)
             apart = [*caps[place][:-1], least]
-            found.append(self._sum([*caps[:place], apart, *caps[place + 1 :]]))
-        return min(max(found), self._alone)
+            sums.append(self._sum([*caps[:place], apart, *caps[place + 1 :]]))
+        return min(max(sums), self._alone)
 
     def _sum(self, caps: list[list[Fraction]]) -> Fraction:
         """Return the sum over the parts of what each tree allows for its level."""
         return sum(
             (
-                one * math.prod(caps[place][level] for place, level in _placed(part))
-                for part, one in self.parts.items()
+                precision
+                * math.prod(caps[place][level] for place, level in _tree_levels(part))
+                for part, precision in self.parts.items()
             ),
             Fraction(0),
         )
 
     def variances(self, table: Levels) -> Floats:
         """Return the variance of each cell of a table."""
-        whole = np.zeros(self.lattice.shape(table))
+        whole = np.zeros(self.crossing.shape(table))
         for part in parts_of(table):
             if part not in self.parts:
                 continue
             caused: Any = np.float64(1 / self.parts[part])
-            for tree, level, below in zip(self.lattice.trees, part, table, strict=True):
+            for tree, level, below in zip(
+                self.crossing.trees, part, table, strict=True
+            ):
                 if below:
                     caused = np.multiply.outer(caused, _shares(tree, level, below))
             whole += caused
         return whole
 
 
-def best_precisions(lattice: Lattice, known: Iterable[Levels] = ()) -> Precisions:
+def best_precisions(crossing: Crossing, known: Iterable[Levels] = ()) -> Precisions:
     """Return precisions with which the mean variances of all tables are least together.
 
     They are for mu = 1 of one row, nearly: what they cost is asked of them. Tables that
     are `known` publicly need no measurement, nor what they are made of.
     """
-    means = [_mean_shares(tree) for tree in lattice.trees]
+    means = [_mean_shares(tree) for tree in crossing.trees]
     free = {part for table in known for part in parts_of(table)}
-    caused = dict.fromkeys(lattice.tables, 0.0)
-    for table in lattice.tables:
+    caused = dict.fromkeys(crossing.tables, 0.0)
+    for table in crossing.tables:
         for part in parts_of(table):
-            places = _placed(table)
+            places = _tree_levels(table)
             caused[part] += math.prod(
                 means[place][part[place], level] for place, level in places
             )
-    moved = [[float(one) for one in _most_moved(tree)] for tree in lattice.trees]
+    moved = [[float(cap) for cap in _most_moved(tree)] for tree in crossing.trees]
     prices = {
-        part: math.prod(moved[place][level] for place, level in _placed(part))
-        for part in lattice.tables
+        part: math.prod(moved[place][level] for place, level in _tree_levels(part))
+        for part in crossing.tables
     }
     wanted = {
         part: math.sqrt(caused[part] / price)
         for part, price in prices.items()
         if price and part not in free
     }
-    whole = math.fsum(prices[part] * one for part, one in wanted.items())
-    rounded = {part: _short(one / whole) for part, one in wanted.items()}
-    return Precisions(lattice, rounded)
+    whole = math.fsum(prices[part] * precision for part, precision in wanted.items())
+    rounded = {part: _short(precision / whole) for part, precision in wanted.items()}
+    return Precisions(crossing, rounded)
 
 
-def _placed(levels: Levels) -> list[tuple[int, int]]:
+def _tree_levels(levels: Levels) -> list[tuple[int, int]]:
     """Return the trees that a table or part is divided by, and at which levels."""
     return [(place, level) for place, level in enumerate(levels) if level]
 
@@ -143,7 +146,7 @@ def _most_moved(tree: Tree) -> list[Fraction]:
     It is how far one row moves the contrasts of the level, squared and in units of
     their squares.
     """
-    most = [1 - Fraction(1, int(one.max())) for one in tree.children]
+    most = [1 - Fraction(1, int(sizes.max())) for sizes in tree.children]
     return [Fraction(1), *most]
 
 
@@ -153,18 +156,18 @@ def _shares(tree: Tree, level: int, below: int) -> Floats:
     A node has 1 - 1 / siblings of its own level's, and its parent's over siblings**2.
     """
     siblings = [
-        one[above] for one, above in zip(tree.children, tree.parents, strict=True)
+        sizes[above] for sizes, above in zip(tree.children, tree.parents, strict=True)
     ]
-    found = 1 - 1 / siblings[level - 1] if level else np.ones(1)
+    share = 1 - 1 / siblings[level - 1] if level else np.ones(1)
     for each in range(level, below):
-        found = found[tree.parents[each]] / siblings[each] ** 2.0
-    return np.asarray(found, np.float64)
+        share = share[tree.parents[each]] / siblings[each] ** 2.0
+    return np.asarray(share, np.float64)
 
 
 def _mean_shares(tree: Tree) -> Floats:
     """Return the mean over the nodes of each level of what each level causes there."""
-    found = np.zeros((tree.depth + 1, tree.depth + 1))
+    means = np.zeros((tree.depth + 1, tree.depth + 1))
     for below in range(tree.depth + 1):
         for level in range(below + 1):
-            found[level, below] = _shares(tree, level, below).mean()
-    return found
+            means[level, below] = _shares(tree, level, below).mean()
+    return means

@@ -35,7 +35,7 @@ class Groups:
         """Return the cells less what is taken off in each group."""
         return np.asarray(cells - taken[self.places])
 
-    def taken(self, cells: Numbers) -> Numbers:
+    def excess(self, cells: Numbers) -> Numbers:
         """Return what is to be taken off all cells of a group so that they add up.
 
         Those that would be negative are 0 (Michelot 1986).
@@ -51,16 +51,17 @@ class Groups:
         return np.asarray(taken)
 
 
-def project(cells: Numbers, first: Groups) -> Numbers:
+def nearest_sums(cells: Numbers, first: Groups) -> Numbers:
     """Return the nearest cells that are not negative and add up, group by group.
 
-    >>> project(np.array([5.0, -1.0, 2.0]), Groups(np.zeros(3, int), np.array([5.0])))
+    >>> one_group = Groups(np.zeros(3, int), np.array([5.0]))
+    >>> nearest_sums(np.array([5.0, -1.0, 2.0]), one_group)
     array([4., 0., 1.])
     """
-    return np.maximum(first.less(cells, first.taken(cells)), 0.0)
+    return np.maximum(first.less(cells, first.excess(cells)), 0.0)
 
 
-def project_both(cells: Numbers, first: Groups, second: Groups) -> Numbers:
+def nearest_both(cells: Numbers, first: Groups, second: Groups) -> Numbers:
     """Return the nearest cells that are not negative and have the sums of both kinds.
 
     There are such cells where each group of one kind that crosses one of the other
@@ -68,24 +69,24 @@ def project_both(cells: Numbers, first: Groups, second: Groups) -> Numbers:
     off for one kind is found for what is taken off for the other, in turn; Newton's
     steps between shorten that way.
     """
-    beside = second.taken(cells)
+    beside = second.excess(cells)
     for _ in range(_STEPS):
-        nearest = project(second.less(cells, beside), first)
+        nearest = nearest_sums(second.less(cells, beside), first)
         beyond = second.add(nearest) - second.sums
         if np.abs(beyond).max() <= _CLOSE * max(float(second.sums.max()), 1.0):
             break
         stepped = beside + _newton_step(nearest, first, second, beyond)
-        heights = (_height(cells, one, first, second) for one in (stepped, beside))
+        heights = (_height(cells, taken, first, second) for taken in (stepped, beside))
         if next(heights) > next(heights):
             beside = stepped
-        taken = first.taken(second.less(cells, beside))
-        beside = second.taken(first.less(cells, taken))
+        taken = first.excess(second.less(cells, beside))
+        beside = second.excess(first.less(cells, taken))
     return nearest
 
 
 def _height(cells: Numbers, beside: Numbers, first: Groups, second: Groups) -> float:
     """Return the height of the dual hill on whose top both kinds have their sums."""
-    nearest = project(second.less(cells, beside), first)
+    nearest = nearest_sums(second.less(cells, beside), first)
     far = nearest - cells
     return float(np.vdot(far, far) / 2 + beside @ (second.add(nearest) - second.sums))
 

@@ -10,11 +10,11 @@ import numpy as np
 from sordino.errors import InvalidQuery
 from sordino.tables.agreement import agree
 from sordino.tables.coarser import add_up, spread_out
+from sordino.tables.crossing import MOST_CELLS, Crossing, Levels, parts_of
 from sordino.tables.halving import Integers, Numbers
 from sordino.tables.joint_law import Measured, fit_law
-from sordino.tables.lattice import MOST_CELLS, Lattice, Levels, parts_of
+from sordino.tables.levels_down import fit_down, whole_down
 from sordino.tables.measuring import contrasts_of, restore
-from sordino.tables.stages import fit_stages, round_stages
 
 MOST_JOINT: Final = 2**20
 """Cells of a law of three columns or more."""
@@ -28,12 +28,12 @@ _CLOSE: Final = 1e-9
 @final
 @dataclass(frozen=True, eq=False)
 class Together:
-    """Contrasts of parts of a lattice with their precisions, and tables that are known.
+    """Contrasts of a crossing with their precisions, and tables that are known.
 
     What is made of them is made of noisy numbers and public facts alone.
     """
 
-    lattice: Lattice
+    crossing: Crossing
     contrasts: Mapping[Levels, Numbers]
     precisions: Mapping[Levels, float]
     """Of each part that was measured: one over the variance of its contrasts."""
@@ -42,69 +42,70 @@ class Together:
     @classmethod
     def of_tables(
         cls,
-        lattice: Lattice,
+        crossing: Crossing,
         noisy: Mapping[Levels, Numbers],
         variances: Mapping[Levels, float],
     ) -> "Together":
         """Return what noisy tables say of each part that were measured apart."""
-        _refuse_large(lattice)
-        finest = lattice.finest
-        cells = agree(lattice, finest, noisy, variances)
+        _refuse_large(crossing)
+        finest = crossing.finest
+        cells = agree(crossing, finest, noisy, variances)
         parts = dict.fromkeys(part for table in noisy for part in parts_of(table))
         contrasts = {
-            part: contrasts_of(lattice, part, add_up(lattice, finest, cells, part))
+            part: contrasts_of(crossing, part, add_up(crossing, finest, cells, part))
             for part in parts
         }
         precisions = {
             part: sum(
-                lattice.cells(part) / (variances[table] * lattice.cells(table))
+                crossing.cells(part) / (variances[table] * crossing.cells(table))
                 for table in noisy
                 if all(map(int.__le__, part, table))
             )
             for part in parts
         }
-        return cls(lattice, contrasts, precisions)
+        return cls(crossing, contrasts, precisions)
 
     @cached_property
     def cells(self) -> Numbers:
         """Return the cells of the finest table: not negative, as near as can be."""
-        _refuse_large(self.lattice)
-        if len(self.lattice.trees) <= 2:
-            rough = restore(self.lattice, self.lattice.finest, self.contrasts)
-            return fit_stages(self.lattice, self.lattice.finest, rough)
+        _refuse_large(self.crossing)
+        if len(self.crossing.trees) <= 2:
+            rough = restore(self.crossing, self.crossing.finest, self.contrasts)
+            return fit_down(self.crossing, self.crossing.finest, rough)
         best = max(self.precisions.values())
         certain = dict.fromkeys(self.contrasts, best * _CERTAIN)
         measured = Measured.of(
-            self.lattice, self.contrasts, certain | dict(self.precisions)
+            self.crossing, self.contrasts, certain | dict(self.precisions)
         )
-        cells = fit_law(measured).reshape(self.lattice.shape(self.lattice.finest))
-        return _raked(self.lattice, cells, self.known)
+        cells = fit_law(measured).reshape(self.crossing.shape(self.crossing.finest))
+        return _rake(self.crossing, cells, self.known)
 
     @cached_property
     def whole_cells(self) -> Integers:
         """Return whole cells near those, with whole sums near theirs."""
-        if len(self.lattice.trees) <= 2:
-            return round_stages(self.lattice, self.lattice.finest, self.cells)
+        if len(self.crossing.trees) <= 2:
+            return whole_down(self.crossing, self.crossing.finest, self.cells)
         running = np.rint(np.cumsum(self.cells))
-        return np.diff(running, prepend=0).astype(np.int64).reshape(self.cells.shape)
+        whole: Integers = np.diff(running, prepend=0).astype(np.int64)
+        return whole.reshape(self.cells.shape)
 
 
-def _refuse_large(lattice: Lattice) -> None:
+def _refuse_large(crossing: Crossing) -> None:
     """Refuse to adjust tables whose joint cells are too many."""
-    most = MOST_CELLS if len(lattice.trees) <= 2 else MOST_JOINT
-    wide = len(lattice.trees) > 2 and max(int(t.sizes[-1]) for t in lattice.trees)
-    if lattice.joint_cells > most or wide > _WIDEST:
+    most = MOST_CELLS if len(crossing.trees) <= 2 else MOST_JOINT
+    wide = len(crossing.trees) > 2 and max(int(t.sizes[-1]) for t in crossing.trees)
+    if crossing.joint_cells > most or wide > _WIDEST:
         raise InvalidQuery(
-            f"tables of {len(lattice.trees)} columns are adjusted by a law of all "
-            f"their combinations: these are {lattice.joint_cells:.3g}, with up to "
+            f"tables of {len(crossing.trees)} columns are adjusted by a law of all "
+            f"their combinations: these are {crossing.joint_cells:.3g}, with up to "
             f"{wide or most:,} values of a column, and the limits are {most:,} and "
             f"{_WIDEST:,}",
             "Use release.tables, which add up as they are, or ask for fewer columns.",
         )
 
 
-def _raked(
-    lattice: Lattice, cells: Numbers, known: Mapping[Levels, Numbers]
+def _rake(
+    crossing: Crossing, cells: Numbers, known: Mapping[Levels, Numbers]
 ) -> Numbers:
     """Return cells with the sums that are known: each is multiplied until they have.
 
@@ -113,10 +114,10 @@ def _raked(
     for _ in range(_ROUNDS if known else 0):
         far = 0.0
         for table, counts in known.items():
-            sums = add_up(lattice, lattice.finest, cells, table)
+            sums = add_up(crossing, crossing.finest, cells, table)
             far = max(far, float(np.abs(counts - sums).max()))
             factor = np.divide(counts, sums, out=np.zeros(sums.shape), where=sums > 0)
-            cells *= spread_out(lattice, table, factor, lattice.finest)
+            cells *= spread_out(crossing, table, factor, crossing.finest)
         if far <= _CLOSE * max(1.0, float(cells.sum())):
             break
     return cells

@@ -58,7 +58,7 @@ class Tree:
     @cached_property
     def sizes(self) -> Integers:
         """Return the number of nodes of each level, the top included."""
-        return np.array([1, *(len(one) for one in self.values)])
+        return np.array([1, *(len(nodes) for nodes in self.values)])
 
     def starts(self, level: int, below: int) -> Integers:
         """Return where the nodes of a level begin among those of a level below.
@@ -70,7 +70,7 @@ class Tree:
     @cached_property
     def _starts(self) -> list[list[Integers]]:
         """Return the starts of each level among those from itself down."""
-        found = []
+        table = []
         for level, size in enumerate(self.sizes.tolist()):
             starts = [np.arange(size + 1)]
             for parents, above in zip(
@@ -78,8 +78,8 @@ class Tree:
             ):
                 edges = np.searchsorted(parents, np.arange(above + 1))
                 starts.append(edges[starts[-1]])
-            found.append(starts)
-        return found
+            table.append(starts)
+        return table
 
     @cached_property
     def halvings(self) -> tuple[Halving, ...]:
@@ -100,10 +100,10 @@ class Tree:
     @cached_property
     def places(self) -> tuple[Integers, ...]:
         """Return, for each level, in which of its nodes each leaf lies."""
-        found = [np.arange(self.sizes[-1])]
+        places = [np.arange(self.sizes[-1])]
         for parents in reversed(self.parents):
-            found.append(parents[found[-1]])
-        return tuple(reversed(found))
+            places.append(parents[places[-1]])
+        return tuple(reversed(places))
 
     def contrasts(self, level: int, counts: Numbers) -> Numbers:
         """Return the contrasts of a level, of counts of its nodes along the first axis.
@@ -124,7 +124,7 @@ class Tree:
         sums[0] = contrasts[0]
         for each in range(1, level + 1):
             part = contrasts[int(self.sizes[each - 1]) : int(self.sizes[each])]
-            cuts = self.halvings[each - 1].within(self.starts(each, level))
+            cuts = self.halvings[each - 1].stretch(self.starts(each, level))
             cuts.divide(sums, part)
         return sums
 

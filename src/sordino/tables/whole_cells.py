@@ -36,15 +36,15 @@ def _hand_out(
 
     Return the cells of groups that still lack something.
     """
-    one, other = lacking
-    most = 1 if order.size == whole.size else max([0, *one])
+    rows, other = lacking
+    most = 1 if order.size == whole.size else max([0, *rows])
     places = (groups.places[order].tolist() for groups in kinds)
     for cell, row, column in zip(order.tolist(), *places, strict=True):
-        given = min(one[row], other[column], most)
-        if given > 0:
-            whole[cell] += given
-            one[row] -= given
-            other[column] -= given
+        units = min(rows[row], other[column], most)
+        if units > 0:
+            whole[cell] += units
+            rows[row] -= units
+            other[column] -= units
     left = [
         np.array(each)[groups.places] > 0
         for groups, each in zip(kinds, lacking, strict=True)

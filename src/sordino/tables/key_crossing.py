@@ -1,4 +1,4 @@
-"""The lattice that sets of keys of several tables span, found from the keys alone."""
+"""The crossing that sets of keys of several tables span, found from the keys alone."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,8 +8,8 @@ import numpy as np
 
 from sordino.errors import InvalidQuery, show
 from sordino.keysets import KeySet
+from sordino.tables.crossing import Crossing, Levels
 from sordino.tables.halving import Integers
-from sordino.tables.lattice import Lattice, Levels
 from sordino.tables.trees import Tree
 
 if TYPE_CHECKING:
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 @final
 @dataclass(frozen=True, eq=False)
-class KeyLattice:
-    """A lattice, and where tables with keys of its columns lie in it."""
+class KeyCrossing:
+    """A crossing, and where tables with keys of its columns lie in it."""
 
-    lattice: Lattice
+    crossing: Crossing
 
     @classmethod
-    def of(cls, keysets: Sequence[KeySet]) -> "KeyLattice":
-        """Return the lattice of keys, refusing some that belong to no common tables."""
+    def of(cls, keysets: Sequence[KeySet]) -> "KeyCrossing":
+        """Return the crossing of keys, refusing some that have no common tables."""
         ordered = sorted(keysets, key=lambda keys: -len(keys.columns))
         whole = ordered[0]
         for keys in ordered[1:]:
@@ -36,49 +36,53 @@ class KeyLattice:
         for keys in keysets:
             if not whole[keys.columns].is_equivalent(keys):
                 raise InvalidQuery(
-                    f"the tables do not have the same {_listed(keys.columns)}: sums of "
-                    "one are not in the other",
+                    f"the tables do not have the same {_list_keys(keys.columns)}: sums "
+                    "of one are not in the other",
                     "Give all of them keys of the same values.",
                 )
         trees = tuple(Tree.of(whole, columns) for columns in _chains(whole))
-        lattice = Lattice(trees, len(trees))
-        if lattice.joint_cells != whole.size:
+        crossing = Crossing(trees, len(trees))
+        if crossing.joint_cells != whole.size:
             raise InvalidQuery(
-                f"the keys of {_listed(whole.columns)} are not every combination of "
+                f"the keys of {_list_keys(whole.columns)} are not every combination of "
                 "their values, nor does one lie in the other",
                 "Give the values of each column: KeySet.from_dict({...}).",
             )
-        return cls(lattice)
+        return cls(crossing)
 
     def table(self, columns: tuple[str, ...]) -> Levels:
         """Return the table that has some columns of keys."""
         return tuple(
             max(
-                (tree.columns.index(one) + 1 for one in columns if one in tree.columns),
+                (
+                    tree.columns.index(column) + 1
+                    for column in columns
+                    if column in tree.columns
+                ),
                 default=0,
             )
-            for tree in self.lattice.trees
+            for tree in self.crossing.trees
         )
 
     def places(self, keys: "pa.Table") -> Integers:
         """Return in which cell of their table the rows of keys lie."""
         import pyarrow.compute as pc  # noqa: PLC0415 loaded when needed
 
-        found = np.zeros(max(keys.num_rows, 1), np.int64)
+        places = np.zeros(max(keys.num_rows, 1), np.int64)
         table = self.table(tuple(keys.column_names))
-        for tree, level in zip(self.lattice.trees, table, strict=True):
+        for tree, level in zip(self.crossing.trees, table, strict=True):
             if level:
                 values = tree.values[level - 1]
-                given = keys[tree.columns[level - 1]].cast(values.type)
-                at = pc.index_in(given, values, skip_nulls=False)
-                found = found * tree.sizes[level] + at.to_numpy()
-        return found
+                column_values = keys[tree.columns[level - 1]].cast(values.type)
+                at = pc.index_in(column_values, values, skip_nulls=False)
+                places = places * tree.sizes[level] + at.to_numpy()
+        return places
 
 
 def _chains(keys: KeySet) -> list[tuple[str, ...]]:
     """Return the columns that lie in each other from the top down, others alone."""
     chains: list[list[str]] = []
-    for name in sorted(keys.columns, key=lambda one: keys[one].size):
+    for name in sorted(keys.columns, key=lambda name: keys[name].size):
         above = [chain for chain in chains if _determines(keys, name, chain[-1])]
         if above and keys[above[0][-1]].size > 1:
             above[0].append(name)
@@ -94,6 +98,6 @@ def _determines(keys: KeySet, name: str, above: str) -> bool:
     return keys[above, name].size == keys[name].size
 
 
-def _listed(columns: Sequence[str]) -> str:
+def _list_keys(columns: Sequence[str]) -> str:
     """Return names of columns in a sentence."""
     return ", ".join(map(show, columns))

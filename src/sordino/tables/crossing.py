@@ -28,7 +28,7 @@ _MOST_PARTS: Final = 2**20
 
 @final
 @dataclass(frozen=True, eq=False)
-class Lattice:
+class Crossing:
     """All tables of up to so many trees together, each at any of its levels."""
 
     trees: tuple[Tree, ...]
@@ -37,16 +37,16 @@ class Lattice:
     @cached_property
     def tables(self) -> tuple[Levels, ...]:
         """Return the tables, those of fewer trees first: any coarser one is of them."""
-        found = []
+        tables = []
         for several in range(self.order + 1):
             for chosen in itertools.combinations(range(len(self.trees)), several):
-                depths = (range(1, self.trees[one].depth + 1) for one in chosen)
+                depths = (range(1, self.trees[place].depth + 1) for place in chosen)
                 for levels in itertools.product(*depths):
                     placed = dict(zip(chosen, levels, strict=True))
-                    found.append(
-                        tuple(placed.get(one, 0) for one in range(len(self.trees)))
+                    tables.append(
+                        tuple(placed.get(place, 0) for place in range(len(self.trees)))
                     )
-        return tuple(found)
+        return tuple(tables)
 
     @cached_property
     def names(self) -> dict[Name, Levels]:
@@ -83,7 +83,7 @@ class Lattice:
 
         shape, columns = self.shape(table), {}
         places = np.indices(shape).reshape(len(shape), -1)
-        pairs = [one for one in zip(self.trees, table, strict=True) if one[1]]
+        pairs = [pair for pair in zip(self.trees, table, strict=True) if pair[1]]
         for (tree, level), place in zip(pairs, places, strict=True):
             columns[tree.columns[level - 1]] = tree.values[level - 1].take(
                 pa.array(place)
@@ -94,8 +94,8 @@ class Lattice:
         """Refuse more tables, or larger ones, than can be made; nothing is listed."""
         tables, parts = [1], [1]
         for tree in self.trees:
-            tables = _counted(tables, tree.depth, self.order)
-            parts = _counted(parts, sum(range(2, tree.depth + 2)), self.order)
+            tables = _count_choices(tables, tree.depth, self.order)
+            parts = _count_choices(parts, sum(range(2, tree.depth + 2)), self.order)
         largest = sorted((int(tree.sizes[-1]) for tree in self.trees), reverse=True)
         if sum(tables) > MOST_TABLES or sum(parts) > _MOST_PARTS:
             raise InvalidQuery(
@@ -121,9 +121,9 @@ def parts_of(table: Levels) -> Iterator[Levels]:
     return itertools.product(*(range(level + 1) for level in table))
 
 
-def _counted(known: list[int], ways: int, order: int) -> list[int]:
+def _count_choices(known: list[int], ways: int, order: int) -> list[int]:
     """Return the numbers of choices, by how many trees they are of, with one more."""
-    with_it = [0, *(ways * one for one in known)]
+    with_it = [0, *(ways * count for count in known)]
     without = [*known, 0]
     pairs = zip(with_it, without, strict=True)
-    return [one + other for one, other in pairs][: order + 1]
+    return [count + other for count, other in pairs][: order + 1]

@@ -14,36 +14,36 @@ from typing import TypeAlias
 import numpy as np
 
 from sordino.tables.coarser import add_up, spread_out
+from sordino.tables.crossing import Crossing, Levels
 from sordino.tables.halving import Integers, Numbers
-from sordino.tables.lattice import Lattice, Levels
-from sordino.tables.projection import Groups, project, project_both
+from sordino.tables.projection import Groups, nearest_both, nearest_sums
 from sordino.tables.whole_cells import round_cells
 
 Fit: TypeAlias = Callable[[Numbers, list[Groups]], Numbers]
 
 
-def fit_stages(lattice: Lattice, finest: Levels, cells: Numbers) -> Numbers:
+def fit_down(crossing: Crossing, finest: Levels, cells: Numbers) -> Numbers:
     """Return the cells of the finest table, not negative, nearest at every stage."""
-    return _top_down(lattice, finest, cells, _nearest)
+    return _top_down(crossing, finest, cells, _nearest)
 
 
-def round_stages(lattice: Lattice, finest: Levels, cells: Numbers) -> Integers:
+def whole_down(crossing: Crossing, finest: Levels, cells: Numbers) -> Integers:
     """Return whole cells of the finest table, near at every stage."""
-    return _top_down(lattice, finest, cells, _whole).astype(np.int64)
+    return _top_down(crossing, finest, cells, _whole).astype(np.int64)
 
 
-def _top_down(lattice: Lattice, finest: Levels, cells: Numbers, fit: Fit) -> Numbers:
+def _top_down(crossing: Crossing, finest: Levels, cells: Numbers, fit: Fit) -> Numbers:
     """Return the finest table, made of the tables above it."""
-    made: dict[Levels, Numbers] = {}
+    tables: dict[Levels, Numbers] = {}
     for table in itertools.product(*(range(level + 1) for level in finest)):
-        sums = add_up(lattice, finest, cells, table)
-        above = [made[one] for one in _parents(table)]
+        sums = add_up(crossing, finest, cells, table)
+        above = [tables[parent] for parent in _parents(table)]
         groups = [
-            _groups(lattice, one, known, table)
-            for one, known in zip(_parents(table), above, strict=True)
+            _groups(crossing, parent, known, table)
+            for parent, known in zip(_parents(table), above, strict=True)
         ]
-        made[table] = fit(sums.ravel(), groups).reshape(sums.shape)
-    return made[finest]
+        tables[table] = fit(sums.ravel(), groups).reshape(sums.shape)
+    return tables[finest]
 
 
 def _parents(table: Levels) -> list[Levels]:
@@ -59,10 +59,10 @@ def _parents(table: Levels) -> list[Levels]:
     ]
 
 
-def _groups(lattice: Lattice, above: Levels, sums: Numbers, table: Levels) -> Groups:
+def _groups(crossing: Crossing, above: Levels, sums: Numbers, table: Levels) -> Groups:
     """Return the groups of a table that are the cells of one above it."""
     numbers = np.arange(sums.size).reshape(sums.shape)
-    return Groups(spread_out(lattice, above, numbers, table).ravel(), sums.ravel())
+    return Groups(spread_out(crossing, above, numbers, table).ravel(), sums.ravel())
 
 
 def _nearest(cells: Numbers, groups: list[Groups]) -> Numbers:
@@ -70,9 +70,9 @@ def _nearest(cells: Numbers, groups: list[Groups]) -> Numbers:
     if not groups:
         return np.maximum(cells, 0.0)
     if len(groups) == 1:
-        return project(cells, groups[0])
-    second, first = sorted(groups, key=lambda one: one.sums.size)
-    return project_both(cells, first, second)
+        return nearest_sums(cells, groups[0])
+    second, first = sorted(groups, key=lambda group: group.sums.size)
+    return nearest_both(cells, first, second)
 
 
 def _whole(cells: Numbers, groups: list[Groups]) -> Numbers:
