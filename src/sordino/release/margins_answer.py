@@ -1,7 +1,7 @@
 """From exact counts of combinations of keys to all tables of their margins."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -62,28 +62,45 @@ def _stack_tables(
     """Return the numbers beside their keys, and their errors."""
     import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
-    crossing, columns = purchase.request.crossing, purchase.request.keyset.columns
-    names: list[pa.Array] = []
-    keys: dict[str, list[Any]] = {name: [] for name in columns}
-    for table in tables:
-        rows = crossing.keys(table) if any(table) else None
-        cells = crossing.cells(table)
-        mark = ", ".join(crossing.name(table)) or "all"
-        names.append(pa.array([mark] * cells, pa.string()))
-        for name, parts in keys.items():
-            there = rows is not None and name in rows.column_names
-            kind = arrow_type(purchase.relation.schema[name].type)
-            parts.append(
-                rows[name].combine_chunks() if there and rows else pa.nulls(cells, kind)
-            )
-    joined = {grouping_name({*columns, COUNT}): pa.concat_arrays(names)}
-    joined |= {name: pa.concat_arrays(parts) for name, parts in keys.items()}
-    flat = np.concatenate([table.ravel() for table in tables.values()])
+    columns = purchase.request.keyset.columns
+    keys: dict[str, pa.Array] = {grouping_name({*columns, COUNT}): _grouping(purchase)}
+    keys |= _stack_keys(purchase)
+    values = pa.array(np.concatenate([table.ravel() for table in tables.values()]))
     bars = _bars(purchase, tables)
-    return (
-        pa.table(joined | {COUNT: pa.array(flat)}),
-        pa.table(joined | bars.columns(COUNT)),
+    return pa.table(keys | {COUNT: values}), pa.table(keys | bars.columns(COUNT))
+
+
+def _grouping(purchase: MarginsPurchase) -> "pa.Array":
+    """Return of which table each row is."""
+    import pyarrow as pa  # noqa: PLC0415 loaded when needed
+
+    crossing = purchase.request.crossing
+    titles = [", ".join(name) or "all" for name in crossing.names]
+    sizes = [crossing.cells(table) for table in crossing.tables]
+    return pa.array(titles, pa.string()).take(
+        pa.array(np.repeat(np.arange(len(sizes)), sizes))
     )
+
+
+def _stack_keys(purchase: MarginsPurchase) -> "dict[str, pa.Array]":
+    """Return the keys of all tables, missing where a table is not divided by them."""
+    import pyarrow as pa  # noqa: PLC0415 loaded when needed
+
+    crossing = purchase.request.crossing
+    many = sum(map(crossing.cells, crossing.tables))
+    keys = {}
+    for place, tree in enumerate(crossing.trees):
+        nodes = np.full((tree.depth, many), -1)
+        first = 0
+        for table in crossing.tables:
+            end = first + crossing.cells(table)
+            if table[place]:
+                nodes[table[place] - 1, first:end] = crossing.nodes(table, place)
+            first = end
+        for column, values, at in zip(tree.columns, tree.values, nodes, strict=True):
+            kind = arrow_type(purchase.relation.schema[column].type)
+            keys[column] = values.take(pa.array(at, mask=at < 0)).cast(kind)
+    return {name: keys[name] for name in purchase.request.keyset.columns}
 
 
 def _bars(purchase: MarginsPurchase, tables: Mapping[Levels, Numbers]) -> Bars:

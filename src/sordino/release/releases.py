@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from sordino.tables.together import Together
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+_LEAST: Final = 1e-12
+"""A variance that doubles have lost; what is measured so well is weighed no better."""
 
 
 @final
@@ -59,7 +62,10 @@ class Releases(dict[str, Release]):  # noqa: FURB189 it was a dict, and is one
             home = Home.of(spanned, release)
             homes[name] = home
             sd = release.errors[error_names(number)[0]].to_numpy()
-            measured = (home.spread(release[number].to_numpy()), float(np.mean(sd**2)))
+            measured = (
+                home.spread(release[number].to_numpy()),
+                max(float(np.mean(sd**2)), _LEAST),
+            )
             tables[home.table], variances[home.table] = _merge_measurements(
                 measured, (tables.get(home.table), variances.get(home.table))
             )

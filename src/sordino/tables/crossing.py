@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias, final
 import numpy as np
 
 from sordino.errors import InvalidQuery
+from sordino.tables.halving import Integers
 from sordino.tables.trees import Tree
 
 if TYPE_CHECKING:
@@ -77,17 +78,22 @@ class Crossing:
         """Return how many cells the table of all trees together has."""
         return math.prod(int(tree.sizes[-1]) for tree in self.trees)
 
+    def nodes(self, table: Levels, place: int) -> Integers:
+        """Return in which node of one of its trees each cell of a table lies."""
+        shape = self.shape(table)
+        axis = place - table[:place].count(0)
+        numbers = np.arange(shape[axis]).reshape(-1, *([1] * (len(shape) - axis - 1)))
+        return np.broadcast_to(numbers, shape).ravel()
+
     def keys(self, table: Levels) -> "pa.Table":
         """Return the keys of a table: all combinations of its columns' values."""
         import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
-        shape, columns = self.shape(table), {}
-        places = np.indices(shape).reshape(len(shape), -1)
-        pairs = [pair for pair in zip(self.trees, table, strict=True) if pair[1]]
-        for (tree, level), place in zip(pairs, places, strict=True):
-            columns[tree.columns[level - 1]] = tree.values[level - 1].take(
-                pa.array(place)
-            )
+        columns = {}
+        for place, (tree, level) in enumerate(zip(self.trees, table, strict=True)):
+            if level:
+                nodes = pa.array(self.nodes(table, place))
+                columns[tree.columns[level - 1]] = tree.values[level - 1].take(nodes)
         return pa.table(columns)
 
     def refuse_large(self) -> None:

@@ -39,12 +39,13 @@ class Precisions:
         """Return mu**2 of all contrasts: for any rows whose counts move by a change.
 
         Of cells c that move by d_c: the sum of d_c d_e G_ce is at most that of the
-        squares times (G - H), and of the whole squared times H (lemma 3).
+        squares times G - H, and the square of the whole times H (lemma 3).
         """
-        alone, beside = self._alone, self._extra
         length = rational_above(finite(change.l2) ** 2)
         whole = rational_above(finite(change.l1) ** 2)
-        return (alone - beside) * length + beside * whole
+        if whole == length:
+            return self._alone * length
+        return (self._alone - self._extra) * length + self._extra * whole
 
     def times(self, factor: Fraction) -> "Precisions":
         """Return so many times each precision, and with them the square of mu."""
@@ -52,36 +53,40 @@ class Precisions:
         return Precisions(self.crossing, more)
 
     @cached_property
+    def _moved(self) -> dict[Levels, Fraction]:
+        """Return what one row adds to mu**2 by each part, at most."""
+        caps = [_most_moved(tree) for tree in self.crossing.trees]
+        return {
+            part: precision
+            * math.prod(caps[place][level] for place, level in _tree_levels(part))
+            for part, precision in self.parts.items()
+        }
+
+    @cached_property
     def _alone(self) -> Fraction:
         """Return G: what one row adds to mu**2, at most."""
-        caps = [_most_moved(tree) for tree in self.crossing.trees]
-        return self._sum(caps)
+        return sum(self._moved.values(), Fraction(0))
 
     @cached_property
     def _extra(self) -> Fraction:
         """Return H: what two rows in different cells add, at most, either way.
 
-        They differ in one of the trees; there the last level is the worst.
+        They differ in one of the trees, where they add 1 / siblings and not
+        1 - 1 / siblings; there the last level is the worst.
         """
-        caps = [_most_moved(tree) for tree in self.crossing.trees]
-        sums = []
-        for place, tree in enumerate(self.crossing.trees):
-            siblings = tree.children[-1][tree.children[-1] > 1]
-            least = Fraction(1, int(siblings.min())) if siblings.size else Fraction(0)
-            apart = [*caps[place][:-1], least]
-            sums.append(self._sum([*caps[:place], apart, *caps[place + 1 :]]))
-        return min(max(sums), self._alone)
-
-    def _sum(self, caps: list[list[Fraction]]) -> Fraction:
-        """Return the sum over the parts of what each tree allows for its level."""
-        return sum(
-            (
-                precision
-                * math.prod(caps[place][level] for place, level in _tree_levels(part))
-                for part, precision in self.parts.items()
-            ),
-            Fraction(0),
-        )
+        trees = self.crossing.trees
+        less = [Fraction(0)] * len(trees)
+        spared = [_spared(tree) for tree in trees]
+        for part, moved in self._moved.items():
+            for place, level in _tree_levels(part):
+                if level == trees[place].depth:
+                    less[place] += moved * spared[place]
+        apart = [
+            saved
+            for saved, tree in zip(less, trees, strict=True)
+            if int(tree.sizes[-1]) > 1
+        ]
+        return self._alone - min(apart, default=Fraction(0))
 
     def variances(self, table: Levels) -> Floats:
         """Return the variance of each cell of a table."""
@@ -148,6 +153,17 @@ def _most_moved(tree: Tree) -> list[Fraction]:
     """
     most = [1 - Fraction(1, int(sizes.max())) for sizes in tree.children]
     return [Fraction(1), *most]
+
+
+def _spared(tree: Tree) -> Fraction:
+    """Return which part of what a row moves two of them do not, in different leaves.
+
+    Of the last level: one less the greatest 1 / siblings over the most that is moved.
+    """
+    siblings = tree.children[-1][tree.children[-1] > 1]
+    if not siblings.size:
+        return Fraction(1)
+    return 1 - Fraction(1, int(siblings.min())) / _most_moved(tree)[-1]
 
 
 def _shares(tree: Tree, level: int, below: int) -> Floats:

@@ -1,9 +1,13 @@
 """Whole numbers near cells, with whole sums that are given."""
 
+from typing import Final
+
 import numpy as np
 
 from sordino.tables.halving import Integers, Numbers
 from sordino.tables.projection import Groups
+
+_ALL: Final = 2**62
 
 
 def round_cells(cells: Numbers, first: Groups, second: Groups) -> Integers:
@@ -21,8 +25,8 @@ def round_cells(cells: Numbers, first: Groups, second: Groups) -> Integers:
         for groups in (first, second)
     ]
     order = np.argsort(floors - cells, kind="stable")
-    for _ in range(2):
-        order = _hand_out(whole, order, (first, second), lacking)
+    for most in (1, _ALL):
+        order = _hand_out(whole, order, (first, second), lacking, most)
     return whole
 
 
@@ -31,13 +35,13 @@ def _hand_out(
     order: Integers,
     kinds: tuple[Groups, Groups],
     lacking: list[list[int]],
+    most: int,
 ) -> Integers:
-    """Give to cells in an order what both of their groups lack: one, then all of it.
+    """Give to cells in an order what both of their groups lack, each at most so much.
 
     Return the cells of groups that still lack something.
     """
     rows, other = lacking
-    most = 1 if order.size == whole.size else max([0, *rows])
     places = (groups.places[order].tolist() for groups in kinds)
     for cell, row, column in zip(order.tolist(), *places, strict=True):
         units = min(rows[row], other[column], most)
