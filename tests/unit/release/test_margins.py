@@ -367,3 +367,27 @@ def test_sixty_columns_can_be_asked_for() -> None:
     assert found == pytest.approx(both, abs=12)
     with pytest.raises(InvalidQuery, match="add up as they are"):
         release.adjusted["c3"]
+
+
+def test_a_row_in_two_places_at_once_is_in_no_table() -> None:
+    """A town in another state than that of the keys is no key."""
+    rows = {"state": ["n", "s", "n"], "town": ["a", "a", "b"]}
+    table = sd.PrivateTable(rows, protects=ONE_ROW)
+    session = sd.Session({"visits": table}, sd.GaussianDP(10**6), engine="memory")
+    asked = VISITS.marginals(PLACES, order=1, hierarchies=NESTED)
+    release = session.release(asked, sd.GaussianDP(10**6))
+    assert by_key(release.tables["state"]) == pytest.approx(
+        {("n",): 2, ("s",): 0}, abs=1e-3
+    )
+
+
+def test_a_part_of_a_table_has_the_share_of_its_rows() -> None:
+    """A unit with one of its two rows in a part pays there for both: half of mu**2."""
+    asked = VISITS.marginals(KEYS["town",], order=1)
+    whole = opened(unit=sd.AddMaxRows(2))
+    parts = whole.partition("visits", "year", [2025, 2026], sd.GaussianDP(1))
+    one, other = (
+        session.price(asked, sd.GaussianDP(1)).errors["town",].sd
+        for session in (whole, parts[2025])
+    )
+    assert other == pytest.approx(np.sqrt(2) * one)
