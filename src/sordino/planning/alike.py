@@ -6,7 +6,7 @@ is nowhere in it (docs/adr/0174-columns-of-one-kind-are-priced-alike.md).
 """
 
 from collections.abc import Hashable, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import fields
 from typing import Any, Final
 
 from sordino.planning.plan import Plan
@@ -59,7 +59,8 @@ def _without_keys(value: Any, places: Mapping[Hashable, int]) -> Hashable:
         return _KEY, places[value]
     if isinstance(value, tuple):
         return tuple(_without_keys(item, places) for item in value)
-    if not is_dataclass(value) or not value.__dataclass_params__.eq:
+    how: Any = getattr(type(value), "__dataclass_params__", None)
+    if how is None or not how.eq:
         whole: Hashable = value
         return whole
     parts = [getattr(value, field.name) for field in fields(value) if field.compare]
