@@ -182,9 +182,8 @@ def test_choices_lie_within_the_ranks_told(name: str, *, known: bool) -> None:
     groups = Groups(60, REPETITIONS, 0)
     keys: Any = sd.KeySet.from_dict({"g": list(range(groups.count))}) if known else "g"
     request = groups.rows.group_by(keys).agg(a=asked)
-    price, release = (
-        ask(request, BUDGET) for ask in (groups.session.price, groups.session.release)
-    )
+    session = groups.session
+    price, release = session.price(request, BUDGET), session.release(request, BUDGET)
     values = groups.values[release["g"].to_numpy()]
     assert len(values) > REPETITIONS / 2
     answers = release["a"].to_numpy()[:, None]
