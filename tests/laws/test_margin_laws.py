@@ -73,7 +73,7 @@ def purchases(dice: Dice) -> Iterator[tuple[MarginsPurchase, list[pa.Table]]]:
     yield bought, answers
 
 
-def square_moved(bought: MarginsPurchase, one: pa.Table, other: pa.Table) -> Fraction:
+def square_shifts(bought: MarginsPurchase, one: pa.Table, other: pa.Table) -> Fraction:
     """Return the square of what all contrasts move by, in units of their noise."""
     trees = bought.request.crossing
     tallies = Tally.of(trees, one), Tally.of(trees, other)
@@ -97,7 +97,7 @@ def complaints(seeds: range) -> tuple[int, int]:
             paid = bought.precisions.square(bought.change)
             for other in others:
                 tried += 1
-                beyond += square_moved(bought, first, other) > paid
+                beyond += square_shifts(bought, first, other) > paid
     return beyond, tried
 
 
@@ -178,7 +178,7 @@ def test_all_that_is_paid_is_attained() -> None:
         bought = buy_margins(request, session._desk.catalog, BUDGET)
         answers.append(session._desk.engine.prepare(bought.question)())
     assert bought is not None
-    assert square_moved(bought, *answers) == 1 == bought.loss.guarantees.mu
+    assert square_shifts(bought, *answers) == 1 == bought.loss.guarantees.mu
 
 
 Patch = pytest.MonkeyPatch
@@ -216,7 +216,7 @@ def _totals_for_nothing(patch: Patch) -> None:
     patch.setattr(
         precisions.Precisions,
         "_alone",
-        property(lambda bought: whole(bought) - min(bought._moved.values())),
+        property(lambda bought: whole(bought) - min(bought._shifts.values())),
     )
 
 

@@ -12,13 +12,13 @@ from sordino.planning.margins_purchase import MarginsPurchase
 from sordino.query.marginals import COUNT
 from sordino.release.answer import Answer
 from sordino.release.column_names import error_names
-from sordino.release.margins_answer import known_contrasts, read_tables
+from sordino.release.margins_answer import known_contrasts, split_tables
 from sordino.release.notes import note_protection
 from sordino.release.release import Release
 from sordino.sampling.bits import Bits
+from sordino.tables.joint_fit import JointFit
 from sordino.tables.measuring import contrasts_of
 from sordino.tables.named_tables import AdjustedTables, NoisyTables, draw_people
-from sordino.tables.together import Together
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -42,7 +42,7 @@ class Margins:
         request = self.purchase.request
         names = (COUNT, *error_names(COUNT))
         numbers = {**_columns(self.answer.errors), **_columns(self.answer.table)}
-        columns = {name: read_tables(request, numbers[name]) for name in names}
+        columns = {name: split_tables(request, numbers[name]) for name in names}
         bars = {name: columns[name] for name in names[1:]}
         called = request.crossing.names
         return NoisyTables(request.crossing, called, {COUNT: columns[COUNT]}, bars)
@@ -54,7 +54,7 @@ class Margins:
         return AdjustedTables(crossing, crossing.names, COUNT, self.fit)
 
     @cached_property
-    def fit(self) -> Together:
+    def fit(self) -> JointFit:
         """Return what all tables say of the cells of the finest one."""
         request = self.purchase.request
         noisy = self.tables.columns[COUNT]
@@ -67,7 +67,7 @@ class Margins:
             for part, precision in self.purchase.precisions.parts.items()
         }
         known = known_contrasts(request)
-        return Together(request.crossing, contrasts | known, precisions, request.totals)
+        return JointFit(request.crossing, contrasts | known, precisions, request.totals)
 
     def synthetic(self, rows: Any) -> "pa.Table":
         """Return invented rows of the law that is fitted to all tables."""

@@ -46,7 +46,7 @@ def known_contrasts(request: Marginals) -> dict[Levels, Numbers]:
     }
 
 
-def read_tables(request: Marginals, values: Numbers) -> dict[Levels, Numbers]:
+def split_tables(request: Marginals, values: Numbers) -> dict[Levels, Numbers]:
     """Return the tables of which the numbers stand below each other."""
     crossing, first, tables = request.crossing, 0, {}
     for table in crossing.tables:
@@ -63,14 +63,14 @@ def _stack_tables(
     import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
     columns = purchase.request.keyset.columns
-    keys: dict[str, pa.Array] = {grouping_name({*columns, COUNT}): _grouping(purchase)}
+    keys: dict[str, pa.Array] = {grouping_name({*columns, COUNT}): _marks(purchase)}
     keys |= _stack_keys(purchase)
     values = pa.array(np.concatenate([table.ravel() for table in tables.values()]))
     bars = _bars(purchase, tables)
     return pa.table(keys | {COUNT: values}), pa.table(keys | bars.columns(COUNT))
 
 
-def _grouping(purchase: MarginsPurchase) -> "pa.Array":
+def _marks(purchase: MarginsPurchase) -> "pa.Array":
     """Return of which table each row is."""
     import pyarrow as pa  # noqa: PLC0415 loaded when needed
 

@@ -40,7 +40,7 @@ class RelatedTables(Protocol):
         """Return invented rows."""
 
 
-@hides("of")
+@hides("of", "related")
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Release(AbstractNoisyAnswers):

@@ -15,9 +15,9 @@ from sordino.release.release import Release
 from sordino.tables.coarser import add_up
 from sordino.tables.crossing import Crossing, Levels
 from sordino.tables.halving import Integers, Numbers
+from sordino.tables.joint_fit import JointFit
 from sordino.tables.key_crossing import KeyCrossing
 from sordino.tables.named_tables import AbstractTables
-from sordino.tables.together import Together
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -69,7 +69,7 @@ class Releases(dict[str, Release]):  # noqa: FURB189 it was a dict, and is one
             tables[home.table], variances[home.table] = _merge_measurements(
                 measured, (tables.get(home.table), variances.get(home.table))
             )
-        together = Together.of_tables(spanned.crossing, tables, variances)
+        together = JointFit.of_tables(spanned.crossing, tables, variances)
         return AdjustedReleases(homes, number, together.crossing, together)
 
 
@@ -150,7 +150,7 @@ class AdjustedReleases(AbstractTables):
     called: Mapping[str, Home]
     number: str
     crossing: Crossing
-    together: Together
+    together: JointFit
 
     def make(self, name: Any) -> "pa.Table":
         """Return the keys of a release beside its adjusted numbers."""
@@ -172,7 +172,7 @@ class WholeReleases(AbstractTables):
     called: Mapping[str, Home]
     number: str
     crossing: Crossing
-    together: Together
+    together: JointFit
 
     def make(self, name: Any) -> "pa.Table":
         """Return the keys of a release beside its whole numbers."""

@@ -9,5 +9,5 @@ measured, and what that costs; `measuring` draws the noise and makes the tables,
 Noisy tables are made to agree (`agreement`; of several releases `key_crossing` finds
 what they have in common) and not negative: level by level where that is always possible
 (`levels_down`, `projection`, `whole_cells`), by a law of all columns together where it
-is not (`joint_law`). `together` chooses, and `coarser` adds up.
+is not (`joint_law`). `joint_fit` chooses, and `coarser` adds up.
 """

@@ -11,7 +11,7 @@ from sordino.schema import unknown
 from sordino.tables.coarser import add_up
 from sordino.tables.crossing import Crossing, Levels
 from sordino.tables.halving import Numbers
-from sordino.tables.together import Together
+from sordino.tables.joint_fit import JointFit
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -104,7 +104,7 @@ class AdjustedTables(AbstractTables):
     crossing: Crossing
     called: Mapping[Any, Levels]
     number: str
-    together: Together
+    together: JointFit
 
     def make(self, name: Any) -> "pa.Table":
         """Return the keys of a table and its adjusted numbers."""
@@ -126,7 +126,7 @@ class WholeTables(AbstractTables):
     crossing: Crossing
     called: Mapping[Any, Levels]
     number: str
-    together: Together
+    together: JointFit
 
     def make(self, name: Any) -> "pa.Table":
         """Return the keys of a table and its whole numbers."""
@@ -150,7 +150,7 @@ def with_keys(
     return whole
 
 
-def draw_people(together: Together, chances: Numbers) -> "pa.Table":
+def draw_people(together: JointFit, chances: Numbers) -> "pa.Table":
     """Return invented people: one for each chance, of the law that was fitted."""
     import pyarrow as pa  # noqa: PLC0415 loaded when needed
 

@@ -53,7 +53,7 @@ class Precisions:
         return Precisions(self.crossing, more)
 
     @cached_property
-    def _moved(self) -> dict[Levels, Fraction]:
+    def _shifts(self) -> dict[Levels, Fraction]:
         """Return what one row adds to mu**2 by each part, at most."""
         caps = [_most_moved(tree) for tree in self.crossing.trees]
         return {
@@ -65,7 +65,7 @@ class Precisions:
     @cached_property
     def _alone(self) -> Fraction:
         """Return G: what one row adds to mu**2, at most."""
-        return sum(self._moved.values(), Fraction(0))
+        return sum(self._shifts.values(), Fraction(0))
 
     @cached_property
     def _extra(self) -> Fraction:
@@ -76,8 +76,8 @@ class Precisions:
         """
         trees = self.crossing.trees
         less = [Fraction(0)] * len(trees)
-        spared = [_spared(tree) for tree in trees]
-        for part, moved in self._moved.items():
+        spared = [_discount(tree) for tree in trees]
+        for part, moved in self._shifts.items():
             for place, level in _tree_levels(part):
                 if level == trees[place].depth:
                     less[place] += moved * spared[place]
@@ -155,7 +155,7 @@ def _most_moved(tree: Tree) -> list[Fraction]:
     return [Fraction(1), *most]
 
 
-def _spared(tree: Tree) -> Fraction:
+def _discount(tree: Tree) -> Fraction:
     """Return which part of what a row moves two of them do not, in different leaves.
 
     Of the last level: one less the greatest 1 / siblings over the most that is moved.

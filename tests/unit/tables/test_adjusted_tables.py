@@ -10,10 +10,10 @@ from sordino.errors import InvalidQuery
 from sordino.tables.agreement import agree
 from sordino.tables.coarser import add_up, spread_out
 from sordino.tables.crossing import Crossing
+from sordino.tables.joint_fit import JointFit
 from sordino.tables.measuring import contrasts_of, restore
 from sordino.tables.precisions import best_precisions
 from sordino.tables.projection import Groups, nearest_both, nearest_sums
-from sordino.tables.together import Together
 from sordino.tables.trees import Tree
 from sordino.tables.whole_cells import round_cells
 
@@ -31,7 +31,7 @@ def crossing_of(*more: int, order: int = 2) -> Crossing:
     return Crossing(tuple(Tree.of(keys, names) for names in named), order)
 
 
-def noisy_tables(crossing: Crossing, seed: int, sd_of_noise: float = 3.0) -> Together:
+def noisy_tables(crossing: Crossing, seed: int, sd_of_noise: float = 3.0) -> JointFit:
     """Return tables of mostly empty cells that were measured apart."""
     generator = np.random.default_rng(seed)
     cells = generator.poisson(0.7, crossing.shape(crossing.finest)).astype(float)
@@ -40,7 +40,7 @@ def noisy_tables(crossing: Crossing, seed: int, sd_of_noise: float = 3.0) -> Tog
         + generator.normal(0, sd_of_noise, crossing.shape(table))
         for table in crossing.tables
     }
-    return Together.of_tables(crossing, tables, dict.fromkeys(tables, sd_of_noise**2))
+    return JointFit.of_tables(crossing, tables, dict.fromkeys(tables, sd_of_noise**2))
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -86,7 +86,7 @@ def test_tables_that_agree_and_are_not_negative_stay() -> None:
         table: add_up(crossing, crossing.finest, cells.astype(float), table)
         for table in crossing.tables
     }
-    together = Together.of_tables(crossing, exact, dict.fromkeys(exact, 1.0))
+    together = JointFit.of_tables(crossing, exact, dict.fromkeys(exact, 1.0))
     assert np.allclose(together.cells, cells, atol=1e-5)
     assert np.array_equal(together.whole_cells, cells)
 
@@ -167,7 +167,7 @@ def test_a_law_of_three_columns_is_near_what_was_measured() -> None:
         for part in crossing.tables
     }
     parts = best_precisions(crossing).parts
-    together = Together(crossing, contrasts, {p: float(t) for p, t in parts.items()})
+    together = JointFit(crossing, contrasts, {p: float(t) for p, t in parts.items()})
     for table in crossing.tables:
         exact = add_up(crossing, crossing.finest, cells, table)
         sums = add_up(crossing, crossing.finest, together.cells, table)
@@ -179,7 +179,7 @@ def test_known_tables_are_met() -> None:
     crossing = crossing_of(3, 2)
     noisy = noisy_tables(crossing, 5)
     known = {(0, 1, 0): np.array([30, 0, 12]), (0, 0, 0): np.array(42)}
-    together = Together(crossing, noisy.contrasts, noisy.precisions, known)
+    together = JointFit(crossing, noisy.contrasts, noisy.precisions, known)
     sums = add_up(crossing, crossing.finest, together.cells, (0, 1, 0))
     assert np.allclose(sums, [30, 0, 12])
 
@@ -188,6 +188,6 @@ def test_too_many_combinations_are_refused() -> None:
     """By public facts, and the unbiased tables stay."""
     keys = sd.KeySet.from_dict({f"c{place}": range(8) for place in range(8)})
     trees = tuple(Tree.of(keys, (name,)) for name in keys.columns)
-    together = Together(Crossing(trees, 2), {}, {})
+    together = JointFit(Crossing(trees, 2), {}, {})
     with pytest.raises(InvalidQuery, match="which add up as they are"):
         _: Any = together.cells

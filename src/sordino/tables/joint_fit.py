@@ -27,7 +27,7 @@ _CLOSE: Final = 1e-9
 
 @final
 @dataclass(frozen=True, eq=False)
-class Together:
+class JointFit:
     """Contrasts of a crossing with their precisions, and tables that are known.
 
     What is made of them is made of noisy numbers and public facts alone.
@@ -45,7 +45,7 @@ class Together:
         crossing: Crossing,
         noisy: Mapping[Levels, Numbers],
         variances: Mapping[Levels, float],
-    ) -> "Together":
+    ) -> "JointFit":
         """Return what noisy tables say of each part that were measured apart."""
         _refuse_large(crossing)
         finest = crossing.finest
