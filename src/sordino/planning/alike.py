@@ -34,6 +34,7 @@ def _priced_by(plan: Plan) -> Hashable:
         plan.counted,
         plan.stage is not None,
         plan.in_rounds,
+        plan.scores,
         plan.relation.spread,
         plan.request.selects_keys,
         plan.request.keyset is None,

@@ -10,7 +10,7 @@ from sordino.losses.base import Budget, Loss
 from sordino.losses.headline import headline
 from sordino.losses.spending import Family
 from sordino.mechanisms.mechanism import AbstractMechanism
-from sordino.planning.plan_text import plan_text
+from sordino.planning.plan_text import plan_text, rank_lines
 from sordino.planning.price_page import price_page
 from sordino.planning.purchase import Purchase, best_purchase
 from sordino.query.relation import AbstractCatalog
@@ -117,7 +117,8 @@ class Price:
 
     def _remarks(self) -> list[str]:
         """Return what else is known beforehand: coverage, threshold, weight, gain."""
-        lines = [f"coverage, {name}: {error}" for name, error in self.coverage.items()]
+        lines = list(rank_lines(self._purchase))
+        lines += [f"coverage, {name}: {error}" for name, error in self.coverage.items()]
         if self._purchase.least_shown is not None:
             level, unit = self._purchase.least_shown
             lines.append(f"a group shows from about {float(level):.4g} {unit} on")

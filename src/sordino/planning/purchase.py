@@ -31,9 +31,11 @@ from sordino.losses.spending import Spending
 from sordino.mechanisms.gaussian import Gaussian
 from sordino.mechanisms.kit.key_rounds import KeyRounds
 from sordino.mechanisms.kit.threshold_fitting import SPARE
+from sordino.mechanisms.kit.top_keys import TopKeys, TopScores, fit_top_keys
 from sordino.mechanisms.mechanism import AbstractMechanism
 from sordino.mechanisms.noise_mechanism import AbstractAdditiveMechanism
 from sordino.numbers import Exact
+from sordino.planning.first_shares import first_shares
 from sordino.planning.plan import Plan
 from sordino.planning.ways import plans
 from sordino.planning.weighted_keys import buy_rounds
@@ -62,6 +64,8 @@ class Purchase:
     """What the measurements' loss must be within, if that remains to be checked."""
     rounds: KeyRounds | None = None
     """Noise and thresholds of keys that are shown in rounds."""
+    first: TopKeys | None = None
+    """The choices of the first few groups, where no others are told."""
     gain: float = 1.0
     """How many times its share of epsilon it has, of a budget that several share."""
 
@@ -79,6 +83,8 @@ class Purchase:
         presence = self.plan.presence
         if presence is None or self.rounds is not None:
             return self.rounds
+        if self.first is not None:
+            return self.first
         share = self.joint.times(self.plan.shares[presence.key])
         return presence.selection(share, self.delta)
 
@@ -118,8 +124,16 @@ class Purchase:
         ]
         if self.rounds is not None:
             return self.rounds.loss(tuple(starmap(told_numbers, noise)))
+        if self.first is not None:
+            others = [mechanism.map(change) for mechanism, change in noise]
+            return self._first_loss(others)
         presence = None if plan.presence is None else plan.presence.whole
         return self.joint.loss_of(self.selection, presence, noise)
+
+    def _first_loss(self, others: Sequence[Loss]) -> Loss:
+        """Return the loss of choices, by what they are within if more is told."""
+        assert self.first is not None  # noqa: S101 asked where groups are chosen
+        return compose([self.first.limit, *others]) if others else self.first.loss
 
     @property
     def stages(self) -> int:
@@ -130,6 +144,8 @@ class Purchase:
         """Return the places of exact totals whose keys pass a round."""
         if self.rounds is not None:
             return self.rounds.select(totals, place).rows
+        if self.first is not None:
+            return self.first.select(totals).rows
         assert self.plan.presence is not None  # noqa: S101 it shows the keys
         return self.plan.presence.select(self.selection, [totals])[0]
 
@@ -160,6 +176,8 @@ class Purchase:
         apart = self.losses_apart
         if self.rounds is not None and self.limit is not None and apart:
             return compose([self.limit, *apart])
+        if self.first is not None and not self.noise:
+            return self._first_loss(apart)
         return compose([self.additive_loss, *apart])
 
     @cached_property
@@ -194,13 +212,19 @@ class Purchase:
 
         Where only keys are asked for, it is that of the threshold.
         """
-        if not self.plan.estimators:
+        if not self.plan.estimators and self.first is None:
             return math.log(max(self.level or 1, 1))
         logarithms = math.fsum(
             float(weight) * math.log(self._deviation(place))
             for place, weight in enumerate(self.plan.weights)
         )
-        return logarithms / float(sum(self.plan.weights))
+        weights = float(sum(self.plan.weights))
+        presence = self.plan.presence
+        if self.first is not None and presence is not None:
+            share = float(self.plan.shares[presence.key])
+            logarithms += share * math.log(self.first.scale)
+            weights += share
+        return logarithms / weights
 
     @property
     def level(self) -> Fraction | None:
@@ -208,6 +232,8 @@ class Purchase:
         presence, least = self.plan.presence, self.plan.request.minimum
         if presence is None:
             return least
+        if self.first is not None:
+            return self.first.least if self.plan.hides_keys else None
         level = presence.level(self.selection)
         if least is None or self.plan.counted is not presence:
             return level
@@ -219,6 +245,8 @@ class Purchase:
         if self.rounds is not None:
             return self.rounds.thresholds[-1], "ids that have no other group left"
         unit = "rows" if self.plan.relation.ids is None else "ids"
+        if self.plan.request.few is not None:
+            unit = f"of {self.plan.request.few.by!r}"
         return None if self.level is None else (self.level, unit)
 
     def _deviation(self, place: int) -> float:
@@ -286,11 +314,26 @@ def _best_within(options: list[Purchase]) -> Purchase:
 def purchase_of(plan: Plan, budget: Budget) -> Purchase | None:
     """Return what a budget buys for a plan, None where its noise cannot serve."""
     spending = plan.spendable(budget).spending(plan.family)
-    if spending is None or (plan.presence is not None and spending.delta == 0):
+    if spending is None or (plan.hides_keys and spending.delta == 0):
         return None
+    if plan.scores is not None:
+        return _first(plan, plan.scores, budget, spending)
     if plan.in_rounds:
         return _in_rounds(plan, budget, spending)
     return _BUY[plan.family](plan, budget, spending)
+
+
+def _first(
+    plan: Plan, scores: TopScores, budget: Budget, spending: Spending
+) -> Purchase:
+    """Return the choices of the first few groups, and the noise of what is told."""
+    assert plan.presence is not None  # noqa: S101 the scores are measured
+    choice = plan.shares[plan.presence.key]
+    columns = 1 - plan.share_apart - choice
+    shares = first_shares(plan.family, spending, choice, columns)
+    top = fit_top_keys(scores, shares.choice)
+    delta = spending.delta
+    return Purchase(plan, budget, shares.joint, shares.apart, delta, first=top)
 
 
 def _in_rounds(plan: Plan, budget: Budget, spending: Spending) -> Purchase | None:
