@@ -139,7 +139,9 @@ class Grammar:
                 f"{self.one('FLOOR', 'CEIL', 'ROUND')}({a})",
                 f"ROUND(f, {self.whole(0, 2)})",
                 f"SQRT(ABS({a}))",
-                f"POWER({self.one('i', 'f')}, {self.whole(1, 3)})",
+                f"LN(ABS({a}) + 1)",
+                f"EXP(LEAST({a}, 3))",
+                f"POWER({self.one('i', 'f')}, {self.whole(1, 6)})",
                 f"CAST({n} AS DOUBLE)",
             ]
         return self.one(*forms)

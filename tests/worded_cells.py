@@ -125,6 +125,13 @@ CELLS: Final[dict[str, dict[str, Any]]] = {
         "digits": _COST.round(1),
     },
     "sqrt": {"": _COST.sqrt(), "self": (_COST + 1.0).sqrt()},
+    "exp": {"": _COST.exp(), "self": (_COST + 1.0).exp()},
+    "log": {"": _COST.log(), "self": (_COST + 1.0).log()},
+    "power": {
+        "": _COST.power(5),
+        "self": (_COST + 1.0).power(5),
+        "exponent": _COST.power(1.5),
+    },
     **{
         word: {
             "": getattr(_DAYS, word)(2),

@@ -14,10 +14,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from numpy.typing import NDArray
-from scipy import stats
 
 import sordino as sd
-from tests.statistics import FALSE_ALARM
+from tests.statistics import is_at_least, is_at_most
 
 REPETITIONS = {"night": 20_000}.get(os.environ.get("SORDINO_PROFILE", ""), 2_000)
 BUDGET = sd.ApproxDP(1, "1e-6")
@@ -104,16 +103,6 @@ def held(release: Any, exact: Any, name: str) -> NDArray[np.bool_]:
     return np.asarray((low <= exact[name]) & (exact[name] <= high))
 
 
-def at_least(hits: NDArray[np.bool_], share: float) -> bool:
-    """Tell whether the true coverage may be so much; denied once in 1e9 if it is."""
-    return bool(stats.binom.cdf(hits.sum(), hits.size, share) > FALSE_ALARM)
-
-
-def at_most(hits: NDArray[np.bool_], share: float) -> bool:
-    """Tell whether the true coverage may be so little."""
-    return bool(stats.binom.sf(hits.sum() - 1, hits.size, share) > FALSE_ALARM)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("per_id", [0, 5])
 @pytest.mark.parametrize("size", [1, 10, 100, 1000])
@@ -126,9 +115,9 @@ def test_known_groups_of_every_size_are_held(
     release, exact = released(groups, asked, known=True)
     for name in asked:
         hits = held(release, exact, name)
-        assert at_least(hits, 0.95), name
+        assert is_at_least(hits, 0.95), name
         if size >= 100:
-            assert at_most(hits, 0.975), name
+            assert is_at_most(hits, 0.975), name
 
 
 def threshold(asked: str, per_id: int) -> float:
@@ -154,9 +143,9 @@ def test_groups_that_show_are_held_given_that_they_show(
     for name in asked:
         hits = held(release, exact, name)
         assert hits.size > 50
-        assert at_least(hits, 0.95), name
+        assert is_at_least(hits, 0.95), name
         if share > 2:
-            assert at_most(hits, 0.975), name
+            assert is_at_most(hits, 0.975), name
 
 
 @pytest.mark.slow
@@ -171,13 +160,17 @@ def test_intervals_over_all_groups_are_caught(per_id: int) -> None:
     value = release["n"].to_numpy()
     before = np.abs(value - exact["n"]) <= reach
     assert before.size > 50
-    assert not at_least(before, 0.95)
+    assert not is_at_least(before, 0.95)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("share", [0.05, 0.3, 0.9])
+@pytest.mark.parametrize("share", [0.5, 0.9])
 def test_shorter_intervals_are_caught(share: float) -> None:
-    """Intervals of known groups that are shorter by a share hold too seldom."""
+    """Intervals of known groups that are shorter by a share hold too seldom.
+
+    Where half is left 76 to 84 % hold and less than 92 % is refused: of 2,000 that is
+    missed once in 1e20 runs.
+    """
     release, exact = released(Groups(100, REPETITIONS, 0), "ntmv", known=True)
     for name in "ntmv":
         low, high = (
@@ -185,4 +178,4 @@ def test_shorter_intervals_are_caught(share: float) -> None:
         )
         middle, half = (low + high) / 2, (high - low) / 2 * (1 - share)
         hits = np.abs(middle - exact[name]) <= half
-        assert not at_least(hits, 0.95) or share < 0.3
+        assert not is_at_least(hits, 0.95), name

@@ -207,6 +207,10 @@ def test_a_map_of_hardly_less_noise_is_caught(name: str) -> None:
 @pytest.mark.sampled(6)
 @mechanisms
 def test_draws_of_less_noise_are_caught(build: Build) -> None:
-    """A mechanism that draws a tenth less than its law says does not follow it."""
+    """A mechanism that draws a tenth less than its law says does not follow it.
+
+    Missed once in 1e12 runs: the least sure are real Laplace draws, whose distance is
+    0.0194 where 0.0094 is refused, 9 of its deviations apart.
+    """
     mechanism, weak = build(7), build(Fraction(63, 10))
-    assert not follows(mechanism, drawn(weak, DRAWS))
+    assert not follows(mechanism, drawn(weak, 3 * DRAWS))

@@ -18,8 +18,9 @@ from sordino.aggregations.shares import GaussianShare
 from sordino.engines.memory.engine import MemoryEngine
 from sordino.engines.memory.keyed_order import keyed_order
 from sordino.planning import coverage, purchase, ways
+from sordino.planning.buying import purchase_of
 from sordino.planning.plan import Plan
-from sordino.planning.purchase import Purchase, purchase_of
+from sordino.planning.purchase import Purchase
 from sordino.sensitivity import Sensitivity
 from sordino.session.catalog import Catalog, open_catalog
 from sordino.session.partition import partition_of

@@ -39,20 +39,20 @@ ATTACKS: Final[Mapping[str, Attack]] = {
     "count": Attack(sd.count(), sd.PureDP(1), (1, 2, 3), (4, 4)),
     "count, Gaussian": Attack(sd.count(), sd.ZCDP("0.5"), (1, 2, 3), (4, 4)),
     "count, mixed": Attack(
-        sd.count(), sd.ApproxDP(1, "1e-5"), (1, 2), (4, 4), "gaussian"
+        sd.count(), sd.ApproxDP(1, "1e-5"), (1, 2), (4, 4, 4), "gaussian"
     ),
     "sum": Attack(sd.sum("x", 0, 30), sd.PureDP(1), (1, 2), (10**9, 10**9)),
     "sum, Gaussian": Attack(sd.sum("x", 0, 30), sd.ZCDP("0.5"), (1,), (10**9, 30)),
     "sum below 0": Attack(sd.sum("x", -30, 1), sd.PureDP(1), (1,), (-(10**9), -30)),
     "mean": Attack(sd.mean("x", 0, 10), sd.PureDP(1), (5,), (10, 10, 10)),
     "mean of nothing": Attack(sd.mean("x", 0, 10), sd.PureDP(1), (), (0, 0, 0)),
-    "variance": Attack(sd.variance("x", 0, 10), sd.PureDP(4), (5,) * 8, (10,) * 9),
+    "variance": Attack(sd.variance("x", 0, 10), sd.PureDP(2), (5,) * 8, (10,) * 12),
     "deviation of a sample": Attack(
-        sd.stdev("x", 0, 10, ddof=1), sd.PureDP(4), (5,) * 8, (10,) * 9
+        sd.stdev("x", 0, 10, ddof=1), sd.PureDP(2), (5,) * 8, (10,) * 12
     ),
     "median": Attack(sd.median("x", 0, 10), sd.PureDP(2), (5, 5), (10,) * 4),
     "median of ties": Attack(
-        sd.median("x", 0, 10**6), sd.PureDP(2), (5,) * 4, (900_000,) * 4
+        sd.median("x", 0, 10**6), sd.PureDP(1), (5,) * 4, (900_000,) * 4
     ),
     "max": Attack(sd.max("x", 0, 10), sd.PureDP(2), (5,) * 4, (10,) * 4),
     "min": Attack(sd.min("x", 0, 10), sd.PureDP(2), (5,) * 4, (0,) * 4),
@@ -88,7 +88,11 @@ def test_no_event_tells_neighbours_apart_better_than_the_loss(name: str) -> None
 
 @pytest.mark.parametrize("name", ATTACKS)
 def test_a_change_of_more_rows_is_seen(name: str) -> None:
-    """The same audit accuses a release that protects one row of hiding several."""
+    """The same audit accuses a release that protects one row of hiding several.
+
+    The rows of each attack are so many that the bounds of both errors lie at least 8
+    deviations beyond the curve: missed once in 1e14 runs.
+    """
     attack = ATTACKS[name]
     without, loss = answers(attack, ())
     with_, _ = answers(attack, attack.added)

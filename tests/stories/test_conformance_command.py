@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pytest
 
-from sordino.cli import conformance
+from sordino.cli import conformance_command as conformance
 from sordino.cli.main import main
 from sordino.conformance.verdicts import Verdict
 from tests.postgres_server import cluster
@@ -50,5 +50,6 @@ def test_what_is_wrong_is_told(
 def test_no_engine_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     """A name that is none, the meaning itself, a server without an address."""
     for name in ("sparc", "memory", "postgres", "http://x", "postgresql://nobody@[:"):
-        assert main(["conformance", "--engine", name]) == 1
+        code = 4 if name.startswith("postgresql:") else 1
+        assert main(["conformance", "--engine", name]) == code
         assert capsys.readouterr().err.startswith("sordino: ")

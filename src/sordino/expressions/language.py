@@ -16,6 +16,7 @@ from sordino.expressions import (
     comparison,
     conditional,
     dates,
+    exponentials,
     extreme_values,
     formats,
     letters,
@@ -150,6 +151,9 @@ class Expression(AbstractFluent):
     round_down = numeric.round_down
     round = numeric.round_
     sqrt = numeric.sqrt
+    exp = exponentials.exp
+    log = exponentials.log
+    power = exponentials.power
     floor = numeric.floor
     ceil = numeric.ceil
     bin = bins.bin_

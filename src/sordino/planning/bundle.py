@@ -19,15 +19,16 @@ from sordino.losses.base import Budget, Loss, compose
 from sordino.losses.closed import ApproxDP
 from sordino.numbers import down
 from sordino.planning.alike import alike_names
+from sordino.planning.buying import best_of
 from sordino.planning.plan import Plan
-from sordino.planning.purchase import Purchase, best_of
+from sordino.planning.purchase import Purchase
 from sordino.planning.request_weights import RequestWeights
 from sordino.planning.ways import plans
 from sordino.query.relation import AbstractCatalog
 from sordino.query.request import FAMILIES, Request, refuse_large
 
 if TYPE_CHECKING:
-    from sordino.losses.spending import Family
+    from sordino.losses.allowance import Family
 
 Ways: TypeAlias = Mapping[str, tuple[Plan, ...]]
 """The plans of each request, by its name."""

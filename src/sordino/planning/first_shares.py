@@ -12,9 +12,9 @@ from sordino.aggregations.shares import (
     GaussianShare,
     LaplaceShare,
 )
+from sordino.losses.allowance import Allowance, Family
 from sordino.losses.base import Loss, PureDP
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP
-from sordino.losses.spending import Family, Spending
 from sordino.mechanisms.gaussian import Gaussian
 from sordino.numbers import sqrt
 
@@ -31,14 +31,14 @@ class FirstShares(NamedTuple):
 
 
 def first_shares(
-    family: Family, spending: Spending, choice: Fraction, columns: Fraction
+    family: Family, allowance: Allowance, choice: Fraction, columns: Fraction
 ) -> FirstShares:
     """Return the parts of a budget: a share for the choice, and one for the columns."""
-    amount, delta = spending.amount, spending.delta
-    if spending.parameter == "mu":
+    amount, delta = allowance.amount, allowance.delta
+    if allowance.parameter == "mu":
         joint: AbstractShare = GaussianShare(amount**2)
         return FirstShares(GaussianDP(amount * sqrt(choice)), joint, joint)
-    if spending.parameter == "rho":
+    if allowance.parameter == "rho":
         joint = ConcentratedShare(2 * amount)
         rho = amount * choice
         return FirstShares(ApproxZCDP(rho, delta) if delta else ZCDP(rho), joint, joint)

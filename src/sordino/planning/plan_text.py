@@ -36,8 +36,9 @@ def rank_lines(purchase: Purchase) -> Iterator[str]:
     if few is None or first is None:
         return
     confidence = purchase.plan.request.confidence
+    distance = first.distance_apart(float(confidence))
     yield (
-        f"rank by {few.by!r}: of two groups {first.apart(float(confidence)):.3g} apart "
+        f"rank by {few.by!r}: of two groups {distance:.3g} apart "
         f"the greater comes first with a chance of {format_percent(confidence)}"
     )
 

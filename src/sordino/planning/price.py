@@ -6,13 +6,14 @@ from functools import cached_property
 from typing import Any, final
 
 from sordino.aggregations.base import Expected
+from sordino.losses.allowance import Family
 from sordino.losses.base import Budget, Loss
 from sordino.losses.headline import headline
-from sordino.losses.spending import Family
 from sordino.mechanisms.mechanism import AbstractMechanism
+from sordino.planning.buying import best_purchase
 from sordino.planning.plan_text import plan_text, rank_lines
 from sordino.planning.price_page import price_page
-from sordino.planning.purchase import Purchase, best_purchase
+from sordino.planning.purchase import Purchase
 from sordino.query.relation import AbstractCatalog
 from sordino.query.request import Request
 from sordino.sensitivity import Sensitivity

@@ -7,7 +7,7 @@ Laplace noise and choices spend epsilon; Gaussian noise spends the square of mu.
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import starmap
@@ -15,36 +15,21 @@ from typing import Any, Final, final
 
 from sordino import _fields
 from sordino.aggregations.base import Expected
-from sordino.aggregations.keys_and_noise import largest_mu, told_numbers
+from sordino.aggregations.keys_and_noise import told_numbers
 from sordino.aggregations.measurements import Integers
 from sordino.aggregations.shares import (
     AbstractShare,
-    ConcentratedShare,
-    GaussianShare,
-    LaplaceShare,
 )
 from sordino.curves.coarseness import COARSENESS
-from sordino.errors import InvalidParameter, InvalidQuery
 from sordino.losses.base import Budget, Loss, compose
 from sordino.losses.closed import ApproxDP
-from sordino.losses.spending import Spending
-from sordino.mechanisms.gaussian import Gaussian
 from sordino.mechanisms.kit.key_rounds import KeyRounds
-from sordino.mechanisms.kit.threshold_fitting import SPARE
-from sordino.mechanisms.kit.top_keys import TopKeys, TopScores, fit_top_keys
+from sordino.mechanisms.kit.top_keys import TopKeys
 from sordino.mechanisms.mechanism import AbstractMechanism
 from sordino.mechanisms.noise_mechanism import AbstractAdditiveMechanism
-from sordino.numbers import Exact
-from sordino.planning.first_shares import first_shares
 from sordino.planning.plan import Plan
-from sordino.planning.ways import plans
-from sordino.planning.weighted_keys import buy_rounds
-from sordino.query.relation import AbstractCatalog
-from sordino.query.request import Request
 
 _EVEN: Final = Fraction(1, 2)
-_LESS: Final = (1 - Fraction(1, 2**16)) ** 2
-_TRIES: Final = 200
 
 
 @final
@@ -267,164 +252,8 @@ class Purchase:
         return self.apart.times(self.plan.shares[key])
 
 
-def best_purchase(
-    request: Request, catalog: AbstractCatalog, budget: Budget
-) -> Purchase:
-    """Return the least noise that a budget buys for a request.
-
-    Of the plans, and of the families of noise, the one with the least expected error is
-    taken; the choice depends on public facts alone.
-    """
-    if not isinstance(budget, Budget):
-        raise InvalidParameter(
-            "budget", budget, "must be a budget", 'Try sd.ApproxDP(1, "1e-6").'
-        )
-    return best_of(plans(request, catalog), budget)
-
-
-def best_of(ways: Sequence[Plan], budget: Budget) -> Purchase:
-    """Return the least noise that a budget buys for one of the plans of a request."""
-    bought = (purchase_of(plan, budget) for plan in ways)
-    options = [purchase for purchase in bought if purchase is not None]
-    if not options:
-        raise _unaffordable(ways[0].request, budget)
-    return _best_within(options)
-
-
-def _best_within(options: list[Purchase]) -> Purchase:
-    """Return the purchase that errs least, among those within their limits.
-
-    Noise beside a selection of keys is found by a closed form. Only if it errs less
-    than all others its loss is composed, and where that is beyond the limit, by an
-    error of doubles, it gets a little more noise and is compared anew.
-    """
-    for _ in range(_TRIES):
-        best = min(options, key=lambda purchase: purchase.score)
-        if best.is_within:
-            return best
-        options[options.index(best)] = replace(best, joint=best.joint.times(_LESS))
-    raise InvalidParameter(
-        "budget",
-        best.limit,
-        "is too small for unknown keys",
-        "Use a larger budget, or group by a sd.KeySet.",
-    )
-
-
-def purchase_of(plan: Plan, budget: Budget) -> Purchase | None:
-    """Return what a budget buys for a plan, None where its noise cannot serve."""
-    spending = plan.spendable(budget).spending(plan.family)
-    if spending is None or (plan.hides_keys and spending.delta == 0):
-        return None
-    if plan.scores is not None:
-        return _first(plan, plan.scores, budget, spending)
-    if plan.in_rounds:
-        return _in_rounds(plan, budget, spending)
-    return _BUY[plan.family](plan, budget, spending)
-
-
-def _first(
-    plan: Plan, scores: TopScores, budget: Budget, spending: Spending
-) -> Purchase:
-    """Return the choices of the first few groups, and the noise of what is told."""
-    assert plan.presence is not None  # noqa: S101 the scores are measured
-    choice = plan.shares[plan.presence.key]
-    columns = 1 - plan.share_apart - choice
-    shares = first_shares(plan.family, spending, choice, columns)
-    top = fit_top_keys(scores, shares.choice)
-    delta = spending.delta
-    return Purchase(plan, budget, shares.joint, shares.apart, delta, first=top)
-
-
-def _in_rounds(plan: Plan, budget: Budget, spending: Spending) -> Purchase | None:
-    """Return the rounds that Gaussian noise buys beside the other columns of the keys.
-
-    What the search in doubles found is within the budget for any columns with this
-    share of mu squared, however it lies among the keys: these columns lose no more.
-    """
-    presence, left = plan.presence, 1 - plan.share_apart
-    assert presence is not None  # noqa: S101 it shows the keys
-    beside = 1 - plan.shares[presence.key] / left
-    rest = replace(spending, amount=spending.amount * left)
-    rounds = buy_rounds(int(presence.change.l0), rest, beside)
-    if rounds is None:
-        return None
-    square = sum((1 / variance for variance in rounds.variances), Fraction(0)) / (
-        1 - beside
-    )
-    if spending.parameter == "rho":
-        joint = ConcentratedShare(square / left)
-        return Purchase(plan, budget, joint, joint, spending.delta, rounds=rounds)
-    limit = ApproxDP(rest.amount, spending.delta)
-    apart, share = LaplaceShare(spending.amount), GaussianShare(square / left)
-    return Purchase(plan, budget, share, apart, spending.delta, limit, rounds)
-
-
-def _laplace(plan: Plan, budget: Budget, spending: Spending) -> Purchase:
-    """Return what an epsilon buys."""
-    share = LaplaceShare(spending.amount)
-    return Purchase(plan, budget, share, share, spending.delta)
-
-
-def _gaussian(plan: Plan, budget: Budget, spending: Spending) -> Purchase | None:
-    """Return what rho or mu buys, or what Gaussian noise may have of an epsilon."""
-    share: AbstractShare
-    match spending.parameter:
-        case "rho":
-            share = ConcentratedShare(2 * spending.amount)
-        case "mu":
-            share = GaussianShare(spending.amount**2)
-        case _:
-            return _mixed(plan, budget, spending)
-    return Purchase(plan, budget, share, share, spending.delta)
-
-
-def _mixed(plan: Plan, budget: Budget, spending: Spending) -> Purchase | None:
-    """Return what (epsilon, delta) buys: choices have their shares of epsilon.
-
-    Gaussian noise has delta and the rest of epsilon, if anything is to have noise.
-    """
-    left = 1 - plan.share_apart
-    if left == 0:
-        return None
-    rest = ApproxDP(spending.amount * left, spending.delta)
-    apart = LaplaceShare(spending.amount)
-    if plan.presence is None:
-        square = _mu_alone(rest) ** 2
-        if plan.is_by_row:  # up to there delta falls as fast as the rows of a unit
-            square = min(square, 2 * spending.amount * left)
-        joint = GaussianShare(square / left)
-        return Purchase(plan, budget, joint, apart, spending.delta)
-    changes = [plan.change_beside(key) for key in plan.measurements]
-    joint = GaussianShare(largest_mu(plan.presence.whole, changes, rest) ** 2 / left)
-    delta = spending.delta * SPARE
-    return Purchase(plan, budget, joint, apart, delta, rest)
-
-
-@lru_cache(maxsize=64)
-def _mu_alone(budget: ApproxDP) -> Exact:
-    """Return the largest mu within (epsilon, delta); requests of a batch share it."""
-    return 1 / Gaussian.for_loss(budget, 1).scale
-
-
 @lru_cache(maxsize=64)
 def _admits(limit: ApproxDP, loss: Loss, coarseness: float) -> bool:
     """Tell whether a loss is within a limit; requests of a batch share the answer."""
     del coarseness  # by which the answer may differ
     return limit.admits(loss)
-
-
-_BUY: Final = {"laplace": _laplace, "gaussian": _gaussian}
-
-
-def _unaffordable(request: Request, budget: Budget) -> InvalidQuery:
-    """Return the refusal of a request that no family of noise can serve."""
-    if request.selects_keys:
-        return InvalidQuery(
-            f"groups with unknown keys need a delta, and {budget!r} has none",
-            'Use sd.ApproxDP(1, "1e-6"), or group by a sd.KeySet.',
-        )
-    return InvalidQuery(
-        f"{budget!r} cannot pay for {request.noise} noise",
-        'Use noise="laplace", or a budget with a delta.',
-    )

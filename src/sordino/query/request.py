@@ -11,7 +11,7 @@ from sordino.aggregations.base import AbstractAggregation
 from sordino.aggregations.intervals import error_names
 from sordino.errors import InvalidParameter, InvalidQuery, show
 from sordino.keysets import KeySet
-from sordino.losses.spending import Family
+from sordino.losses.allowance import Family
 from sordino.numbers import positive, probability
 from sordino.query.first_few import RANK, FirstFew
 from sordino.query.noisy_answers import AbstractNoisyAnswers

@@ -90,7 +90,7 @@ class Catalog(AbstractCatalog):
         else:
             lossy = self.engine.lossy(name)
             with self.explain_refusals():
-                self.relations[name] = _protected(source, table, lossy)
+                self.relations[name] = _protect(source, table, lossy)
             self.units[name] = table.protects
             self.sentences[name] = f"private: protects {table.protects.whom}"
             self.worded[name] = lambda: [_private_words(source, table)]
@@ -214,7 +214,7 @@ def _types(schema: Schema) -> Words:
     return worded_pairs(sorted((name, column.type) for name, column in schema.columns))
 
 
-def _protected(source: Source, table: PrivateTable, lossy: frozenset[str]) -> Relation:
+def _protect(source: Source, table: PrivateTable, lossy: frozenset[str]) -> Relation:
     """Return the rows of a private table: those without an id belong to nobody."""
     unit = table.protects
     contribution = unit.contribution(source.schema)

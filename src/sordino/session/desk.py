@@ -15,9 +15,10 @@ from sordino.errors import SessionMoved
 from sordino.ledger.ledger import Ledger
 from sordino.losses.base import Budget
 from sordino.planning.bundle import Bundle, best_bundle
+from sordino.planning.buying import best_purchase
 from sordino.planning.plan_text import plan_text
 from sordino.planning.price import Price
-from sordino.planning.purchase import Purchase, best_purchase
+from sordino.planning.purchase import Purchase
 from sordino.planning.request_weights import Given, share_budget
 from sordino.query.request import Request
 from sordino.release import storage
@@ -153,7 +154,7 @@ class Desk:
         for value, rows in divided.parts.items():
             step = identity.part_step(column, marks[value])
             catalog = self.catalog.with_only(name, rows, step)
-            book = Book(Ledger.in_memory(budget), who=self.book.who)
+            book = Book(Ledger.in_memory(budget), who=self.book.who, job=self.book.job)
             desks[value] = Desk(self.engine, catalog, book, process=self.process)
         return desks
 

@@ -26,7 +26,7 @@ from sordino.errors import InvalidParameter
 from sordino.mechanisms.gaussian import Gaussian
 from sordino.mechanisms.geometric import Geometric
 from sordino.mechanisms.laplace import Laplace
-from tests.statistics import FALSE_ALARM
+from tests.statistics import is_at_least, is_at_most
 
 F = Fraction
 ONE = Noise(Geometric(1))
@@ -270,12 +270,6 @@ class Lessened:
         return self.noise.times(F(4, 5))
 
 
-def is_at_least(hits: Any, nominal: float) -> bool:
-    """Tell whether coverage may be nominal: it is denied once in 1e9 runs if so."""
-    law = stats.binom(len(hits), nominal)
-    return bool(law.cdf(np.count_nonzero(hits)) > FALSE_ALARM)
-
-
 def counted(noise: Noise, exact: float) -> Any:
     """Return draws of noisy numbers around an exact one."""
     mechanism: Any = noise.mechanism
@@ -305,12 +299,19 @@ KINDS = ["additive", "linear", "quotient", "variance", "stdev"]
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
 @pytest.mark.parametrize("kind", KINDS)
 def test_coverage_is_nominal(kind: str, mechanism: Any) -> None:
-    """Of 100,000 releases 90 to 93.5 % hold, and noise told smaller is caught."""
+    """Of 100,000 releases 90 to 93 % hold, and noise told smaller is caught.
+
+    The shares were measured with 10**6 draws each: from 90 % (a sum) to 92.86 % (a
+    variance with geometric noise). A false alarm of either bound comes once in 1e9
+    runs; a true share of 89 % is missed once in 1e5, one of 94 % once in 1e11. Noise
+    that takes itself for a fifth smaller holds 81 to 87 %: missed never, 24 deviations
+    away.
+    """
     noise = Noise(mechanism)
     bars, exact = simulated(kind, noise, noise)
     hits = (bars.low <= exact) & (exact <= bars.high)
     assert is_at_least(hits, 0.9)
-    assert not is_at_least(hits, 0.935)
+    assert is_at_most(hits, 0.93)
     bars, exact = simulated(kind, noise, Lessened(noise).told)
     assert not is_at_least((bars.low <= exact) & (exact <= bars.high), 0.9)
 

@@ -5,17 +5,17 @@ suffice, whether ANSI is on or off; `+ 0.0` turns -0.0 into 0.0. Nothing here ca
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
 from sqlglot import exp
 
 from sordino.engines.sql import pieces as sql
+from sordino.engines.sql.exponential_entries import exponential_entries
 from sordino.engines.sql.pieces import Entry, Sql, Written
+from sordino.engines.sql.whole_steps import whole_steps
 from sordino.expressions import arithmetic, lattice_steps, numeric
-from sordino.expressions.lattice_steps import thresholds
-from sordino.expressions.literals import LEAST, MOST
 from sordino.expressions.numeric import least_multiple
 from sordino.expressions.tree import Operation
 
@@ -231,8 +231,10 @@ def _integer(rounding: str) -> Entry:
 
 def _steps(to: Written) -> Sql:
     """Return the steps of a lattice: the bounds make the rounding safe."""
-    low, high = to.options["low"], to.options["high"]
-    return (_real_steps if to.real else _whole_steps)(to, low, high)
+    if to.real:
+        return _real_steps(to, to.options["low"], to.options["high"])
+    between = _between(to, to.options["exponent"])
+    return whole_steps(to, to[0], between, whole_difference)
 
 
 def _real_steps(to: Written, low: int, high: int) -> Sql:
@@ -256,27 +258,6 @@ def _real_steps(to: Written, low: int, high: int) -> Sql:
 def _between_ends(to: Written, first: Sql, last: Sql) -> Sql:
     """Return whether a value lies between the ends of a lattice."""
     return sql.conjunction(sql.is_at_most(first, to[0]), sql.is_at_most(to[0], last))
-
-
-def _whole_steps(to: Written, low: int, high: int) -> Sql:
-    """Return the steps of an integer, exactly; thresholds beyond 64 bits never bind."""
-    first, last = thresholds(low, high, to.options["exponent"])
-    origin = to.options.get("origin", 0)
-    branches = []
-    if first >= LEAST:
-        branches.append((
-            sql.is_at_most(to[0], to.bind(first, "i64")),
-            to.bind(low - origin, "i64"),
-        ))
-    if last <= MOST:
-        branches.append((
-            sql.is_at_most(to.bind(last, "i64"), to[0]),
-            to.bind(high - origin, "i64"),
-        ))
-    between = _between(to, to.options["exponent"])
-    if origin:
-        between = whole_difference(between, to.bind(origin, "i64"))
-    return sql.case(branches, between) if branches else between
 
 
 def _between(to: Written, exponent: int) -> Sql:
@@ -311,7 +292,25 @@ def _portion(to: Written) -> Sql:
     return whole_product(sql.bigint(2), rest)
 
 
+def _let(values: Sequence[Sql], make: Callable[..., Sql]) -> Sql:
+    """Return what is made of values that are computed once.
+
+    An array of them stands for their names: the function of an array is called with its
+    entry.
+    """
+    names = [f"v{place}" for place in range(len(values))]
+    pairs = [(sql.letters(n), value) for n, value in zip(names, values, strict=True)]
+    fields = [part for pair in pairs for part in pair]
+    body = make(*(exp.column(name, table="v") for name in names))
+    listed = sql.function("array", sql.function("named_struct", *fields))
+    each = exp.Lambda(this=body, expressions=[exp.to_identifier("v")])
+    return sql.function(
+        "element_at", sql.function("transform", listed, each), sql.whole(1)
+    )
+
+
 ENTRIES: Final[Mapping[Operation, Entry]] = {
+    **exponential_entries(_let),
     arithmetic.ADD: _infix(exp.Add, "try_add"),
     arithmetic.SUBTRACT: _infix(exp.Sub, "try_subtract"),
     arithmetic.MULTIPLY: _infix(exp.Mul, "try_multiply"),

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from sordino.curves.search import find_least
 from sordino.errors import InvalidParameter
+from sordino.losses.allowance import largest_parameter
 from sordino.losses.base import Loss, compose
 from sordino.losses.bounded_range import BoundedRangeLoss
 from sordino.losses.closed import ApproxZCDP
-from sordino.losses.spending import largest_parameter
 from sordino.mechanisms.kit.carrier import Passing
 from sordino.numbers import INFINITE, down, finite, rational_above, shortest, up
 from sordino.sampling.bits import Bits
@@ -110,7 +110,7 @@ class TopKeys:
         """Return the loss of all choices."""
         return _loss(self.epsilon, self.scores.most, self.seen)
 
-    def apart(self, confidence: float) -> float:
+    def distance_apart(self, confidence: float) -> float:
         """Return how far apart two scores are of which the greater comes first."""
         return self.scale * math.log(confidence / (1 - confidence))
 

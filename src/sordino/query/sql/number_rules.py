@@ -18,7 +18,6 @@ from sordino.query.sql.scope import AbstractScope, Rule, Value
 from sordino.schema import NUMBERS
 
 _DOUBLE: Final = "Write CAST(... AS DOUBLE) around it."
-_HIGHEST: Final = 4
 
 
 def numbers(clause: Clause, values: Sequence[Value]) -> tuple[bool, bool]:
@@ -171,27 +170,28 @@ def _round(clause: Clause, scope: AbstractScope) -> Value:
     return scope.value_of(value.expression.round(places))
 
 
-def _root(clause: Clause, scope: AbstractScope) -> Value:
-    """Return a square root."""
-    value = scope.value(clause.take("this"))
-    numbers(clause, (value,))
-    return scope.value_of(value.expression.sqrt())
+def _of_number(build: Callable[[Expression], Expression]) -> Rule:
+    """Return the rule of a function of one number."""
+
+    def rule(clause: Clause, scope: AbstractScope) -> Value:
+        value = scope.value(clause.take("this"))
+        numbers(clause, (value,))
+        return scope.value_of(build(value.expression))
+
+    return rule
 
 
 def _power(clause: Clause, scope: AbstractScope) -> Value:
-    """Return a small power as a product."""
+    """Return a power whose exponent is written in the text."""
     value = scope.value(clause.take("this"))
-    times = whole_number(clause.take("expression"), "a power")
-    numbers(clause, (value,))
-    if not 1 < times <= _HIGHEST:
+    exponent = scope.value(clause.take("expression"))
+    numbers(clause, (value, exponent))
+    if exponent.constant is None:
         raise clause.refusal(
-            "engines round powers differently, so only 2, 3 and 4 are asked",
-            "Write a product, or compute it with sd.udf.",
+            "the exponent of POWER must be a number written here",
+            "Write POWER(x, 2), or EXP(y * LN(x)) for another column y.",
         )
-    base = product = value.expression.cast("f64")
-    for _ in range(times - 1):
-        product *= base
-    return scope.value_of(product)
+    return scope.value_of(value.expression.power(exponent.constant))
 
 
 RULES: Final[dict[type[exp.Expr], Rule]] = {
@@ -206,6 +206,8 @@ RULES: Final[dict[type[exp.Expr], Rule]] = {
     exp.Floor: _down,
     exp.Ceil: _up,
     exp.Round: _round,
-    exp.Sqrt: _root,
+    exp.Sqrt: _of_number(lambda number: number.sqrt()),
+    exp.Exp: _of_number(lambda number: number.exp()),
+    exp.Ln: _of_number(lambda number: number.log()),
     exp.Pow: _power,
 }

@@ -20,10 +20,6 @@ _ONE_DECIDES: Final = (
     "this is decided by one person",
     "Ask the share: AVG(CASE WHEN ... THEN 1.0 ELSE 0.0 END).",
 )
-_ROUNDED: Final = (
-    "engines round this function differently, so it has no one meaning",
-    "Group or clamp the value itself, or compute it with sd.udf.",
-)
 _WHY: Final[dict[type[exp.Expr], tuple[str, str]]] = {
     exp.Window: (
         "a window function gives each row an answer about other people's rows",
@@ -45,9 +41,10 @@ _WHY: Final[dict[type[exp.Expr], tuple[str, str]]] = {
     ),
     exp.LogicalAnd: _ONE_DECIDES,
     exp.LogicalOr: _ONE_DECIDES,
-    exp.Exp: _ROUNDED,
-    exp.Ln: _ROUNDED,
-    exp.Log: _ROUNDED,
+    exp.Log: (
+        "LOG is of base 10 in some dialects and of base e in others",
+        "Write LN(x), or LN(x) / 2.302585092994046 for base 10.",
+    ),
     exp.Exists: (
         "whether another query has rows is not asked inside a query",
         "Join a public table, or ask of each person in Python.",
@@ -93,7 +90,18 @@ _CLOCKS: Final = ("now", "today", "current_date", "clock_timestamp", "getdate")
 _KNOWN: Final = (
     *("count", "sum", "avg", "min", "max", "median", "variance", "stddev", "clamp"),
     *("var_pop", "stddev_pop", "percentile_cont", "count_if", "abs", "floor", "ceil"),
-    *("round", "sqrt", "power", "greatest", "least", "coalesce", "nullif", "concat"),
+    *(
+        "round",
+        "sqrt",
+        "exp",
+        "ln",
+        "power",
+        "greatest",
+        "least",
+        "coalesce",
+        "nullif",
+        "concat",
+    ),
     *("length", "substring", "left", "right", "trim", "replace", "lower", "upper"),
     *("starts_with", "ends_with", "contains", "strpos", "extract", "year", "month"),
     *("day", "hour", "minute", "second", "quarter", "date_trunc", "date_diff", "cast"),
