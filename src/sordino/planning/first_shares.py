@@ -44,14 +44,14 @@ def first_shares(
         return FirstShares(ApproxZCDP(rho, delta) if delta else ZCDP(rho), joint, joint)
     apart = LaplaceShare(amount)
     if family == "laplace" or not columns:
-        return FirstShares(_within(amount * choice, delta), apart, apart)
+        return FirstShares(_epsilon_loss(amount * choice, delta), apart, apart)
     part = choice / (choice + columns)
     rest = ApproxDP(amount * columns, delta * (1 - part))
     square = Gaussian.for_loss(rest, 1).scale ** -2
     joint = GaussianShare(square / columns)
-    return FirstShares(_within(amount * choice, delta * part), joint, apart)
+    return FirstShares(_epsilon_loss(amount * choice, delta * part), joint, apart)
 
 
-def _within(epsilon: object, delta: Fraction) -> Loss:
+def _epsilon_loss(epsilon: object, delta: Fraction) -> Loss:
     """Return the loss of an epsilon and a delta, which may be none."""
     return ApproxDP(epsilon, delta) if delta else PureDP(epsilon)

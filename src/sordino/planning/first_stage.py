@@ -72,7 +72,7 @@ def first_stage(
         width = 2 * largest
     scores = TopScores(few.most, width, unit)
     if request.unknown:
-        scores = replace(scores, fresh=largest, keys=_touched(setting))
+        scores = replace(scores, fresh=largest, keys=_most_groups(setting))
     key = ("rank", measured.key)
     steps = IntegerMeasurement(key, measured.change, measured.totals)
     known = None if request.keyset is None else request.keyset.table()
@@ -104,7 +104,7 @@ def _has_one_sign(aggregation: AbstractAggregation) -> bool:
     return low >= 0 or high <= 0
 
 
-def _touched(setting: Setting) -> int:
+def _most_groups(setting: Setting) -> int:
     """Return how many groups a unit can be in."""
     if setting.ids is not None:
         return int(setting.people().l0)
