@@ -28,7 +28,6 @@ VAGUE: Final = frozenset({
 
 REMAINING: Final = {
     "aggregations": "given kept",
-    "conformance": "asked given kept",
     "engines": "asked given held kept one said",
     "expressions": "given said",
     "query/sql": "asked given held kept one",

@@ -141,13 +141,11 @@ def test_a_function_is_named_by_a_verb_or_a_noun() -> None:
 
 PRIVATE: Final = {
     "aggregations": "_bound",
-    "conformance": "_frozen _of",
     "engines": (
-        "_asking _between _called _cased _checked _chosen _closed _compared "
-        "_connected _cut _elapsed _fixed _floored _imported _inside _known "
-        "_leaving _like _moved _named _near _numbered _over _quoted _refused "
-        "_rounded _scaled _set _shortened _signed _split _spread _told "
-        "_translated _truncated _watched _within _without _written _zoned"
+        "_between _cased _checked _chosen _closed _compared _connected _cut "
+        "_elapsed _fixed _floored _known _leaving _like _named _quoted _rounded "
+        "_scaled _set _shortened _signed _split _spread _told _translated "
+        "_truncated _watched _within _without _written _zoned"
     ),
     "expressions": (
         "_built _checked _compiled _enclosed _meaning _missing _named _refused "

@@ -165,6 +165,7 @@ class Session:
         after a crash or in another process of the same ledger. With an `earmark` it is
         paid from what was set aside (`session.ledger.earmark`).
         """
+        warn_of_weak(budget, 3)
         details = {"key": key, "why": why, "earmark": earmark}
         return self._desk.release(read_request(query, confidence), budget, details)
 
@@ -185,6 +186,7 @@ class Session:
         They share it evenly, by `weights` of their names, or with weights="cells" by
         log2(8 + 4 cells) of the number of groups of each.
         """
+        warn_of_weak(budget, 3)
         details = {"key": key, "why": why, "earmark": earmark}
         requests = read_requests(queries, confidence)
         return self._desk.release_all(requests, budget, details, weights)

@@ -124,6 +124,10 @@ AS_PYTHON: Final = {
     " (ORDER BY CLAMP(cost, 0, 5)) AS p FROM visits": (
         "table('visits').agg(m=median('days', 0, 9), p=quantile('cost', '9/10', 0, 5))"
     ),
+    "SELECT COUNT(*) AS n FROM visits WHERE ward NOT IN"
+    " (SELECT w.ward FROM Wards w WHERE w.ward > 'A')": (
+        "table('visits').filter(~col('ward').is_in(['B'])).agg(n=count())"
+    ),
     "SELECT COUNT(*) AS n FROM visits WHERE \"Name\" = 'x'": (
         "table('visits').filter(col('Name') == 'x').agg(n=count())"
     ),
@@ -217,7 +221,12 @@ REFUSED: Final = {
     "SELECT COUNT(*) FROM visits WHERE [frobnicate(days)] > 1": "no function FROB",
     "SELECT COUNT(*) FROM visits WHERE [lenght(ward)] > 1": "LENGTH",
     "SELECT COUNT(*) FROM visits WHERE [dayz] > 1": "Did you mean",
-    "SELECT COUNT(*) FROM visits WHERE days IN ([SELECT beds FROM wards])": "IN asks",
+    "SELECT 1 FROM visits WHERE days IN (SELECT patient FROM [visits])": (
+        "no public table"
+    ),
+    "SELECT COUNT(*) FROM visits WHERE days IN ([SELECT days, ward FROM wards])": (
+        "query of one column"
+    ),
     "SELECT COUNT(*) FROM visits UNION SELECT 1": "only reads",
     "WITH [w AS (SELECT * FROM visits)] SELECT COUNT(*) FROM visits": "nothing asks",
     "SELECT ward, [COUNT(*)] AS noise FROM visits GROUP BY ward": "argument of agg",

@@ -9,6 +9,7 @@ from sqlglot import exp
 from sordino.aggregations.intervals import error_names
 from sordino.errors import InvalidSQL, SordinoError
 from sordino.expressions.language import Expression, col
+from sordino.query.relation import AbstractCatalog
 from sordino.query.sql.aggregates import Aggregate, Asking, asks
 from sordino.query.sql.all_rules import RULES
 from sordino.query.sql.reading import Clause
@@ -45,6 +46,11 @@ class AnswerScope(AbstractScope):
     open: list[str] = field(default_factory=list)
     """The aliases that are being read, one within the other."""
     rules: Mapping[type[Any], Rule] = field(default_factory=lambda: RULES)
+
+    @property
+    def tables_by_name(self) -> AbstractCatalog:
+        """Return the tables of the session."""
+        return self.rows.catalog
 
     def facts(self) -> Schema:
         """Return keys and answers as expressions see them."""
