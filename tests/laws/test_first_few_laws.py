@@ -150,7 +150,7 @@ def surprise(drawn: Mapping[tuple[int, ...], int], expected: Law) -> float:
         pairs.append((draws - sum(n for n, _ in pairs), rest * draws))
     chi = sum((n - mean) ** 2 / mean for n, mean in pairs)
     freedom = len(pairs) - 1
-    cube = (chi / freedom) ** (1 / 3)
+    cube = math.cbrt(chi / freedom)
     return (cube - 1 + 2 / (9 * freedom)) / math.sqrt(2 / (9 * freedom))
 
 
