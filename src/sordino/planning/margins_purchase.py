@@ -14,8 +14,8 @@ from sordino.losses.base import Budget
 from sordino.losses.closed import ApproxDP, GaussianDP
 from sordino.mechanisms.gaussian import Gaussian
 from sordino.numbers import rational_above, sqrt
+from sordino.planning.buying import mu_within
 from sordino.planning.plan_text import node_lines
-from sordino.planning.purchase import mu_within
 from sordino.query.marginals import Marginals
 from sordino.query.question import Question
 from sordino.query.relation import AbstractCatalog, Relation

@@ -88,7 +88,8 @@ def _common_count(requests: Mapping[str, Request]) -> str:
     """Return the count that all requests have, refusing any that cannot agree."""
     first, *others = requests.values()
     for name, request in requests.items():
-        if request.selects_keys or request.minimum is not None or request.processing:
+        chosen = request.minimum is not None or request.few is not None
+        if request.selects_keys or chosen or request.processing:
             raise InvalidQuery(
                 f"{name!r} does not show each of its groups as it was measured",
                 "Only tables of public keys can be adjusted: group by a sd.KeySet.",

@@ -110,6 +110,10 @@ WRONG: Final = {
         "every combination",
     ),
     "small groups left out": ({"a": GROUPED.suppress_below(3)}, "as it was measured"),
+    "the first few": (
+        {"a": VISITS.group_by(MONTHS).top(2, by=sd.count()).agg(n=sd.count())},
+        "as it was measured",
+    ),
     "processed": ({"a": GROUPED.sort("n")}, "as it was measured"),
     "no groups": ({"a": VISITS.agg(n=sd.count())}, "no groups"),
 }
