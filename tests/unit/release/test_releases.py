@@ -111,7 +111,7 @@ WRONG: Final = {
     ),
     "small groups left out": ({"a": GROUPED.suppress_below(3)}, "as it was measured"),
     "the first few": (
-        {"a": VISITS.group_by(MONTHS).top(2, by=sd.count()).agg(n=sd.count())},
+        {"a": VISITS.group_by(MONTHS).top(2, by=sd.count(), n=sd.count())},
         "as it was measured",
     ),
     "processed": ({"a": GROUPED.sort("n")}, "as it was measured"),
