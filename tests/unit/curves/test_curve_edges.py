@@ -25,6 +25,7 @@ from sordino.curves.points import read
 from sordino.curves.profile import Profile
 from sordino.curves.range_curve import RangeCurve
 from sordino.curves.response import ResponseCurve
+from sordino.curves.rounds_curve import RoundsCurve
 from sordino.curves.search import find_least
 from sordino.errors import InvalidParameter
 from sordino.numbers import INFINITE
@@ -117,6 +118,9 @@ def test_bounds_of_arrays_are_below_what_was_written() -> None:
     down = read(-1, most=1.0, alpha=np.array([0.5, THIRD, 0.1], np.float64))
     assert (down.lower_values < np.array([0.5, 1 / 3, 0.1])).all()
     assert (np.nextafter(down.lower_values, 1) <= np.array([0.5, 1 / 3, 0.1])).all()
+    (alone,) = read(-1, most=1.0, alpha=THIRD).lower_values.tolist()
+    assert Fraction(alone) < THIRD
+    assert Fraction(math.nextafter(alone, 1.0)) <= THIRD
 
 
 @pytest.mark.parametrize("rates", [np.array(["a"]), np.array([1j])])
@@ -130,7 +134,7 @@ def test_arrays_that_are_no_real_numbers_are_refused(rates: Any) -> None:
 
 def test_only_loss_variables_have_their_rates() -> None:
     """A loss answers for itself."""
-    with pytest.raises(InvalidParameter, match="Build sd.PLRVs"):
+    with pytest.raises(InvalidParameter, match=r"Build sd\.PLRVs"):
         get_beta(sd.PureDP(1), 0.5)  # type: ignore[call-overload]
 
 
@@ -152,6 +156,20 @@ def test_an_end_before_all_bounds_is_all_there_is() -> None:
 def test_the_least_may_be_the_first() -> None:
     """What holds everywhere holds at the low end."""
     assert find_least(lambda x: x >= 0, 0.0, 5.0) == 0
+
+
+class _Looser:
+    """A curve that is within a target for single points, and never for many."""
+
+    def delta_at(self, epsilon: Any) -> Any:
+        """Return less for a point that is asked alone."""
+        return np.full_like(epsilon, 0.0 if len(epsilon) == 1 else 1.0)
+
+
+def test_an_end_that_single_points_let_pass_serves() -> None:
+    """Long grids are answered in doubles, a point by balls: what it met is given."""
+    curve = RoundsCurve(((0.0, 0.0, _Looser()),))  # type: ignore[arg-type]
+    assert curve.epsilon(np.array([0.5])).tolist() == [1.0]
 
 
 def test_work_that_takes_long_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
