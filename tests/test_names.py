@@ -149,24 +149,20 @@ def test_a_function_is_named_by_a_verb_or_a_noun() -> None:
 
 PRIVATE: Final = {
     "aggregations": "_bound",
-    "conformance": "_frozen _of",
     "engines": (
-        "_added _answered _asking _between _called _cased _checked _chosen "
-        "_closed _compared _connected _copied _counted _crowded _cut _described "
-        "_disabled _elapsed _fixed _floored _found _gathered _grouped _handing "
-        "_imported _inside _joined _kept _keyed _known _leaving _like _listed "
-        "_living _made _mapping _moved _named _near _numbered _over _parsed "
-        "_placed _quoted _refused _rehearsed _removed _rendered _replaced "
-        "_resolved _retyped _rounded _scaled _selected _set _shared _shortened "
-        "_signed _sorted _split _spread _stored _taken _told _translated _tried "
-        "_truncated _within _without _written _zoned"
+        "_between _cased _checked _chosen _closed _compared _connected _cut "
+        "_elapsed _fixed _floored _known _leaving _like _named _quoted _rounded "
+        "_scaled _set _shortened _signed _split _spread _told _translated "
+        "_truncated _watched _within _without _written _zoned"
     ),
     "expressions": (
         "_built _checked _compiled _enclosed _meaning _missing _named _refused "
         "_settled _truncated _typed _written"
     ),
+    "job": "_quoted",
     "query": (
-        "_between _capped _cut _down _fixed _in _kept _left _like _listed _meaning _up"
+        "_between _bounded _capped _clamped _cut _down _fixed _grouping _in "
+        "_kept _left _like _listed _meaning _up"
     ),
     "session": "_lost _shown _tried",
 }

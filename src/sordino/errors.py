@@ -6,9 +6,11 @@
     ├── UnknownName        (ValueError)   a table or a column that does not exist
     ├── InvalidQuery       (ValueError)   a question with no sound answer as it stands
     ├── InvalidSQL         (ValueError)   a text of SQL that is not understood in full
+    ├── InvalidJob         (ValueError)   a job file that says what cannot be meant
     ├── BudgetExceeded     (RuntimeError) a release that costs more than is left
     ├── EngineFailure      (RuntimeError) an engine that could not finish
     ├── EngineUnavailable  (RuntimeError) an engine that cannot begin
+    ├── OutputFailure      (RuntimeError) a file of a paid answer that was not written
     ├── SessionMoved       (RuntimeError) a session outside the process that made it
     ├── LedgerDamaged      (RuntimeError) a ledger that is not what was written
     ├── LedgerUnavailable  (RuntimeError) a ledger that could not be written to
@@ -147,6 +149,25 @@ class InvalidSQL(SordinoError, ValueError):
 
 
 @final
+class InvalidJob(SordinoError, ValueError):
+    """A job file says something that cannot be meant; nothing was opened or charged.
+
+    >>> raise InvalidJob("releases.wards", "has no budget", 'Add budget.epsilon = "1".')
+    Traceback (most recent call last):
+    sordino.errors.InvalidJob: releases.wards has no budget. Add budget.epsilon = "1".
+    """
+
+    def __init__(self, place: str, problem: str, remedy: str) -> None:
+        """Say where in the file, what is wrong, and what to do next."""
+        super().__init__(f"{_trim(place)} {problem.rstrip('.')}. {remedy}".rstrip())
+        self.place = place
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle as the finished message, with its place."""
+        return _restore_placed, (str(self), self.place)
+
+
+@final
 class BudgetExceeded(SordinoError, RuntimeError):
     """A release that costs more than what is left; nothing was charged."""
 
@@ -255,6 +276,22 @@ class EngineUnavailable(SordinoError, RuntimeError):
 
 
 @final
+class OutputFailure(SordinoError, RuntimeError):
+    """A file could not be written; the answer is paid for, and kept."""
+
+    def __init__(self, path: str) -> None:
+        """Say which file, and what to do next."""
+        super().__init__(
+            f"{path} could not be written. The answer is paid for and kept: make room "
+            "and ask again in the same way, which costs nothing."
+        )
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle as the finished message."""
+        return _restore_finished, (type(self), str(self))
+
+
+@final
 class MissingDependency(SordinoError, ImportError):
     """An optional package is needed for this call and is not installed."""
 
@@ -319,6 +356,14 @@ def _restore_finished(kind: type[SordinoError], message: str) -> SordinoError:
     """Return an unpickled refusal with its finished message."""
     error = kind.__new__(kind, message)
     error.args = (message,)
+    return error
+
+
+def _restore_placed(message: str, place: str) -> InvalidJob:
+    """Return an unpickled refusal with its finished message and its place."""
+    error = InvalidJob.__new__(InvalidJob, message)
+    error.args = (message,)
+    error.place = place
     return error
 
 

@@ -295,7 +295,7 @@ def test_only_so_many_are_kept() -> None:
         for limit in range(1, kept_plans.MOST + 4)
     ]
     first = [sorted(sortable_rows(engine.answer(one))) for one in questions]
-    connection = engine._database._connected()  # type: ignore[attr-defined]
+    connection = engine._database._connect()  # type: ignore[attr-defined]
     tables = "SELECT count(*) FROM duckdb_tables()"
     assert connection.sql(tables).fetchall() == [(kept_plans.MOST,)]
     again = [sorted(sortable_rows(engine.answer(one))) for one in questions]

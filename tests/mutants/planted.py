@@ -18,8 +18,8 @@ PLANTED: Final[tuple[Planted, ...]] = (
     Planted(
         "kept",
         "src/sordino/engines/sql/kept_rows.py",
-        "    for one in odd:\n",
-        "    for one in odd[1:]:\n",
+        "    for differs in odd:\n",
+        "    for differs in odd[1:]:\n",
         "ids that share a hash bounded together",
     ),
     Planted(

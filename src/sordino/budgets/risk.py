@@ -13,11 +13,12 @@ from typing import Any, ClassVar, NoReturn, final
 
 from sordino._completion import hides
 from sordino._fields import fill
+from sordino.budgets.risk_page import risk_page
 from sordino.errors import InvalidParameter
 from sordino.losses.allowance import Allowance, Family, largest_parameter
 from sordino.losses.base import Budget, Loss, PureDP, Stated
 from sordino.losses.closed import GaussianDP
-from sordino.numbers import probability, shortest
+from sordino.numbers import number_text, probability, shortest, up
 from sordino.words import Words, call, number
 
 
@@ -47,6 +48,14 @@ class Advantage:
         """Return the largest epsilon for Laplace noise, or mu for Gaussian noise."""
         return _largest_parameter(self, family)
 
+    def tpr_at(self, fpr: Any) -> float:
+        """Return the most that any attack finds at a false positive rate.
+
+        >>> Advantage("0.05").tpr_at("0.2")
+        0.25
+        """
+        return up(min(probability(fpr=fpr) + self.most, Fraction(1)))
+
     def times(self, factor: Fraction) -> Budget:
         """Refuse: a risk does not add up."""
         return _refuse_shares(self, factor)
@@ -54,6 +63,14 @@ class Advantage:
     def excess(self, loss: Loss) -> float:
         """Return how far a loss is beyond this, in logarithms; a search follows it."""
         return _log(loss.advantage()) - _log(float(self.most))
+
+    def __repr__(self) -> str:
+        """Show the call, with a number that can be read."""
+        return f"Advantage(most={number_text(self.most)})"
+
+    def _repr_html_(self) -> str:  # noqa: PLW3201 the name notebooks look for
+        """Show in a notebook what the risk means, and its bound."""
+        return risk_page(repr(self), self.tpr_at)
 
 
 @hides("excess", "times", "allowance", "stated_by", "words")
@@ -92,9 +109,34 @@ class ErrorRates:
         """Return the largest epsilon for Laplace noise, or mu for Gaussian noise."""
         return _largest_parameter(self, family)
 
+    def tpr_at(self, fpr: Any) -> float:
+        """Return the most that any attack finds at a false positive rate.
+
+        For any loss within this, the best true positive rate is a concave function r of
+        the false one. So r(a) <= r(fpr) below fpr, and r(a) / a <= r(fpr) / fpr above.
+
+        >>> ErrorRates(fpr="0.02", tpr="0.05").tpr_at("0.1")
+        0.25
+        """
+        rate = probability(fpr=fpr)
+        if self.fpr == self.tpr:
+            return up(rate)
+        if rate <= self.fpr:
+            return up(self.tpr)
+        return up(min(rate * self.tpr / self.fpr, Fraction(1))) if self.fpr else 1.0
+
     def times(self, factor: Fraction) -> Budget:
         """Refuse: a risk does not add up."""
         return _refuse_shares(self, factor)
+
+    def __repr__(self) -> str:
+        """Show the call, with numbers that can be read."""
+        rates = number_text(self.fpr), number_text(self.tpr)
+        return f"ErrorRates(fpr={rates[0]}, tpr={rates[1]})"
+
+    def _repr_html_(self) -> str:  # noqa: PLW3201 the name notebooks look for
+        """Show in a notebook what the risk means, and its bound."""
+        return risk_page(repr(self), self.tpr_at)
 
     def excess(self, loss: Loss) -> float:
         """Return how far a loss is beyond this, in logarithms; a search follows it."""

@@ -41,6 +41,8 @@ def charge_fields(log: Log, claim: Claim, when: str) -> dict[str, Any]:
         "why": claim.why,
         "words": _words(claim.words),
     }
+    if claim.job:
+        fields["job"] = claim.job
     if claim.earmark is None:
         return fields
     left = earmarks.rest_after(log, claim.earmark, claim.budget, charges)
@@ -83,7 +85,14 @@ def entry_of(log: Log, record: Record, limits: Mapping[str, Limit]) -> Entry:
             for name, texts in fields["charges"].items()
         },
         answered=log.store.newest(f"answer {record.number}") > 0,
+        job=fields.get("job") or "",
     )
+
+
+def find_entry(log: Log, key: str) -> Entry | None:
+    """Return the charge of a key, None if there is none."""
+    record = log.newest_about(f"key {key}")
+    return None if record is None else entry_of(log, record, log.limits())
 
 
 def _charge_of(log: Log, name: str, claim: Claim) -> tuple[Charge, Charge]:

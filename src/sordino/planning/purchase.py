@@ -43,6 +43,8 @@ from sordino.query.request import Request
 _EVEN: Final = Fraction(1, 2)
 _LESS: Final = (1 - Fraction(1, 2**16)) ** 2
 _TRIES: Final = 200
+_BY_KEY: Final = {"noise", "choices", "coverage"}
+"""What a purchase knows of each measurement, choice and count, by its key."""
 
 
 @final
@@ -69,9 +71,13 @@ class Purchase:
     """Which part of a budget it has that several share by weights, in words."""
 
     def alike(self, plan: Plan, gain: float, share: str) -> "Purchase":
-        """Return the same noise for a plan that is priced alike, and what is known."""
+        """Return the same noise for a plan that is priced alike, and what is known.
+
+        But for what is listed by key: the other plan has keys of its own.
+        """
+        known = {name: fact for name, fact in vars(self).items() if name not in _BY_KEY}
         new = {"plan": plan, "gain": gain, "share": share}
-        return _fields.make(Purchase, **vars(self) | new)
+        return _fields.make(Purchase, **known | new)
 
     @cached_property
     def selection(self) -> Any:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 from sordino import _validate
 from sordino.engines.base import AbstractEngine
@@ -20,6 +20,9 @@ from sordino.session.holding import Holding
 from sordino.session.rows_digest import rows_digest
 from sordino.units import AbstractUnit
 from sordino.words import Words, call, worded_pairs
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @final
@@ -65,6 +68,14 @@ class Catalog(AbstractCatalog):
                 )
             raise unknown("public table", name, self.publics)
         return self.publics[name]
+
+    def public_names(self) -> tuple[str, ...]:
+        """Return the names of the public tables."""
+        return tuple(self.publics)
+
+    def public_rows(self, name: str) -> "pa.Table":
+        """Return the rows of a public table, as they were when it was opened."""
+        return self.engine.frozen_rows(self.public(name).table)
 
     def multiplicity(self, name: str, on: tuple[str, ...]) -> int:
         """Return how many rows of a public table share their values of `on`."""
