@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import sordino as sd
+from sordino import progress
 from sordino.curves import ticks
 from sordino.curves.breach_curve import BreachCurve
 from sordino.curves.convolution import grid_sums
@@ -175,10 +176,10 @@ def test_an_end_that_single_points_let_pass_serves() -> None:
 def test_work_that_takes_long_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     """After the patience of the one who watches, and not before."""
     said: list[str] = []
-    monkeypatch.setattr(ticks.Line, "say", lambda _, text: said.append(text))
-    monkeypatch.setattr(ticks.progress, "PATIENCE", math.inf)
+    monkeypatch.setattr(progress.Line, "say", lambda _, text: said.append(text))
+    monkeypatch.setattr(progress, "PATIENCE", math.inf)
     list(ticks.tick_each("ab", "loss"))
     assert said == []
-    monkeypatch.setattr(ticks.progress, "PATIENCE", -1.0)
+    monkeypatch.setattr(progress, "PATIENCE", -1.0)
     list(ticks.tick_each("ab", "loss"))
     assert said == ["loss 1 of 2", "loss 2 of 2"]

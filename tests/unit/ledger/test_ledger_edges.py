@@ -1,6 +1,7 @@
 """Ledgers at their edges: forks, other systems, files that change, empty stores."""
 
 import copy
+import fcntl
 import os
 import pickle
 import sqlite3
@@ -18,7 +19,7 @@ from sordino.errors import (
     LedgerUnavailable,
     SessionMoved,
 )
-from sordino.ledger import backup, file_creation, locked_file, migration, world
+from sordino.ledger import backup, file_creation, format_1, locked_file, migration
 from sordino.ledger.charge_records import entry_of
 from sordino.ledger.file_lines import _lines
 from sordino.ledger.file_store import FileStore
@@ -191,8 +192,8 @@ def test_a_disk_that_must_be_told_is_told(
 ) -> None:
     """Where fsync leaves data in the disk, the stronger call is made."""
     calls: list[int] = []
-    monkeypatch.setattr(world.fcntl, "F_FULLFSYNC", 51, raising=False)
-    monkeypatch.setattr(world.fcntl, "fcntl", lambda _, flag: calls.append(flag))
+    monkeypatch.setattr(fcntl, "F_FULLFSYNC", 51, raising=False)
+    monkeypatch.setattr(fcntl, "fcntl", lambda _, flag: calls.append(flag))
     with (tmp_path / "file").open("wb") as file:
         Disk().sync(file.fileno())
     assert calls == [51]
@@ -250,7 +251,7 @@ def test_a_journal_that_stays_open_stops_a_migration(
 
     path = tmp_path / "file"
     path.write_bytes(b"SQLite format 3\0")
-    monkeypatch.setattr(migration.format_1, "refuse_others", lambda *_: None)
+    monkeypatch.setattr(format_1, "refuse_others", lambda *_: None)
     file = LockedFile(path, World())
     with pytest.raises(sqlite3.OperationalError):
         migration._migrate(file, World(), Logging())  # type: ignore[arg-type]

@@ -2,6 +2,7 @@
 
 import sys
 from fractions import Fraction
+from typing import Any
 
 import pytest
 
@@ -88,13 +89,13 @@ def test_a_loss_shows_its_sentences_and_its_curve() -> None:
 
 def test_a_picture_shows_itself() -> None:
     """As the axes, and as the figure that they stand in: a PNG and its size."""
-    axes = sd.GaussianDP(1).curve().plot()
+    axes: Any = sd.GaussianDP(1).curve().plot()
     for shown in (axes, axes.figure):
-        png, size = shown._repr_png_()  # type: ignore[attr-defined]
+        png, size = shown._repr_png_()
         assert png.startswith(b"\x89PNG")
         assert set(size) == {"width", "height"}
     axes.remove()
-    assert axes._repr_png_() is None  # type: ignore[attr-defined]
+    assert axes._repr_png_() is None
 
 
 def test_a_picture_needs_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:

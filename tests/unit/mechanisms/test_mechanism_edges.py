@@ -71,10 +71,10 @@ def test_a_fit_that_no_variance_meets_is_refused() -> None:
 
     def fitted(variance: Any) -> Any:
         tried.append(variance)
-        return sd.Gaussian(variance=variance)
+        return sd.GaussianThreshold(variance=variance, threshold=9)
 
     with pytest.raises(InvalidParameter, match="cannot be met by any variance"):
-        _admitted_fit(fitted, sd.PureDP(0), 1, Fraction(1))
+        _admitted_fit(fitted, sd.PureDP(0), (1, 1, 1), Fraction(1))
     assert tried == sorted(tried)
     assert len(tried) > 1
 
