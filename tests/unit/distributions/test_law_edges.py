@@ -3,9 +3,9 @@
 from fractions import Fraction
 
 import pytest
-from sordino.distributions.blends import GaussianBlend
 
 from sordino.distributions.base import _floor, _least
+from sordino.distributions.blends import GaussianBlend
 from sordino.distributions.gaussian import DiscreteGaussianLaw
 from sordino.distributions.laplace_sums import LaplaceSumLaw
 from sordino.numbers import sqrt
