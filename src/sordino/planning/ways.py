@@ -196,6 +196,7 @@ def _make_setting(request: Request, relation: Relation) -> Setting:
         clamped,
         None if request.keyset is None or request.unknown else request.keyset.size,
         needs_rows=counted or request.counts_groups,
+        least_rows=int(request.selects_keys and request.keyset is None),
     )
 
 

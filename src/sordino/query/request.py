@@ -119,7 +119,8 @@ class Request(AbstractNoisyAnswers):
         """Leave out groups whose noisy number of ids, or else rows, is below a minimum.
 
         It has no price, and intervals hold for groups that show, given that they do;
-        those of a group that `filter` left over do not know of that.
+        those of a group that `filter` left over do not know of that. Asked for twice,
+        the greater minimum holds: a group that was left out does not come back.
         """
         least = positive(minimum=minimum)
         whole = isinstance(least, Fraction) and least.denominator == 1
@@ -135,7 +136,8 @@ class Request(AbstractNoisyAnswers):
                 "there are no answers about groups to leave out",
                 'Try group_by("ward").agg(n=sd.count()).suppress_below(20).',
             )
-        return replace(self, minimum=least)
+        stricter = least if self.minimum is None else max(least, self.minimum)
+        return replace(self, minimum=stricter)
 
     @property
     def questions(self) -> tuple[AbstractAggregation, ...]:
