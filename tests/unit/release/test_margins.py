@@ -250,8 +250,8 @@ def test_ids_need_limits_and_pay_for_their_rows() -> None:
 
 def marginals(**more: Any) -> Callable[[], Any]:
     """Return a call with other arguments."""
-    given = {"keyset": KEYS, "order": 2, "hierarchies": NESTED} | more
-    return lambda: opened().price(VISITS.marginals(**given), BUDGET)
+    usual: dict[str, Any] = {"keyset": KEYS, "order": 2, "hierarchies": NESTED}
+    return lambda: opened().price(VISITS.marginals(**usual | more), BUDGET)
 
 
 WIDE: Final = sd.KeySet.from_dict({f"c{n}": [0, 1] for n in range(60)})

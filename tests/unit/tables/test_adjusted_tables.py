@@ -9,7 +9,7 @@ import sordino as sd
 from sordino.errors import InvalidQuery
 from sordino.tables.agreement import agree
 from sordino.tables.coarser import add_up, spread_out
-from sordino.tables.crossing import Crossing
+from sordino.tables.crossing import Crossing, Levels
 from sordino.tables.joint_fit import JointFit
 from sordino.tables.measuring import contrasts_of, restore
 from sordino.tables.precisions import best_precisions
@@ -178,7 +178,10 @@ def test_known_tables_are_met() -> None:
     """A law of three columns has exactly the sums that everybody knows."""
     crossing = crossing_of(3, 2)
     noisy = noisy_tables(crossing, 5)
-    known = {(0, 1, 0): np.array([30, 0, 12]), (0, 0, 0): np.array(42)}
+    known: dict[Levels, Any] = {
+        (0, 1, 0): np.array([30, 0, 12]),
+        (0, 0, 0): np.array(42),
+    }
     together = JointFit(crossing, noisy.contrasts, noisy.precisions, known)
     sums = add_up(crossing, crossing.finest, together.cells, (0, 1, 0))
     assert np.allclose(sums, [30, 0, 12])
