@@ -105,7 +105,7 @@ def _floor_divide(to: Written) -> Sql:
     exact = sql.minus(to.joint(0), _rest(to))
     quotient = _quotient_of_doubles(exact, to.joint(1))
     down = sql.case([(_signs_differ(to), sql.double(1))], sql.double(0))
-    return _zero_is_zero(_rounded(sql.minus(quotient, down)))
+    return _zero_is_zero(_round_double(sql.minus(quotient, down)))
 
 
 def _modulo(to: Written) -> Sql:
@@ -140,7 +140,7 @@ def _abs(to: Written) -> Sql:
     return sql.case([(sql.is_less(to[0], sql.whole(0)), _negate(to))], to[0])
 
 
-def _floored(number: Sql) -> Sql:
+def _floor_double(number: Sql) -> Sql:
     """Return a double rounded down as a double: Spark's floor is an integer."""
     nearest = sql.function("rint", number)
     above = sql.infix(exp.GT, nearest, number.copy())
@@ -153,13 +153,13 @@ def _round_down(to: Written) -> Sql:
     if isinstance(step, float) or to.real:
         size = to.bind(float(step), "f64")
         steps = _quotient_of_doubles(sql.as_type(to[0], "DOUBLE"), size)
-        return _zero_is_zero(sql.multiplied_by(_floored(steps), size.copy()))
+        return _zero_is_zero(sql.multiplied_by(_floor_double(steps), size.copy()))
     size, least = to.bind(step, "i64"), to.bind(least_multiple(step), "i64")
     below = whole_difference(to[0], sql.function("pmod", to[0], size))
     return sql.case([(sql.is_less(to[0], least), least.copy())], below)
 
 
-def _rounded(number: Sql) -> Sql:
+def _round_double(number: Sql) -> Sql:
     """Return the nearest whole double, halves away from zero: rint is exact but there.
 
     The distance to it is exact, so that one half is told from what is almost one.
@@ -199,7 +199,7 @@ def _round(to: Written) -> Sql:
         return to[0]
     size = to.bind(10.0 ** to.options["digits"], "f64")
     shifted = sql.multiplied_by(to[0], size)
-    moved = _quotient_of_doubles(_rounded(shifted), size.copy())
+    moved = _quotient_of_doubles(_round_double(shifted), size.copy())
     stays = sql.infix(
         exp.Or, lies_infinitely_far(shifted.copy()), sql.function("isnan", to[0])
     )
@@ -233,7 +233,7 @@ def _steps(to: Written) -> Sql:
     """Return the steps of a lattice: the bounds make the rounding safe."""
     if to.real:
         return _real_steps(to, to.options["low"], to.options["high"])
-    between = _between(to, to.options["exponent"])
+    between = _shift_and_round(to, to.options["exponent"])
     return whole_steps(to, to[0], between, whole_difference)
 
 
@@ -260,7 +260,7 @@ def _between_ends(to: Written, first: Sql, last: Sql) -> Sql:
     return sql.conjunction(sql.is_at_most(first, to[0]), sql.is_at_most(to[0], last))
 
 
-def _between(to: Written, exponent: int) -> Sql:
+def _shift_and_round(to: Written, exponent: int) -> Sql:
     """Return the nearest number of steps: x >> e, plus the bit that is shifted out."""
     if exponent <= 0:  # between the thresholds x * 2**-e has at most 41 bits
         size = sql.bigint(1 << min(-exponent, _LONGEST_SHIFT))
