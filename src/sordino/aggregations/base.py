@@ -48,6 +48,8 @@ class Setting:
     """How many groups there are, where they are known beforehand."""
     needs_rows: bool = False
     """Whether row counts are asked for, or decide which groups are shown."""
+    least_rows: int = 0
+    """How many rows each group that is shown has at least: 1 if no key is known."""
 
     @cached_property
     def degrees(self) -> Mapping[Hashable, int]:

@@ -1,5 +1,6 @@
 """The sum of a column, clamped to public bounds."""
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -30,6 +31,7 @@ from sordino.aggregations.measurements import (
 from sordino.aggregations.moments import divided_moments, separate_moments
 from sordino.aggregations.summaries import Summary, ends_of_sum
 from sordino.expressions.language import Expression, when
+from sordino.numbers import down, up
 from sordino.words import Words
 
 
@@ -81,7 +83,9 @@ class Sum(AbstractBounded):
         """
         values = column_values(setting, self.column, self.nulls)
         grid = sum_lattice(self.low, self.high, values.type, SUM_STEPS)
-        single = SingleEstimator((sum_measurement(setting, values, grid),))
+        rows = setting.least_rows if values.complete else 0
+        ends = _ends_of_sums(grid.bottom, grid.top, rows)
+        single = SingleEstimator((sum_measurement(setting, values, grid),), *ends)
         whole = values.type == "i64" and grid.exponent == 0
         if whole and grid.width > SUM_STEPS["i64"]:
             return (single,)
@@ -91,8 +95,23 @@ class Sum(AbstractBounded):
         )
         return (
             single,
-            *(LinearEstimator(way, way.total, whole=whole) for way in ways),
+            *(
+                LinearEstimator(
+                    way,
+                    way.total,
+                    *_ends_of_sums(way.bottom, way.bottom + way.width, rows),
+                    whole=whole,
+                )
+                for way in ways
+            ),
         )
+
+
+def _ends_of_sums(low: Fraction, high: Fraction, rows: int) -> tuple[float, float]:
+    """Return the ends of sums of at least so many numbers, each within two bounds."""
+    least = down(rows * low) if low >= 0 else -math.inf
+    most = up(rows * high) if high <= 0 else math.inf
+    return least, most
 
 
 def sum_measurement(

@@ -26,7 +26,9 @@ from sordino.aggregations.moments import row_presence
 from sordino.aggregations.rows import ROWS, rows_measurement
 from sordino.errors import InvalidQuery
 from sordino.losses.allowance import Family
+from sordino.mechanisms.kit.top_keys import TopScores
 from sordino.planning.coverage import coverage_counts
+from sordino.planning.first_stage import at_most_in, first_stage
 from sordino.planning.key_stages import AbstractKeyStage, CountedKeys, key_counts
 from sordino.planning.plan import MOST_TOTALS, Plan, is_by_row
 from sordino.planning.share_search import Answered, measurement_shares
@@ -45,8 +47,11 @@ def plans(request: Request, catalog: AbstractCatalog) -> list[Plan]:
     relation = request.rows.resolve(catalog)
     original, request = request, request.with_known_bounds(relation.schema)
     setting = _make_setting(request, relation)
-    options = [aggregation.estimators(setting) for _, aggregation in request.columns]
-    counts = coverage_counts(original, relation, setting)
+    answers = setting
+    if request.few is not None:
+        answers = at_most_in(setting, request.few.most)
+    options = [aggregation.estimators(answers) for _, aggregation in request.columns]
+    counts = coverage_counts(original, relation, setting, answers)
     frame = _Frame(
         request, relation, {count.measurement.key: count for count in counts}
     )
@@ -83,6 +88,7 @@ class _Shows:
     """What a reader's minimum is held against, likewise."""
     stage: AbstractKeyStage | None = None
     in_rounds: bool = False
+    scores: TopScores | None = None
 
     def families(self, request: Request) -> tuple[Family, ...]:
         """Return the families of noise that serve."""
@@ -97,6 +103,7 @@ class _Shows:
             self.counted.get(variant, self.counted.get(SINGLE)),
             self.stage,
             self.in_rounds,
+            self.scores,
         )
 
 
@@ -109,6 +116,7 @@ class _Shown:
     counted: AbstractPresence | None
     stage: AbstractKeyStage | None
     in_rounds: bool
+    scores: TopScores | None
 
     def measurements(self) -> list[AbstractPresence]:
         """Return what is measured for it, each once."""
@@ -126,6 +134,11 @@ def _ways_to_show(
 
     By weights where nothing but keys is asked, or keys have a weight of their own.
     """
+    if request.few is not None:
+        first = first_stage(request, request.few, relation, setting)
+        shows = {SINGLE: first.measured}
+        yield _Shows(shows, {}, first, scores=first.scores)
+        return
     counts_groups = request.selects_keys or request.minimum is not None
     presences = _presences(setting) if counts_groups else {}
     least = presences if request.minimum is not None else {}
@@ -183,6 +196,7 @@ def _make_setting(request: Request, relation: Relation) -> Setting:
         clamped,
         None if request.keyset is None or request.unknown else request.keyset.size,
         needs_rows=counted or request.counts_groups,
+        least_rows=int(request.selects_keys and request.keyset is None),
     )
 
 
@@ -245,6 +259,7 @@ class _Frame:
             shown.counted,
             shown.stage,
             shown.in_rounds,
+            shown.scores,
         )
 
     def _answers(
