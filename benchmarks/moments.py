@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 import sordino as sd
 from benchmarks.frame import Figure, Row, cpu_seconds
 from benchmarks.reached import Accuracy
+from sordino.units import AbstractUnit
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -145,6 +146,22 @@ def peer_errors() -> dict[str, float]:
     }
 
 
+SAMPLES: Final = 400
+
+
+@cache
+def mean_error(unit: AbstractUnit) -> float:
+    """Return the error of a mean of all rows at epsilon 1, where a unit is protected."""
+    held = values("uniform", 1)
+    private = sd.PrivateTable(pa.table({"x": held[0]}), protects=unit, columns=FACTS)
+    session = sd.Session({"t": private}, NO_LIMIT)
+    asked = sd.table("t").agg(mean=STATISTICS["mean"])
+    told = [
+        session.release(asked, sd.PureDP(1))["mean"][0].as_py() for _ in range(SAMPLES)
+    ]
+    return rms(np.array(told) - held.mean()) / UNITS["mean"]
+
+
 QUESTIONS: Final = 100
 PEOPLE: Final = 4000
 
@@ -222,6 +239,30 @@ def four(name: str, unit: str, floor: float, goal: float) -> Accuracy:
 
 
 ROWS: tuple[Row, ...] = (
+    Accuracy(
+        what="mean of all rows at epsilon 1, ChangeOneRow: error",
+        ours=lambda: mean_error(sd.ChangeOneRow()),
+        unit="R/n",
+        floor=1.6,
+        goal=1.5,
+        tolerance=0.2,
+    ),
+    Accuracy(
+        what="the same, over that of AddOneRow, which promises less",
+        ours=lambda: mean_error(sd.ChangeOneRow()) / mean_error(sd.AddOneRow()),
+        unit="",
+        floor=1.7,
+        goal=1.5,
+        tolerance=0.3,
+    ),
+    Accuracy(
+        what="the same, over that of two rows more or less, which promise as much",
+        ours=lambda: mean_error(sd.ChangeOneRow()) / mean_error(sd.AddMaxRows(2)),
+        unit="",
+        floor=0.85,
+        goal=0.75,
+        tolerance=0.3,
+    ),
     four("count", "", 2.75, 2.5),
     four("sum", "R", 1.85, 1.65),
     four("mean", "R/n", 1.2, 1.05),

@@ -9,6 +9,7 @@ from sordino import _validate
 from sordino._completion import hides
 from sordino.aggregations.base import AbstractAggregation
 from sordino.aggregations.intervals import error_names
+from sordino.contribution import Weighed
 from sordino.errors import InvalidParameter, InvalidQuery, show
 from sordino.keysets import KeySet
 from sordino.losses.spending import Family
@@ -133,14 +134,19 @@ class Request(AbstractNoisyAnswers):
         """Return the request with one more step for its answer."""
         return replace(self, processing=(*self.processing, step))
 
-    def with_known_bounds(self, schema: Schema) -> "Request":
-        """Return the request with the bounds that its columns are known to have."""
+    def with_known_bounds(
+        self, schema: Schema, weighed: Weighed | None = None
+    ) -> "Request":
+        """Return the request with the bounds that its columns are known to have.
+
+        The sum of a weighed column needs none.
+        """
         columns = tuple(
             (name, aggregation.with_known_bounds(schema))
             for name, aggregation in self.columns
         )
         for name, aggregation in columns:
-            if aggregation.lacks_bounds:
+            if aggregation.lacks_bounds and not aggregation.adds_up(weighed, schema):
                 raise InvalidQuery(
                     f"nothing bounds the values of {aggregation!r}: one unit could "
                     "move it without limit",
