@@ -5,6 +5,7 @@ BIN := .venv/bin
 PACKAGES := .venv/.packages
 READY := .venv/.ready
 PEERS := .venv/.peers
+TUMULT := .venv/tumult/.ready
 PYRIGHT := .venv/.pyright
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
 PINS := requirements/pins.txt
@@ -53,7 +54,7 @@ check: $(READY) $(PYRIGHT)  ## lint, fast tests, executable docs, side by side
 fast: $(READY)  ## the fast tests alone
 	@$(BIN)/python -m pytest --quiet $(SHARED) -m "not slow"
 
-bench: $(READY) $(PEERS)  ## measure against the peers, print the table; ROWS=Laplace
+bench: $(READY) $(PEERS) $(TUMULT)  ## measure against the peers, print the table; ROWS=Laplace
 	@$(BIN)/python -m benchmarks $(ROWS) $(MORE)
 
 coverage: $(READY)  ## fail if lines of the rooms below are not reached by fast tests
@@ -93,11 +94,20 @@ $(READY): $(PACKAGES) pyproject.toml
 	@touch $@
 
 $(PEERS): $(PACKAGES) requirements/peers.txt
+	@$(PIP) install -r requirements/spark.txt > .venv/pyspark.log 2>&1 || \
+		echo "pyspark cannot be installed here (.venv/pyspark.log): its rows will say so"
 	@for peer in opendp dp-accounting riskcal pipeline-dp; do \
 		$(PIP) install -c $(PINS) -c requirements/peers.txt $$peer > .venv/$$peer.log 2>&1 || \
 		echo "$$peer cannot be installed here (.venv/$$peer.log): its rows will say so"; \
 	done
 	@touch $@
+
+# in an environment of its own: it needs an older Spark
+$(TUMULT): $(PACKAGES) requirements/tumult.txt
+	@{ $(PYTHON) -m venv --clear .venv/tumult && .venv/tumult/bin/python -m pip install \
+		--disable-pip-version-check --quiet -r requirements/tumult.txt && touch $@; } \
+		> .venv/tumult.log 2>&1 || \
+		echo "tmlt.analytics cannot be installed here (.venv/tumult.log): its rows will say so"
 
 $(PYRIGHT): $(PACKAGES) requirements/pyright.txt
 	@$(PIP) install -c $(PINS) -r requirements/pyright.txt > .venv/pyright.log 2>&1 || true

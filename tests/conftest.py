@@ -7,6 +7,9 @@ from collections import defaultdict
 import pytest
 from hypothesis import settings
 
+SPARK = "frame of Spark"
+"""Cases of this name start Spark, which takes seconds."""
+
 settings.register_profile("dev", max_examples=20, deadline=None)
 settings.register_profile("ci", max_examples=200, deadline=None, derandomize=True)
 settings.register_profile("night", max_examples=5_000, deadline=None)
@@ -22,6 +25,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """
     laws = defaultdict(list)
     for item in items:
+        if SPARK in item.name:
+            item.add_marker(pytest.mark.slow)
         laws[item.nodeid.partition("[")[0]].append(item)
     for cases in laws.values():
         if (sample := cases[0].get_closest_marker("sampled")) is not None:

@@ -26,6 +26,7 @@ from sordino.schema import Column
 from sordino.sources.arrow_kinds import is_list, kind_of
 from sordino.units import AbstractUnit
 from tests.postgres_server import stored_table
+from tests.spark_here import frame_of_rows
 
 T = TypeVar("T")
 
@@ -205,6 +206,7 @@ DOORS: Final[Mapping[str, Door]] = {
     "table of a server": Door(
         lambda table, _: stored_table(table), lists=False, nul=False
     ),
+    "frame of Spark": Door(lambda table, _: frame_of_rows(table)),
     "dict": Door(lambda table, _: table.to_pydict(), typed=False),
 }
 """Every form; the first is the plainest."""

@@ -198,6 +198,8 @@ class Grammar:
             f"i IS {no}DISTINCT FROM {self.one('j', '2')}",
             f"{self.one('STARTS_WITH', 'CONTAINS')}({self.text(0)}, 'a')",
             f"s IN ('a', 'b', {self.text(0)})",
+            f"s {no}IN (SELECT s FROM places WHERE size {compared} 1)",
+            f"{self.one('i', 'j', 'f')} {no}IN (SELECT size FROM places)",
         ]
         if depth <= 0:
             return self.one(*simple)

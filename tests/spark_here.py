@@ -9,6 +9,7 @@ from functools import cache
 from importlib.util import find_spec
 from typing import Any, Final
 
+import pyarrow as pa
 import pytest
 
 from sordino.engines.door import Settings
@@ -32,18 +33,32 @@ _SETTINGS: Final = Settings(threads=2, memory_limit="1500MB")
 @cache
 def users_session() -> Any:
     """Return the session of a user, or skip: its views shadow what ours is called."""
-    if find_spec("pyspark") is None:
-        _skip("pip install 'sordino[spark]'")
-    try:
-        cluster.refuse_old_java()
-    except EngineUnavailable as missing:
-        _skip(str(missing))
+    refuse_missing()
     session = cluster.running_session() or cluster.started_session(_SETTINGS)
     for name, value in HABITS.items():
         session.conf.set(name, value)
     session.range(3).selectExpr("id AS c0").createOrReplaceTempView("s0")
     session.udf.register("try_add", lambda one, other: 7)  # noqa: ARG005 it is wrong
     return session
+
+
+def refuse_missing() -> None:
+    """Skip, loudly, where Spark cannot run."""
+    if find_spec("pyspark") is None:
+        _skip("pip install 'sordino[spark]'")
+    try:
+        cluster.refuse_old_java()
+    except EngineUnavailable as missing:
+        _skip(str(missing))
+
+
+def frame_of_rows(table: pa.Table) -> Any:
+    """Return a frame of rows; a time without a zone stays one."""
+    session = users_session().newSession()
+    session.conf.set("spark.sql.timestampType", "TIMESTAMP_NTZ")
+    empty = pa.RecordBatch.from_pylist([], schema=table.schema)
+    batches = [batch for batch in table.to_batches() if batch.num_rows] or [empty]
+    return session.createDataFrame(pa.Table.from_batches(batches))
 
 
 def _skip(why: str) -> None:

@@ -12,7 +12,10 @@ import pytest
 import sordino
 
 ROOT = Path(__file__).parent.parent
-ELSEWHERE = {"postgresql.md": "tests/stories/test_postgres_guide.py has a server"}
+ELSEWHERE = {
+    "from-laptop-to-cluster.md": "tests/stories/test_spark_guide.py has a Spark",
+    "postgresql.md": "tests/stories/test_postgres_guide.py has a server",
+}
 """Pages that run elsewhere, and why."""
 PAGES = [
     page

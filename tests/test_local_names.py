@@ -28,8 +28,7 @@ VAGUE: Final = frozenset({
 
 REMAINING: Final = {
     "aggregations": "given kept",
-    "conformance": "asked given kept",
-    "engines": "asked found given held kept made one said told",
+    "engines": "asked given held kept one said",
     "expressions": "given said",
     "query/sql": "asked given held kept one",
 }

@@ -23,16 +23,10 @@ REASONS: Final = {
 }
 """Why a name that looks like a participle or a preposition is none, or must stay."""
 
-REMAINING: Final = {
-    "budgets": {"spending"},
-    "losses": {"spending"},
-}
-"""Names of methods by room that are still to be found better ones; it only shrinks."""
-
 
 def bare_methods() -> dict[str, set[str]]:
     """Return the public methods of each room that are named by one such word."""
-    found: dict[str, set[str]] = {}
+    bare: dict[str, set[str]] = {}
     for path in sorted(SOURCE.rglob("*.py")):
         names = {
             part.name
@@ -41,8 +35,8 @@ def bare_methods() -> dict[str, set[str]]:
             for part in node.body
             if isinstance(part, ast.FunctionDef) and is_bare(part.name)
         }
-        found.setdefault(_room(path), set()).update(names - set(REASONS))
-    return {room: names for room, names in found.items() if names}
+        bare.setdefault(_room(path), set()).update(names - set(REASONS))
+    return {room: names for room, names in bare.items() if names}
 
 
 def _room(path: Path) -> str:
@@ -55,14 +49,11 @@ def test_methods_are_verbs_or_nouns() -> None:
 
     Write `scale_totals` or `scale`, `finish` or `answer`.
     """
-    extra = {room: names - REMAINING.get(room, set()) for room, names in ROOMS.items()}
-    assert {room: names for room, names in extra.items() if names} == {}
+    assert bare_methods() == {}
 
 
-def test_the_list_of_methods_shrinks() -> None:
-    """A name that stands nowhere any more is taken off the list, or its reason."""
-    gone = {room: names - ROOMS.get(room, set()) for room, names in REMAINING.items()}
-    assert {room: names for room, names in gone.items() if names} == {}
+def test_every_reason_is_of_a_method() -> None:
+    """A name that stands nowhere any more is taken off the list."""
     named = {
         part.name
         for path in SOURCE.rglob("*.py")
@@ -70,6 +61,3 @@ def test_the_list_of_methods_shrinks() -> None:
         if isinstance(part, ast.FunctionDef)
     }
     assert set(REASONS) - named == set()
-
-
-ROOMS: Final = bare_methods()

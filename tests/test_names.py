@@ -139,6 +139,49 @@ def test_a_function_is_named_by_a_verb_or_a_noun() -> None:
     assert sorted(bare()) == []
 
 
+PRIVATE: Final = {
+    "aggregations": "_bound",
+    "engines": (
+        "_between _cased _checked _chosen _closed _compared _connected _cut "
+        "_elapsed _fixed _floored _known _leaving _like _named _quoted _rounded "
+        "_scaled _set _shortened _signed _split _spread _told _translated "
+        "_truncated _watched _within _without _written _zoned"
+    ),
+    "expressions": (
+        "_built _checked _compiled _enclosed _meaning _missing _named _refused "
+        "_settled _truncated _typed _written"
+    ),
+    "job": "_quoted",
+    "query": (
+        "_between _bounded _capped _clamped _cut _down _fixed _grouping _in "
+        "_kept _left _like _listed _meaning _up"
+    ),
+    "session": "_lost _shown _tried",
+}
+"""Private functions by room that still are such words; it only shrinks."""
+
+
+def private() -> dict[str, set[str]]:
+    """Return the private functions and methods of each room that are such words."""
+    bare_names: dict[str, set[str]] = defaultdict(set)
+    for path in sorted(SOURCE.rglob("*.py")):
+        room = path.relative_to(SOURCE).parts[0].removesuffix(".py")
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef) and is_bare(node.name[1:]):
+                bare_names[room] |= {node.name} if node.name.startswith("_") else set()
+    return {room: names for room, names in bare_names.items() if names}
+
+
+def test_a_private_function_is_named_so_too() -> None:
+    """Whoever reads a file meets its private functions first.
+
+    Write `_open_table` or `_lines`, not `_opened` or `_listed`. A room is on the list
+    above only as long as such a word stands in it.
+    """
+    rooms = {room: set(words.split()) for room, words in PRIVATE.items()}
+    assert private() == rooms
+
+
 def test_every_exception_is_one() -> None:
     """What is listed as shared, or as a verb all the same, is still there."""
     names = {(one.kind, one.name) for one in ALL}

@@ -18,7 +18,7 @@ _HOMES: dict[str, str] = {}
 def __getattr__(name: str) -> Any:
     """Return what is public under a name: `import sordino` alone costs nothing."""
     if not _HOMES:
-        _HOMES.update(_written())
+        _HOMES.update(_stub_imports())
     if name == "__all__":
         return sorted(_HOMES)
     if name == "__version__":
@@ -33,7 +33,7 @@ def __getattr__(name: str) -> Any:
     return public
 
 
-def _written() -> dict[str, str]:
+def _stub_imports() -> dict[str, str]:
     """Read the imports of the stub: from which module each name comes."""
     import ast  # noqa: PLC0415 not needed where no name is
 

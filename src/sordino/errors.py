@@ -6,9 +6,11 @@
     ├── UnknownName        (ValueError)   a table or a column that does not exist
     ├── InvalidQuery       (ValueError)   a question with no sound answer as it stands
     ├── InvalidSQL         (ValueError)   a text of SQL that is not understood in full
+    ├── InvalidJob         (ValueError)   a job file that says what cannot be meant
     ├── BudgetExceeded     (RuntimeError) a release that costs more than is left
     ├── EngineFailure      (RuntimeError) an engine that could not finish
     ├── EngineUnavailable  (RuntimeError) an engine that cannot begin
+    ├── OutputFailure      (RuntimeError) a file of a paid answer that was not written
     ├── SessionMoved       (RuntimeError) a session outside the process that made it
     ├── LedgerDamaged      (RuntimeError) a ledger that is not what was written
     ├── LedgerUnavailable  (RuntimeError) a ledger that could not be written to
@@ -52,14 +54,14 @@ class InvalidParameter(SordinoError, ValueError):
 
     def __init__(self, name: str, value: object, problem: str, remedy: str) -> None:
         """Name the argument, show what was given, say what to do next."""
-        message = f"{_cut(name)} {_cut(problem)}, got {show(value)}. {_cut(remedy)}"
+        message = f"{_trim(name)} {_trim(problem)}, got {show(value)}. {_trim(remedy)}"
         super().__init__(message)
         self.name = name
         self.value = value
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle as the finished message, so that worker processes can report it."""
-        return _restored, (str(self), self.name)
+        return _restore, (str(self), self.name)
 
 
 @final
@@ -89,7 +91,7 @@ class UnknownName(SordinoError, ValueError):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle as the finished message."""
-        return _finished, (type(self), str(self))
+        return _restore_finished, (type(self), str(self))
 
 
 @final
@@ -98,11 +100,11 @@ class InvalidQuery(SordinoError, ValueError):
 
     def __init__(self, problem: str, remedy: str) -> None:
         """Say what is wrong and what to do next."""
-        super().__init__(f"{_cut(problem)}. {_cut(remedy)}")
+        super().__init__(f"{_trim(problem)}. {_trim(remedy)}")
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle as the finished message."""
-        return _finished, (type(self), str(self))
+        return _restore_finished, (type(self), str(self))
 
 
 @final
@@ -134,16 +136,35 @@ class InvalidSQL(SordinoError, ValueError):
         place = self.column - 1 - begin
         carets = "^" * max(1, min(end - start, len(seen) - place))
         super().__init__(
-            f"{_cut(problem)}.\n"
+            f"{_trim(problem)}.\n"
             f"  line {self.line}, column {self.column}:\n"
             f"    {seen}\n"
             f"    {' ' * place}{carets}\n"
-            f"{_cut(remedy)}"
+            f"{_trim(remedy)}"
         )
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle as the finished message, with its place."""
-        return _located, (str(self), self.line, self.column)
+        return _restore_located, (str(self), self.line, self.column)
+
+
+@final
+class InvalidJob(SordinoError, ValueError):
+    """A job file says something that cannot be meant; nothing was opened or charged.
+
+    >>> raise InvalidJob("releases.wards", "has no budget", 'Add budget.epsilon = "1".')
+    Traceback (most recent call last):
+    sordino.errors.InvalidJob: releases.wards has no budget. Add budget.epsilon = "1".
+    """
+
+    def __init__(self, place: str, problem: str, remedy: str) -> None:
+        """Say where in the file, what is wrong, and what to do next."""
+        super().__init__(f"{_trim(place)} {problem.rstrip('.')}. {remedy}".rstrip())
+        self.place = place
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle as the finished message, with its place."""
+        return _restore_placed, (str(self), self.place)
 
 
 @final
@@ -164,7 +185,7 @@ class SessionMoved(SordinoError, RuntimeError):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle as the finished message."""
-        return _finished, (type(self), str(self))
+        return _restore_finished, (type(self), str(self))
 
 
 @final
@@ -185,7 +206,7 @@ class LedgerDamaged(SordinoError, RuntimeError):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle as the finished message."""
-        return _finished, (type(self), str(self))
+        return _restore_finished, (type(self), str(self))
 
 
 @final
@@ -198,7 +219,7 @@ class LedgerUnavailable(SordinoError, RuntimeError):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle as the finished message."""
-        return _finished, (type(self), str(self))
+        return _restore_finished, (type(self), str(self))
 
 
 @final
@@ -215,7 +236,7 @@ class AnswerLost(SordinoError, RuntimeError):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle as the finished message."""
-        return _finished, (type(self), str(self))
+        return _restore_finished, (type(self), str(self))
 
 
 @final
@@ -246,12 +267,28 @@ class EngineUnavailable(SordinoError, RuntimeError):
     def __init__(self, problem: str) -> None:
         """Say what the engine says: it has seen nothing but what is public."""
         super().__init__(
-            f"the engine refuses: {_cut(problem.rstrip('.'))}. Nothing was charged."
+            f"the engine refuses: {_trim(problem.rstrip('.'))}. Nothing was charged."
         )
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle as the finished message."""
-        return _finished, (type(self), str(self))
+        return _restore_finished, (type(self), str(self))
+
+
+@final
+class OutputFailure(SordinoError, RuntimeError):
+    """A file could not be written; the answer is paid for, and kept."""
+
+    def __init__(self, path: str) -> None:
+        """Say which file, and what to do next."""
+        super().__init__(
+            f"{path} could not be written. The answer is paid for and kept: make room "
+            "and ask again in the same way, which costs nothing."
+        )
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle as the finished message."""
+        return _restore_finished, (type(self), str(self))
 
 
 @final
@@ -265,10 +302,10 @@ class MissingDependency(SordinoError, ImportError):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle as the finished message."""
-        return _finished, (type(self), str(self))
+        return _restore_finished, (type(self), str(self))
 
 
-def _cut(sentence: str) -> str:
+def _trim(sentence: str) -> str:
     """Return a sentence that can be read: what is too long has no middle."""
     if len(sentence) > _SENTENCE:
         half = _SENTENCE // 2
@@ -306,7 +343,7 @@ def _shown_long(value: int) -> str:
     return f"{sign}{head}...({count} digits)"
 
 
-def _restored(message: str, name: str) -> InvalidParameter:
+def _restore(message: str, name: str) -> InvalidParameter:
     """Return an unpickled refusal with its finished message."""
     error = InvalidParameter.__new__(InvalidParameter, message)
     error.args = (message,)
@@ -315,14 +352,22 @@ def _restored(message: str, name: str) -> InvalidParameter:
     return error
 
 
-def _finished(kind: type[SordinoError], message: str) -> SordinoError:
+def _restore_finished(kind: type[SordinoError], message: str) -> SordinoError:
     """Return an unpickled refusal with its finished message."""
     error = kind.__new__(kind, message)
     error.args = (message,)
     return error
 
 
-def _located(message: str, line: int, column: int) -> InvalidSQL:
+def _restore_placed(message: str, place: str) -> InvalidJob:
+    """Return an unpickled refusal with its finished message and its place."""
+    error = InvalidJob.__new__(InvalidJob, message)
+    error.args = (message,)
+    error.place = place
+    return error
+
+
+def _restore_located(message: str, line: int, column: int) -> InvalidSQL:
     """Return an unpickled refusal with its finished message and its place."""
     error = InvalidSQL.__new__(InvalidSQL, message)
     error.args = (message,)

@@ -146,12 +146,12 @@ def read_columns(columns: Any) -> dict[str, Column]:
             'Try {"age": "i64"}.',
         )
     return {
-        _validate.text(columns=name): _declared(name, facts)
+        _validate.text(columns=name): _declared_facts(name, facts)
         for name, facts in columns.items()
     }
 
 
-def _declared(name: str, facts: Any) -> Column:
+def _declared_facts(name: str, facts: Any) -> Column:
     """Return what is declared of a column: bounds belong to the question."""
     column = facts if isinstance(facts, Column) else Column(facts)
     if column.bounds is not None:

@@ -16,7 +16,7 @@ import sordino as sd
 from sordino.engines.memory.engine import MemoryEngine
 from sordino.engines.memory.keyed_order import keyed_order
 from sordino.planning.price import Price, price_request
-from sordino.query.joins import _paired
+from sordino.query.joins import _bound_pairs
 from sordino.session.catalog import Catalog, open_catalog
 
 BUDGET = sd.ApproxDP(1, "1e-6")
@@ -123,9 +123,9 @@ def test_pairs_counted_as_rows_are_caught(monkeypatch: pytest.MonkeyPatch) -> No
 
     def forgetful(one: Any, other: Any) -> Any:
         """Return the bounds on pairs as if each row met a single one."""
-        honest = _paired(one, other)
+        honest = _bound_pairs(one, other)
         return type(honest)(honest.rows, honest.groups, one.group_rows)
 
-    monkeypatch.setattr("sordino.query.joins._paired", forgetful)
+    monkeypatch.setattr("sordino.query.joins._bound_pairs", forgetful)
     bounds = "rows of groups", "rows"
     assert max(moves(bounds, ("g",)).values()) > priced(bounds, ("g",)).linf

@@ -164,7 +164,7 @@ def test_an_order_of_the_columns_asked_for_is_found_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The mutant: a digest of the columns that the question needs, and no others."""
-    pruned = pruning._reading
+    pruned = pruning._read_beside
 
     def narrow(node: Any, needed: Any, read: Any) -> AbstractNode:
         if not isinstance(node, KeepRows):
@@ -172,7 +172,7 @@ def test_an_order_of_the_columns_asked_for_is_found_out(
         order = tuple(name for name in node.order if name in needed)
         return pruned(replace(node, order=order), needed, frozenset(node.per))
 
-    monkeypatch.setattr(pruning, "_reading", narrow)
+    monkeypatch.setattr(pruning, "_read_beside", narrow)
     assert other_rows(duckdb_engine(salt=SALT))
 
 
@@ -295,7 +295,7 @@ def test_only_so_many_are_kept() -> None:
         for limit in range(1, kept_plans.MOST + 4)
     ]
     first = [sorted(sortable_rows(engine.answer(one))) for one in questions]
-    connection = engine._database._connected()  # type: ignore[attr-defined]
+    connection = engine._database._connect()  # type: ignore[attr-defined]
     tables = "SELECT count(*) FROM duckdb_tables()"
     assert connection.sql(tables).fetchall() == [(kept_plans.MOST,)]
     again = [sorted(sortable_rows(engine.answer(one))) for one in questions]

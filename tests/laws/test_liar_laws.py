@@ -288,7 +288,9 @@ def believing(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(DuckDBDialect, "in_place", in_place)
     monkeypatch.setattr(DuckDBDialect, "opaque", lambda _, column, __: column)
-    monkeypatch.setattr(connection, "_disabled", lambda _: "top_n_window_elimination")
+    monkeypatch.setattr(
+        connection, "_unknown_optimisers", lambda _: "top_n_window_elimination"
+    )
     monkeypatch.setattr("sordino.engines.duckdb.engine.refuse_belief", lambda: None)
 
 

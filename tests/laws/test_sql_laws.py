@@ -202,6 +202,42 @@ def test_several_groupings_are_those_of_duckdb(grouping: str) -> None:
     assert release.keys[0] == "grouping"
 
 
+FINISHED: Final = (
+    (
+        "SELECT j, h, GROUPING(j) AS g, GROUPING(j, h) AS both, COUNT(*) AS n FROM q "
+        "GROUP BY CUBE(j, h) HAVING COUNT(*) > 9 "
+        "ORDER BY n DESC, j, h, g LIMIT 7 OFFSET 1"
+    ),
+    "SELECT h, COUNT(*) AS n FROM q GROUP BY ROLLUP(h) ORDER BY h NULLS FIRST, n",
+    (
+        "SELECT h, j + 1 AS k, SUM(CLAMP(j, 0, 9)) * 2 AS s FROM q "
+        "GROUP BY GROUPING SETS ((h, j), (j), ()) ORDER BY s, k DESC NULLS LAST, h"
+    ),
+    (
+        "SELECT CASE WHEN GROUPING(e) = 1 THEN 'all' WHEN e THEN 'yes' END AS word, "
+        "AVG(CLAMP(j, 0, 9)) AS a FROM q GROUP BY ROLLUP(j > 3, e), CUBE(h IS NULL) "
+        "HAVING GROUPING(e) = 0 OR COUNT(*) > 3 ORDER BY a, word LIMIT 9"
+    ),
+)
+
+
+@pytest.mark.parametrize("text", FINISHED)
+def test_groupings_are_ordered_and_cut_together(text: str) -> None:
+    """GROUPING, HAVING, ORDER BY and LIMIT are of the rows of all groupings."""
+    table = visits(5, rows=90)
+    rows = "(SELECT j, j // 5 AS h, b IS NULL AS e FROM v) q"
+    text = text.replace("FROM q", f"FROM {rows}")
+    expected = oracle(table).execute(text)
+    release = opened(table).sql(text, EXACT)
+    assert isinstance(release, sd.Release)
+    columns = [field[0] for field in expected.description or ()]
+    for ours, theirs in zip(
+        release.table.select(columns).to_pylist(), expected.fetchall(), strict=True
+    ):
+        for name, cell in zip(columns, theirs, strict=True):
+            assert alike(ours[name], as_read(cell), FINE), (ours, theirs)
+
+
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("nulls", ["", "NULLS FIRST", "NULLS LAST"])
 @pytest.mark.parametrize("way", ["", "ASC", "DESC"])

@@ -19,8 +19,8 @@ PLANTED: Final[tuple[Planted, ...]] = (
     Planted(
         "kept",
         "src/sordino/engines/sql/kept_rows.py",
-        "    for one in odd:\n",
-        "    for one in odd[1:]:\n",
+        "    for differs in odd:\n",
+        "    for differs in odd[1:]:\n",
         "ids that share a hash bounded together",
     ),
     Planted(
@@ -351,8 +351,8 @@ PLANTED: Final[tuple[Planted, ...]] = (
     Planted(
         "joins",
         "src/sordino/query/per_id.py",
-        "node=_gathered(relation, (relation.ids, *self.by), aggregations)",
-        "node=_gathered(relation, (*self.by, relation.ids)[:1], aggregations)",
+        "node=_gather(relation, (relation.ids, *self.by), aggregations)",
+        "node=_gather(relation, (*self.by, relation.ids)[:1], aggregations)",
         "rows of several people gathered to one",
     ),
 )

@@ -44,6 +44,13 @@ PLANTED_STATISTICS: Final[tuple[Planted, ...]] = (
     ),
     Planted(
         "prices",
+        "src/sordino/planning/alike.py",
+        "return type(value), *(_without_keys(part, places) for part in parts)",
+        "return type(value), len(parts)",
+        "columns with other bounds are priced alike",
+    ),
+    Planted(
+        "prices",
         "src/sordino/planning/bundle.py",
         "plan = ways[name][place]",
         "plan = ways[first][place]",
@@ -125,6 +132,13 @@ PLANTED_STATISTICS: Final[tuple[Planted, ...]] = (
         "above_the_cut = beyond > np.log(alpha) + showing",
         "above_the_cut = beyond > np.log(alpha)",
         "intervals hold over all groups, shown or not",
+    ),
+    Planted(
+        "intervals",
+        "src/sordino/aggregations/intervals/spread.py",
+        "return once, mean**2 * (1 - 2 * share) + share * mean",
+        "return once, mean**2 * (1 - 2 * share)",
+        "squares about a centre that count its distance from the mean",
     ),
     Planted(
         "intervals",

@@ -5,6 +5,7 @@ import io
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,8 @@ from typing import Any
 import pytest
 
 import sordino as sd
-from sordino.cli.main import COMMANDS, Command, main, parser
+from sordino.cli.ledger_command import LEDGER_COMMANDS, LedgerCommand
+from sordino.cli.main import COMMANDS, command_parser, main
 from tests.sessions import LIMIT, QUESTIONS, TENTH, session
 
 ROOT = Path(__file__).parent.parent.parent
@@ -89,26 +91,49 @@ def test_a_process_says_what_the_function_says(folder: Path) -> None:
 
 def test_every_command_is_documented() -> None:
     """Each has a section with its options and an example, and no other has one."""
-    assert list(SECTIONS) == [command.name for command in COMMANDS]
-    for command in COMMANDS:
+    assert list(SECTIONS) == [command.name for command in LEDGER_COMMANDS]
+    for command in LEDGER_COMMANDS:
         section = SECTIONS[command.name]
         assert f"$ {command.example}" in section
         with pytest.raises(SystemExit):
-            parser().parse_args(["ledger", command.name, "--help"])
+            command_parser().parse_args(["ledger", command.name, "--help"])
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda one: one.name)
+@pytest.mark.parametrize("command", LEDGER_COMMANDS, ids=lambda one: one.name)
 def test_every_option_is_documented(
-    command: Command, capsys: pytest.CaptureFixture[str]
+    command: LedgerCommand, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """What `--help` lists stands on the page, and there is an example."""
     with pytest.raises(SystemExit):
         main(["ledger", command.name, "--help"])
     told = capsys.readouterr().out
     assert "example: sordino ledger" in told
-    common, section = PAGE.partition("\n## ")[0], SECTIONS[command.name]
+    section = SECTIONS[command.name]
+    common = PAGE.partition("\n## `sordino ledger`")[2].partition("\n## ")[0]
+    common += PAGE.partition("\n## ")[0]
     for option in set(re.findall(r"--[a-z]+", told.partition("example:")[0])):
         assert option in common + section
+
+
+@pytest.mark.parametrize("name", sorted(set(COMMANDS) - {"ledger"}))
+def test_every_command_beside_the_ledger_is_documented(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each has a section with all its options, and an example that is understood."""
+    section = re.search(
+        rf"^## `sordino {name}`\n(.*?)(?=^## )",
+        f"{PAGE}\n## ",
+        re.MULTILINE | re.DOTALL,
+    )
+    assert section is not None
+    with pytest.raises(SystemExit):
+        main([name, "--help"])
+    told = capsys.readouterr().out
+    options = set(re.findall(r"--[a-z][a-z-]+", told.partition("example:")[0]))
+    common = PAGE.partition("\n## ")[0]
+    assert {one for one in options if one not in common + section[1]} == set()
+    example = shlex.split(told.partition("example: sordino ")[2])
+    command_parser().parse_args(example)
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
@@ -162,7 +187,7 @@ def test_a_ledger_is_verified(folder: Path) -> None:
     damaged[place] ^= 1
     (folder / "clinic.ledger").write_bytes(damaged)
     bad = ran("ledger", "verify", "clinic.ledger", within=folder)
-    assert (bad.returncode, bad.stdout) == (1, "")
+    assert (bad.returncode, bad.stdout) == (5, "")
     assert bad.stderr.startswith("sordino: the ledger ")
     assert len(bad.stderr.splitlines()) == 1
 
@@ -174,7 +199,7 @@ def test_exports_read_back(folder: Path) -> None:
     first = ["opened", "budget", "budget"]
     assert kinds == [*first, *["charged", "answered"] * 2, "budget"]
     yaml = ran(
-        *COMMANDS[-1].example.split()[1:-1],
+        *LEDGER_COMMANDS[-1].example.split()[1:-1],
         "--answers",
         "clinic.toml",
         within=folder,

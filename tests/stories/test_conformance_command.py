@@ -6,10 +6,14 @@ from typing import Any, Final
 
 import pytest
 
-from sordino.cli import conformance
+from sordino.cli import conformance_command as conformance
 from sordino.cli.main import main
+from sordino.conformance import verdicts as every
+from sordino.conformance.bound_cases import CASES
+from sordino.conformance.operation_cases import FORMS
 from sordino.conformance.verdicts import Verdict
 from tests.postgres_server import cluster
+from tests.spark_here import users_session
 
 PAGE: Final = (Path(__file__).parents[2] / "docs/cli.md").read_text(encoding="utf-8")
 
@@ -32,6 +36,21 @@ def test_a_server_conforms(capsys: pytest.CaptureFixture[str]) -> None:
     assert len(shown["refused"]) < 40
 
 
+@pytest.mark.slow
+def test_spark_conforms(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By its name: some of all cases, which are each asked in test_spark_engine.py."""
+    users_session()
+    monkeypatch.setattr(every, "CASES", CASES[::12])
+    monkeypatch.setattr(every, "FORMS", FORMS[::40])
+    assert main(["conformance", "--engine", "spark", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["conforms"]
+    assert shown["cases"]["agrees"] > 20
+    assert not shown["wrong"]
+
+
 def test_what_is_wrong_is_told(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -50,5 +69,6 @@ def test_what_is_wrong_is_told(
 def test_no_engine_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     """A name that is none, the meaning itself, a server without an address."""
     for name in ("sparc", "memory", "postgres", "http://x", "postgresql://nobody@[:"):
-        assert main(["conformance", "--engine", name]) == 1
+        code = 4 if name.startswith("postgresql:") else 1
+        assert main(["conformance", "--engine", name]) == code
         assert capsys.readouterr().err.startswith("sordino: ")

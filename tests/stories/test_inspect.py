@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import sordino as sd
-from sordino.cli.inspect import EXAMPLE
+from sordino.cli.inspect_command import EXAMPLE
 from sordino.cli.main import main
 from sordino.errors import InvalidParameter, UnknownName
 from sordino.session.inspection_report import PRIVATE

@@ -49,7 +49,7 @@ def seen(row: Any) -> dict[str, int]:
 
 
 def session(
-    rows: Any, unit: Any, budget: Any = ALL, engine: str = "duckdb"
+    rows: Any, unit: Any, budget: Any = ALL, engine: Any = "duckdb"
 ) -> sd.Session:
     """Return a session of one table."""
     source = stored_table(rows) if engine == "postgres" else rows

@@ -16,9 +16,9 @@ from functools import cached_property
 from typing import Any, TypeAlias, final
 
 from sordino.aggregations.keys_and_noise import joint_loss
+from sordino.losses.allowance import largest_parameter
 from sordino.losses.base import Loss, PureDP, compose
 from sordino.losses.closed import ZCDP, GaussianDP
-from sordino.losses.spending import largest_parameter
 from sordino.mechanisms.gaussian import Gaussian
 from sordino.mechanisms.gaussian_threshold import GaussianThreshold
 from sordino.mechanisms.geometric import Geometric

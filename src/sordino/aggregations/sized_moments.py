@@ -54,7 +54,7 @@ def sized_moments(setting: Setting, clamped: Clamped) -> Moments | None:
     count = (_NONE, *rest, Fraction(setting.size))
     finer = finer_bits(grid) if squared else 0
     return Moments(
-        (_measurement(values, grid, finer, rows, squared=squared),),
+        (_measure_column(values, grid, finer, rows, squared=squared),),
         (grid.top - grid.bottom,),
         grid.bottom,
         grid.top - grid.bottom,
@@ -67,7 +67,7 @@ def sized_moments(setting: Setting, clamped: Clamped) -> Moments | None:
     )
 
 
-def _measurement(
+def _measure_column(
     values: ColumnValues, grid: Lattice, finer: int, rows: int, *, squared: bool
 ) -> LatticeMeasurement:
     """Return the sums, in steps of the lattice that is so many bits finer."""

@@ -89,7 +89,7 @@ class Sum(AbstractBounded):
         Where the moments lie on a coarser lattice than the sum, it stands alone.
         """
         if self.lacks_bounds:
-            return (_weighed_sum(self, setting),)
+            return (_answer_weighed(self, setting),)
         values = column_values(setting, self.column, self.nulls)
         grid = sum_lattice(self.low, self.high, values.type, SUM_STEPS)
         single = SingleEstimator((sum_measurement(setting, values, grid),))
@@ -109,7 +109,7 @@ class Sum(AbstractBounded):
         )
 
 
-def _weighed_sum(question: Sum, setting: Setting) -> SingleEstimator:
+def _answer_weighed(question: Sum, setting: Setting) -> SingleEstimator:
     """Return the sum of the weighed column; it cannot mark the groups as well."""
     measurement = weight_measurement(setting)
     if measurement is None:

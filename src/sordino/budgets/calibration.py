@@ -62,13 +62,13 @@ def calibrate(
             "target", target, "must be a loss or a risk", "Try sd.Advantage(0.1)."
         )
     with open_ticker() as tick:
-        return _searched(_Search(loss_at, target, tick), math.log(first), relative)
+        return _search_scale(_Search(loss_at, target, tick), math.log(first), relative)
 
 
-def _searched(search: "_Search", place: float, relative: float) -> float:
+def _search_scale(search: "_Search", place: float, relative: float) -> float:
     """Return the scale: found on rough grids, then bracketed on those that decide."""
     if isinstance(search.target, Risk):
-        return _followed(search, search.target, place, relative)
+        return _follow_excess(search, search.target, place, relative)
     near = place
     if relative >= _LENIENT[1]:
         with _coarser(_MEDIUM):
@@ -79,7 +79,9 @@ def _searched(search: "_Search", place: float, relative: float) -> float:
     return search.least(near, relative)
 
 
-def _followed(search: "_Search", risk: Risk, place: float, relative: float) -> float:
+def _follow_excess(
+    search: "_Search", risk: Risk, place: float, relative: float
+) -> float:
     """Return the scale for a target that says how far a loss is beyond it.
 
     A grid's looseness falls as the square of its step: halving a step takes away three

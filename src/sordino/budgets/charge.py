@@ -42,7 +42,7 @@ class Charge:
         ten and doubles are never rounded.
         """
         return Charge(
-            self.coordinates, tuple(map(_fitted, self.amounts, spent.amounts))
+            self.coordinates, tuple(map(_shorten_sum, self.amounts, spent.amounts))
         )
 
     def texts(self) -> dict[str, str]:
@@ -90,7 +90,7 @@ def _sum(first: Amount, second: Amount) -> Amount:
     return first + second
 
 
-def _fitted(amount: Amount, spent: Amount) -> Amount:
+def _shorten_sum(amount: Amount, spent: Amount) -> Amount:
     """Return an amount whose sum with `spent` is not long."""
     exact = _sum(amount, spent)
     if amount is INFINITE or exact is INFINITE:

@@ -24,9 +24,9 @@ from sordino.budgets.filter_sums import (
 )
 from sordino.budgets.filters import AbstractFilter
 from sordino.errors import InvalidParameter
+from sordino.losses.allowance import largest_parameter
 from sordino.losses.base import Budget, Loss, PureDP, ReservedLoss
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP
-from sordino.losses.spending import largest_parameter
 from sordino.numbers import INFINITE, probability
 
 FILTERS: Final[dict[str, Any]] = {

@@ -1,5 +1,7 @@
-"""The command line: `sordino ledger show clinic.ledger`.
+"""The command line: `sordino release clinic.toml wards`, `sordino ledger show ...`.
 
-`main` reads the words, `ledger` and `keeping` are the commands about ledgers, `inspect`
-the one about tables, and `terminal` sets texts at the width of a terminal.
+`main` finds the command: each is one file, `<name>_command.py`, loaded when named.
+`exit_codes` says how one ends; `job_options` and `budget_options` read what several
+have in common, `prices` prints prices, and `terminal` all that people read.
+`ledger` and `keeping` are what the commands of `sordino ledger` do.
 """

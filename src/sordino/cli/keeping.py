@@ -25,7 +25,7 @@ def show_answer(arguments: argparse.Namespace) -> None:
     with open_ledger(arguments) as ledger:
         several = ledger.answers(arguments.key)
     if arguments.name is not None:
-        several = {"": _named(several, arguments.name)}
+        several = {"": _pick(several, arguments.name)}
     if arguments.csv is not None:
         _one(several).to_csv(arguments.csv)
         say(f"{arguments.csv} has the answer and its errors.")
@@ -64,7 +64,7 @@ def close_budget(arguments: argparse.Namespace) -> None:
     say(f"{arguments.budget} is closed: nothing more is charged to it.")
 
 
-def _named(several: "dict[str, Release]", name: str) -> "Release":
+def _pick(several: "dict[str, Release]", name: str) -> "Release":
     """Return one of several answers."""
     if name not in several:
         raise unknown("answer", name, [other for other in several if other])

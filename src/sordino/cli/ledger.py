@@ -40,7 +40,7 @@ def show_ledger(arguments: argparse.Namespace) -> None:
         text_table([("set aside", "of", "left"), *rows])
     last = entries[max(len(entries) - arguments.last, 0) :]
     write()
-    write(f"{_counted(len(entries), 'release')}, {len(last)} shown")
+    write(f"{_count_text(len(entries), 'release')}, {len(last)} shown")
     for entry in last:
         text_table(_release(entry))
 
@@ -50,9 +50,9 @@ def verify_ledger(arguments: argparse.Namespace) -> None:
     with open_ledger(arguments) as ledger:
         verdict = ledger.verify()
     counts = ", ".join([
-        _counted(verdict.records, "record"),
-        _counted(verdict.releases, "release"),
-        _counted(verdict.answers, "answer"),
+        _count_text(verdict.records, "record"),
+        _count_text(verdict.releases, "release"),
+        _count_text(verdict.answers, "answer"),
     ])
     say(f"{arguments.path} is what was written: {counts}.")
     write(_CHECKED)
@@ -116,10 +116,10 @@ def open_ledger(arguments: argparse.Namespace, signer: Any = None) -> Ledger:
     return Ledger.at(arguments.path, witness=arguments.witness, signer=signer)
 
 
-def _counted(count: int, what: str) -> str:
+def _count_text(count: int, what: str) -> str:
     """Return how many there are.
 
-    >>> _counted(1, "release"), _counted(0, "release")
+    >>> _count_text(1, "release"), _count_text(0, "release")
     ('1 release', '0 releases')
     """
     return f"{count:,} {what}" + ("" if count == 1 else "s")

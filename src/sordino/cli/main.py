@@ -1,258 +1,112 @@
-"""Commands and their arguments: what was asked, and how it ended.
+"""The command line: which command runs, and how it ends.
 
->>> [command.name for command in COMMANDS]
-['show', 'verify', 'answer', 'backup', 'restore', 'close', 'export']
+A command's module is loaded when it is named, so the others cost no start.
+
+>>> list(COMMANDS)[:5]
+['init', 'check', 'price', 'release', 'sql']
 """
 
 import argparse
 import os
 import sys
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.metadata import version
-from pathlib import Path
-from typing import Final, final
+from typing import Any, Final, final
 
-from sordino.cli import conformance, inspect, keeping, ledger
+from sordino.cli.exit_codes import INTERRUPTED, exit_code
+from sordino.cli.terminal import note
 from sordino.errors import SordinoError
-
-_REFUSED: Final = 1
-
-
-def main(words: Sequence[str] | None = None) -> int:
-    """Run a command; 0 if all is well, 1 if it was refused, 2 if not understood.
-
-    A command that itself is a question returns 1 for no.
-    """
-    code = 0
-    arguments = parser().parse_args(words)
-    try:
-        code = arguments.run(arguments) or code
-        sys.stdout.flush()
-    except SordinoError as error:
-        sys.stderr.write(f"sordino: {error}\n")
-        return _REFUSED
-    except BrokenPipeError:  # whoever reads has read enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return code
-
-
-def parser() -> argparse.ArgumentParser:
-    """Return what understands the command line."""
-    whole = argparse.ArgumentParser(
-        "sordino",
-        description="Publish statistics about people with a proof of privacy.",
-        epilog="example: sordino ledger show clinic.ledger",
-    )
-    whole.add_argument(
-        "--version", action="version", version=f"sordino {version('sordino')}"
-    )
-    rooms = whole.add_subparsers(metavar="COMMAND", required=True)
-    room = rooms.add_parser(
-        "ledger",
-        help="look at a ledger, and keep it",
-        description="Look at a ledger: what was spent, by whom, whether it is whole, "
-        "and what was answered; copy, restore and close. Nothing is charged.",
-        epilog="example: sordino ledger verify clinic.ledger",
-    )
-    named = room.add_subparsers(metavar="COMMAND", required=True)
-    for command in COMMANDS:
-        command.fill(
-            named.add_parser(
-                command.name,
-                help=command.what,
-                description=command.what,
-                epilog=f"example: {command.example}",
-            )
-        )
-    inspect.add_arguments(
-        rooms.add_parser(
-            "inspect",
-            help="look at a private table, for its curator",
-            description=inspect.WHAT,
-            epilog=f"example: {inspect.EXAMPLE}",
-        )
-    )
-    conformance.add_conformance_arguments(
-        rooms.add_parser(
-            "conformance",
-            help="hold an engine against what is meant",
-            description=conformance.WHAT,
-            epilog=f"example: {conformance.EXAMPLE}",
-        )
-    )
-    return whole
 
 
 @final
 @dataclass(frozen=True)
 class Command:
-    """A command on the ledger at a path."""
+    """A command, and its line among the others."""
 
     name: str
-    run: Callable[[argparse.Namespace], None]
     what: str
-    example: str
-    options: Callable[[argparse.ArgumentParser], None]
 
     def fill(self, parser: argparse.ArgumentParser) -> None:
-        """Add its arguments, and what runs."""
-        parser.set_defaults(run=self.run)
-        parser.add_argument("path", type=Path, metavar="PATH", help="the ledger's file")
-        parser.add_argument(
-            "--witness",
-            type=Path,
-            metavar="PATH",
-            help="a file kept elsewhere, by which a ledger put back is found out",
-        )
-        self.options(parser)
+        """Add what the command's module says: its arguments, and what runs."""
+        module: Any = import_module(f"sordino.cli.{self.name}_command")
+        parser.description = module.WHAT
+        parser.epilog = f"example: {module.EXAMPLE}"
+        getattr(module, f"add_{self.name}_arguments")(parser)
 
 
-def _none(parser: argparse.ArgumentParser) -> None:
-    """Add nothing."""
-    del parser
-
-
-def _last(parser: argparse.ArgumentParser) -> None:
-    """Add how many releases are shown."""
-    parser.add_argument(
-        "--last",
-        type=_count,
-        default=10,
-        metavar="N",
-        help="how many releases to show, the newest ones (10)",
+COMMANDS: Final = {
+    command.name: command
+    for command in (
+        Command("init", "write a new job file, from the schemas of tables"),
+        Command("check", "say what a job would do, cost, and when it ends"),
+        Command("price", "say what a release would cost; nothing is read"),
+        Command("release", "make releases of a job, or find those made before"),
+        Command("sql", "ask the tables of a job a question in SQL"),
+        Command("risk", "say what a budget means to an attacker"),
+        Command("ledger", "look at a ledger, and keep it"),
+        Command("verify", "say whether a file is what was released"),
+        Command("inspect", "look at a private table, for its curator"),
+        Command("conformance", "hold an engine against what is meant"),
+        Command("demo", "show Sordino on invented data, or write an example"),
+        Command("doctor", "say whether all that Sordino needs is here"),
+        Command("completion", "write what completes commands in a shell"),
     )
+}
+"""Every command, in the order of the help."""
 
 
-def _form(parser: argparse.ArgumentParser) -> None:
-    """Add the form of an export, and what the registry asks."""
-    parser.add_argument(
-        "--format",
-        choices=("jsonl", "yaml"),
-        default="jsonl",
-        help="jsonl: every record, one a line; yaml: the entry of the registry",
+def main(words: Sequence[str] | None = None) -> int:
+    """Run a command, and return how it ended (exit_codes.py).
+
+    A command that itself is a question returns 1 for no.
+    """
+    line = sys.argv[1:] if words is None else list(words)
+    named = next((word for word in line if not word.startswith("-")), "")
+    arguments = command_parser({named}).parse_args(line)
+    with warnings.catch_warnings():
+        warnings.showwarning = _show_warning
+        return _run(arguments)
+
+
+def command_parser(named: set[str] | None = None) -> argparse.ArgumentParser:
+    """Return what understands the command line; of other commands just the names."""
+    whole = argparse.ArgumentParser(
+        "sordino",
+        description="Publish statistics about people with a proof of privacy.",
+        epilog="begin with: sordino demo clinic",
     )
-    parser.add_argument(
-        "--answers",
-        type=Path,
-        metavar="TOML",
-        help="for yaml: what only a person knows, by section and field",
+    whole.add_argument(
+        "--version", action="version", version=f"sordino {version('sordino')}"
     )
-    parser.add_argument(
-        "--draft",
-        action="store_true",
-        help="for yaml: mark what is missing instead of refusing",
-    )
+    parsers = whole.add_subparsers(metavar="COMMAND", required=True)
+    for name, command in COMMANDS.items():
+        parser = parsers.add_parser(name, help=command.what)
+        if named is None or name in named:
+            command.fill(parser)
+    return whole
 
 
-def _key(parser: argparse.ArgumentParser) -> None:
-    """Add which answer, and where it goes."""
-    parser.add_argument("key", metavar="KEY", help="what the answer was asked for with")
-    parser.add_argument(
-        "--name", metavar="NAME", help="which one, of requests answered together"
-    )
-    parser.add_argument(
-        "--csv",
-        type=Path,
-        metavar="FILE",
-        help="write values and errors there, instead of showing them",
-    )
+def _run(arguments: argparse.Namespace) -> int:
+    """Run what was asked for; whatever is refused is one sentence and a number."""
+    code = 0
+    try:
+        code = arguments.run(arguments) or code
+        sys.stdout.flush()
+    except SordinoError as error:
+        note(f"sordino: {error}")
+        return exit_code(error)
+    except KeyboardInterrupt:
+        note("sordino: interrupted. What was charged is charged once: run it again.")
+        return INTERRUPTED
+    except BrokenPipeError:  # whoever reads has read enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return code
 
 
-def _copy(parser: argparse.ArgumentParser) -> None:
-    """Add where the copy goes."""
-    parser.add_argument(
-        "copy", type=Path, metavar="COPY", help="a file that is not there"
-    )
-
-
-def _source(parser: argparse.ArgumentParser) -> None:
-    """Add which copy, and who signs."""
-    parser.add_argument(
-        "--copy",
-        type=Path,
-        required=True,
-        metavar="COPY",
-        help="what `backup` wrote",
-    )
-    _signed(parser)
-
-
-def _budget(parser: argparse.ArgumentParser) -> None:
-    """Add which budget, who closes it and why, and who signs."""
-    parser.add_argument("budget", metavar="NAME", help="of an analyst, or `dataset`")
-    parser.add_argument("--who", default="", metavar="WHO", help="who closes it")
-    parser.add_argument("--why", default="", metavar="WHY", help="what for")
-    _signed(parser)
-
-
-def _signed(parser: argparse.ArgumentParser) -> None:
-    """Add the key of a signed ledger."""
-    parser.add_argument(
-        "--signer",
-        type=Path,
-        metavar="PEM",
-        help="the private key of a signed ledger",
-    )
-
-
-def _count(text: str) -> int:
-    """Return a number of releases; argparse refuses what is none."""
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"must be a number, got {text!r}")
-    return int(text)
-
-
-COMMANDS: Final = (
-    Command(
-        "show",
-        ledger.show_ledger,
-        "Show the limits of a ledger, what is spent and left, and its last releases.",
-        "sordino ledger show clinic.ledger --last 50",
-        _last,
-    ),
-    Command(
-        "verify",
-        ledger.verify_ledger,
-        "Check that a ledger is what was written: every record, sum and answer.",
-        "sordino ledger verify clinic.ledger",
-        _none,
-    ),
-    Command(
-        "answer",
-        keeping.show_answer,
-        "Show a paid answer by its key, or write it as CSV; nothing is asked again.",
-        "sordino ledger answer clinic.ledger 2026-11",
-        _key,
-    ),
-    Command(
-        "backup",
-        keeping.back_up_ledger,
-        "Write a whole copy of a ledger to a new file; others may charge meanwhile.",
-        "sordino ledger backup clinic.ledger clinic.backup",
-        _copy,
-    ),
-    Command(
-        "restore",
-        keeping.restore_ledger,
-        "Make a ledger of a copy and of what its witness saw after it.",
-        "sordino ledger restore wards.ledger --copy wards.backup --witness wards.seen",
-        _source,
-    ),
-    Command(
-        "close",
-        keeping.close_budget,
-        "Let nothing more be charged to a budget, for ever; its answers stay.",
-        "sordino ledger close clinic.ledger ana --who curator",
-        _budget,
-    ),
-    Command(
-        "export",
-        ledger.export_ledger,
-        "Write a ledger as lines of JSON, or as YAML for the public registry of "
-        "differential privacy deployments.",
-        "sordino ledger export clinic.ledger --format yaml --draft",
-        _form,
-    ),
-)
-"""Every command of `sordino ledger`."""
+def _show_warning(message: Warning | str, *where: Any, **beside: Any) -> None:
+    """Write what is accepted and should be thought about, on standard error."""
+    del where, beside
+    note(f"sordino: {message}")

@@ -17,11 +17,11 @@ from sordino.query.question import Distinct, Question, Total
 def case_of_few_rows(name: str, limit: int) -> Case:
     """Return a case of bounded rows for each value of a column."""
 
-    def asked(tables: Sources) -> Question:
-        kept = plans.bound_rows(tables["visits"], (name,), limit)
-        return whole_question(kept, name)
+    def question(tables: Sources) -> Question:
+        rows = plans.bound_rows(tables["visits"], (name,), limit)
+        return whole_question(rows, name)
 
-    return Case(f"keep {limit} rows by {name}", asked)
+    return Case(f"keep {limit} rows by {name}", question)
 
 
 def _groups_of_people(rows: AbstractNode, groups: tuple[str, ...]) -> Question:

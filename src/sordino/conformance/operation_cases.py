@@ -59,7 +59,7 @@ def _same(count: int) -> Iterator[tuple[str, ...]]:
     return ((kind,) * count for kind in EXTREMES)
 
 
-def _of(*kinds: str) -> Iterator[tuple[str, ...]]:
+def _single_types(*kinds: str) -> Iterator[tuple[str, ...]]:
     """Return one argument of each type."""
     return ((kind,) for kind in kinds)
 
@@ -95,48 +95,52 @@ ARITHMETIC: Final = (
     *_each("divide", _pairs(), operator.truediv),
     *_each("floor_divide", _pairs(), operator.floordiv),
     *_each("modulo", _pairs(), operator.mod),
-    *_each("negate", _of("i64", "f64"), operator.neg),
-    *_each("add 0", _of("i64", "f64"), lambda a: a + 0),
-    *_each("add 0.0", _of("i64", "f64"), lambda a: a + 0.0),
-    *_each("from 0", _of("i64", "f64"), lambda a: 0 - a),
-    *_each("times 0", _of("i64", "f64"), lambda a: a * 0),
-    *_each("times -1.0", _of("i64", "f64"), lambda a: a * -1.0),
-    *_each("times 1", _of("i64", "f64"), lambda a: a * 1),
-    *_each("by 10", _of("i64", "f64"), lambda a: a // 10),
-    *_each("rest of 10", _of("i64", "f64"), lambda a: a % 10),
-    *_each("rest of -1", _of("i64", "f64"), lambda a: a % -1),
-    *_each("by -1", _of("i64", "f64"), lambda a: a // -1),
-    *_each("by 0", _of("i64", "f64"), lambda a: a / 0),
-    *_each("by 1", _of("i64", "f64"), lambda a: a // 1),
+    *_each("negate", _single_types("i64", "f64"), operator.neg),
+    *_each("add 0", _single_types("i64", "f64"), lambda a: a + 0),
+    *_each("add 0.0", _single_types("i64", "f64"), lambda a: a + 0.0),
+    *_each("from 0", _single_types("i64", "f64"), lambda a: 0 - a),
+    *_each("times 0", _single_types("i64", "f64"), lambda a: a * 0),
+    *_each("times -1.0", _single_types("i64", "f64"), lambda a: a * -1.0),
+    *_each("times 1", _single_types("i64", "f64"), lambda a: a * 1),
+    *_each("by 10", _single_types("i64", "f64"), lambda a: a // 10),
+    *_each("rest of 10", _single_types("i64", "f64"), lambda a: a % 10),
+    *_each("rest of -1", _single_types("i64", "f64"), lambda a: a % -1),
+    *_each("by -1", _single_types("i64", "f64"), lambda a: a // -1),
+    *_each("by 0", _single_types("i64", "f64"), lambda a: a / 0),
+    *_each("by 1", _single_types("i64", "f64"), lambda a: a // 1),
     Form("quotient", ("i64", "i64"), lambda a, b: a.quotient(b)),
     Form("remainder", ("i64", "i64"), lambda a, b: a.remainder(b)),
     Form("quotient by -1", ("i64",), lambda a: a.quotient(-1)),
     Form("remainder of 10", ("i64",), lambda a: a.remainder(10)),
-    *_each("itself", _of("i64", "f64"), lambda a: a - a),
+    *_each("itself", _single_types("i64", "f64"), lambda a: a - a),
 )
 
 NUMBERS: Final = (
-    *_each("clip", _of("i64", "f64"), lambda a: a.clip(-1, 10)),
-    *_each("clip f64", _of("i64", "f64"), lambda a: a.clip(-0.5, 2.0**53)),
-    *_each("clip inf", _of("i64", "f64"), lambda a: a.clip(-math.inf, 0)),
-    *_each("abs", _of("i64", "f64"), abs),
-    *_each("round_down", _of("i64", "f64"), lambda a: a.round_down(10)),
-    *_each("round_down f64", _of("i64", "f64"), lambda a: a.round_down(0.1)),
-    *_each("round_down far", _of("i64", "f64"), lambda a: a.round_down(2**53)),
-    *_each("round", _of("i64", "f64"), lambda a: a.round()),
-    *_each("round 2", _of("i64", "f64"), lambda a: a.round(2)),
-    *_each("round 15", _of("i64", "f64"), lambda a: a.round(15)),
-    *_each("sqrt", _of("i64", "f64"), lambda a: a.sqrt()),
-    *_each("exp", _of("i64", "f64"), lambda a: a.exp()),
-    *_each("log", _of("i64", "f64"), lambda a: a.log()),
-    *_each("power 5", _of("i64", "f64"), lambda a: a.power(5)),
-    *_each("power -2", _of("i64", "f64"), lambda a: a.power(-2)),
-    *_each("power 0.5", _of("i64", "f64"), lambda a: a.power(0.5)),
-    *_each("floor", _of("i64", "f64"), lambda a: a.floor()),
-    *_each("ceil", _of("i64", "f64"), lambda a: a.ceil()),
-    *_each("is_nan", _of("f64"), lambda a: a.is_nan()),
-    *_each("is_infinite", _of("f64"), lambda a: a.is_infinite()),
-    *_each("replace_infinity", _of("f64"), lambda a: a.replace_infinity(-5, 5.5)),
+    *_each("clip", _single_types("i64", "f64"), lambda a: a.clip(-1, 10)),
+    *_each("clip f64", _single_types("i64", "f64"), lambda a: a.clip(-0.5, 2.0**53)),
+    *_each("clip inf", _single_types("i64", "f64"), lambda a: a.clip(-math.inf, 0)),
+    *_each("abs", _single_types("i64", "f64"), abs),
+    *_each("round_down", _single_types("i64", "f64"), lambda a: a.round_down(10)),
+    *_each("round_down f64", _single_types("i64", "f64"), lambda a: a.round_down(0.1)),
+    *_each(
+        "round_down far", _single_types("i64", "f64"), lambda a: a.round_down(2**53)
+    ),
+    *_each("round", _single_types("i64", "f64"), lambda a: a.round()),
+    *_each("round 2", _single_types("i64", "f64"), lambda a: a.round(2)),
+    *_each("round 15", _single_types("i64", "f64"), lambda a: a.round(15)),
+    *_each("sqrt", _single_types("i64", "f64"), lambda a: a.sqrt()),
+    *_each("exp", _single_types("i64", "f64"), lambda a: a.exp()),
+    *_each("log", _single_types("i64", "f64"), lambda a: a.log()),
+    *_each("power 5", _single_types("i64", "f64"), lambda a: a.power(5)),
+    *_each("power -2", _single_types("i64", "f64"), lambda a: a.power(-2)),
+    *_each("power 0.5", _single_types("i64", "f64"), lambda a: a.power(0.5)),
+    *_each("floor", _single_types("i64", "f64"), lambda a: a.floor()),
+    *_each("ceil", _single_types("i64", "f64"), lambda a: a.ceil()),
+    *_each("is_nan", _single_types("f64"), lambda a: a.is_nan()),
+    *_each("is_infinite", _single_types("f64"), lambda a: a.is_infinite()),
+    *_each(
+        "replace_infinity", _single_types("f64"), lambda a: a.replace_infinity(-5, 5.5)
+    ),
     *(
         Form(f"height {ends}", (kind,), _steps(*ends, origin=ends[0]))
         for kind in ("i64", "f64")
@@ -193,8 +197,12 @@ CHOICES: Final = (
         ("bool", "bool", "bool"),
         lambda a, b, c: when(a).then(1).when(b & c).then(None).otherwise(3),
     ),
-    *_each("is_in", _of("i64", "f64"), lambda a: a.is_in([1, 2.5, math.nan, 2**53])),
-    *_each("is_in i64", _of("i64", "f64"), lambda a: a.is_in([7, 2**53 + 1])),
+    *_each(
+        "is_in",
+        _single_types("i64", "f64"),
+        lambda a: a.is_in([1, 2.5, math.nan, 2**53]),
+    ),
+    *_each("is_in i64", _single_types("i64", "f64"), lambda a: a.is_in([7, 2**53 + 1])),
     *_each("is_in nothing", _same(1), lambda a: a.is_in([])),
     Form("is_in text", ("text",), lambda a: a.is_in(["a", "", "\x00"])),
     Form("is_in bool", ("bool",), lambda a: a.is_in([True])),
@@ -202,23 +210,27 @@ CHOICES: Final = (
     Form(
         "is_in time", ("time",), lambda a: a.is_in([TIME(1, 1, 1), TIME(2024, 2, 29)])
     ),
-    *_each("bin", _of("i64", "f64"), lambda a: a.bin([-10, 0, 1, 10, 2**53 + 1])),
     *_each(
-        "bin f64", _of("i64", "f64"), lambda a: a.bin([-math.inf, 0, 0.5, math.inf])
+        "bin", _single_types("i64", "f64"), lambda a: a.bin([-10, 0, 1, 10, 2**53 + 1])
+    ),
+    *_each(
+        "bin f64",
+        _single_types("i64", "f64"),
+        lambda a: a.bin([-math.inf, 0, 0.5, math.inf]),
     ),
     *_each(
         "bin right",
-        _of("i64", "f64"),
+        _single_types("i64", "f64"),
         lambda a: a.bin(Bins([-10, 0, 1, 10], right=True)),
     ),
     *_each(
         "bin open",
-        _of("i64", "f64"),
+        _single_types("i64", "f64"),
         lambda a: a.bin(Bins([0, 1, 10], ["'", "b"], right=True, include_ends=False)),
     ),
     *_each(
         "bin open left",
-        _of("i64", "f64"),
+        _single_types("i64", "f64"),
         lambda a: a.bin(Bins([0, 1], include_ends=False)),
     ),
     *_each("greatest", _same(2), lambda a, b: a.greatest(b)),

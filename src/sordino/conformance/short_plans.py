@@ -90,18 +90,24 @@ def sized_memberships(
     child: AbstractNode, per: Iterable[str], groups: Iterable[str], size: str = "size"
 ) -> Memberships:
     """Return a row for each value and each of its groups, with their number."""
-    given = tuple(per), tuple(groups)
-    kept = narrow_schema(child.schema, {*given[0], *given[1]})
-    schema = Schema((*kept.columns, (size, Column("i64", nullable=False))))
-    return Memberships(child, *given, size, schema)
+    sides = tuple(per), tuple(groups)
+    narrow = narrow_schema(child.schema, {*sides[0], *sides[1]})
+    schema = Schema((*narrow.columns, (size, Column("i64", nullable=False))))
+    return Memberships(child, *sides, size, schema)
 
 
 def gather_rows(
-    child: AbstractNode, *per: str, **asked: AbstractTotal | Extreme
+    child: AbstractNode, *per: str, **results: AbstractTotal | Extreme
 ) -> Gathered:
     """Return a row for each value of some columns, with totals and extremes."""
-    extremes = {n: asks for n, asks in asked.items() if isinstance(asks, Extreme)}
-    totals = {n: asks for n, asks in asked.items() if not isinstance(asks, Extreme)}
+    extremes = {
+        name: result for name, result in results.items() if isinstance(result, Extreme)
+    }
+    totals = {
+        name: result
+        for name, result in results.items()
+        if not isinstance(result, Extreme)
+    }
     facts = [(name, child.schema[name]) for name in per]
     facts += [(name, Column("i64", nullable=False)) for name in totals]
     facts += [

@@ -74,7 +74,7 @@ def verdicts(engine: SQLEngine, tables: Tables = TABLES) -> Iterator[Verdict]:
     memory = MemoryEngine(order=order_of(engine))
     engines: tuple[AbstractEngine, ...] = (engine, memory)
     usable = {name: _held_columns(table, engine) for name, table in tables.items()}
-    opened = {asked: open_each(asked, usable) for asked in engines}
+    opened = {answering: open_each(answering, usable) for answering in engines}
     for name, ask in _questions(opened, tables, engine.dialect.unheld):
         yield verdict(name, ask, engine, memory)
 
@@ -91,7 +91,7 @@ def _questions(
         name = f"multiplicity: {table} by {', '.join(on)}"
         yield name, partial(_multiplicity, table, on)
     for table in tables:
-        yield f"frozen: {table}", partial(_frozen, table)
+        yield f"frozen: {table}", partial(_frozen_table_rows, table)
 
 
 def verdict(
@@ -183,7 +183,7 @@ def _multiplicity(table: str, on: tuple[str, ...], engine: AbstractEngine) -> in
     return engine.multiplicity(table, on)
 
 
-def _frozen(table: str, engine: AbstractEngine) -> list[tuple[Any, ...]]:
+def _frozen_table_rows(table: str, engine: AbstractEngine) -> list[tuple[Any, ...]]:
     """Return the rows of a table that is frozen, in their order."""
     engine.freeze(table)
     return sortable_rows(engine.frozen_rows(table))

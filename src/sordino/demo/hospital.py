@@ -128,7 +128,7 @@ def show_listed(console: Console, session: sd.Session, table: pa.Table) -> sd.Re
         "patients are invented.)",
     )
     release = session.release(by_known(), KNOWN)
-    console.print(_beside(release, table, (*SHOWN, clinic.CLOSED)))
+    console.print(_compare(release, table, (*SHOWN, clinic.CLOSED)))
     console.print()
     print_indented(console, f"and {len(release) - len(SHOWN) - 1} more wards")
     print_indented(console, f"price: {release.price}")
@@ -145,7 +145,7 @@ def show_unlisted(console: Console, session: sd.Session, table: pa.Table) -> sd.
     )
     query = by_unknown()
     release = session.release(query, UNKNOWN)
-    console.print(_beside(release, table, SHOWN))
+    console.print(_compare(release, table, SHOWN))
     console.print()
     (threshold,) = session.price(query, UNKNOWN).thresholds
     wards = len(set(table["ward"].to_pylist()))
@@ -187,7 +187,7 @@ def save_picture(console: Console, release: sd.Release, folder: Path) -> Path:
     return path
 
 
-def _beside(release: sd.Release, table: pa.Table, wards: tuple[str, ...]) -> Table:
+def _compare(release: sd.Release, table: pa.Table, wards: tuple[str, ...]) -> Table:
     """Return noisy numbers beside the exact ones, dashes where a ward is not shown."""
     exact = _exact(table)
     noisy = {row["ward"]: row for row in release.table.to_pylist()}

@@ -38,12 +38,12 @@ def diagram(step: Step) -> str:
     2
     """
     above = [diagram(source) for source in step.inputs]
-    parts = _above(above) if above else ""
+    parts = _first_steps(above) if above else ""
     box = f'<div style="{_BOX}">{safe_text(step.text, _LONGEST)}</div>'
     return f'<div style="{_COLUMN}">{parts}{box}</div>'
 
 
-def _above(diagrams: Iterable[str]) -> str:
+def _first_steps(diagrams: Iterable[str]) -> str:
     """Return what comes first, and an arrow down."""
     arrow = '<div class="aside" aria-hidden="true">↓</div>'
     return f'<div style="{_ROW}">{"".join(diagrams)}</div>{arrow}'

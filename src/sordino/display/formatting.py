@@ -43,7 +43,7 @@ def format_number(value: Any, sd: float | None = None) -> str:
     """
     if not isinstance(value, (int, float)):
         return format_key(value)
-    return _shown(value, sd, ROUND_HALF_EVEN)
+    return _round_by_error(value, sd, ROUND_HALF_EVEN)
 
 
 def format_spread(sd: float | None) -> str:
@@ -73,7 +73,7 @@ def format_interval(
         return ""
     place = 0 if isinstance(value, int) else None
     ends = (
-        _shown(float(f"{end:.15g}"), sd, rounding, place)
+        _round_by_error(float(f"{end:.15g}"), sd, rounding, place)
         for end, rounding in ((low, ROUND_FLOOR), (high, ROUND_CEILING))
     )
     return " to ".join(ends)
@@ -156,17 +156,19 @@ def _decimal(value: float) -> Decimal:
     return Decimal(repr(float(value)))
 
 
-def _shown(
+def _round_by_error(
     value: float, sd: float | None, rounding: str, place: int | None = None
 ) -> str:
     """Return a number rounded as its deviation allows, unless the place is given."""
-    text = _written(value, _place(value, sd) if place is None else place, rounding)
+    text = _round_to_place(
+        value, _place(value, sd) if place is None else place, rounding
+    )
     if _limits(sd) or "." not in text or "e" in text:
         return text
     return text.rstrip("0").rstrip(".")
 
 
-def _written(value: float, place: int, rounding: str) -> str:
+def _round_to_place(value: float, place: int, rounding: str) -> str:
     """Return a number rounded to a power of ten, with separators or an exponent."""
     if isinstance(value, int):
         return f"{value:,}"

@@ -111,7 +111,7 @@ class AbstractLatticeLaw(AbstractLaw):
 
     def at_least(self, x: Exact) -> arb:
         """Return P[Z >= x]: the point itself belongs to the tail."""
-        return self._chance_from(_ceiling(x / self.unit))
+        return self._chance_from(_round_up(x / self.unit))
 
     def chance_above(self, x: Exact) -> arb:
         """Return P[Z > x]."""
@@ -165,6 +165,6 @@ def _floor(x: Exact) -> int:
     return root
 
 
-def _ceiling(x: Exact) -> int:
+def _round_up(x: Exact) -> int:
     """Return the least integer not below x; a root is irrational."""
     return math.ceil(x) if isinstance(x, Fraction) else _floor(x) + 1

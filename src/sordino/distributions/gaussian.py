@@ -86,7 +86,7 @@ class DiscreteGaussianLaw(AbstractLatticeLaw):
     unit: Fraction = Fraction(1)
 
     @property
-    def _spread(self) -> Exact:
+    def _sigma_squared(self) -> Exact:
         """Return the variance parameter in squared units."""
         return self.variance / self.unit**2
 
@@ -97,14 +97,14 @@ class DiscreteGaussianLaw(AbstractLatticeLaw):
         The variance is at most the parameter (Canonne, Kamath and Steinke 2020), and
         from 9 squared units on it is less by under one part in 2**200.
         """
-        if self._spread >= _SMOOTH:
+        if self._sigma_squared >= _SMOOTH:
             return up(sqrt(self.variance))
         with precision(PRECISION):
             # beyond 64 units the heights, falling by more than half at each step, are
             # dwarfed: k**2 exp(-k**2 / 18) < 2**-300
             squares = sum((k * k * self._height(k) for k in range(1, 64)), arb(0))
             rest = 64**2 * self._height(64) * 2
-            total = 2 * (squares + rest) / _total(self._spread, ctx.prec)
+            total = 2 * (squares + rest) / _total(self._sigma_squared, ctx.prec)
             return up(ball(self.unit) * total.sqrt())
 
     @property
@@ -133,15 +133,15 @@ class DiscreteGaussianLaw(AbstractLatticeLaw):
 
     def mass(self, k: int) -> arb:
         """Return P[K = k]."""
-        return self._height(k) / _total(self._spread, ctx.prec)
+        return self._height(k) / _total(self._sigma_squared, ctx.prec)
 
     def tail(self, k: int) -> arb:
         """Return P[K >= k] for k >= 1."""
-        total = _total(self._spread, ctx.prec)
-        if self._spread >= _WIDE:
+        total = _total(self._sigma_squared, ctx.prec)
+        if self._sigma_squared >= _WIDE:
             return self._integral(k) / total
         # Few terms lie either below k or, where the ratio has fallen, beyond it.
-        if k * k <= self._spread:
+        if k * k <= self._sigma_squared:
             inner = sum((self._height(x) for x in range(1, k)), arb(0))
             return ((total - 1) / 2 - inner) / total
         return self._sum_from(k) / total
@@ -150,19 +150,19 @@ class DiscreteGaussianLaw(AbstractLatticeLaw):
         """Take the continuous quantile."""
         with precision(64):
             point = arb(max(2 * min(tail, 0.5), 1e-300)).erfcinv()
-        return int(float(point.mid()) * math.sqrt(2) * up(sqrt(self._spread)))
+        return int(float(point.mid()) * math.sqrt(2) * up(sqrt(self._sigma_squared)))
 
     def _height(self, x: int) -> arb:
         """Return exp(-x**2 / (2 spread))."""
-        return (-(x * x) / (2 * ball(self._spread))).exp()
+        return (-(x * x) / (2 * ball(self._sigma_squared))).exp()
 
     def _sum_from(self, k: int) -> arb:
         """Sum the heights from k, each the last times a falling ratio.
 
         What is left after a term t whose successor ratio is r sums to at most t/(1-r).
         """
-        term, step = self._height(k), (-1 / ball(self._spread)).exp()
-        ratio = (-(2 * k + 1) / (2 * ball(self._spread))).exp()
+        term, step = self._height(k), (-1 / ball(self._sigma_squared)).exp()
+        ratio = (-(2 * k + 1) / (2 * ball(self._sigma_squared))).exp()
         result = arb(0)
         least = term * arb(2) ** -(ctx.prec + 8)
         while not term < least:
@@ -180,7 +180,7 @@ class DiscreteGaussianLaw(AbstractLatticeLaw):
         |R| <= 2 zeta(2m) / (2 pi)**2m times the integral of |f^(2m)|, by Cramer's bound
         at most 1.0865 sqrt((2m)!) s**(1-2m) * integral of exp(-u**2 / 4) from z.
         """
-        spread = ball(self._spread)
+        spread = ball(self._sigma_squared)
         s = spread.sqrt()
         z, height = k / s, self._height(k)
         result = s * (arb.pi() / 2).sqrt() * (z / arb(2).sqrt()).erfc() + height / 2

@@ -44,7 +44,7 @@ def far_values(name: str) -> pa.Table:
 def believes(engine: AbstractEngine, lying: Source, far: dict[str, Source]) -> bool:
     """Tell whether an engine answers by what the file says of itself."""
     return any(
-        [one.as_py() for (one,) in engine.answer(asked).columns] != right
+        [count.as_py() for (count,) in engine.answer(asked).columns] != right
         for asked, right in _questions(lying, far)
     )
 
@@ -63,7 +63,7 @@ def _questions(
     for condition, right in (*conditions, (n.is_null(), 6), (~n.is_null(), 5)):
         yield _count(Filter(lying, condition, lying.schema)), [right]
     for name, right in (("x", 6), ("i", 3), ("s", 3)):
-        yield _count(_joined(lying, far[name], name)), [right]
+        yield _count(_join(lying, far[name], name)), [right]
 
 
 def _rows(condition: AbstractExpression) -> Total:
@@ -75,6 +75,6 @@ def _count(rows: AbstractNode) -> Question:
     return Question(rows, (), (Total(lit(1)),))
 
 
-def _joined(left: Source, right: Source, name: str) -> Join:
+def _join(left: Source, right: Source, name: str) -> Join:
     """Return the rows with a far value, read with a column that nothing needs."""
     return Join(left, right, (name,), False, Schema.of(left.schema.columns))

@@ -51,8 +51,8 @@ def engine_named(name: str, settings: Settings) -> AbstractEngine:
     """
     door = DOORS[_validate.choice(tuple(DOORS), engine=name)]
     _refuse_missing(door, f"engine={name!r}")
-    made: AbstractEngine = _member(door.engine)(settings)
-    return made
+    engine: AbstractEngine = _member(door.engine)(settings)
+    return engine
 
 
 def engine_to_try(text: str) -> AbstractEngine:
@@ -75,23 +75,23 @@ def engine_to_try(text: str) -> AbstractEngine:
             f"Try {text}://host/base.",
         )
     _refuse_missing(home, f"an engine at {scheme}://")
-    made: AbstractEngine = _member(home.at_address)(text)
-    return made
+    engine: AbstractEngine = _member(home.at_address)(text)
+    return engine
 
 
 def _refuse_missing(door: Door, what: str) -> None:
     """Refuse what needs a package that is not installed, by the extra that has it."""
     if find_spec(door.package) is None:
-        extra = next(known for known, one in DOORS.items() if one is door)
+        extra = next(known for known, listed in DOORS.items() if listed is door)
         raise MissingDependency(what, door.package, extra)
 
 
 def open_source(source: Any, declared: Mapping[str, Column]) -> Opened:
     """Return what can be used of a table that a user hands over."""
-    return readers.open_with_readers(source, declared, _living)
+    return readers.open_with_readers(source, declared, _living_reader)
 
 
-def _living(kind: str) -> Reader | None:
+def _living_reader(kind: str) -> Reader | None:
     """Return what makes a source of what lives in an engine."""
     if kind not in _HOMES:
         return None

@@ -24,52 +24,52 @@ Row: TypeAlias = dict[str, Any]
 def mapped_row(node: MapRows, row: Row) -> Row:
     """Return a row with what the function of a node makes of it."""
     try:
-        made = node.function(dict(row))
+        answer = node.function(dict(row))
     except Exception:  # noqa: BLE001 whatever it raises, the row goes on without
-        made = None
-    return _joined(node, row, _mapping(made))
+        answer = None
+    return _join_row(node, row, _as_mapping(answer))
 
 
 def flat_mapped(node: FlatMap, row: Row) -> Iterator[Row]:
     """Yield the rows that the function of a node makes of one, up to its limit."""
     try:
-        made = iter(node.function(dict(row)))
+        answers = iter(node.function(dict(row)))
     except Exception:  # noqa: BLE001 whatever it raises, there are no rows
         return
-    for one in itertools.islice(_until_failure(made), node.limit):
-        yield _joined(node, row, _mapping(one))
+    for answer in itertools.islice(_until_failure(answers), node.limit):
+        yield _join_row(node, row, _as_mapping(answer))
 
 
-def _mapping(made: Any) -> Mapping[str, Any]:
+def _as_mapping(answer: Any) -> Mapping[str, Any]:
     """Return what a function made, if it is a mapping: it may lie about its class."""
     try:
-        return made if isinstance(made, Mapping) else {}
+        return answer if isinstance(answer, Mapping) else {}
     except Exception:  # noqa: BLE001 an object of the user's own may fail
         return {}
 
 
-def _until_failure(made: Iterator[Any]) -> Iterator[Any]:
+def _until_failure(answers: Iterator[Any]) -> Iterator[Any]:
     while True:
         try:
-            one = next(made)
+            answer = next(answers)
         except Exception:  # noqa: BLE001 StopIteration, or a failure half-way
             return
-        yield one
+        yield answer
 
 
-def _joined(node: MapRows | FlatMap, row: Row, made: Mapping[str, Any]) -> Row:
+def _join_row(node: MapRows | FlatMap, row: Row, answer: Mapping[str, Any]) -> Row:
     """Return the columns of a node: its own from the function, others from the row."""
     return {
-        name: coerce(_found(made, name), column.type)
+        name: coerce(_cell(answer, name), column.type)
         if name in node.returns
         else row[name]
         for name, column in node.schema.columns
     }
 
 
-def _found(made: Mapping[str, Any], name: str) -> Any:
+def _cell(answer: Mapping[str, Any], name: str) -> Any:
     try:
-        return made.get(name)
+        return answer.get(name)
     except Exception:  # noqa: BLE001 a mapping of the user's own may fail
         return None
 
@@ -84,13 +84,13 @@ def made_rows(
         lists = [batch.column(place).to_pylist() for place in range(len(names))]
         across = zip(*lists, strict=True) if lists else [()] * batch.num_rows
         rows = (dict(zip(names, values, strict=True)) for values in across)
-        yield _batch(node, [one for row in rows for one in work(node, row)])
+        yield _batch(node, [new_row for row in rows for new_row in work(node, row)])
 
 
 def made_schema(node: MapRows | FlatMap) -> pa.Schema:
     """Return the form of the rows that a node makes; rows of no columns have one."""
     columns = [column.arrow for _, column in node.schema.columns] or [pa.bool_()]
-    return pa.schema([(f"c{place}", one) for place, one in enumerate(columns)])
+    return pa.schema([(f"c{place}", kind) for place, kind in enumerate(columns)])
 
 
 def _batch(node: MapRows | FlatMap, rows: list[Row]) -> pa.RecordBatch:

@@ -78,7 +78,7 @@ def refuse_too_many(extent: Extent) -> None:
 
 def sort_canonically(table: pa.Table) -> pa.Table:
     """Return the different rows of a table in order, in memory of their own."""
-    sorted_rows, new, _ = _sorted(table)
+    sorted_rows, new, _ = _sort(table)
     refuse_too_many(Extent(int(new.sum()), tuple(table.column_names)))
     return sorted_rows if new.all() else take_rows(sorted_rows, np.flatnonzero(new))
 
@@ -88,13 +88,13 @@ def ranks(table: pa.Table) -> NDArray[np.int64]:
 
     The ranks of two tables compare only if the tables were put in one before.
     """
-    _, new, order = _sorted(table)
+    _, new, order = _sort(table)
     places = np.empty(order.size, np.int64)
     places[order] = np.cumsum(new) - 1
     return places
 
 
-def _sorted(table: pa.Table) -> tuple[pa.Table, NDArray[np.bool_], NDArray[Any]]:
+def _sort(table: pa.Table) -> tuple[pa.Table, NDArray[np.bool_], NDArray[Any]]:
     """Return the rows in order, which of them differ from the one before, the order."""
     order = canonical_order(table)
     rows = take_rows(table, order)

@@ -265,7 +265,7 @@ class Union(AbstractKeys):
 
     def list_keys(self) -> pa.Table:
         """List both, and drop what is in both."""
-        return sort_canonically(join_tables(_aligned(self.left, self.right)))
+        return sort_canonically(join_tables(_align(self.left, self.right)))
 
 
 @final
@@ -298,7 +298,7 @@ class Difference(AbstractKeys):
 
     def list_keys(self) -> pa.Table:
         """Keep what the right set lacks."""
-        left, right = _aligned(self.left, self.right)
+        left, right = _align(self.left, self.right)
         ours, theirs = _shared_ranks(left, right)
         remaining = np.isin(ours, theirs, invert=True)
         return take_rows(left, np.flatnonzero(remaining))
@@ -369,7 +369,7 @@ def settle_keys(keys: AbstractKeys) -> AbstractKeys:
     return keys if keys.depth < _DEEP else ListedKeys(keys.table)
 
 
-def _aligned(left: AbstractKeys, right: AbstractKeys) -> tuple[pa.Table, pa.Table]:
+def _align(left: AbstractKeys, right: AbstractKeys) -> tuple[pa.Table, pa.Table]:
     """Return the keys of both sets with their columns in the order of the left."""
     return left.table, right.table.select(left.schema.names)
 

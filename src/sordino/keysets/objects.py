@@ -48,7 +48,7 @@ def read_objects(name: str, values: Sequence[Any]) -> Read:
         read = list(values)
     kinds = {type(value) for value in read} - {NoneType}
     if len(kinds) > 1:
-        raise _mixed(name, read, kinds)
+        raise _refuse_mixture(name, read, kinds)
     if not kinds:
         return Read(None, pa.nulls(len(read)))
     kind = _KINDS[kinds.pop()]
@@ -62,7 +62,9 @@ def read_objects(name: str, values: Sequence[Any]) -> Read:
         raise refused_text(name, error.object) from None
 
 
-def _mixed(name: str, values: Sequence[Any], kinds: set[type]) -> InvalidParameter:
+def _refuse_mixture(
+    name: str, values: Sequence[Any], kinds: set[type]
+) -> InvalidParameter:
     """Return the refusal of several types, with an example of each."""
     examples = [
         next(value for value in values if type(value) is kind)

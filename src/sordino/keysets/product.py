@@ -113,7 +113,7 @@ class Product(AbstractKeys):
 
     def only(self, names: tuple[str, ...]) -> "Product":
         """Return the product of what is left of the factors."""
-        chosen, dropped = _parted(self.factors, names)
+        chosen, dropped = _split_factors(self.factors, names)
         factors = (_only(factor, names) for factor in chosen)
         guards = (factor for factor in dropped if not (factor.exact and factor.at_most))
         return Product(tuple(map(settle_keys, factors)), names, (*self.guards, *guards))
@@ -121,13 +121,13 @@ class Product(AbstractKeys):
     def where(self, condition: AbstractExpression) -> "Product":
         """Return the product with a condition on the factors whose columns it reads."""
         read = condition.names() or self.factors[0].schema.names
-        met, rest = _parted(self.factors, read)
+        met, rest = _split_factors(self.factors, read)
         filtered = settle_keys(Filtered(Product.of(*met), condition))
         return Product((filtered, *rest), self.names, self.guards)
 
     def rename(self, names: Mapping[str, str]) -> "Product":
         """Return the product of renamed factors."""
-        met, _ = _parted(self.factors, names)
+        met, _ = _split_factors(self.factors, names)
         return Product(
             tuple(
                 settle_keys(Renamed(factor, names)) if factor in met else factor
@@ -139,8 +139,8 @@ class Product(AbstractKeys):
 
     def join(self, other: "Product", on: tuple[str, ...]) -> "Product":
         """Return the product with the factors that have shared columns joined."""
-        ours, rest = _parted(self.factors, on)
-        theirs, others = _parted(other.factors, on)
+        ours, rest = _split_factors(self.factors, on)
+        theirs, others = _split_factors(other.factors, on)
         pairs = settle_keys(Joined(Product.of(*ours), Product.of(*theirs), on))
         added = tuple(name for name in other.names if name not in on)
         return Product(
@@ -170,7 +170,7 @@ def _none(schema: Schema) -> pa.Table:
     })
 
 
-def _parted(
+def _split_factors(
     factors: tuple[AbstractKeys, ...], names: Iterable[str]
 ) -> tuple[list[AbstractKeys], list[AbstractKeys]]:
     """Return the factors that have one of some columns, and those that have none."""

@@ -51,7 +51,7 @@ def restore_copy(copy: Any, path: Any, terms: LedgerTerms) -> None:
             closing(FileStore(terms.witness, terms.world, "witness")) as witness,
         ):
             contents = store.transact(
-                lambda: witness.transact(lambda: _restored(store, witness, terms))
+                lambda: witness.transact(lambda: _restore(store, witness, terms))
             )
             _create(place, terms.world, contents)
     except OSError:
@@ -67,7 +67,7 @@ def _contents(store: AbstractStore) -> Iterator[tuple[Record, bytes]]:
         yield record, store.answer(record.number) if answered else b""
 
 
-def _restored(
+def _restore(
     store: AbstractStore, witness: AbstractStore, terms: LedgerTerms
 ) -> Contents:
     """Return what a copy holds, what its witness saw after it, and a record of that."""

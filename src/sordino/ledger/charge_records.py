@@ -24,7 +24,7 @@ def charge_fields(log: Log, claim: Claim, when: str) -> dict[str, Any]:
     charges: dict[str, dict[str, str]] = {}
     sums: dict[str, dict[str, str]] = {}
     for name in dict.fromkeys((DATASET, claim.budget)):
-        charge, after = _charged(log, name, claim)
+        charge, after = _charge_of(log, name, claim)
         charges[name], sums[name] = charge.texts(), after.texts()
     fields = {
         "asked": budget_text(claim.asked),
@@ -41,6 +41,8 @@ def charge_fields(log: Log, claim: Claim, when: str) -> dict[str, Any]:
         "why": claim.why,
         "words": _words(claim.words),
     }
+    if claim.job:
+        fields["job"] = claim.job
     if claim.earmark is None:
         return fields
     left = earmarks.rest_after(log, claim.earmark, claim.budget, charges)
@@ -83,10 +85,17 @@ def entry_of(log: Log, record: Record, limits: Mapping[str, Limit]) -> Entry:
             for name, texts in fields["charges"].items()
         },
         answered=log.store.newest(f"answer {record.number}") > 0,
+        job=fields.get("job") or "",
     )
 
 
-def _charged(log: Log, name: str, claim: Claim) -> tuple[Charge, Charge]:
+def find_entry(log: Log, key: str) -> Entry | None:
+    """Return the charge of a key, None if there is none."""
+    record = log.newest_about(f"key {key}")
+    return None if record is None else entry_of(log, record, log.limits())
+
+
+def _charge_of(log: Log, name: str, claim: Claim) -> tuple[Charge, Charge]:
     """Return what one budget is charged, and its sum after that.
 
     What is set aside for others is not there to be spent.

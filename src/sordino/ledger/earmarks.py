@@ -49,7 +49,7 @@ def earmark(
             "amount", amount, "must be a loss", "Try sd.PureDP('0.1')."
         )
     stated = budget_text(amount)
-    if _known(log, check_name(name=name), (stated, budget)):
+    if _is_known(log, check_name(name=name), (stated, budget)):
         return
     names = _open(log)
     if len(names) >= _MOST:
@@ -113,7 +113,9 @@ def rest_after(
     for budget_name, texts in charges.items():
         limit = log.limit_of(budget_name)
         rest = log.read_charge(limit, fields["rest"][budget_name])
-        left[budget_name] = _after(limit, rest, log.read_charge(limit, texts)).texts()
+        left[budget_name] = _take_from(
+            limit, rest, log.read_charge(limit, texts)
+        ).texts()
     return left
 
 
@@ -134,7 +136,7 @@ def list_earmarks(log: Log) -> tuple[Earmark, ...]:
     return tuple(earmarks)
 
 
-def _after(limit: Limit, rest: Charge, charge: Charge) -> Charge:
+def _take_from(limit: Limit, rest: Charge, charge: Charge) -> Charge:
     """Return what is left of a rest, or refuse a charge that is more."""
     pairs = list(zip(rest.amounts, charge.amounts, strict=True))
     if any(amount > left for left, amount in pairs):
@@ -146,7 +148,7 @@ def _after(limit: Limit, rest: Charge, charge: Charge) -> Charge:
     return Charge(rest.coordinates, tuple(starmap(_less, pairs)))
 
 
-def _known(log: Log, name: str, part: tuple[str, str]) -> bool:
+def _is_known(log: Log, name: str, part: tuple[str, str]) -> bool:
     """Say whether this is set aside already; a name that was used is refused."""
     for record in log.every("earmarked"):
         fields = record.fields

@@ -59,6 +59,8 @@ class Claim:
     """What was set aside for it, if anything."""
     words: str = ""
     """The request in words that last, as canonical JSON (docs/ledger-format.md)."""
+    job: str = ""
+    """The SHA-256 of the text that it is made by, which the ledger has (`describe`)."""
 
     def __post_init__(self) -> None:
         """Refuse what a ledger cannot hold, before anything is charged."""
@@ -74,7 +76,7 @@ class Claim:
                 "must be the words of the request",
                 "Leave them out.",
             )
-        for name in ("request", "who", "why", "plan", "words"):
+        for name in ("request", "who", "why", "plan", "words", "job"):
             check_unicode(name, getattr(self, name))
         for name, kind, expected in (
             ("asked", Budget, "must be a loss or a risk"),
@@ -139,6 +141,8 @@ class Entry:
     """What was charged, by budget."""
     answered: bool
     """Whether an answer was stored; True of what somebody else asked (`seen_by`)."""
+    job: str = ""
+    """The SHA-256 of the text that it was made by (`Ledger.description`)."""
 
     def __repr__(self) -> str:
         """Show it on one line: the rest are its fields."""
@@ -159,7 +163,8 @@ def entry_for_analyst(analyst: str, entry: Entry) -> Entry:
     """
     if entry.budget == analyst:
         return entry
-    nothing: dict[str, Any] = dict.fromkeys(("who", "why", "asked", "loss", "plan"), "")
+    hidden = ("who", "why", "asked", "loss", "plan", "job")
+    nothing: dict[str, Any] = dict.fromkeys(hidden, "")
     charges = {DATASET: entry.charges[DATASET]}
     return replace(
         entry, **nothing, key=None, budget="", charges=charges, answered=True

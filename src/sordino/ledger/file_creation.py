@@ -24,12 +24,12 @@ Contents: TypeAlias = Iterable[tuple[Record, bytes]]
 
 def create_file(path: Path, world: World, role: Role, contents: Contents) -> bool:
     """Make a file with records; False if the name was taken meanwhile."""
-    with _refusing(path):
+    with _refuse_failures(path):
         handle, name = tempfile.mkstemp(".new", f".{path.name}.", path.parent)
         try:
             _fill(handle, world, role, contents)
             world.reached(f"create {role}: filled")
-            return _named(Path(name), path, world, role)
+            return _name_file(Path(name), path, world, role)
         except FileExistsError:
             return False
         finally:
@@ -47,19 +47,19 @@ def locate_file(path: Any, name: str = "ledger") -> Path:
         exists = place.exists()
         folder = place.parent.is_dir()
     except (TypeError, ValueError, OSError) as error:
-        raise _refused(
+        raise _refusal(
             name, path, "must be a path", f'Try {name}="clinic.{name}".'
         ) from error
     if not folder:
-        raise _refused(
+        raise _refusal(
             name, path, "must lie in a folder that exists", "Create the folder first."
         )
     if exists and not place.is_file():
-        raise _refused(
+        raise _refusal(
             name, path, "must be a regular file", f'Try {name}="clinic.{name}".'
         )
     if not os.access(place if exists else place.parent, os.R_OK | os.W_OK):
-        raise _refused(
+        raise _refusal(
             name, path, "must be readable and writable", "Check its permissions."
         )
     return place
@@ -68,13 +68,13 @@ def locate_file(path: Any, name: str = "ledger") -> Path:
 def refuse_missing(path: Path, name: str, remedy: str) -> None:
     """Refuse a path at which there is nothing."""
     if not path.exists():
-        raise _refused(name, path, "must exist", remedy)
+        raise _refusal(name, path, "must exist", remedy)
 
 
 def refuse_same(path: Path, witness: Path) -> None:
     """Refuse a witness that is the ledger itself, by whatever name."""
     if path.samefile(witness):
-        raise _refused(
+        raise _refusal(
             "witness",
             witness,
             "must be another file than the ledger",
@@ -104,7 +104,7 @@ def _write(handle: int, world: World, data: bytes, at: int) -> None:
         data, at = data[written:], at + written
 
 
-def _named(hidden: Path, path: Path, world: World, role: Role) -> bool:
+def _name_file(hidden: Path, path: Path, world: World, role: Role) -> bool:
     """Give a file its name, which must be free; then make the name durable."""
     os.link(hidden, path)
     world.reached(f"create {role}: named")
@@ -118,7 +118,7 @@ def _named(hidden: Path, path: Path, world: World, role: Role) -> bool:
 
 
 @contextmanager
-def _refusing(path: Path) -> Generator[None]:
+def _refuse_failures(path: Path) -> Generator[None]:
     """Turn failures to make a file into refusals."""
     try:
         yield
@@ -130,6 +130,6 @@ def _refusing(path: Path) -> Generator[None]:
         ) from None
 
 
-def _refused(name: str, path: object, problem: str, remedy: str) -> InvalidParameter:
+def _refusal(name: str, path: object, problem: str, remedy: str) -> InvalidParameter:
     """Return a refusal of a path."""
     return InvalidParameter(name, str(path), problem, remedy)

@@ -43,7 +43,7 @@ class Header:
     def block(self) -> bytes:
         """Return the first block of a file: one line, and one of spaces."""
         fields = {"application": "sordino", **asdict(self)}
-        return _padded(json.dumps(fields, separators=(",", ":")) + "\n")
+        return _pad(json.dumps(fields, separators=(",", ":")) + "\n")
 
     @property
     def sector(self) -> bytes:
@@ -79,7 +79,7 @@ class Mark:
     @property
     def block(self) -> bytes:
         """Return the block of a mark, with a sum over it."""
-        return _padded(json.dumps({**asdict(self), "sum": self._sum}))
+        return _pad(json.dumps({**asdict(self), "sum": self._sum}))
 
     @property
     def head(self) -> Head:
@@ -139,7 +139,7 @@ def read_piece(line: bytes, number: int) -> bytes:
         return b""
 
 
-def _padded(text: str) -> bytes:
+def _pad(text: str) -> bytes:
     """Return text as a block that ends a line."""
     return text.encode().ljust(BLOCK - 1) + b"\n"
 

@@ -231,11 +231,13 @@ class FileStore(AbstractStore):
             if file_format.is_format_1(block) and self._role == "ledger":
                 migrate(self._file, self._world)
                 block = self._file.read(BLOCK, 0)
-            self._header = _recognised(self._file.path, Header.read(block), self._role)
+            self._header = _refuse_stranger(
+                self._file.path, Header.read(block), self._role
+            )
         return self._header
 
 
-def _recognised(path: Path, header: Header | None, role: Role) -> Header:
+def _refuse_stranger(path: Path, header: Header | None, role: Role) -> Header:
     """Refuse the file of another program, of a later format, or of another role."""
     wrong = remedy = ""
     if header is None:

@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self, final
 from sordino._completion import hides
 from sordino.budgets.limits import Limit
 from sordino.errors import InvalidParameter, SessionMoved
-from sordino.ledger import backup, claims, closure, earmarks, paid_answers
-from sordino.ledger.charge_records import entry_of, remaining_after
+from sordino.ledger import backup, claims, closure, earmarks, paid_answers, publications
+from sordino.ledger.charge_records import entry_of, find_entry, remaining_after
 from sordino.ledger.earmarks import Earmark
 from sordino.ledger.entries import (
     DATASET,
@@ -41,6 +41,7 @@ from sordino.ledger.handle import Handle
 from sordino.ledger.ledger_page import ledger_page
 from sordino.ledger.log import Log
 from sordino.ledger.opening import LedgerTerms, make_file, make_in_memory, open_file
+from sordino.ledger.publications import FileFacts, Publication
 from sordino.ledger.records import Record
 from sordino.ledger.verification import Verified, verify
 from sordino.ledger.world import World
@@ -236,9 +237,9 @@ class Ledger:
     def answer(self, key: str, budget: str = DATASET) -> "Release":
         """Return a paid answer by its key alone, also one of an earlier version.
 
-        It comes as it was given; its price is a bound without a curve. Nothing is
-        charged. With the name of a budget only what was charged to it is found. What
-        was asked for together is read by `answers`.
+        It comes as it was drawn, before what a request does with noisy answers; its
+        price is a bound without a curve. Nothing is charged. With the name of a budget
+        only what was charged to it is found. `answers` has several asked together.
         """
         releases = self.answers(key, budget)
         return paid_answers.single_release(key, releases)
@@ -252,6 +253,34 @@ class Ledger:
             lambda log: paid_answers.find_answer(log, key, budget)
         )
         return paid_answers.read_releases(charged, answer)
+
+    def describe(self, text: str, *, who: str = "") -> str:
+        """Record the text that releases are made by, such as a job file, once.
+
+        Returns its SHA-256, which charges name (`Claim.job`, `sd.Session(job=...)`).
+        """
+        return self._guarded.use(
+            lambda log: publications.describe(log, text, who, self._when())
+        )
+
+    def description(self, sha256: str) -> str:
+        """Return the text that was recorded by `describe`."""
+        return self._guarded.use(lambda log: publications.find_description(log, sha256))
+
+    def publish(self, key: str, path: Any, *, who: str = "") -> None:
+        """Record that a file was made of the answer of a key, by the file's SHA-256."""
+        facts = FileFacts.of(path)
+        self._guarded.use(
+            lambda log: publications.publish(log, key, facts, who, self._when())
+        )
+
+    def publication(self, path: Any) -> Publication | None:
+        """Return what is recorded of a file; None if no file like it was published.
+
+        A file of which one bit was changed is another file.
+        """
+        facts = FileFacts.of(path)
+        return self._guarded.use(lambda log: publications.find_publication(log, facts))
 
     def what_if(self, claim: Claim) -> Loss:
         """Return what would be left of a budget; nothing is charged.
@@ -306,6 +335,10 @@ class Ledger:
             )
 
         return self._guarded.look(shown)
+
+    def entry(self, key: str) -> Entry | None:
+        """Return the charge of a key, None if nothing was charged under it."""
+        return self._guarded.use(lambda log: find_entry(log, check_name(key=key)))
 
     def history(self, analyst: str | None = None) -> tuple[Entry, ...]:
         """Return the charged releases, or as much as an analyst may see of them.

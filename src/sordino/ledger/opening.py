@@ -101,10 +101,10 @@ def open_file(path: Any, terms: LedgerTerms) -> Handle:
         "To begin with an unspent budget, say create=True; if there was a ledger, look "
         "for it.",
     )
-    with _refusing(place):
-        store = _stored(place, terms)
+    with _refuse_failures(place):
+        store = _open_store(place, terms)
     try:
-        with _refusing(place):
+        with _refuse_failures(place):
             seals = store.transact(lambda: seals_of(store, terms))
         opened = Handle(store, seals, witnessed=terms.witness is not None)
         opened.use(lambda log: _check(log, terms))
@@ -114,7 +114,7 @@ def open_file(path: Any, terms: LedgerTerms) -> Handle:
     return opened
 
 
-def _stored(place: Path, terms: LedgerTerms) -> AbstractStore:
+def _open_store(place: Path, terms: LedgerTerms) -> AbstractStore:
     """Return the store of a ledger, with its witness if one was named."""
     store = FileStore(place, terms.world)
     if terms.witness is None:
@@ -131,7 +131,7 @@ def _stored(place: Path, terms: LedgerTerms) -> AbstractStore:
 
 def _add_witness(place: Path, witness: Path, world: World) -> None:
     """Make the witness of a ledger that has none so far."""
-    with _refusing(place):
+    with _refuse_failures(place):
         store = FileStore(place, world)
         try:
             store.transact(lambda: None)
@@ -215,7 +215,7 @@ def _refuse_other(log: Log, terms: LedgerTerms) -> None:
 
 
 @contextmanager
-def _refusing(path: Path) -> Generator[None]:
+def _refuse_failures(path: Path) -> Generator[None]:
     """Turn failures to open a file into refusals."""
     try:
         yield

@@ -51,7 +51,9 @@ def read_releases(charged: Record, answer: bytes) -> "dict[str, Release]":
 
     fields = charged.fields
     try:
-        known = LedgerFacts(read_loss(fields["known"]), fields["plan"], *_asked(fields))
+        known = LedgerFacts(
+            read_loss(fields["known"]), fields["plan"], *_read_question(fields)
+        )
         return recall_releases(answer, known)
     except (ArithmeticError, LookupError, OSError, TypeError, ValueError, struct.error):
         raise InvalidQuery(
@@ -102,7 +104,7 @@ def _number(text: Any) -> Extended:
         return INFINITE
 
 
-def _asked(fields: Mapping[str, Any]) -> tuple[Fraction, dict[str, str]]:
+def _read_question(fields: Mapping[str, Any]) -> tuple[Fraction, dict[str, str]]:
     """Return the confidence of the intervals, and the plans of several requests.
 
     A plan of several is each name, a colon, its plan, and an empty line between; in

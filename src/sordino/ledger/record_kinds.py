@@ -140,6 +140,11 @@ def _amount(value: Any) -> bool:
     )
 
 
+def _of_file(fields: Fields) -> tuple[str, ...]:
+    """Return the subjects of a file: what is in it."""
+    return (f"file {fields['sha256']}",)
+
+
 def _of_charge(fields: Fields) -> tuple[str, ...]:
     """Return the subjects of a charge: its key, its earmark, the sums it makes."""
     key, earmark = fields["key"], fields.get("earmark")
@@ -178,6 +183,7 @@ KINDS: Final[Mapping[str, Kind]] = {
             "why": is_text,
             "words": optional(is_verb),
             "earmark": optional(is_text),
+            "job": optional(is_hexadecimal),
             "rest": optional(are_amounts_by_budget),
         },
         _of_charge,
@@ -240,6 +246,21 @@ KINDS: Final[Mapping[str, Kind]] = {
             "when": is_time,
         },
         lambda fields: (f"answer {fields['charge']}",),
+    ),
+    "described": Kind(
+        {"sha256": is_hexadecimal, "text": is_text, "when": is_time, "who": is_text},
+        lambda fields: (f"job {fields['sha256']}",),
+    ),
+    "published": Kind(
+        {
+            "charge": is_count,
+            "name": is_text,
+            "sha256": is_hexadecimal,
+            "size": is_count,
+            "when": is_time,
+            "who": is_text,
+        },
+        _of_file,
     ),
     "witnessed": Kind({"when": is_time}, lambda _: ("witness",)),
     "restored": Kind({"after": is_count, "when": is_time}),

@@ -79,6 +79,7 @@ class _Walk:
         self.marks: dict[str, tuple[str, dict[str, Charge]]] = {}
         """What is set aside: of which budget, and what is left for each."""
         self.marked: set[str] = set()
+        self.described: set[str] = set()
 
     def check(self, record: Record) -> None:
         """Check one record by its kind."""
@@ -105,6 +106,7 @@ class _Walk:
         key = fields["key"]
         sound = key not in self.keys and set(fields["charges"]) <= set(self.limits)
         sound = sound and _says_what_it_was(fields)
+        sound = sound and fields.get("job") in {None, *self.described}
         for name in fields["charges"] if sound else ():
             limit = self.limits[name]
             after = self.sums[name].plus(
@@ -214,6 +216,19 @@ class _Walk:
         whole = (len(stored), hash_bytes(stored)) == (fields["size"], fields["sha256"])
         return fresh and whole
 
+    def description(self, record: Record, fields: dict[str, Any]) -> bool:
+        """Say whether a new text has the hash that charges name it by."""
+        del record
+        sha256 = fields["sha256"]
+        fresh = sha256 not in self.described
+        self.described.add(sha256)
+        return fresh and hash_bytes(fields["text"].encode()) == sha256
+
+    def publication(self, record: Record, fields: dict[str, Any]) -> bool:
+        """Say whether a file was made of an answer that can be asked for again."""
+        del record
+        return fields["charge"] in self.keyed
+
     def witness(self, record: Record, fields: dict[str, Any]) -> bool:
         """Say whether the ledger has a witness for the first time."""
         del record, fields
@@ -244,6 +259,8 @@ _CHECKS: Final[dict[str, Callable[[_Walk, Record, dict[str, Any]], bool]]] = {
     "freed": _Walk.free,
     "leased": _Walk.lease,
     "answered": _Walk.answer,
+    "described": _Walk.description,
+    "published": _Walk.publication,
     "witnessed": _Walk.witness,
     "restored": _Walk.restoration,
 }

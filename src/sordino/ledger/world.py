@@ -40,7 +40,7 @@ def _sync(handle: int) -> None:
         fcntl.fcntl(handle, fully)
 
 
-def _cut(handle: int, size: int) -> None:
+def _truncate(handle: int, size: int) -> None:
     """Let a file end earlier."""
     os.ftruncate(handle, size)
 
@@ -58,7 +58,7 @@ class Disk:
     read: Callable[[int, int, int], bytes] = _read
     write: Callable[[int, bytes, int], int] = _write
     sync: Callable[[int], None] = _sync
-    cut: Callable[[int, int], None] = _cut
+    cut: Callable[[int, int], None] = _truncate
     lock: Callable[[int], None] = _lock
 
 

@@ -35,6 +35,7 @@ from sordino.curves.response import ResponseCurve
 from sordino.curves.table_curve import LawCurve, SumCurve
 from sordino.errors import InvalidParameter
 from sordino.losses import conversion
+from sordino.losses.allowance import Allowance, Family, finite_parameter
 from sordino.losses.answers import AbstractAnswers, AbstractHeadline
 from sordino.losses.folding import Chances, add_pieces
 from sordino.losses.guarantees import (
@@ -43,7 +44,6 @@ from sordino.losses.guarantees import (
     pure_guarantees,
     sum_guarantees,
 )
-from sordino.losses.spending import Family, Spending, finite_parameter
 from sordino.numbers import (
     Extended,
     Number,
@@ -71,7 +71,7 @@ class Budget(Protocol):
     def admits(self, loss: "Loss") -> bool:
         """Say whether this certainly covers a loss."""
 
-    def spending(self, family: Family) -> Spending | None:
+    def allowance(self, family: Family) -> Allowance | None:
         """Return what a family of noise may spend, None where it may spend nothing."""
 
     def times(self, factor: Fraction) -> "Budget":
@@ -79,7 +79,7 @@ class Budget(Protocol):
 
 
 @hides(
-    *("fold", "pieces", "times", "spending"),
+    *("fold", "pieces", "times", "allowance"),
     *("stated_by", "sums", "tradeoff", "words"),
 )
 class Loss(AbstractAnswers):
@@ -122,7 +122,7 @@ class Loss(AbstractAnswers):
         """
         return {}
 
-    def spending(self, family: Family) -> Spending | None:
+    def allowance(self, family: Family) -> Allowance | None:
         """Return what a family of noise may spend, None where it may spend nothing.
 
         A loss without a closed form is a budget for no noise at all.
@@ -214,11 +214,11 @@ class PureDP(Loss):
         """Return epsilon."""
         return {"epsilon": self.epsilon}
 
-    def spending(self, family: Family) -> Spending | None:
+    def allowance(self, family: Family) -> Allowance | None:
         """Return epsilon for Laplace noise; Gaussian noise needs a delta."""
         if family == "gaussian":
             return None
-        return Spending("epsilon", finite_parameter(self, self.epsilon))
+        return Allowance("epsilon", finite_parameter(self, self.epsilon))
 
     def times(self, factor: Fraction) -> "PureDP":
         """Return so many times epsilon."""

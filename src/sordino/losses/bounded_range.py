@@ -16,9 +16,9 @@ from sordino._fields import fill
 from sordino.curves.curve import AbstractCurve
 from sordino.curves.range_curve import RangeCurve
 from sordino.losses import conversion
+from sordino.losses.allowance import Allowance, Family, finite_parameter
 from sordino.losses.base import Loss
 from sordino.losses.guarantees import Guarantees
-from sordino.losses.spending import Family, Spending, finite_parameter
 from sordino.numbers import INFINITE, Extended, distance, product
 from sordino.words import Words, call, number
 
@@ -73,8 +73,8 @@ class BoundedRangeLoss(Loss):
             return loss.epsilon <= self.epsilon
         return guarantees.delta == 0 and guarantees.epsilon <= self.epsilon / 2
 
-    def spending(self, family: Family) -> Spending | None:
+    def allowance(self, family: Family) -> Allowance | None:
         """Return half of epsilon for Laplace noise, and nothing for Gaussian noise."""
         if family == "gaussian":
             return None
-        return Spending("epsilon", finite_parameter(self, self.epsilon) / 2)
+        return Allowance("epsilon", finite_parameter(self, self.epsilon) / 2)

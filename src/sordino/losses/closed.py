@@ -15,6 +15,12 @@ from sordino.curves.concentrated_curve import ConcentratedCurve
 from sordino.curves.curve import AbstractCurve
 from sordino.curves.gaussian_curve import GaussianCurve
 from sordino.curves.response import ResponseCurve
+from sordino.losses.allowance import (
+    Allowance,
+    Family,
+    finite_parameter,
+    largest_parameter,
+)
 from sordino.losses.base import (
     AbstractFoldingLoss,
     Counts,
@@ -28,12 +34,6 @@ from sordino.losses.guarantees import (
     pure_guarantees,
     sum_times,
     zcdp_guarantees,
-)
-from sordino.losses.spending import (
-    Family,
-    Spending,
-    finite_parameter,
-    largest_parameter,
 )
 from sordino.numbers import (
     INFINITE,
@@ -90,11 +90,11 @@ class ApproxDP(Loss):
         """Return epsilon and delta."""
         return {"epsilon": self.epsilon, "delta": self.delta}
 
-    def spending(self, family: Family) -> Spending | None:
+    def allowance(self, family: Family) -> Allowance | None:
         """Return epsilon beside delta, without which Gaussian noise may spend none."""
         if family == "gaussian" and self.delta == 0:
             return None
-        return Spending("epsilon", finite_parameter(self, self.epsilon), self.delta)
+        return Allowance("epsilon", finite_parameter(self, self.epsilon), self.delta)
 
     def times(self, factor: Fraction) -> "ApproxDP":
         """Return so many times epsilon and delta."""
@@ -150,11 +150,11 @@ class ZCDP(AbstractFoldingLoss):
         """Return rho."""
         return {"rho": self.rho}
 
-    def spending(self, family: Family) -> Spending | None:
+    def allowance(self, family: Family) -> Allowance | None:
         """Return rho for Gaussian noise, the epsilon within it for Laplace noise."""
         if family == "gaussian":
-            return Spending("rho", finite_parameter(self, self.rho))
-        return Spending("epsilon", largest_parameter(self, PureDP))
+            return Allowance("rho", finite_parameter(self, self.rho))
+        return Allowance("epsilon", largest_parameter(self, PureDP))
 
     def times(self, factor: Fraction) -> "ZCDP":
         """Return so many times rho."""
@@ -208,11 +208,11 @@ class ApproxZCDP(Loss):
         """Return rho and delta."""
         return {"rho": self.rho, "delta": self.delta}
 
-    def spending(self, family: Family) -> Spending | None:
+    def allowance(self, family: Family) -> Allowance | None:
         """Return rho for Gaussian noise, or the epsilon within it, beside delta."""
         if family == "gaussian":
-            return Spending("rho", finite_parameter(self, self.rho), self.delta)
-        return Spending(
+            return Allowance("rho", finite_parameter(self, self.rho), self.delta)
+        return Allowance(
             "epsilon", largest_parameter(ZCDP(self.rho), PureDP), self.delta
         )
 
@@ -270,11 +270,11 @@ class GaussianDP(AbstractFoldingLoss):
         """Return the square of mu."""
         return {"mu_squared": product(self.mu, self.mu)}
 
-    def spending(self, family: Family) -> Spending | None:
+    def allowance(self, family: Family) -> Allowance | None:
         """Return mu for Gaussian noise, the epsilon within it for Laplace noise."""
         if family == "gaussian":
-            return Spending("mu", finite_parameter(self, self.mu))
-        return Spending("epsilon", largest_parameter(self, PureDP))
+            return Allowance("mu", finite_parameter(self, self.mu))
+        return Allowance("epsilon", largest_parameter(self, PureDP))
 
     def times(self, factor: Fraction) -> "GaussianDP":
         """Return the mu whose square is so many times that of this one."""

@@ -6,13 +6,15 @@ True
 """
 
 import math
-from typing import Protocol
+from collections.abc import Callable
+from typing import Any, Protocol
 
 from sordino.losses.guarantees import Guarantees
 from sordino.numbers import up
 
 _FIELD = "In the terms of the field"
-_RATES = ((100, 0.01), (1000, 0.001))
+OUT_OF = (100, 1000)
+"""In how many an attacker is allowed one false alarm."""
 
 
 class Explained(Protocol):
@@ -34,14 +36,14 @@ class Explained(Protocol):
 
 def explain(loss: Explained) -> str:
     """Return sentences on false alarms, on guessing, on belief, and the headline."""
-    sentences = [_finds(loss, out_of, rate) for out_of, rate in _RATES]
+    sentences = [finds(loss.tpr_at, out_of) for out_of in OUT_OF]
     sentences += [_guesses(loss), _believes(loss), _headline(loss)]
     return "\n".join(sentence for sentence in sentences if sentence)
 
 
-def _finds(loss: Explained, out_of: int, alpha: float) -> str:
-    """Say how often the best attack finds a person at a false positive rate."""
-    times = _digits_above(float(loss.tpr_at(alpha)) * out_of)
+def finds(tpr_at: Callable[[float], Any], out_of: int) -> str:
+    """Return how often the best attack finds a person, at 1 false alarm in so many."""
+    times = _digits_above(float(tpr_at(1 / out_of)) * out_of)
     return (
         f"An attacker who is allowed 1 false alarm in {out_of} finds the person "
         f"at most {times} times in {out_of}."

@@ -149,7 +149,7 @@ class AboveThreshold(AbstractMechanism):
         """Return the first bin of each group whose noisy test holds."""
         sampler = self._sampler
         level = [sampler.add_to_one(self.rows_left, bits) for _ in range(bins.groups)]
-        beyond = _beyond(bins)
+        beyond = _rows_beyond(bins)
         if max(map(abs, level)) >= _FAR:
             rows = zip(beyond.tolist(), level, strict=True)
             return np.array([self._walked_far(*row, bits) for row in rows], np.int64)
@@ -175,7 +175,7 @@ class AboveThreshold(AbstractMechanism):
 _NONE = np.zeros(0, np.int64)
 
 
-def _beyond(bins: BinCounts) -> NDArray[np.int64]:
+def _rows_beyond(bins: BinCounts) -> NDArray[np.int64]:
     """Return for each group and each bin how many rows lie beyond it."""
     cells = np.zeros((bins.groups, bins.size), np.int64)
     owner = np.repeat(np.arange(bins.groups), np.diff(bins.starts))

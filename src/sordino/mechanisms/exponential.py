@@ -189,7 +189,7 @@ def _read(scores_by_group: Any) -> _Scores:
             "scores_by_group must be a list, with the scores of one group in each "
             f"entry, not a {type(scores_by_group).__name__}. Write [[3, 8], [5, 1]]"
         )
-    groups = [_listed(scores) for scores in scores_by_group]
+    groups = [_read_scores(scores) for scores in scores_by_group]
     if not all(len(scores) for scores in groups):
         raise InvalidData(
             "a choice needs at least one candidate in each group. Leave out empty "
@@ -202,7 +202,7 @@ def _read(scores_by_group: Any) -> _Scores:
     return _Scores(np.concatenate([_NONE, *whole]), sizes, denominator)
 
 
-def _listed(scores: Any) -> "Whole | list[Fraction]":
+def _read_scores(scores: Any) -> "Whole | list[Fraction]":
     """Return the scores of one group: an array of integers, or exact numbers."""
     if isinstance(scores, np.ndarray) and scores.ndim == 1 and scores.dtype.kind == "i":
         return scores.astype(np.int64, copy=False)

@@ -135,7 +135,7 @@ class GaussianThreshold(AbstractThresholdMechanism):
             apart, guarantees.epsilon, delta, on_lattice=probe.unit is not None
         )
         if not probe.is_exact(apart):
-            return _admitted(fitted, loss, d_in, safe)
+            return _admitted_fit(fitted, loss, d_in, safe)
         near = _by_curve(apart, guarantees.epsilon, delta, on_lattice=False)
 
         def within(part: float) -> bool:
@@ -144,7 +144,7 @@ class GaussianThreshold(AbstractThresholdMechanism):
 
         part = find_least(within, down(near / safe) * _BELOW, 1.0, _CLOSE)
         best = safe * shortest(part) if math.isfinite(part) else safe
-        return _admitted(fitted, loss, d_in, best)
+        return _admitted_fit(fitted, loss, d_in, best)
 
     @property
     def scale(self) -> Exact:
@@ -201,7 +201,7 @@ def _by_curve(
     return rounded_up(finite(apart.whole) ** 2 / Fraction(ratio) ** 2)
 
 
-def _admitted(
+def _admitted_fit(
     fitted: Callable[[Exact], Mechanism],
     loss: Loss,
     d_in: MapDistance,

@@ -78,7 +78,7 @@ class Quantiles(AbstractMechanism):
 
         There are fewer parts where probabilities are fine.
         """
-        ascending = _ascending(probabilities)
+        ascending = _read_probabilities(probabilities)
         most = FINE // _finest(ascending)
         fill(
             self,
@@ -126,7 +126,7 @@ class Quantiles(AbstractMechanism):
         Fraction(1, 1)
         """
         rows, guarantees = _validate.integer(d_in=d_in, least=1), guarantees_of(loss)
-        ascending = _ascending(probabilities)
+        ascending = _read_probabilities(probabilities)
         height = len(ascending).bit_length()
         level = (
             guarantees.rho if guarantees.rho is INFINITE else guarantees.rho * height
@@ -215,7 +215,7 @@ class _Recursion:
         )
 
 
-def _ascending(probabilities: Any) -> tuple[Fraction, ...]:
+def _read_probabilities(probabilities: Any) -> tuple[Fraction, ...]:
     """Return exact probabilities that ascend strictly, none of them too fine."""
     if not isinstance(probabilities, (tuple, list)) or not probabilities:
         raise InvalidParameter(

@@ -5,9 +5,8 @@ from typing import Any, Final, final
 from sordino.errors import InvalidParameter
 from sordino.notebook.arguments import Said, read_arguments, variable
 from sordino.query.request import Request
-from sordino.release.stacked import stack
 from sordino.session.session import Session
-from sordino.session.sql_request import NOTHING, SqlGiven, sql_request
+from sordino.session.sql_request import NOTHING, SqlGiven, sql_request, stacked_release
 
 _NAME: Final = "dp"
 _NOTHING_SAID: Final[dict[str, Any]] = {
@@ -41,7 +40,7 @@ class DPMagic:
         return result
 
     def _answer(self, options: Said, text: str) -> Any:
-        """Return what is asked for."""
+        """Return what is question for."""
         known = self._shell.user_ns
         session = variable(options.session, known)
         if not isinstance(session, Session):
@@ -56,7 +55,8 @@ class DPMagic:
         }
         arguments = SqlGiven(**{**_NOTHING_SAID, **beside}, dialect=options.dialect)
         catalog = session._desk.catalog  # noqa: SLF001 priced before it is released
-        request, budget = sql_request(catalog, text, options.budget, arguments)
+        question = sql_request(catalog, text, options.budget, arguments)
+        request, budget = question.request, question.budget
         if budget is None:
             return request
         if isinstance(request, Request):
@@ -68,7 +68,7 @@ class DPMagic:
         releases = session.release_all(
             request, budget, key=options.key, why=options.why
         )
-        return stack(releases, budget)
+        return stacked_release(question, releases)
 
 
 def load_ipython_extension(ipython: Any) -> None:

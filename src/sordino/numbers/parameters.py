@@ -97,9 +97,9 @@ def _read(name: str, raw: Any) -> Extended:
         case Radical():
             return raw
         case str():
-            return _parsed(name, raw)
+            return _parse(name, raw)
         case Decimal():
-            return _unrounded(name, raw, raw)
+            return _keep_decimal(name, raw, raw)
         case Rational():
             value = as_fraction(raw)
             _printable(name, raw, value)
@@ -110,11 +110,11 @@ def _read(name: str, raw: Any) -> Extended:
 def _shortest(name: str, raw: "float | np.floating[Any]") -> "Fraction | Infinity":
     """Read a float as the shortest decimal that its own precision tells apart."""
     if isinstance(raw, float):
-        return _unrounded(name, raw, Decimal(float.__repr__(raw)))
-    return _unrounded(name, raw, Decimal(np.format_float_scientific(raw)))
+        return _keep_decimal(name, raw, Decimal(float.__repr__(raw)))
+    return _keep_decimal(name, raw, Decimal(np.format_float_scientific(raw)))
 
 
-def _unrounded(name: str, raw: object, decimal: Decimal) -> "Fraction | Infinity":
+def _keep_decimal(name: str, raw: object, decimal: Decimal) -> "Fraction | Infinity":
     """Return a decimal exactly; one beyond the doubles stays finite."""
     if decimal.is_nan():
         raise InvalidParameter(name, raw, "must not be NaN", FORMS)
@@ -136,7 +136,7 @@ def _printable(name: str, raw: object, value: Exact) -> None:
         raise InvalidParameter(name, raw, "must have at most about 4000 digits", FORMS)
 
 
-def _parsed(name: str, text: str) -> Exact:
+def _parse(name: str, text: str) -> Exact:
     """Read a product of decimals and square roots such as "2*sqrt(3)/7"."""
     body = text.strip(" ")
     if len(body) > _LONGEST or not _TEXT.fullmatch(body):

@@ -52,12 +52,12 @@ def up(value: "Exact | float | arb") -> float:
     >>> up(Fraction(1, 3)) > Fraction(1, 3)
     True
     """
-    return _directed(value, 1)
+    return _round(value, 1)
 
 
 def down(value: "Exact | float | arb") -> float:
     """Return the greatest double that is not above the value."""
-    return _directed(value, -1)
+    return _round(value, -1)
 
 
 def rational_above(value: Exact) -> Fraction:
@@ -98,7 +98,7 @@ def floor_log2(value: "Exact") -> int:
     return exponent - (Fraction(2) ** exponent > value)
 
 
-def _directed(value: "Exact | float | arb", towards: Literal[1, -1]) -> float:
+def _round(value: "Exact | float | arb", towards: Literal[1, -1]) -> float:
     """Round to a double in one direction."""
     if isinstance(value, float):
         return value
@@ -123,8 +123,8 @@ def _directed_root(value: Radical, towards: Literal[1, -1]) -> float:
         with precision(digits):
             enclosure = ball(value)
             low, high = fraction(enclosure.lower()), fraction(enclosure.upper())
-        answer = _directed(high, towards)
-        if answer == _directed(low, towards):
+        answer = _round(high, towards)
+        if answer == _round(low, towards):
             return answer
         digits *= 2
 
@@ -138,4 +138,4 @@ def _directed_ball(value: arb, towards: Literal[1, -1]) -> float:
     mantissa, exponent = map(int, end.man_exp())
     size = exponent + abs(mantissa).bit_length()
     exponent += min(0, _BEYOND - size) + max(0, -_BEYOND - size)
-    return _directed(Fraction(mantissa) * Fraction(2) ** exponent, towards)
+    return _round(Fraction(mantissa) * Fraction(2) ** exponent, towards)

@@ -47,22 +47,22 @@ class Batch:
 
     def __repr__(self) -> str:
         """Show each price, and what planning together saves."""
-        shown = [f"{name}:\n{_indented(price)}" for name, price in self.prices.items()]
-        return "\n".join([*shown, self._saved])
+        shown = [f"{name}:\n{_indent(price)}" for name, price in self.prices.items()]
+        return "\n".join([*shown, self._savings])
 
     def _repr_html_(self) -> str:  # noqa: PLW3201 the name notebooks look for
         """Show the same in a notebook."""
         pages = (
             html_title(name) + each._repr_html_() for name, each in self.prices.items()
         )
-        return html_page(*pages, html_line(self._saved))
+        return html_page(*pages, html_line(self._savings))
 
     @property
-    def _saved(self) -> str:
+    def _savings(self) -> str:
         """Return what planning together saves, as a sentence."""
         return f"together: each has {self.gain:.3g} times its share of epsilon"
 
 
-def _indented(price: Price) -> str:
+def _indent(price: Price) -> str:
     """Return a price a little to the right."""
     return "\n".join(f"  {line}" for line in repr(price).splitlines())

@@ -27,7 +27,7 @@ from sordino.query.relation import AbstractCatalog
 from sordino.query.request import FAMILIES, Request, refuse_large
 
 if TYPE_CHECKING:
-    from sordino.losses.spending import Family
+    from sordino.losses.allowance import Family
 
 Ways: TypeAlias = Mapping[str, tuple[Plan, ...]]
 """The plans of each request, by its name."""

@@ -42,7 +42,7 @@ def coverage_counts(
         for place in relation.passed
         for count in place.counts(read)
     ]
-    counts += _clamped(request, relation, setting)
+    counts += _clamp_counts(request, relation, setting)
     return tuple({count.measurement.key: count for count in counts}.values())
 
 
@@ -59,7 +59,7 @@ def coverage_questions(counts: Sequence[Counted]) -> tuple[Question, ...]:
     """Return what the engine is asked: a question for counts of the same rows."""
     return tuple(
         Question(node, (), tuple(count.measurement.totals[0] for count in counted))
-        for node, counted in _together(counts)
+        for node, counted in _counts_by_rows(counts)
     )
 
 
@@ -67,13 +67,13 @@ def exact_counts(counts: Sequence[Counted], answers: Sequence["pa.Table"]) -> li
     """Return the exact counts, from the answers to their questions."""
     exact = {
         count.measurement.key: column[0].as_py()
-        for (_, counted), answer in zip(_together(counts), answers, strict=True)
+        for (_, counted), answer in zip(_counts_by_rows(counts), answers, strict=True)
         for count, column in zip(counted, answer.columns, strict=True)
     }
     return [exact[count.measurement.key] for count in counts]
 
 
-def _together(
+def _counts_by_rows(
     counts: Sequence[Counted],
 ) -> list[tuple[AbstractNode, list[Counted]]]:
     """Return rows, each once, and what is counted of them."""
@@ -95,7 +95,7 @@ def _read(request: Request, relation: Relation, setting: Setting) -> Read:
     return columns_of_tables(relation.node, needed)
 
 
-def _clamped(
+def _clamp_counts(
     request: Request, relation: Relation, setting: Setting
 ) -> Iterator[Counted]:
     """Yield the numbers of rows with a value outside of bounds.

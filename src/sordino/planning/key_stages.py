@@ -88,12 +88,12 @@ def public_groups(
 
     For any two tables that show the same keys these are the same groups.
     """
-    pairs = shown if keyset is None else _paired(shown, keyset.table())
+    pairs = shown if keyset is None else _pair(shown, keyset.table())
     groups = pairs.select(list(by)).combine_chunks()
     return groups.take(canonical_order(groups))
 
 
-def _paired(left: "pa.Table", right: "pa.Table") -> "pa.Table":
+def _pair(left: "pa.Table", right: "pa.Table") -> "pa.Table":
     """Return every pair of rows of two tables without a common column."""
     places = np.repeat(np.arange(left.num_rows), right.num_rows)
     others = np.tile(np.arange(right.num_rows), left.num_rows)

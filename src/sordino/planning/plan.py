@@ -13,8 +13,8 @@ from sordino.aggregations.measurements import AbstractMeasurement, AbstractPrese
 from sordino.expressions.base import AbstractExpression
 from sordino.expressions.literals import literal
 from sordino.expressions.tree import Col
+from sordino.losses.allowance import Family
 from sordino.losses.base import Budget
-from sordino.losses.spending import Family
 from sordino.planning.coverage import coverage_questions
 from sordino.planning.key_stages import AbstractKeyStage, public_groups
 from sordino.query.nodes import Project

@@ -6,9 +6,9 @@ from functools import cached_property
 from typing import Any, final
 
 from sordino.aggregations.base import Expected
+from sordino.losses.allowance import Family
 from sordino.losses.base import Budget, Loss
 from sordino.losses.headline import headline
-from sordino.losses.spending import Family
 from sordino.mechanisms.mechanism import AbstractMechanism
 from sordino.planning.plan_text import plan_text
 from sordino.planning.price_page import price_page

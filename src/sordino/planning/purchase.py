@@ -25,9 +25,9 @@ from sordino.aggregations.shares import (
 )
 from sordino.curves.coarseness import COARSENESS
 from sordino.errors import InvalidParameter, InvalidQuery
+from sordino.losses.allowance import Allowance
 from sordino.losses.base import Budget, Loss, compose
 from sordino.losses.closed import ApproxDP
-from sordino.losses.spending import Spending
 from sordino.mechanisms.gaussian import Gaussian
 from sordino.mechanisms.kit.key_rounds import KeyRounds
 from sordino.mechanisms.kit.threshold_fitting import SPARE
@@ -43,6 +43,8 @@ from sordino.query.request import Request
 _EVEN: Final = Fraction(1, 2)
 _LESS: Final = (1 - Fraction(1, 2**16)) ** 2
 _TRIES: Final = 200
+_BY_KEY: Final = {"noise", "choices", "coverage"}
+"""What a purchase knows of each measurement, choice and count, by its key."""
 
 
 @final
@@ -69,9 +71,13 @@ class Purchase:
     """Which part of a budget it has that several share by weights, in words."""
 
     def alike(self, plan: Plan, gain: float, share: str) -> "Purchase":
-        """Return the same noise for a plan that is priced alike, and what is known."""
+        """Return the same noise for a plan that is priced alike, and what is known.
+
+        But for what is listed by key: the other plan has keys of its own.
+        """
+        known = {name: fact for name, fact in vars(self).items() if name not in _BY_KEY}
         new = {"plan": plan, "gain": gain, "share": share}
-        return _fields.make(Purchase, **vars(self) | new)
+        return _fields.make(Purchase, **known | new)
 
     @cached_property
     def selection(self) -> Any:
@@ -287,15 +293,15 @@ def _best_within(options: list[Purchase]) -> Purchase:
 
 def purchase_of(plan: Plan, budget: Budget) -> Purchase | None:
     """Return what a budget buys for a plan, None where its noise cannot serve."""
-    spending = plan.spendable(budget).spending(plan.family)
-    if spending is None or (plan.presence is not None and spending.delta == 0):
+    allowance = plan.spendable(budget).allowance(plan.family)
+    if allowance is None or (plan.presence is not None and allowance.delta == 0):
         return None
     if plan.in_rounds:
-        return _in_rounds(plan, budget, spending)
-    return _BUY[plan.family](plan, budget, spending)
+        return _buy_in_rounds(plan, budget, allowance)
+    return _BUY[plan.family](plan, budget, allowance)
 
 
-def _in_rounds(plan: Plan, budget: Budget, spending: Spending) -> Purchase | None:
+def _buy_in_rounds(plan: Plan, budget: Budget, allowance: Allowance) -> Purchase | None:
     """Return the rounds that Gaussian noise buys beside the other columns of the keys.
 
     What the search in doubles found is within the budget for any columns with this
@@ -304,41 +310,41 @@ def _in_rounds(plan: Plan, budget: Budget, spending: Spending) -> Purchase | Non
     presence, left = plan.presence, 1 - plan.share_apart
     assert presence is not None  # noqa: S101 it shows the keys
     beside = 1 - plan.shares[presence.key] / left
-    rest = replace(spending, amount=spending.amount * left)
+    rest = replace(allowance, amount=allowance.amount * left)
     rounds = buy_rounds(int(presence.change.l0), rest, beside)
     if rounds is None:
         return None
     square = sum((1 / variance for variance in rounds.variances), Fraction(0)) / (
         1 - beside
     )
-    if spending.parameter == "rho":
+    if allowance.parameter == "rho":
         joint = ConcentratedShare(square / left)
-        return Purchase(plan, budget, joint, joint, spending.delta, rounds=rounds)
-    limit = ApproxDP(rest.amount, spending.delta)
-    apart, share = LaplaceShare(spending.amount), GaussianShare(square / left)
-    return Purchase(plan, budget, share, apart, spending.delta, limit, rounds)
+        return Purchase(plan, budget, joint, joint, allowance.delta, rounds=rounds)
+    limit = ApproxDP(rest.amount, allowance.delta)
+    apart, share = LaplaceShare(allowance.amount), GaussianShare(square / left)
+    return Purchase(plan, budget, share, apart, allowance.delta, limit, rounds)
 
 
-def _laplace(plan: Plan, budget: Budget, spending: Spending) -> Purchase:
+def _laplace(plan: Plan, budget: Budget, allowance: Allowance) -> Purchase:
     """Return what an epsilon buys."""
-    share = LaplaceShare(spending.amount)
-    return Purchase(plan, budget, share, share, spending.delta)
+    share = LaplaceShare(allowance.amount)
+    return Purchase(plan, budget, share, share, allowance.delta)
 
 
-def _gaussian(plan: Plan, budget: Budget, spending: Spending) -> Purchase | None:
+def _gaussian(plan: Plan, budget: Budget, allowance: Allowance) -> Purchase | None:
     """Return what rho or mu buys, or what Gaussian noise may have of an epsilon."""
     share: AbstractShare
-    match spending.parameter:
+    match allowance.parameter:
         case "rho":
-            share = ConcentratedShare(2 * spending.amount)
+            share = ConcentratedShare(2 * allowance.amount)
         case "mu":
-            share = GaussianShare(spending.amount**2)
+            share = GaussianShare(allowance.amount**2)
         case _:
-            return _mixed(plan, budget, spending)
-    return Purchase(plan, budget, share, share, spending.delta)
+            return _buy_mixture(plan, budget, allowance)
+    return Purchase(plan, budget, share, share, allowance.delta)
 
 
-def _mixed(plan: Plan, budget: Budget, spending: Spending) -> Purchase | None:
+def _buy_mixture(plan: Plan, budget: Budget, allowance: Allowance) -> Purchase | None:
     """Return what (epsilon, delta) buys: choices have their shares of epsilon.
 
     Gaussian noise has delta and the rest of epsilon, if anything is to have noise.
@@ -346,17 +352,17 @@ def _mixed(plan: Plan, budget: Budget, spending: Spending) -> Purchase | None:
     left = 1 - plan.share_apart
     if left == 0:
         return None
-    rest = ApproxDP(spending.amount * left, spending.delta)
-    apart = LaplaceShare(spending.amount)
+    rest = ApproxDP(allowance.amount * left, allowance.delta)
+    apart = LaplaceShare(allowance.amount)
     if plan.presence is None:
         square = _mu_alone(rest) ** 2
         if plan.is_by_row:  # up to there delta falls as fast as the rows of a unit
-            square = min(square, 2 * spending.amount * left)
+            square = min(square, 2 * allowance.amount * left)
         joint = GaussianShare(square / left)
-        return Purchase(plan, budget, joint, apart, spending.delta)
+        return Purchase(plan, budget, joint, apart, allowance.delta)
     changes = [plan.change_beside(key) for key in plan.measurements]
     joint = GaussianShare(largest_mu(plan.presence.whole, changes, rest) ** 2 / left)
-    delta = spending.delta * SPARE
+    delta = allowance.delta * SPARE
     return Purchase(plan, budget, joint, apart, delta, rest)
 
 

@@ -71,7 +71,7 @@ def share_budget(requests: Mapping[str, Request], weights: Given) -> RequestWeig
         if name not in requests:
             raise unknown("request", name, requests)
     return _shares(
-        {name: _checked(weights.get(name, 1)) for name in requests}, "by hand"
+        {name: _read_weight(weights.get(name, 1)) for name in requests}, "by hand"
     )
 
 
@@ -83,7 +83,7 @@ def _shares(weights: Mapping[str, Fraction], rule: str) -> RequestWeights:
     )
 
 
-def _checked(weight: Any) -> Fraction:
+def _read_weight(weight: Any) -> Fraction:
     """Return a weight that was given."""
     value = positive(weights=weight)
     if not isinstance(value, Fraction) or not 1 / _HEAVIEST <= value <= _HEAVIEST:

@@ -14,7 +14,7 @@ from typing import Final, TypeAlias, final
 import numpy as np
 
 from sordino.aggregations.measurements import AbstractMeasurement
-from sordino.losses.spending import Family
+from sordino.losses.allowance import Family
 from sordino.numbers import finite
 
 Slopes: TypeAlias = tuple[tuple[float, ...], ...]

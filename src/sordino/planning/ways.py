@@ -25,7 +25,7 @@ from sordino.aggregations.measurements import AbstractMeasurement, AbstractPrese
 from sordino.aggregations.moments import row_presence
 from sordino.aggregations.rows import ROWS
 from sordino.errors import InvalidQuery
-from sordino.losses.spending import Family
+from sordino.losses.allowance import Family
 from sordino.planning.coverage import coverage_counts
 from sordino.planning.key_stages import (
     AbstractKeyStage,
@@ -50,21 +50,21 @@ def plans(request: Request, catalog: AbstractCatalog) -> list[Plan]:
     relation = request.rows.resolve(catalog)
     original = request
     request = request.with_known_bounds(relation.schema, relation.weighed)
-    setting = _setting(request, relation)
+    setting = _make_setting(request, relation)
     options = [aggregation.estimators(setting) for _, aggregation in request.columns]
     counts = coverage_counts(original, relation, setting)
     frame = _Frame(
         request, relation, {count.measurement.key: count for count in counts}
     )
     ways: list[Plan] = []
-    for shows in _showing(request, relation, setting):
+    for shows in _ways_to_show(request, relation, setting):
         for family in shows.families(request):
-            for estimators, variant in _combined(options, family):
+            for estimators, variant in _combine(options, family):
                 ways.append(frame.plan(family, estimators, shows.shown_for(variant)))
     return _narrow(ways)
 
 
-def _combined(
+def _combine(
     options: list[tuple[AbstractEstimator, ...]], family: Family
 ) -> list[tuple[tuple[AbstractEstimator, ...], int]]:
     """Return the estimators of all columns, alike, each combination once."""
@@ -125,7 +125,7 @@ class _Shown:
         return [self.presence, self.counted]
 
 
-def _showing(
+def _ways_to_show(
     request: Request, relation: Relation, setting: Setting
 ) -> Iterator[_Shows]:
     """Yield the ways to show groups: by counts of units or rows, or by weights.
@@ -164,7 +164,7 @@ _WAYS: Final[Mapping[Family, tuple[int, ...]]] = {
 """Which of the estimators of an aggregation are of use for a family of noise."""
 
 
-def _setting(request: Request, relation: Relation) -> Setting:
+def _make_setting(request: Request, relation: Relation) -> Setting:
     """Return what the public knows of the rows, the groups checked."""
     for name in request.by:
         group_column(relation.schema, name)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final, final
 from sordino.aggregations.base import Setting
 from sordino.aggregations.measurements import AbstractPresence
 from sordino.aggregations.weights_of_ids import weights_measurement
+from sordino.losses.allowance import Allowance
 from sordino.losses.closed import ApproxDP
-from sordino.losses.spending import Spending
 from sordino.mechanisms.kit.key_rounds import KeyRounds, fit_by_rho, fit_key_rounds
 from sordino.planning.key_stages import AbstractKeyStage
 from sordino.query.nodes import Memberships, PublicRows, Without
@@ -62,19 +62,19 @@ class WeightedKeys(AbstractKeyStage):
 
 
 def buy_rounds(
-    keys: int, spending: Spending, beside: Fraction = Fraction(0)
+    keys: int, allowance: Allowance, beside: Fraction = Fraction(0)
 ) -> KeyRounds | None:
     """Return the rounds that Gaussian noise buys, None for a budget without a form.
 
     `beside` is the share of it that is left to the other columns of the keys.
     """
-    match spending.parameter:
+    match allowance.parameter:
         case "epsilon":
             return fit_key_rounds(
-                ApproxDP(spending.amount, spending.delta), keys, beside
+                ApproxDP(allowance.amount, allowance.delta), keys, beside
             )
         case "rho":
-            return fit_by_rho(spending.amount * (1 - beside), spending.delta, keys)
+            return fit_by_rho(allowance.amount * (1 - beside), allowance.delta, keys)
         case _:
             return None
 

@@ -98,7 +98,7 @@ def _node(function: FunctionType) -> Function | None:
     code = function.__code__
     linecache.checkcache(code.co_filename)
     lines = linecache.getlines(code.co_filename, function.__globals__)
-    tree = _compiled("".join(lines), code.co_flags & _FUTURE) if lines else None
+    tree = _compile("".join(lines), code.co_flags & _FUTURE) if lines else None
     if tree is None or code not in tree[1]:
         return None
     functions = [node for node in _functions(tree[0]) if _covers(node, code)]
@@ -106,9 +106,7 @@ def _node(function: FunctionType) -> Function | None:
 
 
 @lru_cache(maxsize=8)
-def _compiled(
-    source: str, flags: int
-) -> tuple[ast.Module, tuple[CodeType, ...]] | None:
+def _compile(source: str, flags: int) -> tuple[ast.Module, tuple[CodeType, ...]] | None:
     """Return the syntax of a source and every code in it, if it can be compiled."""
     try:
         with warnings.catch_warnings():

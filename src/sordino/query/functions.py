@@ -104,12 +104,12 @@ def returned_columns(
             'Try returns={"half": "f64"}.',
         )
     return tuple(
-        (_validate.text(returns=name), _declared(kind))
+        (_validate.text(returns=name), _returned_column(kind))
         for name, kind in returns.items()
     )
 
 
-def _declared(kind: Any) -> Column:
+def _returned_column(kind: Any) -> Column:
     """Return the facts of a returned column: anything in it may be missing."""
     if isinstance(kind, Column):
         kind = kind.type

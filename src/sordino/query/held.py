@@ -118,7 +118,7 @@ class _Walk:
 
 def _read_function(walk: _Walk, value: FunctionType) -> Words:
     """Read the code of a function and what it holds."""
-    if value.__globals__ is not walk.own and _known(value):
+    if value.__globals__ is not walk.own and _is_importable(value):
         return _by_name(value)
     cells = zip(value.__code__.co_freevars, value.__closure__ or (), strict=True)
     return call(
@@ -232,12 +232,16 @@ def _read_other(walk: _Walk, value: Any) -> Words:
     if issubclass(type(value), np.generic):
         return call("number", type=value.dtype.str, value=walk.words_of(value.item()))
     ours = walk.own.get("__name__")
-    if issubclass(type(value), type) and value.__module__ != ours and _known(value):
+    if (
+        issubclass(type(value), type)
+        and value.__module__ != ours
+        and _is_importable(value)
+    ):
         return _by_name(value)
     raise _UnreadableError(f"a value of the type {type(value).__name__!r}")
 
 
-def _known(value: Any) -> bool:
+def _is_importable(value: Any) -> bool:
     """Say whether a module has this very function or class under its own name."""
     module = sys.modules.get(str(value.__module__))
     return module is not None and vars(module).get(value.__qualname__) is value

@@ -48,7 +48,7 @@ class MapStep(AbstractStep):
     def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:
         """Return the rows with the columns: a row stays one row."""
         del catalog
-        schema = _returned(relation, self.function)
+        schema = _returned_columns(relation, self.function)
         function, names = self.function.function, self.function.names
         return relation.with_node(MapRows(relation.node, function, names, schema))
 
@@ -75,7 +75,7 @@ class FlatMapStep(AbstractStep):
         """Return the rows made: the first `limit` of each, in its own order."""
         del catalog
         refuse_unbounded(relation, self.limit)
-        schema = _returned(relation, self.function)
+        schema = _returned_columns(relation, self.function)
         function, names = self.function.function, self.function.names
         node = FlatMap(relation.node, function, names, self.limit, schema)
         return relation.multiply(node, self.limit)
@@ -195,13 +195,13 @@ class JoinPrivate(AbstractStep):
             other
         ) + self.right.limit * self.left.change * _rows(left)
         pairs = join_nodes(
-            _truncated(left.node, self.on, self.left),
-            _truncated(other.node, self.on, self.right),
+            _truncate(left.node, self.on, self.left),
+            _truncate(other.node, self.on, self.right),
             self.on,
             self.suffix,
             outer=False,
         )
-        cut = (_cut(left, self.on, self.left), _cut(other, self.on, self.right))
+        cut = (_cut_of(left, self.on, self.left), _cut_of(other, self.on, self.right))
         return replace(
             left,
             node=pairs.node,
@@ -209,7 +209,7 @@ class JoinPrivate(AbstractStep):
             size=None,
             weighed=None,
             passed=(*left.passed, *other.passed, *cut),
-            spread=_paired_spread(left),
+            spread=_spread_of_pairs(left),
         )
 
     def _by_ids(self, left: Relation, other: Relation) -> Relation:
@@ -233,14 +233,14 @@ class JoinPrivate(AbstractStep):
             )
         pairs = join_nodes(left.node, other.node, self.on, self.suffix, outer=False)
         theirs = other.contribution.restate(pairs.moved)
-        both = _paired(left.contribution, theirs)
+        both = _bound_pairs(left.contribution, theirs)
         passed = (*left.passed, *other.passed)
         return replace(
             left,
             node=pairs.node,
             contribution=both,
             passed=passed,
-            spread=_paired_spread(left),
+            spread=_spread_of_pairs(left),
         )
 
 
@@ -313,14 +313,14 @@ def refuse_unbounded(relation: Relation, limit: int | None) -> None:
         )
 
 
-def _returned(relation: Relation, function: Udf) -> Schema:
+def _returned_columns(relation: Relation, function: Udf) -> Schema:
     """Return the columns of rows that a function has added to."""
     columns = {name: column.renew() for name, column in function.returns}
     refuse_ids(relation, columns)
     return Schema(tuple((dict(relation.schema.columns) | columns).items()))
 
 
-def _truncated(
+def _truncate(
     node: AbstractNode, on: tuple[str, ...], truncation: AbstractTruncation
 ) -> AbstractNode:
     """Return what a truncation keeps of one side."""
@@ -330,7 +330,7 @@ def _truncated(
     return KeepRows(node, on, order, truncation.limit, node.schema)
 
 
-def _cut(side: Relation, on: tuple[str, ...], truncation: AbstractTruncation) -> Cut:
+def _cut_of(side: Relation, on: tuple[str, ...], truncation: AbstractTruncation) -> Cut:
     """Return which keys of one side have rows that a truncation drops."""
     keys = narrow_schema(side.schema, on)
     crowded = Crowded(side.node, on, (), truncation.limit, keys)
@@ -344,14 +344,14 @@ def _rows(relation: Relation) -> int:
     return rows
 
 
-def _paired_spread(relation: Relation) -> Spread | None:
+def _spread_of_pairs(relation: Relation) -> Spread | None:
     """Return that rows of a unit meet others of it: a row is not by itself any more."""
     if relation.spread is None:
         return None
     return replace(relation.spread, is_alone=False)
 
 
-def _paired(first: Contribution, other: Contribution) -> Contribution:
+def _bound_pairs(first: Contribution, other: Contribution) -> Contribution:
     """Return the bounds on pairs of rows of one id."""
     left, right = first.most_rows(), other.most_rows()
     return Contribution(

@@ -63,22 +63,27 @@ class PerID(AbstractStep):
 
         return replace(
             relation,
-            node=_gathered(relation, (relation.ids, *self.by), aggregations),
+            node=_gather(relation, (relation.ids, *self.by), aggregations),
             contribution=once(relation.contribution),
-            passed=(*relation.passed, *_clipped(relation, relation.ids, aggregations)),
+            passed=(
+                *relation.passed,
+                *_count_clipped(relation, relation.ids, aggregations),
+            ),
             spread=relation.spread and replace(relation.spread, is_alone=False),
         )
 
 
-def _gathered(relation: Relation, per: Iterable[str], aggregations: Asked) -> Project:
+def _gather(relation: Relation, per: Iterable[str], aggregations: Asked) -> Project:
     """Return a row for each value of some columns, with what is asked of its rows."""
     schema, marks = relation.schema, tuple(dict.fromkeys(per))
     setting = Setting(schema, relation.contribution, marks, relation.ids)
     summaries = [
         (name, aggregation.summary(setting)) for name, aggregation in aggregations
     ]
-    totals = _named(((name, summary.totals) for name, summary in summaries), marks)
-    extremes = _named(
+    totals = _name_totals(
+        ((name, summary.totals) for name, summary in summaries), marks
+    )
+    extremes = _name_totals(
         ((name, summary.extremes) for name, summary in summaries),
         {*marks, *dict(totals)},
     )
@@ -92,10 +97,10 @@ def _gathered(relation: Relation, per: Iterable[str], aggregations: Asked) -> Pr
         for name, extreme in extremes
     ]
     rows = Gathered(relation.node, marks, totals, extremes, Schema.of(facts))
-    return _shown(rows, summaries)
+    return _show(rows, summaries)
 
 
-def _shown(rows: Gathered, summaries: list[tuple[str, Summary]]) -> Project:
+def _show(rows: Gathered, summaries: list[tuple[str, Summary]]) -> Project:
     """Return gathered rows with the columns that their totals and extremes make."""
     numbers, ends = (
         [name for name, _ in named] for named in (rows.totals, rows.extremes)
@@ -116,7 +121,7 @@ def _shown(rows: Gathered, summaries: list[tuple[str, Summary]]) -> Project:
     return Project(rows, tuple(cells), Schema.of(facts))
 
 
-def _named(
+def _name_totals(
     columns: Iterable[tuple[str, tuple[T, ...]]], taken: Iterable[str]
 ) -> tuple[tuple[str, T], ...]:
     """Return totals under names of their own: that of their column, if it is free."""
@@ -130,7 +135,9 @@ def _named(
     return tuple(named.items())
 
 
-def _clipped(relation: Relation, ids: str, aggregations: Asked) -> Iterator[Clipped]:
+def _count_clipped(
+    relation: Relation, ids: str, aggregations: Asked
+) -> Iterator[Clipped]:
     """Yield what counts the ids with a value outside of bounds."""
     setting = Setting(relation.schema, relation.contribution, (ids,), ids)
     for _, aggregation in aggregations:

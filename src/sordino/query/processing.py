@@ -122,12 +122,12 @@ class ComputeAnswers(AbstractProcess):
                     "Compute one of the list, or leave it out.",
                 )
             values = pa.array([expression.value(row) for row in rows], arrow_type(kind))
-            table = _with(table, name, values)
+            table = _put_column(table, name, values)
             for at, bar in zip(
                 error_names(name), _bars(answer, expression), strict=True
             ):
-                errors = _with(errors, at, pa.array(bar, pa.float64()))
-        return _ordered(replace(answer, table=table, errors=errors))
+                errors = _put_column(errors, at, pa.array(bar, pa.float64()))
+        return _order_errors(replace(answer, table=table, errors=errors))
 
 
 @final
@@ -178,7 +178,7 @@ class SortGroups(AbstractProcess):
         """Return the rows in their order, the first column counting most."""
         answer.refuse_ungrouped("sort")
         for name in self.names:
-            _known(answer, name)
+            _refuse_unknown(answer, name)
         rows = list(range(answer.table.num_rows))
         for name in reversed(self.names):
             values = answer.table[name].to_pylist()
@@ -225,11 +225,11 @@ class ShowAnswers(AbstractProcess):
     def apply(self, answer: NoisyRows) -> NoisyRows:
         """Return the keys and some of the answers."""
         for name in self.names:
-            _known(answer, name)
+            _refuse_unknown(answer, name)
         shown = [name for name in self.names if name not in answer.keys]
         if not shown and not answer.keys:
             raise InvalidQuery("nothing is left to show", "Name an answer.")
-        return _ordered(answer, shown)
+        return _order_errors(answer, shown)
 
 
 @final
@@ -247,7 +247,7 @@ class RenameAnswers(AbstractProcess):
         """Return the same numbers under other names."""
         renamed = dict(self.names)
         for old in renamed:
-            _known(answer, old)
+            _refuse_unknown(answer, old)
         bars = {
             bar: other
             for old, new in renamed.items()
@@ -276,20 +276,20 @@ class RenameAnswers(AbstractProcess):
         )
 
 
-def _known(answer: NoisyRows, name: str) -> None:
+def _refuse_unknown(answer: NoisyRows, name: str) -> None:
     """Refuse a name that no column has."""
     if name not in answer.table.column_names:
         raise unknown("column of the answer", name, answer.table.column_names)
 
 
-def _with(table: "pa.Table", name: str, values: Any) -> "pa.Table":
+def _put_column(table: "pa.Table", name: str, values: Any) -> "pa.Table":
     """Return a table with a column, written anew where it is there."""
     if name in table.column_names:
         return table.set_column(table.column_names.index(name), name, values)
     return table.append_column(name, values)
 
 
-def _ordered(answer: NoisyRows, names: Sequence[str] | None = None) -> NoisyRows:
+def _order_errors(answer: NoisyRows, names: Sequence[str] | None = None) -> NoisyRows:
     """Return an answer whose errors stand in the order of its numbers."""
     shown = list(answer.names if names is None else names)
     bars = [bar for name in shown for bar in error_names(name)]

@@ -95,7 +95,7 @@ def _project(node: Project, needed: Names) -> AbstractNode:
     )
 
 
-def _reading(node: Any, needed: Names, read: Names) -> AbstractNode:
+def _read_beside(node: Any, needed: Names, read: Names) -> AbstractNode:
     """Return a node of one child that reads some columns besides the needed ones."""
     below = (needed & frozenset(node.child.schema.names)) | read
     child = prune(node.child, below)
@@ -105,25 +105,25 @@ def _reading(node: Any, needed: Names, read: Names) -> AbstractNode:
 
 
 def _filter(node: Filter, needed: Names) -> AbstractNode:
-    return _reading(node, needed, node.condition.names())
+    return _read_beside(node, needed, node.condition.names())
 
 
 def _keep_rows(node: KeepRows, needed: Names) -> AbstractNode:
     """Keep all columns of the digest: what is kept is the same for any question."""
-    return _reading(node, needed, frozenset(node.per + node.order))
+    return _read_beside(node, needed, frozenset(node.per + node.order))
 
 
 def _keep_unique(node: KeepUnique, needed: Names) -> AbstractNode:
-    return _reading(node, needed, frozenset(node.per))
+    return _read_beside(node, needed, frozenset(node.per))
 
 
 def _keep_groups(
     node: KeepGroups | Crowded | Memberships, needed: Names
 ) -> AbstractNode:
-    return _reading(node, needed, frozenset(node.per + node.groups))
+    return _read_beside(node, needed, frozenset(node.per + node.groups))
 
 
-def _without(node: Without, needed: Names) -> AbstractNode:
+def _prune_difference(node: Without, needed: Names) -> AbstractNode:
     """Keep the columns that rows are taken away by, on both sides."""
     on = frozenset(node.on)
     left, right = prune(node.left, needed | on), prune(node.right, on)
@@ -144,21 +144,21 @@ def _join(node: Join, needed: Names) -> AbstractNode:
 
 
 def _explode(node: Explode, needed: Names) -> AbstractNode:
-    return _reading(node, needed, frozenset({node.column}))
+    return _read_beside(node, needed, frozenset({node.column}))
 
 
 def _map_rows(node: MapRows, needed: Names) -> AbstractNode:
     """Keep all columns below, for the function may read them; or drop the function."""
     if needed.isdisjoint(node.returns):
         return prune(node.child, needed)
-    return _reading(node, needed, frozenset(node.child.schema.names))
+    return _read_beside(node, needed, frozenset(node.child.schema.names))
 
 
 def _flat_map(node: FlatMap, needed: Names) -> AbstractNode:
-    return _reading(node, needed, frozenset(node.child.schema.names))
+    return _read_beside(node, needed, frozenset(node.child.schema.names))
 
 
-def _gathered(node: Gathered, needed: Names) -> AbstractNode:
+def _prune_gathered(node: Gathered, needed: Names) -> AbstractNode:
     """Keep what is gathered by, and the needed totals."""
     totals = tuple(pair for pair in node.totals if pair[0] in needed)
     extremes = tuple(pair for pair in node.extremes if pair[0] in needed)
@@ -188,12 +188,12 @@ _RULES: Final[Mapping[type[AbstractNode], _Rule]] = by_kind(
         Crowded: _keep_groups,
         PublicRows: _leaf,
         Kept: _leaf,
-        Without: _without,
+        Without: _prune_difference,
         Memberships: _keep_groups,
         Join: _join,
         Explode: _explode,
         MapRows: _map_rows,
         FlatMap: _flat_map,
-        Gathered: _gathered,
+        Gathered: _prune_gathered,
     },
 )

@@ -7,7 +7,7 @@ where they begin.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import final
+from typing import TYPE_CHECKING, final
 
 from sordino.contribution import Contribution, Rule, Spread, Versions, Weighed
 from sordino.expressions.base import AbstractExpression
@@ -16,6 +16,9 @@ from sordino.query.nodes import AbstractNode, Source
 from sordino.query.passage import AbstractPassage
 from sordino.schema import Schema
 from sordino.words import Words
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @final
@@ -117,6 +120,14 @@ class AbstractCatalog(ABC):
     @abstractmethod
     def public(self, name: str) -> Source:
         """Return a public table."""
+
+    @abstractmethod
+    def public_names(self) -> tuple[str, ...]:
+        """Return the names of the public tables."""
+
+    @abstractmethod
+    def public_rows(self, name: str) -> "pa.Table":
+        """Return the rows of a public table, as they were when it was opened."""
 
     @abstractmethod
     def words(self, name: str) -> list[Words]:

@@ -12,7 +12,7 @@ from sordino.aggregations.intervals import error_names
 from sordino.contribution import Weighed
 from sordino.errors import InvalidParameter, InvalidQuery, show
 from sordino.keysets import KeySet
-from sordino.losses.spending import Family
+from sordino.losses.allowance import Family
 from sordino.numbers import positive, probability
 from sordino.query.noisy_answers import AbstractNoisyAnswers
 from sordino.query.processing import AbstractProcess

@@ -48,7 +48,7 @@ def _difference(call: Call) -> Slope | None:
     left, other = call.arguments
     if _number(other) is not None:
         return slope(left)
-    return _scaled(slope(other), -1.0) if _number(left) is not None else None
+    return _scale(slope(other), -1.0) if _number(left) is not None else None
 
 
 def _product(call: Call) -> Slope | None:
@@ -56,19 +56,19 @@ def _product(call: Call) -> Slope | None:
     left, other = call.arguments
     factor = _number(other)
     if factor is not None:
-        return _scaled(slope(left), factor)
-    return _scaled(slope(other), _number(left))
+        return _scale(slope(left), factor)
+    return _scale(slope(other), _number(left))
 
 
 def _quotient(call: Call) -> Slope | None:
     """Return the slope of a column over a number."""
     divisor = _number(call.arguments[1])
-    return _scaled(slope(call.arguments[0]), 1 / divisor) if divisor else None
+    return _scale(slope(call.arguments[0]), 1 / divisor) if divisor else None
 
 
 def _negative(call: Call) -> Slope | None:
     """Return the slope of a negative."""
-    return _scaled(slope(call.arguments[0]), -1.0)
+    return _scale(slope(call.arguments[0]), -1.0)
 
 
 def _cast(call: Call) -> Slope | None:
@@ -76,7 +76,7 @@ def _cast(call: Call) -> Slope | None:
     return slope(call.arguments[0]) if call.options["to"] == "f64" else None
 
 
-def _scaled(slope: Slope | None, factor: float | None) -> Slope | None:
+def _scale(slope: Slope | None, factor: float | None) -> Slope | None:
     """Return a slope times a factor."""
     return None if slope is None or factor is None else (slope[0], slope[1] * factor)
 

@@ -156,7 +156,9 @@ class DropNulls(AbstractStep):
         for name in self.names or schema.names:
             if schema[name].nullable:
                 column_facts = replace(schema[name], nullable=False, unsettled=None)
-                relation = _dropped(relation, name, ~col(name).is_null(), column_facts)
+                relation = _drop_rows(
+                    relation, name, ~col(name).is_null(), column_facts
+                )
         return relation
 
 
@@ -186,7 +188,7 @@ class DropNaN(AbstractStep):
                 )
             if column.nan:
                 condition = ~cell.is_nan() | cell.is_null()
-                relation = _dropped(
+                relation = _drop_rows(
                     relation, name, condition, replace(column, nan=False)
                 )
         return relation
@@ -244,11 +246,11 @@ class Enforce(AbstractStep):
                 'protects=sd.AddRowsWithID("person").',
             )
         for constraint in self.constraints:
-            relation = _enforced(relation, relation.ids, constraint)
+            relation = _enforce(relation, relation.ids, constraint)
         return relation
 
 
-def _enforced(relation: Relation, ids: str, constraint: AbstractConstraint) -> Relation:
+def _enforce(relation: Relation, ids: str, constraint: AbstractConstraint) -> Relation:
     """Return the rows that one constraint keeps; all, if it is known to hold."""
     contribution = constraint.tighten(relation.contribution, relation.versions)
     if contribution == relation.contribution:
@@ -271,7 +273,7 @@ def _enforced(relation: Relation, ids: str, constraint: AbstractConstraint) -> R
     )
 
 
-def _dropped(
+def _drop_rows(
     relation: Relation, name: str, condition: Expression, known: Column
 ) -> Relation:
     """Return the rows that a condition keeps, with what is then known of a column.

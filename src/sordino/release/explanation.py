@@ -10,7 +10,16 @@ from sordino.release.release_view import ReleaseView
 
 def explain_release(release: ReleaseView) -> str:
     """Return what was released, at which price, how exact, and by which plan."""
-    steps = (_released, _priced, _odds, _bars, _unknown, _covered, _notes, _plan)
+    steps = (
+        _say_columns,
+        _say_price,
+        _odds,
+        _bars,
+        _unknown,
+        _say_coverage,
+        _notes,
+        _plan,
+    )
     return "\n".join(text for step in steps if (text := step(release)))
 
 
@@ -18,19 +27,18 @@ def rows_phrase(release: ReleaseView) -> str:
     """Return which rows there are."""
     if not release.keys:
         return "one row"
-    by = _listed(release.keys)
+    by = _list_names(release.keys)
     count = len(release)
     return f"{count:,} group{'' if count == 1 else 's'} by {by}"
 
 
-def _released(release: ReleaseView) -> str:
+def _say_columns(release: ReleaseView) -> str:
     """Say what the columns and the rows are."""
-    return (
-        f"Released: {_listed(release.names) or 'keys alone'}; {rows_phrase(release)}."
-    )
+    columns = _list_names(release.names) or "keys alone"
+    return f"Released: {columns}; {rows_phrase(release)}."
 
 
-def _priced(release: ReleaseView) -> str:
+def _say_price(release: ReleaseView) -> str:
     """Say the price."""
     return f"Price: {release.price}."
 
@@ -63,10 +71,10 @@ def _unknown(release: ReleaseView) -> str:
             for part in error_names(name)
         )
     ]
-    return f"No error bars are known for: {_listed(silent)}." if silent else ""
+    return f"No error bars are known for: {_list_names(silent)}." if silent else ""
 
 
-def _covered(release: ReleaseView) -> str:
+def _say_coverage(release: ReleaseView) -> str:
     """Say what was left out, as far as that was asked for."""
     counts = list(coverage_lines(release.coverage))
     before = ["Left out or changed, of all rows together:"] if counts else []
@@ -83,6 +91,6 @@ def _plan(release: ReleaseView) -> str:
     return "\n".join(["Plan:", *(f"  {line}" for line in release.plan.splitlines())])
 
 
-def _listed(names: Iterable[str]) -> str:
+def _list_names(names: Iterable[str]) -> str:
     """Return names of columns, each on one line."""
     return ", ".join(map(format_key, names))

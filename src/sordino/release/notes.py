@@ -10,10 +10,10 @@ from sordino.planning.purchase import Purchase
 def release_notes(purchase: Purchase) -> tuple[str, ...]:
     """Return what the table does not say: who is protected, which groups show."""
     return (
-        _protected(purchase.plan),
+        _note_protection(purchase.plan),
         *_groups(purchase),
-        *_chosen(purchase),
-        *_together(purchase),
+        *_note_choices(purchase),
+        *_note_savings(purchase),
     )
 
 
@@ -45,7 +45,7 @@ def _groups(purchase: Purchase) -> Iterator[str]:
         )
 
 
-def _chosen(purchase: Purchase) -> Iterator[str]:
+def _note_choices(purchase: Purchase) -> Iterator[str]:
     """Yield how far off the columns are that have no error bars."""
     plan = purchase.plan
     for (name, _), estimator in zip(plan.request.columns, plan.estimators, strict=True):
@@ -60,7 +60,7 @@ def _chosen(purchase: Purchase) -> Iterator[str]:
         )
 
 
-def _together(purchase: Purchase) -> Iterator[str]:
+def _note_savings(purchase: Purchase) -> Iterator[str]:
     """Yield which part of a budget it had, and what planning together saved it."""
     if purchase.share:
         yield f"Of several requests that share a budget it has {purchase.share}."
@@ -71,7 +71,7 @@ def _together(purchase: Purchase) -> Iterator[str]:
         )
 
 
-def _protected(plan: Plan) -> str:
+def _note_protection(plan: Plan) -> str:
     """Return whom the price protects."""
     relation = plan.relation
     if relation.ids is not None:

@@ -59,7 +59,7 @@ def plot_release(
     release: ReleaseView, names: tuple[str, ...], ax: Any, sort: str, top: int
 ) -> "Figure | SubFigure":
     """Draw a panel for each aggregate, the groups as rows, and return the figure."""
-    chosen = _chosen(release, names)
+    chosen = _choose(release, names)
     _validate.choice(_SORTS, sort=sort)
     _validate.integer(top=top, least=1)
     order = _order(release, chosen[0], sort)[:top]
@@ -67,21 +67,21 @@ def plot_release(
     panels = [_panel(release, name, order) for name in chosen]
     if ax is None:
         figure = _figure(panels, labels)
-        by = "in order" if sort == "key" else f"largest {_cut(chosen[0])} first"
+        by = "in order" if sort == "key" else f"largest {_cut_name(chosen[0])} first"
         _label(figure, release.price, _caption(release, len(order), by))
         return figure
-    axes = _given(ax, len(panels))
+    axes = _check_axes(ax, len(panels))
     for axis, panel in zip(axes, panels, strict=True):
         _fill(axis, panel, labels)
         axis.set_title(
-            f"{_cut(panel.name)} ({release.price})",
+            f"{_cut_name(panel.name)} ({release.price})",
             loc="left",
             parse_math=False,
         )
     return axes[0].figure
 
 
-def _chosen(release: ReleaseView, names: tuple[str, ...]) -> tuple[str, ...]:
+def _choose(release: ReleaseView, names: tuple[str, ...]) -> tuple[str, ...]:
     """Return the aggregates to draw: those named, or all that are numbers."""
     import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
@@ -161,7 +161,7 @@ def _figure(panels: list[ReleasePanel], labels: list[str]) -> "Figure":
     for place, (ax, panel) in enumerate(zip(axes, panels, strict=False)):
         _fill(ax, panel, labels)
         ax.tick_params(labelleft=place % across == 0)
-        ax.set_title(_cut(panel.name), loc="left", fontsize=10, parse_math=False)
+        ax.set_title(_cut_name(panel.name), loc="left", fontsize=10, parse_math=False)
     for unused in axes[len(panels) :]:
         unused.remove()
     return figure
@@ -177,7 +177,7 @@ def _label(figure: "Figure", price: str, caption: str) -> None:
     )
 
 
-def _given(ax: Any, count: int) -> "list[Axes]":
+def _check_axes(ax: Any, count: int) -> "list[Axes]":
     """Return the axes that the user gave, one for each panel."""
     try:
         from matplotlib.axes import Axes  # noqa: PLC0415 slow to import
@@ -247,6 +247,6 @@ def _caption(release: ReleaseView, shown: int, by: str) -> str:
     return f"{share} intervals; {part}{explanation.rows_phrase(release)}{order}"
 
 
-def _cut(name: str) -> str:
+def _cut_name(name: str) -> str:
     """Return the name of a column, cut to the width of a panel."""
     return formatting.cut_text(formatting.format_key(name), _LONGEST)

@@ -20,16 +20,16 @@ def rehearse(purchase: Purchase) -> None:
     plan = purchase.plan
     if not plan.request.processing:
         return
-    bins = {key: _nothing(purchase, 2).slice(0, 0) for key in plan.choices}
+    bins = {key: _no_totals(purchase, 2).slice(0, 0) for key in plan.choices}
     bins |= {key: _nobody() for key in plan.of_everything}
-    table, errors = noisy_tables(purchase, _nothing(purchase, plan.width), bins)
+    table, errors = noisy_tables(purchase, _no_totals(purchase, plan.width), bins)
     rows = NoisyRows(table, errors, plan.request.by)
     for step in plan.request.processing:
         rows = step.apply(rows)
     check_tables(rows.table, rows.errors, rows.keys)
 
 
-def _nothing(purchase: Purchase, totals: int) -> "pa.Table":
+def _no_totals(purchase: Purchase, totals: int) -> "pa.Table":
     """Return the totals of no group, or of one that nobody is in."""
     import pyarrow as pa  # noqa: PLC0415 loaded when needed
 

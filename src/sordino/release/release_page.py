@@ -23,7 +23,7 @@ def release_page(release: ReleaseView) -> str:
     ]
     rows = "".join(_row(row, scales) for row in shown)
     return html_page(
-        f"<table><thead>{_heading(release, scales)}</thead>",
+        f"<table><thead>{_head_rows(release, scales)}</thead>",
         f"<tbody>{rows}</tbody></table>",
         html_aside(f"... and {rest:,} more rows") if rest else "",
         "" if shown else html_aside("no rows"),
@@ -32,7 +32,7 @@ def release_page(release: ReleaseView) -> str:
     )
 
 
-def _heading(release: ReleaseView, scales: "list[tuple[float, float] | None]") -> str:
+def _head_rows(release: ReleaseView, scales: "list[tuple[float, float] | None]") -> str:
     """Return the names of the columns; below, what stands in each."""
     keys = "".join(f'<th rowspan="2">{safe_text(name)}</th>' for name in release.keys)
     spans = [3 if scale is None else 4 for scale in scales]

@@ -42,8 +42,8 @@ class TextColumn(NamedTuple):
 def release_text(release: ReleaseView) -> str:
     """Return the table, what it leaves out, and its price."""
     shown = row_texts(release)
-    columns, left_out = _fitted(release, shown)
-    lines = ["".join(_GAP + cell for cell in line) for line in _across(columns)]
+    columns, left_out = _fit(release, shown)
+    lines = ["".join(_GAP + cell for cell in line) for line in _side_by_side(columns)]
     below = f"... and {len(release) - len(shown):,} more rows" if shown else "no rows"
     parts = [
         *(line[len(_GAP) :].rstrip() for line in lines),
@@ -55,12 +55,12 @@ def release_text(release: ReleaseView) -> str:
     return "\n".join(cut_text(part, WIDEST) for part in parts)
 
 
-def _across(columns: list[TextColumn]) -> Iterable[tuple[str, ...]]:
+def _side_by_side(columns: list[TextColumn]) -> Iterable[tuple[str, ...]]:
     """Return the lines of all columns, side by side."""
     return zip(*(column.lines() for column in columns), strict=True)
 
 
-def _fitted(
+def _fit(
     release: ReleaseView, shown: list[RowTexts]
 ) -> tuple[list[TextColumn], list[str]]:
     """Return the fullest columns that fit, and sentences on what did not."""

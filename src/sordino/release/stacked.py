@@ -35,7 +35,7 @@ def stack(releases: Mapping[str, Release], budget: Budget | None = None) -> Rele
     ... ).to_pylist()[1:]
     [{'grouping': 'ward', 'ward': 'B'}, {'grouping': 'all', 'ward': None}]
     """
-    listed = _checked(releases)
+    listed = _check(releases)
     if budget is not None and not isinstance(budget, Budget):
         raise InvalidParameter(
             "budget", budget, "must be a budget", 'Try sd.ApproxDP(1, "1e-6").'
@@ -46,8 +46,8 @@ def stack(releases: Mapping[str, Release], budget: Budget | None = None) -> Rele
     while mark in {*keys, *first.names}:
         mark += "_"
     return Release(
-        _joined(releases, mark, keys, "table"),
-        _joined(releases, mark, keys, "errors"),
+        _join(releases, mark, keys, "table"),
+        _join(releases, mark, keys, "errors"),
         (mark, *keys),
         first.confidence,
         compose([release.loss for release in listed]),
@@ -57,7 +57,7 @@ def stack(releases: Mapping[str, Release], budget: Budget | None = None) -> Rele
     )
 
 
-def _checked(releases: Mapping[str, Release]) -> list[Release]:
+def _check(releases: Mapping[str, Release]) -> list[Release]:
     """Return releases whose answers have the same names, refusing anything else."""
     sets: Any = releases
     kinds = isinstance(sets, Mapping) and all(
@@ -97,7 +97,7 @@ def _refuse_other_types(listed: list[Release]) -> None:
             )
 
 
-def _joined(
+def _join(
     releases: Mapping[str, Release], mark: str, keys: tuple[str, ...], part: str
 ) -> "pa.Table":
     """Return the values, or the errors, of all releases below each other."""

@@ -103,7 +103,7 @@ def choose(runs: Runs, rate: Extended, bits: BitSource) -> Chosen:
 
     An infinite rate chooses among the best alone.
     """
-    weights = _weighed(runs, rate)
+    weights = _weigh(runs, rate)
     edges = np.cumsum(weights.whole)
     last = edges[runs.ends - 1]
     first = np.append(0, last[:-1])
@@ -125,7 +125,7 @@ def choose(runs: Runs, rate: Extended, bits: BitSource) -> Chosen:
     return chosen
 
 
-def _weighed(runs: Runs, rate: Extended) -> _Weights:
+def _weigh(runs: Runs, rate: Extended) -> _Weights:
     """Return weights whose sum over all groups fits, in units that suit each group."""
     scaled = _falls(runs.gaps, rate)
     scaled *= runs.numbers

@@ -44,7 +44,7 @@ class IntegerSampler(AbstractSampler):
         """Return values + noise, the exact sum clamped to int64."""
         if self.depth > _DEEPEST:
             exact_sums = (self.add_to_one(value, bits) for value in values.tolist())
-            return np.array([_clamped(total) for total in exact_sums], np.int64)
+            return np.array([_nearest(total) for total in exact_sums], np.int64)
         sums = np.empty_like(values)
         for begin in range(0, values.size, _CHUNK):
             part = slice(begin, begin + _CHUNK)
@@ -55,7 +55,7 @@ class IntegerSampler(AbstractSampler):
         self, values: NDArray[np.int64], threshold: Threshold, bits: BitSource
     ) -> Compared:
         """Return sums clamped to int64, which keeps their side of a level in int64."""
-        return _compared(self.add(values, bits), threshold)
+        return _compare(self.add(values, bits), threshold)
 
     def add_to_one(self, value: int, bits: BitSource) -> int:
         """Return value + noise, the exact sum."""
@@ -75,7 +75,7 @@ class IntegerSampler(AbstractSampler):
             if not fits:
                 _clamp(values[part], noise, sums[part])
         for position, point in draws.exact.items():
-            sums[position] = _clamped(int(values[position]) + _whole(point))
+            sums[position] = _nearest(int(values[position]) + _whole(point))
 
     def _noise(
         self, block: NDArray[np.int16], place: NDArray[np.uint64]
@@ -96,13 +96,13 @@ def _clamp(
     sums[(noise < 0) & (sums > values)] = _LEAST
 
 
-def _compared(sums: NDArray[np.int64], threshold: Threshold) -> Compared:
+def _compare(sums: NDArray[np.int64], threshold: Threshold) -> Compared:
     """Return the sums and which of them reach a whole level."""
     level = int(threshold.level)
     return Compared(sums, sums >= level if threshold.upward else sums <= level)
 
 
-def _clamped(exact_sum: int) -> int:
+def _nearest(exact_sum: int) -> int:
     """Return the nearest integer that int64 holds."""
     return max(_LEAST, min(_MOST, exact_sum))
 
@@ -128,7 +128,7 @@ class Unchanged(AbstractSampler):
         self, values: NDArray[np.int64], threshold: Threshold, bits: BitSource
     ) -> Compared:
         """Return a copy of the values, and which reach the threshold."""
-        return _compared(self.add(values, bits), threshold)
+        return _compare(self.add(values, bits), threshold)
 
     def add_to_one(self, value: int, bits: BitSource) -> int:
         """Return the value."""

@@ -6,19 +6,27 @@ reserve (durable) ── compute ── store (durable) ── what may leave
 import logging
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 from sordino.budgets.limits import Limit
 from sordino.engines.failures import run_guarded
 from sordino.errors import EngineUnavailable, InvalidParameter
-from sordino.ledger.entries import DATASET, Claim
+from sordino.ledger.entries import DATASET, Claim, check_unicode
 from sordino.ledger.ledger import Ledger
 from sordino.losses.base import Budget, Loss
 from sordino.session.identity import TABLES, Identity
 
 _LOG = logging.getLogger("sordino")
+
+
+@final
+class Remarks(NamedTuple):
+    """What is recorded with every release."""
+
+    who: str = ""
+    job: str = ""
 
 
 @final
@@ -29,6 +37,8 @@ class Book:
     ledger: Ledger
     name: str = DATASET
     who: str = ""
+    job: str = ""
+    """The text that its releases are made by."""
 
     def answer(
         self,
@@ -55,11 +65,17 @@ class Book:
             **details,
         )
         ready = None if self.ledger.holds(claim) else self._ready(claim, prepare)
-        ticket = self.ledger.reserve(claim)
+        ticket = self.ledger.reserve(self._describe_job(claim))
         if ticket.answer is not None:
             return ticket.answer
         compute = ready or prepare()
         return self.ledger.store(ticket, run_guarded(compute))
+
+    def _describe_job(self, claim: Claim) -> Claim:
+        """Return a claim that names what it is made by, which the ledger then has."""
+        if not self.job:
+            return claim
+        return replace(claim, job=self.ledger.describe(self.job, who=self.who))
 
     def _ready(
         self, claim: Claim, prepare: Callable[[], Callable[[], bytes]]
@@ -90,7 +106,7 @@ class Book:
 
 
 def open_book(
-    budget: Any, ledger: Any, about: str, analyst: str | None, who: str
+    budget: Any, ledger: Any, about: str, analyst: str | None, remarks: Remarks
 ) -> Book:
     """Return the book of a session: in a file, or for a try-out in memory.
 
@@ -98,11 +114,12 @@ def open_book(
     with an unspent budget is then what was asked for.
     """
     name = DATASET if analyst is None else analyst
+    check_unicode("job", remarks.job)
     if ledger is None:
-        return Book(Ledger.in_memory(_limit(budget), about=about), name, who)
+        return Book(Ledger.in_memory(_limit(budget), about=about), name, *remarks)
     limit = None if budget is None else _limit(budget)
     if isinstance(ledger, Ledger):
-        return Book(_checked(ledger, limit, about), name, who)
+        return Book(_check(ledger, limit, about), name, *remarks)
     if not isinstance(ledger, (str, os.PathLike)):
         raise InvalidParameter(
             "ledger",
@@ -111,13 +128,13 @@ def open_book(
             'Try ledger="clinic.ledger".',
         )
     if limit is None or _there(ledger):
-        return Book(_checked(Ledger.at(ledger, limit), limit, about), name, who)
+        return Book(_check(Ledger.at(ledger, limit), limit, about), name, *remarks)
     opened = Ledger.at(ledger, limit, create=True, about=about)
     _LOG.warning("a new ledger, with nothing spent, was made at %s", ledger)
-    return Book(opened, name, who)
+    return Book(opened, name, *remarks)
 
 
-def _checked(ledger: Ledger, limit: Limit | None, about: str) -> Ledger:
+def _check(ledger: Ledger, limit: Limit | None, about: str) -> Ledger:
     """Refuse a ledger of another limit, or one that a session made for other tables.
 
     A ledger that was made by hand is for what its maker says.

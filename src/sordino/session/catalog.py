@@ -4,7 +4,7 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 from sordino.engines.base import AbstractEngine
 from sordino.errors import EngineUnavailable, InvalidParameter, UnknownName, show
@@ -21,6 +21,9 @@ from sordino.session.holding import Holding
 from sordino.session.rows_digest import rows_digest
 from sordino.units import AbstractUnit
 from sordino.words import Words, call, worded_pairs
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @final
@@ -67,6 +70,14 @@ class Catalog(AbstractCatalog):
             raise unknown("public table", name, self.publics)
         return self.publics[name]
 
+    def public_names(self) -> tuple[str, ...]:
+        """Return the names of the public tables."""
+        return tuple(self.publics)
+
+    def public_rows(self, name: str) -> "pa.Table":
+        """Return the rows of a public table, as they were when it was opened."""
+        return self.engine.frozen_rows(self.public(name).table)
+
     def multiplicity(self, name: str, on: tuple[str, ...]) -> int:
         """Return how many rows of a public table share their values of `on`."""
         if (name, on) not in self.multiplicities:
@@ -91,9 +102,9 @@ class Catalog(AbstractCatalog):
             self.worded[name] = cache(lambda: [self._public_words(source)])
         else:
             lossy = self.engine.lossy(name)
-            size = self._size_of(source) if table.protects.fixes_size else None
+            size = self._count_rows(source) if table.protects.fixes_size else None
             with self.explain_refusals():
-                self.relations[name] = _protected(source, table, lossy, size)
+                self.relations[name] = _protect(source, table, lossy, size)
             self.units[name] = table.protects
             public = "" if size is None else f"; {size:,} rows, which is public"
             self.sentences[name] = f"private: protects {table.protects.whom}{public}"
@@ -106,7 +117,7 @@ class Catalog(AbstractCatalog):
         """
         for name, relation in self.relations.items():
             if name in self.units and relation.size is not None:
-                rows = self._size_of(Source(name, relation.schema))
+                rows = self._count_rows(Source(name, relation.schema))
                 if rows != relation.size:
                     raise EngineUnavailable(
                         f"the table {show(name)} had {relation.size:,} rows when this "
@@ -115,7 +126,7 @@ class Catalog(AbstractCatalog):
                         "divided by it; make a new session"
                     )
 
-    def _size_of(self, source: Source) -> int:
+    def _count_rows(self, source: Source) -> int:
         """Return how many rows a table has, where that is public."""
         question = Question(source, (), (Total(literal(1)),))
         return int(self.engine.answer(question).column(0)[0].as_py())
@@ -239,7 +250,7 @@ def _types(schema: Schema) -> Words:
     return worded_pairs(sorted((name, column.type) for name, column in schema.columns))
 
 
-def _weighed(rows: Relation, unit: AbstractUnit) -> Relation:
+def _weigh_rows(rows: Relation, unit: AbstractUnit) -> Relation:
     """Return rows with the column that weighs them; a row of no weight is none."""
     weighed = unit.weigh(rows.schema)
     if weighed is None:
@@ -251,7 +262,7 @@ def _weighed(rows: Relation, unit: AbstractUnit) -> Relation:
     return replace(rows.with_node(node), weighed=weighed)
 
 
-def _protected(
+def _protect(
     source: Source, table: PrivateTable, lossy: frozenset[str], size: int | None
 ) -> Relation:
     """Return the rows of a private table: those without an id belong to nobody."""
@@ -264,7 +275,7 @@ def _protected(
         # such a unit always bounds its rows
         origin = Origin(source.table, cells, Schema(()), contribution.rows or 0)
         whole = Relation(source, contribution, None, None, (origin,), size=size)
-        return _weighed(whole, unit)
+        return _weigh_rows(whole, unit)
     ids = source.schema[unit.id_column]
     facts = dict(source.schema.columns) | {unit.id_column: replace(ids, nullable=False)}
     named = ~col(unit.id_column).is_null()

@@ -32,7 +32,7 @@ class Description:
         """Show everything as text, within 100 columns."""
         return "\n".join(
             line
-            for part in (*map(_listed, self.holdings), self._end())
+            for part in (*map(_table_lines, self.holdings), self._end())
             for line in part
         )
 
@@ -49,7 +49,7 @@ class Description:
         yield _line(f"left: {self.left!r} of {self.budget!r}")
 
 
-def _listed(holding: Holding) -> Iterator[str]:
+def _table_lines(holding: Holding) -> Iterator[str]:
     """Return the lines of a table."""
     yield _line(f"{_name(holding.name)}: {format_key(holding.sentence)}")
     heading = ("column", "type", "may be missing")

@@ -153,7 +153,7 @@ class Desk:
         for value, rows in divided.parts.items():
             step = identity.part_step(column, marks[value])
             catalog = self.catalog.with_only(name, rows, step)
-            book = Book(Ledger.in_memory(budget), who=self.book.who)
+            book = Book(Ledger.in_memory(budget), who=self.book.who, job=self.book.job)
             desks[value] = Desk(self.engine, catalog, book, process=self.process)
         return desks
 

@@ -51,7 +51,7 @@ def request_identity(
         budget=_budget_words(budget),
         confidence=number(request.confidence),
     )
-    return _said(words, key)
+    return _hash_words(words, key)
 
 
 def batch_identity(
@@ -77,7 +77,7 @@ def batch_identity(
         budget=_budget_words(budget),
         confidence=number(confidence),
     )
-    return _said(words, key)
+    return _hash_words(words, key)
 
 
 def partition_identity(
@@ -92,7 +92,7 @@ def partition_identity(
         values=values,
         budget=_budget_words(budget),
     )
-    return _said(words, None)
+    return _hash_words(words, None)
 
 
 def part_step(by: str, value: Words) -> Words:
@@ -103,18 +103,18 @@ def part_step(by: str, value: Words) -> Words:
 def protection_text(tables: Mapping[str, Any]) -> str:
     """Return whom the private tables of a session protect, as a ledger records it."""
     named = sorted(
-        f"{name!r}: {_written(table.protects)}"
+        f"{name!r}: {_unit_text(table.protects)}"
         for name, table in tables.items()
         if isinstance(table, PrivateTable)
     )
     return TABLES + "; ".join(named)
 
 
-def _written(unit: AbstractUnit) -> str:
+def _unit_text(unit: AbstractUnit) -> str:
     """Return a unit as it was written: a name and its arguments.
 
     >>> from sordino.units import AddMaxRows
-    >>> _written(AddMaxRows(3))
+    >>> _unit_text(AddMaxRows(3))
     'AddMaxRows(max_rows=3)'
     """
     verb, arguments = unit.words
@@ -122,7 +122,7 @@ def _written(unit: AbstractUnit) -> str:
     return f"{verb}({called})"
 
 
-def _said(words: Words, key: str | None) -> Identity:
+def _hash_words(words: Words, key: str | None) -> Identity:
     """Return words and their hash; what has none is refused only where a key is given.
 
     Without a key an answer cannot be asked for again, so nothing need be told apart.

@@ -78,17 +78,17 @@ def inspect(
     """
     unit = AddOneRow() if protects is None else protects
     table = PrivateTable(source, protects=unit, columns=columns)
-    constraints = _checked(limits, unit)
+    constraints = _check(limits, unit)
     engine = duckdb_engine()
     try:
         catalog = open_catalog(engine, {_TABLE: table})
         opened = engine.as_opened(_TABLE)
-        return run_guarded(lambda: _inspected(source, opened, catalog, constraints))
+        return run_guarded(lambda: _inspect(source, opened, catalog, constraints))
     finally:
         engine.close()
 
 
-def _inspected(
+def _inspect(
     source: Any,
     opened: Opened,
     catalog: Catalog,
@@ -102,15 +102,17 @@ def _inspected(
         unread = name in opened.lossy and _number(catalog, cells) > 0
         lost = lost_cells(source, opened, name, unread=unread)
         columns.append(InspectedColumn.of(name, column.kind, *lost))
-    undeclared, unusable = _untyped(opened)
+    undeclared, unusable = _columns_without_type(opened)
     ids = relation.ids
     rows = _number(catalog, Source(_TABLE, relation.schema))
     whose = None if ids is None else _ids(catalog, relation, ids, rows)
-    cut = tuple(_limited(catalog, relation, column) for column in limits)
+    cut = tuple(_count_cuts(catalog, relation, column) for column in limits)
     return Inspection(rows, tuple(columns), undeclared, unusable, whose, cut)
 
 
-def _untyped(opened: Opened) -> tuple[tuple[InspectedColumn, ...], dict[str, str]]:
+def _columns_without_type(
+    opened: Opened,
+) -> tuple[tuple[InspectedColumn, ...], dict[str, str]]:
     """Return the columns without a type, and those that cannot have one."""
     if not opened.source.untyped:
         return (), dict(opened.unusable)
@@ -123,7 +125,7 @@ def _untyped(opened: Opened) -> tuple[tuple[InspectedColumn, ...], dict[str, str
 
 def _ids(catalog: Catalog, relation: Relation, ids: str, rows: int) -> InspectedIds:
     """Return how many rows ids have."""
-    counted = _asked(catalog, relation.node, (ids,))
+    counted = _group_sizes(catalog, relation.node, (ids,))
     sizes = np.sort(counted.column(1).to_numpy())
     usable = rows - int(sizes.sum())
     if not sizes.size:
@@ -133,7 +135,7 @@ def _ids(catalog: Catalog, relation: Relation, ids: str, rows: int) -> Inspected
     return InspectedIds(ids, sizes.size, usable, quantiles)
 
 
-def _limited(
+def _count_cuts(
     catalog: Catalog, relation: Relation, limit: AbstractConstraint
 ) -> InspectedLimit:
     """Return what a limit leaves out."""
@@ -150,15 +152,17 @@ def _limited(
 
 def _number(catalog: Catalog, rows: AbstractNode) -> int:
     """Return how many rows there are."""
-    return int(_asked(catalog, rows, ()).column(0)[0].as_py())
+    return int(_group_sizes(catalog, rows, ()).column(0)[0].as_py())
 
 
-def _asked(catalog: Catalog, rows: AbstractNode, by: tuple[str, ...]) -> "pa.Table":
+def _group_sizes(
+    catalog: Catalog, rows: AbstractNode, by: tuple[str, ...]
+) -> "pa.Table":
     """Return how many rows there are in each group."""
     return catalog.engine.answer(Question(rows, by, _EACH))
 
 
-def _checked(limits: Any, unit: AbstractUnit) -> tuple[AbstractConstraint, ...]:
+def _check(limits: Any, unit: AbstractUnit) -> tuple[AbstractConstraint, ...]:
     """Return limits, refusing what is none, and limits of nobody."""
     listed = [limits] if isinstance(limits, AbstractConstraint) else limits
     if not isinstance(listed, (list, tuple)) or not all(

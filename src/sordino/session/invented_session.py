@@ -57,7 +57,7 @@ class Rehearsal:
     ) -> None:
         """Open a session over tables that were invented."""
         self._given, self._views = tables, views
-        self.session: Final = self._opened(budget)
+        self.session: Final = self._open_session(budget)
 
     @property
     def tables(self) -> "dict[str, pa.Table]":
@@ -76,7 +76,7 @@ class Rehearsal:
         """
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            endless = self._opened(_ENDLESS)
+            endless = self._open_session(_ENDLESS)
             return endless.release(query, _EXACT).table
 
     def __repr__(self) -> str:
@@ -84,7 +84,7 @@ class Rehearsal:
         names = ", ".join(f"{name} ({len(rows)})" for name, rows in self.tables.items())
         return f"Rehearsal(invented rows: {names})"
 
-    def _opened(self, budget: Budget | Limit) -> Session:
+    def _open_session(self, budget: Budget | Limit) -> Session:
         """Return a new session over the invented tables."""
         session = Session(tables=self._given, budget=budget)
         for name, query in self._views.items():

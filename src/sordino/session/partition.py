@@ -48,7 +48,7 @@ def partition_of(relation: Relation, by: str, values: Any) -> Partition:
         )
     marks: dict[str, Any] = {}
     for value in values:
-        mark = repr(_marked(value, kind).constant)
+        mark = repr(_part_value(value, kind).constant)
         if mark in marks:
             raise InvalidParameter(
                 "values", value, "contains a value twice", "Name it once."
@@ -56,7 +56,7 @@ def partition_of(relation: Relation, by: str, values: Any) -> Partition:
         marks[mark] = value
     times, spread = _charge(relation, by, len(marks))
     parts = {
-        value: replace(_part(relation, by, _marked(value, kind)), spread=spread)
+        value: replace(_part(relation, by, _part_value(value, kind)), spread=spread)
         for value in marks.values()
     }
     return Partition(parts, times)
@@ -64,7 +64,7 @@ def partition_of(relation: Relation, by: str, values: Any) -> Partition:
 
 def value_words(relation: Relation, by: str, value: Any) -> Words:
     """Return which part a value marks, in a form that lasts."""
-    return _marked(value, relation.schema[by].type).words
+    return _part_value(value, relation.schema[by].type).words
 
 
 def _charge(relation: Relation, by: str, count: int) -> tuple[Fraction, Spread | None]:
@@ -74,9 +74,9 @@ def _charge(relation: Relation, by: str, count: int) -> tuple[Fraction, Spread |
     fill the most that it can have in one part, where the parts are charged by the row.
     """
     column, spread = relation.versions((by,)), relation.spread
-    most = min(_touched(relation.contribution, by, column), count)
+    most = min(_values_touched(relation.contribution, by, column), count)
     if spread is not None and spread.is_alone:
-        each = min(_touched(spread.row, by, column), count)
+        each = min(_values_touched(spread.row, by, column), count)
         return Fraction(each), spread.bound_rows(
             lambda contribution: contribution.with_groups(column, 1)
         )
@@ -89,7 +89,7 @@ def _charge(relation: Relation, by: str, count: int) -> tuple[Fraction, Spread |
     return Fraction(rows, inside), Spread(inside, Contribution(rows=1))
 
 
-def _touched(contribution: Contribution, by: str, column: Versions) -> int:
+def _values_touched(contribution: Contribution, by: str, column: Versions) -> int:
     """Return in how many values of a column the rows of one unit can lie."""
     touched = contribution.groups_touched(column)
     if touched is None:
@@ -101,7 +101,7 @@ def _touched(contribution: Contribution, by: str, column: Versions) -> int:
     return touched
 
 
-def _marked(value: Any, kind: str) -> Literal:
+def _part_value(value: Any, kind: str) -> Literal:
     """Return a value of a part as an engine sees it, refusing one of another type."""
     marked = literal(value, kind if value is None else None)
     if marked.type != kind:

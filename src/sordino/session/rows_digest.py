@@ -64,7 +64,7 @@ def _comparable(column: "pa.ChunkedArray") -> "pa.ChunkedArray":
     kind = column.type
     if pa.types.is_list(kind):
         listed = [
-            None if cell is None else _listed(cell) for cell in column.to_pylist()
+            None if cell is None else _list_text(cell) for cell in column.to_pylist()
         ]
         return pa.chunked_array([pa.array(listed, pa.string())])
     if kind == pa.string():
@@ -84,7 +84,7 @@ def _bits(doubles: "pa.Array") -> "pa.Array":
     return pa.array(values.view(np.int64), mask=doubles.is_null().to_numpy(False))
 
 
-def _listed(entries: list[object]) -> str:
+def _list_text(entries: list[object]) -> str:
     """Return a list as a text: its entries have one type."""
     listed = [entry.hex() if isinstance(entry, float) else entry for entry in entries]
     return json.dumps(listed, default=str)

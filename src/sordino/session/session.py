@@ -23,9 +23,8 @@ from sordino.planning.request_weights import Given
 from sordino.query.builder import Query
 from sordino.query.request import CONFIDENCE, Request
 from sordino.release.release import Release
-from sordino.release.stacked import stack
 from sordino.session import sql_request
-from sordino.session.book import open_book
+from sordino.session.book import Remarks, open_book
 from sordino.session.call_guard import guard_call
 from sordino.session.catalog import open_catalog, private_sources
 from sordino.session.description import Description
@@ -69,6 +68,7 @@ class Session:
         ledger: "str | os.PathLike[str] | Ledger | None" = None,
         analyst: str | None = None,
         who: str = "",
+        job: str = "",
         engine: EngineName | None = None,
         memory_limit: str | None = None,
         threads: int | None = None,
@@ -77,14 +77,16 @@ class Session:
         """Open the tables, of which names and types are read, and the ledger.
 
         `analyst` names a budget of the ledger that is charged besides the dataset's;
-        `who` is recorded with every release. Without `engine`, Spark answers if a
+        `who` is recorded with every release, and so is `job`: a text that they are all
+        made by, which the ledger keeps once. Without `engine`, Spark answers if a
         private table lives in it, else DuckDB.
         """
         warn_of_weak(budget, 2)
         name = engine_of_sources(private_sources(tables)) if engine is None else engine
         holder = engine_named(name, Settings(memory_limit, threads, progress))
         catalog = open_catalog(holder, tables)
-        book = open_book(budget, ledger, protection_text(tables), analyst, who)
+        remarks = Remarks(who, job)
+        book = open_book(budget, ledger, protection_text(tables), analyst, remarks)
         self._desk = Desk(holder, catalog, book)
 
     @guard_call
@@ -163,6 +165,7 @@ class Session:
         after a crash or in another process of the same ledger. With an `earmark` it is
         paid from what was set aside (`session.ledger.earmark`).
         """
+        warn_of_weak(budget, 3)
         details = {"key": key, "why": why, "earmark": earmark}
         return self._desk.release(read_request(query, confidence), budget, details)
 
@@ -183,6 +186,7 @@ class Session:
         They share it evenly, by `weights` of their names, or with weights="cells" by
         log2(8 + 4 cells) of the number of groups of each.
         """
+        warn_of_weak(budget, 3)
         details = {"key": key, "why": why, "earmark": earmark}
         requests = read_requests(queries, confidence)
         return self._desk.release_all(requests, budget, details, weights)
@@ -218,15 +222,17 @@ class Session:
         """
         self._desk.refuse_strangers()
         beside = sql_request.SqlGiven(limits, bounds, keys, dialect)
-        request, allowed = sql_request.sql_request(
-            self._desk.catalog, text, budget, beside
+        question = sql_request.sql_request(self._desk.catalog, text, budget, beside)
+        if question.budget is None:
+            return question.request
+        if isinstance(question.request, Request):
+            return self.release(
+                question.request, question.budget, confidence=confidence
+            )
+        releases = self.release_all(
+            question.request, question.budget, confidence=confidence
         )
-        if allowed is None:
-            return request
-        if isinstance(request, Request):
-            return self.release(request, allowed, confidence=confidence)
-        releases = self.release_all(request, allowed, confidence=confidence)
-        return stack(releases, allowed)
+        return sql_request.stacked_release(question, releases)
 
     @guard_call
     def partition(

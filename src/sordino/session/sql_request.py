@@ -1,16 +1,20 @@
 """A text of SQL as a request of a session, and the budget that it states."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, Final, Literal, TypeAlias, TypedDict, final
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypedDict, final
 
 from sordino.constraints import AbstractConstraint
 from sordino.errors import InvalidParameter
 from sordino.keysets import KeySet
 from sordino.losses.base import Budget
-from sordino.query.request import Request
+from sordino.release.release import Release
+from sordino.release.stacked import stack
 from sordino.session.catalog import Catalog
+
+if TYPE_CHECKING:
+    from sordino.query.sql.ask import AskedSql
 
 Limits: TypeAlias = AbstractConstraint | Iterable[AbstractConstraint]
 SqlName = Literal["duckdb", "postgres", "spark", "bigquery"]
@@ -41,7 +45,7 @@ class SqlGiven:
 
 def sql_request(
     catalog: Catalog, text: Any, budget: Budget | None, options: SqlGiven
-) -> tuple[Request | dict[str, Request], Budget | None]:
+) -> "AskedSql":
     """Return what a text asks, and within which budget, said in it or beside it."""
     from sordino.query.sql.ask import ask_sql  # noqa: PLC0415 a parser is slow
 
@@ -56,4 +60,16 @@ def sql_request(
             "is also stated in the text",
             "State it once: in the text, or as an argument.",
         )
-    return question.request, question.budget if budget is None else budget
+    within = question.budget if budget is None else budget
+    if within is None and question.together is not None:
+        raise question.together.refusal
+    return replace(question, budget=within)
+
+
+def stacked_release(question: "AskedSql", releases: Mapping[str, Release]) -> Release:
+    """Return the releases of several groupings as one, and what is done to it."""
+    release = stack(releases, question.budget)
+    if question.together is None:
+        return release
+    finished: Release = question.together.apply(release)
+    return finished

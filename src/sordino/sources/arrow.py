@@ -95,11 +95,13 @@ def of_polars(frame: Any, declared: Mapping[str, Column]) -> AbstractSource:
     """Return a source of a Polars frame; a lazy one is collected."""
     del declared
     eager = frame.lazy().collect()
-    columns = [_tried(column.to_arrow, len(column)) for column in eager.get_columns()]
+    columns = [
+        _try_convert(column.to_arrow, len(column)) for column in eager.get_columns()
+    ]
     return TableSource(pa.Table.from_arrays(columns, names=eager.columns))
 
 
-def _tried(convert: Callable[[], Any], length: int) -> Any:
+def _try_convert(convert: Callable[[], Any], length: int) -> Any:
     """Return a converted column, or one of no type where Arrow has none for it."""
     try:
         return convert()

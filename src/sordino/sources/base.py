@@ -130,7 +130,7 @@ class Opened:
                 unusable[name] = "it is read from text and its type is not declared"
             else:
                 column = declared.get(name, Column(kind))
-                reading = _reading(source, name, kind, column.type)
+                reading = _read_as(source, name, kind, column.type)
                 stored[name] = Stored(place, arrow, column.type, reading)
                 columns.append((name, column))
         _refuse(unusable, declared)
@@ -164,7 +164,7 @@ def recast(kind: str) -> AbstractExpression:
     return col("x").cast(kind)
 
 
-def _reading(
+def _read_as(
     source: AbstractSource, name: str, kind: str, declared: str
 ) -> AbstractExpression | None:
     """Return how a column becomes a declared type, or refuse a type it never does."""

@@ -55,7 +55,7 @@ def seen_shapes(opened: Opened, place: int) -> Counter[str]:
     """Return the shapes of all texts of a column."""
     shapes = Counter[str]()
     for chunk in _chunks(opened, place):
-        for text, times in _counted(column_of(chunk)):
+        for text, times in _count(column_of(chunk)):
             shapes["(missing)" if text is None else shape(text)] += times
     return shapes
 
@@ -70,7 +70,7 @@ def _chunks(opened: Opened, place: int) -> list[pa.Array]:
 def _unread(natural: pa.Array, stored: Stored) -> Counter[str]:
     """Return the shapes of the values that do not become of a declared type."""
     shapes, reading = Counter[str](), stored.reading
-    for value, times in _counted(natural):
+    for value, times in _count(natural):
         if (
             reading is not None
             and value is not None
@@ -80,7 +80,7 @@ def _unread(natural: pa.Array, stored: Stored) -> Counter[str]:
     return shapes
 
 
-def _counted(values: pa.Array) -> Iterator[tuple[Any, int]]:
+def _count(values: pa.Array) -> Iterator[tuple[Any, int]]:
     """Yield each value once, and how often it stands there."""
     for pair in pc.value_counts(values):
         yield pair["values"].as_py(), pair["counts"].as_py()

@@ -91,7 +91,7 @@ class CSVSource(AbstractSource):
         if fault is None and _stamp(path) != before:
             fault = Fault(1, "changes while it is read")
         if fault is not None:
-            raise _refused(path, fault)
+            raise _refusal(path, fault)
         self._stamps[path] = before
 
     def _header(self, path: str) -> tuple[str, ...]:
@@ -109,12 +109,12 @@ class CSVSource(AbstractSource):
             try:
                 names = next(records, [])
             except UnicodeError:
-                raise _refused(path, _none(1, self._dialect)) from None
+                raise _refusal(path, _none(1, self._dialect)) from None
             except (csv.Error, OSError):
                 names = []
         if not names:
             fault = Fault(1, "has no header that can be read")
-            raise _refused(path, fault)
+            raise _refusal(path, fault)
         return tuple(names)
 
     def _fault(self, path: str, fields: int) -> Fault | None:
@@ -231,7 +231,7 @@ def _refuse_delimiter(
     )
 
 
-def _refused(path: str, fault: Fault) -> InvalidParameter:
+def _refusal(path: str, fault: Fault) -> InvalidParameter:
     """Return the refusal of a file, for its curator: the line, and no cell of it."""
     return InvalidParameter(
         "source",

@@ -94,7 +94,7 @@ class Csv:
             delimiter=sign,
             quote=mark,
             encoding=_validate.choice(ENCODINGS, encoding=encoding),
-            null=_listed(null=null),
+            null=_read_texts(null=null),
             spelling=spelling,
         )
 
@@ -113,7 +113,7 @@ def _sign(**argument: Any) -> str:
     return str(sign)
 
 
-def _listed(**argument: Any) -> tuple[str, ...]:
+def _read_texts(**argument: Any) -> tuple[str, ...]:
     """Return one text or several."""
     ((name, value),) = argument.items()
     listed = (value,) if isinstance(value, str) else value
@@ -129,5 +129,7 @@ def _listed(**argument: Any) -> tuple[str, ...]:
 def _words(**argument: Any) -> tuple[str, ...]:
     """Return the words of a truth in small letters, without blanks around them."""
     return tuple(
-        dict.fromkeys(fold_ascii(text.strip(BLANKS)) for text in _listed(**argument))
+        dict.fromkeys(
+            fold_ascii(text.strip(BLANKS)) for text in _read_texts(**argument)
+        )
     )

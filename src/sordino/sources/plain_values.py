@@ -45,7 +45,7 @@ def values_of(array: pa.Array) -> list[Any]:
     """Return the values of an Arrow array as our types."""
     arrow = array.type
     if is_uuid(arrow):
-        return _mapped(array.storage, lambda blob: str(uuid.UUID(bytes=blob)))
+        return _map_valid(array.storage, lambda blob: str(uuid.UUID(bytes=blob)))
     if isinstance(arrow, pa.BaseExtensionType):
         return values_of(array.storage)
     if pa.types.is_dictionary(arrow):
@@ -64,17 +64,19 @@ def _plain(array: pa.Array) -> list[Any]:
     match kind_of(arrow):
         case "time":
             scale = _PER_SECOND[arrow.unit]
-            return _mapped(array.cast(pa.int64()), lambda tick: moment_of(tick, scale))
+            return _map_valid(
+                array.cast(pa.int64()), lambda tick: moment_of(tick, scale)
+            )
         case "date":
             return _dates(array)
         case "text":
             blobs = array.cast(pa.large_string()).cast(pa.large_binary())
-            return _mapped(blobs, decode_text)
+            return _map_valid(blobs, decode_text)
         case kind:
-            return _mapped(array, _READINGS.get(kind or "", bool))
+            return _map_valid(array, _READINGS.get(kind or "", bool))
 
 
-def _mapped(array: pa.Array, reading: Callable[[Any], Any]) -> list[Any]:
+def _map_valid(array: pa.Array, reading: Callable[[Any], Any]) -> list[Any]:
     """Return the readings of the values that are not missing."""
     return [None if value is None else reading(value) for value in array.to_pylist()]
 
@@ -94,9 +96,9 @@ def moment_of(ticks: int, scale: int) -> dt.datetime | None:
 def _dates(array: pa.Array) -> list[Any]:
     """Return the days of dates of 32 bits (days) or 64 bits (milliseconds)."""
     if pa.types.is_date32(array.type):
-        return _mapped(array.cast(pa.int32()), day_of)
+        return _map_valid(array.cast(pa.int32()), day_of)
     ticks = array.cast(pa.int64())
-    return _mapped(ticks, lambda tick: day_of(tick // _DAY_MILLISECONDS))
+    return _map_valid(ticks, lambda tick: day_of(tick // _DAY_MILLISECONDS))
 
 
 def day_of(number: int) -> dt.date | None:

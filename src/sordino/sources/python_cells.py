@@ -64,7 +64,7 @@ def coerce(value: Any, kind: str) -> Any:
     >>> coerce(3, "f64"), coerce(3.0, "i64"), coerce([True, "x"], "list[bool]")
     (3.0, None, [True, None])
     """
-    return _in_column(value, kind, _nothing)
+    return _in_column(value, kind, _read_nothing)
 
 
 def _in_column(cell: Any, kind: str, other: Callable[[Any, str, str], Any]) -> Any:
@@ -89,7 +89,7 @@ def _cast(value: Any, known: str, kind: str) -> Any:
     return CAST.meaning(value, to=kind) if (known, kind) in CASTS else None
 
 
-def _nothing(value: Any, known: str, kind: str) -> None:
+def _read_nothing(value: Any, known: str, kind: str) -> None:
     del value, known, kind
 
 
@@ -97,14 +97,14 @@ def read_cell(cell: Any) -> Read | None:
     """Return the type of ours that a cell has and its value, or None for missing."""
     try:
         kind: Any = type(cell)
-        reading = _reading(kind)
+        reading = _reader_of(kind)
         return None if reading is None else reading(cell)
     except Exception:  # noqa: BLE001 a zone of a clock may fail as it likes
         return None
 
 
 @cache
-def _reading(kind: Any) -> Callable[[Any], Read | None] | None:
+def _reader_of(kind: Any) -> Callable[[Any], Read | None] | None:
     """Return how cells of a type are read: as the first known type it inherits from."""
     if kind in _EXACT:
         return _EXACT[kind]
@@ -138,7 +138,7 @@ def _text(value: str) -> Read | None:
     return ("text", plain) if len(plain.encode()) <= LONGEST else None
 
 
-def _decoded(blob: bytes) -> Read | None:
+def _decode(blob: bytes) -> Read | None:
     text = decode_text(bytes.__add__(blob, b""))
     return None if text is None else ("text", text)
 
@@ -199,7 +199,7 @@ _READINGS: Final[Mapping[type, Callable[[Any], Read | None]]] = {
     int: lambda number: ("i64", int.__add__(number, 0)),
     float: lambda number: ("f64", float.__add__(number, 0.0)),
     str: _text,
-    bytes: _decoded,
+    bytes: _decode,
     dt.date: _day,
     dt.datetime: _moment,
     decimal.Decimal: lambda number: _double(decimal.Decimal.__float__(number)),
@@ -268,14 +268,14 @@ def kinds_of_cells(cells: Iterable[Any]) -> set[str]:
     """
     kinds: set[str] = set()
     for cell in cells:
-        known, value = _known(cell)
+        known, value = _read_known(cell)
         if known == "list":
-            inner = {_known(entry)[0] for entry in value if entry is not None}
+            inner = {_read_known(entry)[0] for entry in value if entry is not None}
             kinds |= {f"list[{kind}]" if kind in PLAIN else "" for kind in inner}
         elif cell is not None:
             kinds.add(known)
     return kinds
 
 
-def _known(cell: Any) -> Read:
+def _read_known(cell: Any) -> Read:
     return read_cell(cell) or ("", None)

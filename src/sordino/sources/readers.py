@@ -92,7 +92,7 @@ def open_with_readers(
             "(connection, name) of a table of a database.",
         )
     try:
-        return _matched(reader(source, declared), declared)
+        return _match(reader(source, declared), declared)
     except EngineFailure:
         pass
     except SordinoError:
@@ -150,7 +150,7 @@ def _public_name(source: Any) -> str:
             return type(source).__name__
 
 
-def _matched(source: AbstractSource, declared: Mapping[str, Column]) -> Opened:
+def _match(source: AbstractSource, declared: Mapping[str, Column]) -> Opened:
     """Return a source with all that is declared of it, refusing to hear it twice."""
     for name in declared:
         if name in source.declared:

@@ -74,7 +74,7 @@ def _last(rest: bytes, shape: Shape, line: int) -> Fault | None:
     last = int(quotes[-1])
     opens = last == 0 or view[last - 1] in {_FEED, ord(shape.delimiter)}
     why = "has a quote that is never closed" if opens else _WITHIN
-    place, why = next(_torn(view, quotes[:-1], shape), (last, why))
+    place, why = next(_torn_quotes(view, quotes[:-1], shape), (last, why))
     return Fault(line + rest.count(b"\n", 0, place), why)
 
 
@@ -113,17 +113,17 @@ def _fault(data: bytes, shape: Shape, line: int) -> Fault | None:
     feeds = np.flatnonzero(view == _FEED)
     ends = _outside(feeds, quotes)
     faults = [
-        *_torn(view, quotes, shape),
+        *_torn_quotes(view, quotes, shape),
         *_lone(view, quotes),
         *_long(ends),
-        *_ragged(view, ends, quotes, shape),
+        *_ragged_records(view, ends, quotes, shape),
     ]
     lines = np.searchsorted(feeds, [place for place, _ in faults])
     first = min(range(len(faults)), key=lines.__getitem__, default=None)
     return None if first is None else Fault(line + int(lines[first]), faults[first][1])
 
 
-def _torn(
+def _torn_quotes(
     view: NDArray[np.uint8], quotes: Places, shape: Shape
 ) -> Iterator[tuple[int, str]]:
     """Yield the first quote that does not open or close a field.
@@ -164,7 +164,7 @@ def _long(ends: Places) -> Iterator[tuple[int, str]]:
         yield int(begins[long[0]]), _TOO_LONG
 
 
-def _ragged(
+def _ragged_records(
     view: NDArray[np.uint8], ends: Places, quotes: Places, shape: Shape
 ) -> Iterator[tuple[int, str]]:
     """Yield the first record with another number of fields than the header."""

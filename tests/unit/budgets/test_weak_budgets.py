@@ -19,10 +19,15 @@ WEAK: Final = (
     (sd.ApproxDP(10**18, "0.9"), "100 times in 100"),
     (sd.ZCDP(5), "times in 100"),
     (sd.GaussianDP(4), "times in 100"),
+    (sd.Advantage("0.5"), "51 times in 100"),
+    (sd.Advantage("0.995"), "100 times in 100"),
+    (sd.ErrorRates(fpr="0.01", tpr="0.6"), "60 times in 100"),
+    (sd.ErrorRates(fpr="0.001", tpr="0.06"), "60 times in 100"),
 )
 STRONG: Final = (
     *(sd.PureDP(10), sd.ApproxDP(10, "1e-6"), sd.ApproxDP(1, "1e-3"), sd.PureDP("0.1")),
-    *(sd.ZCDP(1), sd.GaussianDP(1), sd.Advantage("0.9")),
+    *(sd.ZCDP(1), sd.GaussianDP(1), sd.Advantage("0.49")),
+    *(sd.ErrorRates(fpr="0.01", tpr="0.5"), sd.ErrorRates(fpr="0.1", tpr="0.45")),
 )
 
 
@@ -47,3 +52,46 @@ def test_a_weak_budget_is_told_in_odds(budget: Any, odds: str) -> None:
 def test_other_budgets_are_not(budget: Any) -> None:
     """Also at the very ends: epsilon 10, delta 1e-3."""
     assert not opened(budget)
+
+
+@pytest.mark.parametrize("verb", ["release", "release_all"])
+def test_a_release_is_told_the_same(verb: str) -> None:
+    """In the line that releases, also where the session's own budget was no loss."""
+    limit = sd.Limit.of(sd.Advantage("0.9"), "gaussian")
+    session = sd.Session(TABLES, limit, engine="memory")
+    asked: Any = sd.table("visits").agg(n=sd.count())
+    asked = {"n": asked} if verb == "release_all" else asked
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        getattr(session, verb)(asked, sd.ApproxDP(1, "0.5"))
+    (warning,) = told
+    assert warning.category is WeakBudget
+    assert warning.filename == __file__
+
+
+@pytest.mark.parametrize("loss", [sd.PureDP(1), sd.GaussianDP("0.5"), sd.ZCDP("0.1")])
+def test_no_loss_within_a_risk_is_beyond_its_bound(loss: Any) -> None:
+    """The bound of a risk holds for each loss that it admits, at every rate."""
+    rates = [0.001, 0.01, 0.05, 0.2, 0.5, 0.9]
+    tight = sd.Advantage(loss.advantage())
+    risks: list[Any] = [sd.ErrorRates(fpr=r, tpr=loss.tpr_at(r)) for r in rates]
+    for risk in (tight, *risks):
+        assert risk.admits(loss)
+        for rate in rates:
+            assert loss.tpr_at(rate) <= risk.tpr_at(rate) + 1e-12
+
+
+@pytest.mark.parametrize(
+    ("risk", "odds"),
+    [
+        (sd.Advantage("0.05"), "at most 6 times in 100."),
+        (sd.ErrorRates(fpr="0.01", tpr="0.03"), "at most 3 times in 100."),
+    ],
+)
+def test_a_risk_shows_itself(risk: Any, odds: str) -> None:
+    """By its call, in odds, and as a curve of what any attack achieves at most."""
+    page = risk._repr_html_()
+    assert repr(risk) in page
+    assert odds in page
+    assert "<svg" in page
+    assert "<script" not in page

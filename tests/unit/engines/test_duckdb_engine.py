@@ -122,7 +122,7 @@ def test_settings_are_locked(tmp_path: Path) -> None:
     pq.write_table(ROWS, other)
     engine = duckdb_engine(memory_limit="500MB", threads=3)
     engine.open("t", path, {})
-    connection = engine._database._connected()  # type: ignore[attr-defined]
+    connection = engine._database._connect()  # type: ignore[attr-defined]
     read = "FROM duckdb_settings() SELECT value WHERE name = $1"
     for name, value in {
         "enable_external_access": "false",
@@ -153,7 +153,7 @@ def test_every_connection_has_our_time_zone(monkeypatch: pytest.MonkeyPatch) -> 
         database: Any = engine._database
         zones = []
         for _ in range(2):
-            asked = database._connected().sql("SELECT current_setting('TimeZone')")
+            asked = database._connect().sql("SELECT current_setting('TimeZone')")
             zones += asked.fetchall()
             database.abandon()
         assert zones == [("UTC",), ("UTC",)]

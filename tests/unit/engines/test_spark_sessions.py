@@ -91,17 +91,27 @@ def of_frame(folder: Path) -> Any:
     return users_session().read.parquet(str(folder))
 
 
-def of_catalogue(folder: Path) -> Any:
-    """Return a table of the catalogue."""
+def of_catalogue(folder: Path, provider: str = "parquet") -> Any:
+    """Return a table of the catalogue, kept by whoever keeps it."""
     session = users_session()
     session.sql("DROP TABLE IF EXISTS clinic_visits")
     place = tempfile.mkdtemp(dir=folder)
     rows = session.read.parquet(str(folder / "*.parquet"))
-    rows.write.saveAsTable("clinic_visits", path=f"{place}/table")
+    rows.write.format(provider).saveAsTable("clinic_visits", path=f"{place}/table")
     return (session, "clinic_visits")
 
 
-@pytest.mark.parametrize("source", [of_path, of_frame, of_catalogue])
+def of_orc(folder: Path) -> Any:
+    """Return a table of the catalogue in ORC."""
+    return of_catalogue(folder, "orc")
+
+
+def of_json(folder: Path) -> Any:
+    """Return a table of the catalogue in JSON."""
+    return of_catalogue(folder, "json")
+
+
+@pytest.mark.parametrize("source", [of_path, of_frame, of_catalogue, of_orc, of_json])
 def test_bounded_counts_of_each_source(
     source: Callable[[Path], Any], tmp_path: Path
 ) -> None:

@@ -63,7 +63,6 @@ def test_options_in_the_style_of_bigquery() -> None:
         ("min_privacy_units_per_group = 50", "COUNT(*)", "exact count"),
         ("kappa = 1", "COUNT(*)", "no option kappa"),
         ("epsilon", "COUNT(*)", "no option"),
-        ("", "AVG(days, contribution_bounds_per_group => (0, 9))", "each person"),
         ("", "COUNT(*, contribution_bounds_per_group => (1, 9))", "each person"),
         ("", "SUM(days, contribution_bounds_per_row => (9, 0))", "wrong way round"),
     ],

@@ -71,7 +71,7 @@ def test_weights_dominate_and_fit(
 ) -> None:
     """For any scores: no whole weight below the true one, and the sum fits."""
     runs = runs_of(groups)
-    weights, falls = choice._weighed(runs, rate), choice._falls(runs.gaps, rate)
+    weights, falls = choice._weigh(runs, rate), choice._falls(runs.gaps, rate)
     assert sum(weights.whole.tolist()) < 2**63
     unit = np.repeat(weights.unit, np.diff(runs.ends, prepend=0))
     with ctx.workprec(400):
@@ -89,7 +89,7 @@ def test_weights_dominate_and_fit(
 def test_a_run_weighs_no_less_than_its_candidates(seed: int, rate: Exact) -> None:
     """For any slopes: a run is proposed by no less than its candidates weigh."""
     runs = sloping(seed)
-    weights = choice._weighed(runs, rate)
+    weights = choice._weigh(runs, rate)
     unit = np.repeat(weights.unit, 6)
     with ctx.workprec(400):
         for i in range(12):
@@ -104,7 +104,7 @@ def test_a_run_weighs_no_less_than_its_candidates(seed: int, rate: Exact) -> Non
 def test_decisions_at_the_edge_are_the_exact_ones(rate: Exact, gap: int) -> None:
     """Words beside the edge of acceptance are decided as high precision decides."""
     runs = runs_of([[(0, 7), (gap, 3)]])
-    weights = choice._weighed(runs, rate)
+    weights = choice._weigh(runs, rate)
     for run in (0, 1):
         with ctx.workprec(4000):
             true = truth(int(runs.gaps[run]), int(runs.sizes[run]), rate, 1.0)

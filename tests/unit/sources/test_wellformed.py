@@ -106,9 +106,9 @@ def test_what_passes_is_what_a_strict_reader_takes() -> None:
     ("name", "mutant"),
     [
         ("_outside", lambda *given: given[0]),
-        ("_torn", lambda *_: iter(())),
+        ("_torn_quotes", lambda *_: iter(())),
         ("_lone", lambda *_: iter(())),
-        ("_ragged", lambda *_: iter(())),
+        ("_ragged_records", lambda *_: iter(())),
     ],
 )
 def test_a_check_left_out_is_caught(name: str, mutant: Any, monkeypatch: Patch) -> None:

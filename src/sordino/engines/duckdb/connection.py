@@ -34,13 +34,13 @@ def locked_connection(
     connection = duckdb.connect(config={**_SETTINGS, "temp_directory": room, **given})
     _set_progress(connection, progress)
     allowed = exp.Array(expressions=[exp.Literal.string(path) for path in paths])
-    disabled = exp.Literal.string(_disabled(connection))
+    disabled = exp.Literal.string(_unknown_optimisers(connection))
     first = (("allowed_paths", allowed), ("disabled_optimizers", disabled))
     for name, value in (*first, *_LAST):
         _set(connection, name, value)
     setting = "SELECT current_setting('disabled_optimizers')"
-    ((held,),) = connection.sql(setting).fetchall()
-    if set(held.split(",")) != set(disabled.this.split(",")):
+    ((setting_now,),) = connection.sql(setting).fetchall()
+    if set(setting_now.split(",")) != set(disabled.this.split(",")):
         raise EngineFailure
     return connection
 
@@ -69,7 +69,7 @@ def _set_progress(connection: duckdb.DuckDBPyConnection, wanted: bool) -> None: 
         _set(connection, "enable_progress_bar", exp.Boolean(this=wanted))
 
 
-def _disabled(connection: duckdb.DuckDBPyConnection) -> str:
+def _unknown_optimisers(connection: duckdb.DuckDBPyConnection) -> str:
     """Return the optimisers of this version that are not known to be harmless."""
     named = {name for (name,) in connection.sql("FROM duckdb_optimizers()").fetchall()}
     return ",".join(sorted(named - HARMLESS))

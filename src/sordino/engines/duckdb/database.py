@@ -58,14 +58,14 @@ class DuckDB(AbstractDatabase):
 
     def connect(self) -> None:
         """Make the database, if it is not there."""
-        self._connected()
+        self._connect()
 
     def question_context(self) -> AbstractContextManager[object]:
         """Say how far it is, if that is wanted."""
-        return self._asking()
+        return self._watched()
 
     @contextmanager
-    def _asking(self) -> Generator[None]:
+    def _watched(self) -> Generator[None]:
         with ExitStack() as stack:
             if self._progress:
                 stack.enter_context(watch(self._percent))
@@ -85,24 +85,24 @@ class DuckDB(AbstractDatabase):
         """
         if isinstance(rows, pa.RecordBatchReader):
             rows = ds.Scanner.from_batches(rows)
-        self._connected().register(name, rows)
+        self._connect().register(name, rows)
         self._handed.add(name)
 
     def forget(self) -> None:
         """Drop what was registered."""
         while self._handed:
-            self._connected().unregister(self._handed.pop())
+            self._connect().unregister(self._handed.pop())
 
     def begin_kept(self, name: str, schema: Schema) -> bool:
         """Make a table: it lies in memory, and is spilled to the room."""
         columns = columns_text(self.dialect, schema)
-        self._connected().execute(f"CREATE OR REPLACE TABLE {name} ({columns})")
+        self._connect().execute(f"CREATE OR REPLACE TABLE {name} ({columns})")
         return True
 
     def keep(self, name: str, statement: Statement, salt: int) -> None:
         """Insert the rows."""
         text = f"INSERT INTO {name} {statement.text}"
-        self._connected().execute(text, statement.parameters(salt))
+        self._connect().execute(text, statement.parameters(salt))
 
     def destroy(self, name: str) -> None:
         """Drop the table."""
@@ -141,13 +141,13 @@ class DuckDB(AbstractDatabase):
     def _run(self, statement: Statement, salt: int) -> duckdb.DuckDBPyRelation:
         """Return the rows of a statement, not read yet."""
         values = statement.parameters(salt)
-        return self._connected().sql(statement.text, params=values)
+        return self._connect().sql(statement.text, params=values)
 
     def _percent(self) -> float:
         """Return how far the running statement is, or less than 0 if none is."""
         return -1.0 if self._connection is None else self._connection.query_progress()
 
-    def _connected(self) -> duckdb.DuckDBPyConnection:
+    def _connect(self) -> duckdb.DuckDBPyConnection:
         """Return a connection; the database is made anew after a source was opened."""
         if self._home is None:
             self._connection = locked_connection(

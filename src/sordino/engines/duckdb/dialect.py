@@ -89,9 +89,9 @@ class DuckDBDialect(AbstractDialect):
         One `hash` of several values mixes them too weakly: for a fixed first value the
         others come in far from random orders. The hash around it mends that.
         """
-        missing = [one.is_(exp.null()) for one in values]
+        missing = [value.is_(exp.null()) for value in values]
         salt = exp.Placeholder(this=SALT)
-        inner = [one.copy() for one in (*values, *missing, salt)]
+        inner = [value.copy() for value in (*values, *missing, salt)]
         return function("hash", function("hash", *inner))
 
     def order_term(self, value: exp.Expression) -> exp.Ordered:
@@ -175,8 +175,8 @@ class DuckDBDialect(AbstractDialect):
         if len(values) == 1:
             counted = values[0].copy()
         else:
-            there = [exp.not_(one.copy().is_(exp.null())) for one in values]
-            row = function("row", *(one.copy() for one in values))
+            there = [exp.not_(value.copy().is_(exp.null())) for value in values]
+            row = function("row", *(value.copy() for value in values))
             counted = exp.Case().when(exp.and_(*there), row)
         count = exp.Count(this=exp.Distinct(expressions=[counted]))
         return sql.as_type(count, "HUGEINT")
@@ -193,8 +193,8 @@ def _each(
 ) -> exp.Expression:
     """Return a list with the rule applied to its entries."""
     entry = exp.to_identifier("e")
-    made = exp.Lambda(this=rule(exp.column("e"), arrow), expressions=[entry])
-    return function("list_transform", entries, made)
+    normalised = exp.Lambda(this=rule(exp.column("e"), arrow), expressions=[entry])
+    return function("list_transform", entries, normalised)
 
 
 def _integer(value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
@@ -237,16 +237,16 @@ def _within(value: exp.Expression, kind: str, last: str) -> exp.Expression:
 
 def _date(value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
     del arrow
-    made = sql.as_type_or_null(value, "DATE")
-    return _within(made, "DATE", "9999-12-31")
+    date = sql.as_type_or_null(value, "DATE")
+    return _within(date, "DATE", "9999-12-31")
 
 
 def _time(value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
     """Return a time in UTC; zoned nanoseconds have no direct cast."""
     if arrow.tz is not None:
         value = sql.as_type_or_null(value, "TIMESTAMPTZ")
-    made = sql.as_type_or_null(value, "TIMESTAMP")
-    return _within(made, "TIMESTAMP", "9999-12-31 23:59:59.999999")
+    time = sql.as_type_or_null(value, "TIMESTAMP")
+    return _within(time, "TIMESTAMP", "9999-12-31 23:59:59.999999")
 
 
 _RULES: Final[dict[str, Callable[[exp.Expression, pa.DataType], exp.Expression]]] = {

@@ -47,7 +47,7 @@ class RelationSource(AbstractSource):
     def read(self, places: Sequence[int]) -> pa.Table:
         """Return the columns."""
         self.check()
-        return _chosen(self._relation, places).to_arrow_table()
+        return _columns(self._relation, places).to_arrow_table()
 
 
 @final
@@ -79,7 +79,7 @@ class TableOfConnection(AbstractSource):
         return self._reader(places).read_all()
 
     def _reader(self, places: Sequence[int]) -> Any:
-        return _chosen(self._relation(), places).to_arrow_reader(ROWS)
+        return _columns(self._relation(), places).to_arrow_reader(ROWS)
 
 
 def _fields(relation: Any) -> Fields:
@@ -92,13 +92,13 @@ def _refuse_other(relation: Any, fields: Fields) -> None:
         raise EngineFailure
 
 
-def _chosen(relation: Any, places: Sequence[int]) -> Any:
+def _columns(relation: Any, places: Sequence[int]) -> Any:
     """Return some columns of a relation, found by their places: #1 is the first."""
     columns = [
         exp.alias_(exp.PositionalColumn(this=exp.Literal.number(place + 1)), name)
         for place, name in zip(places, internal(places), strict=True)
     ] or [exp.alias_(exp.null(), NOTHING)]
-    return relation.project(", ".join(one.sql("duckdb") for one in columns))
+    return relation.project(", ".join(column.sql("duckdb") for column in columns))
 
 
 def of_relation(relation: Any, declared: Mapping[str, Column]) -> AbstractSource:

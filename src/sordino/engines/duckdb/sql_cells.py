@@ -74,11 +74,11 @@ def _truth(to: Written, spelling: Spelling) -> Sql:
         sql.letters(ascii_uppercase),
         sql.letters(ascii_lowercase),
     )
-    words = [(one, exp.true()) for one in spelling.true]
-    words += [(one, exp.false()) for one in spelling.false]
+    words = [(word, exp.true()) for word in spelling.true]
+    words += [(word, exp.false()) for word in spelling.false]
     return exp.Case(
         this=small,
-        ifs=[exp.If(this=sql.letters(one), true=truth) for one, truth in words],
+        ifs=[exp.If(this=sql.letters(word), true=truth) for word, truth in words],
     )
 
 
@@ -87,19 +87,19 @@ def _day(to: Written, spelling: Spelling) -> Sql:
     if spelling.date == ISO_DATE:
         fits = _matches(to[0], GRAMMARS["date"])
         return sql.case([(fits, sql.as_type_or_null(_bare(to[0]), "DATE"))])
-    return _told(
-        to[0], spelling.date, lambda found: sql.as_type_or_null(_date(found), "DATE")
+    return _match(
+        to[0], spelling.date, lambda parts: sql.as_type_or_null(_date(parts), "DATE")
     )
 
 
 def _moment(to: Written, spelling: Spelling) -> Sql:
     """Return a time in UTC; one without fraction and zone needs no arithmetic."""
-    made = _told(to[0], spelling.time, lambda found: _ticks(found, spelling.time))
-    held = _named("held", made, _within)
+    moment = _match(to[0], spelling.time, lambda parts: _ticks(parts, spelling.time))
+    in_range = _let("held", moment, _within)
     if spelling.time != ISO_TIME:
-        return held
+        return in_range
     plain = _matches(to[0], GRAMMARS["time"])
-    return sql.case([(plain, sql.as_type_or_null(_bare(to[0]), "TIMESTAMP"))], held)
+    return sql.case([(plain, sql.as_type_or_null(_bare(to[0]), "TIMESTAMP"))], in_range)
 
 
 def _within(ticks: Sql) -> Sql:
@@ -110,16 +110,16 @@ def _within(ticks: Sql) -> Sql:
     return sql.case([(ends, sql.function("make_timestamp", ticks.copy()))])
 
 
-def _told(cell: Sql, layout: Layout, make: Callable[[Sql], Sql]) -> Sql:
+def _match(cell: Sql, layout: Layout, make: Callable[[Sql], Sql]) -> Sql:
     """Return what is made of the parts of a cell, which are found once."""
-    names = exp.Array(expressions=[sql.letters(one) for one in layout.parts])
+    names = exp.Array(expressions=[sql.letters(part) for part in layout.parts])
     whole = sql.letters(f"^{_BLANK}(?:{layout.pattern}){_BLANK}$")
-    found = sql.function("regexp_extract", cell.copy(), whole, names)
+    parts = sql.function("regexp_extract", cell.copy(), whole, names)
     fits = _matches(cell, layout.pattern)
-    return sql.case([(fits, _named("parts", found, make))])
+    return sql.case([(fits, _let("parts", parts, make))])
 
 
-def _named(name: str, value: Sql, make: Callable[[Sql], Sql]) -> Sql:
+def _let(name: str, value: Sql, make: Callable[[Sql], Sql]) -> Sql:
     """Return what is made of a value that has a name, so that it is computed once.
 
     A list of it stands for a name: the function of a list is called with its entry.
@@ -130,36 +130,36 @@ def _named(name: str, value: Sql, make: Callable[[Sql], Sql]) -> Sql:
     return sql.function("list_extract", listed, sql.whole(1))
 
 
-def _part(found: Sql, name: str) -> Sql:
+def _part(parts: Sql, name: str) -> Sql:
     """Return a part as text, empty where it is not there."""
-    return sql.function("struct_extract", found.copy(), sql.letters(name))
+    return sql.function("struct_extract", parts.copy(), sql.letters(name))
 
 
-def _date(found: Sql) -> Sql:
+def _date(parts: Sql) -> Sql:
     """Return 2025-6-1 of the parts of a day."""
     dash = sql.letters("-")
-    parts = [_part(found, one) for one in ("year", "month", "day")]
-    return sql.function("concat", parts[0], dash, parts[1], dash.copy(), parts[2])
+    year, month, day = (_part(parts, name) for name in ("year", "month", "day"))
+    return sql.function("concat", year, dash, month, dash.copy(), day)
 
 
-def _ticks(found: Sql, layout: Layout) -> Sql:
+def _ticks(parts: Sql, layout: Layout) -> Sql:
     """Return microseconds after 1970 in UTC, none for a day that no calendar has."""
-    midnight = sql.as_type_or_null(_date(found), "TIMESTAMP")
+    midnight = sql.as_type_or_null(_date(parts), "TIMESTAMP")
     ticks = sql.function("epoch_us", midnight)
     for name, seconds in (("hour", 3600), ("minute", 60), ("second", 1)):
         if name in layout.parts:
             size = sql.bigint(seconds * _SECOND)
             ticks = sql.plus(
-                ticks, sql.multiplied_by(digits_number(_part(found, name)), size)
+                ticks, sql.multiplied_by(digits_number(_part(parts, name)), size)
             )
     if "offset" in layout.parts:
-        ticks = sql.minus(ticks, zone_ticks(_part(found, "offset"), "starts_with"))
+        ticks = sql.minus(ticks, zone_ticks(_part(parts, "offset"), "starts_with"))
     if "fraction" not in layout.parts:
         return ticks
     digits = sql.function(
-        "rpad", _part(found, "fraction"), sql.whole(9), sql.letters("0")
+        "rpad", _part(parts, "fraction"), sql.whole(9), sql.letters("0")
     )
-    return _named(
+    return _let(
         "moment",
         sql.function("row", ticks, digits_number(digits)),
         lambda both: round_to_microseconds(_place(both, 1), _place(both, 2)),

@@ -42,12 +42,12 @@ def _truncate(to: Written) -> Sql:
     return sql.as_type(start, "DATE" if to.types[0] == "date" else "TIMESTAMP")
 
 
-def _elapsed(to: Written) -> Sql:
+def _elapsed_time(to: Written) -> Sql:
     """Return the microseconds between two times."""
     return sql.minus(sql.function("epoch_us", to[1]), sql.function("epoch_us", to[0]))
 
 
-def _floored(number: Sql, size: int, shift: int) -> Sql:
+def _floor(number: Sql, size: int, shift: int) -> Sql:
     """Return number // size rounded down, shifted to where nothing is negative."""
     shifted = sql.plus(number, sql.bigint(shift))
     quotient = sql.infix(exp.IntDiv, shifted, sql.bigint(size))
@@ -58,12 +58,12 @@ def _days_between(to: Written) -> Sql:
     """Return days, or whole days of a duration."""
     if to.types[0] == "date":
         return sql.minus(to[1], to[0])
-    return _floored(_elapsed(to), _DAY, _DAYS)
+    return _floor(_elapsed_time(to), _DAY, _DAYS)
 
 
 def _seconds_between(to: Written) -> Sql:
     """Return whole seconds of a duration."""
-    return _floored(_elapsed(to), _SECOND, _SHIFT)
+    return _floor(_elapsed_time(to), _SECOND, _SHIFT)
 
 
 def _add_days(to: Written) -> Sql:
@@ -71,12 +71,12 @@ def _add_days(to: Written) -> Sql:
     kind = to.types[0]
     ends = (date.min, date.max) if kind == "date" else _TIMES
     first, last = (to.bind(end, kind) for end in ends)
-    later = _moved(to)
+    later = _move(to)
     inside = exp.Between(this=sql.in_parentheses(later.copy()), low=first, high=last)
     return sql.case([(inside, later)])
 
 
-def _moved(to: Written) -> Sql:
+def _move(to: Written) -> Sql:
     """Return another day, if it is near enough to count."""
     near = exp.Between(
         this=to[1], low=sql.bigint(-dates.WHOLE), high=sql.bigint(dates.WHOLE)

@@ -14,9 +14,8 @@ from sqlglot import exp
 from sordino.engines.sql import pieces as sql
 from sordino.engines.sql.exponential_entries import exponential_entries
 from sordino.engines.sql.pieces import Entry, Sql, Written
+from sordino.engines.sql.whole_steps import whole_steps
 from sordino.expressions import arithmetic, lattice_steps, numeric
-from sordino.expressions.lattice_steps import thresholds
-from sordino.expressions.literals import LEAST, MOST
 from sordino.expressions.numeric import LARGEST_STEP, least_multiple
 from sordino.expressions.tree import Operation
 
@@ -24,19 +23,19 @@ _LAST_BIT: Final = 63
 _LONGEST_SHIFT: Final = 41
 
 
-def _huge(one: Sql) -> Sql:
+def _huge(number: Sql) -> Sql:
     """Return an integer of 128 bits."""
-    return sql.as_type(one, "HUGEINT")
+    return sql.as_type(number, "HUGEINT")
 
 
-def _narrow(one: Sql) -> Sql:
+def _narrow(number: Sql) -> Sql:
     """Return an integer of 64 bits, or NULL."""
-    return sql.as_type_or_null(one, "BIGINT")
+    return sql.as_type_or_null(number, "BIGINT")
 
 
-def _zero_is_zero(one: Sql) -> Sql:
+def _zero_is_zero(number: Sql) -> Sql:
     """Return a double, -0.0 as 0.0."""
-    return sql.plus(one, sql.double(0))
+    return sql.plus(number, sql.double(0))
 
 
 def _infix(kind: type[exp.Expression]) -> Entry:
@@ -50,15 +49,15 @@ def _infix(kind: type[exp.Expression]) -> Entry:
     return entry
 
 
-def _nonzero(one: Sql) -> Sql:
+def _nonzero(number: Sql) -> Sql:
     """Return a number, 0 as NULL: what is divided by NULL is NULL."""
-    return sql.function("nullif", one, sql.whole(0))
+    return sql.function("nullif", number, sql.whole(0))
 
 
 def _divide(to: Written) -> Sql:
     """Return a quotient of doubles."""
-    one, other = sql.as_type(to[0], "DOUBLE"), sql.as_type(to[1], "DOUBLE")
-    return _zero_is_zero(sql.infix(exp.Div, one, _nonzero(other)))
+    number, other = sql.as_type(to[0], "DOUBLE"), sql.as_type(to[1], "DOUBLE")
+    return _zero_is_zero(sql.infix(exp.Div, number, _nonzero(other)))
 
 
 def _rest(to: Written) -> Sql:
@@ -88,9 +87,9 @@ def _bare_rest(to: Written) -> Sql:
 
 def _whole_parts(to: Written) -> tuple[Sql, Sql, Sql]:
     """Return dividend, divisor (0 as NULL) and Python's remainder as HUGEINT."""
-    one, other = _huge(to[0]), _nonzero(_huge(to[1]))
-    shifted = sql.plus(sql.infix(exp.Mod, one, other), other.copy())
-    return one.copy(), other.copy(), sql.infix(exp.Mod, shifted, other.copy())
+    number, other = _huge(to[0]), _nonzero(_huge(to[1]))
+    shifted = sql.plus(sql.infix(exp.Mod, number, other), other.copy())
+    return number.copy(), other.copy(), sql.infix(exp.Mod, shifted, other.copy())
 
 
 def _floor_divide(to: Written) -> Sql:
@@ -100,8 +99,8 @@ def _floor_divide(to: Written) -> Sql:
         down = sql.case([(negative, sql.bigint(1))], sql.bigint(0))
         return sql.minus(sql.infix(exp.IntDiv, to[0], to[1]), down)
     if not to.real:
-        one, other, rest = _whole_parts(to)
-        return _narrow(sql.infix(exp.IntDiv, sql.minus(one, rest), other))
+        number, other, rest = _whole_parts(to)
+        return _narrow(sql.infix(exp.IntDiv, sql.minus(number, rest), other))
     exact = sql.minus(to.joint(0), _rest(to))
     quotient = sql.infix(exp.Div, exact, _nonzero(to.joint(1)))
     down = sql.case([(_signs_differ(to), sql.double(1))], sql.double(0))
@@ -183,8 +182,8 @@ def _round(to: Written) -> Sql:
 def _sqrt(to: Written) -> Sql:
     """Return a root of what is not negative: NaN is above all, and stays."""
     number = sql.as_type(to[0], "DOUBLE")
-    held = sql.case([(sql.is_at_most(sql.double(0), number), number.copy())])
-    return sql.function("sqrt", held)
+    not_negative = sql.case([(sql.is_at_most(sql.double(0), number), number.copy())])
+    return sql.function("sqrt", not_negative)
 
 
 def _integer(rounding: str) -> Entry:
@@ -198,8 +197,10 @@ def _integer(rounding: str) -> Entry:
 
 def _steps(to: Written) -> Sql:
     """Return the steps of a lattice: the bounds make the cast safe."""
-    low, high = to.options["low"], to.options["high"]
-    return (_real_steps if to.real else _whole_steps)(to, low, high)
+    if to.real:
+        return _real_steps(to, to.options["low"], to.options["high"])
+    between = _between(to, to.options["exponent"])
+    return whole_steps(to, to[0], between, _wide_difference)
 
 
 def _real_steps(to: Written, low: int, high: int) -> Sql:
@@ -209,36 +210,20 @@ def _real_steps(to: Written, low: int, high: int) -> Sql:
     last = to.bind(math.ldexp(high, exponent), "f64")
     scale = to.bind(math.ldexp(1, -exponent), "f64")
     origin = to.options.get("origin", 0)
-    found = sql.function("floor", sql.plus(sql.multiplied_by(to[0], scale), sql.half()))
+    steps = sql.function("floor", sql.plus(sql.multiplied_by(to[0], scale), sql.half()))
     if origin:  # neither has more than 41 bits, so the difference is exact
-        found = sql.minus(found, to.bind(float(origin), "f64"))
+        steps = sql.minus(steps, to.bind(float(origin), "f64"))
     cast = sql.as_type if to.reads else sql.as_type_or_null
     return sql.case([
         (sql.is_less(to[0], first), to.bind(low - origin, "i64")),
-        (sql.is_at_most(to[0], last), cast(found, "BIGINT")),
+        (sql.is_at_most(to[0], last), cast(steps, "BIGINT")),
         (sql.negation(sql.function("isnan", to[0])), to.bind(high - origin, "i64")),
     ])
 
 
-def _whole_steps(to: Written, low: int, high: int) -> Sql:
-    """Return the steps of an integer, exactly; thresholds beyond 64 bits never bind."""
-    first, last = thresholds(low, high, to.options["exponent"])
-    origin = to.options.get("origin", 0)
-    branches = []
-    if first >= LEAST:
-        branches.append((
-            sql.is_at_most(to[0], to.bind(first, "i64")),
-            to.bind(low - origin, "i64"),
-        ))
-    if last <= MOST:
-        branches.append((
-            sql.is_at_most(to.bind(last, "i64"), to[0]),
-            to.bind(high - origin, "i64"),
-        ))
-    between = _between(to, to.options["exponent"])
-    if origin:
-        between = _narrow(sql.minus(_huge(between), _huge(to.bind(origin, "i64"))))
-    return sql.case(branches, between) if branches else between
+def _wide_difference(number: Sql, other: Sql) -> Sql:
+    """Return number - other by way of 128 bits."""
+    return _narrow(sql.minus(_huge(number), _huge(other)))
 
 
 def _between(to: Written, exponent: int) -> Sql:
@@ -264,8 +249,8 @@ def _portion(to: Written) -> Sql:
 
     def height() -> Sql:
         """Return the steps above the low end, for portion 0 below the high one."""
-        found = _steps(above)
-        return found if place else sql.minus(size.copy(), found)
+        steps = _steps(above)
+        return steps if place else sql.minus(size.copy(), steps)
 
     square = sql.multiplied_by(sql.multiplied_by(height(), height()), fine.copy())
     share = sql.infix(exp.IntDiv, square, size.copy())

@@ -37,7 +37,7 @@ def _named(name: str) -> Entry:
     return entry
 
 
-def _translated(old: str, new: str) -> Entry:
+def _translate(old: str, new: str) -> Entry:
     """Return the entry that puts letters in the place of others."""
 
     def entry(to: Written) -> Sql:
@@ -56,9 +56,9 @@ def _slice(to: Written) -> Sql:
     return sql.function("substring", to[0], *ends)
 
 
-def _size(one: Sql) -> Sql:
+def _size(text: Sql) -> Sql:
     """Return the number of bytes in UTF-8."""
-    return sql.function("strlen", one)
+    return sql.function("strlen", text)
 
 
 def _fits(size: Sql) -> Sql:
@@ -90,8 +90,8 @@ def _replace(to: Written) -> Sql:
     growth = sql.multiplied_by(count, sql.minus(_size(to[2]), _size(to[1])))
     fits = _fits(sql.plus(_size(to[0]), growth))
     shrinks = sql.is_at_most(_size(to[2]), _size(to[1]))
-    made = sql.function("replace", *to.each())
-    return sql.case([(sql.infix(exp.Or, shrinks, fits), made)])
+    replaced = sql.function("replace", *to.each())
+    return sql.case([(sql.infix(exp.Or, shrinks, fits), replaced)])
 
 
 def _normalize(to: Written) -> Sql:
@@ -100,7 +100,7 @@ def _normalize(to: Written) -> Sql:
     return sql.case([(settled, sql.function("nfc_normalize", to[0]))], to[0])
 
 
-def _cased(name: str, plain: Entry) -> Entry:
+def _change_case(name: str, plain: Entry) -> Entry:
     """Return the entry of a change of case: of A to Z, unless all is settled."""
 
     def entry(to: Written) -> Sql:
@@ -180,7 +180,7 @@ def _read_truth(to: Written) -> Sql:
     )
 
 
-def _truncated(to: Written) -> Sql:
+def _truncate(to: Written) -> Sql:
     """Return a double without its fraction, if that fits."""
     return sql.as_type_or_null(sql.function("trunc", to[0]), "BIGINT")
 
@@ -194,7 +194,7 @@ _CASTS: Final[Mapping[tuple[str, str], Entry]] = {
     ("i64", "f64"): _plain("DOUBLE"),
     ("i64", "text"): _plain("VARCHAR"),
     ("i64", "bool"): _plain("BOOLEAN"),
-    ("f64", "i64"): _truncated,
+    ("f64", "i64"): _truncate,
     ("bool", "i64"): _plain("BIGINT"),
     ("bool", "f64"): _plain("DOUBLE"),
     ("bool", "text"): _plain("VARCHAR"),
@@ -216,15 +216,15 @@ def _cast(to: Written) -> Sql:
     return to[0] if known == wanted else _CASTS[known, wanted](to)
 
 
-_LOWER: Final = _translated(ascii_uppercase, ascii_lowercase)
-_UPPER: Final = _translated(ascii_lowercase, ascii_uppercase)
+_LOWER: Final = _translate(ascii_uppercase, ascii_lowercase)
+_UPPER: Final = _translate(ascii_lowercase, ascii_uppercase)
 
 ENTRIES: Final[Mapping[Operation, Entry]] = {
     casts.CAST: _cast,
     text.LOWER: _LOWER,
     text.UPPER: _UPPER,
-    letters.LOWERCASE: _cased("lower", _LOWER),
-    letters.UPPERCASE: _cased("upper", _UPPER),
+    letters.LOWERCASE: _change_case("lower", _LOWER),
+    letters.UPPERCASE: _change_case("upper", _UPPER),
     text.LENGTH: _named("length"),
     text.SLICE: _slice,
     text.CONTAINS: _named("contains"),

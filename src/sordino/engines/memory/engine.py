@@ -80,9 +80,9 @@ class MemoryEngine(AbstractEngine):
 
     def freeze(self, table: str) -> None:
         """Read the rows of a public table, now and never again."""
-        found = lookup(self._tables, table)
-        self._frozen[table] = run_uncharged(lambda: self._copied(table, found.schema))
-        self._tables[table] = freeze_source(found, self._frozen[table])
+        opened = lookup(self._tables, table)
+        self._frozen[table] = run_uncharged(lambda: self._copy(table, opened.schema))
+        self._tables[table] = freeze_source(opened, self._frozen[table])
 
     def frozen_rows(self, table: str) -> pa.Table:
         """Return the rows of a frozen table."""
@@ -98,8 +98,8 @@ class MemoryEngine(AbstractEngine):
 
     def multiplicity(self, table: str, on: tuple[str, ...]) -> int:
         """Return how many rows share their values of `on`, at most."""
-        found = lookup(self._tables, table)
-        narrow = Schema(tuple((name, found.schema[name]) for name in on))
+        opened = lookup(self._tables, table)
+        narrow = Schema(tuple((name, opened.schema[name]) for name in on))
         return run_uncharged(
             lambda: _multiplicity(self.rows(Source(table, narrow)), on)
         )
@@ -130,7 +130,7 @@ class MemoryEngine(AbstractEngine):
         """Return the steps, the first one first."""
         if self._closed:
             raise EngineUnavailable(CLOSED)
-        return "\n".join(_described(question.rows))
+        return "\n".join(_steps(question.rows))
 
     def rows(self, node: AbstractNode) -> list[Row]:
         """Return the rows of a node."""
@@ -138,45 +138,45 @@ class MemoryEngine(AbstractEngine):
 
     def kept_rows(self, node: Kept) -> Iterator[Row]:
         """Yield the rows that are kept of a plan, made when they are first asked."""
-        found = self._kept.pop(node.name, None)
-        rows = self.rows(node.rows) if found is None else found
+        known = self._kept.pop(node.name, None)
+        rows = self.rows(node.rows) if known is None else known
         self._kept[node.name] = rows
         while len(self._kept) > MOST_KEPT:
             del self._kept[next(iter(self._kept))]
         for row in rows:
-            yield _taken(row, node.schema)
+            yield _pick(row, node.schema)
 
     def stored_rows(self, node: Source) -> list[Row]:
         """Return the rows of a table, as our types."""
-        return self._stored(node.table, node.schema.names)
+        return self._read_rows(node.table, node.schema.names)
 
     def unreadable(self, node: Unreadable) -> list[Row]:
         """Return the rows of a table with a cell that has no value."""
-        found = lookup(self._tables, node.table)
-        held = found.source.read([found.stored[node.column].place])
-        natural = values_of(held.column(0).combine_chunks())
-        rows = self._stored(node.table, (node.column, *node.schema.names))
+        opened = lookup(self._tables, node.table)
+        cells = opened.source.read([opened.stored[node.column].place])
+        natural = values_of(cells.column(0).combine_chunks())
+        rows = self._read_rows(node.table, (node.column, *node.schema.names))
         return [
-            _taken(row, node.schema)
+            _pick(row, node.schema)
             for row, cell in zip(rows, natural, strict=True)
             if cell is not None and row[node.column] is None
         ]
 
-    def _stored(self, table: str, names: tuple[str, ...]) -> list[Row]:
+    def _read_rows(self, table: str, names: tuple[str, ...]) -> list[Row]:
         """Return columns of a table, as our types."""
-        found = lookup(self._tables, table)
-        columns = [found.stored[name] for name in names]
-        held = found.source.read([one.place for one in columns])
+        opened = lookup(self._tables, table)
+        columns = [opened.stored[name] for name in names]
+        cells = opened.source.read([column.place for column in columns])
         lists = [
             [
-                _retyped(value, one)
-                for value in values_of(held.column(n).combine_chunks())
+                _retype(value, column)
+                for value in values_of(cells.column(n).combine_chunks())
             ]
-            for n, one in enumerate(columns)
+            for n, column in enumerate(columns)
         ]
         return [
             dict(zip(names, values, strict=True))
-            for values in (zip(*lists, strict=True) if lists else [()] * held.num_rows)
+            for values in (zip(*lists, strict=True) if lists else [()] * cells.num_rows)
         ]
 
     def firsts(
@@ -194,13 +194,13 @@ class MemoryEngine(AbstractEngine):
         """Answer a question of tables that have the columns, but no rows."""
         bare = MemoryEngine(order=self._order)
         for name in tables_of(question.rows):
-            found = lookup(self._tables, name)
-            refuse_changed(name, found.source)
-            bare._tables[name] = replace(found, source=without_rows(found.source))
+            opened = lookup(self._tables, name)
+            refuse_changed(name, opened.source)
+            bare._tables[name] = replace(opened, source=without_rows(opened.source))
         keys = None if question.keys is None else question.keys.slice(0, 0)
         bare._answer(replace(question, keys=keys))
 
-    def _copied(self, table: str, schema: Schema) -> pa.Table:
+    def _copy(self, table: str, schema: Schema) -> pa.Table:
         """Return the rows of a table, sorted by all columns in turn."""
         rows = [tuple(row.values()) for row in self.rows(Source(table, schema))]
         return table_in_memory(sorted(rows, key=sort_values), schema)
@@ -214,28 +214,28 @@ class MemoryEngine(AbstractEngine):
         schema = question.rows.schema
         kinds = [arrow_type(schema[name].type) for name in question.by]
         if question.keys is not None:
-            held = [values_of(one.combine_chunks()) for one in question.keys.columns]
-            wanted = list(zip(*held, strict=True))
+            keys = [values_of(key.combine_chunks()) for key in question.keys.columns]
+            wanted = list(zip(*keys, strict=True))
         elif question.by:
             wanted = [
                 tuple(rows[0][n] for n in question.by) for rows in groups.values()
             ]
         else:
             wanted = [()]
-        found = [groups.get(sort_values(values), []) for values in wanted]
+        rows_of_groups = [groups.get(sort_values(values), []) for values in wanted]
         columns = [
             pa.array([values[place] for values in wanted], kind)
             for place, kind in enumerate(kinds)
         ]
         columns += [
-            pa.array([exact_total(one, rows) for rows in found], pa.int64())
-            for one in question.totals
+            pa.array([exact_total(total, rows) for rows in rows_of_groups], pa.int64())
+            for total in question.totals
         ]
         names = [f"total {place}" for place in range(len(question.totals))]
         return pa.Table.from_arrays(columns, names=[*question.by, *names])
 
 
-def _retyped(value: Any, stored: Stored) -> Any:
+def _retype(value: Any, stored: Stored) -> Any:
     """Return a value as it is declared, where that is not how it lies."""
     return value if stored.reading is None else stored.reading.value({"x": value})
 
@@ -245,7 +245,7 @@ def _multiplicity(rows: list[Row], on: tuple[str, ...]) -> int:
     return max(Counter(key_of(row, on) for row in complete).values(), default=0)
 
 
-def _grouped(rows: Iterable[Row], names: Iterable[str]) -> list[list[Row]]:
+def _group(rows: Iterable[Row], names: Iterable[str]) -> list[list[Row]]:
     """Return the rows that agree in some columns, together."""
     listed = tuple(names)
     groups: defaultdict[tuple[Any, ...], list[Row]] = defaultdict(list)
@@ -254,26 +254,26 @@ def _grouped(rows: Iterable[Row], names: Iterable[str]) -> list[list[Row]]:
     return list(groups.values())
 
 
-def _taken(row: Row, schema: Schema) -> Row:
+def _pick(row: Row, schema: Schema) -> Row:
     return {name: row[name] for name in schema}
 
 
 def _project(engine: MemoryEngine, node: Project) -> Iterator[Row]:
     for row in engine.rows(node.child):
-        yield {name: made.value(row) for name, made in node.columns}
+        yield {name: expression.value(row) for name, expression in node.columns}
 
 
 def _filter(engine: MemoryEngine, node: Filter) -> Iterator[Row]:
     for row in engine.rows(node.child):
         if node.condition.value(row) is True:
-            yield _taken(row, node.schema)
+            yield _pick(row, node.schema)
 
 
 def _keep_rows(engine: MemoryEngine, node: KeepRows) -> Iterator[Row]:
     below = node.child.schema
     names = [*node.per, *node.order]
     kinds = (*(below[name].type for name in names), "i64")
-    for rows in _grouped(engine.rows(node.child), node.per):
+    for rows in _group(engine.rows(node.child), node.per):
         copies: Counter[tuple[Any, ...]] = Counter()
         tuples = []
         for row in rows:
@@ -281,34 +281,34 @@ def _keep_rows(engine: MemoryEngine, node: KeepRows) -> Iterator[Row]:
             copies[sort_values(values)] += 1
             tuples.append((*values, copies[sort_values(values)]))
         for place in engine.firsts(tuples, kinds)[: node.limit]:
-            yield _taken(rows[place], node.schema)
+            yield _pick(rows[place], node.schema)
 
 
 def _keep_groups(engine: MemoryEngine, node: KeepGroups) -> Iterator[Row]:
     rest = [name for name in node.groups if name not in node.per]
     names = [*node.per, *rest]
     kinds = tuple(node.child.schema[name].type for name in names)
-    for rows in _grouped(engine.rows(node.child), node.per):
-        groups = _grouped(rows, rest)
+    for rows in _group(engine.rows(node.child), node.per):
+        groups = _group(rows, rest)
         leads = [tuple(group[0][name] for name in names) for group in groups]
         for place in engine.firsts(leads, kinds)[: node.limit]:
-            yield from (_taken(row, node.schema) for row in groups[place])
+            yield from (_pick(row, node.schema) for row in groups[place])
 
 
 def _keep_unique(engine: MemoryEngine, node: KeepUnique) -> Iterator[Row]:
-    for rows in _grouped(engine.rows(node.child), node.per):
+    for rows in _group(engine.rows(node.child), node.per):
         if len(rows) == 1:
-            yield _taken(rows[0], node.schema)
+            yield _pick(rows[0], node.schema)
 
 
-def _crowded(engine: MemoryEngine, node: Crowded) -> Iterator[Row]:
-    for rows in _grouped(engine.rows(node.child), node.per):
-        counted = _grouped(rows, node.groups) if node.groups else rows
+def _crowded_ids(engine: MemoryEngine, node: Crowded) -> Iterator[Row]:
+    for rows in _group(engine.rows(node.child), node.per):
+        counted = _group(rows, node.groups) if node.groups else rows
         if len(counted) > node.limit:
-            yield _taken(rows[0], node.schema)
+            yield _pick(rows[0], node.schema)
 
 
-def _listed(engine: MemoryEngine, node: PublicRows) -> Iterator[Row]:
+def _given_rows(engine: MemoryEngine, node: PublicRows) -> Iterator[Row]:
     del engine
     columns = {
         name: values_of(node.rows[name].combine_chunks()) for name in node.schema
@@ -321,21 +321,23 @@ def _without(engine: MemoryEngine, node: Without) -> Iterator[Row]:
     gone = {key_of(row, node.on) for row in engine.rows(node.right)}
     for row in engine.rows(node.left):
         if key_of(row, node.on) not in gone:
-            yield _taken(row, node.schema)
+            yield _pick(row, node.schema)
 
 
 def _memberships(engine: MemoryEngine, node: Memberships) -> Iterator[Row]:
-    for rows in _grouped(engine.rows(node.child), node.per):
-        groups = _grouped(rows, node.groups)
+    for rows in _group(engine.rows(node.child), node.per):
+        groups = _group(rows, node.groups)
         for group in groups:
-            yield _taken({**group[0], node.size: len(groups)}, node.schema)
+            yield _pick({**group[0], node.size: len(groups)}, node.schema)
 
 
-def _gathered(engine: MemoryEngine, node: Gathered) -> Iterator[Row]:
-    for rows in _grouped(engine.rows(node.child), node.per):
-        totals = {name: exact_total(one, rows) for name, one in node.totals}
-        extremes = {name: exact_extreme(one, rows) for name, one in node.extremes}
-        yield _taken({**rows[0], **totals, **extremes}, node.schema)
+def _rows_of_ids(engine: MemoryEngine, node: Gathered) -> Iterator[Row]:
+    for rows in _group(engine.rows(node.child), node.per):
+        totals = {name: exact_total(total, rows) for name, total in node.totals}
+        extremes = {
+            name: exact_extreme(extreme, rows) for name, extreme in node.extremes
+        }
+        yield _pick({**rows[0], **totals, **extremes}, node.schema)
 
 
 def _join(engine: MemoryEngine, node: Join) -> Iterator[Row]:
@@ -345,15 +347,15 @@ def _join(engine: MemoryEngine, node: Join) -> Iterator[Row]:
     nothing = dict.fromkeys(node.right.schema)
     for row in engine.rows(node.left):
         complete = all(row[name] is not None for name in node.on)
-        found = partners.get(key_of(row, node.on), []) if complete else []
-        for partner in found or ([nothing] if node.outer else []):
-            yield _taken({**partner, **row}, node.schema)
+        matches = partners.get(key_of(row, node.on), []) if complete else []
+        for partner in matches or ([nothing] if node.outer else []):
+            yield _pick({**partner, **row}, node.schema)
 
 
 def _explode(engine: MemoryEngine, node: Explode) -> Iterator[Row]:
     for row in engine.rows(node.child):
         for entry in (row[node.column] or [])[: node.limit]:
-            yield _taken({**row, node.column: entry}, node.schema)
+            yield _pick({**row, node.column: entry}, node.schema)
 
 
 def _map_rows(engine: MemoryEngine, node: MapRows) -> Iterator[Row]:
@@ -366,9 +368,9 @@ def _flat_map(engine: MemoryEngine, node: FlatMap) -> Iterator[Row]:
         yield from flat_mapped(node, row)
 
 
-def _described(node: AbstractNode) -> list[str]:
+def _steps(node: AbstractNode) -> list[str]:
     """Return the steps below a node and its own."""
-    below = [line for one in node.inputs for line in _described(one)]
+    below = [line for child in node.inputs for line in _steps(child)]
     return [*below, node.describe()]
 
 
@@ -384,14 +386,14 @@ _WORK: Final[Mapping[type[AbstractNode], _Work]] = by_kind(
         KeepGroups: _keep_groups,
         KeepUnique: _keep_unique,
         Kept: MemoryEngine.kept_rows,
-        Crowded: _crowded,
-        PublicRows: _listed,
+        Crowded: _crowded_ids,
+        PublicRows: _given_rows,
         Without: _without,
         Memberships: _memberships,
         Join: _join,
         Explode: _explode,
         MapRows: _map_rows,
         FlatMap: _flat_map,
-        Gathered: _gathered,
+        Gathered: _rows_of_ids,
     },
 )

@@ -25,7 +25,7 @@ def exact_total(asked: AbstractTotal, rows: list[Row]) -> int:
 def exact_extreme(asked: Extreme, rows: list[Row]) -> Any:
     """Return an extreme of the values that are there, missing where none is."""
     values = (asked.expression.value(row) for row in rows)
-    there = [one for one in values if one is not None]
+    there = [value for value in values if value is not None]
     return (max if asked.is_greatest else min)(there, default=None)
 
 

@@ -16,9 +16,9 @@ def keyed_order(salt: int) -> Order:
 
     def order(rows: list[tuple[Any, ...]], kinds: tuple[str, ...]) -> list[bytes]:
         del kinds
-        told = (
+        texts = (
             repr(sort_values(row)).encode("utf-8", "backslashreplace") for row in rows
         )
-        return [hashlib.blake2b(one, key=key).digest() for one in told]
+        return [hashlib.blake2b(text, key=key).digest() for text in texts]
 
     return order

@@ -27,10 +27,9 @@ from sordino.engines.postgres.sql_remainders import (
 from sordino.engines.sql import pieces as sql
 from sordino.engines.sql.exponential_entries import exponential_entries
 from sordino.engines.sql.pieces import Entry, Sql, Written
+from sordino.engines.sql.whole_steps import whole_steps
 from sordino.expressions import arithmetic, lattice_steps
 from sordino.expressions import numeric as numbers
-from sordino.expressions.lattice_steps import thresholds
-from sordino.expressions.literals import LEAST, MOST
 from sordino.expressions.numeric import least_multiple
 from sordino.expressions.tree import Operation
 
@@ -181,8 +180,14 @@ def _integer(rounding: str) -> Entry:
 
 def _steps(to: Written) -> Sql:
     """Return the steps of a lattice: the bounds make the cast safe."""
-    make = _real_steps if to.real else _whole_steps
-    return let((to[0],), lambda number: make(to, number))
+    exponent = to.options["exponent"]
+
+    def steps(number: Sql) -> Sql:
+        if to.real:
+            return _real_steps(to, number)
+        return whole_steps(to, number, _between(number, exponent), sql.minus)
+
+    return let((to[0],), steps)
 
 
 def _real_steps(to: Written, number: Sql) -> Sql:
@@ -213,24 +218,6 @@ def _real_steps(to: Written, number: Sql) -> Sql:
         ),
     ]
     return sql.case(branches)
-
-
-def _whole_steps(to: Written, number: Sql) -> Sql:
-    """Return the steps of an integer, exactly; thresholds beyond 64 bits never bind."""
-    low, high = to.options["low"], to.options["high"]
-    exponent, origin = to.options["exponent"], to.options.get("origin", 0)
-    first, last = thresholds(low, high, exponent)
-    branches = []
-    if first >= LEAST:
-        below = sql.is_at_most(number.copy(), to.bind(first, "i64"))
-        branches.append((below, to.bind(low - origin, "i64")))
-    if last <= MOST:
-        above = sql.is_at_most(to.bind(last, "i64"), number.copy())
-        branches.append((above, to.bind(high - origin, "i64")))
-    between = _between(number, exponent)
-    if origin:
-        between = sql.minus(between, to.bind(origin, "i64"))
-    return sql.case(branches, between) if branches else between
 
 
 def _between(number: Sql, exponent: int) -> Sql:

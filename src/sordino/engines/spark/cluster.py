@@ -25,6 +25,9 @@ _OLDEST_JAVA: Final = 17
 _INSTALL: Final = "Install it, or set JAVA_HOME to one that is"
 _SIZE: Final = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?\s*", re.IGNORECASE)
 _KIBIBYTES: Final = {"": 1 / 1024, "k": 1, "m": 1024, "g": 1024**2, "t": 1024**3}
+STOPPED: Final = (
+    "its Spark was stopped. Make a new session, over frames of one that runs"
+)
 _OURS: Final[Mapping[str, str]] = {
     "spark.app.name": "sordino",
     "spark.io.encryption.enabled": "true",
@@ -39,7 +42,7 @@ _OURS: Final[Mapping[str, str]] = {
 def running_session() -> Any:
     """Return a session of the Spark that runs in this process, or None."""
     refuse_old_pyspark(version("pyspark"))
-    context, session = _imported()
+    context, session = _import_pyspark()
     if context._active_spark_context is None:  # noqa: SLF001 nothing public tells
         return None
     return session.getActiveSession() or session.builder.getOrCreate()
@@ -51,11 +54,11 @@ def started_session(settings: Settings) -> Any:
     chosen = {"spark.master": f"local[{settings.threads or '*'}]"}
     if settings.memory_limit is not None:
         chosen["spark.driver.memory"] = memory_of(settings.memory_limit)
-    _, session = _imported()
+    _, session = _import_pyspark()
     return session.builder.config(map={**_OURS, **chosen}).getOrCreate()
 
 
-def _imported() -> tuple[Any, Any]:
+def _import_pyspark() -> tuple[Any, Any]:
     """Return the classes of contexts and sessions."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what it says of versions of pandas
@@ -90,6 +93,15 @@ def refuse_old_pyspark(installed: str) -> None:
             f"PySpark {installed} is installed, and {_OLDEST} or later is needed: "
             "pip install 'sordino[spark]'"
         )
+
+
+def is_stopped(session: Any) -> bool:
+    """Tell whether the Spark of a session runs no more: its frames fail when read."""
+    try:
+        context = session._jsparkSession.sparkContext()  # noqa: SLF001 into Java
+        return bool(context.isStopped())
+    except Exception:  # noqa: BLE001 of a Java that has ended
+        return True
 
 
 def refuse_old_java() -> None:

@@ -10,7 +10,12 @@ import pyarrow as pa
 
 from sordino.engines.door import Settings
 from sordino.engines.failures import run_uncharged
-from sordino.engines.spark.cluster import running_session, started_session
+from sordino.engines.spark.cluster import (
+    STOPPED,
+    is_stopped,
+    running_session,
+    started_session,
+)
 from sordino.engines.spark.dialect import SPARK
 from sordino.engines.spark.places import frame_of, view_read_of, without_named_parts
 from sordino.engines.spark.settings import refuse_changed_settings, session_beside
@@ -42,7 +47,7 @@ class Spark(AbstractDatabase):
         """Refuse files of this machine where others would have to read them."""
         if not source.paths:
             return
-        master = run_uncharged(lambda: self._connected().sparkContext.master)
+        master = run_uncharged(lambda: self._connect_once().sparkContext.master)
         if not master.startswith("local"):
             raise InvalidParameter(
                 "source",
@@ -53,15 +58,17 @@ class Spark(AbstractDatabase):
 
     def connect(self) -> None:
         """Be there, with the settings that are ours."""
-        refuse_changed_settings(self._connected())
+        refuse_changed_settings(self._connect_once())
 
     def question_context(self) -> AbstractContextManager[object]:
         """Log nothing; an interruption ends the jobs of this question."""
-        return self._asking()
+        return self._context_of_question()
 
     @contextmanager
-    def _asking(self) -> Generator[None]:
-        session = self._connected()
+    def _context_of_question(self) -> Generator[None]:
+        session = self._connect_once()
+        if is_stopped(session):
+            raise ConnectionError(STOPPED)  # whoever asks knows what was charged
         context = session.sparkContext
         context.addJobTag(self._tag)
         try:
@@ -83,7 +90,7 @@ class Spark(AbstractDatabase):
         reader = rows.to_reader() if isinstance(rows, pa.Table) else rows
         batches = [batch for batch in reader if batch.num_rows]
         table = pa.Table.from_batches(batches or [_none(reader.schema)])
-        self._view(name, self._connected().createDataFrame(table))
+        self._view(name, self._connect_once().createDataFrame(table))
 
     def forget(self) -> None:
         """Drop the views of what was handed over, or is read in place."""
@@ -102,7 +109,7 @@ class Spark(AbstractDatabase):
         The plan is resolved here: what its views are called afterwards does not matter.
         """
         statement_frame = self._frame(statement, salt)
-        frame = without_named_parts(self._connected(), statement_frame)
+        frame = without_named_parts(self._connect_once(), statement_frame)
         rows = frame.toDF(*internal(range(len(statement.kinds))))
         if name in self._kept:
             rows = self._kept[name].union(rows)
@@ -117,13 +124,12 @@ class Spark(AbstractDatabase):
             self._drop(name)
 
     def abandon(self) -> bool:
-        """Drop the views; if Spark is gone, all is."""
+        """Drop the views; if Spark is gone, all is, and it is not asked again."""
         try:
             self.forget()
         except Exception:  # noqa: BLE001 of a Spark that is gone
             self._views.clear()
             self._kept.clear()
-            self._session = None
             return False
         return True
 
@@ -163,16 +169,16 @@ class Spark(AbstractDatabase):
 
     def _frame(self, statement: Statement, salt: int) -> Any:
         """Return the frame of a statement, over views of what it reads in place."""
-        session = self._connected()
+        session = self._connect_once()
         for part in statement.handed:
             place = view_read_of(part.source, part.places) if part.in_place else None
             if place is not None and place.name not in self._views:
                 self._view(place.name, frame_of(session, part.source))
-        values = statement.parameters(_signed(salt))
-        bound = {f"p{n}": as_spark(one) for n, one in enumerate(values, 1)}
+        values = statement.parameters(_as_signed(salt))
+        bound = {f"p{n}": as_spark(value) for n, value in enumerate(values, 1)}
         return session.sql(statement.text, args=bound or None)
 
-    def _connected(self) -> Any:
+    def _connect_once(self) -> Any:
         """Return the session of ours, made when it is first asked for."""
         if self._session is None:
             users = running_session() or started_session(self._settings)
@@ -192,7 +198,7 @@ class Spark(AbstractDatabase):
         To drop it by the public way, or to replace it, would give up what is cached of
         the rows that it reads: what the user has cached, and what we keep.
         """
-        state = self._connected()._jsparkSession.sessionState()  # noqa: SLF001 into Java
+        state = self._connect_once()._jsparkSession.sessionState()  # noqa: SLF001 into Java
         state.catalog().dropTempView(name)
 
 
@@ -203,7 +209,7 @@ def _none(schema: pa.Schema) -> pa.RecordBatch:
     )
 
 
-def _signed(salt: int) -> int:
+def _as_signed(salt: int) -> int:
     """Return the same 64 bits as an integer with a sign."""
     return salt - 2**64 if salt >= 2**63 else salt
 

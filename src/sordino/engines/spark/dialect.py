@@ -47,7 +47,7 @@ class SparkDialect(AbstractDialect):
 
     name = "spark"
     types: ClassVar = _TYPES | {
-        f"list[{one}]": f"ARRAY<{name}>" for one, name in _TYPES.items()
+        f"list[{kind}]": f"ARRAY<{name}>" for kind, name in _TYPES.items()
     }
     wide_type = pa.decimal128(38, 0)
     digest_type = pa.int64()
@@ -244,7 +244,7 @@ def _bool(value: Sql, arrow: pa.DataType) -> Sql:
     return value
 
 
-def _within(value: Sql, kind: str, last: str) -> Sql:
+def _within_calendar(value: Sql, kind: str, last: str) -> Sql:
     """Return a date or a time of the years 1 to 9999."""
     first = sql.as_type(sql.letters("0001-01-01"), kind)
     end = sql.as_type(sql.letters(last), kind)
@@ -254,14 +254,14 @@ def _within(value: Sql, kind: str, last: str) -> Sql:
 
 def _date(value: Sql, arrow: pa.DataType) -> Sql:
     del arrow
-    return _within(value, "DATE", "9999-12-31")
+    return _within_calendar(value, "DATE", "9999-12-31")
 
 
 def _time(value: Sql, arrow: pa.DataType) -> Sql:
     """Return a time; one with a zone is in UTC, the zone of sessions of ours."""
     if arrow.tz is not None:
         value = sql.as_type(value, "TIMESTAMP_NTZ")
-    return _within(value, "TIMESTAMP_NTZ", "9999-12-31 23:59:59.999999")
+    return _within_calendar(value, "TIMESTAMP_NTZ", "9999-12-31 23:59:59.999999")
 
 
 _RULES: Final[Mapping[str, Callable[[Sql, pa.DataType], Sql]]] = {

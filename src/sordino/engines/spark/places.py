@@ -24,14 +24,14 @@ def view_read_of(source: AbstractSource, places: Sequence[int]) -> exp.Table | N
     """Return the view of a source that Spark reads, or None for all others."""
     match source:
         case AbstractFrameSource():
-            return _called(source.view)
+            return _view_table(source.view)
         case ParquetSource() if all(_is_plain(source.fields[n][1]) for n in places):
-            return _called(view_of_files(source))
+            return _view_table(view_of_files(source))
         case _:
             return None
 
 
-def _called(view: str) -> exp.Table:
+def _view_table(view: str) -> exp.Table:
     """Return what stands after FROM."""
     return exp.Table(this=exp.to_identifier(view), alias="t")
 
@@ -72,14 +72,14 @@ def frame_of(session: Any, source: AbstractSource) -> Any:
     """Return what Spark reads of a source in a session of ours: c0, c1, ..."""
     match source:
         case AbstractFrameSource():
-            return _moved(session, source)
+            return _frame_of_ours(session, source)
         case ParquetSource():
             return _read(session, source)
         case _:
             raise TypeError(type(source).__name__)
 
 
-def _moved(session: Any, source: AbstractFrameSource) -> Any:
+def _frame_of_ours(session: Any, source: AbstractFrameSource) -> Any:
     """Return the frame of another session as one of ours; texts compare by bytes."""
     from pyspark.sql import functions  # noqa: PLC0415 only where Spark runs
 

@@ -8,7 +8,7 @@ import logging
 import threading
 import time
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Final, final
 
 _TALKERS: Final = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
@@ -33,7 +33,8 @@ def hush_logs(session: Any) -> Generator[None]:
     try:
         yield
     except BaseException:
-        _wait_for_tasks(session)
+        with suppress(Exception):  # of a Spark that is gone
+            _wait_for_tasks(session)
         raise
     finally:
         java.restore()

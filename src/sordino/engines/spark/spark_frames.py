@@ -15,8 +15,9 @@ from typing import Any, Final, final
 
 import pyarrow as pa
 
+from sordino.engines.spark.cluster import STOPPED, is_stopped
 from sordino.engines.spark.steadiness import refuse_unsteady
-from sordino.errors import EngineFailure, InvalidParameter
+from sordino.errors import EngineFailure, EngineUnavailable, InvalidParameter
 from sordino.schema import Column
 from sordino.sources.arrow import handed_columns
 from sordino.sources.arrow_values import ROWS
@@ -39,7 +40,8 @@ class AbstractFrameSource(AbstractSource):
 
     def check(self) -> None:
         """Refuse a table that is gone, or has other columns: they have places."""
-        if fields_of_frame(self.frame())[0] != self.fields:
+        frame = self.frame()
+        if is_stopped(frame.sparkSession) or fields_of_frame(frame)[0] != self.fields:
             raise EngineFailure
 
     def hand_over(self, places: Sequence[int]) -> pa.RecordBatchReader:
@@ -63,6 +65,8 @@ class FrameSource(AbstractFrameSource):
 
     def __init__(self, frame: Any) -> None:
         """Ask for the types of the columns, and for no row."""
+        if is_stopped(frame.sparkSession):
+            raise EngineUnavailable(STOPPED)
         refuse_unsteady(frame)
         self._frame = frame
         self.fields, self.unsaid = fields_of_frame(frame)
@@ -106,12 +110,12 @@ def of_table_of_session(pair: Any, declared: Mapping[str, Column]) -> AbstractSo
     return TableOfSession(session, name)
 
 
-def _refuse_connect(given: Any) -> None:
+def _refuse_connect(source: Any) -> None:
     """Refuse what is of Spark Connect: there, all settings are those of others."""
-    if ".connect." in type(given).__module__:
+    if ".connect." in type(source).__module__:
         raise InvalidParameter(
             "source",
-            type(given).__name__,
+            type(source).__name__,
             "must be of a classic Spark session, not of Spark Connect",
             'Start one with SparkSession.builder.master(...), not with remote("sc://").',
         )

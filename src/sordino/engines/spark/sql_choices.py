@@ -35,7 +35,7 @@ def _replace_infinity(to: Written) -> Sql:
     return sql.case([(lies_infinitely_far(to[0]), sign)], to[0])
 
 
-def _named(name: str) -> Entry:
+def _function_entry(name: str) -> Entry:
     """Return the entry of a function of the engine."""
 
     def entry(to: Written) -> Sql:
@@ -50,6 +50,6 @@ ENTRIES: Final[Mapping[Operation, Entry]] = {
     missing.IS_INFINITE: _is_infinite,
     missing.FILL_NAN: _fill_nan,
     missing.REPLACE_INFINITY: _replace_infinity,
-    extreme_values.GREATEST: _named("greatest"),
-    extreme_values.LEAST: _named("least"),
+    extreme_values.GREATEST: _function_entry("greatest"),
+    extreme_values.LEAST: _function_entry("least"),
 }

@@ -97,21 +97,21 @@ _CLOCK: Final[Mapping[str, tuple[str, ...]]] = {
 
 def _hour(to: Written, parts: tuple[str, ...]) -> Sql:
     """Return a moment with so many parts of its clock."""
-    kept = [sql.function(name, to[0]) for name in parts]
+    given_parts = [sql.function(name, to[0]) for name in parts]
     zero = sql.whole(0)
-    padding = [zero.copy() for _ in range(3 - len(kept))]
-    clock = sql.function("make_dt_interval", zero, *kept, *padding)
+    padding = [zero.copy() for _ in range(3 - len(given_parts))]
+    clock = sql.function("make_dt_interval", zero, *given_parts, *padding)
     midnight = sql.as_type(sql.as_type(to[0], "DATE"), "TIMESTAMP_NTZ")
     return sql.plus(midnight, clock)
 
 
-def _floored(number: Sql, size: int) -> Sql:
+def _floor_quotient(number: Sql, size: int) -> Sql:
     """Return number // size rounded down."""
     rest = sql.function("pmod", number, sql.bigint(size))
     return sql.infix(exp.IntDiv, sql.minus(number.copy(), rest), sql.bigint(size))
 
 
-def _elapsed(to: Written) -> Sql:
+def _microseconds_between(to: Written) -> Sql:
     """Return the microseconds between two times."""
     return whole_difference(ticks_of(to[1]), ticks_of(to[0]))
 
@@ -120,21 +120,21 @@ def _days_between(to: Written) -> Sql:
     """Return days, or whole days of a duration."""
     if to.types[0] == "date":
         return sql.as_type(sql.function("datediff", to[1], to[0]), "BIGINT")
-    return _floored(_elapsed(to), _DAY)
+    return _floor_quotient(_microseconds_between(to), _DAY)
 
 
 def _seconds_between(to: Written) -> Sql:
     """Return whole seconds of a duration."""
-    return _floored(_elapsed(to), SECOND)
+    return _floor_quotient(_microseconds_between(to), SECOND)
 
 
-def _near(to: Written, most: int) -> Sql:
+def _small_shift(to: Written, most: int) -> Sql:
     """Return a number of days or seconds that is small enough to be added, or NULL."""
     inside = exp.Between(this=to[1], low=sql.bigint(-most), high=sql.bigint(most))
     return sql.case([(inside, to[1])])
 
 
-def _inside(to: Written, later: Sql) -> Sql:
+def _calendar_or_null(to: Written, later: Sql) -> Sql:
     """Return a day or a moment of the years 1 to 9999, or NULL."""
     kind = to.types[0]
     ends = (date.min, date.max) if kind == "date" else _TIMES
@@ -145,16 +145,16 @@ def _inside(to: Written, later: Sql) -> Sql:
 
 def _add_days(to: Written) -> Sql:
     """Return another day, of the years 1 to 9999."""
-    days = sql.as_type(_near(to, dates.WHOLE), "INT")
+    days = sql.as_type(_small_shift(to, dates.WHOLE), "INT")
     if to.types[0] == "date":
-        return _inside(to, sql.function("date_add", to[0], days))
+        return _calendar_or_null(to, sql.function("date_add", to[0], days))
     span = sql.function("make_dt_interval", days)
-    return _inside(to, sql.plus(to[0], span))
+    return _calendar_or_null(to, sql.plus(to[0], span))
 
 
 def _add_seconds(to: Written) -> Sql:
     """Return another moment, of the years 1 to 9999."""
-    return _inside(to, _later(to[0], _near(to, dates.WHOLE_SECONDS)))
+    return _calendar_or_null(to, _later(to[0], _small_shift(to, dates.WHOLE_SECONDS)))
 
 
 ENTRIES: Final[Mapping[Operation, Entry]] = {

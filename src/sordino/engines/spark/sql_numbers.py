@@ -14,9 +14,8 @@ from sqlglot import exp
 from sordino.engines.sql import pieces as sql
 from sordino.engines.sql.exponential_entries import exponential_entries
 from sordino.engines.sql.pieces import Entry, Sql, Written
+from sordino.engines.sql.whole_steps import whole_steps
 from sordino.expressions import arithmetic, lattice_steps, numeric
-from sordino.expressions.lattice_steps import thresholds
-from sordino.expressions.literals import LEAST, MOST
 from sordino.expressions.numeric import least_multiple
 from sordino.expressions.tree import Operation
 
@@ -106,7 +105,7 @@ def _floor_divide(to: Written) -> Sql:
     exact = sql.minus(to.joint(0), _rest(to))
     quotient = _quotient_of_doubles(exact, to.joint(1))
     down = sql.case([(_signs_differ(to), sql.double(1))], sql.double(0))
-    return _zero_is_zero(_rounded(sql.minus(quotient, down)))
+    return _zero_is_zero(_round_double(sql.minus(quotient, down)))
 
 
 def _modulo(to: Written) -> Sql:
@@ -141,7 +140,7 @@ def _abs(to: Written) -> Sql:
     return sql.case([(sql.is_less(to[0], sql.whole(0)), _negate(to))], to[0])
 
 
-def _floored(number: Sql) -> Sql:
+def _floor_double(number: Sql) -> Sql:
     """Return a double rounded down as a double: Spark's floor is an integer."""
     nearest = sql.function("rint", number)
     above = sql.infix(exp.GT, nearest, number.copy())
@@ -154,13 +153,13 @@ def _round_down(to: Written) -> Sql:
     if isinstance(step, float) or to.real:
         size = to.bind(float(step), "f64")
         steps = _quotient_of_doubles(sql.as_type(to[0], "DOUBLE"), size)
-        return _zero_is_zero(sql.multiplied_by(_floored(steps), size.copy()))
+        return _zero_is_zero(sql.multiplied_by(_floor_double(steps), size.copy()))
     size, least = to.bind(step, "i64"), to.bind(least_multiple(step), "i64")
     below = whole_difference(to[0], sql.function("pmod", to[0], size))
     return sql.case([(sql.is_less(to[0], least), least.copy())], below)
 
 
-def _rounded(number: Sql) -> Sql:
+def _round_double(number: Sql) -> Sql:
     """Return the nearest whole double, halves away from zero: rint is exact but there.
 
     The distance to it is exact, so that one half is told from what is almost one.
@@ -200,7 +199,7 @@ def _round(to: Written) -> Sql:
         return to[0]
     size = to.bind(10.0 ** to.options["digits"], "f64")
     shifted = sql.multiplied_by(to[0], size)
-    moved = _quotient_of_doubles(_rounded(shifted), size.copy())
+    moved = _quotient_of_doubles(_round_double(shifted), size.copy())
     stays = sql.infix(
         exp.Or, lies_infinitely_far(shifted.copy()), sql.function("isnan", to[0])
     )
@@ -232,8 +231,10 @@ def _integer(rounding: str) -> Entry:
 
 def _steps(to: Written) -> Sql:
     """Return the steps of a lattice: the bounds make the rounding safe."""
-    low, high = to.options["low"], to.options["high"]
-    return (_real_steps if to.real else _whole_steps)(to, low, high)
+    if to.real:
+        return _real_steps(to, to.options["low"], to.options["high"])
+    between = _shift_and_round(to, to.options["exponent"])
+    return whole_steps(to, to[0], between, whole_difference)
 
 
 def _real_steps(to: Written, low: int, high: int) -> Sql:
@@ -259,28 +260,7 @@ def _between_ends(to: Written, first: Sql, last: Sql) -> Sql:
     return sql.conjunction(sql.is_at_most(first, to[0]), sql.is_at_most(to[0], last))
 
 
-def _whole_steps(to: Written, low: int, high: int) -> Sql:
-    """Return the steps of an integer, exactly; thresholds beyond 64 bits never bind."""
-    first, last = thresholds(low, high, to.options["exponent"])
-    origin = to.options.get("origin", 0)
-    branches = []
-    if first >= LEAST:
-        branches.append((
-            sql.is_at_most(to[0], to.bind(first, "i64")),
-            to.bind(low - origin, "i64"),
-        ))
-    if last <= MOST:
-        branches.append((
-            sql.is_at_most(to.bind(last, "i64"), to[0]),
-            to.bind(high - origin, "i64"),
-        ))
-    between = _between(to, to.options["exponent"])
-    if origin:
-        between = whole_difference(between, to.bind(origin, "i64"))
-    return sql.case(branches, between) if branches else between
-
-
-def _between(to: Written, exponent: int) -> Sql:
+def _shift_and_round(to: Written, exponent: int) -> Sql:
     """Return the nearest number of steps: x >> e, plus the bit that is shifted out."""
     if exponent <= 0:  # between the thresholds x * 2**-e has at most 41 bits
         size = sql.bigint(1 << min(-exponent, _LONGEST_SHIFT))

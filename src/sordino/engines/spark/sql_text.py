@@ -47,7 +47,7 @@ def in_small_letters(text: Sql) -> Sql:
     return sql.function("translate", text, old, new)
 
 
-def _named(name: str) -> Entry:
+def _function_entry(name: str) -> Entry:
     """Return the entry of a function of the engine."""
 
     def entry(to: Written) -> Sql:
@@ -67,7 +67,7 @@ def _upper(to: Written) -> Sql:
     return sql.function("translate", to[0], old, new)
 
 
-def _cased(word: str, plain: Entry) -> Entry:
+def _case_entry(word: str, plain: Entry) -> Entry:
     """Return the entry of a change of case: of A to Z, unless all is settled.
 
     Spark's own has letters of several code points, and those of its Unicode.
@@ -121,10 +121,10 @@ def _concat(to: Written) -> Sql:
 
 def _strip(to: Written) -> Sql:
     """Return a text without blanks or other letters around it."""
-    given = to.options.get("letters")
-    if given is None:
+    trimmed = to.options.get("letters")
+    if trimmed is None:
         return without_blanks(to[0])
-    return sql.function("btrim", to[0], to.bind(given, "text"))
+    return sql.function("btrim", to[0], to.bind(trimmed, "text"))
 
 
 def _replace(to: Written) -> Sql:
@@ -146,7 +146,7 @@ def _find(to: Written) -> Sql:
     return sql.minus(place, sql.bigint(1))
 
 
-def _split(to: Written) -> Sql:
+def _split_text(to: Written) -> Sql:
     """Return what stands between separators, as a list."""
     mark = sql.letters(_itself(to.options["separator"]))
     return sql.function("split", to[0], mark, sql.whole(-1))
@@ -154,10 +154,12 @@ def _split(to: Written) -> Sql:
 
 def _itself(letters_: Sequence[str | None]) -> str:
     """Return a regular expression for letters, None for any one of them."""
-    return "".join("." if one is None else f"\\x{{{ord(one):X}}}" for one in letters_)
+    return "".join(
+        "." if letter is None else f"\\x{{{ord(letter):X}}}" for letter in letters_
+    )
 
 
-def _like(to: Written) -> Sql:
+def _match_pattern(to: Written) -> Sql:
     """Return whether a text is as a pattern says.
 
     Each piece is taken where it is first found, and never again elsewhere: that is
@@ -166,7 +168,7 @@ def _like(to: Written) -> Sql:
     first, *others = map(_itself, patterns.read_pieces(to.options["pattern"]))
     if others:
         *between, last = others
-        first += "".join(f"(?>.*?{one})" for one in between) + f".*{last}"
+        first += "".join(f"(?>.*?{piece})" for piece in between) + f".*{last}"
     return sql.function("rlike", to[0], sql.letters(rf"(?s)\A{first}\z"))
 
 
@@ -186,11 +188,11 @@ def _format(to: Written) -> Sql:
     pieces = [sql.letters("")]
     parts = _PERCENT.split(to.options["layout"])  # [text, letter, text, ... text]
     for place, piece in enumerate(parts):
-        pieces.append(_written(to[0], piece) if place % 2 else sql.letters(piece))
+        pieces.append(_format_part(to[0], piece) if place % 2 else sql.letters(piece))
     return sql.function("concat", *pieces)
 
 
-def _written(moment: Sql, letter: str) -> Sql:
+def _format_part(moment: Sql, letter: str) -> Sql:
     """Return what one letter of a format stands for."""
     if letter == "%":
         return sql.letters("%")
@@ -246,7 +248,7 @@ def _read_truth(to: Written) -> Sql:
     ])
 
 
-def _truncated(to: Written) -> Sql:
+def _truncate_double(to: Written) -> Sql:
     """Return a double without its fraction, if that fits."""
     return sql.as_type(within_64_bits(to), "BIGINT")
 
@@ -260,7 +262,7 @@ _CASTS: Final[Mapping[tuple[str, str], Entry]] = {
     ("i64", "f64"): _plain("DOUBLE"),
     ("i64", "text"): _plain("STRING"),
     ("i64", "bool"): _plain("BOOLEAN"),
-    ("f64", "i64"): _truncated,
+    ("f64", "i64"): _truncate_double,
     ("bool", "i64"): _plain("BIGINT"),
     ("bool", "f64"): _plain("DOUBLE"),
     ("bool", "text"): _plain("STRING"),
@@ -286,17 +288,17 @@ ENTRIES: Final[Mapping[Operation, Entry]] = {
     casts.CAST: _cast,
     text.LOWER: _lower,
     text.UPPER: _upper,
-    letters.LOWERCASE: _cased("lower", _lower),
-    letters.UPPERCASE: _cased("upper", _upper),
+    letters.LOWERCASE: _case_entry("lower", _lower),
+    letters.UPPERCASE: _case_entry("upper", _upper),
     text.LENGTH: _length,
     text.SLICE: _slice,
-    text.CONTAINS: _named("contains"),
+    text.CONTAINS: _function_entry("contains"),
     text.FIND: _find,
-    patterns.LIKE: _like,
-    pieces_of_text.SPLIT: _split,
+    patterns.LIKE: _match_pattern,
+    pieces_of_text.SPLIT: _split_text,
     formats.STRFTIME: _format,
-    text.STARTS_WITH: _named("startswith"),
-    text.ENDS_WITH: _named("endswith"),
+    text.STARTS_WITH: _function_entry("startswith"),
+    text.ENDS_WITH: _function_entry("endswith"),
     text.CONCAT: _concat,
     text.STRIP: _strip,
     text.REPLACE: _replace,

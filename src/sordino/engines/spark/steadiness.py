@@ -28,14 +28,16 @@ _REMEDY: Final = (
 def refuse_unsteady(frame: Any) -> None:
     """Refuse a frame whose rows may be others when they are computed again."""
     if frame.isStreaming:
-        raise _refused("is a stream")
+        raise _unsteady_refusal("is a stream")
     plan = frame._jdf.queryExecution().analyzed()  # noqa: SLF001 the way into Java
     if not plan.deterministic():
-        raise _refused("is computed with rand(), uuid() or the like")
+        raise _unsteady_refusal("is computed with rand(), uuid() or the like")
     for node in _nodes(plan):
         name = node.nodeName()
         if name in _CHOOSE or (name == "Deduplicate" and _is_partial(node)):
-            raise _refused(f"takes some rows of many by where they lie ({name})")
+            raise _unsteady_refusal(
+                f"takes some rows of many by where they lie ({name})"
+            )
 
 
 def _nodes(plan: Any) -> Iterator[Any]:
@@ -51,7 +53,7 @@ def _is_partial(node: Any) -> bool:
     return bool(node.keys().size() < node.child().output().size())
 
 
-def _refused(problem: str) -> InvalidParameter:
+def _unsteady_refusal(problem: str) -> InvalidParameter:
     """Return the refusal of a frame."""
     return InvalidParameter(
         "source",

@@ -29,7 +29,7 @@ def keep_by_two_sorts(work: Writer, node: KeepRows) -> Subquery:
     are like one before them.
     """
     schema = node.child.schema
-    numbered = _numbered(work, node)
+    numbered = _number_copies(work, node)
     copy, place = numbered.further
     values = [numbered.columns[name] for name in (*node.per, *node.order)]
     digest = work.dialect.digest([*values, copy])
@@ -43,7 +43,7 @@ def keep_by_two_sorts(work: Writer, node: KeepRows) -> Subquery:
         [digest],
     )
     order = [*near.further, *(near.columns[name] for name in node.order)]
-    last = _over(near, node, exp.RowNumber(), order, work)
+    last = _window_place(near, node, exp.RowNumber(), order, work)
     counted = work.part(select_from(near), columns_named(near, schema), schema, [last])
     first = counted.further[0] <= exp.Literal.number(node.limit)
     return work.part(
@@ -53,7 +53,7 @@ def keep_by_two_sorts(work: Writer, node: KeepRows) -> Subquery:
     )
 
 
-def _numbered(work: Writer, node: KeepRows) -> Subquery:
+def _number_copies(work: Writer, node: KeepRows) -> Subquery:
     """Return the rows; further: the number of each among those alike, and its place.
 
     The place counts different rows before it, in the order of the rows numbered 1.
@@ -66,7 +66,7 @@ def _numbered(work: Writer, node: KeepRows) -> Subquery:
     )
     order = [*digested.further, *(digested.columns[name] for name in node.order)]
     each, alike, different = (
-        _over(digested, node, function, order, work)
+        _window_place(digested, node, function, order, work)
         for function in (exp.RowNumber(), exp.Rank(), exp.DenseRank())
     )
     copy = sql.plus(sql.minus(each, alike), sql.whole(1))
@@ -78,7 +78,7 @@ def _numbered(work: Writer, node: KeepRows) -> Subquery:
     )
 
 
-def _over(
+def _window_place(
     rows: Subquery,
     node: KeepRows,
     function: exp.Expression,

@@ -8,17 +8,17 @@ from sordino.query.question import Question
 from sordino.schema import Schema, arrow_type
 
 
-def answer_table(question: Question, found: pa.Table) -> pa.Table:
+def answer_table(question: Question, rows: pa.Table) -> pa.Table:
     """Return the answer, from groups and totals or from places of keys and totals."""
     keys = question.keys
     width = len(question.by) if keys is None else 1
-    told = found.columns[width : width + len(question.totals)]
-    totals = [one.combine_chunks() for one in told]
+    columns = rows.columns[width : width + len(question.totals)]
+    totals = [total.combine_chunks() for total in columns]
     if keys is None:
-        groups = found.columns[:width]
+        groups = rows.columns[:width]
     else:
         groups = keys.columns
-        totals = [_spread(found.column(0), one, keys.num_rows) for one in totals]
+        totals = [_spread(rows.column(0), total, keys.num_rows) for total in totals]
     return pa.Table.from_arrays([*groups, *totals], schema=answer_schema(question))
 
 

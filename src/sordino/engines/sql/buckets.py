@@ -81,23 +81,25 @@ def rows_in_buckets(
     if not chain or len(chain) < _bounds(rows):
         return ()
     lowest = chain[-1]
-    ids = _shared(chain)
-    if not ids or not all(_adds(one, rows.schema, ids) for one in totals):
+    ids = _shared_ids(chain)
+    if not ids or not all(_adds(total, rows.schema, ids) for total in totals):
         return ()
-    schema, names = _counted(lowest)
+    schema, names = _columns_counted(lowest)
     per = tuple(name for name in names if schema[name].version in ids)
     return tuple(
-        _replaced(rows, lowest, _in_part(lowest, per, number, count))
+        _replace(rows, lowest, _in_part(lowest, per, number, count))
         for number in range(count)
     )
 
 
-def _shared(chain: Iterable[Bound]) -> frozenset[Version]:
+def _shared_ids(chain: Iterable[Bound]) -> frozenset[Version]:
     """Return what all bounds of a chain count by."""
-    return frozenset.intersection(*(_versions(*_counted(one)) for one in chain))
+    return frozenset.intersection(
+        *(_versions(*_columns_counted(bound)) for bound in chain)
+    )
 
 
-def _counted(bound: Bound) -> tuple[Schema, tuple[str, ...]]:
+def _columns_counted(bound: Bound) -> tuple[Schema, tuple[str, ...]]:
     """Return the columns of what a bound is of, and those by which it counts.
 
     Rows that are kept may be parted by any columns: by those of all their bounds.
@@ -105,7 +107,7 @@ def _counted(bound: Bound) -> tuple[Schema, tuple[str, ...]]:
     match bound:
         case Kept():
             rows: Any = bound.rows
-            ids = _shared(_chain(rows))
+            ids = _shared_ids(_chain(rows))
             names = (name for name in rows.per if rows.schema[name].version in ids)
             return rows.schema, tuple(names) or rows.per
         case _:
@@ -129,13 +131,13 @@ def _chain(node: Any) -> Iterator[Bound]:
     """Yield the bounds from the top down to the first source on the left."""
     if _is_bound(node):
         yield node
-    for one in node.inputs[:1]:
-        yield from _chain(one)
+    for child in node.inputs[:1]:
+        yield from _chain(child)
 
 
 def _bounds(node: AbstractNode) -> int:
     """Return how many bounds a plan has."""
-    return _is_bound(node) + sum(_bounds(one) for one in node.inputs)
+    return _is_bound(node) + sum(_bounds(child) for child in node.inputs)
 
 
 def _is_bound(node: AbstractNode) -> bool:
@@ -163,8 +165,8 @@ _ADDS: Final[Mapping[type[AbstractTotal], _Rule]] = by_kind(
 )
 
 
-def _replaced(node: AbstractNode, old: AbstractNode, new: AbstractNode) -> AbstractNode:
+def _replace(node: AbstractNode, old: AbstractNode, new: AbstractNode) -> AbstractNode:
     """Return a plan with one of its nodes replaced."""
     if node is old:
         return new
-    return with_inputs(node, tuple(_replaced(one, old, new) for one in node.inputs))
+    return with_inputs(node, tuple(_replace(child, old, new) for child in node.inputs))

@@ -83,8 +83,8 @@ class AbstractDialect(ABC):  # noqa: PLR0904 all that a database has to say
     def __init_subclass__(cls, **options: Any) -> None:
         """Refuse a dialect that leaves something open."""
         super().__init_subclass__(**options)
-        said = {*cls.types, *(one.name for one in cls.entries), *cls.absent}
-        lacking = {*TYPES, *(one.name for one in OPERATIONS)} - said
+        said = {*cls.types, *(operation.name for operation in cls.entries), *cls.absent}
+        lacking = {*TYPES, *(operation.name for operation in OPERATIONS)} - said
         if lacking:
             names = ", ".join(sorted(lacking))
             raise TypeError(f"{cls.__name__} leaves open: {names}")
@@ -102,7 +102,9 @@ class AbstractDialect(ABC):  # noqa: PLR0904 all that a database has to say
     def refuse_unheld(self, value: Any) -> None:
         """Refuse a text with a character that the database cannot hold."""
         if isinstance(value, str) and not self.unheld.isdisjoint(value):
-            marks = ", ".join(f"U+{ord(one):04X}" for one in sorted(self.unheld))
+            marks = ", ".join(
+                f"U+{ord(character):04X}" for character in sorted(self.unheld)
+            )
             raise refusal(self.name, f"a text with {marks}", "it holds no such text")
 
     def entry(self, operation: Operation) -> Entry:

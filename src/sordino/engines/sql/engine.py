@@ -105,22 +105,22 @@ class SQLEngine(AbstractEngine):
 
     def open(self, table: str, source: Any, declared: Mapping[str, Column]) -> Schema:
         """Make a source known under a name and return its public schema."""
-        made = open_source(source, declared).held_as(self._database.dialect.types)
+        opened = open_source(source, declared).held_as(self._database.dialect.types)
         with self._lock:
             self.forget()
             self._kept = KeptTables()
-            self._database.admit(made.source)
-            self._tables[table] = made
-        return made.schema
+            self._database.admit(opened.source)
+            self._tables[table] = opened
+        return opened.schema
 
     def freeze(self, table: str) -> None:
         """Read the rows of a public table, now and never again."""
-        found = lookup(self._tables, table)
+        opened = lookup(self._tables, table)
         with self._lock:
             self._frozen[table] = run_uncharged(
-                lambda: self._copied(table, found.schema)
+                lambda: self._copy(table, opened.schema)
             )
-            self._tables[table] = freeze_source(found, self._frozen[table])
+            self._tables[table] = freeze_source(opened, self._frozen[table])
 
     def frozen_rows(self, table: str) -> pa.Table:
         """Return the rows of a frozen table."""
@@ -140,22 +140,24 @@ class SQLEngine(AbstractEngine):
 
     def multiplicity(self, table: str, on: tuple[str, ...]) -> int:
         """Return how many rows of a table share their values of `on`, at most."""
-        found = lookup(self._tables, table)
-        node = Source(table, Schema(tuple((name, found.schema[name]) for name in on)))
+        opened = lookup(self._tables, table)
+        node = Source(table, Schema(tuple((name, opened.schema[name]) for name in on)))
         asked_for = self._statements().multiplicity(node)
         most = run_uncharged(lambda: self._alone(lambda: self._table(asked_for)))
         return int(most.column(0)[0].as_py())
 
     def answer(self, question: Question) -> pa.Table:
         """Return the exact totals."""
-        return run_guarded(lambda: self._answered(question, self._script(question)))
+        return run_guarded(lambda: self._answer_alone(question, self._script(question)))
 
     def prepare(self, question: Question) -> Callable[[], pa.Table]:
         """Rehearse a question on empty tables, and return what answers it."""
         if self._closed:
             raise EngineUnavailable(CLOSED)
-        script = run_uncharged(lambda: self._alone(lambda: self._rehearsed(question)))
-        return lambda: run_guarded(lambda: self._answered(question, script))
+        script = run_uncharged(
+            lambda: self._alone(lambda: self._rehearsed_script(question))
+        )
+        return lambda: run_guarded(lambda: self._answer_alone(question, script))
 
     def statement(self, question: Question) -> str:
         """Return the text of what would run, for people to read."""
@@ -182,7 +184,7 @@ class SQLEngine(AbstractEngine):
         """Return all that would run for a question."""
         return Script.of(self._statements(), self._kept.use_kept_rows(question))
 
-    def _copied(self, table: str, schema: Schema) -> pa.Table:
+    def _copy(self, table: str, schema: Schema) -> pa.Table:
         """Return the rows of a table, sorted by all columns in turn."""
         if not schema.names:
             return pa.table({})
@@ -194,23 +196,23 @@ class SQLEngine(AbstractEngine):
             batches = self._batches(statement)
             return mapped_table(batches, schema, Path(path))
 
-        return self._tried(
+        return self._try(
             self._statements().rows_in_order(node),
             lambda: self._statements(never_in_place).rows_in_order(node),
             lambda statement: self._alone(lambda: copy(statement)),
         )
 
-    def _rehearsed(self, question: Question) -> Script:
+    def _rehearsed_script(self, question: Question) -> Script:
         """Return the script of a question after it ran on empty tables, once."""
         script = self._script(question)
         script.refuse_changed()
         if self._database.remote:
             script.refuse_private(self._frozen)
         self._database.connect()
-        for one in script.kept:
-            if one.name not in self._kept.rehearsed:
-                self._rehearse(script.recipe(one).run, None)
-                self._kept.rehearsed.add(one.name)
+        for leaf in script.kept:
+            if leaf.name not in self._kept.rehearsed:
+                self._rehearse(script.recipe(leaf).run, None)
+                self._kept.rehearsed.add(leaf.name)
         if script.mark not in self._rehearsals:
             self._rehearse(script.run, question.keys)
             self._rehearsals.add(script.mark)
@@ -223,7 +225,7 @@ class SQLEngine(AbstractEngine):
         self._table(empty.last)
         self._database.forget()
 
-    def _answered(self, question: Question, script: Script) -> pa.Table:
+    def _answer_alone(self, question: Question, script: Script) -> pa.Table:
         """Return the answer to a question.
 
         Where memory does not suffice to keep rows, they are bounded as they are read.
@@ -231,28 +233,30 @@ class SQLEngine(AbstractEngine):
         with self._lock:
             self._refuse_busy()
             try:
-                return self._tried(script, lambda: self._handing(script), self._answer)
+                return self._try(
+                    script, lambda: self._script_of_handed(script), self._answer
+                )
             except NoPlace:
                 pass
             except Exception as error:
                 if not (script.kept and self._database.is_short(error)):
                     raise
-            for one in script.kept:
-                self._kept.give_up(one.name)
-                self._destroy([one.name])
+            for leaf in script.kept:
+                self._kept.give_up(leaf.name)
+                self._destroy([leaf.name])
             bare = Script.of(self._statements(), question)
-            return self._tried(bare, lambda: self._handing(bare), self._answer)
+            return self._try(bare, lambda: self._script_of_handed(bare), self._answer)
 
-    def _handing(self, script: Script) -> Script:
+    def _script_of_handed(self, script: Script) -> Script:
         """Return a script written anew, all of whose rows are handed over."""
         return Script.of(self._statements(never_in_place), script.question)
 
     def _answer(self, script: Script) -> pa.Table:
         """Make the rows that are to be kept and are not there, then the totals."""
-        for one in script.kept:
-            if not self._kept.holds(one.name):
-                self._keep(script, script.recipe(one))
-        names = [one.name for one in script.kept]
+        for leaf in script.kept:
+            if not self._kept.holds(leaf.name):
+                self._keep(script, script.recipe(leaf))
+        names = [leaf.name for leaf in script.kept]
         if not all(map(self._kept.holds, names)):
             raise NoPlace  # to keep the last of them, others were given up
         self._destroy(self._kept.excess(names))
@@ -272,7 +276,7 @@ class SQLEngine(AbstractEngine):
             statements = [run.last]
             if count > 1:
                 parts = rows_in_buckets(run.rows, (), count)
-                statements = [script.writes.rows(one) for one in parts]
+                statements = [script.writes.rows(part) for part in parts]
             self._kept.begin(name)
             if not (statements and self._database.begin_kept(name, recipe.schema)):
                 raise NoPlace
@@ -284,20 +288,20 @@ class SQLEngine(AbstractEngine):
     def _totals(self, script: Script) -> pa.Table:
         """Run the functions of a question one by one, then its totals."""
         self._make(script.run, script.question.keys)
-        found = self._in_parts(lambda count: self._totals_in(count, script))
-        return answer_table(script.question, found)
+        rows = self._in_parts(lambda count: self._totals_in(count, script))
+        return answer_table(script.question, rows)
 
     def _totals_in(self, count: int, script: Script) -> pa.Table:
         """Return the totals, added from so many parts."""
         if count == 1:
             return self._table(script.run.last)
-        found, question = [], script.question
+        totals, question = [], script.question
         for part in rows_in_buckets(script.run.rows, question.totals, count):
-            one = script.writes.question(question, part, wide=True)
-            found.append(self._table(one))
-        if not found:
+            statement = script.writes.question(question, part, wide=True)
+            totals.append(self._table(statement))
+        if not totals:
             raise MemoryError
-        self._database.hand(PARTS, pa.concat_tables(found))
+        self._database.hand(PARTS, pa.concat_tables(totals))
         return self._table(script.writes.sum_of_parts(question))
 
     def _in_parts(self, work: Callable[[int], T]) -> T:
@@ -315,8 +319,9 @@ class SQLEngine(AbstractEngine):
         """Make what the last statement reads: rows of functions, and keys."""
         for number, (node, below) in enumerate(run.functions):
             batches = self._batches(below)
-            made = list(made_rows(node, batches))  # Arrow would swallow interruptions
-            rows = pa.Table.from_batches(made, made_schema(node))
+            # listed, because Arrow would swallow interruptions
+            new_batches = list(made_rows(node, batches))
+            rows = pa.Table.from_batches(new_batches, made_schema(node))
             self._database.hand(f"m{number}", rows)
         if keys is not None:
             self._database.hand(KEYS, with_places(keys))
@@ -335,7 +340,7 @@ class SQLEngine(AbstractEngine):
                 "first, and let the function read the answer"
             )
 
-    def _tried(self, first: P, again: Callable[[], P], run: Callable[[P], T]) -> T:
+    def _try(self, first: P, again: Callable[[], P], run: Callable[[P], T]) -> T:
         """Return what is run, once more with all rows handed over if a cell stops it.
 
         A text that is not UTF-8 stops a database; handed over, it is missing.
@@ -364,7 +369,7 @@ class SQLEngine(AbstractEngine):
             try:
                 self._busy = True
                 with self._database.question_context():
-                    made = work()
+                    answer = work()
             except BaseException:
                 if not self._database.abandon():
                     self._kept.drop(self._kept.names)
@@ -372,7 +377,7 @@ class SQLEngine(AbstractEngine):
             finally:
                 self._busy = False
             self._database.forget()
-            return made
+            return answer
 
     def _table(self, statement: Statement) -> pa.Table:
         """Return the rows of a statement."""
@@ -386,8 +391,8 @@ class SQLEngine(AbstractEngine):
 
     def _hand(self, statement: Statement) -> None:
         """Hand over what a statement reads, and check what is read in place."""
-        for one in statement.handed:
-            if one.in_place:
-                one.source.check()
+        for part in statement.handed:
+            if part.in_place:
+                part.source.check()
             else:
-                self._database.hand(one.name, one.source.hand_over(one.places))
+                self._database.hand(part.name, part.source.hand_over(part.places))

@@ -36,20 +36,22 @@ def asked_totals(
     """
     by = [rows.columns[name] for name in question.by]
     schema = question.rows.schema
-    totals = [total_of(work, one, rows, schema) for one in question.totals]
+    totals = [total_of(work, total, rows, schema) for total in question.totals]
     if not wide:
-        totals = [work.dialect.narrow_total(one) for one in totals]
-    made = [(f"by {name}", one) for name, one in zip(question.by, by, strict=True)]
-    groups = work.part(select_groups(rows, by), made, further=totals)
+        totals = [work.dialect.narrow_total(total) for total in totals]
+    groups_by = [
+        (f"by {name}", value) for name, value in zip(question.by, by, strict=True)
+    ]
+    groups = work.part(select_groups(rows, by), groups_by, further=totals)
     columns = list(groups.columns.values())
     if question.keys is None:
-        return _selected(groups, [*columns, *groups.further])
+        return _select(groups, [*columns, *groups.further])
     agree = [
         work.dialect.same(exp.column(f"c{place}", table=KEYS), column)
         for place, column in enumerate(columns)
     ]
     place = exp.column(PLACE, table=KEYS)
-    joined = _selected(groups, [place, *groups.further])
+    joined = _select(groups, [place, *groups.further])
     return joined.join(
         table_named(KEYS), on=exp.and_(*agree), join_type="inner", copy=False
     )
@@ -67,7 +69,7 @@ def added_totals(dialect: AbstractDialect, question: Question) -> exp.Select:
         for place in places
     ]
     rows = Subquery(PARTS, {})
-    return _selected(rows, [*by, *totals]).group_by(*by, copy=False)
+    return _select(rows, [*by, *totals]).group_by(*by, copy=False)
 
 
 def total_of(
@@ -77,8 +79,8 @@ def total_of(
     return _TOTALS[type(total)](work, total, rows, schema)
 
 
-def _selected(rows: Subquery, columns: list[exp.Expression]) -> exp.Select:
-    listed = [alias_as(one, f"a{place}") for place, one in enumerate(columns)]
+def _select(rows: Subquery, columns: list[exp.Expression]) -> exp.Select:
+    listed = [alias_as(column, f"a{place}") for place, column in enumerate(columns)]
     return select_from(rows).select(*listed, copy=False)
 
 
@@ -86,14 +88,14 @@ def _total(
     work: Writer, asked_for: Total, rows: Subquery, schema: Schema
 ) -> exp.Expression:
     """Return a sum; that of a constant is a number of rows."""
-    made = asked_for.expression
-    if made.names():
-        value = work.render(made, rows.columns)
-        complete = not made.column(schema).nullable
+    expression = asked_for.expression
+    if expression.names():
+        value = work.render(expression, rows.columns)
+        complete = not expression.column(schema).nullable
         return work.dialect.exact_sum(
             value, asked_for.factor, asked_for.shift, complete=complete
         )
-    constant = made.value({})
+    constant = expression.value({})
     added = 0 if constant is None else asked_for.factor * constant + asked_for.shift
     return work.dialect.row_count(added)
 

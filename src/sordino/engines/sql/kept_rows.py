@@ -39,31 +39,31 @@ def keep_rows(work: Writer, node: KeepRows) -> Subquery:
     Where nothing tells the rows of a group apart, any will do.
     """
     schema = node.child.schema
-    below = _keyed(work, node, work.rows(node.child))
+    below = _add_key(work, node, work.rows(node.child))
     if not node.order:
-        kept = _within(work, node, below, exp.RowNumber(), ())
+        kept = _keep_within(work, node, below, exp.RowNumber(), ())
         return work.part(
             select_from(kept), columns_named(kept, node.schema), node.schema
         )
     if _is_costly(node.child):
         work.share(below)
-    near = work.share(_near(work, node, below))
+    near = work.share(_keep_near(work, node, below))
     *keys, odd = near.further
     unclear = work.part(
         select_from(near).where(odd.copy(), copy=False).distinct(), (), further=keys
     )
     again = below
     if not _is_costly(node.child):
-        again = _keyed(work, node, work.rows(node.child))
+        again = _add_key(work, node, work.rows(node.child))
     rows = work.dialect.semi_join(
         select_from(again),
         table_named(unclear.name),
-        _agree(work, _keys(node, again), unclear),
+        _keys_agree(work, _keys(node, again), unclear),
     )
     others = work.part(rows, columns_named(again, schema), schema)
-    numbered = _sorted(work, node, others)
+    numbered = _keep_in_order(work, node, others)
     clear = work.dialect.anti_join(
-        select_from(near), table_named(unclear.name), _agree(work, keys, unclear)
+        select_from(near), table_named(unclear.name), _keys_agree(work, keys, unclear)
     )
     return work.both(
         work.part(clear, columns_named(near, node.schema), node.schema),
@@ -78,10 +78,10 @@ _COSTLY: Final = (KeepRows, KeepGroups, KeepUnique, Gathered, Join, Explode)
 
 def _is_costly(node: AbstractNode) -> bool:
     """Tell whether rows are better stored than made a second time."""
-    return any(isinstance(one, _COSTLY) for one in nodes_below(node))
+    return any(isinstance(below, _COSTLY) for below in nodes_below(node))
 
 
-def _keyed(work: Writer, node: KeepRows, rows: Subquery) -> Subquery:
+def _add_key(work: Writer, node: KeepRows, rows: Subquery) -> Subquery:
     """Return rows, with a hash of their group where it is not one integer.
 
     Integers are sorted faster. Several groups may share a hash.
@@ -98,7 +98,7 @@ def _keys(node: KeepRows, rows: Subquery) -> list[exp.Expression]:
     return list(rows.further) or [rows.columns[name] for name in node.per]
 
 
-def _agree(
+def _keys_agree(
     work: Writer, keys: Sequence[exp.Expression], other: Subquery
 ) -> exp.Condition:
     """Return whether keys are those of another subquery."""
@@ -106,7 +106,7 @@ def _agree(
     return exp.and_(*(work.dialect.same(one.copy(), two.copy()) for one, two in pairs))
 
 
-def _near(work: Writer, node: KeepRows, below: Subquery) -> Subquery:
+def _keep_near(work: Writer, node: KeepRows, below: Subquery) -> Subquery:
     """Return what may be kept; further: keys, and whether these are unclear.
 
     Each row has the digest of a row numbered 1. Rows that share their keys are unclear
@@ -116,31 +116,31 @@ def _near(work: Writer, node: KeepRows, below: Subquery) -> Subquery:
     schema = node.child.schema
     values = [below.columns[name] for name in (*node.per, *node.order)]
     digest = work.dialect.digest([*values, sql.bigint(1)])
-    held = work.part(
+    digested = work.part(
         select_from(below),
         columns_named(below, schema),
         schema,
         [*below.further, digest],
     )
-    *keys, by = held.further
-    keys = keys or [held.columns[name] for name in node.per]
+    *keys, by = digested.further
+    keys = keys or [digested.columns[name] for name in node.per]
 
     def over(called: exp.Expression) -> exp.Window:
         return exp.Window(
             this=called,
-            partition_by=[one.copy() for one in keys],
+            partition_by=[value.copy() for value in keys],
             order=order_by_all(work.dialect, [by]),
         )
 
-    per = [held.columns[name] for name in node.per] if below.further else []
-    firsts = [over(exp.FirstValue(this=one.copy())) for one in per]
+    per = [digested.columns[name] for name in node.per] if below.further else []
+    firsts = [over(exp.FirstValue(this=value.copy())) for value in per]
     odd = [
-        exp.not_(work.dialect.same(one.copy(), first))
-        for one, first in zip(per, firsts, strict=True)
+        exp.not_(work.dialect.same(value.copy(), first))
+        for value, first in zip(per, firsts, strict=True)
     ]
     ranked = work.part(
-        select_from(held),
-        columns_named(held, schema),
+        select_from(digested),
+        columns_named(digested, schema),
         schema,
         [*keys, over(exp.RowNumber()), over(exp.Anonymous(this="RANK")), *odd],
     )
@@ -153,8 +153,8 @@ def _first_or_unclear(
     """Return the first rows, and those that are unclear; further: keys, and which."""
     keys, (place, rank, *odd) = ranked.further[:width], ranked.further[width:]
     unclear: exp.Expression = place.neq(rank)
-    for one in odd:
-        unclear = sql.infix(exp.Or, unclear, one.copy())
+    for differs in odd:
+        unclear = sql.infix(exp.Or, unclear, differs.copy())
     near = exp.or_(place <= exp.Literal.number(node.limit), unclear.copy())
     return work.part(
         select_from(ranked).where(near, copy=False),
@@ -164,7 +164,7 @@ def _first_or_unclear(
     )
 
 
-def _sorted(work: Writer, node: KeepRows, rows: Subquery) -> Subquery:
+def _keep_in_order(work: Writer, node: KeepRows, rows: Subquery) -> Subquery:
     """Keep the first rows, those alike numbered, in the order of digest and columns."""
     schema = node.child.schema
     names = [*node.per, *node.order]
@@ -178,7 +178,7 @@ def _sorted(work: Writer, node: KeepRows, rows: Subquery) -> Subquery:
         select_from(counted), columns_named(counted, schema), schema, digest
     )
     by = [*digested.further, *(digested.columns[name] for name in node.order)]
-    return _within(work, node, digested, exp.RowNumber(), by)
+    return _keep_within(work, node, digested, exp.RowNumber(), by)
 
 
 def keep_groups(work: Writer, node: KeepGroups) -> Subquery:
@@ -190,11 +190,11 @@ def keep_groups(work: Writer, node: KeepGroups) -> Subquery:
         select_from(below), columns_named(below, schema), schema, [digest]
     )
     by = [*digested.further, *(digested.columns[name] for name in node.groups)]
-    kept = _within(work, node, digested, exp.DenseRank(), by)
+    kept = _keep_within(work, node, digested, exp.DenseRank(), by)
     return work.part(select_from(kept), columns_named(kept, node.schema), node.schema)
 
 
-def _within(
+def _keep_within(
     work: Writer,
     node: KeepRows | KeepGroups,
     rows: Subquery,

@@ -70,17 +70,17 @@ class Leaves:
         """Return where the rows of a node are, and its columns as our types."""
         match node:
             case Made():
-                return _made(node)
+                return _step_rows(node)
             case Source():
-                return self._stored(node.table, node.schema.names, parameters)
+                return self._stored_rows(node.table, node.schema.names, parameters)
             case Unreadable():
                 return self._unreadable(node, parameters)
             case PublicRows():
-                return self._listed(node)
+                return self._given_rows(node)
             case Kept():
-                return self._kept(node)
+                return self._kept_rows(node)
 
-    def _listed(self, node: PublicRows) -> Leaf:
+    def _given_rows(self, node: PublicRows) -> Leaf:
         """Return rows that are given: their values are of our types already."""
         names = node.rows.column_names
         places = tuple(names.index(name) for name in node.schema)
@@ -97,10 +97,12 @@ class Leaves:
         }
         return Leaf(item, columns)
 
-    def _kept(self, node: Kept) -> Leaf:
+    def _kept_rows(self, node: Kept) -> Leaf:
         """Return rows that are kept: their values are of our types already."""
         kept = node.rows.schema
-        form = pa.schema([(one, column.arrow) for one, column in kept.columns])
+        form = pa.schema([
+            (known_as, column.arrow) for known_as, column in kept.columns
+        ])
         places = tuple(kept.names.index(name) for name in node.schema)
         name = f"s{len(self.handed)}"
         there = TableSource(form.empty_table())
@@ -116,14 +118,14 @@ class Leaves:
     def _unreadable(self, node: Unreadable, parameters: Parameters) -> Leaf:
         """Return the rows with a cell that is there, and has no value."""
         names = (node.column, *node.schema.names)
-        made = self._stored(node.table, names, parameters)
-        held = lookup(self._tables, node.table).stored[node.column]
-        natural = self._natural(self.handed[-1], held)
-        nothing = made.columns[node.column].copy().is_(exp.null())
+        rows = self._stored_rows(node.table, names, parameters)
+        stored = lookup(self._tables, node.table).stored[node.column]
+        natural = self._natural(self.handed[-1], stored)
+        nothing = rows.columns[node.column].copy().is_(exp.null())
         there = exp.not_(natural.is_(exp.null()))
-        return replace(made, condition=exp.And(this=there, expression=nothing))
+        return replace(rows, condition=exp.And(this=there, expression=nothing))
 
-    def _stored(
+    def _stored_rows(
         self, table: str, names: tuple[str, ...], parameters: Parameters
     ) -> Leaf:
         """Return stored rows, each column as the type that it has in the session."""
@@ -163,7 +165,7 @@ def handed_table(name: str) -> exp.Expression:
     return exp.Table(this=exp.to_identifier(name), alias="t")
 
 
-def _made(node: Made) -> Leaf:
+def _step_rows(node: Made) -> Leaf:
     """Return rows that a step has made: their values are of our types already."""
     name = f"m{node.number}"
     columns = {

@@ -44,7 +44,7 @@ class Written:
     @cached_property
     def types(self) -> tuple[str, ...]:
         """Return the types of the arguments."""
-        return tuple(one.type for one in self.known)
+        return tuple(argument.type for argument in self.known)
 
     @property
     def reads(self) -> bool:
@@ -115,14 +115,14 @@ def conjunction(left: Sql, right: Sql) -> Sql:
     return infix(exp.And, left, right)
 
 
-def negation(one: Sql) -> Sql:
+def negation(condition: Sql) -> Sql:
     """Return NOT one."""
-    return exp.Not(this=in_parentheses(one))
+    return exp.Not(this=in_parentheses(condition))
 
 
-def is_missing(one: Sql) -> Sql:
+def is_missing(value: Sql) -> Sql:
     """Return whether a value is NULL."""
-    return exp.Is(this=in_parentheses(one), expression=exp.null())
+    return exp.Is(this=in_parentheses(value), expression=exp.null())
 
 
 def exists(other: exp.Table, on: exp.Condition) -> exp.Exists:
@@ -130,23 +130,23 @@ def exists(other: exp.Table, on: exp.Condition) -> exp.Exists:
     return exp.Exists(this=exp.Select().select(whole(1)).from_(other).where(on))
 
 
-def as_type(one: Sql, kind: str) -> Sql:
+def as_type(value: Sql, kind: str) -> Sql:
     """Return a value of another SQL type; it must be sure to have one."""
-    return exp.Cast(this=one, to=sql_type(kind))
+    return exp.Cast(this=value, to=sql_type(kind))
 
 
-def as_type_or_null(one: Sql, kind: str) -> Sql:
+def as_type_or_null(value: Sql, kind: str) -> Sql:
     """Return a value of another SQL type, or NULL; unsafe ones are written CAST."""
-    return exp.TryCast(this=one, to=sql_type(kind), safe=True)
+    return exp.TryCast(this=value, to=sql_type(kind), safe=True)
 
 
 def sql_type(kind: str, dialect: str = "") -> exp.DataType:
     """Return a SQL type, anew each time: a tree has one parent."""
-    return _parsed(kind, dialect).copy()
+    return _parse(kind, dialect).copy()
 
 
 @cache
-def _parsed(kind: str, dialect: str) -> exp.DataType:
+def _parse(kind: str, dialect: str) -> exp.DataType:
     """Return a SQL type; to parse its name takes longer than to copy it."""
     return exp.DataType.build(kind, dialect=dialect)
 

@@ -58,7 +58,7 @@ def _coalesce(to: Written) -> Sql:
 def _when(to: Written) -> Sql:
     """Return the value of the first condition that is true."""
     conditions, values = conditional.split_branches(to.each(), to.options["given"])
-    pairs = zip(conditions, (one or exp.null() for one in values), strict=False)
+    pairs = zip(conditions, (value or exp.null() for value in values), strict=False)
     return sql.case(list(pairs), values[-1])
 
 

@@ -40,7 +40,7 @@ from sordino.query.nodes import (
 )
 
 
-def _stored(work: Writer, node: LeafNode) -> Subquery:
+def _leaf_rows(work: Writer, node: LeafNode) -> Subquery:
     leaf = work.leaf(node)
     select = exp.Select().from_(leaf.item, copy=False)
     if leaf.condition is not None:
@@ -52,8 +52,11 @@ def _stored(work: Writer, node: LeafNode) -> Subquery:
 
 def _project(work: Writer, node: Project) -> Subquery:
     below = work.rows(node.child)
-    made = [(name, work.render(one, below.columns)) for name, one in node.columns]
-    return work.part(select_from(below), made, node.schema)
+    pairs = [
+        (name, work.render(expression, below.columns))
+        for name, expression in node.columns
+    ]
+    return work.part(select_from(below), pairs, node.schema)
 
 
 def _filter(work: Writer, node: Filter) -> Subquery:
@@ -83,14 +86,14 @@ def _keep_unique(work: Writer, node: KeepUnique) -> Subquery:
     per = [below.columns[name] for name in node.per]
     alone = exp.Count(this=exp.Star()).eq(exp.Literal.number(1))
     select = select_groups(below, per).having(alone, copy=False)
-    made = [
+    pairs = [
         (name, value if name in node.per else work.dialect.first(value))
         for name, value in columns_named(below, node.schema)
     ]
-    return work.part(select, made, node.schema)
+    return work.part(select, pairs, node.schema)
 
 
-def _crowded(work: Writer, node: Crowded) -> Subquery:
+def _crowded_ids(work: Writer, node: Crowded) -> Subquery:
     below = work.rows(node.child)
     if node.groups:
         names = tuple(dict.fromkeys((*node.per, *node.groups)))
@@ -126,20 +129,23 @@ def _memberships(work: Writer, node: Memberships) -> Subquery:
         partition_by=[pairs.columns[name] for name in node.per],
     )
     columns = {**pairs.columns, node.size: size}
-    made = [(name, columns[name]) for name in node.schema]
-    return work.part(select_from(pairs), made, node.schema)
+    return work.part(
+        select_from(pairs), [(name, columns[name]) for name in node.schema], node.schema
+    )
 
 
-def _gathered(work: Writer, node: Gathered) -> Subquery:
+def _rows_of_ids(work: Writer, node: Gathered) -> Subquery:
     below, schema = work.rows(node.child), node.child.schema
-    made = {name: below.columns[name] for name in node.per}
+    columns = {name: below.columns[name] for name in node.per}
     for name, total in node.totals:
-        made[name] = work.dialect.narrow_total(total_of(work, total, below, schema))
-    for name, one in node.extremes:
-        value = work.render(one.expression, below.columns)
-        made[name] = (exp.Max if one.is_greatest else exp.Min)(this=value)
+        columns[name] = work.dialect.narrow_total(total_of(work, total, below, schema))
+    for name, extreme in node.extremes:
+        value = work.render(extreme.expression, below.columns)
+        columns[name] = (exp.Max if extreme.is_greatest else exp.Min)(this=value)
     select = select_groups(below, [below.columns[name] for name in node.per])
-    return work.part(select, [(name, made[name]) for name in node.schema], node.schema)
+    return work.part(
+        select, [(name, columns[name]) for name in node.schema], node.schema
+    )
 
 
 def _join(work: Writer, node: Join) -> Subquery:
@@ -158,9 +164,9 @@ def _join(work: Writer, node: Join) -> Subquery:
 def _explode(work: Writer, node: Explode) -> Subquery:
     below = work.rows(node.child)
     entry = work.dialect.unnest(below.columns[node.column], node.limit)
-    made = [(name, below.columns[name]) for name in node.child.schema]
-    made = [(name, entry if name == node.column else one) for name, one in made]
-    exploded = work.part(select_from(below), made)
+    pairs = [(name, below.columns[name]) for name in node.child.schema]
+    pairs = [(name, entry if name == node.column else column) for name, column in pairs]
+    exploded = work.part(select_from(below), pairs)
     return work.part(
         select_from(exploded), columns_named(exploded, node.schema), node.schema
     )
@@ -169,20 +175,20 @@ def _explode(work: Writer, node: Explode) -> Subquery:
 RULES: Final[Mapping[type[AbstractNode], Rule]] = by_kind(
     AbstractNode,
     {
-        Source: _stored,
-        Unreadable: _stored,
-        Made: _stored,
+        Source: _leaf_rows,
+        Unreadable: _leaf_rows,
+        Made: _leaf_rows,
         Project: _project,
         Filter: _filter,
         KeepRows: keep_rows,
         KeepGroups: keep_groups,
         KeepUnique: _keep_unique,
-        Crowded: _crowded,
-        PublicRows: _stored,
-        Kept: _stored,
+        Crowded: _crowded_ids,
+        PublicRows: _leaf_rows,
+        Kept: _leaf_rows,
         Without: _without,
         Memberships: _memberships,
-        Gathered: _gathered,
+        Gathered: _rows_of_ids,
         Join: _join,
         Explode: _explode,
         Bucket: _bucket,

@@ -55,9 +55,9 @@ class Parameters:
     def bind(self, value: Value, type: str) -> exp.Expression:  # noqa: A002 it is one
         """Return a placeholder of a type for a value."""
         self.dialect.refuse_unheld(value)
-        return exp.Cast(this=self._placed(value), to=self.dialect.type_of(type))
+        return exp.Cast(this=self._place(value), to=self.dialect.type_of(type))
 
-    def _placed(self, value: Value) -> exp.Expression:
+    def _place(self, value: Value) -> exp.Expression:
         """Return the bare text of a small value, or the next placeholder."""
         match value:
             case None:
@@ -103,10 +103,10 @@ def render(
     parameters: Parameters,
 ) -> exp.Expression:
     """Return the SQL tree of an expression; its columns are typed by `typed`."""
-    return _rendered(expression, columns, parameters)[0]
+    return _render(expression, columns, parameters)[0]
 
 
-def _rendered(
+def _render(
     expression: AbstractExpression,
     columns: Mapping[str, exp.Expression],
     parameters: Parameters,
@@ -114,7 +114,7 @@ def _rendered(
     """Return the SQL tree of an expression, and what is known of its value."""
     match expression:
         case AbstractFluent():
-            return _rendered(expression.tree, columns, parameters)
+            return _render(expression.tree, columns, parameters)
         case Col():
             return _read(expression.name, columns)
         case Literal():
@@ -126,7 +126,7 @@ def _rendered(
                 parameters.calls[key] = _RenderedCall(
                     expression,
                     columns,
-                    *_rendered_call(expression, columns, parameters),
+                    *_render_call(expression, columns, parameters),
                 )
             known = parameters.calls[key]
             return known.node.copy(), known.argument
@@ -151,11 +151,11 @@ def _read(
     return node, Argument(Column(kind))
 
 
-def _rendered_call(
+def _render_call(
     call: Call, columns: Mapping[str, exp.Expression], parameters: Parameters
 ) -> tuple[exp.Expression, Argument]:
     """Return the SQL tree of a call, and what is known of its value."""
-    pairs = [_rendered(one, columns, parameters) for one in call.arguments]
+    pairs = [_render(argument, columns, parameters) for argument in call.arguments]
     nodes, known = zip(*pairs, strict=True)
     facts = call.operation.facts(*known, **call.options)
     written = Written(nodes, known, call.options, parameters.bind)

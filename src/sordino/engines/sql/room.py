@@ -17,14 +17,14 @@ class Room:
         """Make it; it is removed when nobody holds it, or the process is no more."""
         self.path = tempfile.mkdtemp(prefix="sordino-")
         guard_folder(self.path)
-        self._end = weakref.finalize(self, _removed, self.path, os.getpid())
+        self._end = weakref.finalize(self, _remove, self.path, os.getpid())
 
     def close(self) -> None:
         """Remove the folder and what is in it."""
         self._end()
 
 
-def _removed(path: str, owner: int) -> None:
+def _remove(path: str, owner: int) -> None:
     """Remove a folder, unless this is a forked child."""
     if os.getpid() == owner:
         shutil.rmtree(path, ignore_errors=True)

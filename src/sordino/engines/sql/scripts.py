@@ -41,7 +41,7 @@ class Run:
     @property
     def in_place(self) -> bool:
         """Tell whether the database reads a source of it by itself."""
-        return any(one.in_place for one in self.statements)
+        return any(statement.in_place for statement in self.statements)
 
     def empty_copy(self) -> "Run":
         """Return the same run over tables without rows."""
@@ -104,7 +104,7 @@ class Script:
     def of(cls, statements: Statements, question: Question) -> "Script":
         """Return the script of a question, whose plan says which rows are kept."""
         rows = prune_question(question)
-        leaves = {one.name: one for one in _kept_leaves(rows)}
+        leaves = {leaf.name: leaf for leaf in _kept_leaves(rows)}
         steps = stages_of(rows)
         run = Run(
             _with_rows(statements, steps.functions),
@@ -116,7 +116,7 @@ class Script:
     @property
     def runs(self) -> tuple[Run, ...]:
         """Return all that is run, in this order."""
-        return (*(self.recipe(one).run for one in self.kept), self.run)
+        return (*(self.recipe(leaf).run for leaf in self.kept), self.run)
 
     def recipe(self, leaf: Kept) -> Recipe:
         """Return what makes the rows that a leaf is about, written once."""
@@ -127,47 +127,47 @@ class Script:
     @property
     def in_place(self) -> bool:
         """Tell whether the database reads a source of it by itself."""
-        return any(one.in_place for one in self.runs)
+        return any(run.in_place for run in self.runs)
 
     @property
     def mark(self) -> int:
         """Return a number that scripts share which run alike on empty tables."""
         return hash(
             tuple(
-                (one.text, repr(one.values), repr(_columns(one)))
-                for one in self.run.statements
+                (statement.text, repr(statement.values), repr(_columns(statement)))
+                for statement in self.run.statements
             )
         )
 
     def refuse_changed(self) -> None:
         """Refuse sources that are not what they were when they were opened."""
-        kept = {name for one in self.kept for name in tables_of(one.rows)}
+        kept = {name for part in self.kept for name in tables_of(part.rows)}
         for name in sorted(kept):
             refuse_changed(name, self.writes.tables[name].source)
         for statement in self.run.statements:
-            for one in statement.handed:
-                refuse_changed(one.table, one.source)
+            for part in statement.handed:
+                refuse_changed(part.table, part.source)
 
     def refuse_private(self, public: Container[str]) -> None:
         """Refuse to hand over rows that are not public, and what is made of such."""
         if any(run.functions for run in self.runs):
             raise sending_refusal("the rows that a function makes")
-        for one in (handed for run in self.runs for handed in run.last.handed):
-            if not (one.in_place or one.given or one.table in public):
-                raise sending_refusal(f"the rows of {show(one.table)}")
+        for part in (handed for run in self.runs for handed in run.last.handed):
+            if not (part.in_place or part.given or part.table in public):
+                raise sending_refusal(f"the rows of {show(part.table)}")
 
     def readable_text(self) -> str:
         """Return the steps as people read them."""
-        texts = [self.recipe(one).readable_text() for one in self.kept]
+        texts = [self.recipe(leaf).readable_text() for leaf in self.kept]
         return "\n\n".join([*texts, self.run.readable_text()])
 
 
 def _kept_leaves(rows: AbstractNode) -> Iterator[Kept]:
     """Yield the leaves of a plan whose rows are kept."""
-    for one in nodes_below(rows):
-        match one:
+    for node in nodes_below(rows):
+        match node:
             case Kept():
-                yield one
+                yield node
             case _:
                 pass
 
@@ -195,6 +195,6 @@ def sending_refusal(what: str) -> InvalidQuery:
 def _columns(statement: Statement) -> list[list[tuple[int, pa.DataType]]]:
     """Return which columns a statement reads, and their types."""
     return [
-        [(place, one.source.fields[place][1]) for place in one.places]
-        for one in statement.handed
+        [(place, part.source.fields[place][1]) for place in part.places]
+        for part in statement.handed
     ]

@@ -42,13 +42,13 @@ class Staged:
 def stages_of(node: AbstractNode) -> Staged:
     """Return a plan whose functions are steps: the n-th makes the rows `Made(n)`."""
     functions: list[Function] = []
-    last = _resolved(node, functions)
+    last = _resolve(node, functions)
     return Staged(tuple(functions), last)
 
 
-def _resolved(node: AbstractNode, functions: list[Function]) -> AbstractNode:
+def _resolve(node: AbstractNode, functions: list[Function]) -> AbstractNode:
     """Return a node over made rows, adding the functions below it."""
-    below = tuple(_resolved(one, functions) for one in node.inputs)
+    below = tuple(_resolve(child, functions) for child in node.inputs)
     here = with_inputs(node, below)
     match here:
         case MapRows() | FlatMap():

@@ -58,9 +58,9 @@ class Statement:
     ) -> "Statement":
         """Return a statement with its text, written once."""
         run = tree.copy()
-        keys = [one for one in run.find_all(exp.Placeholder) if one.name == SALT]
-        for one in keys:
-            one.replace(dialect.placeholder(len(values) + 1))
+        keys = [key for key in run.find_all(exp.Placeholder) if key.name == SALT]
+        for key in keys:
+            key.replace(dialect.placeholder(len(values) + 1))
         text = run.sql(dialect.name, copy=False)
         bound, types = tuple(values), tuple(kinds) or (pa.int64(),)
         return cls(dialect, types, tree, text, bound, bool(keys), tuple(handed))
@@ -68,8 +68,8 @@ class Statement:
     def readable_text(self) -> str:
         """Return the text for people to read, with the bound values: all public."""
         bound = [
-            f"-- {self.dialect.placeholder(n).sql(self.dialect.name)} = {show(one)}"
-            for n, one in enumerate(self.values, 1)
+            f"-- {self.dialect.placeholder(n).sql(self.dialect.name)} = {show(value)}"
+            for n, value in enumerate(self.values, 1)
         ]
         return "\n".join([self.tree.sql(self.dialect.name, pretty=True), *bound])
 
@@ -80,17 +80,17 @@ class Statement:
     @property
     def in_place(self) -> bool:
         """Tell whether the database reads a source of it by itself."""
-        return any(one.in_place for one in self.handed)
+        return any(part.in_place for part in self.handed)
 
     def empty_copy(self) -> "Statement":
         """Return the statement over tables that have the columns, but no rows."""
-        handed = tuple(one.empty_copy() for one in self.handed)
+        handed = tuple(part.empty_copy() for part in self.handed)
         if not self.in_place:
             return replace(self, handed=handed)
         tree = self.tree.copy()
-        for one in list(tree.walk()):
-            if SOURCE in one.meta:
-                one.replace(handed_table(one.meta[SOURCE]))
+        for node in list(tree.walk()):
+            if SOURCE in node.meta:
+                node.replace(handed_table(node.meta[SOURCE]))
         return self.of(self.dialect, self.kinds, tree, self.values, handed)
 
 
@@ -109,10 +109,10 @@ class Statements:
     ) -> Statement:
         """Return the statement of a question over the rows of its last step."""
 
-        def last(work: Writer, made: Subquery) -> exp.Select:
-            return asked_totals(work, question, made, wide=wide)
+        def last(work: Writer, below: Subquery) -> exp.Select:
+            return asked_totals(work, question, below, wide=wide)
 
-        return self._written(rows, self._totals(question, wide=wide), last)
+        return self._write(rows, self._totals(question, wide=wide), last)
 
     def sum_of_parts(self, question: Question) -> Statement:
         """Return the statement that adds the totals of parts."""
@@ -121,20 +121,20 @@ class Statements:
 
     def rows(self, rows: AbstractNode) -> Statement:
         """Return the statement of the rows of a node, columns in their order."""
-        return self._written(rows, _types(rows), lambda _, made: _all(made))
+        return self._write(rows, _types(rows), lambda _, below: _all(below))
 
     def rows_in_order(self, rows: AbstractNode) -> Statement:
         """Return the statement of the rows of a node, sorted by all columns."""
 
-        def last(_: Writer, made: Subquery) -> exp.Select:
-            by = order_by_all(self.dialect, made.columns.values())
-            return _all(made).order_by(by, copy=False)
+        def last(_: Writer, below: Subquery) -> exp.Select:
+            by = order_by_all(self.dialect, below.columns.values())
+            return _all(below).order_by(by, copy=False)
 
-        return self._written(rows, _types(rows), last)
+        return self._write(rows, _types(rows), last)
 
     def multiplicity(self, rows: AbstractNode) -> Statement:
         """Return the statement of how many rows agree in all columns, at most."""
-        return self._written(rows, [pa.int64()], _most)
+        return self._write(rows, [pa.int64()], _most)
 
     def digests(self, width: int) -> Statement:
         """Return the statement of the digests of so many columns, in their places."""
@@ -152,7 +152,7 @@ class Statements:
         groups = by if question.keys is None else [pa.int64()]
         return [*groups, *(total for _ in question.totals)]
 
-    def _written(
+    def _write(
         self,
         rows: AbstractNode,
         kinds: Iterable[pa.DataType],
@@ -174,7 +174,7 @@ def _types(rows: AbstractNode) -> list[pa.DataType]:
 
 def _most(work: Writer, rows: Subquery) -> exp.Select:
     on = list(rows.columns.values())
-    there = exp.and_(*(exp.not_(one.is_(exp.null())) for one in on))
+    there = exp.and_(*(exp.not_(column.is_(exp.null())) for column in on))
     count = [("n", exp.Count(this=exp.Star()))]
     groups = work.part(select_groups(rows, on).where(there, copy=False), count)
     most = exp.Coalesce(
@@ -186,5 +186,5 @@ def _most(work: Writer, rows: Subquery) -> exp.Select:
 def _all(rows: Subquery) -> exp.Select:
     columns = [*rows.columns.values()] or [exp.Literal.number(1)]
     return select_from(rows).select(
-        *(alias_as(one, f"a{place}") for place, one in enumerate(columns))
+        *(alias_as(column, f"a{place}") for place, column in enumerate(columns))
     )

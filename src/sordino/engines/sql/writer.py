@@ -72,39 +72,42 @@ class Writer:
         """Add the subqueries of a node."""
         return self._rules[type(node)](self, node)
 
-    def render(self, made: AbstractExpression, columns: Columns) -> exp.Expression:
+    def render(
+        self, expression: AbstractExpression, columns: Columns
+    ) -> exp.Expression:
         """Return an expression of the columns of a row."""
-        return render(made, columns, self.parameters)
+        return render(expression, columns, self.parameters)
 
     def part(
         self,
         select: exp.Select,
-        made: Pairs,
+        pairs: Pairs,
         schema: Schema = NONE,
         further: Sequence[exp.Expression] = (),
     ) -> Subquery:
         """Add one subquery that selects these columns, typed as in a schema."""
-        pairs, types = dict(made), dict(schema.columns)
+        values, types = dict(pairs), dict(schema.columns)
         # A subquery without columns is none: one that is never read stands in.
-        values = [*pairs.values(), *further] or [exp.Literal.number(1)]
-        listed = [alias_as(one, f"c{n}") for n, one in enumerate(values)]
-        name = self._added(select.select(*listed, copy=False))
-        held = [exp.column(f"c{n}", table=name) for n in range(len(values))]
+        listed = [*values.values(), *further] or [exp.Literal.number(1)]
+        aliases = [alias_as(value, f"c{n}") for n, value in enumerate(listed)]
+        name = self._add(select.select(*aliases, copy=False))
+        selected = [exp.column(f"c{n}", table=name) for n in range(len(listed))]
         columns: dict[str, exp.Expression] = {}
-        for known_as, column in zip(pairs, held, strict=False):
+        for known_as, column in zip(values, selected, strict=False):
             kind = types[known_as].type if known_as in types else ""
             columns[known_as] = with_type(column, kind)
-        return Subquery(name, columns, tuple(held[len(pairs) :]))
+        return Subquery(name, columns, tuple(selected[len(values) :]))
 
     def both(self, one: Subquery, other: Subquery) -> Subquery:
         """Add the subquery of the rows of two others, which have the same columns."""
         parts = [select_from(rows).select(exp.Star()) for rows in (one, other)]
-        name = self._added(exp.union(*parts, distinct=False, copy=False))
+        name = self._add(exp.union(*parts, distinct=False, copy=False))
         columns = {
-            known_as: _moved(held, name) for known_as, held in one.columns.items()
+            known_as: _column_of(column, name)
+            for known_as, column in one.columns.items()
         }
         return Subquery(
-            name, columns, tuple(_moved(held, name) for held in one.further)
+            name, columns, tuple(_column_of(column, name) for column in one.further)
         )
 
     def share(self, rows: Subquery) -> Subquery:
@@ -113,7 +116,7 @@ class Writer:
         self._parts.append((name, select, True))
         return rows
 
-    def _added(self, select: exp.Query) -> str:
+    def _add(self, select: exp.Query) -> str:
         """Add a subquery and return its name."""
         name = f"r{len(self._parts)}"
         self._parts.append((name, select, False))
@@ -145,7 +148,7 @@ def alias_as(value: exp.Expression, name: str) -> exp.Alias:
 
 def select_groups(rows: Subquery, by: Iterable[exp.Expression]) -> exp.Select:
     """Return a select over the groups of some rows, of no columns yet."""
-    return select_from(rows).group_by(*(one.copy() for one in by), copy=False)
+    return select_from(rows).group_by(*(value.copy() for value in by), copy=False)
 
 
 def columns_named(
@@ -159,11 +162,11 @@ def order_by_all(
     dialect: AbstractDialect, values: Iterable[exp.Expression]
 ) -> exp.Order:
     """Return an order by all values, what is missing first."""
-    return exp.Order(expressions=[dialect.order_term(one.copy()) for one in values])
+    return exp.Order(expressions=[dialect.order_term(value.copy()) for value in values])
 
 
-def _moved(column: exp.Expression, name: str) -> exp.Expression:
+def _column_of(column: exp.Expression, name: str) -> exp.Expression:
     """Return a column of one subquery as that of another."""
-    made = column.copy()
-    made.set("table", exp.to_identifier(name))
-    return made
+    copy = column.copy()
+    copy.set("table", exp.to_identifier(name))
+    return copy

@@ -62,7 +62,7 @@ class Change:
             whole = left if norm == "l1" else sqrt(left)
         if linf is not INFINITE:
             linf = rational_above(linf)
-        return _tightened(keys, whole, linf, norm, None, False)
+        return _tighten(keys, whole, linf, norm, None, False)
 
 
 NO_CHANGE: Final = Change(0, Fraction(0), Fraction(0))
@@ -80,11 +80,11 @@ def read_change(
     if isinstance(d_in, Sensitivity):
         stated = (d_in.l0, d_in.l1 if norm == "l1" else d_in.l2, d_in.linf)
     else:
-        stated = _stated(d_in, norm)
-    return _tightened(*stated, norm, unit, integer)
+        stated = _read_triple(d_in, norm)
+    return _tighten(*stated, norm, unit, integer)
 
 
-def _stated(d_in: Any, norm: Norm) -> tuple[int, Extended, Extended]:
+def _read_triple(d_in: Any, norm: Norm) -> tuple[int, Extended, Extended]:
     """Read a triple."""
     expected = f"must be three numbers (l0, {norm}, linf)"
     if not isinstance(d_in, (tuple, list)) or len(d_in) != 3:
@@ -99,7 +99,7 @@ def _stated(d_in: Any, norm: Norm) -> tuple[int, Extended, Extended]:
 
 
 @lru_cache(maxsize=1024)
-def _tightened(
+def _tighten(
     l0: int | Infinity,
     whole: Extended,
     linf: Extended,
@@ -109,7 +109,7 @@ def _tightened(
 ) -> Change:
     """Replace each bound by what the others imply where that is less."""
     if integer:
-        whole = _floored(whole, norm)
+        whole = _integer_norm(whole, norm)
         linf = floor_to(linf, Fraction(1))
         l0 = _count(l0, whole, norm)
     if 0 in (l0, whole, linf):
@@ -142,7 +142,7 @@ def _most(l0: int | Infinity, each: Extended, norm: Norm) -> Extended:
     return product(each, keys if norm == "l1" else root(keys))
 
 
-def _floored(whole: Extended, norm: Norm) -> Extended:
+def _integer_norm(whole: Extended, norm: Norm) -> Extended:
     """Return the greatest norm of a change in integers within a bound."""
     if norm == "l1" or whole is INFINITE:
         return floor_to(whole, Fraction(1))

@@ -37,7 +37,7 @@ def least_noise(
         if within(guess):
             if not within(guess * _NOTICEABLE):
                 return build(guess)
-            return build(_searched(within, up(guess)))
+            return build(_least_scale(within, up(guess)))
     start = 1.0
     while not within(shortest(start)):
         start *= 2
@@ -48,10 +48,10 @@ def least_noise(
                 "cannot be met by any scale of this noise",
                 "Use a larger loss, or Laplace noise for a pure one.",
             )
-    return build(_searched(within, start))
+    return build(_least_scale(within, start))
 
 
-def _searched(within: Callable[[Exact], bool], high: float) -> Exact:
+def _least_scale(within: Callable[[Exact], bool], high: float) -> Exact:
     """Find the least scale below one that is within: bracket it, then halve."""
     low = high / 2
     while within(shortest(low)) and low > 1 / _WIDEST:

@@ -99,13 +99,13 @@ class ColumnKeys(AbstractMapKeys):
         short = (hashes >> _FOLD).astype(np.uint32)
         ordered = np.sort(short)
         met = ordered[1:][ordered[1:] == ordered[:-1]]
-        if met.size and self._repeats(np.flatnonzero(_among(short, met))):
+        if met.size and self._repeats(np.flatnonzero(_may_be_among(short, met))):
             raise _twice()
 
     def order(self, rows: NDArray[np.intp]) -> NDArray[np.intp]:
         """Sort by the words, as one word where that is enough."""
         words = [column[rows] for column in self.columns]
-        packed = _packed(words)
+        packed = _pack(words)
         return np.lexsort(words[::-1]) if packed is None else packed.argsort()
 
     def _repeats(self, rows: NDArray[np.intp]) -> bool:
@@ -123,7 +123,9 @@ def _ascends(words: Words) -> bool:
     return bool((words[1:] > words[:-1]).all())
 
 
-def _among(hashes: NDArray[np.uint32], met: NDArray[np.uint32]) -> NDArray[np.bool_]:
+def _may_be_among(
+    hashes: NDArray[np.uint32], met: NDArray[np.uint32]
+) -> NDArray[np.bool_]:
     """Tell which hashes may be among a few, by their last 16 digits."""
     marked = np.zeros(1 << 16, np.bool_)
     marked[met & np.uint32(0xFFFF)] = True
@@ -229,7 +231,7 @@ def _unevenly(
     return np.where(spare < _WORD, words >> spare << spare, np.uint64(0))
 
 
-def _packed(columns: Sequence[Words]) -> Words | None:
+def _pack(columns: Sequence[Words]) -> Words | None:
     """Return one word that orders the keys, or None if their bits do not fit in it.
 
     Bits that are the same in every key decide nothing and are left out.

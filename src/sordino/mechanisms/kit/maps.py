@@ -43,32 +43,32 @@ class OpenedMap(NamedTuple):
 
 def open_map(source: Any) -> OpenedMap:
     """Return the keys and values of a map, checked."""
-    opened = _opened(source)
+    opened = _open_any(source)
     if opened.keys.count != opened.values.size:
         raise InvalidData("there must be one value for each key.")
     opened.keys.check()
     return opened
 
 
-def _opened(source: Any) -> OpenedMap:
+def _open_any(source: Any) -> OpenedMap:
     """Open a map of any kind."""
     if isinstance(source, dict):
-        return _opened_dict(source)
+        return _open_dict(source)
     if isinstance(source, tuple):
-        return _opened_pair(source)
+        return _open_pair(source)
     if isinstance(source, pa.RecordBatch):
-        return _opened_table(pa.Table.from_batches([source]))
+        return _open_table(pa.Table.from_batches([source]))
     if isinstance(source, pa.Table):
-        return _opened_table(source)
+        return _open_table(source)
     match type(source).__module__.partition(".")[0], type(source).__name__:
         case "pandas", "Series":
-            return _opened_series(source)
+            return _open_series(source)
         case "polars", "DataFrame":
-            return _opened_frame(source)
+            return _open_frame(source)
     raise InvalidData(f"a {type(source).__name__} is not a map. Give {_KINDS}.")
 
 
-def _opened_dict(source: dict[Any, Any]) -> OpenedMap:
+def _open_dict(source: dict[Any, Any]) -> OpenedMap:
     """Open a dict."""
     keys = list(source)
 
@@ -81,7 +81,7 @@ def _opened_dict(source: dict[Any, Any]) -> OpenedMap:
     )
 
 
-def _opened_pair(source: tuple[Any, ...]) -> OpenedMap:
+def _open_pair(source: tuple[Any, ...]) -> OpenedMap:
     """Open a pair of keys and values; keys may be a list, a NumPy or an Arrow array."""
     if len(source) != 2:
         raise InvalidData(
@@ -127,7 +127,7 @@ def _finisher(values: Any) -> Callable[[NDArray[Any]], Any]:
     )
 
 
-def _opened_table(table: pa.Table) -> OpenedMap:
+def _open_table(table: pa.Table) -> OpenedMap:
     """Open a table whose last column holds the values and the others the keys."""
     names = _names(table.column_names)
     keys = column_keys(table.columns[:-1])
@@ -140,7 +140,7 @@ def _opened_table(table: pa.Table) -> OpenedMap:
     return OpenedMap(keys, _numbers(table.columns[-1]), close)
 
 
-def _opened_series(series: Any) -> OpenedMap:
+def _open_series(series: Any) -> OpenedMap:
     """Open a pandas series whose index holds the keys."""
     index = series.index
     keys = ObjectKeys(index.tolist(), unique=index.is_unique)
@@ -152,7 +152,7 @@ def _opened_series(series: Any) -> OpenedMap:
     return OpenedMap(keys, _numbers(series), close)
 
 
-def _opened_frame(frame: Any) -> OpenedMap:
+def _open_frame(frame: Any) -> OpenedMap:
     """Open a Polars frame whose last column holds the values, the others the keys."""
     names = _names(frame.columns)
     keys = column_keys(frame.select(names[:-1]).to_arrow().columns)

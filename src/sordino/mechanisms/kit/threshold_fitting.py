@@ -139,7 +139,7 @@ def gaussian_ratio(
     size = np.abs(moved)
     most, largest = up(apart.whole), up(apart.linf)
     share = np.minimum(1.0, np.sqrt(keys - fresh) * largest / most)
-    noise = _concentrated if on_lattice else near_gaussian_delta
+    noise = _delta_by_rho if on_lattice else near_gaussian_delta
     target = math.log(delta * SPARE) + math.log1p(-min(_MARGIN, 1 / (4 * keys)))
 
     def excess(log_spread: float) -> float:
@@ -176,8 +176,8 @@ def _root(excess: Callable[[float], float], start: float) -> float:
     Left of the root it is nearly a straight line, right of it it may be flat. Infinite
     where no root is met within the strides that doubles allow.
     """
-    high = _stepped(lambda x: excess(x) <= 0, start, _STRIDE)
-    low = _stepped(lambda x: excess(x) > 0, high - _STRIDE, -_STRIDE)
+    high = _first_stride(lambda x: excess(x) <= 0, start, _STRIDE)
+    low = _first_stride(lambda x: excess(x) > 0, high - _STRIDE, -_STRIDE)
     if not math.isfinite(low):
         return math.inf
     high = low + _STRIDE
@@ -189,7 +189,7 @@ def _root(excess: Callable[[float], float], start: float) -> float:
     )
 
 
-def _stepped(holds: Callable[[float], bool], start: float, stride: float) -> float:
+def _first_stride(holds: Callable[[float], bool], start: float, stride: float) -> float:
     """Return the first of equal strides at which a condition holds, or infinity."""
     for step in range(_STRIDES if math.isfinite(start) else 0):
         if holds(start + step * stride):
@@ -197,7 +197,7 @@ def _stepped(holds: Callable[[float], bool], start: float, stride: float) -> flo
     return math.inf
 
 
-def _concentrated(ratio: Floats, epsilon: Floats) -> Floats:
+def _delta_by_rho(ratio: Floats, epsilon: Floats) -> Floats:
     """Return delta from rho = ratio**2 / 2 alone, at the best of many orders."""
     rho, less = ratio[:, None] ** 2 / 2, _ORDERS - 1
     logs = less * (_ORDERS * rho - epsilon[:, None])

@@ -22,7 +22,12 @@ from sordino.expressions import numeric
 from sordino.expressions.language import Expression, when
 from sordino.expressions.tree import Call, Col
 from sordino.query.sql.choice_rules import condition
-from sordino.query.sql.function_rules import check_order, written_number
+from sordino.query.sql.contribution_bounds import (
+    column_or_tree,
+    is_per_group,
+    row_ends,
+    rows_per_group,
+)
 from sordino.query.sql.leaf_rules import is_null_word
 from sordino.query.sql.ranges import range_of
 from sordino.query.sql.reading import BOUNDS, Clause
@@ -59,6 +64,8 @@ class Asking:
     """Columns that are counted by their values."""
     per_group: set[int] = field(default_factory=set)
     """How many rows of a person count in a group, where COUNT says so."""
+    persons: dict[str, AbstractAggregation] = field(default_factory=dict)
+    """What is asked of each person in a group first, where its result is clamped."""
     questions: "Mapping[type[exp.Expr], Question]" = field(
         default_factory=lambda: QUESTIONS
     )
@@ -134,11 +141,6 @@ class Asking:
         return name
 
 
-def column_or_tree(tree: Any) -> Any:
-    """Return a column by its name, an expression as it is."""
-    return tree.name if isinstance(tree, Col) else Expression(tree)
-
-
 def _fresh(name: str, taken: set[str]) -> str:
     """Return a name that is not taken."""
     number, fresh = 1, name
@@ -149,10 +151,16 @@ def _fresh(name: str, taken: set[str]) -> str:
 
 
 def _count(asking: Asking, clause: Clause, kept: Expression | None) -> Aggregate:
+    """Return COUNT, with the bound on each person's rows that it may state."""
+    if clause.has(BOUNDS):
+        asking.per_group.add(rows_per_group(clause, clause.take("this"), asking.rows))
+    return count_of(asking, clause, kept)
+
+
+def count_of(asking: Asking, clause: Clause, kept: Expression | None) -> Aggregate:
     """Return COUNT of rows, of values that are there, or of different values."""
     clause.scalar("big_int")
     this = clause.take("this")
-    _bound_rows(asking, clause, this)
     if this.kind is exp.Distinct:
         return _count_distinct(asking, this, kept)
     if is_null_word(this):
@@ -166,39 +174,6 @@ def _count(asking: Asking, clause: Clause, kept: Expression | None) -> Aggregate
     if kept is None:
         return Aggregate(count(), "i64", "count", counts=True)
     return Aggregate(_ones(kept), "i64", "count")
-
-
-def _bound_rows(asking: Asking, clause: Clause, this: Clause) -> None:
-    """Note how many rows of a person count in a group: BigQuery's own meaning."""
-    if not clause.has(BOUNDS):
-        return
-    word, (low, high) = _named_bounds(asking, clause)
-    if word != "contribution_bounds_per_group" or this.kind is not exp.Star or low:
-        raise clause.refusal(
-            "these bounds clamp each person's count",
-            "Write COUNT(*, contribution_bounds_per_group => (0, 3)).",
-        )
-    if not isinstance(high, int) or high < 1:
-        raise clause.refusal(
-            "the upper bound of COUNT must be a whole number of 1 or more",
-            "Write (0, 3).",
-        )
-    asking.per_group.add(high)
-
-
-def _named_bounds(asking: Asking, clause: Clause) -> tuple[str, Ends]:
-    """Return the name and the ends of bounds in the style of BigQuery."""
-    named = clause.take(BOUNDS)
-    named.look()
-    word = named.take("this")
-    word.look()
-    pair = named.take("expression")
-    if pair.kind is not exp.Tuple or len(pair.node.expressions) != 2:
-        raise pair.refusal(
-            "contribution bounds are a pair of numbers", "Write => (0, 30)."
-        )
-    low, high = (written_number(end, asking.rows) for end in pair.each("expressions"))
-    return str(word.scalar("this")).lower(), (low, high)
 
 
 def _ones(kept: Expression) -> AbstractAggregation:
@@ -251,7 +226,10 @@ def _numeric(
                 f"{value.type}",
                 _REMEDIES.get(value.type, "Group by it, or write COUNT(DISTINCT ...)."),
             )
-        column, low, high = _ends(asking, clause, body, value)
+        if clause.has(BOUNDS) and not is_per_group(clause.node):
+            column, low, high = row_ends(clause, value, asking.rows)
+        else:
+            column, low, high = asking.ends(clause, body, value)
         question = build(column, low, high, nulls=nulls_rule(asking, value))
         return Aggregate(question, kind or value.type, answer_name(word, column))
 
@@ -259,22 +237,6 @@ def _numeric(
 
 
 _REMEDIES: Final = {"bool": "Write COUNT_IF(...), or AVG(CASE WHEN ... THEN 1.0 ...)."}
-
-
-def _ends(
-    asking: Asking, clause: Clause, body: Clause, value: Value
-) -> tuple[Any, Any, Any]:
-    """Return what is aggregated and its bounds, also in the style of BigQuery."""
-    if not clause.has(BOUNDS):
-        return asking.ends(clause, body, value)
-    word, ends = _named_bounds(asking, clause)
-    if word != "contribution_bounds_per_row":
-        raise clause.refusal(
-            "contribution bounds per group clamp each person's total or mean, which "
-            "cannot be asked in SQL yet",
-            "Write CLAMP(x, low, high), which clamps each row.",
-        )
-    return (column_or_tree(value.expression.tree), *check_order(clause, *ends))
 
 
 def nulls_rule(asking: Asking, value: Value) -> Nulls:
@@ -379,7 +341,9 @@ QUESTIONS: Final[Mapping[type[exp.Expr], Question]] = {
 
 def asks(node: exp.Expr) -> bool:
     """Tell whether a node is an aggregate, or one with a FILTER or an order."""
-    return isinstance(node, (exp.Filter, exp.WithinGroup, exp.AggFunc))
+    told_by_grouping = isinstance(node, exp.Grouping)
+    kinds = (exp.Filter, exp.WithinGroup, exp.AggFunc)
+    return isinstance(node, kinds) and not told_by_grouping
 
 
 def checked_bounds(bounds: Any) -> dict[str, Ends]:

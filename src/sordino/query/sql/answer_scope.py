@@ -9,6 +9,7 @@ from sqlglot import exp
 from sordino.aggregations.intervals import error_names
 from sordino.errors import InvalidSQL, SordinoError
 from sordino.expressions.language import Expression, col
+from sordino.query.relation import AbstractCatalog
 from sordino.query.sql.aggregates import Aggregate, Asking, asks
 from sordino.query.sql.all_rules import RULES
 from sordino.query.sql.reading import Clause
@@ -38,11 +39,18 @@ class AnswerScope(AbstractScope):
     """Questions by the name of their answer, in the order in which they are asked."""
     selected: dict[str, Clause] = field(default_factory=dict)
     """What is selected under an alias, by the alias."""
+    sets: tuple[tuple[str, ...], ...] | None = None
+    """The keys of each of several groupings, None of one."""
     aliases_first: bool = False
     """Whether an alias goes before a column, as it does in ORDER BY."""
     open: list[str] = field(default_factory=list)
     """The aliases that are being read, one within the other."""
     rules: Mapping[type[Any], Rule] = field(default_factory=lambda: RULES)
+
+    @property
+    def tables_by_name(self) -> AbstractCatalog:
+        """Return the tables of the session."""
+        return self.rows.catalog
 
     def facts(self) -> Schema:
         """Return keys and answers as expressions see them."""
@@ -50,12 +58,15 @@ class AnswerScope(AbstractScope):
         answers = [
             (name, Column(aggregate.type)) for name, aggregate in self.asked.items()
         ]
-        return Schema((*keys, *answers))
+        mark = [] if self.sets is None else [(MARK, Column("text"))]
+        return Schema((*keys, *answers, *mark))
 
     def instead(self, clause: Clause) -> Value | None:
         """Return a key or an answer, where a whole expression is one."""
         if asks(clause.node):
             return self._answer(self.ask(clause, None))
+        if clause.kind is exp.Grouping:
+            return self._grouping(clause)
         return None if _asks_within(clause) else self.key_of(clause)
 
     def key_of(self, clause: Clause) -> Value | None:
@@ -70,6 +81,42 @@ class AnswerScope(AbstractScope):
             if key.value.expression.same(value.expression):
                 return self.value_of(col(key.name), decimal=key.value.decimal)
         return None
+
+    def _grouping(self, clause: Clause) -> Value:
+        """Return GROUPING(a, b): a bit for each, 1 where a grouping leaves it out."""
+        if self.sets is None:
+            raise clause.refusal(
+                "GROUPING is 0 in every row where rows are grouped in one way",
+                "Leave it out, or group by ROLLUP, CUBE or GROUPING SETS.",
+            )
+        names = [self._key_name(part) for part in clause.each("expressions")]
+        taken = {*self.asked, *(key.name for key in self.keys)}
+        if MARK in taken:
+            raise clause.refusal(
+                f"GROUPING reads the column {MARK} of a release, and another has its "
+                "name",
+                "Give the other another name.",
+            )
+        bits = {
+            ", ".join(held) or ALL: sum(
+                2 ** (len(names) - 1 - place)
+                for place, name in enumerate(names)
+                if name not in held
+            )
+            for held in self.sets
+        }
+        return self.value_of(col(MARK).map_values(bits))
+
+    def _key_name(self, clause: Clause) -> str:
+        """Return the key that an argument of GROUPING is."""
+        key = self.key_of(clause)
+        if key is None:
+            raise clause.refusal(
+                f"GROUPING takes what is grouped by, and {clause.short_text} is not",
+                "Name a column of GROUP BY.",
+            )
+        (name,) = key.expression.names()
+        return name
 
     def column(self, clause: Clause) -> Value:
         """Return what a name stands for: what is selected under it."""
@@ -153,6 +200,10 @@ class AnswerScope(AbstractScope):
         return alias
 
 
+MARK: Final = "grouping"
+"""The column that says of which grouping a row of several is."""
+ALL: Final = "all"
+"""The name of the grouping that leaves all columns out."""
 _WORDS: Final = ("noise", "weights", "coverage")
 _NUMBERS: Final = ("i64", "f64")
 
@@ -168,5 +219,9 @@ def _reads(clause: Clause) -> bool:
 
 
 def aggregates_of(clause: Clause) -> Iterator[exp.Expr]:
-    """Yield the aggregates of an expression."""
-    return filter(asks, clause.node.walk())
+    """Yield the aggregates of an expression, and GROUPING, which is of a group, too."""
+    return (
+        node
+        for node in clause.node.walk()
+        if asks(node) or isinstance(node, exp.Grouping)
+    )

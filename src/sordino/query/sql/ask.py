@@ -10,6 +10,7 @@ from sordino.query.sql.from_clause import Tables
 from sordino.query.sql.input_dialects import input_dialect
 from sordino.query.sql.options import split_options
 from sordino.query.sql.reading import read_statement
+from sordino.query.sql.several_groupings import Together
 from sordino.query.sql.statement import Given, request_of
 from sordino.query.sql.tokens import check_statement, split_words
 
@@ -21,6 +22,8 @@ class AskedSql:
 
     request: Request | dict[str, Request]
     budget: Budget | None
+    together: Together | None
+    """What is done to one release of several groupings."""
 
 
 def ask_sql(
@@ -34,6 +37,6 @@ def ask_sql(
     statement = check_statement(text)
     options, words = split_options(statement, split_words(statement, spoken))
     reading = read_statement(statement, words, spoken)
-    request = request_of(reading, Tables(*known, beside.bounds), beside, options)
+    question = request_of(reading, Tables(*known, beside.bounds), beside, options)
     reading.refuse_rest()
-    return AskedSql(request, options.budget)
+    return AskedSql(question.request, options.budget, question.together)

@@ -10,6 +10,7 @@ from sqlglot import exp
 from sordino.expressions.language import Expression, lit, when
 from sordino.query.sql.leaf_rules import is_null_word
 from sordino.query.sql.number_rules import settled_value
+from sordino.query.sql.public_lists import in_public_list
 from sordino.query.sql.reading import Clause
 from sordino.query.sql.scope import AbstractScope, Rule, Value
 from sordino.schema import NUMBERS
@@ -164,11 +165,13 @@ def _is(clause: Clause, scope: AbstractScope) -> Value:
 
 def _in(clause: Clause, scope: AbstractScope) -> Value:
     """Return whether a value is one of some that are written in the text."""
-    for name in ("query", "unnest", "field"):
+    if clause.has("query"):
+        return in_public_list(clause, scope, meet)
+    for name in ("unnest", "field"):
         if clause.has(name):
             raise clause.part(clause.node.args[name]).refusal(
-                "IN asks another query",
-                "Join a public table, or list the values.",
+                "IN takes a list or a query of a public table, no array",
+                "Write the values: IN (1, 2, 3).",
             )
     listed = clause.each("expressions")
     for item in listed:

@@ -16,9 +16,9 @@ from sordino.query.sql.aggregates import (
     Asking,
     Question,
     answer_name,
-    column_or_tree,
     nulls_rule,
 )
+from sordino.query.sql.contribution_bounds import column_or_tree
 from sordino.query.sql.reading import Clause
 
 _ORDERED: Final = ("i64", "f64", "date", "time")

@@ -263,6 +263,21 @@ def _parser(grammar: Grammar) -> Parser:
                 node.meta[_START], node.meta[_END] = self._prev.start, self._prev.end
             return node
 
+        def _parse_cube_or_rollup(self, with_prefix: bool = False) -> Any:  # noqa: FBT001, FBT002 as it is called
+            """Return ROLLUP or CUBE of any expressions: `CUBE(x IS NULL)`, too."""
+            kinds = {TokenType.CUBE: exp.Cube, TokenType.ROLLUP: exp.Rollup}
+            for word, kind in kinds.items():
+                if self._match(word):
+                    read = self._parse_disjunction
+                    parts = [] if with_prefix else self._parse_wrapped_csv(read)
+                    return self.expression(kind(expressions=parts))
+            return None
+
+        def _parse_grouping_set(self) -> Any:
+            """Return one of GROUPING SETS, of any expressions."""
+            within = self._parse_grouping_sets() or self._parse_cube_or_rollup()
+            return within or self._parse_disjunction()
+
     parser: Parser = Placed(dialect=grammar, error_level=ErrorLevel.IMMEDIATE)
     return parser
 

@@ -53,6 +53,11 @@ class RowScope(AbstractScope):
     """The columns of each table, by its name in small letters."""
     rules: Mapping[type[Any], Rule]
 
+    @property
+    def tables_by_name(self) -> AbstractCatalog:
+        """Return the tables of the session."""
+        return self.catalog
+
     def facts(self) -> Schema:
         """Return the columns of the query."""
         return self.schema

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias, final
 
 from sordino.errors import InvalidSQL, SordinoError
 from sordino.expressions.language import Expression
+from sordino.query.relation import AbstractCatalog
 from sordino.query.sql.reading import Clause
 from sordino.query.sql.unknown import unknown_part
 from sordino.schema import Schema
@@ -37,6 +38,11 @@ class AbstractScope(ABC):
     """Columns by name, and the rules by which expressions of them are understood."""
 
     rules: "Mapping[type[Any], Rule]"
+
+    @property
+    @abstractmethod
+    def tables_by_name(self) -> AbstractCatalog:
+        """Return the tables of the session."""
 
     @abstractmethod
     def facts(self) -> Schema:

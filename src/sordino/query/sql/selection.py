@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 from typing import final
 
 from sordino.expressions.language import Expression
-from sordino.query.sql.answer_scope import AnswerScope, aggregates_of
+from sordino.query.sql.aggregates import asks
+from sordino.query.sql.answer_scope import AnswerScope
 from sordino.query.sql.group_clause import Item
-from sordino.query.sql.reading import Clause
 
 
 @final
@@ -28,17 +28,12 @@ def shown_items(items: list[Item], answers: AnswerScope) -> Selection:
         if key is not None:
             (name,) = key.expression.names()
             _show(shown, item, name, item.alias or name)
-        elif _asks(item.clause):
+        elif asks(item.clause.node):
             name = answers.ask(item.clause, item.alias)
             _show(shown, item, name, item.alias or name)
         else:
             _show_computed(shown, item, answers)
     return shown
-
-
-def _asks(clause: Clause) -> bool:
-    """Tell whether an expression is an aggregate as it stands."""
-    return clause.node in [*aggregates_of(clause)][:1]
 
 
 def _show_computed(shown: Selection, item: Item, answers: AnswerScope) -> None:

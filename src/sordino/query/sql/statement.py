@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final, final
 
 from sqlglot import exp
@@ -15,11 +16,11 @@ from sordino.errors import InvalidParameter
 from sordino.expressions.language import Expression, col
 from sordino.keysets import KeySet
 from sordino.query.builder import Query
-from sordino.query.grouped import Grouped
 from sordino.query.request import Request
-from sordino.query.sql.aggregates import Asking, Ends, checked_bounds
+from sordino.query.sql.aggregates import QUESTIONS, Asking, Ends, checked_bounds
 from sordino.query.sql.answer_scope import AnswerScope
 from sordino.query.sql.choice_rules import condition
+from sordino.query.sql.clamped_people import CLAMPED_QUESTIONS, clamps_people
 from sordino.query.sql.from_clause import Tables, selected_rows
 from sordino.query.sql.group_clause import Item, grouping_of, item_at
 from sordino.query.sql.leaf_rules import whole_number
@@ -27,7 +28,14 @@ from sordino.query.sql.options import Options
 from sordino.query.sql.reading import Clause, Reading
 from sordino.query.sql.scope import Value
 from sordino.query.sql.selection import Selection, shown_items
-from sordino.query.sql.several_groupings import Several, requests_of_sets
+from sordino.query.sql.several_groupings import (
+    Process,
+    Several,
+    Together,
+    grouped_by,
+    refuse_other_keys,
+    requests_of_sets,
+)
 from sordino.schema import unknown
 
 
@@ -52,17 +60,27 @@ class Given:
         return cls(tuple(listed), checked_bounds(bounds), known or None)
 
 
+@final
+@dataclass(frozen=True, eq=False)
+class SqlQuestion:
+    """The request of a SELECT, or those of its groupings and what is done to all."""
+
+    request: Request | dict[str, Request]
+    together: Together | None = None
+
+
 def request_of(
     reading: Reading, tables: Tables, given: Given, options: Options
-) -> Request | dict[str, Request]:
-    """Return the request of a SELECT, or one for each of several groupings."""
+) -> SqlQuestion:
+    """Return what a SELECT asks for."""
     select = reading.whole
     rows = selected_rows(select, tables)
     options.refuse_other_ids(rows.query.resolve(rows.catalog).ids)
     items = [Item.of(clause) for clause in select.each("expressions")]
     grouping = grouping_of(select, items, rows)
-    asking = Asking(rows, tables.bounds, tables.used)
-    answers = AnswerScope(rows, grouping.keys, asking)
+    questions = CLAMPED_QUESTIONS if clamps_people(select) else QUESTIONS
+    asking = Asking(rows, tables.bounds, tables.used, questions=questions)
+    answers = AnswerScope(rows, grouping.keys, asking, sets=grouping.sets)
     answers.selected.update({
         item.alias: item.clause for item in items if item.alias is not None
     })
@@ -70,17 +88,35 @@ def request_of(
     having = select.some("having")
     kept = having and condition(having.look().take("this"), answers)
     bounded = replace(given, limits=_limits(given, options, answers))
-    if grouping.sets is not None:
-        options.refuse_sets()
-        several = Several(select, answers, shown, kept)
-        several.refuse_order()
-        asked = _rows_and_questions(select, answers, bounded)
-        return requests_of_sets(several, *asked, grouping.sets, given.keys)
     orders = _orders(select, items, answers, shown)
-    request = _one_grouping(
-        *_rows_and_questions(select, answers, bounded), answers, given
+    process = partial(
+        _process, select, answers=answers, shown=shown, kept=kept, orders=orders
     )
-    return _process(select, request, answers, shown, kept, orders)
+    asked = _rows_and_questions(select, answers, bounded)
+    if grouping.sets is None:
+        return SqlQuestion(process(_one_grouping(*asked, answers, given)))
+    options.refuse_sets()
+    several = Several(select, answers, shown, kept)
+    return _each_grouping(several, asked, grouping.sets, given.keys, process)
+
+
+def _each_grouping(
+    several: Several,
+    asked: tuple[Query, dict[str, Any]],
+    sets: tuple[tuple[str, ...], ...],
+    keys: KeySet | None,
+    process: Process,
+) -> SqlQuestion:
+    """Return a request for each grouping, each with what is done to its rows."""
+    requests = requests_of_sets(several, *asked, sets, keys)
+    together = several.find_together(sets, process)
+    if together is not None:
+        together.rehearse(several.answers)
+        return SqlQuestion(requests, together)
+    return SqlQuestion({
+        name: several.process(request, names)
+        for names, (name, request) in zip(sets, requests.items(), strict=True)
+    })
 
 
 @final
@@ -198,9 +234,24 @@ def _rows_and_questions(
     query: Query = rows.query
     if computed or answers.asking.made:
         query = query.with_columns(**computed, **answers.asking.made)
+    if answers.asking.persons:
+        query = _each_person_first(query, answers)
     if given.limits:
         query = query.enforce(*given.limits)
     return query, {name: aggregate.asked for name, aggregate in answers.asked.items()}
+
+
+def _each_person_first(query: Query, answers: AnswerScope) -> Query:
+    """Return a row for each person and group, with what is clamped of them."""
+    if answers.sets is not None:
+        raise InvalidParameter(
+            "contribution_bounds_per_group",
+            sorted(answers.asking.persons),
+            "clamps people in the groups of one grouping, and here are several",
+            "Write one set of columns in GROUP BY.",
+        )
+    keys = [key.name for key in answers.keys]
+    return query.per_id(*keys, **answers.asking.persons)
 
 
 def _one_grouping(
@@ -209,22 +260,10 @@ def _one_grouping(
     """Return the question about the groups of one set of keys."""
     if not answers.keys:
         return query.agg(**questions)
-    grouped = _with_keys(query, given, tuple(key.name for key in answers.keys))
+    names = tuple(key.name for key in answers.keys)
+    refuse_other_keys(given.keys, names)
+    grouped = grouped_by(query, names, given.keys)
     return grouped.agg(**questions) if questions else grouped.keys()
-
-
-def _with_keys(query: Query, given: Given, names: tuple[str, ...]) -> Grouped:
-    """Return the groups, of the keys that were given."""
-    if given.keys is None:
-        return query.group_by(*names)
-    if set(given.keys.columns) != set(names):
-        raise InvalidParameter(
-            "keys",
-            list(given.keys.columns),
-            f"must have the columns of GROUP BY, {', '.join(names)}",
-            "Give values for each column of GROUP BY, or leave keys out.",
-        )
-    return query.group_by(given.keys)
 
 
 def _refuse_unused(given: Given, answers: AnswerScope) -> None:
@@ -251,13 +290,14 @@ def _refuse_unused(given: Given, answers: AnswerScope) -> None:
 
 def _process(
     select: Clause,
-    request: Request,
+    request: Any,
+    *,
     answers: AnswerScope,
     shown: Selection,
     kept: Expression | None,
     orders: list[Order],
-) -> Request:
-    """Return the request with what is done to its noisy rows."""
+) -> Any:
+    """Return a request, or a release, with what is done to its noisy rows."""
     if kept is not None:
         _refuse_ungrouped(select, "having", answers)
         request = request.filter(kept)
@@ -279,8 +319,8 @@ def _process(
     return request.rename(renamed) if renamed else request
 
 
-def _cut(select: Clause, request: Request, answers: AnswerScope) -> Request:
-    """Return the request for so many rows."""
+def _cut(select: Clause, request: Any, answers: AnswerScope) -> Any:
+    """Return so many rows."""
     limit, offset = select.some("limit"), select.some("offset")
     if limit is None and offset is None:
         return request

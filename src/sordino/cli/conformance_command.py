@@ -37,13 +37,13 @@ def add_conformance_arguments(parser: argparse.ArgumentParser) -> None:
 
 def hold_engine(arguments: argparse.Namespace) -> int:
     """Print the verdict on an engine, and return whether it conforms as exit code."""
-    cases = list(verdicts(_opened(arguments.engine)))
+    cases = list(verdicts(_engine_to_hold(arguments.engine)))
     wrong = [verdict for verdict in cases if not verdict.conforms]
     (_show_json if arguments.json else _show)(cases, wrong)
     return DIFFERS if wrong else 0
 
 
-def _opened(name: str) -> SQLEngine:
+def _engine_to_hold(name: str) -> SQLEngine:
     """Return an engine that can be held against what is meant."""
     match engine_to_try(name):
         case SQLEngine() as engine:

@@ -38,7 +38,7 @@ _SIGNS: Final[dict[str, str | None]] = {"\\t": "\t", "none": None}
 """Words for what is hard to write on a command line."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_inspect_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments, and what runs."""
     parser.set_defaults(run=run)
     parser.add_argument(

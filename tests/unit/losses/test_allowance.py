@@ -7,9 +7,9 @@ import pytest
 
 import sordino as sd
 from sordino.errors import InvalidParameter
+from sordino.losses.allowance import Allowance, Family
 from sordino.losses.base import Budget, Loss
 from sordino.losses.bounded_range import BoundedRangeLoss
-from sordino.losses.spending import Family, Spending
 
 HALF = Fraction(1, 2)
 MILLIONTH = Fraction(1, 10**6)
@@ -74,25 +74,25 @@ def test_what_does_not_add_up_is_not_multiplied(budget: Budget) -> None:
 
 
 SPENT = [
-    (sd.PureDP(1), "laplace", Spending("epsilon", Fraction(1))),
+    (sd.PureDP(1), "laplace", Allowance("epsilon", Fraction(1))),
     (sd.PureDP(1), "gaussian", None),
-    (sd.ApproxDP(1, "1e-6"), "laplace", Spending("epsilon", Fraction(1), MILLIONTH)),
-    (sd.ApproxDP(1, "1e-6"), "gaussian", Spending("epsilon", Fraction(1), MILLIONTH)),
+    (sd.ApproxDP(1, "1e-6"), "laplace", Allowance("epsilon", Fraction(1), MILLIONTH)),
+    (sd.ApproxDP(1, "1e-6"), "gaussian", Allowance("epsilon", Fraction(1), MILLIONTH)),
     (sd.ApproxDP(1, 0), "gaussian", None),
-    (sd.ZCDP(HALF), "gaussian", Spending("rho", HALF)),
-    (sd.ApproxZCDP(HALF, "1e-6"), "gaussian", Spending("rho", HALF, MILLIONTH)),
-    (sd.GaussianDP(2), "gaussian", Spending("mu", Fraction(2))),
-    (BoundedRangeLoss(1), "laplace", Spending("epsilon", HALF)),
+    (sd.ZCDP(HALF), "gaussian", Allowance("rho", HALF)),
+    (sd.ApproxZCDP(HALF, "1e-6"), "gaussian", Allowance("rho", HALF, MILLIONTH)),
+    (sd.GaussianDP(2), "gaussian", Allowance("mu", Fraction(2))),
+    (BoundedRangeLoss(1), "laplace", Allowance("epsilon", HALF)),
     (BoundedRangeLoss(1), "gaussian", None),
 ]
 
 
 @pytest.mark.parametrize(("budget", "family", "spent"), SPENT)
 def test_a_budget_says_what_noise_may_spend(
-    budget: Loss, family: Family, spent: Spending | None
+    budget: Loss, family: Family, spent: Allowance | None
 ) -> None:
     """Each family is told its own parameter, exactly where the budget states it."""
-    assert budget.spending(family) == spent
+    assert budget.allowance(family) == spent
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_a_budget_says_what_noise_may_spend(
 )
 def test_what_is_searched_for_is_the_most(budget: Budget) -> None:
     """The epsilon for Laplace noise is admitted, and a billionth more is not."""
-    spent = budget.spending("laplace")
+    spent = budget.allowance("laplace")
     assert spent is not None
     assert spent.parameter == "epsilon"
     assert budget.admits(sd.PureDP(spent.amount))
@@ -114,13 +114,13 @@ def test_what_is_searched_for_is_the_most(budget: Budget) -> None:
 def test_nothing_is_bought_with_nothing_or_everything(budget: Loss) -> None:
     """A budget without protection, or without a loss, buys no noise."""
     with pytest.raises(InvalidParameter, match="budget"):
-        budget.spending("laplace")
+        budget.allowance("laplace")
 
 
 def test_a_loss_without_a_closed_form_buys_no_noise() -> None:
     """It admits only itself, so no noise can be bought for it."""
     with pytest.raises(InvalidParameter, match="allows nothing"):
-        (sd.PureDP(1) + sd.GaussianDP(1)).spending("gaussian")
+        (sd.PureDP(1) + sd.GaussianDP(1)).allowance("gaussian")
 
 
 PIECES = [

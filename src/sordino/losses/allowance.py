@@ -3,8 +3,8 @@
 Laplace noise and choices spend epsilon; Gaussian noise spends the square of mu, or rho.
 
 >>> from sordino.losses.closed import ApproxZCDP
->>> ApproxZCDP("1/8", "1e-6").spending("gaussian")
-Spending(parameter='rho', amount=Fraction(1, 8), delta=Fraction(1, 1000000))
+>>> ApproxZCDP("1/8", "1e-6").allowance("gaussian")
+Allowance(parameter='rho', amount=Fraction(1, 8), delta=Fraction(1, 1000000))
 """
 
 import math
@@ -34,7 +34,7 @@ class AdmittingBudget(Protocol):
 
 @final
 @dataclass(frozen=True)
-class Spending:
+class Allowance:
     """How much of one parameter may be spent, and the chance of failing beside it.
 
     For Gaussian noise an epsilon stands for all noise within (epsilon, delta)-DP.

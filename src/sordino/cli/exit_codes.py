@@ -1,0 +1,40 @@
+"""How a command ends, as a number that a scheduler can act on (ADR 191).
+
+>>> from sordino.errors import BudgetExceeded
+>>> exit_code(BudgetExceeded("nothing is left"))
+3
+"""
+
+from typing import Final
+
+from sordino.errors import (
+    AnswerLost,
+    BudgetExceeded,
+    EngineFailure,
+    EngineUnavailable,
+    InvalidJob,
+    LedgerDamaged,
+    LedgerUnavailable,
+    OutputFailure,
+    SordinoError,
+)
+
+REFUSED: Final = 1
+INTERRUPTED: Final = 130
+_CODES: Final[dict[type[BaseException], int]] = {
+    InvalidJob: 2,
+    BudgetExceeded: 3,
+    EngineFailure: 4,
+    EngineUnavailable: 4,
+    LedgerUnavailable: 4,
+    AnswerLost: 4,
+    OutputFailure: 4,
+    LedgerDamaged: 5,
+}
+"""Kinds of refusal that a scheduler tells apart; all others are a plain no."""
+
+
+def exit_code(error: SordinoError) -> int:
+    """Return the number of a refusal: that of the nearest kind it belongs to."""
+    kinds = (kind for kind in type(error).__mro__ if kind in _CODES)
+    return _CODES.get(next(kinds, SordinoError), REFUSED)

@@ -1,0 +1,52 @@
+"""What commands on a job have in common: which file it is, and which releases."""
+
+import argparse
+from pathlib import Path
+
+from sordino.job.job import Job, read_job
+from sordino.job.job_desk import JobDesk
+from sordino.job.planned_release import PlannedRelease
+from sordino.job.toml_file import find_job
+
+
+def add_job_options(parser: argparse.ArgumentParser, names: str) -> None:
+    """Add the job file, and what is named in it."""
+    parser.add_argument(
+        "words",
+        nargs="*",
+        metavar="[JOB.toml] [NAME ...]",
+        help=f"a job file, and {names}",
+    )
+    parser.add_argument(
+        "--job",
+        type=Path,
+        metavar="FILE",
+        help="the job file, if it is not the only one here",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON, one a line")
+
+
+def given_path(arguments: argparse.Namespace) -> Path:
+    """Return the job file that is meant."""
+    words, path = arguments.words, arguments.job
+    if path is not None:
+        return Path(path)
+    return Path(words[0]) if _names_file(words) else find_job(Path.cwd())
+
+
+def given_job(arguments: argparse.Namespace) -> tuple[Job, list[str]]:
+    """Return the job that is meant, and the names beside it."""
+    words = list(arguments.words)
+    beside = words[1:] if arguments.job is None and _names_file(words) else words
+    return read_job(given_path(arguments)), beside
+
+
+def _names_file(words: list[str]) -> bool:
+    """Tell whether the first word is a job file."""
+    return bool(words) and words[0].endswith(".toml")
+
+
+def named_releases(desk: JobDesk, names: list[str]) -> list[PlannedRelease]:
+    """Return the releases that are named, or all of them; refuse what is none."""
+    named = [desk.job.release(name) for name in names]
+    return named or list(desk.job.releases.values())

@@ -1,0 +1,207 @@
+"""The commands of `sordino ledger`, and their arguments.
+
+>>> [command.name for command in LEDGER_COMMANDS]
+['show', 'verify', 'answer', 'backup', 'restore', 'close', 'export']
+"""
+
+import argparse
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, final
+
+from sordino.cli import keeping, ledger
+
+EXAMPLE: Final = "sordino ledger verify clinic.ledger"
+WHAT: Final = (
+    "Look at a ledger: what was spent, by whom, whether it is whole, and what was "
+    "answered; copy, restore and close. Nothing is charged."
+)
+
+
+def add_ledger_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the commands on a ledger."""
+    named = parser.add_subparsers(metavar="COMMAND", required=True)
+    for command in LEDGER_COMMANDS:
+        command.fill(
+            named.add_parser(
+                command.name,
+                help=command.what,
+                description=command.what,
+                epilog=f"example: {command.example}",
+            )
+        )
+
+
+@final
+@dataclass(frozen=True)
+class LedgerCommand:
+    """A command on the ledger at a path."""
+
+    name: str
+    run: Callable[[argparse.Namespace], None]
+    what: str
+    example: str
+    options: Callable[[argparse.ArgumentParser], None]
+
+    def fill(self, parser: argparse.ArgumentParser) -> None:
+        """Add its arguments, and what runs."""
+        parser.set_defaults(run=self.run)
+        parser.add_argument("path", type=Path, metavar="PATH", help="the ledger's file")
+        parser.add_argument(
+            "--witness",
+            type=Path,
+            metavar="PATH",
+            help="a file kept elsewhere, by which a ledger put back is found out",
+        )
+        self.options(parser)
+
+
+def _none(parser: argparse.ArgumentParser) -> None:
+    """Add nothing."""
+    del parser
+
+
+def _last(parser: argparse.ArgumentParser) -> None:
+    """Add how many releases are shown."""
+    parser.add_argument(
+        "--last",
+        type=_count,
+        default=10,
+        metavar="N",
+        help="how many releases to show, the newest ones (10)",
+    )
+
+
+def _form(parser: argparse.ArgumentParser) -> None:
+    """Add the form of an export, and what the registry asks."""
+    parser.add_argument(
+        "--format",
+        choices=("jsonl", "yaml"),
+        default="jsonl",
+        help="jsonl: every record, one a line; yaml: the entry of the registry",
+    )
+    parser.add_argument(
+        "--answers",
+        type=Path,
+        metavar="TOML",
+        help="for yaml: what only a person knows, by section and field",
+    )
+    parser.add_argument(
+        "--draft",
+        action="store_true",
+        help="for yaml: mark what is missing instead of refusing",
+    )
+
+
+def _key(parser: argparse.ArgumentParser) -> None:
+    """Add which answer, and where it goes."""
+    parser.add_argument("key", metavar="KEY", help="what the answer was asked for with")
+    parser.add_argument(
+        "--name", metavar="NAME", help="which one, of requests answered together"
+    )
+    parser.add_argument(
+        "--csv",
+        type=Path,
+        metavar="FILE",
+        help="write values and errors there, instead of showing them",
+    )
+
+
+def _copy(parser: argparse.ArgumentParser) -> None:
+    """Add where the copy goes."""
+    parser.add_argument(
+        "copy", type=Path, metavar="COPY", help="a file that is not there"
+    )
+
+
+def _source(parser: argparse.ArgumentParser) -> None:
+    """Add which copy, and who signs."""
+    parser.add_argument(
+        "--copy",
+        type=Path,
+        required=True,
+        metavar="COPY",
+        help="what `backup` wrote",
+    )
+    _add_key(parser)
+
+
+def _budget(parser: argparse.ArgumentParser) -> None:
+    """Add which budget, who closes it and why, and who signs."""
+    parser.add_argument("budget", metavar="NAME", help="of an analyst, or `dataset`")
+    parser.add_argument("--who", default="", metavar="WHO", help="who closes it")
+    parser.add_argument("--why", default="", metavar="WHY", help="what for")
+    _add_key(parser)
+
+
+def _add_key(parser: argparse.ArgumentParser) -> None:
+    """Add the key of a signed ledger."""
+    parser.add_argument(
+        "--signer",
+        type=Path,
+        metavar="PEM",
+        help="the private key of a signed ledger",
+    )
+
+
+def _count(text: str) -> int:
+    """Return a number of releases; argparse refuses what is none."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"must be a number, got {text!r}")
+    return int(text)
+
+
+LEDGER_COMMANDS: Final = (
+    LedgerCommand(
+        "show",
+        ledger.show_ledger,
+        "Show the limits of a ledger, what is spent and left, and its last releases.",
+        "sordino ledger show clinic.ledger --last 50",
+        _last,
+    ),
+    LedgerCommand(
+        "verify",
+        ledger.verify_ledger,
+        "Check that a ledger is what was written: every record, sum and answer.",
+        "sordino ledger verify clinic.ledger",
+        _none,
+    ),
+    LedgerCommand(
+        "answer",
+        keeping.show_answer,
+        "Show a paid answer by its key, or write it as CSV; nothing is asked again.",
+        "sordino ledger answer clinic.ledger 2026-11",
+        _key,
+    ),
+    LedgerCommand(
+        "backup",
+        keeping.back_up_ledger,
+        "Write a whole copy of a ledger to a new file; others may charge meanwhile.",
+        "sordino ledger backup clinic.ledger clinic.backup",
+        _copy,
+    ),
+    LedgerCommand(
+        "restore",
+        keeping.restore_ledger,
+        "Make a ledger of a copy and of what its witness saw after it.",
+        "sordino ledger restore wards.ledger --copy wards.backup --witness wards.seen",
+        _source,
+    ),
+    LedgerCommand(
+        "close",
+        keeping.close_budget,
+        "Let nothing more be charged to a budget, for ever; its answers stay.",
+        "sordino ledger close clinic.ledger ana --who curator",
+        _budget,
+    ),
+    LedgerCommand(
+        "export",
+        ledger.export_ledger,
+        "Write a ledger as lines of JSON, or as YAML for the public registry of "
+        "differential privacy deployments.",
+        "sordino ledger export clinic.ledger --format yaml --draft",
+        _form,
+    ),
+)
+"""Every command of `sordino ledger`."""

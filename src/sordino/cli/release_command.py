@@ -1,0 +1,184 @@
+"""What `sordino release` does: it makes the releases of a job, each once a period."""
+
+import argparse
+import sys
+from datetime import date
+from pathlib import Path
+from typing import Any, Final
+
+from sordino.cli.exit_codes import INTERRUPTED, REFUSED
+from sordino.cli.job_options import add_job_options, given_job
+from sordino.cli.prices import print_price
+from sordino.cli.terminal import (
+    confirm,
+    is_terminal,
+    note,
+    path_text,
+    tint,
+    write,
+    write_object,
+)
+from sordino.errors import InvalidJob
+from sordino.job.job_desk import JobDesk, Published, open_to_release, today
+from sordino.job.missed import missed_periods
+from sordino.job.planned_release import PlannedRelease, check_period
+from sordino.losses.headline import headline
+
+EXAMPLE: Final = "sordino release clinic.toml wards --key 2026-11 --out published"
+WHAT: Final = (
+    "Make releases of a job: charge them, write their files, and record both in the "
+    "ledger. A release is charged once a period; whoever asks again gets the same "
+    "answer at no cost."
+)
+
+
+def add_release_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments, and what runs."""
+    parser.set_defaults(run=make_releases)
+    add_job_options(parser, "the releases to make")
+    parser.add_argument(
+        "--key",
+        metavar="PERIOD",
+        help="what it is a release of, such as 2026-11 (the period of its schedule)",
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="FOLDER",
+        help="where its files go (published, beside the job file)",
+    )
+    parser.add_argument("--all", action="store_true", help="every release of the job")
+    parser.add_argument(
+        "--due",
+        action="store_true",
+        help="those with a schedule that were not made in this period",
+    )
+    parser.add_argument(
+        "--on",
+        type=_day,
+        metavar="DATE",
+        help="the day whose periods are meant (today, by UTC)",
+    )
+    parser.add_argument(
+        "--yes", action="store_true", help="do not ask, also on a terminal"
+    )
+
+
+def make_releases(arguments: argparse.Namespace) -> int:
+    """Make releases one after the other; the first that is refused ends it."""
+    job, names = given_job(arguments)
+    if arguments.key is not None:
+        check_period(arguments.key)
+    desk, is_new = open_to_release(job, progress=is_terminal(sys.stderr))
+    if is_new:
+        place = path_text(job.ledger.path)
+        note(f"a new ledger, with nothing spent, was made at {place}")
+    day = arguments.on or today()
+    plans = _choose(desk, names, arguments, day)
+    if not plans:
+        note("nothing is due")
+    folder = arguments.out or job.folder / "published"
+    for plan in plans:
+        period = arguments.key or plan.period(day)
+        for missed in missed_periods(desk, plan, day):
+            note(f"{plan.name}: {missed} was never made, and is not made up for")
+        if not _confirm_price(desk, plan, period, asks=not arguments.yes):
+            note("nothing was charged")
+            return REFUSED
+        try:
+            published = desk.release(plan, period, folder)
+        except KeyboardInterrupt:
+            _tell_interrupted(desk, plan.key(period))
+            return INTERRUPTED
+        (_log if arguments.json else _show)(desk, published)
+    return 0
+
+
+def _choose(
+    desk: JobDesk, names: list[str], arguments: argparse.Namespace, day: date
+) -> list[PlannedRelease]:
+    """Return the releases that are meant, in the order of the file."""
+    known = desk.job.releases
+    named = [desk.job.release(name) for name in names]
+    if arguments.due:
+        due = list(desk.due(day))
+        return [plan for plan in due if not named or plan in named]
+    if named or arguments.all:
+        return named or list(known.values())
+    if len(known) != 1:
+        listed = ", ".join(known) or "none"
+        raise InvalidJob(
+            "the job", f"has several releases ({listed})", "Name one, or say --all."
+        )
+    return list(known.values())
+
+
+def _confirm_price(
+    desk: JobDesk, plan: PlannedRelease, period: str, *, asks: bool
+) -> bool:
+    """Show a person the price and ask; a scheduler, or what was paid, is not asked."""
+    watched = is_terminal(sys.stdin) and is_terminal(sys.stdout)
+    if not (asks and watched) or desk.session.ledger.entry(plan.key(period)):
+        return True
+    left = desk.session.remaining
+    print_price(plan.name, desk.price(plan), left)
+    return confirm(f"This is charged for good, of {headline(left)} left. Continue?")
+
+
+def _tell_interrupted(desk: JobDesk, key: str) -> None:
+    """Say whether what was interrupted is charged."""
+    entry = desk.session.ledger.entry(key)
+    charged = (
+        "nothing was charged"
+        if entry is None
+        else f"it is charged (record {entry.number}): run it again, at no cost"
+    )
+    note(f"sordino: interrupted; {charged}")
+
+
+def _show(desk: JobDesk, published: Published) -> None:
+    """Print the answers, and say what was charged and written."""
+    for name, release in published.releases.items():
+        write(f"{name}:\n{release}" if name else str(release))
+    status = (
+        tint("charged", "green", sys.stderr)
+        if published.is_new
+        else "released before, charged nothing"
+    )
+    left = headline(desk.session.remaining)
+    note(
+        f"{status}: {published.plan.key(published.period)} is record "
+        f"{published.number}; {left} is left"
+    )
+    for path in published.files:
+        note(f"wrote {path_text(path)}")
+
+
+def _log(desk: JobDesk, published: Published) -> None:
+    """Print one line that a program reads."""
+    write_object("release", release_facts(desk, published))
+
+
+def release_facts(desk: JobDesk, published: Published) -> dict[str, Any]:
+    """Return what was done, for JSON."""
+    losses = [headline(release.loss) for release in published.releases.values()]
+    return {
+        "release": published.plan.name,
+        "period": published.period,
+        "key": published.plan.key(published.period),
+        "record": published.number,
+        "charged": published.is_new,
+        "loss": losses,
+        "left": headline(desk.session.remaining),
+        "files": list(map(path_text, published.files)),
+    }
+
+
+def _day(text: str) -> date:
+    """Return a date; argparse refuses what is none."""
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"must be a date such as 2026-11-30, got {text!r}"
+        ) from None

@@ -1,0 +1,83 @@
+"""What `sordino verify` does: it says whether a file is what was released."""
+
+import argparse
+from pathlib import Path
+from typing import Final
+
+from sordino.cli.exit_codes import REFUSED
+from sordino.cli.terminal import say, write_object
+from sordino.errors import InvalidJob
+from sordino.job.job import read_job
+from sordino.job.toml_file import find_job
+from sordino.ledger.entries import Entry
+from sordino.ledger.ledger import Ledger
+
+EXAMPLE: Final = "sordino verify published/wards-2026-11.parquet --ledger clinic.ledger"
+WHAT: Final = (
+    "Say whether a file is one that a job published, untouched, and which release it "
+    "is. It ends with 1 if it is not."
+)
+
+
+def add_verify_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments, and what runs."""
+    parser.set_defaults(run=verify_file)
+    parser.add_argument("file", type=Path, metavar="FILE", help="a published file")
+    parser.add_argument(
+        "--ledger",
+        type=Path,
+        metavar="PATH",
+        help="the ledger that paid for it (that of the job file here)",
+    )
+    parser.add_argument(
+        "--witness", type=Path, metavar="PATH", help="the witness of that ledger"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def verify_file(arguments: argparse.Namespace) -> int:
+    """Print which release a file is; 1 if it is none."""
+    with _ledger(arguments) as ledger:
+        publication = ledger.publication(arguments.file)
+        entries = {} if publication is None else _by_number(ledger)
+    if publication is None:
+        facts = {"file": str(arguments.file), "published": False}
+        sentence = (
+            f"{arguments.file} is no file that this ledger saw published: it was "
+            "changed, or made elsewhere."
+        )
+    else:
+        entry = entries[publication.charge]
+        facts = {
+            "file": str(arguments.file),
+            "published": True,
+            "record": entry.number,
+            "key": entry.key,
+            "loss": entry.loss,
+            "when": publication.when.isoformat(),
+            "sha256": publication.sha256,
+        }
+        sentence = (
+            f"{arguments.file} is untouched: record {entry.number} of the ledger, key "
+            f"{entry.key}, published on {publication.when:%Y-%m-%d %H:%M %Z}."
+        )
+    if arguments.json:
+        write_object("verify", facts)
+    else:
+        say(sentence)
+    return REFUSED if publication is None else 0
+
+
+def _by_number(ledger: Ledger) -> dict[int, Entry]:
+    """Return the charges by their numbers."""
+    return {entry.number: entry for entry in ledger.entries()}
+
+
+def _ledger(arguments: argparse.Namespace) -> Ledger:
+    """Return the ledger that is named, or that of the job file here."""
+    if arguments.ledger is not None:
+        if not arguments.ledger.is_file():
+            raise InvalidJob("--ledger", "must be a file", "Name that of a ledger.")
+        return Ledger.at(arguments.ledger, witness=arguments.witness)
+    book = read_job(find_job(Path.cwd())).ledger
+    return Ledger.at(book.path, witness=arguments.witness or book.witness)

@@ -1,0 +1,180 @@
+"""A job file to begin with: what is public of a table, and a comment on each choice."""
+
+import csv
+import json
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Final, final
+
+from sordino.errors import InvalidJob, SordinoError
+from sordino.job.section import UNDECIDED
+from sordino.losses.base import PureDP
+from sordino.query.tables import PrivateTable
+from sordino.session.session import Session
+from sordino.units import AddOneRow
+
+_TEXT_FILES: Final = (".csv", ".tsv", ".txt")
+_LONGEST_HEADER: Final = 1 << 16
+
+
+@final
+@dataclass(frozen=True)
+class Draft:
+    """What is known of a new job, "?" where a person has to choose."""
+
+    source: str
+    columns: dict[str, str]
+    """Types by name; those of a text file are still to be decided."""
+    id: str
+    epsilon: str
+    delta: str
+    group: str
+
+
+def read_schema(folder: Path, source: str) -> dict[str, str]:
+    """Return the names of columns and their types; no row is read."""
+    path = folder / source
+    if path.suffix.lower() in _TEXT_FILES:
+        return dict.fromkeys(_header(path), UNDECIDED)
+    try:
+        table = PrivateTable(str(path), AddOneRow())
+        with Session({"table": table}, PureDP(1)) as session:
+            (holding,) = session.describe().holdings
+            return {name: kind for name, kind, _ in holding.columns}
+    except SordinoError as error:
+        raise InvalidJob(source, f"cannot be opened: {error}", "") from None
+
+
+def draft_text(draft: Draft) -> str:
+    """Return the text of the file."""
+    name = _table_name(draft.source)
+    columns = "\n".join(
+        f"{_quoted(column)} = {_quoted(kind)}" for column, kind in draft.columns.items()
+    )
+    by_id, by_group = draft.id != "rows", draft.group != UNDECIDED
+    shares = [_share(number) for number in (draft.epsilon, draft.delta)]
+    return _TEXT.format(
+        name=name,
+        source=_quoted(draft.source),
+        protects=f"{{ id = {_quoted(draft.id)} }}" if by_id else '"rows"',
+        columns=columns,
+        limit=_budget(draft.epsilon, draft.delta),
+        sql=(_BY_GROUP if by_group else _WHOLE).format(
+            table=name, group=_sql_name(draft.group)
+        ),
+        limits=_limits(draft.group, by_group=by_group) if by_id else "",
+        budget=_budget(*shares),
+    )
+
+
+def _limits(group: str, *, by_group: bool) -> str:
+    """Return what one person contributes at most, and why it is said."""
+    if not by_group:
+        return f"{_WHY_LIMITS}limits = {{ max_rows_per_id = 5 }}\n"
+    name = _quoted(group)
+    return (
+        f"{_WHY_LIMITS}limits.max_groups_per_id = {{ {name} = 2 }}\n"
+        f"limits.max_rows_per_group_per_id = {{ {name} = 3 }}\n"
+    )
+
+
+def _share(number: str) -> str:
+    """Return a twelfth of a number: a month's share of a year.
+
+    >>> _share("1"), _share("?")
+    ('1/12', '?')
+    """
+    try:
+        return str(Fraction(number) / 12)
+    except (ValueError, ZeroDivisionError):
+        return UNDECIDED
+
+
+def _header(path: Path) -> list[str]:
+    """Return the names in the first line of a text file."""
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            line = file.readline(_LONGEST_HEADER)
+    except (OSError, UnicodeDecodeError):
+        raise InvalidJob(
+            str(path), "cannot be read as UTF-8", "Name a Parquet or a text file."
+        ) from None
+    delimiter = max(",;\t|", key=line.count)
+    return next(csv.reader([line], delimiter=delimiter), [])
+
+
+def _table_name(source: str) -> str:
+    """Return a name for SQL.
+
+    >>> _table_name("data/2026 visits.parquet")
+    't_2026_visits'
+    """
+    stem = Path(source).stem
+    name = "".join(letter if letter.isalnum() else "_" for letter in stem)
+    return name if name[:1].isalpha() else f"t_{name}"
+
+
+def _budget(epsilon: str, delta: str) -> str:
+    """Return a budget as TOML."""
+    if delta in {"0", ""}:
+        return f"{{ epsilon = {_quoted(epsilon)} }}"
+    return f"{{ epsilon = {_quoted(epsilon)}, delta = {_quoted(delta)} }}"
+
+
+def _quoted(text: str) -> str:
+    """Return a text as TOML: its basic strings are those of JSON."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _sql_name(column: str) -> str:
+    """Return a column as SQL writes it, in a text of three quotes."""
+    plain = column.replace("_", "a")
+    if plain.isascii() and plain.isalnum():
+        return column
+    doubled = column.replace('"', '""')
+    return _quoted(f'"{doubled}"')[1:-1]
+
+
+_WHY_LIMITS: Final = """\
+# What one person contributes at most. Rows beyond it are left out: greater limits mean
+# more noise, smaller ones that more is cut off.
+"""
+_BY_GROUP: Final = """\
+SELECT {group}, COUNT(*) AS n
+FROM {table}
+GROUP BY {group}"""
+_WHOLE: Final = """\
+SELECT COUNT(*) AS n
+FROM {table}"""
+_TEXT: Final = '''\
+# A job of Sordino: what is published of which table, at what price.
+# What stands as "?" is for a person to choose; `sordino check` lists what is left.
+schema = 1
+
+[tables.{name}]
+source = {source}
+# Whom it protects: all rows of a person, {{ id = "column" }}, or any one row, "rows".
+protects = {protects}
+
+# The types of the columns that are used: i64, f64, text, bool, date or time.
+[tables.{name}.columns]
+{columns}
+
+[ledger]
+path = "sordino.ledger"
+# All that will ever be published may cost this much (`sordino risk` says what it
+# means), for good: the ledger never forgets.
+limit = {limit}
+# When the first release is made, say false: a ledger that is lost is then refused.
+create = true
+
+[releases.counts]
+sql = """
+{sql}
+"""
+{limits}# What each release costs: a twelfth of the limit, so a year of months fits.
+budget = {budget}
+schedule = "monthly"
+out = ["parquet", "csv"]
+'''

@@ -1,0 +1,127 @@
+"""A job file as a value: read whole and checked, before anything is opened."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, final
+
+from sordino.budgets.limits import Limit
+from sordino.job.budgets import read_limit
+from sordino.job.job_tables import read_tables
+from sordino.job.planned_release import PlannedRelease, read_planned_releases
+from sordino.job.section import UNDECIDED, Section
+from sordino.job.toml_file import canonical, read_text, read_toml
+from sordino.query.tables import PrivateTable, PublicTable
+from sordino.schema import unknown
+
+_TABLES: Final = ("schema", "tables", "public", "ledger", "engine", "releases")
+_LEDGER: Final = (
+    *("path", "limit", "counting", "reserve", "witness", "create"),
+    *("analyst", "who"),
+)
+_ENGINE: Final = ("name", "memory_limit", "threads")
+_VERSION: Final = 1
+
+
+@final
+@dataclass(frozen=True)
+class BookPlan:
+    """The ledger that a job charges."""
+
+    path: Path
+    limit: Limit
+    witness: Path | None
+    create: bool
+    """Whether one that is missing is made, with nothing spent."""
+    analyst: str | None
+    who: str
+
+
+@final
+@dataclass(frozen=True)
+class Job:
+    """All that a job file says."""
+
+    path: Path
+    tables: Mapping[str, PrivateTable | PublicTable]
+    ledger: BookPlan
+    engine: Mapping[str, Any]
+    releases: Mapping[str, PlannedRelease]
+    text: str
+    """Its canonical text, which the ledger keeps."""
+
+    @property
+    def folder(self) -> Path:
+        """Return where it lies: paths in it are relative to that."""
+        return self.path.parent
+
+    def release(self, name: str) -> PlannedRelease:
+        """Return a release by its name."""
+        if name not in self.releases:
+            raise unknown("release", name, self.releases)
+        return self.releases[name]
+
+
+def read_job(path: Path) -> Job:
+    """Return a job; nothing but the file and the programs it names is read."""
+    place = path.absolute()
+    root = Section("", read_toml(place))
+    root.refuse_others(*_TABLES)
+    if root.values.get("schema", _VERSION) != _VERSION:
+        raise root.wrong(
+            "schema", f"must be {_VERSION}", "This version reads no other."
+        )
+    releases = read_planned_releases(root)
+    engine = root.section("engine")
+    engine.refuse_others(*_ENGINE)
+    return Job(
+        place,
+        read_tables(root, place.parent),
+        _book(root, place.parent),
+        {"engine" if name == "name" else name: engine.value(name) for name in engine},
+        releases,
+        canonical(root.values, _programs(releases, place.parent)),
+    )
+
+
+def _book(root: Section, folder: Path) -> BookPlan:
+    """Return where the ledger lies, what its limit is, and who charges it."""
+    section = root.section("ledger")
+    section.refuse_others(*_LEDGER)
+    witness = section.text("witness", "")
+    analyst = section.text("analyst", "")
+    return BookPlan(
+        folder / section.text("path"),
+        read_limit(section),
+        folder / witness if witness else None,
+        create=section.truth("create", default=True),
+        analyst=analyst or None,
+        who=section.text("who", ""),
+    )
+
+
+def _programs(releases: Mapping[str, PlannedRelease], folder: Path) -> dict[str, str]:
+    """Return the texts of the Python files that releases name."""
+    programs = {
+        release.function[0]: release.place
+        for release in releases.values()
+        if release.function is not None
+    }
+    return {
+        name: read_text(folder, name, f"{place}.query")
+        for name, place in programs.items()
+    }
+
+
+def undecided_places(path: Path) -> list[str]:
+    """Return the places of a file where a person still has to choose."""
+    return list(_find_undecided(Section("", read_toml(path.absolute()))))
+
+
+def _find_undecided(section: Section) -> Iterator[str]:
+    """Yield the places in a table, and in those below it."""
+    for name, value in section.values.items():
+        if value == UNDECIDED:
+            yield section.at(name)
+        elif isinstance(value, dict):
+            yield from _find_undecided(section.section(name))

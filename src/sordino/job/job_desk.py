@@ -1,0 +1,153 @@
+"""A job at work: its tables opened, its releases priced, charged, written and recorded.
+
+question ── price (public facts) ── folder tried ── charge ── answer ── files
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any, final
+
+from sordino.errors import InvalidJob
+from sordino.job.job import Job
+from sordino.job.outputs import record_files, try_folder, write_outputs
+from sordino.job.planned_release import PlannedRelease
+from sordino.job.questions import AskedRelease, read_question
+from sordino.ledger.ledger import Ledger
+from sordino.planning.batch import Batch
+from sordino.planning.price import Price
+from sordino.query.request import Request
+from sordino.release.release import Release
+from sordino.session.identity import protection_text
+from sordino.session.session import Session
+
+
+@final
+@dataclass(frozen=True)
+class Published:
+    """A release that was made, or had been made before."""
+
+    plan: PlannedRelease
+    period: str
+    number: int
+    """Of the charge in the ledger."""
+    is_new: bool
+    """Whether this run charged it."""
+    releases: Mapping[str, Release]
+    """By name; of one alone the name is empty."""
+    files: tuple[Path, ...]
+
+
+@final
+@dataclass(frozen=True)
+class JobDesk:
+    """A job, and the session that its tables and its ledger are open in."""
+
+    job: Job
+    session: Session
+
+    def question(self, plan: PlannedRelease) -> AskedRelease:
+        """Return what a release asks."""
+        return read_question(self.session, plan, self.job.folder)
+
+    def price(self, plan: PlannedRelease) -> Price | Batch:
+        """Return what a release would cost; no private row is read."""
+        question, confidence = self.question(plan), plan.confidence
+        if isinstance(question.requests, Request):
+            return self.session.price(
+                question.requests, question.budget, confidence=confidence
+            )
+        return self.session.price_all(
+            question.requests, question.budget, confidence=confidence
+        )
+
+    def is_made(self, plan: PlannedRelease, period: str) -> bool:
+        """Tell whether the answer of a period is there."""
+        entry = self.session.ledger.entry(plan.key(period))
+        return entry is not None and entry.answered
+
+    def due(self, day: date) -> Iterator[PlannedRelease]:
+        """Yield the releases with a schedule that have no answer for a day's period."""
+        for plan in self.job.releases.values():
+            if plan.schedule is not None and not self.is_made(plan, plan.period(day)):
+                yield plan
+
+    def release(self, plan: PlannedRelease, period: str, folder: Path) -> Published:
+        """Make a release of a period, or find it; and write its files."""
+        key, stem = plan.key(period), plan.stem(folder, period)
+        question = self.question(plan)
+        try_folder(folder)
+        before = self.session.ledger.entry(key)
+        releases = self.answers(plan, question, key)
+        files = write_outputs(releases, stem, plan.formats)
+        record_files(self.session.ledger, key, files, self.job.ledger.who)
+        entry = before or self.session.ledger.entry(key)
+        number = 0 if entry is None else entry.number
+        return Published(plan, period, number, before is None, releases, tuple(files))
+
+    def answers(
+        self, plan: PlannedRelease, question: AskedRelease, key: str | None
+    ) -> dict[str, Release]:
+        """Return the answers to a question, charged once for each key."""
+        options: dict[str, Any] = {
+            "key": key,
+            "why": plan.why,
+            "confidence": plan.confidence,
+        }
+        requests, budget = question.requests, question.budget
+        if isinstance(requests, Request):
+            return {"": self.session.release(requests, budget, **options)}
+        releases = self.session.release_all(requests, budget, **options)
+        return question.finish(releases)
+
+
+def open_to_look(job: Job) -> JobDesk:
+    """Open a job for prices: its ledger if there is one, else one that is forgotten."""
+    book = job.ledger
+    if book.path.exists():
+        ledger = Ledger.at(book.path, witness=book.witness)
+    else:
+        ledger = Ledger.in_memory(book.limit, about=protection_text(job.tables))
+    return JobDesk(job, _session(job, ledger))
+
+
+def open_to_release(job: Job, *, progress: bool = False) -> tuple[JobDesk, bool]:
+    """Open a job for releases; tell whether its ledger is a new one."""
+    book = job.ledger
+    is_new = not book.path.exists()
+    if is_new and not book.create:
+        raise InvalidJob(
+            "ledger.path",
+            f"names {book.path}, which is not there, and ledger.create is false",
+            "Restore it: sordino ledger restore. A new one would begin with nothing "
+            "spent.",
+        )
+    ledger = Ledger.at(
+        book.path,
+        book.limit if is_new else None,
+        create=is_new,
+        about=protection_text(job.tables) if is_new else "",
+        witness=book.witness,
+    )
+    return JobDesk(job, _session(job, ledger, progress=progress)), is_new
+
+
+def today() -> date:
+    """Return the day by UTC."""
+    return datetime.now(UTC).date()
+
+
+def _session(job: Job, ledger: Ledger, *, progress: bool = False) -> Session:
+    """Return a session over a job's tables that charges a ledger."""
+    book = job.ledger
+    return Session(
+        tables=job.tables,
+        budget=book.limit,
+        ledger=ledger,
+        analyst=book.analyst,
+        who=book.who,
+        job=job.text,
+        progress=progress,
+        **job.engine,
+    )

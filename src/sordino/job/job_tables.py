@@ -1,0 +1,66 @@
+"""The tables of a job file: sources, columns, and how text is written."""
+
+from pathlib import Path
+from typing import Any, Final
+
+from sordino.job.protection import read_protection
+from sordino.job.section import Section
+from sordino.query.tables import PrivateTable, PublicTable
+from sordino.sources.csv_format import Csv
+
+_FORMAT: Final = (
+    *("delimiter", "quote", "encoding", "decimal"),
+    *("date", "time", "true", "false", "null"),
+)
+"""How text files are written, each as `sordino.Csv` takes it."""
+
+
+def read_tables(root: Section, folder: Path) -> dict[str, PrivateTable | PublicTable]:
+    """Return the private and the public tables of a job by name."""
+    tables: dict[str, PrivateTable | PublicTable] = {}
+    for name, section in root.sections("tables").items():
+        section.refuse_others("source", "protects", "columns", "format")
+        unit = read_protection(section)
+        source, columns = _source(section, folder), _columns(section)
+        with root.section("tables").place_refusals(name):
+            tables[name] = PrivateTable(source, unit, columns)
+    if not tables:
+        root.section("tables").value("visits")
+    for name, section in root.sections("public").items():
+        section.refuse_others("source", "columns", "format")
+        if name in tables:
+            raise root.section("public").wrong(
+                name, "is also a private table", "Choose another name."
+            )
+        source, columns = _source(section, folder), _columns(section)
+        with root.section("public").place_refusals(name):
+            tables[name] = PublicTable(source, columns)
+    return tables
+
+
+def _columns(section: Section) -> dict[str, Any]:
+    """Return the declared types of columns."""
+    columns = section.section("columns")
+    return {name: columns.text(name) for name in columns}
+
+
+def _source(section: Section, folder: Path) -> Any:
+    """Return where the rows are, with what is said of how text is written."""
+    paths: Any
+    if isinstance(section.value("source"), list):
+        paths = [_path_beside(folder, path) for path in section.texts("source")]
+    else:
+        paths = _path_beside(folder, section.secret("source"))
+    style = section.section("format")
+    style.refuse_others(*_FORMAT)
+    if not list(style):
+        return paths
+    with section.place_refusals("format"):
+        return Csv(
+            paths, _columns(section), **{name: style.values[name] for name in style}
+        )
+
+
+def _path_beside(folder: Path, source: str) -> str:
+    """Return a path relative to the job file; an address of a server stays."""
+    return source if "://" in source else str(folder / source)

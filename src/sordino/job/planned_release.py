@@ -1,0 +1,183 @@
+"""One release of a job file: what is asked, at what price, and how often."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any, Final, final
+
+from sordino.constraints import AbstractConstraint
+from sordino.errors import InvalidJob
+from sordino.job.budgets import read_budget
+from sordino.job.outputs import FORMATS, USUAL
+from sordino.job.personal_limits import read_limits
+from sordino.job.schedule import SCHEDULES, Schedule
+from sordino.job.section import Section
+from sordino.losses.base import Budget
+
+_NAMES: Final = (
+    *("sql", "query", "budget", "limits", "bounds", "keys", "dialect"),
+    *("confidence", "schedule", "out", "why"),
+)
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+
+
+@final
+@dataclass(frozen=True)
+class PlannedRelease:
+    """A release as the file has it. Its question is a text of SQL, or a function."""
+
+    name: str
+    place: str
+    sql: str | None
+    function: tuple[str, str] | None
+    """The Python file and the name of a function in it."""
+    budget: Budget | None
+    """None where the text of SQL states it."""
+    limits: tuple[AbstractConstraint, ...]
+    bounds: Mapping[str, Any]
+    keys: Mapping[str, Any]
+    dialect: str
+    confidence: Any
+    schedule: Schedule | None
+    formats: tuple[str, ...]
+    why: str
+
+    def period(self, day: date) -> str:
+        """Return what a run on a day is a release of: its period, or "once"."""
+        return "once" if self.schedule is None else self.schedule.period(day)
+
+    def key(self, period: str) -> str:
+        """Return under which key the ledger keeps the answer of a period."""
+        return f"{self.name}/{check_period(period)}"
+
+    def stem(self, folder: Path, period: str) -> Path:
+        """Return where its files begin."""
+        return folder / f"{self.name}-{check_period(period)}"
+
+
+def check_period(period: str) -> str:
+    """Return the name of a period, which is part of a file's name.
+
+    >>> check_period("2026-11")
+    '2026-11'
+    """
+    if _NAME.fullmatch(period) is None:
+        raise InvalidJob(
+            "--key",
+            f"must be letters, digits, and . _ - between them, got {period!r}",
+            "Try --key 2026-11.",
+        )
+    return period
+
+
+def question_in_sql(
+    text: str,
+    budget: Budget | None,
+    notes: Mapping[str, str],
+    like: PlannedRelease | None,
+) -> PlannedRelease:
+    """Return a question that is not in the file, asked with what a release has."""
+    return PlannedRelease(
+        name="sql",
+        place="the statement",
+        sql=text,
+        function=None,
+        budget=budget,
+        limits=() if like is None else like.limits,
+        bounds={} if like is None else like.bounds,
+        keys={} if like is None else like.keys,
+        dialect=notes["dialect"],
+        confidence="0.95" if like is None else like.confidence,
+        schedule=None,
+        formats=(),
+        why=notes["why"],
+    )
+
+
+def read_planned_releases(root: Section) -> dict[str, PlannedRelease]:
+    """Return the releases of a job by name."""
+    sections = root.sections("releases")
+    return {name: _release(name, section) for name, section in sections.items()}
+
+
+def _release(name: str, section: Section) -> PlannedRelease:
+    """Return one release, whose name becomes part of the names of files."""
+    if _NAME.fullmatch(name) is None:
+        raise InvalidJob(
+            section.place,
+            "must be named by letters, digits, . _ -",
+            "Try wards-by-age.",
+        )
+    section.refuse_others(*_NAMES)
+    if ("sql" in section) == ("query" in section):
+        raise InvalidJob(
+            section.place,
+            "must have one question, sql or query",
+            'Write sql = "SELECT ..." or query = "queries.py:wards".',
+        )
+    return PlannedRelease(
+        name,
+        section.place,
+        sql=section.text("sql") if "sql" in section else None,
+        function=_function(section) if "query" in section else None,
+        budget=read_budget(section, "budget") if "budget" in section else None,
+        limits=tuple(read_limits(section)),
+        bounds=_bounds(section),
+        keys=section.section("keys").values,
+        dialect=section.text("dialect", "duckdb"),
+        confidence=section.values.get("confidence", "0.95"),
+        schedule=_schedule(section),
+        formats=_formats(section),
+        why=section.text("why", ""),
+    )
+
+
+def _function(section: Section) -> tuple[str, str]:
+    """Return the file and the function of `queries.py:wards`."""
+    file, _, function = section.text("query").rpartition(":")
+    beside = {"limits", "bounds", "keys", "dialect"} & set(section)
+    if not file.endswith(".py") or not function.isidentifier():
+        raise section.wrong(
+            "query", "must be FILE.py:FUNCTION", 'Write query = "queries.py:wards".'
+        )
+    if beside:
+        raise section.wrong(
+            min(beside), "belongs to SQL", "Say it in the function instead."
+        )
+    return file, function
+
+
+def _bounds(section: Section) -> dict[str, Any]:
+    """Return the bounds of columns, each a pair."""
+    bounds = section.section("bounds")
+    for name in bounds:
+        pair = bounds.value(name)
+        if not isinstance(pair, list) or len(pair) != 2:
+            raise bounds.wrong(name, "must be two values", f"Write {name} = [0, 30].")
+    return {name: tuple(bounds.value(name)) for name in bounds}
+
+
+def _schedule(section: Section) -> Schedule | None:
+    """Return how often it is made; None is once."""
+    name = section.text("schedule", "once")
+    if name != "once" and name not in SCHEDULES:
+        raise section.wrong(
+            "schedule",
+            f"must be once, {', '.join(SCHEDULES)}",
+            'Write schedule = "monthly".',
+        )
+    return SCHEDULES.get(name)
+
+
+def _formats(section: Section) -> tuple[str, ...]:
+    """Return the endings of the files that it becomes."""
+    formats = section.texts("out", USUAL)
+    if not formats or not set(formats) <= set(FORMATS):
+        raise section.wrong(
+            "out",
+            f"must be a list of {', '.join(FORMATS)}",
+            'Write out = ["parquet", "csv"].',
+        )
+    return tuple(dict.fromkeys(formats))

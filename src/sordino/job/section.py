@@ -1,0 +1,154 @@
+"""A table of a job file: what is asked of it by name, and refused at its place.
+
+>>> section = Section("releases.wards", {"schedule": "monthly", "wyh": "x"})
+>>> section.text("schedule")
+'monthly'
+>>> section.refuse_others("schedule", "why")
+Traceback (most recent call last):
+sordino.errors.InvalidJob: releases.wards has no 'wyh'. Did you mean 'why'?
+"""
+
+import os
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Final, final
+
+from sordino.errors import InvalidJob, SordinoError, show
+from sordino.schema import unknown
+
+UNDECIDED: Final = "?"
+"""What stands in a new file where a person has to choose."""
+
+
+@final
+@dataclass(frozen=True)
+class Section:
+    """Names and values of a table, and where it stands in the file."""
+
+    place: str
+    values: Mapping[str, Any]
+
+    @property
+    def title(self) -> str:
+        """Return the place of the table itself."""
+        return self.place or "the file"
+
+    def refuse_others(self, *names: str) -> None:
+        """Refuse every name but these, with the nearest one."""
+        for name in self.values:
+            if name not in names:
+                near = str(unknown("name", name, names)).partition(". ")[2]
+                raise InvalidJob(self.title, f"has no {show(name)}", near)
+
+    def __contains__(self, name: str) -> bool:
+        """Tell whether something is said under a name."""
+        return name in self.values
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the names, as the file has them."""
+        return iter(self.values)
+
+    def at(self, name: str) -> str:
+        """Return the place of a value."""
+        return f"{self.place}.{name}" if self.place else name
+
+    def value(self, name: str) -> Any:
+        """Return a value that must be there and be decided."""
+        if name not in self.values:
+            raise InvalidJob(self.title, f"has no {name}", f"Say {name} = ...")
+        value = self.values[name]
+        if value == UNDECIDED:
+            raise InvalidJob(
+                self.at(name),
+                "is still to be decided",
+                'Put what you choose in place of "?".',
+            )
+        return value
+
+    def text(self, name: str, default: str | None = None) -> str:
+        """Return a text."""
+        value = self.value(name) if default is None else self.values.get(name, default)
+        if not isinstance(value, str):
+            raise self.wrong(name, "must be text", f'Write {name} = "...".')
+        return str(self.value(name)) if name in self.values else value
+
+    def truth(self, name: str, *, default: bool) -> bool:
+        """Return true or false."""
+        value = self.values.get(name, default)
+        if not isinstance(value, bool):
+            raise self.wrong(
+                name, "must be true or false", f"Write {name} = {str(default).lower()}."
+            )
+        return value
+
+    def texts(self, name: str, default: tuple[str, ...] = ()) -> tuple[str, ...]:
+        """Return one text or several."""
+        value = self.values.get(name, list(default))
+        listed = [value] if isinstance(value, str) else value
+        if not isinstance(listed, list) or not all(isinstance(t, str) for t in listed):
+            raise self.wrong(
+                name, "must be text or a list of texts", f'Write {name} = ["..."].'
+            )
+        return tuple(listed)
+
+    def section(self, name: str) -> "Section":
+        """Return a table in this one; an empty one where nothing is section."""
+        value = self.values.get(name, {})
+        if value == UNDECIDED:
+            self.value(name)
+        if not isinstance(value, dict):
+            raise self.wrong(name, "must be a table", f"Write [{self.at(name)}].")
+        return Section(self.at(name), value)
+
+    def sections(self, name: str) -> dict[str, "Section"]:
+        """Return the tables in a table, by name."""
+        outer = self.section(name)
+        return {inner: outer.section(inner) for inner in outer}
+
+    def secret(self, name: str) -> str:
+        """Return a text, or that of the environment: `{ env = "NAME" }`."""
+        value = self.value(name)
+        if not isinstance(value, dict):
+            return self.text(name)
+        section = self.section(name)
+        section.refuse_others("env")
+        variable = section.text("env")
+        if not os.environ.get(variable):
+            raise InvalidJob(
+                section.at("env"),
+                f"names {variable}, which the environment does not have",
+                "Set it before the command runs.",
+            )
+        return os.environ[variable]
+
+    def wrong(self, name: str, problem: str, remedy: str) -> InvalidJob:
+        """Return the refusal of a value."""
+        shown = file_value(self.values.get(name))
+        return InvalidJob(self.at(name), f"{problem}, got {show(shown)}", remedy)
+
+    @contextmanager
+    def place_refusals(self, name: str) -> Generator[None]:
+        """Tell the place of what is refused meanwhile."""
+        try:
+            yield
+        except InvalidJob:
+            raise
+        except SordinoError as error:
+            refusal = InvalidJob(self.at(name), f"is refused: {error}", "")
+        else:
+            return
+        raise refusal
+
+
+def file_value(value: Any) -> Any:
+    """Return a value as the file has it, of numbers their digits."""
+    match value:
+        case Decimal():
+            return str(value)
+        case dict():
+            return {name: file_value(inner) for name, inner in value.items()}
+        case list():
+            return [file_value(inner) for inner in value]
+    return value

@@ -1,0 +1,162 @@
+"""In Spark, frames read in place: the answers of all engines, and their prices.
+
+A smaller draw than on engines in memory: a question takes some tenths of a second.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import pytest
+
+from sordino.conformance.example_tables import comparable_answer
+from sordino.conformance.verdicts import order_of
+from sordino.engines.memory.engine import MemoryEngine
+from sordino.engines.spark.dialect import SparkDialect
+from sordino.engines.sql import pieces as sql
+from sordino.errors import EngineFailure, SordinoError
+from tests.dice import Dice, rolled
+from tests.distances import broken, claim, exact
+from tests.doors import DOORS
+from tests.drawn_queries import asked, drawn
+from tests.extremes import BASE, EXTREMES, STEPS, table
+from tests.laws import test_outcome_laws as outcomes
+from tests.laws import test_source_laws as sources
+from tests.odd_cells import ARROW
+from tests.spark_here import engine_beside, frame_of_rows
+from tests.worlds import neighbour, world
+
+pytestmark = pytest.mark.slow
+FRAME: Final = "frame of Spark"
+SALT: Final = 7
+QUESTIONS: Final = 2
+WORLDS: Final = 6
+NEIGHBOURED: Final = 3
+
+
+def told_by_spark(dice: Dice) -> Iterator[tuple[Any, Any]]:
+    """Draw a database and questions: the answers of Spark, and what is meant.
+
+    Each is asked twice, so that rows are kept, read again and made anew.
+    """
+    drawn_world, engine = world(dice), engine_beside(salt=SALT)
+    opened = drawn_world.catalog(engine, drawn_world.private, FRAME)
+    memory = MemoryEngine(order=order_of(engine))
+    meaning = drawn_world.catalog(memory, drawn_world.private)
+    for _ in range(QUESTIONS):
+        try:
+            made = claim(asked(drawn(dice, opened)), opened)
+            questions = (made.question, *made.choice_questions)
+            answers = [engine.answer(question) for question in questions]
+        except EngineFailure:
+            raise
+        except SordinoError:
+            continue
+        for question, answer in zip(questions, answers, strict=True):
+            meant = comparable_answer(question, meaning.engine.answer(question))
+            yield comparable_answer(question, answer), meant
+            if dice.chance(1, 3):  # else of the rows that Spark has kept
+                engine.forget()
+            yield comparable_answer(question, engine.answer(question)), meant
+    engine.close()
+
+
+def disagreements(dice: Dice) -> list[str]:
+    """Return where Spark says another thing."""
+    return [f"{told}\n{meant}" for told, meant in told_by_spark(dice) if told != meant]
+
+
+def test_spark_gives_the_answers_of_the_memory_engine() -> None:
+    """For a draw of databases and questions that it can answer, bounds included."""
+    answers = [pair for seed in range(WORLDS) for pair in told_by_spark(rolled(seed))]
+    assert len(answers) > 2 * WORLDS
+    assert all(told == meant for told, meant in answers)
+
+
+def complaints(dice: Dice) -> Iterator[str]:
+    """Draw a database, a neighbour and questions: prices that do not hold."""
+    drawn_world, engines = world(dice), [engine_beside(salt=SALT) for _ in range(2)]
+    catalog = drawn_world.catalog(engines[0], drawn_world.private, FRAME)
+    drawn_world.catalog(engines[1], neighbour(dice, drawn_world), FRAME)
+    for _ in range(QUESTIONS):
+        try:
+            made = claim(asked(drawn(dice, catalog)), catalog)
+            totals = [exact(made, engine) for engine in engines]
+        except EngineFailure:
+            raise
+        except SordinoError:
+            continue
+        yield from broken(made, *totals)
+    for engine in engines:
+        engine.close()
+
+
+def test_no_change_of_a_frame_moves_an_answer_further() -> None:
+    """For a draw of neighbouring databases: what the price says, as everywhere."""
+    assert not [one for seed in range(NEIGHBOURED) for one in complaints(rolled(seed))]
+
+
+def test_extreme_rows_of_a_frame_move_no_answer_further() -> None:
+    """With every extreme row: answers that are meant, and move as is priced."""
+    extreme = [outcomes.extreme_row(n) for n in range(len(EXTREMES))]
+    rows = DOORS[FRAME].held(table(*BASE, *extreme))
+    engines = [engine_beside(salt=SALT), engine_beside(salt=SALT)]
+    before = outcomes.opened(engines[0], rows, FRAME)
+    outcomes.opened(engines[1], rows.slice(2), FRAME)  # without the first id
+    memory = outcomes.opened(MemoryEngine(order=order_of(engines[0])), rows, "arrow")
+    for step in STEPS:
+        made = claim(next(outcomes.asked(step)), before)
+        told, meant = (
+            comparable_answer(made.question, opened.engine.answer(made.question))
+            for opened in (before, memory)
+        )
+        assert told == meant, step
+        assert not list(broken(made, *(exact(made, one) for one in engines)))
+    for engine in engines:
+        engine.close()
+
+
+FORMS: Final = ("texts", "f64", "lists of texts", "decimals decimal128(15, 2)")
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_one_more_cell_of_a_frame_changes_no_other(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of frames with odd cells, in Spark and read out of it."""
+    engines: dict[str, Any] = {"memory": MemoryEngine, "spark": engine_beside}
+    monkeypatch.setattr(sources, "ENGINES", engines)
+    form = ARROW[name]
+    whole = [(n, cell) for n, cell in enumerate(form.pool)]
+    make = sources.arrow_table(form)
+    for place in (0, len(whole) - 1):
+        pairs = [*whole[:place], *whole[place + 1 :]]
+        odd = whole[place][1]
+
+        def frame(cells: Any) -> Any:
+            return frame_of_rows(make(cells))
+
+        assert not list(sources._complaints(form, frame, pairs, place, odd))
+
+
+def _chance(self: Any, values: Any) -> Any:
+    del self, values
+    return sql.as_type(
+        sql.multiplied_by(sql.function("rand"), sql.double(2**30)), "BIGINT"
+    )
+
+
+def _rows_for_people(self: Any, values: Any) -> Any:
+    del self
+    return sql.as_type(sql.function("count", values[0].copy()), "DECIMAL(38, 0)")
+
+
+def test_another_digest_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where chance decides which rows are kept, an answer differs."""
+    monkeypatch.setattr(SparkDialect, "digest", _chance)
+    assert any(disagreements(rolled(seed)) for seed in range(50))
+
+
+def test_people_counted_by_rows_are_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A count of rows in the place of a count of ids moves further than its price."""
+    monkeypatch.setattr(SparkDialect, "distinct", _rows_for_people)
+    assert any(list(complaints(rolled(seed))) for seed in range(50))

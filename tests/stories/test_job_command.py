@@ -1,0 +1,256 @@
+"""A job as a scheduler runs it: what it leaves, and what can go wrong on the way."""
+
+import json
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+import sordino as sd
+from sordino.job import outputs
+from sordino.job.job_desk import today
+from sordino.job.schedule import SCHEDULES
+from tests.jobs import JOB, PROGRAM, charged, fill_folder, logged, ran
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder with a job, its tables and its program."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    return fill_folder(tmp_path)
+
+
+# --- What a release leaves ---------------------------------------------------------
+
+
+def test_a_release_is_charged_once_a_period(folder: Path) -> None:
+    """The same again is the same answer, from the ledger, and its files are whole."""
+    (first,) = logged("wards", "--on", "2026-11-03")
+    values = Path(first["files"][1]).read_bytes()
+    Path(first["files"][1]).unlink()
+    (again,) = logged("wards", "--on", "2026-11-30")
+    assert (first["charged"], again["charged"]) == (True, False)
+    assert first["key"] == again["key"] == "wards/2026-11"
+    assert Path(again["files"][1]).read_bytes() == values
+    assert charged() == ["wards/2026-11"]
+    assert sorted(path.name for path in (folder / "published").iterdir()) == [
+        "wards-2026-11.csv",
+        "wards-2026-11.parquet",
+    ]
+
+
+def test_what_it_was_made_by_is_in_the_ledger(folder: Path) -> None:
+    """Each charge names the text of its job, programs included, kept once."""
+    logged("wards", "--on", "2026-11-03")
+    logged("ages")
+    (folder / "clinic.toml").write_text(JOB.replace("1/8", "1/16"))
+    logged("wards", "--on", "2026-12-03")
+    with sd.Ledger.at("clinic.ledger") as ledger:
+        jobs = [entry.job for entry in ledger.entries()]
+        first, last = (json.loads(ledger.description(jobs[n])) for n in (0, -1))
+        assert jobs[0] == jobs[1] != jobs[2]
+        kinds = [record.kind for record in ledger.records()]
+    assert kinds.count("described") == 2
+    assert first["files"] == {"queries.py": PROGRAM}
+    assert first["job"]["releases"]["ages"]["budget"] == {"epsilon": "1/8"}
+    assert last["job"]["releases"]["ages"]["budget"] == {"epsilon": "1/16"}
+
+
+def test_several_answers_are_several_files(folder: Path) -> None:
+    """What a function returns by name is planned together, and charged once."""
+    (made,) = logged("ages", "--out", "there")
+    assert [Path(name).name for name in made["files"]] == [
+        *("ages-once.all.parquet", "ages-once.all.csv"),
+        *("ages-once.days.parquet", "ages-once.days.csv"),
+    ]
+    assert all((folder / name).is_file() for name in made["files"])
+    assert charged() == ["ages/once"]
+
+
+def test_a_published_file_is_told_from_any_other(folder: Path) -> None:
+    """Untouched, and of which release; one bit more and it is another file."""
+    (made,) = logged("wards", "--on", "2026-11-03")
+    for name in made["files"]:
+        code, out, _ = ran("verify", name, "--ledger", "clinic.ledger", "--json")
+        told = json.loads(out)
+        assert code == 0
+        assert (told["record"], told["key"]) == (made["record"], "wards/2026-11")
+        content = bytearray((folder / name).read_bytes())
+        content[len(content) // 2] ^= 1
+        (folder / name).write_bytes(content)
+        assert ran("verify", name)[0] == 1
+    assert ran("verify", "gone.csv")[0] == 1
+    assert ran("verify", "wards.csv")[0] == 1
+
+
+# --- Time --------------------------------------------------------------------------
+
+
+def test_what_is_due_is_made_once_a_period(folder: Path) -> None:
+    """Every night the same line; a machine that was off makes the present month."""
+    assert folder
+    nights = ["2026-11-01", "2026-11-02", "2026-11-30", "2026-12-01"]
+    made = [
+        [line["key"] for line in logged("--due", "--on", night)] for night in nights
+    ]
+    assert made == [["wards/2026-11"], [], [], ["wards/2026-12"]]
+    assert ran("release", "--due", "--on", "2026-12-02")[2] == "nothing is due\n"
+
+
+def test_missed_periods_are_told_and_not_made_up_for(folder: Path) -> None:
+    """Off for two months: those two are named, and one release is made."""
+    assert folder
+    logged("wards")
+    with sd.Ledger.at("clinic.ledger") as ledger:
+        (entry,) = ledger.entries()
+    starts = SCHEDULES["monthly"].starts(
+        entry.when.date(), entry.when.date() + timedelta(100)
+    )
+    _, *months = (day for day, _ in zip(starts, range(4), strict=False))
+    code, out, err = ran("release", "--due", "--on", f"{months[-1]}", "--json")
+    assert code == 0
+    assert [json.loads(line)["period"] for line in out.splitlines()] == [
+        f"{months[-1]:%Y-%m}"
+    ]
+    assert [line for line in err.splitlines() if "never made" in line] == [
+        f"wards: {month:%Y-%m} was never made, and is not made up for"
+        for month in months[:-1]
+    ]
+
+
+def test_an_edited_job_does_not_charge_a_period_twice(folder: Path) -> None:
+    """The same key is another request then: refused, and the files stay."""
+    (made,) = logged("wards", "--on", "2026-11-03")
+    before = Path(made["files"][1]).read_bytes()
+    (folder / "clinic.toml").write_text(JOB.replace('"1/4"', '"1/5"'))
+    code, _, err = ran("release", "wards", "--on", "2026-11-04")
+    assert code == 1
+    assert "belongs to another request" in err
+    assert Path(made["files"][1]).read_bytes() == before
+    assert charged() == ["wards/2026-11"]
+
+
+def test_a_year_ends_where_it_was_told(folder: Path) -> None:
+    """`check` says which release the budget would not allow, and it does not."""
+    assert folder
+    code, out, _ = ran("check", "--json")
+    year = json.loads(out)["year"]
+    assert (code, year["releases"]) == (0, 4)
+    name, period = year["refused"]
+    assert name == "wards"
+    ran("release", "ages", "--yes")
+    starts = SCHEDULES["monthly"].starts(today(), today() + timedelta(100))
+    days = [day for day, _ in zip(starts, range(4), strict=False)]
+    codes = [ran("release", "wards", "--on", f"{day}")[0] for day in days]
+    assert codes == [0, 0, 0, 3]
+    assert period == f"{days[3]:%Y-%m}"
+
+
+# --- What goes wrong ---------------------------------------------------------------
+
+
+def broken_disk(*arguments: object) -> None:
+    """Fail as a full disk does."""
+    del arguments
+    raise OSError(28, "No space left on device", "/secret/path")
+
+
+def test_a_full_disk_is_tried_again(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Code 4, one charge; with room the same command writes what was paid for."""
+    assert folder
+    with monkeypatch.context() as full:
+        full.setattr(outputs, "FORMATS", {**outputs.FORMATS, "parquet": broken_disk})
+        code, _, err = ran("release", "wards", "--on", "2026-11-03")
+    assert code == 4
+    assert "The answer is paid for and kept" in err
+    assert "secret" not in err
+    (made,) = logged("wards", "--on", "2026-11-03")
+    assert not made["charged"]
+    assert len(made["files"]) == 2
+    assert charged() == ["wards/2026-11"]
+
+
+def test_a_folder_that_cannot_be_written_costs_nothing(folder: Path) -> None:
+    """It is tried before the charge."""
+    (folder / "taken").write_text("a file")
+    code, _, err = ran("release", "wards", "--out", "taken/there")
+    assert code == 2
+    assert "cannot be written to" in err
+    assert charged() == []
+
+
+def test_a_ledger_that_is_lost_is_not_begun_anew(folder: Path) -> None:
+    """With `create = false` a missing ledger is refused; a damaged one always."""
+    logged("wards", "--on", "2026-11-03")
+    text = JOB.replace("limit =", "create = false\nlimit =")
+    (folder / "clinic.toml").write_text(text)
+    content = bytearray((folder / "clinic.ledger").read_bytes())
+    content[content.find(b"wards/2026-11")] ^= 1
+    (folder / "clinic.ledger").write_bytes(content)
+    assert ran("release", "wards", "--on", "2026-12-03")[0] == 5
+    (folder / "clinic.ledger").unlink()
+    code, _, err = ran("release", "wards", "--on", "2026-12-03")
+    assert code == 2
+    assert "not there, and ledger.create is false" in err
+    assert not (folder / "clinic.ledger").exists()
+
+
+def test_prices_and_checks_make_nothing(folder: Path) -> None:
+    """No ledger, no folder, no file: they look, and at no row."""
+    before = sorted(folder.iterdir())
+    (folder / "visits.parquet").chmod(0o644)
+    for words in (["check"], ["price", "wards"], ["price", "--json"]):
+        assert ran(*words)[0] == 0
+    text = "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"
+    code, out, _ = ran("sql", text, "--like", "wards")
+    assert code == 0
+    assert out.startswith("table('visits').enforce(MaxRowsPerID(limit=3)).group_by(")
+    assert ran("sql", text, "--like", "wards", "--price", "--mu", "0.1")[0] == 0
+    assert sorted(folder.iterdir()) == before
+
+
+WRONG: dict[str, tuple[list[str], int, str]] = {
+    "an unknown command": (["relase"], 2, "invalid choice: 'relase'"),
+    "an unknown flag": (["release", "--fast"], 2, "--fast"),
+    "an unknown release": (["release", "ward"], 1, "Did you mean 'wards'"),
+    "no release named": (["release"], 2, "several releases (wards, ages)"),
+    "a key that leaves the folder": (["release", "wards", "--key", "../x"], 2, "--key"),
+    "a day that is none": (["release", "--due", "--on", "2026-13-01"], 2, "--on"),
+    "a job that is not there": (["check", "--job", "gone.toml"], 2, "gone.toml"),
+    "a width that is none": (["price", "wards", "--within", "n=0"], 2, "--within"),
+    "a column that is none": (["price", "wards", "--within", "m=3"], 1, "column 'm'"),
+    "half a budget": (["sql", "SELECT 1", "--delta", "1e-6"], 2, "make no budget"),
+    "no statement": (["sql", "--epsilon", "1"], 2, "needs one statement"),
+    "a statement that is none": (["sql", "SELEKT"], 2, "the statement"),
+    "no budget": (["risk"], 2, "needs a budget or a ledger"),
+    "a budget with a ledger": (["risk", "x", "--epsilon", "1"], 2, "needs a budget or"),
+    "a negative budget": (["risk", "--epsilon", "-1"], 2, "epsilon"),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_what_is_not_understood_is_told(what: str, folder: Path) -> None:
+    """In words, with the number of its kind; nothing is charged or made."""
+    words, code, told = WRONG[what]
+    ended, out, err = ran(*words)
+    assert (ended, out) == (code, "")
+    assert told in err
+    assert "Traceback" not in err
+    assert not (folder / "published").exists()
+
+
+def test_programs_that_fail_are_refused(folder: Path) -> None:
+    """Their own error is named, at its place in the job."""
+    for program, told in (
+        ("def ages(): return 1 / 0", "fails: ZeroDivisionError"),
+        ("def ages(): return 3", "returns no request"),
+        ("def other(): ...", "names ages, which queries.py lacks"),
+        ("def ages(:", "fails: SyntaxError"),
+        ("raise SystemExit(0)", "fails: SystemExit"),
+    ):
+        (folder / "queries.py").write_text(program)
+        code, _, err = ran("price", "ages")
+        assert (code, told in err) == (2, True), err

@@ -1,0 +1,167 @@
+"""A job beside other processes, and with a person at the terminal."""
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.jobs import charged, fill_folder, logged, ran
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder with a job, its tables and its program."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    return fill_folder(tmp_path)
+
+
+def start(*words: str, **options: Any) -> subprocess.Popen[str]:
+    """Start the command as a process of its own."""
+    paths = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
+    return subprocess.Popen(
+        [sys.executable, "-m", "sordino", *words],
+        env=os.environ | {"PYTHONPATH": paths},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **options,
+    )
+
+
+@pytest.mark.slow
+def test_two_schedulers_make_one_release(folder: Path) -> None:
+    """At the same time: one charge, and both have the same answer."""
+    assert folder
+    ran("check")
+    logged("ages")
+    both = [start("release", "wards", "--on", "2026-11-03", "--json") for _ in "ab"]
+    ended = [process.communicate(timeout=120) for process in both]
+    assert [process.returncode for process in both] == [0, 0], ended
+    lines = [json.loads(out) for out, _ in ended]
+    assert {line["key"] for line in lines} == {"wards/2026-11"}
+    assert sorted(line["left"] for line in lines) == ["epsilon = 0.625"] * 2
+    assert charged() == ["ages/once", "wards/2026-11"]
+    assert all(ran("verify", name)[0] == 0 for name in lines[0]["files"])
+
+
+def waiting_program(folder: Path) -> Callable[[], bool]:
+    """Make the job's program wait, and return what tells that it does."""
+    waits = f"""
+    import time
+    from pathlib import Path
+    import sordino as sd
+
+    def wait(row):
+        Path({str(folder / "begun")!r}).touch()
+        time.sleep(60)
+        return {{"longer": row["days"]}}
+
+    def ages():
+        slowly = sd.udf(wait, returns={{"longer": "i64"}})
+        visits = sd.table("visits").enforce(sd.MaxRowsPerID(3))
+        return visits.with_columns(slowly).agg(
+            n=sd.sum("longer", 0, 9, nulls="drop")
+        )
+    """
+    (folder / "queries.py").write_text(textwrap.dedent(waits))
+    return lambda: (folder / "begun").exists()
+
+
+def once(happens: Callable[[], bool], process: subprocess.Popen[str]) -> bool:
+    """Wait until something happens, as long as the process lives."""
+    for _ in range(1200):
+        if happens() or process.poll() is not None:
+            return happens()
+        time.sleep(0.05)
+    return False
+
+
+@pytest.mark.slow
+def test_an_interrupted_release_leaves_the_ledger_sound(folder: Path) -> None:
+    """Ctrl-C amid the engine's work: 130, one charge, and the next run goes on."""
+    begun = waiting_program(folder)
+    process = start("release", "ages", stdin=subprocess.DEVNULL)
+    assert once(begun, process), process.communicate()
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert "it is charged (record" in err
+    assert "Traceback" not in err
+    assert charged() == ["ages/once"]
+
+
+def typed(words: list[str], answer: str) -> tuple[int, str]:
+    """Run a command on a terminal at which a person types an answer."""
+    ours, theirs = pty.openpty()
+    options: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), theirs)
+    paths = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
+    process = subprocess.Popen(
+        [sys.executable, "-m", "sordino", *words],
+        env=os.environ | {"PYTHONPATH": paths, "TERM": "xterm"},
+        **options,
+    )
+    os.close(theirs)
+    shown = b""
+    for part in _parts(ours):
+        if b"[y/N]" in part + shown[-8:] and answer:
+            os.write(ours, answer.encode())
+            answer = ""
+        shown += part
+    os.close(ours)
+    return process.wait(timeout=120), shown.decode()
+
+
+def _parts(terminal: int) -> Iterator[bytes]:
+    """Yield what is shown on a terminal, until it is let go."""
+    while True:
+        try:
+            part = os.read(terminal, 4096)
+        except OSError:
+            return
+        if not part:
+            return
+        yield part
+
+
+@pytest.mark.slow
+def test_a_person_is_asked_before_the_charge(folder: Path) -> None:
+    """The price first; no is no; yes is charged, and told in colour."""
+    assert folder
+    code, shown = typed(["release", "wards", "--on", "2026-11-03"], "n\n")
+    assert code == 1
+    assert "This is charged for good, of epsilon = 1 left. Continue? [y/N]" in shown
+    assert "nothing was charged" in shown
+    assert charged() == []
+    code, shown = typed(["release", "wards", "--on", "2026-11-03"], "y\n")
+    assert (code, "\x1b[32mcharged\x1b[0m" in shown) == (0, True)
+    assert charged() == ["wards/2026-11"]
+
+
+@pytest.mark.slow
+def test_pipes_have_data_alone(folder: Path) -> None:
+    """No question, no colour, no progress; a reader that leaves ends it quietly."""
+    assert folder
+    process = start("release", "wards", "--on", "2026-11-03", stdin=subprocess.DEVNULL)
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 0
+    assert out.startswith("ward ")
+    assert "\x1b" not in out + err
+    reader = start("ledger", "export", "clinic.ledger")
+    assert reader.stdout is not None
+    reader.stdout.close()
+    assert reader.wait(timeout=120) == 0
+    assert reader.stderr is not None
+    assert not reader.stderr.read()
+    reader.stderr.close()

@@ -1,0 +1,251 @@
+"""What a job file may say, and how it is refused when it says something else."""
+
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sordino as sd
+from sordino.errors import InvalidJob
+from sordino.job.job import Job, read_job, undecided_places
+from sordino.job.planned_release import check_period
+from sordino.job.schedule import SCHEDULES
+from sordino.job.toml_file import find_job
+
+GOOD = """
+schema = 1
+[tables.visits]
+source = "visits.parquet"
+protects = { id = "patient" }
+[ledger]
+path = "clinic.ledger"
+limit = { epsilon = 0.3, delta = "1e-6" }
+[releases.wards]
+sql = "SELECT COUNT(*) AS n FROM visits"
+limits = { max_rows_per_id = 3 }
+budget = { epsilon = 0.1 }
+schedule = "monthly"
+"""
+
+
+def job_of(folder: Path, text: str) -> Job:
+    """Return the job of a text."""
+    (folder / "clinic.toml").write_text(text, encoding="utf-8")
+    return read_job(folder / "clinic.toml")
+
+
+def test_numbers_are_those_that_are_written(tmp_path: Path) -> None:
+    """`0.1` is one tenth, and paths are relative to the file."""
+    job = job_of(tmp_path, GOOD)
+    assert job.releases["wards"].budget == sd.PureDP("1/10")
+    assert job.ledger.limit.stated.startswith("ApproxDP(epsilon=3/10, delta=1/1000000)")
+    assert job.ledger.path == tmp_path / "clinic.ledger"
+    assert job.releases["wards"].limits == (sd.MaxRowsPerID(3),)
+    assert job.releases["wards"].key("2026-11") == "wards/2026-11"
+
+
+def test_the_same_job_has_one_text(tmp_path: Path) -> None:
+    """Comments, order and blanks do not count; a changed number does."""
+    text = job_of(tmp_path, GOOD).text
+    moved = GOOD.replace("schema = 1\n", "# reviewed by Ana\nschema   =   1\n")
+    assert job_of(tmp_path, moved).text == text
+    assert job_of(tmp_path, GOOD.replace("0.1", "0.2")).text != text
+
+
+def test_programs_belong_to_the_text(tmp_path: Path) -> None:
+    """A Python file that a release names is in the text of the job, word for word."""
+    (tmp_path / "queries.py").write_text("def wards(): ...", encoding="utf-8")
+    asked = GOOD.replace('sql = "SELECT COUNT(*) AS n FROM visits"\n', "").replace(
+        "limits = { max_rows_per_id = 3 }", 'query = "queries.py:wards"'
+    )
+    first = job_of(tmp_path, asked).text
+    assert "def wards(): ..." in first
+    (tmp_path / "queries.py").write_text("def wards(): pass", encoding="utf-8")
+    assert job_of(tmp_path, asked).text != first
+
+
+def test_secrets_stay_in_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The text of a job names the variable, and not what is in it."""
+    said = GOOD.replace('"visits.parquet"', '{ env = "CLINIC_DATABASE" }')
+    with pytest.raises(InvalidJob, match=r"tables.visits.source.env names CLINIC_DATA"):
+        job_of(tmp_path, said)
+    monkeypatch.setenv("CLINIC_DATABASE", "postgresql://reader:secret@host/base")
+    job = job_of(tmp_path, said)
+    assert "CLINIC_DATABASE" in job.text
+    assert "secret" not in job.text
+    assert "secret" not in repr(job.tables["visits"])
+
+
+UNITS = {
+    '"rows"': sd.AddOneRow(),
+    "{ rows = 3 }": sd.AddMaxRows(3),
+    '{ id = "a", id_space = "people" }': sd.AddRowsWithID("a", "people"),
+    '{ column = "a", groups = 2, rows_per_group = 3 }': sd.AddMaxRowsInMaxGroups(
+        "a", 2, 3
+    ),
+}
+BUDGETS = {
+    '{ epsilon = "1/3" }': sd.PureDP("1/3"),
+    "{ epsilon = 1, delta = 1e-6 }": sd.ApproxDP(1, "1e-6"),
+    "{ rho = 0.5 }": sd.ZCDP("0.5"),
+    "{ rho = 0.5, delta = 0.001 }": sd.ApproxZCDP("0.5", "0.001"),
+    "{ mu = 0.25 }": sd.GaussianDP("0.25"),
+    "{ advantage = 0.1 }": sd.Advantage("0.1"),
+    "{ fpr = 0.01, tpr = 0.03 }": sd.ErrorRates(fpr="0.01", tpr="0.03"),
+}
+
+
+@pytest.mark.parametrize("said", UNITS)
+def test_every_unit_can_be_said(said: str, tmp_path: Path) -> None:
+    """Whom a table protects is the unit of that name."""
+    table: Any = job_of(tmp_path, GOOD.replace('{ id = "patient" }', said)).tables
+    assert table["visits"].protects == UNITS[said]
+
+
+@pytest.mark.parametrize("said", BUDGETS)
+def test_every_budget_can_be_said(said: str, tmp_path: Path) -> None:
+    """Its numbers name it."""
+    job = job_of(tmp_path, GOOD.replace("{ epsilon = 0.1 }", said))
+    assert job.releases["wards"].budget == BUDGETS[said]
+
+
+REFUSED: dict[str, tuple[str, str, str]] = {
+    "a name that is near": (
+        "schedule",
+        "shedule",
+        r"releases.wards has no 'shedule'. Did you mean 'schedule'",
+    ),
+    "a table that is near": ("[ledger]", "[legder]", "the file has no 'legder'"),
+    "a schedule": ("monthly", "fortnightly", "must be once, daily, weekly, monthly"),
+    "a unit": ('{ id = "patient" }', '"patient"', "tables.visits.protects is no unit"),
+    "half a unit": ('{ id = "patient" }', "{ groups = 2 }", "too much or too little"),
+    "a limit of zero": (
+        "{ max_rows_per_id = 3 }",
+        "{ max_rows_per_id = 0 }",
+        "least 1",
+    ),
+    "a limit with another name": ("max_rows_per_id", "max_rows", "has no 'max_rows'"),
+    "no budget": ("budget = { epsilon = 0.1 }", "budget = {}", "is no budget"),
+    "a budget of two kinds": (
+        "{ epsilon = 0.1 }",
+        "{ epsilon = 0.1, mu = 1 }",
+        "releases.wards.budget is no budget",
+    ),
+    "a negative epsilon": ("{ epsilon = 0.1 }", "{ epsilon = -0.1 }", "is refused"),
+    "infinity": ("{ epsilon = 0.1 }", "{ epsilon = nan }", "is refused"),
+    "two questions": (
+        "schedule =",
+        'query = "q.py:f"\nschedule =',
+        "must have one question, sql or query",
+    ),
+    "a program that is none": (
+        'sql = "SELECT COUNT(*) AS n FROM visits"\nlimits = { max_rows_per_id = 3 }',
+        'query = "os.system"',
+        "must be FILE.py:FUNCTION",
+    ),
+    "a program that is not there": (
+        'sql = "SELECT COUNT(*) AS n FROM visits"\nlimits = { max_rows_per_id = 3 }',
+        'query = "gone.py:f"',
+        "names 'gone.py', which cannot be read",
+    ),
+    "what is to be decided": ('{ id = "patient" }', '"?"', "is still to be decided"),
+    "another version": ("schema = 1", "schema = 2", "schema must be 1"),
+    "no toml": ("schema = 1", "schema = = 1", "is not TOML: .*line 2"),
+    "no tables": (
+        '[tables.visits]\nsource = "visits.parquet"\nprotects = { id = "patient" }',
+        "",
+        "tables has no visits",
+    ),
+    "a name for no file": ("[releases.wards]", '[releases."../x"]', "must be named by"),
+    "an output": ("schedule =", 'out = ["xlsx"]\nschedule =', "must be a list of parq"),
+    "bounds": ("schedule =", "bounds = { days = 3 }\nschedule =", "must be two values"),
+    "a truth": ("limit =", "create = 1\nlimit =", "must be true or false, got 1"),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_cannot_be_meant_is_refused_at_its_place(
+    what: str, tmp_path: Path
+) -> None:
+    """By name, with what to do; and nothing is opened or made."""
+    old, new, told = REFUSED[what]
+    assert old in GOOD
+    with pytest.raises(InvalidJob, match=told):
+        job_of(tmp_path, GOOD.replace(old, new, 1))
+    assert [path.name for path in tmp_path.iterdir()] == ["clinic.toml"]
+
+
+def test_what_is_undecided_is_listed(tmp_path: Path) -> None:
+    """All places at once, so that a person can go through them."""
+    path = tmp_path / "a.toml"
+    path.write_text(GOOD.replace('"patient"', '"?"').replace("0.3", '"?"'))
+    assert undecided_places(path) == [
+        "tables.visits.protects.id",
+        "ledger.limit.epsilon",
+    ]
+
+
+def test_the_job_of_a_folder_is_found(tmp_path: Path) -> None:
+    """The usual name, or the only one; two without it are asked about."""
+    with pytest.raises(InvalidJob, match="a job file is not here"):
+        find_job(tmp_path)
+    (tmp_path / "pyproject.toml").touch()
+    (tmp_path / "a.toml").touch()
+    assert find_job(tmp_path).name == "a.toml"
+    (tmp_path / "b.toml").touch()
+    with pytest.raises(InvalidJob, match="is one of several"):
+        find_job(tmp_path)
+    (tmp_path / "sordino.toml").touch()
+    assert find_job(tmp_path).name == "sordino.toml"
+
+
+@pytest.mark.parametrize("kind", SCHEDULES)
+def test_periods_follow_each_other(kind: str) -> None:
+    """For any day of four years: the next start is the first day of another period."""
+    schedule = SCHEDULES[kind]
+    for number in range(date(2024, 1, 1).toordinal(), date(2028, 1, 1).toordinal()):
+        day = date.fromordinal(number)
+        start = schedule.next_start(day)
+        before = date.fromordinal(start.toordinal() - 1)
+        assert schedule.period(before) == schedule.period(day)
+        assert schedule.period(start) != schedule.period(day)
+
+
+BAD_PERIODS = ["", "..", "a/b", "2026 11", "-x", "x" * 101, "2026\n", "é"]
+
+
+@pytest.mark.parametrize("period", BAD_PERIODS)
+def test_a_period_is_part_of_a_name(period: str) -> None:
+    """What would leave the folder, or hide in it, is refused."""
+    with pytest.raises(InvalidJob, match="--key must be letters"):
+        check_period(period)
+
+
+def test_what_is_nested_too_deeply_is_refused(tmp_path: Path) -> None:
+    """Python gives up on it; the refusal is ours."""
+    (tmp_path / "x.toml").write_text("a = " + "[" * 5000 + "]" * 5000)
+    with pytest.raises(InvalidJob, match="nested too deeply"):
+        read_job(tmp_path / "x.toml")
+
+
+@pytest.mark.parametrize("content", [None, b"#" * (1 << 21), b"\xff\xfe\x00"])
+def test_what_is_no_file_of_text_is_refused(
+    content: bytes | None, tmp_path: Path
+) -> None:
+    """A folder, a file beyond a megabyte, a file that is no text: it is named."""
+    path = tmp_path / "x.toml"
+    if content is None:
+        path.mkdir()
+    else:
+        path.write_bytes(content)
+    with pytest.raises(InvalidJob, match=r"x\.toml cannot be read as text"):
+        read_job(path)
+
+
+def test_decimals_are_read_as_such() -> None:
+    """What `tomllib` hands on is a decimal, whose shortest digits count."""
+    assert sd.PureDP(Decimal("0.1")) == sd.PureDP("1/10")
