@@ -142,6 +142,13 @@ PLANTED_STATISTICS: Final[tuple[Planted, ...]] = (
     ),
     Planted(
         "intervals",
+        "src/sordino/aggregations/sum.py",
+        "least = down(rows * low) if low >= 0 else -math.inf",
+        "least = -math.inf",
+        "intervals of sums of positive values reach below zero",
+    ),
+    Planted(
+        "intervals",
         "src/sordino/aggregations/intervals/sums.py",
         "left * chance, chance)",
         "left, chance)",

@@ -101,6 +101,7 @@ ROOMS: Final[dict[str, Room]] = {
         (
             "tests/unit/aggregations/test_intervals.py",
             "tests/unit/aggregations/test_intervals_given_shown.py",
+            "tests/laws/test_interval_ranges.py",
             "tests/unit/distributions/test_blends.py",
         ),
         0.2,
@@ -146,6 +147,7 @@ ROOMS: Final[dict[str, Room]] = {
         ),
         (
             "tests/unit/aggregations/test_measurements.py",
+            "tests/unit/planning/test_alike.py",
             "tests/laws/test_moment_laws.py",
             "tests/laws/test_sum_threshold_laws.py",
             "tests/laws/test_keys_shown_first.py",

@@ -52,6 +52,8 @@ class Setting:
     """How many rows there are, where that is public."""
     weighed: Weighed | None = None
     """A column of which the sum moves by so much and no more, if there is one."""
+    least_rows: int = 0
+    """How many rows each group that is shown has at least: 1 if no key is known."""
 
     @cached_property
     def degrees(self) -> Mapping[Hashable, int]:

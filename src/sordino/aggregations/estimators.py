@@ -141,6 +141,7 @@ class LinearEstimator(AbstractFormEstimator):
     moments: Numbered
     form: Form
     least: float = -np.inf
+    most: float = np.inf
     whole: bool = False
     """Whether it is an integer."""
     remark: str = ""
@@ -165,7 +166,8 @@ class LinearEstimator(AbstractFormEstimator):
 
         sums, form = self.sums(noisy), self.steepness
         values = sums.value_of(form)
-        bars = linear(sums, form, confidence, self.least, whole=self.whole)
+        ends = self.least, self.most
+        bars = linear(sums, form, confidence, *ends, whole=self.whole)
         answers = round_to_integers(values) if self.whole else values
         return (Finished(pa.array(answers), bars),)
 

@@ -18,7 +18,9 @@ def row_estimators(setting: Setting) -> tuple[AbstractEstimator, ...]:
     column = row_moments(setting)
     divided: LinearEstimator | None = None
     if column is not None and column.rows is not None:
-        divided = LinearEstimator(column, column.rows, least=0, whole=True)
+        divided = LinearEstimator(
+            column, column.rows, least=setting.least_rows, whole=True
+        )
     return count_estimators(setting, counted, divided)
 
 
@@ -28,6 +30,6 @@ def count_estimators(
     divided: LinearEstimator | None = None,
 ) -> tuple[AbstractEstimator, ...]:
     """Return counts with noise, in the order of the ways to measure them."""
-    alone = SingleEstimator((counted,), least=0)
+    alone = SingleEstimator((counted,), least=setting.least_rows)
     centred = centred_estimator(setting, counted)
     return (alone, divided or alone, alone, centred or alone)

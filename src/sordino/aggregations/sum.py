@@ -1,5 +1,6 @@
 """The sum of a column, clamped to public bounds."""
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -34,6 +35,7 @@ from sordino.aggregations.weighed_sums import is_weighed, weight_measurement
 from sordino.contribution import Weighed
 from sordino.errors import InvalidQuery
 from sordino.expressions.language import Expression, when
+from sordino.numbers import down, up
 from sordino.schema import Schema
 from sordino.words import Words
 
@@ -92,7 +94,9 @@ class Sum(AbstractBounded):
             return (_answer_weighed(self, setting),)
         values = column_values(setting, self.column, self.nulls)
         grid = sum_lattice(self.low, self.high, values.type, SUM_STEPS)
-        single = SingleEstimator((sum_measurement(setting, values, grid),))
+        rows = setting.least_rows if values.complete else 0
+        ends = _ends_of_sums(grid.bottom, grid.top, rows)
+        single = SingleEstimator((sum_measurement(setting, values, grid),), *ends)
         whole = values.type == "i64" and grid.exponent == 0
         if whole and grid.width > SUM_STEPS["i64"]:
             return (single,)
@@ -105,7 +109,15 @@ class Sum(AbstractBounded):
         )
         return (
             single,
-            *(LinearEstimator(way, way.total, whole=whole) for way in ways),
+            *(
+                LinearEstimator(
+                    way,
+                    way.total,
+                    *_ends_of_sums(way.bottom, way.bottom + way.width, rows),
+                    whole=whole,
+                )
+                for way in ways
+            ),
         )
 
 
@@ -118,6 +130,13 @@ def _answer_weighed(question: Sum, setting: Setting) -> SingleEstimator:
             'Give bounds: sum("views", 0, 100); or group by other columns.',
         )
     return SingleEstimator((measurement,), least=0)
+
+
+def _ends_of_sums(low: Fraction, high: Fraction, rows: int) -> tuple[float, float]:
+    """Return the ends of sums of at least so many numbers, each within two bounds."""
+    least = down(rows * low) if low >= 0 else -math.inf
+    most = up(rows * high) if high <= 0 else math.inf
+    return least, most
 
 
 def sum_measurement(

@@ -41,6 +41,7 @@ def _priced_by(plan: Plan) -> Hashable:
         _without_keys(plan.counted, places),
         plan.stage is not None,
         plan.in_rounds,
+        plan.scores,
         plan.relation.spread,
         plan.request.selects_keys,
         plan.request.keyset is None,

@@ -26,7 +26,9 @@ from sordino.aggregations.moments import row_presence
 from sordino.aggregations.rows import ROWS
 from sordino.errors import InvalidQuery
 from sordino.losses.allowance import Family
+from sordino.mechanisms.kit.top_keys import TopScores
 from sordino.planning.coverage import coverage_counts
+from sordino.planning.first_stage import at_most_in, first_stage
 from sordino.planning.key_stages import (
     AbstractKeyStage,
     CountedKeys,
@@ -51,8 +53,11 @@ def plans(request: Request, catalog: AbstractCatalog) -> list[Plan]:
     original = request
     request = request.with_known_bounds(relation.schema, relation.weighed)
     setting = _make_setting(request, relation)
-    options = [aggregation.estimators(setting) for _, aggregation in request.columns]
-    counts = coverage_counts(original, relation, setting)
+    answers = setting
+    if request.few is not None:
+        answers = at_most_in(setting, request.few.most)
+    options = [aggregation.estimators(answers) for _, aggregation in request.columns]
+    counts = coverage_counts(original, relation, setting, answers)
     frame = _Frame(
         request, relation, {count.measurement.key: count for count in counts}
     )
@@ -89,6 +94,7 @@ class _Shows:
     """What a reader's minimum is held against, likewise."""
     stage: AbstractKeyStage | None = None
     in_rounds: bool = False
+    scores: TopScores | None = None
 
     def families(self, request: Request) -> tuple[Family, ...]:
         """Return the families of noise that serve."""
@@ -103,6 +109,7 @@ class _Shows:
             self.counted.get(variant, self.counted.get(SINGLE)),
             self.stage,
             self.in_rounds,
+            self.scores,
         )
 
 
@@ -115,6 +122,7 @@ class _Shown:
     counted: AbstractPresence | None
     stage: AbstractKeyStage | None
     in_rounds: bool
+    scores: TopScores | None
 
     def measurements(self) -> list[AbstractPresence]:
         """Return what is measured for it, each once."""
@@ -132,6 +140,11 @@ def _ways_to_show(
 
     By weights where nothing but keys is asked, or keys have a weight of their own.
     """
+    if request.few is not None:
+        first = first_stage(request, request.few, relation, setting)
+        shows = {SINGLE: first.measured}
+        yield _Shows(shows, {}, first, scores=first.scores)
+        return
     counts_groups = request.selects_keys or request.minimum is not None
     presences = _presences(setting) if counts_groups else {}
     least = presences if request.minimum is not None else {}
@@ -193,6 +206,7 @@ def _make_setting(request: Request, relation: Relation) -> Setting:
         needs_rows=counted or request.counts_groups,
         size=relation.size,
         weighed=relation.weighed,
+        least_rows=int(request.selects_keys and request.keyset is None),
     )
 
 
@@ -252,6 +266,7 @@ class _Frame:
             shown.counted,
             shown.stage,
             shown.in_rounds,
+            shown.scores,
         )
 
     def _answers(

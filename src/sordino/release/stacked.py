@@ -7,7 +7,6 @@ from sordino import _validate
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Budget, compose
 from sordino.release.release import Release
-from sordino.words import canonical_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -79,7 +78,8 @@ def _check(releases: Mapping[str, Release]) -> list[Release]:
                 f"must all have the answers {list(first.names)}, and one confidence",
                 "Ask the same of each set: group_by_sets(...).agg(...).",
             )
-    canonical_text([_validate.text(releases=name) for name in sets])
+    for name in sets:
+        _validate.unicode_text(releases=name)
     _refuse_other_types([first, *others])
     return [first, *others]
 

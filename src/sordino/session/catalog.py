@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, final
 
+from sordino import _validate
 from sordino.engines.base import AbstractEngine
 from sordino.errors import EngineUnavailable, InvalidParameter, UnknownName, show
 from sordino.expressions.language import col
@@ -218,6 +219,7 @@ def open_catalog(engine: AbstractEngine, tables: Any) -> Catalog:
             raise InvalidParameter(
                 "tables", name, "must have text as names", 'Try "visits".'
             )
+        _validate.unicode_text(tables=name)
         if not isinstance(table, (PrivateTable, PublicTable)):
             raise InvalidParameter(
                 f"tables[{name!r}]",

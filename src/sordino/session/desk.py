@@ -15,9 +15,10 @@ from sordino.errors import SessionMoved
 from sordino.ledger.ledger import Ledger
 from sordino.losses.base import Budget
 from sordino.planning.bundle import Bundle, best_bundle
+from sordino.planning.buying import best_purchase
 from sordino.planning.plan_text import plan_text
 from sordino.planning.price import Price
-from sordino.planning.purchase import Purchase, best_purchase
+from sordino.planning.purchase import Purchase
 from sordino.planning.request_weights import Given, share_budget
 from sordino.query.request import Request
 from sordino.release import storage

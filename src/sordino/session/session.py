@@ -259,7 +259,7 @@ class Session:
                 'Try sd.table("visits").',
             )
         with self._desk.catalog.explain_refusals():
-            self._desk.catalog.view(_validate.text(name=name), query)
+            self._desk.catalog.view(_validate.unicode_text(name=name), query)
 
     @guard_call
     def statement(self, query: Request, budget: Budget) -> str:

@@ -6,7 +6,7 @@ import pytest
 
 import sordino as sd
 from sordino.planning import alike, bundle
-from sordino.planning.purchase import best_of
+from sordino.planning.buying import best_of
 from sordino.planning.ways import plans
 
 NAMES: Final = [f"x{place}" for place in range(6)]
