@@ -214,6 +214,18 @@ QUERIES: Final[dict[str, dict[str, Any]]] = {
         "": SETS["days"],
         "sets": SETS["days, ward"],
     },
+    "marginals": {
+        "": BOUNDED.marginals(PAIRS),
+        "keyset": BOUNDED.marginals(WARDS * sd.KeySet.from_dict({"days": [1, 3]})),
+        "order": BOUNDED.marginals(PAIRS, order=1),
+        "totals": BOUNDED.marginals(PAIRS, totals={"ward": {"A": 1, "B": 2}}),
+        "other totals": BOUNDED.marginals(PAIRS, totals={(): 3}),
+        "hierarchies": BOUNDED.marginals(
+            sd.KeySet.from_tuples([("A", 1), ("B", 2)], columns=("ward", "days")),
+            order=1,
+            hierarchies=[("ward", "days")],
+        ),
+    },
     "keys": {"": BOUNDED.group_by("ward").keys()},
     "top": {
         "": FIRST.top(2, by=sd.count()),

@@ -135,6 +135,16 @@ ROOMS: Final[dict[str, Room]] = {
         ),
         0.2,
     ),
+    "margins": Room(
+        ("tables/*.py", "planning/margins_purchase.py", "release/margins_answer.py"),
+        (
+            "tests/laws/test_margin_laws.py",
+            "tests/unit/tables",
+            "tests/unit/release/test_margins.py",
+            "tests/unit/release/test_releases.py",
+        ),
+        0.2,
+    ),
     "joins": Room(("query/joins.py", "query/per_id.py"), _QUERIES, 0.2),
     "prices": Room(
         (

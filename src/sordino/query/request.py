@@ -279,6 +279,11 @@ def check_aggregation(**argument: Any) -> AbstractAggregation:
 
 def with_confidence(request: Request, confidence: Any) -> Request:
     """Return a request whose intervals have a confidence."""
+    return replace(request, confidence=read_confidence(confidence))
+
+
+def read_confidence(confidence: Any) -> Fraction:
+    """Return a confidence that intervals can have."""
     share = probability(confidence=confidence)
     if not 1 - _SUREST <= share <= _SUREST:
         raise InvalidParameter(
@@ -287,7 +292,7 @@ def with_confidence(request: Request, confidence: Any) -> Request:
             "must be a probability between 1e-9 and 1 - 1e-9",
             'Try confidence="0.95".',
         )
-    return replace(request, confidence=share)
+    return share
 
 
 def refuse_large(requests: Iterable[Request]) -> None:

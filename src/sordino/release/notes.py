@@ -3,15 +3,15 @@
 from collections.abc import Iterator
 
 from sordino.display.formatting import format_key, format_percent
-from sordino.planning.plan import Plan
 from sordino.planning.plan_text import rank_lines
 from sordino.planning.purchase import Purchase
+from sordino.query.relation import Relation
 
 
 def release_notes(purchase: Purchase) -> tuple[str, ...]:
     """Return what the table does not say: who is protected, which groups show."""
     return (
-        _note_protection(purchase.plan),
+        note_protection(purchase.plan.relation),
         *_groups(purchase),
         *_note_ranks(purchase),
         *_note_choices(purchase),
@@ -81,9 +81,8 @@ def _note_savings(purchase: Purchase) -> Iterator[str]:
         )
 
 
-def _note_protection(plan: Plan) -> str:
+def note_protection(relation: Relation) -> str:
     """Return whom the price protects."""
-    relation = plan.relation
     if relation.ids is not None:
         return f"Protected is every {relation.ids!r} with all its rows."
     weighed, each_way = relation.weighed, relation.contribution.each_way
