@@ -214,6 +214,18 @@ QUERIES: Final[dict[str, dict[str, Any]]] = {
         "": SETS["days"],
         "sets": SETS["days, ward"],
     },
+    "marginals": {
+        "": BOUNDED.marginals(PAIRS),
+        "keyset": BOUNDED.marginals(WARDS * sd.KeySet.from_dict({"days": [1, 3]})),
+        "order": BOUNDED.marginals(PAIRS, order=1),
+        "totals": BOUNDED.marginals(PAIRS, totals={"ward": {"A": 1, "B": 2}}),
+        "other totals": BOUNDED.marginals(PAIRS, totals={(): 3}),
+        "hierarchies": BOUNDED.marginals(
+            sd.KeySet.from_tuples([("A", 1), ("B", 2)], columns=("ward", "days")),
+            order=1,
+            hierarchies=[("ward", "days")],
+        ),
+    },
     "keys": {"": BOUNDED.group_by("ward").keys()},
     "top": {
         "": FIRST.top(2, by=sd.count()),
@@ -357,6 +369,12 @@ UNITS: Final[dict[str, dict[str, Any]]] = {
         "max_groups": sd.AddMaxRowsInMaxGroups("ward", 3, 3),
         "max_rows_per_group": sd.AddMaxRowsInMaxGroups("ward", 2, 4),
     },
+    "AddMaxTotal": {
+        "": sd.AddMaxTotal("days", 30),
+        "column": sd.AddMaxTotal("born", 30),
+        "max_total": sd.AddMaxTotal("days", 31),
+    },
+    "ChangeOneRow": {"": sd.ChangeOneRow()},
     "AddRowsWithID": {
         "": sd.AddRowsWithID("person"),
         "column": sd.AddRowsWithID("days"),

@@ -73,7 +73,9 @@ ROOMS: Final[dict[str, Room]] = {
         ("contribution.py", "constraints.py", "sensitivity.py", "units.py"),
         (
             "tests/unit/test_contribution.py",
+            "tests/unit/test_units.py",
             "tests/unit/test_sensitivity.py",
+            "tests/laws/test_unit_laws.py",
             *_QUERIES,
         ),
         0.2,
@@ -130,6 +132,16 @@ ROOMS: Final[dict[str, Room]] = {
             "tests/unit/engines/test_postgres_kept_rows.py",
             "tests/unit/engines/test_postgres_engine.py",
             "tests/laws/test_postgres_laws.py",
+        ),
+        0.2,
+    ),
+    "margins": Room(
+        ("tables/*.py", "planning/margins_purchase.py", "release/margins_answer.py"),
+        (
+            "tests/laws/test_margin_laws.py",
+            "tests/unit/tables",
+            "tests/unit/release/test_margins.py",
+            "tests/unit/release/test_releases.py",
         ),
         0.2,
     ),

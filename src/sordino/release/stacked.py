@@ -1,6 +1,6 @@
 """Releases of several sets of columns as one table, as SQL shows its grouping sets."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import TYPE_CHECKING, Any
 
 from sordino import _validate
@@ -41,9 +41,7 @@ def stack(releases: Mapping[str, Release], budget: Budget | None = None) -> Rele
         )
     first = listed[0]
     keys = tuple(dict.fromkeys(name for release in listed for name in release.keys))
-    mark = _MARK
-    while mark in {*keys, *first.names}:
-        mark += "_"
+    mark = grouping_name({*keys, *first.names})
     return Release(
         _join(releases, mark, keys, "table"),
         _join(releases, mark, keys, "errors"),
@@ -54,6 +52,18 @@ def stack(releases: Mapping[str, Release], budget: Budget | None = None) -> Rele
         tuple(dict.fromkeys(note for release in listed for note in release.notes)),
         budget,
     )
+
+
+def grouping_name(taken: Container[str]) -> str:
+    """Return the name of the column that says of which set a row is.
+
+    >>> grouping_name({"grouping"})
+    'grouping_'
+    """
+    name = _MARK
+    while name in taken:
+        name += "_"
+    return name
 
 
 def _check(releases: Mapping[str, Release]) -> list[Release]:
