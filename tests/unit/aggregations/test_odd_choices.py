@@ -61,7 +61,10 @@ def test_all_keys_rare_make_an_empty_answer_of_the_right_types() -> None:
     rows = {"g": [f"k{place}" for place in range(300)], "x": [1] * 300}
     budget = sd.ApproxDP(1, "1e-13")
     session = sd.Session({"t": sd.PrivateTable(rows, protects=sd.AddOneRow())}, budget)
-    asked = {"m": sd.median("x", 0, 9, nulls="drop"), "b": sd.bounds("x", nulls="drop")}
+    asked: dict[str, Any] = {
+        "m": sd.median("x", 0, 9, nulls="drop"),
+        "b": sd.bounds("x", nulls="drop"),
+    }
     release = session.release(sd.table("t").group_by("g").agg(**asked), budget)
     kinds = [str(kind) for kind in release.table.schema.types]
     assert (len(release), kinds) == (0, ["string", "int64", "int64", "int64"])
