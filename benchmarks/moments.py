@@ -5,7 +5,7 @@ PipelineDP is run as a package with the same groups, bounds and epsilon.
 """
 
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, partial
 from operator import itemgetter
 from typing import Any, Final, TypeAlias
 
@@ -208,6 +208,62 @@ def batch_seconds(*, known: bool) -> float:
     return cpu_seconds(lambda: session.price_all(requests, BUDGET), 1)
 
 
+def columns_seconds() -> float:
+    """Return the CPU time of pricing a hundred counts and means, each of a column."""
+    names = [f"x{place}" for place in range(QUESTIONS)]
+    facts = dict.fromkeys(names, FACTS["x"])
+    table = pa.table({"g": [0], **{name: [0.5] for name in names}})
+    private = sd.PrivateTable(table, protects=sd.AddOneRow(), columns=facts)
+    session = sd.Session({"t": private}, NO_LIMIT)
+    requests = {
+        name: sd
+        .table("t")
+        .group_by("g")
+        .agg(count=sd.count(), mean=sd.mean(name, 0, WIDTH))
+        for name in names
+    }
+    session.price_all(requests, BUDGET)
+    return cpu_seconds(lambda: session.price_all(requests, BUDGET), 1)
+
+
+FEW: Final = 50
+"""Rows of groups so small that their mean errs much."""
+FEWEST: Final = 3
+"""Noisy counts below are no divisors."""
+
+
+def errors_of_variances(rows: Floats) -> Floats:
+    """Return draws of what noise of scale 1 does to a variance of values in [0, 1]."""
+    generator = np.random.default_rng(3)
+    lower, middle, upper = generator.laplace(size=(3, 400_000))
+    count = rows.size + lower + middle + upper
+    first = rows.sum() + middle / 2 + upper
+    off = ((rows**2).sum() + upper) / count - (first / count) ** 2 - rows.var()
+    return np.asarray(off[count > FEWEST])
+
+
+def width_of_variances(law: str) -> float:
+    """Return the width of intervals over the least that knows the law of the error.
+
+    Those have even tails or even reach, and are cut to the public range as ours are.
+    """
+    rows = values(law, 1, FEW)
+    release = opened(np.tile(rows, (GROUPS, 1))).release(
+        question(known=True), sd.PureDP(1)
+    )
+    high, low = (
+        release.errors[f"variance {end}"].to_numpy() for end in ("high", "low")
+    )
+    off = errors_of_variances(rows / WIDTH)
+    told = rows.var() / WIDTH**2 + off[:, None]
+    reach = float(np.quantile(np.abs(off), 0.95))
+    ends = [np.quantile(off, (0.025, 0.975)), np.array([-reach, reach])]
+    least = min(
+        float(np.clip(told - end, 0, 0.25).mean(axis=0) @ (1, -1)) for end in ends
+    )
+    return float(np.mean(high - low)) / WIDTH**2 / least
+
+
 def four(name: str, unit: str, floor: float, goal: float) -> Accuracy:
     """Return the row of one of the four statistics, beside the peer."""
     return Accuracy(
@@ -281,6 +337,22 @@ ROWS: tuple[Row, ...] = (
     Figure(
         what="a hundred requests priced together",
         figure=lambda: batch_seconds(known=True),
+        unit="s",
+        floor=1.0,
+    ),
+    *(
+        Accuracy(
+            what=f"95 % intervals of variances of 50 rows, {law}: width over exact",
+            ours=partial(width_of_variances, law),
+            unit="",
+            floor=1.2,
+            goal=1.1,
+        )
+        for law in ("uniform", "Beta(2, 8)")
+    ),
+    Figure(
+        what="a hundred counts and means of a hundred columns priced together",
+        figure=columns_seconds,
         unit="s",
         floor=1.0,
     ),

@@ -14,8 +14,8 @@ import sordino as sd
 from sordino import aggregations
 from sordino.aggregations.base import AbstractAggregation
 from sordino.engines.base import AbstractEngine
+from sordino.planning.buying import best_purchase
 from sordino.planning.plan_text import plan_text
-from sordino.planning.purchase import best_purchase
 from sordino.release.answer import noisy_answer
 from sordino.release.release import Release
 from sordino.session.catalog import open_catalog

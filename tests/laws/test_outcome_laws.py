@@ -13,8 +13,9 @@ from sordino.conformance.example_tables import comparable_answer
 from sordino.engines.base import AbstractEngine
 from sordino.engines.duckdb.engine import duckdb_engine
 from sordino.engines.memory.engine import MemoryEngine
+from sordino.planning.buying import best_purchase
 from sordino.planning.plan_text import plan_text
-from sordino.planning.purchase import Purchase, best_purchase
+from sordino.planning.purchase import Purchase
 from sordino.query.builder import Query
 from sordino.query.grouped import Grouped
 from sordino.query.request import Request

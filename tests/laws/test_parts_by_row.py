@@ -17,9 +17,10 @@ from sordino.aggregations.base import Setting
 from sordino.aggregations.shares import GaussianShare
 from sordino.engines.memory.engine import MemoryEngine
 from sordino.engines.memory.keyed_order import keyed_order
-from sordino.planning import coverage, purchase, ways
+from sordino.planning import buying, coverage, ways
+from sordino.planning.buying import purchase_of
 from sordino.planning.plan import Plan
-from sordino.planning.purchase import Purchase, purchase_of
+from sordino.planning.purchase import Purchase
 from sordino.sensitivity import Sensitivity
 from sordino.session.catalog import Catalog, open_catalog
 from sordino.session.partition import partition_of
@@ -227,6 +228,6 @@ def test_what_is_not_charged_by_the_row_has_its_share(by: Any) -> None:
         query = query.join_private("few", ["person", "days"])
     request = query.group_by(by).agg(n=sd.count())
     budget = sd.ApproxDP(ROWS, "4e-6")
-    best = purchase.best_purchase(request, catalog, budget)
+    best = buying.best_purchase(request, catalog, budget)
     assert sd.ApproxDP(1, "1e-6").admits(best.loss)
     assert best.budget == budget

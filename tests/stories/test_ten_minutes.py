@@ -18,7 +18,7 @@ from sordino.cli.main import main
 
 ROOT = Path(__file__).parent.parent.parent
 PAGE = (ROOT / "docs/guides/jobs.md").read_text(encoding="utf-8")
-NOISY = ("release", "verify", "ledger")
+NOISY = ("release", "verify", "ledger", "doctor")
 
 
 class Step(NamedTuple):
@@ -48,7 +48,9 @@ def shape(text: str) -> str:
     >>> shape("Surgery  1,042    22  998 to 1,086")
     'Surgery # # # to #'
     """
-    numbers = re.sub(r"-?\d[\d,.:]*", "#", text)
+    numbers = re.sub(r"\b[0-9a-f]{64}\b", "a hash", text)
+    numbers = re.sub(r"-?\d[\d,.:]*(dev0)?", "#", numbers)
+    numbers = re.sub(r"^(engines +duckdb #).*$", r"\1", numbers, flags=re.MULTILINE)
     return re.sub(r"[-\s]+", " ", numbers).strip()
 
 

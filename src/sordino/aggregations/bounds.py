@@ -4,6 +4,7 @@ The sizes of the values are counted between powers of 2**(1/4), and a walk from 
 large stops where few rows are left beyond (docs/proofs/selection.md, section 5).
 """
 
+import math
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -35,6 +36,10 @@ from sordino.words import Words, call
 
 _STEPS: Final = 4
 """How many bins there are from one power of two to the next."""
+_FAR: Final = 10
+"""A bound that is 2**10 times too wide is wider by far."""
+_RARE: Final = 1e-9
+"""Chances below are told as this one."""
 _SMALLEST: Final = -10
 _LARGEST: Final = 60
 
@@ -130,7 +135,8 @@ class BoundEstimator(AbstractEstimator):
     ) -> Expected:
         """Return how many rows may lie beyond the bound, and how much too wide it is.
 
-        Too wide means: against the first size that no value exceeds.
+        Too wide means: against the first size that no value exceeds. Beside what holds
+        with the confidence stands how often a bound is wider by far (lemma 7).
         """
         (mechanism,) = mechanisms
         beyond = self.measurements[0].expected_error(mechanism, confidence)
@@ -139,7 +145,11 @@ class BoundEstimator(AbstractEstimator):
             range(1, steps), -wrong, key=lambda bins: -mechanism.chance_to_pass(bins)
         )
         wide = 2.0 ** (passed / _STEPS)
-        remark = f"{beyond.remark}, and it is at most {wide:.3g} times too wide"
+        far = max(mechanism.chance_to_pass(_FAR * _STEPS), _RARE)
+        remark = (
+            f"{beyond.remark}, and it is at most {wide:.3g} times too wide, but"
+            f" {2**_FAR} times or more in 1 of {math.floor(1 / far)} answers"
+        )
         return replace(beyond, remark=remark)
 
     def finish(

@@ -21,7 +21,7 @@ from sordino.cli.terminal import (
 from sordino.errors import InvalidJob
 from sordino.job.job_desk import JobDesk, Published, open_to_release, today
 from sordino.job.missed import missed_periods
-from sordino.job.planned_release import PlannedRelease
+from sordino.job.planned_release import PlannedRelease, check_period
 from sordino.losses.headline import headline
 
 EXAMPLE: Final = "sordino release clinic.toml wards --key 2026-11 --out published"
@@ -67,6 +67,8 @@ def add_release_arguments(parser: argparse.ArgumentParser) -> None:
 def make_releases(arguments: argparse.Namespace) -> int:
     """Make releases one after the other; the first that is refused ends it."""
     job, names = given_job(arguments)
+    if arguments.key is not None:
+        check_period(arguments.key)
     desk, is_new = open_to_release(job, progress=is_terminal(sys.stderr))
     if is_new:
         place = path_text(job.ledger.path)

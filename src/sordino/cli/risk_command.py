@@ -13,6 +13,8 @@ from sordino.ledger.ledger import Ledger
 from sordino.losses.base import Loss
 from sordino.losses.headline import headline
 
+_ROUNDING: Final = Fraction(1, 10**12)
+"""Odds are told as doubles, a little above what they are."""
 EXAMPLE: Final = "sordino risk --epsilon 1 --delta 1e-6"
 WHAT: Final = (
     "Say what a budget, or all that a ledger allows, means to an attacker who knows "
@@ -78,10 +80,10 @@ def _loss(arguments: argparse.Namespace) -> Loss:
 
 
 def _percents(share: str | float) -> str:
-    """Return a share as per cent, rounded up.
+    """Return a share as per cent, rounded up at the third decimal.
 
-    >>> _percents("0.05"), _percents(0.1359)
-    ('5 %', '13.6 %')
+    >>> _percents("0.05"), _percents(0.13591), _percents(0.05 + 2e-17)
+    ('5 %', '13.591 %', '5 %')
     """
-    tenths = -(-Fraction(share) * 1000 // 1)
-    return f"{min(int(tenths), 1000) / 10:g} %"
+    thousandths = -(-(Fraction(share) - _ROUNDING) * 10**5 // 1)
+    return f"{min(int(thousandths), 10**5) / 1000:g} %"

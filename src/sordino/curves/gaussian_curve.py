@@ -11,7 +11,7 @@ from sordino.curves.curve import AbstractCurve, End
 from sordino.curves.inverse import inverse
 from sordino.curves.laws.law import GaussianLaw, Laws
 from sordino.curves.points import Floats
-from sordino.curves.response import response_law
+from sordino.curves.response import is_revealing, response_law
 from sordino.numbers import INFINITE, Extended, up
 
 
@@ -32,7 +32,7 @@ class GaussianCurve(AbstractCurve):
         """Return the normal law of the loss."""
         if self.mu == 0:
             return (response_law(Fraction(0)),)
-        if self.mu is INFINITE:
+        if is_revealing(self.mu):
             return (response_law(INFINITE),)
         return (GaussianLaw(up(self.mu)),)
 

@@ -11,7 +11,7 @@ from sordino.curves.curve import AbstractCurve, End
 from sordino.curves.laws.law import Laws
 from sordino.curves.laws.range_laws import LaplaceLaw
 from sordino.curves.points import ELEMENTARY, Floats
-from sordino.curves.response import response_law
+from sordino.curves.response import is_revealing, response_law
 from sordino.numbers import INFINITE, Extended, up
 
 _STEEPEST = 600.0
@@ -32,7 +32,7 @@ class LaplaceCurve(AbstractCurve):
     def laws(self) -> Laws:
         """Return the law with atoms at both ends and an exponential between."""
         ratio = up(self.ratio)
-        if ratio == 0 or math.isinf(ratio):
+        if ratio == 0 or is_revealing(self.ratio):
             return (response_law(self.ratio),)
         return (LaplaceLaw(ratio),)
 

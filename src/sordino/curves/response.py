@@ -18,6 +18,8 @@ from sordino.curves.points import ELEMENTARY, Floats, grow
 from sordino.curves.profile import Profile
 from sordino.numbers import INFINITE, Extended, up
 
+_FOLLOWED = 1e30
+"""Losses up to this size are added up as doubles."""
 _NONE = np.zeros(0)
 
 
@@ -78,10 +80,18 @@ def response_profile(limit: Extended, reserve: Fraction) -> Profile:
     return Profile(np.array([0.0, most]), np.array([start, least]))
 
 
+def is_revealing(size: Extended) -> bool:
+    """Tell whether a loss of this size is beyond what doubles can follow.
+
+    For any such loss all is taken for revealed, which is more.
+    """
+    return up(size) > _FOLLOWED
+
+
 def response_law(limit: Extended, reserve: Fraction = Fraction(0)) -> AbstractLossLaw:
     """Return the law of randomized response that fails with a chance."""
     most, least = up(limit), up(reserve)
-    if math.isinf(most) or most == 0:
+    if is_revealing(limit) or most == 0:
         lost = least if most == 0 else 1.0
         return mirror_law(_NONE, _NONE, _NONE, lost)
     truth = (1 - least) / (1 + math.exp(-most))

@@ -38,6 +38,8 @@ def read_toml(path: Path) -> dict[str, Any]:
         return tomllib.loads(text, parse_float=Decimal)
     except tomllib.TOMLDecodeError as error:
         problem = f"is not TOML: {error}"
+    except RecursionError:
+        problem = "is nested too deeply"
     except (OSError, UnicodeDecodeError, ValueError):
         problem = "cannot be read as text of at most 1 MB"
     raise InvalidJob(str(path), problem, "See docs/guides/jobs.md for an example.")

@@ -237,9 +237,9 @@ class Ledger:
     def answer(self, key: str, budget: str = DATASET) -> "Release":
         """Return a paid answer by its key alone, also one of an earlier version.
 
-        It comes as it was given; its price is a bound without a curve. Nothing is
-        charged. With the name of a budget only what was charged to it is found. What
-        was asked for together is read by `answers`.
+        It comes as it was drawn, before what a request does with noisy answers; its
+        price is a bound without a curve. Nothing is charged. With the name of a budget
+        only what was charged to it is found. `answers` has several asked together.
         """
         releases = self.answers(key, budget)
         return paid_answers.single_release(key, releases)

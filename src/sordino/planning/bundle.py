@@ -19,8 +19,9 @@ from sordino.losses.base import Budget, Loss, compose
 from sordino.losses.closed import ApproxDP
 from sordino.numbers import down
 from sordino.planning.alike import alike_names
+from sordino.planning.buying import best_of
 from sordino.planning.plan import Plan
-from sordino.planning.purchase import Purchase, best_of
+from sordino.planning.purchase import Purchase
 from sordino.planning.request_weights import RequestWeights
 from sordino.planning.ways import plans
 from sordino.query.relation import AbstractCatalog

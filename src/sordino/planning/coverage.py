@@ -31,12 +31,15 @@ Read: TypeAlias = dict[str, frozenset[str]]
 
 
 def coverage_counts(
-    request: Request, relation: Relation, setting: Setting
+    request: Request, relation: Relation, setting: Setting, answers: Setting
 ) -> tuple[Counted, ...]:
-    """Return what is counted beside the answers of a request, each once."""
+    """Return what is counted beside the answers of a request, each once.
+
+    What is counted is of all rows; `answers` are told of some groups alone.
+    """
     if request.coverage is None:
         return ()
-    read = _read(request, relation, setting)
+    read = _read(request, relation, answers)
     counts = [
         _by_row(count, setting)
         for place in relation.passed
@@ -87,7 +90,7 @@ def _counts_by_rows(
 def _read(request: Request, relation: Relation, setting: Setting) -> Read:
     """Return the columns of each table that the answers are made of."""
     needed = frozenset(request.by)
-    for _, aggregation in request.columns:
+    for aggregation in request.questions:
         for estimator in aggregation.with_known_bounds(setting.schema).estimators(
             setting
         ):
@@ -104,7 +107,7 @@ def _clamp_counts(
     of bounds that are known of a column there is none.
     """
     whole = replace(setting, by=())
-    for _, aggregation in request.columns:
+    for aggregation in request.questions:
         if aggregation.clamp is not None and not aggregation.lacks_bounds:
             key = ("clamped", aggregation.clamp.key(whole))
             total = Total(aggregation.clamp.outside(whole))

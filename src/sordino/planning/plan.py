@@ -15,6 +15,7 @@ from sordino.expressions.literals import literal
 from sordino.expressions.tree import Col
 from sordino.losses.allowance import Family
 from sordino.losses.base import Budget
+from sordino.mechanisms.kit.top_keys import TopScores
 from sordino.planning.coverage import coverage_questions
 from sordino.planning.key_stages import AbstractKeyStage, public_groups
 from sordino.query.nodes import Project
@@ -58,6 +59,8 @@ class Plan:
     """What is asked first, where keys are shown before anything is told of them."""
     in_rounds: bool = False
     """Whether it shows them by weights, in rounds."""
+    scores: TopScores | None = None
+    """By what the first few groups are chosen, if no others are told."""
 
     @property
     def width(self) -> int:
@@ -98,7 +101,8 @@ class Plan:
         """Return what is asked of groups whose keys were shown before, if anything."""
         if not self.estimators:
             return None
-        groups = public_groups(shown, self.request.keyset, self.request.by)
+        keyset = None if self.request.few is not None else self.request.keyset
+        groups = public_groups(shown, keyset, self.request.by)
         return self._question(groups)
 
     def _question(self, keys: "pa.Table | None") -> Question:
@@ -118,6 +122,13 @@ class Plan:
         return more if last is None else (*more, last)
 
     @property
+    def hides_keys(self) -> bool:
+        """Tell whether groups that nobody named beforehand have to show."""
+        if self.scores is not None:
+            return self.scores.fresh is not None
+        return self.presence is not None
+
+    @property
     def of_groups(self) -> Mapping[Hashable, AbstractMeasurement]:
         """Return the measurements of numbers of each group."""
         first = None if self.stage is None or self.presence is None else self.presence
@@ -134,7 +145,7 @@ class Plan:
         that a unit moves may lie there (docs/proofs/keys.md, lemma 4).
         """
         change = self.measurements[key].change
-        if self.request.keyset is None or self.presence is None:
+        if self.request.keyset is None or self.presence is None or self.scores:
             return change
         if self.presence.key == key:
             return change
@@ -174,7 +185,7 @@ def is_by_row(request: Request, relation: Relation) -> bool:
     A key that is new to a release is seen or not, whatever rows of a unit show it.
     """
     alone = relation.spread is not None and relation.spread.is_alone
-    return alone and not request.selects_keys
+    return alone and not request.selects_keys and request.few is None
 
 
 def bin_question(

@@ -10,9 +10,10 @@ from sordino.losses.allowance import Family
 from sordino.losses.base import Budget, Loss
 from sordino.losses.headline import headline
 from sordino.mechanisms.mechanism import AbstractMechanism
-from sordino.planning.plan_text import plan_text
+from sordino.planning.buying import best_purchase
+from sordino.planning.plan_text import plan_text, rank_lines
 from sordino.planning.price_page import price_page
-from sordino.planning.purchase import Purchase, best_purchase
+from sordino.planning.purchase import Purchase
 from sordino.query.relation import AbstractCatalog
 from sordino.query.request import Request
 from sordino.sensitivity import Sensitivity
@@ -117,7 +118,8 @@ class Price:
 
     def _remarks(self) -> list[str]:
         """Return what else is known beforehand: coverage, threshold, weight, gain."""
-        lines = [f"coverage, {name}: {error}" for name, error in self.coverage.items()]
+        lines = list(rank_lines(self._purchase))
+        lines += [f"coverage, {name}: {error}" for name, error in self.coverage.items()]
         if self._purchase.least_shown is not None:
             level, unit = self._purchase.least_shown
             lines.append(f"a group shows from about {float(level):.4g} {unit} on")

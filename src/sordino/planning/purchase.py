@@ -7,7 +7,7 @@ Laplace noise and choices spend epsilon; Gaussian noise spends the square of mu.
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import starmap
@@ -15,34 +15,23 @@ from typing import Any, Final, final
 
 from sordino import _fields
 from sordino.aggregations.base import Expected
-from sordino.aggregations.keys_and_noise import largest_mu, told_numbers
+from sordino.aggregations.keys_and_noise import told_numbers
 from sordino.aggregations.measurements import Integers
 from sordino.aggregations.shares import (
     AbstractShare,
-    ConcentratedShare,
-    GaussianShare,
-    LaplaceShare,
 )
 from sordino.curves.coarseness import COARSENESS
-from sordino.errors import InvalidParameter, InvalidQuery
-from sordino.losses.allowance import Allowance
 from sordino.losses.base import Budget, Loss, compose
 from sordino.losses.closed import ApproxDP
-from sordino.mechanisms.gaussian import Gaussian
 from sordino.mechanisms.kit.key_rounds import KeyRounds
-from sordino.mechanisms.kit.threshold_fitting import SPARE
+from sordino.mechanisms.kit.top_keys import TopKeys
 from sordino.mechanisms.mechanism import AbstractMechanism
 from sordino.mechanisms.noise_mechanism import AbstractAdditiveMechanism
-from sordino.numbers import Exact
 from sordino.planning.plan import Plan
-from sordino.planning.ways import plans
-from sordino.planning.weighted_keys import buy_rounds
-from sordino.query.relation import AbstractCatalog
-from sordino.query.request import Request
 
 _EVEN: Final = Fraction(1, 2)
-_LESS: Final = (1 - Fraction(1, 2**16)) ** 2
-_TRIES: Final = 200
+_BY_KEY: Final = {"noise", "choices", "coverage"}
+"""What a purchase knows of each measurement, choice and count, by its key."""
 
 
 @final
@@ -62,6 +51,8 @@ class Purchase:
     """What the measurements' loss must be within, if that remains to be checked."""
     rounds: KeyRounds | None = None
     """Noise and thresholds of keys that are shown in rounds."""
+    first: TopKeys | None = None
+    """The choices of the first few groups, where no others are told."""
     gain: float = 1.0
     """How many times its share of epsilon it has, of a budget that several share."""
 
@@ -69,9 +60,13 @@ class Purchase:
     """Which part of a budget it has that several share by weights, in words."""
 
     def alike(self, plan: Plan, gain: float, share: str) -> "Purchase":
-        """Return the same noise for a plan that is priced alike, and what is known."""
+        """Return the same noise for a plan that is priced alike, and what is known.
+
+        But for what is listed by key: the other plan has keys of its own.
+        """
+        known = {name: fact for name, fact in vars(self).items() if name not in _BY_KEY}
         new = {"plan": plan, "gain": gain, "share": share}
-        return _fields.make(Purchase, **vars(self) | new)
+        return _fields.make(Purchase, **known | new)
 
     @cached_property
     def selection(self) -> Any:
@@ -79,6 +74,8 @@ class Purchase:
         presence = self.plan.presence
         if presence is None or self.rounds is not None:
             return self.rounds
+        if self.first is not None:
+            return self.first
         share = self.joint.times(self.plan.shares[presence.key])
         return presence.selection(share, self.delta)
 
@@ -118,8 +115,16 @@ class Purchase:
         ]
         if self.rounds is not None:
             return self.rounds.loss(tuple(starmap(told_numbers, noise)))
+        if self.first is not None:
+            others = [mechanism.map(change) for mechanism, change in noise]
+            return self._first_loss(others)
         presence = None if plan.presence is None else plan.presence.whole
         return self.joint.loss_of(self.selection, presence, noise)
+
+    def _first_loss(self, others: Sequence[Loss]) -> Loss:
+        """Return the loss of choices, by what they are within if more is told."""
+        assert self.first is not None  # noqa: S101 asked where groups are chosen
+        return compose([self.first.limit, *others]) if others else self.first.loss
 
     @property
     def stages(self) -> int:
@@ -130,6 +135,8 @@ class Purchase:
         """Return the places of exact totals whose keys pass a round."""
         if self.rounds is not None:
             return self.rounds.select(totals, place).rows
+        if self.first is not None:
+            return self.first.select(totals).rows
         assert self.plan.presence is not None  # noqa: S101 it shows the keys
         return self.plan.presence.select(self.selection, [totals])[0]
 
@@ -160,6 +167,8 @@ class Purchase:
         apart = self.losses_apart
         if self.rounds is not None and self.limit is not None and apart:
             return compose([self.limit, *apart])
+        if self.first is not None and not self.noise:
+            return self._first_loss(apart)
         return compose([self.additive_loss, *apart])
 
     @cached_property
@@ -190,17 +199,23 @@ class Purchase:
 
     @cached_property
     def score(self) -> float:
-        """Return the mean logarithm of the errors of the columns; less is better.
+        """Return the mean logarithm of the errors of columns; less is better.
 
         Where only keys are asked for, it is that of the threshold.
         """
-        if not self.plan.estimators:
+        if not self.plan.estimators and self.first is None:
             return math.log(max(self.level or 1, 1))
-        logarithms = math.fsum(
-            float(weight) * math.log(self._deviation(place))
+        moved = [
+            (float(weight), self._deviation(place))
             for place, weight in enumerate(self.plan.weights)
-        )
-        return logarithms / float(sum(self.plan.weights))
+            if self.plan.estimators[place].measurements
+        ]
+        presence = self.plan.presence
+        if self.first is not None and presence is not None:
+            share = float(self.plan.shares[presence.key])
+            moved.append((share, self.first.scale))
+        logarithms = math.fsum(weight * math.log(sd) for weight, sd in moved)
+        return logarithms / (math.fsum(weight for weight, _ in moved) or 1.0)
 
     @property
     def level(self) -> Fraction | None:
@@ -208,6 +223,8 @@ class Purchase:
         presence, least = self.plan.presence, self.plan.request.minimum
         if presence is None:
             return least
+        if self.first is not None:
+            return self.first.least if self.plan.hides_keys else None
         level = presence.level(self.selection)
         if least is None or self.plan.counted is not presence:
             return level
@@ -219,6 +236,8 @@ class Purchase:
         if self.rounds is not None:
             return self.rounds.thresholds[-1], "ids that have no other group left"
         unit = "rows" if self.plan.relation.ids is None else "ids"
+        if self.plan.request.few is not None:
+            unit = f"of {self.plan.request.few.by!r}"
         return None if self.level is None else (self.level, unit)
 
     def _deviation(self, place: int) -> float:
@@ -239,149 +258,8 @@ class Purchase:
         return self.apart.times(self.plan.shares[key])
 
 
-def best_purchase(
-    request: Request, catalog: AbstractCatalog, budget: Budget
-) -> Purchase:
-    """Return the least noise that a budget buys for a request.
-
-    Of the plans, and of the families of noise, the one with the least expected error is
-    taken; the choice depends on public facts alone.
-    """
-    if not isinstance(budget, Budget):
-        raise InvalidParameter(
-            "budget", budget, "must be a budget", 'Try sd.ApproxDP(1, "1e-6").'
-        )
-    return best_of(plans(request, catalog), budget)
-
-
-def best_of(ways: Sequence[Plan], budget: Budget) -> Purchase:
-    """Return the least noise that a budget buys for one of the plans of a request."""
-    bought = (purchase_of(plan, budget) for plan in ways)
-    options = [purchase for purchase in bought if purchase is not None]
-    if not options:
-        raise _unaffordable(ways[0].request, budget)
-    return _best_within(options)
-
-
-def _best_within(options: list[Purchase]) -> Purchase:
-    """Return the purchase that errs least, among those within their limits.
-
-    Noise beside a selection of keys is found by a closed form. Only if it errs less
-    than all others its loss is composed, and where that is beyond the limit, by an
-    error of doubles, it gets a little more noise and is compared anew.
-    """
-    for _ in range(_TRIES):
-        best = min(options, key=lambda purchase: purchase.score)
-        if best.is_within:
-            return best
-        options[options.index(best)] = replace(best, joint=best.joint.times(_LESS))
-    raise InvalidParameter(
-        "budget",
-        best.limit,
-        "is too small for unknown keys",
-        "Use a larger budget, or group by a sd.KeySet.",
-    )
-
-
-def purchase_of(plan: Plan, budget: Budget) -> Purchase | None:
-    """Return what a budget buys for a plan, None where its noise cannot serve."""
-    allowance = plan.spendable(budget).allowance(plan.family)
-    if allowance is None or (plan.presence is not None and allowance.delta == 0):
-        return None
-    if plan.in_rounds:
-        return _buy_in_rounds(plan, budget, allowance)
-    return _BUY[plan.family](plan, budget, allowance)
-
-
-def _buy_in_rounds(plan: Plan, budget: Budget, allowance: Allowance) -> Purchase | None:
-    """Return the rounds that Gaussian noise buys beside the other columns of the keys.
-
-    What the search in doubles found is within the budget for any columns with this
-    share of mu squared, however it lies among the keys: these columns lose no more.
-    """
-    presence, left = plan.presence, 1 - plan.share_apart
-    assert presence is not None  # noqa: S101 it shows the keys
-    beside = 1 - plan.shares[presence.key] / left
-    rest = replace(allowance, amount=allowance.amount * left)
-    rounds = buy_rounds(int(presence.change.l0), rest, beside)
-    if rounds is None:
-        return None
-    square = sum((1 / variance for variance in rounds.variances), Fraction(0)) / (
-        1 - beside
-    )
-    if allowance.parameter == "rho":
-        joint = ConcentratedShare(square / left)
-        return Purchase(plan, budget, joint, joint, allowance.delta, rounds=rounds)
-    limit = ApproxDP(rest.amount, allowance.delta)
-    apart, share = LaplaceShare(allowance.amount), GaussianShare(square / left)
-    return Purchase(plan, budget, share, apart, allowance.delta, limit, rounds)
-
-
-def _laplace(plan: Plan, budget: Budget, allowance: Allowance) -> Purchase:
-    """Return what an epsilon buys."""
-    share = LaplaceShare(allowance.amount)
-    return Purchase(plan, budget, share, share, allowance.delta)
-
-
-def _gaussian(plan: Plan, budget: Budget, allowance: Allowance) -> Purchase | None:
-    """Return what rho or mu buys, or what Gaussian noise may have of an epsilon."""
-    share: AbstractShare
-    match allowance.parameter:
-        case "rho":
-            share = ConcentratedShare(2 * allowance.amount)
-        case "mu":
-            share = GaussianShare(allowance.amount**2)
-        case _:
-            return _buy_mixture(plan, budget, allowance)
-    return Purchase(plan, budget, share, share, allowance.delta)
-
-
-def _buy_mixture(plan: Plan, budget: Budget, allowance: Allowance) -> Purchase | None:
-    """Return what (epsilon, delta) buys: choices have their shares of epsilon.
-
-    Gaussian noise has delta and the rest of epsilon, if anything is to have noise.
-    """
-    left = 1 - plan.share_apart
-    if left == 0:
-        return None
-    rest = ApproxDP(allowance.amount * left, allowance.delta)
-    apart = LaplaceShare(allowance.amount)
-    if plan.presence is None:
-        square = _mu_alone(rest) ** 2
-        if plan.is_by_row:  # up to there delta falls as fast as the rows of a unit
-            square = min(square, 2 * allowance.amount * left)
-        joint = GaussianShare(square / left)
-        return Purchase(plan, budget, joint, apart, allowance.delta)
-    changes = [plan.change_beside(key) for key in plan.measurements]
-    joint = GaussianShare(largest_mu(plan.presence.whole, changes, rest) ** 2 / left)
-    delta = allowance.delta * SPARE
-    return Purchase(plan, budget, joint, apart, delta, rest)
-
-
-@lru_cache(maxsize=64)
-def _mu_alone(budget: ApproxDP) -> Exact:
-    """Return the largest mu within (epsilon, delta); requests of a batch share it."""
-    return 1 / Gaussian.for_loss(budget, 1).scale
-
-
 @lru_cache(maxsize=64)
 def _admits(limit: ApproxDP, loss: Loss, coarseness: float) -> bool:
     """Tell whether a loss is within a limit; requests of a batch share the answer."""
     del coarseness  # by which the answer may differ
     return limit.admits(loss)
-
-
-_BUY: Final = {"laplace": _laplace, "gaussian": _gaussian}
-
-
-def _unaffordable(request: Request, budget: Budget) -> InvalidQuery:
-    """Return the refusal of a request that no family of noise can serve."""
-    if request.selects_keys:
-        return InvalidQuery(
-            f"groups with unknown keys need a delta, and {budget!r} has none",
-            'Use sd.ApproxDP(1, "1e-6"), or group by a sd.KeySet.',
-        )
-    return InvalidQuery(
-        f"{budget!r} cannot pay for {request.noise} noise",
-        'Use noise="laplace", or a budget with a delta.',
-    )

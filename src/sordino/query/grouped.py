@@ -7,6 +7,7 @@ from typing import Any, Literal, final
 from sordino._completion import hides
 from sordino.errors import InvalidParameter
 from sordino.keysets import KeySet
+from sordino.query.first_few import first_few
 from sordino.query.request import Request, Rows, make_request
 
 _ALL = "all"
@@ -52,6 +53,33 @@ class Grouped:
             noise=noise,
             weights=weights,
             coverage=coverage,
+        )
+
+    def top(
+        self,
+        groups: int,
+        /,
+        by: Any,
+        *,
+        noise: Literal["laplace", "gaussian"] | None = None,
+        weights: Mapping[str, Any] | None = None,
+        coverage: bool = False,
+        **aggregations: Any,
+    ) -> Request:
+        """Ask which groups come first, by a count or a sum, and in which order.
+
+        That costs far less than the counts of all groups. Further aggregations are
+        told of the chosen groups alone; the weight of "rank" is that of the choice.
+        """
+        return make_request(
+            self.query,
+            self.by,
+            self.keyset,
+            aggregations,
+            noise=noise,
+            weights=weights,
+            coverage=coverage,
+            few=first_few(groups, by, self.keyset),
         )
 
     def keys(self) -> Request:

@@ -9,10 +9,12 @@ from sordino import _validate
 from sordino._completion import hides
 from sordino.aggregations.base import AbstractAggregation
 from sordino.aggregations.intervals import error_names
+from sordino.contribution import Weighed
 from sordino.errors import InvalidParameter, InvalidQuery, show
 from sordino.keysets import KeySet
 from sordino.losses.allowance import Family
 from sordino.numbers import positive, probability
+from sordino.query.first_few import RANK, FirstFew
 from sordino.query.noisy_answers import AbstractNoisyAnswers
 from sordino.query.processing import AbstractProcess
 from sordino.query.relation import AbstractCatalog, Relation
@@ -72,6 +74,8 @@ class Request(AbstractNoisyAnswers):
     """The weight of showing keys beside the columns, None where they do so as well."""
     minimum: Fraction | None = None
     """What a group must reach, by a noisy count, to be shown to the reader."""
+    few: FirstFew | None = None
+    """What the first few groups are chosen by, None where all are told."""
 
     def __repr__(self) -> str:
         """Show the question as it was written."""
@@ -79,6 +83,9 @@ class Request(AbstractNoisyAnswers):
         arguments += [] if self.noise is None else [f"noise={self.noise!r}"]
         arguments += [] if self.coverage is None else ["coverage=True"]
         verb = f"agg({', '.join(arguments)})" if self.columns else "keys()"
+        if self.few is not None:
+            first = [repr(self.few.most), f"by={self.few.by!r}"]
+            verb = f"top({', '.join([*first, *arguments])})"
         least = [] if self.minimum is None else [f"suppress_below({self.minimum})"]
         return ".".join([self.group_text, verb, *least, *map(repr, self.processing)])
 
@@ -97,6 +104,8 @@ class Request(AbstractNoisyAnswers):
             beside["showing"] = number(self.showing)
         if self.minimum is not None:
             beside["minimum"] = number(self.minimum)
+        if self.few is not None:
+            beside["top"] = self.few.words
         return call(
             "agg",
             **beside,
@@ -111,7 +120,8 @@ class Request(AbstractNoisyAnswers):
         """Leave out groups whose noisy number of ids, or else rows, is below a minimum.
 
         It has no price, and intervals hold for groups that show, given that they do;
-        those of a group that `filter` left over do not know of that.
+        those of a group that `filter` left over do not know of that. Asked for twice,
+        the greater minimum holds: a group that was left out does not come back.
         """
         least = positive(minimum=minimum)
         whole = isinstance(least, Fraction) and least.denominator == 1
@@ -122,33 +132,43 @@ class Request(AbstractNoisyAnswers):
                 "must be a whole number of ids or rows",
                 "Try suppress_below(20).",
             )
-        if not self.columns or not self.by:
+        if not self.columns or not self.by or self.few is not None:
             raise InvalidQuery(
                 "there are no answers about groups to leave out",
                 'Try group_by("ward").agg(n=sd.count()).suppress_below(20).',
             )
-        return replace(self, minimum=least)
+        stricter = least if self.minimum is None else max(least, self.minimum)
+        return replace(self, minimum=stricter)
+
+    @property
+    def questions(self) -> tuple[AbstractAggregation, ...]:
+        """Return all that is asked of groups: the answers, and what ranks them."""
+        answers = tuple(aggregation for _, aggregation in self.columns)
+        return answers if self.few is None else (*answers, self.few.by)
 
     def _process(self, step: AbstractProcess) -> "Request":
         """Return the request with one more step for its answer."""
         return replace(self, processing=(*self.processing, step))
 
-    def with_known_bounds(self, schema: Schema) -> "Request":
-        """Return the request with the bounds that its columns are known to have."""
+    def with_known_bounds(
+        self, schema: Schema, weighed: Weighed | None = None
+    ) -> "Request":
+        """Return the request with the bounds that its columns are known to have.
+
+        The sum of a weighed column needs none.
+        """
         columns = tuple(
             (name, aggregation.with_known_bounds(schema))
             for name, aggregation in self.columns
         )
-        for name, aggregation in columns:
-            if aggregation.lacks_bounds:
-                raise InvalidQuery(
-                    f"nothing bounds the values of {aggregation!r}: one unit could "
-                    "move it without limit",
-                    'Give bounds: sum("days", 0, 30). session.suggest(query, budget, '
-                    f'limits={{"{name}": [(0, 10), (0, 100)]}}) tells what each pair '
-                    "would clamp.",
-                )
-        return replace(self, columns=columns)
+        few = self.few
+        if few is not None:
+            few = replace(few, by=few.by.with_known_bounds(schema))
+        ranked = () if few is None else ((RANK, few.by),)
+        for name, aggregation in (*columns, *ranked):
+            if not aggregation.adds_up(weighed, schema):
+                _refuse_unbounded(name, aggregation)
+        return replace(self, columns=columns, few=few)
 
     @property
     def group_text(self) -> str:
@@ -196,9 +216,8 @@ class Request(AbstractNoisyAnswers):
     @property
     def counts_groups(self) -> bool:
         """Tell whether a count of each group says if it is shown."""
-        return (
-            self.selects_keys and not self.known_columns
-        ) or self.minimum is not None
+        by_count = self.selects_keys and not self.known_columns and self.few is None
+        return by_count or self.minimum is not None
 
 
 def make_request(  # noqa: PLR0913 what the two doors of agg take
@@ -210,13 +229,14 @@ def make_request(  # noqa: PLR0913 what the two doors of agg take
     noise: Any,
     weights: Mapping[str, Any] | None,
     coverage: Any = False,
+    few: FirstFew | None = None,
 ) -> Request:
     """Return a checked request."""
-    if not aggregations and (not by or keyset is not None):
+    if not aggregations and few is None and (not by or keyset is not None):
         raise InvalidQuery(
             "the query has no aggregation", "Add one: agg(n=sd.count())."
         )
-    names: list[str] = []
+    names: list[str] = [] if few is None else [RANK, *error_names(RANK)]
     for name, aggregation in aggregations.items():
         for column in check_aggregation(**{name: aggregation}).columns(name):
             names += [column, *error_names(column)]
@@ -231,6 +251,7 @@ def make_request(  # noqa: PLR0913 what the two doors of agg take
     known_weights = {} if weights is None else weights
     shows = len(by) if keyset is None else len(by) - len(keyset.columns)
     apart = (KEYS,) if shows and KEYS in known_weights and KEYS not in names else ()
+    apart = apart if few is None else (RANK,)
     shares = _weights(known_weights, (*aggregations, *beside, *apart))
     divided = dict(zip((*aggregations, *beside, *apart), shares, strict=True))
     return Request(
@@ -241,7 +262,8 @@ def make_request(  # noqa: PLR0913 what the two doors of agg take
         noise,
         shares[: len(aggregations)],
         divided[COVERAGE] if coverage else None,
-        showing=divided[KEYS] if apart else None,
+        showing=divided[apart[0]] if apart else None,
+        few=few,
     )
 
 
@@ -257,6 +279,11 @@ def check_aggregation(**argument: Any) -> AbstractAggregation:
 
 def with_confidence(request: Request, confidence: Any) -> Request:
     """Return a request whose intervals have a confidence."""
+    return replace(request, confidence=read_confidence(confidence))
+
+
+def read_confidence(confidence: Any) -> Fraction:
+    """Return a confidence that intervals can have."""
     share = probability(confidence=confidence)
     if not 1 - _SUREST <= share <= _SUREST:
         raise InvalidParameter(
@@ -265,7 +292,7 @@ def with_confidence(request: Request, confidence: Any) -> Request:
             "must be a probability between 1e-9 and 1 - 1e-9",
             'Try confidence="0.95".',
         )
-    return replace(request, confidence=share)
+    return share
 
 
 def refuse_large(requests: Iterable[Request]) -> None:
@@ -276,6 +303,18 @@ def refuse_large(requests: Iterable[Request]) -> None:
             f"the answer would have {show(numbers)} cells, including its error bars, "
             f"and the limit is {MOST_NUMBERS}",
             "Ask for fewer groups, or for fewer columns at a time.",
+        )
+
+
+def _refuse_unbounded(name: str, aggregation: AbstractAggregation) -> None:
+    """Refuse values without bounds, and say how bounds are chosen."""
+    if aggregation.lacks_bounds:
+        raise InvalidQuery(
+            f"nothing bounds the values of {aggregation!r}: one unit could "
+            "move it without limit",
+            'Give bounds: sum("days", 0, 30). session.suggest(query, budget, '
+            f'limits={{"{name}": [(0, 10), (0, 100)]}}) tells what each pair '
+            "would clamp.",
         )
 
 

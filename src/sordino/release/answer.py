@@ -16,6 +16,7 @@ from sordino.keysets.canonical import canonical_order
 from sordino.planning.plan import Plan
 from sordino.planning.purchase import Purchase
 from sordino.release.coverage_table import coverage_table
+from sordino.release.ranked_tables import rank_tables
 from sordino.release.shown_keys import Ask, show_keys
 from sordino.schema import arrow_type
 
@@ -45,11 +46,14 @@ def noisy_answer(
     `bins` holds, for each choice, the exact counts of its candidates; `counts` the
     answers to the questions of coverage. Keys that are shown first `ask` for the rest.
     """
+    shown = exact
     if ask is not None and purchase.plan.stage is not None:
-        exact = show_keys(purchase, exact, ask)
-        second = purchase.plan.second_question(exact)
-        exact = exact if second is None else ask(second)
+        shown = show_keys(purchase, exact, ask)
+        second = purchase.plan.second_question(shown)
+        exact = shown if second is None else ask(second)
     table, errors = noisy_tables(purchase, exact, bins)
+    if purchase.first is not None:
+        table, errors = rank_tables(table, errors, shown)
     return Answer(table, errors, coverage_table(purchase, counts))
 
 

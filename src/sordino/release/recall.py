@@ -51,8 +51,8 @@ def recall_releases(stored: bytes, facts: LedgerFacts) -> dict[str, Release]:
 
 
 def _release(pieces: list[memoryview], facts: LedgerFacts, plan: str) -> Release:
-    """Return one release from the streams of its values and errors."""
-    table, errors = map(read_table, pieces)
+    """Return one release from the streams of its values, errors and coverage."""
+    table, errors, *coverage = map(read_table, pieces)
     return Release(
         table,
         errors,
@@ -61,6 +61,7 @@ def _release(pieces: list[memoryview], facts: LedgerFacts, plan: str) -> Release
         facts.loss,
         plan,
         _NOTES,
+        coverage=coverage[0] if coverage else None,
     )
 
 

@@ -9,6 +9,7 @@ from sordino.planning.purchase import Purchase
 from sordino.query.processing import NoisyRows
 from sordino.release.answer import noisy_tables
 from sordino.release.column_names import check_tables
+from sordino.release.ranked_tables import rank_tables
 from sordino.schema import arrow_type
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ def rehearse(purchase: Purchase) -> None:
     bins = {key: _no_totals(purchase, 2).slice(0, 0) for key in plan.choices}
     bins |= {key: _nobody() for key in plan.of_everything}
     table, errors = noisy_tables(purchase, _no_totals(purchase, plan.width), bins)
+    if purchase.first is not None:
+        table, errors = rank_tables(table, errors, table.select(plan.request.by))
     rows = NoisyRows(table, errors, plan.request.by)
     for step in plan.request.processing:
         rows = step.apply(rows)

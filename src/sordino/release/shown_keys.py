@@ -18,6 +18,7 @@ Ask: TypeAlias = "Callable[[Question], pa.Table]"
 def show_keys(purchase: Purchase, first: "pa.Table", ask: Ask) -> "pa.Table":
     """Return the keys that pass a round, sorted, from the totals of the first one.
 
+    The first few groups are in the order in which they were chosen.
     What a round shows is public, and all that the next one knows of it.
     """
     import pyarrow as pa  # noqa: PLC0415 loaded when needed
@@ -30,4 +31,7 @@ def show_keys(purchase: Purchase, first: "pa.Table", ask: Ask) -> "pa.Table":
         exact = ask(stage.question_after(shown)) if place else first
         passed = purchase.select(exact.column(len(names)).to_numpy(), place)
         shown = pa.concat_tables([shown, exact.select(names).take(passed)])
-    return shown.combine_chunks().take(canonical_order(shown))
+    shown = shown.combine_chunks()
+    if purchase.first is not None:
+        return shown
+    return shown.take(canonical_order(shown))

@@ -12,7 +12,7 @@ from sordino.errors import InvalidParameter
 from sordino.expressions.literals import literal
 from sordino.losses.base import Budget, PureDP
 from sordino.numbers import probability
-from sordino.planning.purchase import best_purchase
+from sordino.planning.buying import best_purchase
 from sordino.query.limit_effects import (
     ABOVE,
     UNITS,

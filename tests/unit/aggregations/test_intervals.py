@@ -93,13 +93,32 @@ def test_a_variance_is_held_where_its_forms_are_within_reach(
     noisy = sums(*(parts + moved))
     form = np.array([mean**2 - exact, mean**2 - mean - exact, (1 - mean) ** 2 - exact])
     first = np.array([-mean, 0.5 - mean, 1 - mean])
-    inside = abs(form @ moved) <= noisy.reach(form, 0.095)[0]
-    inside &= abs(first @ moved) <= noisy.reach(first, 0.005)[0]
+    share = min(0.5, 3 * REAL.reach(F(9, 10)) / x.size)
+    above = form + share * (2 * mean - 1) * first
+    alpha = 0.09 / 1.02
+    inside = form @ moved <= noisy.reach(form, alpha)[0]
+    inside &= -above @ moved <= noisy.reach(above, alpha)[0]
+    inside &= abs(first @ moved) <= noisy.reach(first, 0.01)[0]
+    inside &= abs(moved.sum()) <= noisy.reach((1.0, 1.0, 1.0), alpha / 50)[0]
     bars = spread_bars(noisy, *MOMENTS, "0.9")
     if inside:
         assert holds(bars, exact)
         assert holds(bars.root, np.sqrt(exact))
     assert 0 <= bars.low[0] <= bars.high[0] <= 0.25
+
+
+@pytest.mark.parametrize("mean", [0.03, 0.2, 0.5, 0.9])
+@pytest.mark.parametrize("size", [30.0, 300.0, 3e6])
+def test_a_variance_without_noise_in_its_numbers_is_held(
+    size: float, mean: float
+) -> None:
+    """About every centre the squares are those about the mean, if that is right."""
+    exact = mean * (1 - mean) / 3
+    second = size * (exact + mean**2)
+    parts = size - 2 * size * mean + second, 2 * (size * mean - second), second
+    assert holds(spread_bars(sums(*parts), *MOMENTS, "1e-9"), exact)
+    silent = spread_bars(sums(*parts, noise=NONE), *MOMENTS, "0.9")
+    assert silent.high - silent.low == pytest.approx(0, abs=1e-4)
 
 
 @pytest.mark.parametrize("mean", [0.1, 0.5, 0.8])
@@ -301,7 +320,7 @@ KINDS = ["additive", "linear", "quotient", "variance", "stdev"]
 def test_coverage_is_nominal(kind: str, mechanism: Any) -> None:
     """Of 100,000 releases 90 to 93 % hold, and noise told smaller is caught.
 
-    The shares were measured with 10**6 draws each: from 90 % (a sum) to 92.86 % (a
+    The shares were measured with 10**6 draws each: from 90 % (a sum) to 92.66 % (a
     variance with geometric noise). A false alarm of either bound comes once in 1e9
     runs; a true share of 89 % is missed once in 1e5, one of 94 % once in 1e11. Noise
     that takes itself for a fifth smaller holds 81 to 87 %: missed never, 24 deviations

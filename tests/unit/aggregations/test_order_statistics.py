@@ -187,7 +187,7 @@ ERRORS: Final[Mapping[str, tuple[Any, str]]] = {
     "median": (sd.median("days", 0, 120), "ranks"),
     "quantiles": (sd.quantiles("days", ["0.1", "0.5"], 0, 120), "ranks"),
     "max": (sd.max("days", 0, 120), "about 8 rows lie beyond"),
-    "bounds": (sd.bounds("days"), "times too wide"),
+    "bounds": (sd.bounds("days"), "1024 times or more in 1 of 384 answers"),
 }
 
 

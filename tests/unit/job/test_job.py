@@ -225,6 +225,13 @@ def test_a_period_is_part_of_a_name(period: str) -> None:
         check_period(period)
 
 
+def test_what_is_nested_too_deeply_is_refused(tmp_path: Path) -> None:
+    """Python gives up on it; the refusal is ours."""
+    (tmp_path / "x.toml").write_text("a = " + "[" * 5000 + "]" * 5000)
+    with pytest.raises(InvalidJob, match="nested too deeply"):
+        read_job(tmp_path / "x.toml")
+
+
 @pytest.mark.parametrize("content", [None, b"#" * (1 << 21), b"\xff\xfe\x00"])
 def test_what_is_no_file_of_text_is_refused(
     content: bytes | None, tmp_path: Path

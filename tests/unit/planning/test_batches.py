@@ -12,7 +12,7 @@ import sordino as sd
 from sordino.errors import BudgetExceeded, InvalidParameter
 from sordino.losses.base import Budget
 from sordino.planning import bundle
-from sordino.planning.purchase import best_of
+from sordino.planning.buying import best_of
 
 ROWS: Final = {"ward": ["A", "B"] * 40, "days": [2, 5] * 40, "cost": [1.5, 9.0] * 40}
 KEYS: Final = sd.KeySet.from_dict({"ward": ["A", "B", "C"]})

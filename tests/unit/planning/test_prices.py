@@ -8,8 +8,8 @@ import pytest
 import sordino as sd
 from sordino.losses.base import Budget
 from sordino.numbers import total
+from sordino.planning.buying import purchase_of
 from sordino.planning.price import Price
-from sordino.planning.purchase import purchase_of
 from sordino.planning.ways import plans
 
 VISITS: Final = {"ward": ["A"], "days": [2], "cost": [1.5], "person": ["x"]}

@@ -80,6 +80,33 @@ def test_a_release_comes_as_it_was_given(ledger: sd.Ledger) -> None:
     assert ledger.spent() == QUARTER
 
 
+def test_what_was_left_out_comes_with_it(ledger: sd.Ledger) -> None:
+    """The noisy counts of what limits cut off belong to the answer."""
+    query = sd.table("visits").enforce(sd.MaxRowsPerID(1))
+    given = session(ledger).release(
+        query.agg(n=sd.count(), coverage=True), QUARTER, key="cut"
+    )
+    answer = ledger.answer("cut")
+    assert isinstance(answer, Release)
+    assert answer.coverage is not None
+    assert answer.coverage == given.coverage
+    assert told(answer) == told(given)
+
+
+def test_what_is_done_to_noisy_numbers_is_not_kept(ledger: sd.Ledger) -> None:
+    """The numbers come as they were drawn; the request with its key is the rest."""
+    opened = session(ledger)
+    request = opened.sql(
+        "SELECT 2 * COUNT(*) AS n FROM visits", limits=sd.MaxRowsPerID(2)
+    )
+    given = opened.release(request, QUARTER, key="twice")
+    answer = ledger.answer("twice")
+    assert isinstance(answer, Release)
+    assert given["n"].to_pylist() == [2 * answer.table.column(0)[0].as_py()]
+    again = opened.release(request, QUARTER, key="twice")
+    assert told(again) == told(given)
+
+
 def test_several_come_by_their_names(ledger: sd.Ledger) -> None:
     """In their order, each with its own plan."""
     budget = sd.ApproxDP("0.25", "1e-7")

@@ -10,8 +10,8 @@ import numpy as np
 
 from sordino.curves.concentrated_curve import ConcentratedCurve
 from sordino.curves.laws.law import DEPTH, REACH, Atoms, GeometricLaw, Laws
-from sordino.curves.response import response_law
-from sordino.numbers import Exact, Extended, sqrt, up
+from sordino.curves.response import is_revealing, response_law
+from sordino.numbers import INFINITE, Exact, Extended, sqrt, up
 
 _MOST_ATOMS = 1 << 18
 _LEAST_MARGIN = 1e-14
@@ -23,13 +23,15 @@ def geometric_laws(shift: int, scale: Exact) -> Laws:
     """Return the law of losses two steps of 1 / scale apart."""
     if shift == 0:
         return (response_law(Fraction(0)),)
+    if is_revealing(Fraction(shift) / scale):
+        return (response_law(INFINITE),)
     return (GeometricLaw(shift, up(1 / scale)),)
 
 
 def category_laws(epsilon: Extended, categories: int) -> Laws:
     """Return the losses of the truth, of the other's truth, and of the rest."""
     most = up(epsilon)
-    if most == 0 or math.isinf(most):
+    if most == 0 or is_revealing(epsilon):
         return (response_law(epsilon),)
     truth = 1 / (1 + (categories - 1) * math.exp(-most))
     lie = truth * math.exp(-most)
@@ -44,6 +46,8 @@ def discrete_gaussian_laws(shift: int, variance: Exact) -> Laws:
         return (response_law(Fraction(0)),)
     if up(sqrt(variance)) * (DEPTH + REACH) > _MOST_ATOMS:
         return ConcentratedCurve(Fraction(shift**2, 2) / variance).laws()
+    if is_revealing(Fraction(shift**2) / variance):
+        return (response_law(INFINITE),)
     return (_normal_lattice(shift, up(variance)),)
 
 
