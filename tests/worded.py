@@ -215,6 +215,21 @@ QUERIES: Final[dict[str, dict[str, Any]]] = {
         "sets": SETS["days, ward"],
     },
     "keys": {"": BOUNDED.group_by("ward").keys()},
+    "cumulative": {
+        "": BOUNDED.cumulative("days", [1, 2], n=sd.count()),
+        "period": BOUNDED.cumulative("cost", [1, 2], n=sd.count()),
+        "periods": BOUNDED.cumulative("days", [1, 2, 3], n=sd.count()),
+        "last": BOUNDED.cumulative("days", [1, 2], last=2, n=sd.count()),
+        "noise": BOUNDED.cumulative("days", [1, 2], noise="laplace", n=sd.count()),
+        "weights": BOUNDED.cumulative(
+            "days", [1, 2], weights={"n": 2}, n=sd.count(), m=sd.count()
+        ),
+        "coverage": BOUNDED.cumulative("days", [1, 2], coverage=True, n=sd.count()),
+        "aggregations": BOUNDED.cumulative("days", [1, 2], n=sd.sum("days", 0, 9)),
+        "answers": BOUNDED.cumulative("days", [1, 2], m=sd.count()),
+        "order": BOUNDED.cumulative("ward", ["B", "A"], n=sd.count()),
+        "of groups": FIRST.cumulative("days", [1, 2], n=sd.count()),
+    },
     "top": {
         "": FIRST.top(2, by=sd.count()),
         "groups": FIRST.top(1, by=sd.count()),
