@@ -56,7 +56,8 @@ class Factorisation:
         sums = (high @ self.matrix.T, low @ self.matrix.T)
         steps = sums[0].astype(object) * (1 << _HALF_WORD) + sums[1]
         most = 2**53
-        return np.ldexp(np.clip(steps, -most, most).astype(np.float64), -STEPS)
+        numbers = np.clip(steps, -most, most).astype(np.float64)
+        return np.asarray(np.ldexp(numbers, -STEPS))
 
     def forms(self, last: int | None) -> Floats:
         """Return the forms in y, a row for each period, of the last few or of all."""

@@ -200,10 +200,10 @@ def _running_measurement(
     """Return forms in a number of each period, and how far they move."""
     change = total.change
     if any(factors.factors[1:]):
-        entries, largest, whole = map(finite, (change.l0, change.linf, change.l1))
-        bounds = rational_above(largest), rational_above(whole)
-        squared = factors.change_squared(int(entries), bounds, blocks=blocks)
-        change = Sensitivity(l0=int(entries) * factors.periods, l2=sqrt(squared))
+        entries = int(finite(change.l0))
+        bounds = rational_above(finite(change.linf)), rational_above(finite(change.l1))
+        squared = factors.change_squared(entries, bounds, blocks=blocks)
+        change = Sensitivity(l0=entries * factors.periods, l2=sqrt(squared))
     key = ("running", total.key, factors, periods)
     unit = total.exponent if isinstance(total, LatticeMeasurement) else 0
     return RunningMeasurement(key, change, factors, periods, unit, total.totals)

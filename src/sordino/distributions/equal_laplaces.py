@@ -52,7 +52,7 @@ def _weights(number: int) -> Floats:
         - (number + i) * math.log(2)
         for i in range(number)
     )
-    return np.exp(np.array(list(sizes)))
+    return np.asarray(np.exp(list(sizes)))
 
 
 @lru_cache(maxsize=64)
