@@ -200,7 +200,7 @@ def _running_measurement(
     """Return forms in a number of each period, and how far they move."""
     change = total.change
     if any(factors.factors[1:]):
-        entries = int(finite(change.l0))
+        entries = int(change.l0)
         bounds = rational_above(finite(change.linf)), rational_above(finite(change.l1))
         squared = factors.change_squared(entries, bounds, blocks=blocks)
         change = Sensitivity(l0=entries * factors.periods, l2=sqrt(squared))
