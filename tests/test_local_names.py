@@ -6,12 +6,13 @@ class are not variables: `entry.asked` is public, and says whose it is.
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Final
 
 import pytest
 
-from tests.test_names import SOURCE
+from tests.test_names import SOURCE, syntax
 
 VAGUE: Final = frozenset({
     "asked",
@@ -65,16 +66,14 @@ def room(path: Path) -> str:
     return "/".join(folders[:2]) if folders[0] == "query" else folders[0]
 
 
+@cache
 def vague_names() -> dict[str, set[str]]:
     """Return the vague words that variables of each room are called."""
     words: dict[str, set[str]] = {}
     for path in sorted(SOURCE.rglob("*.py")):
-        names = set(variables(ast.parse(path.read_text()))) & VAGUE
+        names = set(variables(syntax(path))) & VAGUE
         words.setdefault(room(path), set()).update(names)
     return {where: names for where, names in words.items() if names}
-
-
-ROOMS: Final = vague_names()
 
 
 def test_a_variable_is_called_after_the_thing_that_it_holds() -> None:
@@ -84,7 +83,7 @@ def test_a_variable_is_called_after_the_thing_that_it_holds() -> None:
     """
     extra = {
         where: names - set(REMAINING.get(where, "").split())
-        for where, names in ROOMS.items()
+        for where, names in vague_names().items()
     }
     assert {where: names for where, names in extra.items() if names} == {}
 
@@ -92,7 +91,7 @@ def test_a_variable_is_called_after_the_thing_that_it_holds() -> None:
 def test_the_list_of_variables_shrinks() -> None:
     """A word that a room does not use any more is taken off the list."""
     gone = {
-        where: set(words.split()) - ROOMS.get(where, set())
+        where: set(words.split()) - vague_names().get(where, set())
         for where, words in REMAINING.items()
     }
     assert {where: names for where, names in gone.items() if names} == {}

@@ -8,12 +8,13 @@ import ast
 from pathlib import Path
 from typing import Final
 
-from tests.test_names import SOURCE, is_bare
+from tests.test_names import SOURCE, is_bare, syntax
 
 REASONS: Final = {
     "of": "the constructor that makes a value of what is given",
     "at": "`Ledger.at(path)` is public, and says where",
     "spent": "`session.spent` is public: what was spent",
+    "adjusted": "`release.adjusted` is public: the tables that agree",
     "remaining": "`session.remaining` is public: what is left",
     "subsampled": "`loss.subsampled(q)` is public: the loss of a sample",
     "beginning": "the noun: the record with which a ledger begins",
@@ -30,7 +31,7 @@ def bare_methods() -> dict[str, set[str]]:
     for path in sorted(SOURCE.rglob("*.py")):
         names = {
             part.name
-            for node in ast.walk(ast.parse(path.read_text()))
+            for node in ast.walk(syntax(path))
             if isinstance(node, ast.ClassDef)
             for part in node.body
             if isinstance(part, ast.FunctionDef) and is_bare(part.name)
@@ -57,7 +58,7 @@ def test_every_reason_is_of_a_method() -> None:
     named = {
         part.name
         for path in SOURCE.rglob("*.py")
-        for part in ast.walk(ast.parse(path.read_text()))
+        for part in ast.walk(syntax(path))
         if isinstance(part, ast.FunctionDef)
     }
     assert set(REASONS) - named == set()

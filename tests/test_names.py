@@ -8,6 +8,7 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple, final
 
@@ -73,28 +74,35 @@ class Definition(NamedTuple):
     file: str
 
 
+@cache
+def syntax(path: Path) -> ast.Module:
+    """Return what a file says, read once for all tests of names."""
+    return ast.parse(path.read_text("utf-8"))
+
+
 def definitions() -> Iterator[Definition]:
     """Yield every module, and every public class and function of a module."""
     for path in sorted(SOURCE.rglob("*.py")):
         file = path.relative_to(SOURCE).as_posix()
         yield Definition("module", path.stem, file)
-        for node in ast.parse(path.read_text()).body:
+        for node in syntax(path).body:
             if isinstance(node, ast.ClassDef):
                 yield Definition("class", node.name, file)
             if isinstance(node, ast.FunctionDef):
                 yield Definition("function", node.name, file)
 
 
-ALL: Final = tuple(
-    dict.fromkeys(one for one in definitions() if not one.name.startswith("_"))
-)
-"""Each once, however many signatures (`overload`) it has."""
+@cache
+def public_names() -> tuple[Definition, ...]:
+    """Return each public name once, however many signatures (`overload`) it has."""
+    named = (name for name in definitions() if not name.name.startswith("_"))
+    return tuple(dict.fromkeys(named))
 
 
 def repeated() -> set[Definition]:
     """Return the definitions whose name stands elsewhere, too."""
     by_name = defaultdict(list)
-    for one in ALL:
+    for one in public_names():
         by_name[one.kind, one.name].append(one)
     return {
         one
@@ -116,7 +124,7 @@ def bare() -> set[Definition]:
     """Return the functions whose name is neither a verb nor a noun."""
     return {
         one
-        for one in ALL
+        for one in public_names()
         if one.kind == "function"
         and is_bare(one.name)
         and one.name not in VERBS_ALL_THE_SAME
@@ -166,7 +174,7 @@ def private() -> dict[str, set[str]]:
     bare_names: dict[str, set[str]] = defaultdict(set)
     for path in sorted(SOURCE.rglob("*.py")):
         room = path.relative_to(SOURCE).parts[0].removesuffix(".py")
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(syntax(path)):
             if isinstance(node, ast.FunctionDef) and is_bare(node.name[1:]):
                 bare_names[room] |= {node.name} if node.name.startswith("_") else set()
     return {room: names for room, names in bare_names.items() if names}
@@ -184,7 +192,7 @@ def test_a_private_function_is_named_so_too() -> None:
 
 def test_every_exception_is_one() -> None:
     """What is listed as shared, or as a verb all the same, is still there."""
-    names = {(one.kind, one.name) for one in ALL}
+    names = {(one.kind, one.name) for one in public_names()}
     assert set(SHARED) <= names
     assert {("function", name) for name in VERBS_ALL_THE_SAME} <= names
 

@@ -12,6 +12,7 @@ import sordino as sd
 from sordino.query.builder import Query
 from sordino.session.identity import Identity, batch_identity, request_identity
 from tests.worded_cells import CELLS
+from tests.worded_figures import FIGURES
 
 Ask = Callable[[Any], Any]
 
@@ -21,7 +22,6 @@ BOUNDED: Final = VISITS.enforce(sd.MaxRowsPerID(2))
 MORE: Final = VISITS.enforce(sd.MaxRowsPerID(3))
 WARDS: Final = sd.KeySet.from_dict({"ward": ["A", "B"]})
 PAIRS: Final = sd.KeySet.from_dict({"ward": ["A", "B"], "days": [1, 2]})
-FIRST: Final = BOUNDED.group_by("ward")
 SETS: Final = BOUNDED.group_by_sets("days", ("days", "ward")).agg(n=sd.count())
 
 _ROWS: Final[dict[str, list[Any]]] = {
@@ -214,32 +214,20 @@ QUERIES: Final[dict[str, dict[str, Any]]] = {
         "": SETS["days"],
         "sets": SETS["days, ward"],
     },
-    "keys": {"": BOUNDED.group_by("ward").keys()},
-    "cumulative": {
-        "": BOUNDED.cumulative("days", [1, 2], n=sd.count()),
-        "period": BOUNDED.cumulative("cost", [1, 2], n=sd.count()),
-        "periods": BOUNDED.cumulative("days", [1, 2, 3], n=sd.count()),
-        "last": BOUNDED.cumulative("days", [1, 2], last=2, n=sd.count()),
-        "noise": BOUNDED.cumulative("days", [1, 2], noise="laplace", n=sd.count()),
-        "weights": BOUNDED.cumulative(
-            "days", [1, 2], weights={"n": 2}, n=sd.count(), m=sd.count()
+    "marginals": {
+        "": BOUNDED.marginals(PAIRS),
+        "keyset": BOUNDED.marginals(WARDS * sd.KeySet.from_dict({"days": [1, 3]})),
+        "order": BOUNDED.marginals(PAIRS, order=1),
+        "totals": BOUNDED.marginals(PAIRS, totals={"ward": {"A": 1, "B": 2}}),
+        "other totals": BOUNDED.marginals(PAIRS, totals={(): 3}),
+        "hierarchies": BOUNDED.marginals(
+            sd.KeySet.from_tuples([("A", 1), ("B", 2)], columns=("ward", "days")),
+            order=1,
+            hierarchies=[("ward", "days")],
         ),
-        "coverage": BOUNDED.cumulative("days", [1, 2], coverage=True, n=sd.count()),
-        "aggregations": BOUNDED.cumulative("days", [1, 2], n=sd.sum("days", 0, 9)),
-        "answers": BOUNDED.cumulative("days", [1, 2], m=sd.count()),
-        "order": BOUNDED.cumulative("ward", ["B", "A"], n=sd.count()),
-        "of groups": FIRST.cumulative("days", [1, 2], n=sd.count()),
     },
-    "top": {
-        "": FIRST.top(2, by=sd.count()),
-        "groups": FIRST.top(1, by=sd.count()),
-        "by": FIRST.top(2, by=sd.count_ids()),
-        "noise": FIRST.top(2, by=sd.count(), noise="gaussian"),
-        "weights": FIRST.top(2, by=sd.count(), weights={"rank": 2}),
-        "coverage": FIRST.top(2, by=sd.count(), coverage=True),
-        "aggregations": FIRST.top(2, by=sd.count(), n=sd.count()),
-        "of known keys": BOUNDED.group_by(WARDS).top(2, by=sd.count()),
-    },
+    "keys": {"": BOUNDED.group_by("ward").keys()},
+    **FIGURES,
     "agg": {
         "": BOUNDED.agg(a=sd.count(), b=sd.count()),
         "noise": BOUNDED.agg(noise="gaussian", a=sd.count(), b=sd.count()),
@@ -372,6 +360,12 @@ UNITS: Final[dict[str, dict[str, Any]]] = {
         "max_groups": sd.AddMaxRowsInMaxGroups("ward", 3, 3),
         "max_rows_per_group": sd.AddMaxRowsInMaxGroups("ward", 2, 4),
     },
+    "AddMaxTotal": {
+        "": sd.AddMaxTotal("days", 30),
+        "column": sd.AddMaxTotal("born", 30),
+        "max_total": sd.AddMaxTotal("days", 31),
+    },
+    "ChangeOneRow": {"": sd.ChangeOneRow()},
     "AddRowsWithID": {
         "": sd.AddRowsWithID("person"),
         "column": sd.AddRowsWithID("days"),

@@ -44,6 +44,25 @@ def text(**argument: Any) -> str:
     return value
 
 
+def unicode_text(**argument: Any) -> str:
+    """Return a text in valid Unicode, which can name what requests are asked of.
+
+    >>> unicode_text(name="visits")
+    'visits'
+    """
+    ((name, value),) = argument.items()
+    try:
+        text(**argument).encode()
+    except UnicodeEncodeError as error:
+        raise InvalidParameter(
+            name,
+            value[error.start : error.end],
+            "must be valid Unicode (no lone surrogates)",
+            "Decode the name again from its source.",
+        ) from None
+    return str(value)
+
+
 def choice(options: Collection[str], **argument: Any) -> str:
     """Return one of the given words.
 

@@ -285,6 +285,15 @@ def test_a_minimum_that_is_none_is_refused(wrong: Any) -> None:
             without.suppress_below(3)
 
 
+@pytest.mark.parametrize("minima", [(20, 3), (3, 20), (20,)])
+def test_of_several_minima_the_greatest_holds(minima: tuple[int, ...]) -> None:
+    """A group that was left out does not come back: it is the same request."""
+    strict = request = BOUNDED.group_by("ward").agg(n=sd.count())
+    for minimum in minima:
+        request = request.suppress_below(minimum)
+    assert request == strict.suppress_below(20)
+
+
 def test_a_minimum_has_no_price() -> None:
     """With a count that is told the loss and the noise are those without it."""
     rows = BOUNDED.group_by("ward", "year")

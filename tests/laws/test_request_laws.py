@@ -20,11 +20,12 @@ from sordino.errors import SordinoError
 from sordino.expressions.language import Expression
 from sordino.losses.base import Loss
 from sordino.planning.price import price_request
+from sordino.planning.request_weights import share_budget
 from sordino.query.builder import Query
 from sordino.query.grouped import Grouped
 from sordino.query.nodes import AbstractNode
 from sordino.query.request import Request
-from sordino.session.identity import request_identity
+from sordino.session.identity import batch_identity, request_identity
 from sordino.units import AbstractUnit
 from sordino.words import Words, call, canonical_text
 from tests import worded
@@ -266,6 +267,10 @@ def golden() -> list[dict[str, Any]]:
     many = {"one": REQUESTS["query agg"], "two": REQUESTS["query group_by keys"]}
     told = {name: worded.said(opened, request) for name, request in REQUESTS.items()}
     told["together"] = worded.said(opened, many)
+    shares = share_budget(many, {"one": 3})
+    told["together by weights"] = batch_identity(
+        many, opened._desk.catalog, worded.BUDGET, "key", shares.words
+    )
     for name, calls in worded.BUDGETS.items():
         for argument, budget in calls.items():
             place = f"budget {name} {argument}".strip()

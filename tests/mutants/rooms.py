@@ -73,7 +73,9 @@ ROOMS: Final[dict[str, Room]] = {
         ("contribution.py", "constraints.py", "sensitivity.py", "units.py"),
         (
             "tests/unit/test_contribution.py",
+            "tests/unit/test_units.py",
             "tests/unit/test_sensitivity.py",
+            "tests/laws/test_unit_laws.py",
             *_QUERIES,
         ),
         0.2,
@@ -99,6 +101,7 @@ ROOMS: Final[dict[str, Room]] = {
         (
             "tests/unit/aggregations/test_intervals.py",
             "tests/unit/aggregations/test_intervals_given_shown.py",
+            "tests/laws/test_interval_ranges.py",
             "tests/unit/distributions/test_blends.py",
         ),
         0.2,
@@ -132,6 +135,16 @@ ROOMS: Final[dict[str, Room]] = {
         ),
         0.2,
     ),
+    "margins": Room(
+        ("tables/*.py", "planning/margins_purchase.py", "release/margins_answer.py"),
+        (
+            "tests/laws/test_margin_laws.py",
+            "tests/unit/tables",
+            "tests/unit/release/test_margins.py",
+            "tests/unit/release/test_releases.py",
+        ),
+        0.2,
+    ),
     "joins": Room(("query/joins.py", "query/per_id.py"), _QUERIES, 0.2),
     "prices": Room(
         (
@@ -144,6 +157,7 @@ ROOMS: Final[dict[str, Room]] = {
         ),
         (
             "tests/unit/aggregations/test_measurements.py",
+            "tests/unit/planning/test_alike.py",
             "tests/laws/test_moment_laws.py",
             "tests/laws/test_sum_threshold_laws.py",
             "tests/laws/test_keys_shown_first.py",

@@ -19,6 +19,7 @@ class SingleEstimator(AbstractEstimator):
 
     measurements: tuple[AbstractMeasurement]
     least: float = -np.inf
+    most: float = np.inf
     slopes: tuple[float, ...] = (1.0,)
 
     def expected_error(
@@ -38,7 +39,7 @@ class SingleEstimator(AbstractEstimator):
         noise = self.measurements[0].noise(numbers.mechanism)
         if numbers.cut is None:
             bars = [
-                additive(values, noise, confidence, self.least)
+                additive(values, noise, confidence, self.least, self.most)
                 for values in numbers.values
             ]
         else:
@@ -46,6 +47,7 @@ class SingleEstimator(AbstractEstimator):
             whole = values.dtype.kind == "i"
             shown = Shown((1.0,), float(numbers.cut))
             sums = Sums((values.astype(np.float64),), (noise,), shown)
-            bars = [linear(sums, (1.0,), confidence, self.least, whole=whole)]
+            ends = self.least, self.most
+            bars = [linear(sums, (1.0,), confidence, *ends, whole=whole)]
         pairs = zip(numbers.values, bars, strict=True)
         return tuple(Finished(pa.array(values), bar) for values, bar in pairs)

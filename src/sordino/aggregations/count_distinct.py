@@ -45,7 +45,9 @@ class CountDistinct(AbstractAggregation):
         self._refuse_lists(setting)
         key = tuple(setting.schema[name].version for name in self.names)
         part = IntegerMeasurement(key, setting.rows(), (Distinct(self.names),))
-        return (SingleEstimator((part,), least=0),)
+        complete = not any(setting.schema[name].nullable for name in self.names)
+        least = setting.least_rows if complete else 0
+        return (SingleEstimator((part,), least=least),)
 
     def summary(self, setting: Setting) -> Summary:
         """Return the number of different values: of no more than there are rows."""

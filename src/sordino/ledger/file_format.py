@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal, Self, TypeAlias, final
 
-from sordino.ledger.records import Head, Record, hash_bytes
+from sordino.ledger.records import Record, hash_bytes
 
 FORMAT: Final = 2
 BLOCK: Final = 4096
@@ -80,11 +80,6 @@ class Mark:
     def block(self) -> bytes:
         """Return the block of a mark, with a sum over it."""
         return _pad(json.dumps({**asdict(self), "sum": self._sum}))
-
-    @property
-    def head(self) -> Head:
-        """Return the record that was the newest."""
-        return Head(self.number, self.hash)
 
     @classmethod
     def read(cls, block: bytes) -> "Self | None":

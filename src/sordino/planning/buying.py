@@ -160,7 +160,7 @@ def _buy_mixture(plan: Plan, budget: Budget, allowance: Allowance) -> Purchase |
     rest = ApproxDP(allowance.amount * left, allowance.delta)
     apart = LaplaceShare(allowance.amount)
     if plan.presence is None:
-        square = _mu_alone(rest) ** 2
+        square = mu_within(rest) ** 2
         if plan.is_by_row:  # up to there delta falls as fast as the rows of a unit
             square = min(square, 2 * allowance.amount * left)
         joint = GaussianShare(square / left)
@@ -172,7 +172,7 @@ def _buy_mixture(plan: Plan, budget: Budget, allowance: Allowance) -> Purchase |
 
 
 @lru_cache(maxsize=64)
-def _mu_alone(budget: ApproxDP) -> Exact:
+def mu_within(budget: ApproxDP) -> Exact:
     """Return the largest mu within (epsilon, delta); requests of a batch share it."""
     return 1 / Gaussian.for_loss(budget, 1).scale
 

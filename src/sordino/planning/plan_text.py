@@ -27,7 +27,7 @@ def plan_text(purchase: Purchase) -> str:
             f"leave out groups below {float(request.minimum):g}, by noisy count"
         )
     lines.append(group_line(plan))
-    return "\n".join([*lines, *_node_lines(plan.relation.node, "")])
+    return "\n".join([*lines, *node_lines(plan.relation.node, "")])
 
 
 def rank_lines(purchase: Purchase) -> Iterator[str]:
@@ -55,8 +55,8 @@ def group_line(plan: Plan) -> str:
     return f"group by {', '.join(groups)}" if groups else "all rows together"
 
 
-def _node_lines(node: AbstractNode, indent: str) -> Iterator[str]:
+def node_lines(node: AbstractNode, indent: str) -> Iterator[str]:
     """Yield a line for each node, the rows it takes below it."""
     yield f"{indent}└─ {node.describe()}"
     for source in node.inputs:
-        yield from _node_lines(source, indent + "   ")
+        yield from node_lines(source, indent + "   ")

@@ -24,6 +24,7 @@ from sordino.query import joins, steps
 from sordino.query.functions import Udf, udf_of
 from sordino.query.grouped import Grouped, GroupingSets
 from sordino.query.listed_names import listed_names
+from sordino.query.marginals import Marginals, make_marginals
 from sordino.query.per_id import PerID
 from sordino.query.plan_size import refuse_long
 from sordino.query.relation import AbstractCatalog, Relation
@@ -318,6 +319,21 @@ class Query:
         keys = KeySet.from_dict({column: list(ranges.labels)})
         counts: dict[str, Any] = {_validate.text(name=name): count()}
         return query.group_by(keys).agg(**counts)
+
+    def marginals(
+        self,
+        keyset: KeySet,
+        order: int = 2,
+        totals: Mapping[Any, Any] | None = None,
+        hierarchies: Iterable[Names] = (),
+    ) -> Marginals:
+        """Ask for the number of rows in all tables of up to `order` columns of keys.
+
+        They are measured together, and add up (docs/guides/margins.md). `totals` are
+        tables that everybody knows: {(): 1200, "year": {2025: 700, 2026: 500}}. Columns
+        of `hierarchies`, [("region", "city")], count as one, at any of its levels.
+        """
+        return make_marginals(self, keyset, order, totals, hierarchies)
 
     def _then(
         self,

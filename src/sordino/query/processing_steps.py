@@ -15,7 +15,6 @@ from sordino.query.processing import (
     ShowAnswers,
     SortGroups,
 )
-from sordino.words import canonical_text
 
 _MOST_ROWS: Final = 2**62
 
@@ -101,5 +100,4 @@ def rename_answers(columns: Any) -> RenameAnswers:
 
 def _new_name(label: Any) -> str:
     """Return the name of a column, refusing what no table can hold."""
-    canonical_text([name := _validate.text(columns=label)])
-    return name
+    return _validate.unicode_text(columns=label)

@@ -9,6 +9,7 @@ from sordino import _validate
 from sordino._completion import hides
 from sordino.aggregations.base import AbstractAggregation
 from sordino.aggregations.intervals import error_names
+from sordino.contribution import Weighed
 from sordino.errors import InvalidParameter, InvalidQuery, show
 from sordino.keysets import KeySet
 from sordino.losses.allowance import Family
@@ -119,7 +120,8 @@ class Request(AbstractNoisyAnswers):
         """Leave out groups whose noisy number of ids, or else rows, is below a minimum.
 
         It has no price, and intervals hold for groups that show, given that they do;
-        those of a group that `filter` left over do not know of that.
+        those of a group that `filter` left over do not know of that. Asked for twice,
+        the greater minimum holds: a group that was left out does not come back.
         """
         least = positive(minimum=minimum)
         whole = isinstance(least, Fraction) and least.denominator == 1
@@ -136,7 +138,8 @@ class Request(AbstractNoisyAnswers):
                 "there are no answers about groups to leave out",
                 'Try group_by("ward").agg(n=sd.count()).suppress_below(20).',
             )
-        return replace(self, minimum=least)
+        stricter = least if self.minimum is None else max(least, self.minimum)
+        return replace(self, minimum=stricter)
 
     @property
     def questions(self) -> tuple[AbstractAggregation, ...]:
@@ -148,8 +151,13 @@ class Request(AbstractNoisyAnswers):
         """Return the request with one more step for its answer."""
         return replace(self, processing=(*self.processing, step))
 
-    def with_known_bounds(self, schema: Schema) -> "Request":
-        """Return the request with the bounds that its columns are known to have."""
+    def with_known_bounds(
+        self, schema: Schema, weighed: Weighed | None = None
+    ) -> "Request":
+        """Return the request with the bounds that its columns are known to have.
+
+        The sum of a weighed column needs none.
+        """
         columns = tuple(
             (name, aggregation.with_known_bounds(schema))
             for name, aggregation in self.columns
@@ -159,7 +167,8 @@ class Request(AbstractNoisyAnswers):
             few = replace(few, by=few.by.with_known_bounds(schema))
         ranked = () if few is None else ((RANK, few.by),)
         for name, aggregation in (*columns, *ranked):
-            _refuse_unbounded(name, aggregation)
+            if not aggregation.adds_up(weighed, schema):
+                _refuse_unbounded(name, aggregation)
         return replace(self, columns=columns, few=few)
 
     @property
@@ -271,6 +280,11 @@ def check_aggregation(**argument: Any) -> AbstractAggregation:
 
 def with_confidence(request: Request, confidence: Any) -> Request:
     """Return a request whose intervals have a confidence."""
+    return replace(request, confidence=read_confidence(confidence))
+
+
+def read_confidence(confidence: Any) -> Fraction:
+    """Return a confidence that intervals can have."""
     share = probability(confidence=confidence)
     if not 1 - _SUREST <= share <= _SUREST:
         raise InvalidParameter(
@@ -279,7 +293,7 @@ def with_confidence(request: Request, confidence: Any) -> Request:
             "must be a probability between 1e-9 and 1 - 1e-9",
             'Try confidence="0.95".',
         )
-    return replace(request, confidence=share)
+    return share
 
 
 def refuse_large(requests: Iterable[Request]) -> None:

@@ -3,15 +3,15 @@
 from collections.abc import Iterator
 
 from sordino.display.formatting import format_key, format_percent
-from sordino.planning.plan import Plan
 from sordino.planning.plan_text import rank_lines
 from sordino.planning.purchase import Purchase
+from sordino.query.relation import Relation
 
 
 def release_notes(purchase: Purchase) -> tuple[str, ...]:
     """Return what the table does not say: who is protected, which groups show."""
     return (
-        _note_protection(purchase.plan),
+        note_protection(purchase.plan.relation),
         *_groups(purchase),
         *_note_ranks(purchase),
         *_note_choices(purchase),
@@ -81,11 +81,19 @@ def _note_savings(purchase: Purchase) -> Iterator[str]:
         )
 
 
-def _note_protection(plan: Plan) -> str:
+def note_protection(relation: Relation) -> str:
     """Return whom the price protects."""
-    relation = plan.relation
     if relation.ids is not None:
         return f"Protected is every {relation.ids!r} with all its rows."
+    weighed, each_way = relation.weighed, relation.contribution.each_way
+    if weighed is not None:
+        name = min(weighed.names_in(relation.schema), default="a column")
+        return (
+            f"Protected is whatever adds at most {weighed.most} to the sum of {name!r}."
+        )
+    if each_way is not None:
+        what = "any one row" if each_way == 1 else f"any {each_way} rows"
+        return f"Protected is what stands in {what}: others may stand there instead."
     rows = relation.contribution.most_rows()
     if rows == 1:
         return "Protected is any one row, present or not."

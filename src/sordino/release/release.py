@@ -3,9 +3,10 @@
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final, overload
+from typing import TYPE_CHECKING, Any, Protocol, final, overload
 
 from sordino._completion import hides
+from sordino.errors import InvalidQuery
 from sordino.losses.base import Budget, Loss
 from sordino.losses.headline import headline
 from sordino.planning.purchase import Purchase
@@ -17,13 +18,29 @@ from sordino.release.notes import release_notes
 from sordino.release.release_page import release_page
 from sordino.release.release_text import release_text
 from sordino.schema import unknown
+from sordino.tables.named_tables import AdjustedTables, NoisyTables
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from matplotlib.figure import Figure, SubFigure
 
 
-@hides("of")
+class RelatedTables(Protocol):
+    """Tables that were measured together, and what is fitted to them."""
+
+    @property
+    def tables(self) -> NoisyTables:
+        """Return the unbiased ones."""
+
+    @property
+    def adjusted(self) -> AdjustedTables:
+        """Return those that agree and are not negative."""
+
+    def synthetic(self, rows: int) -> "pa.Table":
+        """Return invented rows."""
+
+
+@hides("of", "related")
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Release(AbstractNoisyAnswers):
@@ -65,6 +82,8 @@ class Release(AbstractNoisyAnswers):
     notes: tuple[str, ...] = ()
     budget: Budget | None = None
     coverage: "pa.Table | None" = None
+    related: RelatedTables | None = None
+    """Other tables that were measured together with it."""
 
     @classmethod
     def of(cls, purchase: Purchase, answer: Answer, plan: str) -> "Release":
@@ -100,6 +119,37 @@ class Release(AbstractNoisyAnswers):
     def price(self) -> str:
         """Return the headline of the loss, in the terms of the budget."""
         return headline(self.loss, self.budget)
+
+    @property
+    def tables(self) -> NoisyTables:
+        """Return the unbiased tables of `query.marginals` by their columns."""
+        return self._tables_for("tables").tables
+
+    @property
+    def adjusted(self) -> AdjustedTables:
+        """Return the tables of `query.marginals` made to agree and not negative.
+
+        Sums of the same cells, none of them below zero; `adjusted.integers` has whole
+        numbers. They are not unbiased, and intervals do not belong to them.
+        """
+        return self._tables_for("adjusted").adjusted
+
+    def synthetic(self, rows: int) -> "pa.Table":
+        """Return so many invented rows, drawn from the law fitted to all tables.
+
+        Tables of up to `order` columns are near to the adjusted ones; what more columns
+        have to do with each other is not kept. No row is of anybody.
+        """
+        return self._tables_for("synthetic").synthetic(rows)
+
+    def _tables_for(self, wanted: str) -> RelatedTables:
+        """Return the tables that belong together, refusing where it is one alone."""
+        if self.related is None:
+            raise InvalidQuery(
+                f"this release is one table, and {wanted} is of several",
+                "Ask query.marginals(keys, order=2), or release_all(...).adjusted.",
+            )
+        return self.related
 
     def __len__(self) -> int:
         """Return the number of rows."""

@@ -1,13 +1,12 @@
 """Releases of several sets of columns as one table, as SQL shows its grouping sets."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import TYPE_CHECKING, Any
 
 from sordino import _validate
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Budget, compose
 from sordino.release.release import Release
-from sordino.words import canonical_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -42,9 +41,7 @@ def stack(releases: Mapping[str, Release], budget: Budget | None = None) -> Rele
         )
     first = listed[0]
     keys = tuple(dict.fromkeys(name for release in listed for name in release.keys))
-    mark = _MARK
-    while mark in {*keys, *first.names}:
-        mark += "_"
+    mark = grouping_name({*keys, *first.names})
     return Release(
         _join(releases, mark, keys, "table"),
         _join(releases, mark, keys, "errors"),
@@ -55,6 +52,18 @@ def stack(releases: Mapping[str, Release], budget: Budget | None = None) -> Rele
         tuple(dict.fromkeys(note for release in listed for note in release.notes)),
         budget,
     )
+
+
+def grouping_name(taken: Container[str]) -> str:
+    """Return the name of the column that says of which set a row is.
+
+    >>> grouping_name({"grouping"})
+    'grouping_'
+    """
+    name = _MARK
+    while name in taken:
+        name += "_"
+    return name
 
 
 def _check(releases: Mapping[str, Release]) -> list[Release]:
@@ -79,7 +88,8 @@ def _check(releases: Mapping[str, Release]) -> list[Release]:
                 f"must all have the answers {list(first.names)}, and one confidence",
                 "Ask the same of each set: group_by_sets(...).agg(...).",
             )
-    canonical_text([_validate.text(releases=name) for name in sets])
+    for name in sets:
+        _validate.unicode_text(releases=name)
     _refuse_other_types([first, *others])
     return [first, *others]
 

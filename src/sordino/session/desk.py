@@ -25,6 +25,7 @@ from sordino.release import storage
 from sordino.release.answer import Answer, noisy_answer
 from sordino.release.rehearsal import rehearse
 from sordino.release.release import Release
+from sordino.release.releases import Releases
 from sordino.session import identity
 from sordino.session.book import Book
 from sordino.session.catalog import Catalog
@@ -105,7 +106,7 @@ class Desk:
         budget: Budget,
         details: dict[str, Any],
         weights: Given,
-    ) -> dict[str, Release]:
+    ) -> Releases:
         """Charge once for requests that are planned together; return their answers."""
         bundle = self.buy_together(requests, budget, weights)
         purchases = bundle.purchases
@@ -127,10 +128,12 @@ class Desk:
             prepare,
         )
         answers = map(storage.read_answer, storage.split_answers(stored))
-        return {
+        pairs = zip(purchases.items(), answers, strict=True)
+        releases = {
             name: Release.of(purchase, answer, plans[name])
-            for (name, purchase), answer in zip(purchases.items(), answers, strict=True)
+            for (name, purchase), answer in pairs
         }
+        return Releases(releases, requests)
 
     def partition(
         self, table: str, by: str, values: Any, budget: Budget, why: str
@@ -160,6 +163,7 @@ class Desk:
 
     def _prepare(self, purchase: Purchase) -> Callable[[], Answer]:
         """Rehearse what a plan asks, and return what answers it after the charge."""
+        self.catalog.refuse_other_sizes()
         plan, prepared = purchase.plan, self.engine.prepare
         if plan.request.keyset is not None:
             self.keysets[repr(plan.request.keyset)] = None

@@ -6,6 +6,7 @@ from typing import Any, Final, final
 
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Budget
+from sordino.query.marginals import Marginals
 from sordino.query.relation import AbstractCatalog
 from sordino.query.request import Request
 from sordino.query.tables import PrivateTable
@@ -37,7 +38,10 @@ class Identity:
 
 
 def request_identity(
-    request: Request, catalog: AbstractCatalog, budget: Budget, key: str | None
+    request: Request | Marginals,
+    catalog: AbstractCatalog,
+    budget: Budget,
+    key: str | None,
 ) -> Identity:
     """Return what a release asks: of which rows, with which noise, within what.
 

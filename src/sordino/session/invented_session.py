@@ -215,7 +215,7 @@ def _declared_stage(
             'Try protects=sd.AddRowsWithID("person") or sd.AddOneRow().',
         )
     shapes = tuple(
-        TableShape(_validate.text(of=name), _declared_schema(columns), protects)
+        TableShape(_validate.unicode_text(of=name), _declared_schema(columns), protects)
         for name, columns in of.items()
     )
     for shape in shapes:

@@ -18,19 +18,27 @@ from sordino.ledger.entries import DATASET, Entry
 from sordino.ledger.ledger import Ledger
 from sordino.losses.base import Budget, Loss
 from sordino.planning.batch import Batch
+from sordino.planning.margins_price import MarginsPrice
 from sordino.planning.price import Price
 from sordino.planning.request_weights import Given
 from sordino.query.builder import Query
+from sordino.query.marginals import Marginals
 from sordino.query.request import CONFIDENCE, Request
 from sordino.release.release import Release
+from sordino.release.releases import Releases
 from sordino.session import sql_request
 from sordino.session.book import Remarks, open_book
 from sordino.session.call_guard import guard_call
 from sordino.session.catalog import open_catalog, private_sources
 from sordino.session.description import Description
 from sordino.session.desk import Desk
-from sordino.session.given_requests import read_request, read_requests
+from sordino.session.given_requests import (
+    read_marginals,
+    read_request,
+    read_requests,
+)
 from sordino.session.identity import protection_text
+from sordino.session.margins_desk import price_margins, release_margins
 from sordino.session.outlook import Outlook
 from sordino.session.sql_request import SqlOptions
 from sordino.session.suggesting import suggest
@@ -89,14 +97,30 @@ class Session:
         book = open_book(budget, ledger, protection_text(tables), analyst, remarks)
         self._desk = Desk(holder, catalog, book)
 
-    @guard_call
+    @overload
+    def price(
+        self, query: Marginals, budget: Budget, *, confidence: Any = CONFIDENCE
+    ) -> MarginsPrice: ...
+    @overload
     def price(
         self, query: Request, budget: Budget, *, confidence: Any = CONFIDENCE
-    ) -> Price:
+    ) -> Price: ...
+
+    @guard_call
+    def price(
+        self,
+        query: Request | Marginals,
+        budget: Budget,
+        *,
+        confidence: Any = CONFIDENCE,
+    ) -> Price | MarginsPrice:
         """Return what an answer would cost and how far it would be off.
 
         No private data is read, and nothing is charged.
         """
+        margins = read_marginals(query, confidence)
+        if margins is not None:
+            return price_margins(self._desk, margins, budget)
         return Price(self._desk.buy(read_request(query, confidence), budget))
 
     @guard_call
@@ -149,7 +173,7 @@ class Session:
     @guard_call
     def release(
         self,
-        query: Request,
+        query: Request | Marginals,
         budget: Budget,
         *,
         key: str | None = None,
@@ -167,6 +191,9 @@ class Session:
         """
         warn_of_weak(budget, 3)
         details = {"key": key, "why": why, "earmark": earmark}
+        margins = read_marginals(query, confidence)
+        if margins is not None:
+            return release_margins(self._desk, margins, budget, details)
         return self._desk.release(read_request(query, confidence), budget, details)
 
     @guard_call
@@ -180,11 +207,12 @@ class Session:
         why: str = "",
         earmark: str | None = None,
         confidence: Any = CONFIDENCE,
-    ) -> dict[str, Release]:
+    ) -> Releases:
         """Charge one budget and return the answers of requests planned together.
 
         They share it evenly, by `weights` of their names, or with weights="cells" by
-        log2(8 + 4 cells) of the number of groups of each.
+        log2(8 + 4 cells) of the number of groups of each. The answers are a dict by
+        name; those of `.adjusted` agree with each other.
         """
         warn_of_weak(budget, 3)
         details = {"key": key, "why": why, "earmark": earmark}
@@ -259,7 +287,7 @@ class Session:
                 'Try sd.table("visits").',
             )
         with self._desk.catalog.explain_refusals():
-            self._desk.catalog.view(_validate.text(name=name), query)
+            self._desk.catalog.view(_validate.unicode_text(name=name), query)
 
     @guard_call
     def statement(self, query: Request, budget: Budget) -> str:

@@ -25,13 +25,13 @@ from tests.refusals import (
 ASKING: Final = (
     Refused(
         "text for a question",
-        lambda s: s.price("SELECT 1", BUDGET),
+        lambda s: s.price("SELECT 1", BUDGET),  # type: ignore[call-overload]
         InvalidParameter,
         ("query", "has no aggregation", "SELECT"),
     ),
     Refused(
         "a query that asks nothing",
-        lambda s: s.price(VISITS, BUDGET),
+        lambda s: s.price(VISITS, BUDGET),  # type: ignore[call-overload]
         InvalidParameter,
         ("query", "agg("),
     ),

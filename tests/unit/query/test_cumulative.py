@@ -212,3 +212,35 @@ def test_words_tell_requests_apart() -> None:
     for other in asked[1:]:
         with pytest.raises(SordinoError):
             session.release(other, sd.PureDP(1), key="figures")
+
+
+def test_first_rows_of_people_are_a_join() -> None:
+    """Each person counts once, where their first day was, whichever row of it."""
+    rows = {"p": [1, 1, 2, 2], "day": [3, 1, 2, 2], "ward": ["A", "B", "A", "A"]}
+    table = sd.PrivateTable(rows, protects=sd.AddRowsWithID("p"))
+    first_day = sd.table("t").per_id(day=sd.min("day"))
+    first = (
+        sd
+        .table("t")
+        .join_private(first_day, on=("p", "day"))
+        .enforce(sd.MaxRowsPerID(1))
+    )
+    keys = sd.KeySet.from_dict({"ward": ["A", "B"]})
+    request = first.group_by(keys).agg(n=sd.count())
+    for engine in ("memory", "duckdb"):
+        session = sd.Session({"t": table}, sd.PureDP(10**9), engine=engine)
+        release = session.release(request, sd.PureDP(10**6))
+        assert release["n"].to_pylist() == [1, 1]
+        assert session.price(request, sd.PureDP(1)).sensitivity["n"].l1 == 1
+
+
+@pytest.mark.filterwarnings("ignore::sordino.errors.WeakBudget")
+@pytest.mark.parametrize(
+    "asked", [sd.variance("items", 0, 9), sd.stdev("items", 0, 9), sd.median("items")]
+)
+def test_what_a_person_has_no_exact_form_of_is_refused(asked: Any) -> None:
+    """By its name, with the reason and the way out."""
+    session = opened(sd.AddRowsWithID("person"))
+    query = sd.table("sales").per_id(x=asked).agg(n=sd.count())
+    with pytest.raises(InvalidQuery, match=r"engines .*per_id"):
+        session.price(query, sd.PureDP(1))

@@ -28,7 +28,7 @@ def opened(rows: Iterable[tuple[Any, ...]], engine: Any = "duckdb") -> sd.Sessio
     return sd.Session({"t": private}, sd.ApproxDP(1000, "0.5"), engine=engine)
 
 
-def keys(most: int = 4, *by: str) -> Any:
+def keys(most: int = 4, *by: str) -> sd.Request:
     """Return the question for the groups, of which an id has at most so many."""
     names = by or ("g",)
     return sd.table("t").enforce(sd.MaxGroupsPerID(names, most)).group_by(*names).keys()

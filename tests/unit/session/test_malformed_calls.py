@@ -135,6 +135,18 @@ NAMED: dict[str, Any] = {
 }
 
 
+def test_a_name_that_no_request_could_say_is_refused_at_once() -> None:
+    """A table or a view of it would be there, and each release of it refused."""
+    table = sd.PrivateTable({"x": [1, 2]}, protects=sd.AddOneRow())
+    session = sd.Session(tables={"t": table}, budget=sd.PureDP(1))
+    with pytest.raises(InvalidParameter, match=r"^name must be valid Unicode"):
+        session.view("half \ud800", sd.table("t"))
+    with pytest.raises(InvalidParameter, match=r"^tables must be valid Unicode"):
+        sd.Session(tables={"\ud800": table}, budget=sd.PureDP(1))
+    with pytest.raises(InvalidParameter, match=r"^of must be valid Unicode"):
+        sd.rehearsal(of={"\ud800": {"x": "i64"}}, protects=sd.AddOneRow())
+
+
 @pytest.mark.parametrize("where", NAMED)
 @pytest.mark.parametrize("name", [LONG, "\ud800", "two\nlines", "\u202eback"])
 def test_odd_names_in_messages(where: str, name: str) -> None:

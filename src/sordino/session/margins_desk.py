@@ -1,0 +1,47 @@
+"""What a session does with a request for margins: buy, charge, answer."""
+
+from collections.abc import Callable
+from typing import Any
+
+from sordino.losses.base import Budget
+from sordino.planning.margins_price import MarginsPrice
+from sordino.planning.margins_purchase import MarginsPurchase, buy_margins
+from sordino.query.marginals import Marginals
+from sordino.release import storage
+from sordino.release.margins import margins_release
+from sordino.release.margins_answer import margins_answer
+from sordino.release.release import Release
+from sordino.session import identity
+from sordino.session.desk import Desk
+
+
+def price_margins(desk: Desk, request: Marginals, budget: Budget) -> MarginsPrice:
+    """Return what margins would cost; nothing is charged."""
+    return MarginsPrice(_buy(desk, request, budget))
+
+
+def release_margins(
+    desk: Desk, request: Marginals, budget: Budget, details: dict[str, Any]
+) -> Release:
+    """Charge for margins and return all of their tables."""
+    purchase = _buy(desk, request, budget)
+
+    def prepare() -> Callable[[], bytes]:
+        desk.keysets[repr(request.keyset)] = None
+        exact = desk.engine.prepare(purchase.question)
+        return lambda: storage.answer_bytes(margins_answer(purchase, exact()))
+
+    stored = desk.book.answer(
+        identity.request_identity(request, desk.catalog, budget, details["key"]),
+        (budget, purchase.loss),
+        {**details, "plan": purchase.plan},
+        prepare,
+    )
+    return margins_release(purchase, storage.read_answer(stored))
+
+
+def _buy(desk: Desk, request: Marginals, budget: Budget) -> MarginsPurchase:
+    """Return what a budget buys for margins, from public facts alone."""
+    desk.refuse_strangers()
+    with desk.catalog.explain_refusals():
+        return buy_margins(request, desk.catalog, budget)

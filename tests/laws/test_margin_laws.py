@@ -1,0 +1,340 @@
+"""Laws of margins: no unit moves them further than they cost, and they are right.
+
+For any two databases of `tests.worlds` that differ by the protected change, the square
+of what all contrasts move by, in units of their noise, is at most that of the mu that
+is charged: both are rationals, and compared as such. The broken rules below are caught.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import sordino as sd
+from sordino.engines.memory.engine import MemoryEngine
+from sordino.engines.memory.keyed_order import keyed_order
+from sordino.errors import SordinoError
+from sordino.numbers import sqrt
+from sordino.planning.margins_purchase import MarginsPurchase, buy_margins
+from sordino.tables import crossing, measuring, precisions
+from sordino.tables.halving import Halving
+from sordino.tables.measuring import Tally, contrasts_of, measure, restore, squares_of
+from sordino.tables.trees import Tree
+from tests.dice import Dice, rolled
+from tests.drawn_queries import drawn
+from tests.worlds import POOLS, neighbour, world
+
+BUDGET: Final = sd.GaussianDP(1)
+NEIGHBOURS: Final = 3
+_SEED: Final = 1810
+NESTED: Final = sd.KeySet.from_tuples(
+    [("a", 0), ("a", 1), ("b", 2), ("c", None), ("c", 7)], columns=("g", "h")
+)
+
+
+def keys_of(dice: Dice) -> tuple[sd.KeySet, list[tuple[str, ...]]]:
+    """Draw public keys: some values of some columns, or two columns that nest."""
+    if dice.chance(1, 4):
+        more = sd.KeySet.from_dict({"z": [0, 1, None]}, types={"z": "i64"})
+        return (NESTED * more if dice.chance(1, 2) else NESTED), [("g", "h")]
+    columns = dice.several(("g", "h", "z"), 1, 3)
+    types = {"g": "text", "h": "i64", "z": "i64"}
+    values = {"g": POOLS["g"], "h": (0, 1, 2, None), "z": (0, 1, 2, None)}
+    chosen = {name: dice.several(values[name], 1, 4) for name in columns}
+    return sd.KeySet.from_dict(chosen, types={n: types[n] for n in columns}), []
+
+
+def purchases(dice: Dice) -> Iterator[tuple[MarginsPurchase, list[pa.Table]]]:
+    """Draw margins of a database, and yield their exact answers on neighbours."""
+    drawn_world = world(dice)
+    order = keyed_order(dice.below(2**16))
+    first = MemoryEngine(order=order)
+    catalog = drawn_world.catalog(first, drawn_world.private)
+    try:
+        query = drawn(dice, catalog).query
+        keys, nested = keys_of(dice)
+        request = query.marginals(
+            keys,
+            order=dice.between(1, len(keys.columns) - len(nested)),
+            hierarchies=nested,
+        )
+        bought = buy_margins(request, catalog, BUDGET)
+    except SordinoError:
+        return
+    answers = [first.prepare(bought.question)()]
+    for _ in range(NEIGHBOURS):
+        other = MemoryEngine(order=order)
+        drawn_world.catalog(other, neighbour(dice, drawn_world))
+        answers.append(other.prepare(bought.question)())
+    yield bought, answers
+
+
+def square_shifts(bought: MarginsPurchase, one: pa.Table, other: pa.Table) -> Fraction:
+    """Return the square of what all contrasts move by, in units of their noise."""
+    trees = bought.request.crossing
+    tallies = Tally.of(trees, one), Tally.of(trees, other)
+    whole = Fraction(0)
+    for part, precision in bought.precisions.parts.items():
+        here, there = (
+            contrasts_of(trees, part, tally.table(trees, part)).ravel().tolist()
+            for tally in tallies
+        )
+        squares = squares_of(trees, part).ravel().tolist()
+        for before, after, square in zip(here, there, squares, strict=True):
+            whole += precision * Fraction((before - after) ** 2, square)
+    return whole
+
+
+def complaints(seeds: range) -> tuple[int, int]:
+    """Return how many pairs moved further than was paid, and how many were tried."""
+    beyond = tried = 0
+    for seed in seeds:
+        for bought, (first, *others) in purchases(rolled(seed)):
+            paid = bought.precisions.square(bought.change)
+            for other in others:
+                tried += 1
+                beyond += square_shifts(bought, first, other) > paid
+    return beyond, tried
+
+
+def test_no_unit_moves_margins_further_than_they_cost() -> None:
+    """For any two neighbours, with rows or ids protected and any steps before."""
+    beyond, tried = complaints(range(_SEED, _SEED + 40))
+    assert beyond == 0
+    assert tried > 30
+
+
+@pytest.mark.slow
+def test_no_unit_moves_margins_further_in_many_worlds() -> None:
+    """The same for many more."""
+    beyond, tried = complaints(range(2 * _SEED, 2 * _SEED + 1500))
+    assert beyond == 0
+    assert tried > 1000
+
+
+def drawn_crossing(dice: Dice) -> crossing.Crossing:
+    """Draw trees of one or two levels, uneven ones among them."""
+    trees = []
+    for place in range(dice.between(1, 3)):
+        names = (f"a{place}", f"b{place}")
+        leaves = dice.between(1, 5)
+        if dice.chance(1, 2):
+            above = sorted(dice.below(3) for _ in range(leaves))
+            pairs = list(zip(above, range(leaves), strict=True))
+            trees.append(Tree.of(sd.KeySet.from_tuples(pairs, columns=names), names))
+        else:
+            keys = sd.KeySet.from_dict({names[0]: range(leaves)})
+            trees.append(Tree.of(keys, names[:1]))
+    return crossing.Crossing(tuple(trees), dice.between(1, len(trees)))
+
+
+def is_covered(seed: int) -> bool:
+    """Tell whether some change of cells moves contrasts no further than it costs."""
+    dice = rolled(seed)
+    trees = drawn_crossing(dice)
+    bought = precisions.best_precisions(trees)
+    cells = {
+        tuple(dice.below(int(tree.sizes[-1])) for tree in trees.trees): dice.between(
+            1, 3
+        )
+        * (1 if dice.chance(2, 3) else -1)
+        for _ in range(dice.between(1, 4))
+    }
+    leaves = tuple(np.array(places) for places in zip(*cells, strict=True))
+    moves = np.array(list(cells.values()))
+    change = sd.Sensitivity(
+        l1=int(np.abs(moves).sum()), l2=sqrt(Fraction(int((moves**2).sum())))
+    )
+    tally, whole = Tally(leaves, moves), Fraction(0)
+    for part, precision in bought.parts.items():
+        moved = contrasts_of(trees, part, tally.table(trees, part)).ravel().tolist()
+        squares = squares_of(trees, part).ravel().tolist()
+        for each, square in zip(moved, squares, strict=True):
+            whole += precision * Fraction(each**2, square)
+    return whole <= bought.square(change)
+
+
+def test_no_change_of_cells_moves_contrasts_further_than_it_costs() -> None:
+    """For any trees, any cells and any changes of them, up or down, exactly."""
+    assert all(map(is_covered, range(300)))
+
+
+def test_all_that_is_paid_is_attained() -> None:
+    """One row where all nodes have as many siblings moves by exactly mu."""
+    rows = {"a": ["x"], "b": [1]}
+    keys = sd.KeySet.from_dict({"a": ["x", "y", "z"], "b": [1, 2]})
+    request = sd.table("t").marginals(keys, order=2)
+    answers, bought = [], None
+    for held in (rows, {"a": ["none"], "b": [0]}):
+        session = sd.Session(
+            {"t": sd.PrivateTable(held, protects=sd.AddOneRow())},
+            BUDGET,
+            engine="memory",
+        )
+        bought = buy_margins(request, session._desk.catalog, BUDGET)
+        answers.append(session._desk.engine.prepare(bought.question)())
+    assert bought is not None
+    assert square_shifts(bought, *answers) == 1 == bought.loss.guarantees.mu
+
+
+Patch = pytest.MonkeyPatch
+
+
+def _half_the_noise(patch: Patch) -> None:
+    """Contrasts are taken to be smaller than they are."""
+    squares = Halving.squares.fget  # type: ignore[attr-defined]
+    patch.setattr(Halving, "squares", property(lambda cuts: squares(cuts) // 2))
+
+
+def _rows_add_up_in_squares(patch: Patch) -> None:
+    """Several rows of a unit are priced as if no two moved a contrast together."""
+    patch.setattr(precisions.Precisions, "_extra", Fraction(0))
+
+
+def _least_instead_of_most(patch: Patch) -> None:
+    """The children of the smallest node are counted."""
+    patch.setattr(
+        precisions,
+        "_most_moved",
+        lambda tree: [
+            Fraction(1),
+            *(
+                1 - Fraction(1, int(sizes[sizes > 1].min(initial=9)))
+                for sizes in tree.children
+            ),
+        ],
+    )
+
+
+def _totals_for_nothing(patch: Patch) -> None:
+    """The sum of all cells is measured, but not paid for."""
+    whole = precisions.Precisions._alone.func  # type: ignore[attr-defined]
+    patch.setattr(
+        precisions.Precisions,
+        "_alone",
+        property(lambda bought: whole(bought) - min(bought._shifts.values())),
+    )
+
+
+MUTANTS: Final = (
+    _half_the_noise,
+    _rows_add_up_in_squares,
+    _least_instead_of_most,
+    _totals_for_nothing,
+)
+
+
+@pytest.mark.parametrize("mutant", MUTANTS)
+def test_a_broken_rule_is_caught(
+    mutant: Callable[[Patch], None], monkeypatch: Patch
+) -> None:
+    """With one rule broken the law fails."""
+    mutant(monkeypatch)
+    assert not all(map(is_covered, range(300)))
+
+
+def crossed(order: int = 3) -> crossing.Crossing:
+    """Return a crossing with a hierarchy, an odd column and one of a single value."""
+    keys = NESTED * sd.KeySet.from_dict({"m": range(7), "x": ["only"], "y": [0, 1]})
+    columns = (("g", "h"), ("m",), ("x",), ("y",))
+    return crossing.Crossing(tuple(Tree.of(keys, each) for each in columns), order)
+
+
+def counted(trees: crossing.Crossing, seed: int) -> Tally:
+    """Return some people."""
+    generator = np.random.default_rng(seed)
+    leaves = tuple(
+        generator.integers(0, int(tree.sizes[-1]), 300) for tree in trees.trees
+    )
+    return Tally(leaves, generator.integers(0, 5, 300))
+
+
+@pytest.mark.parametrize("order", [1, 2, 3, 4])
+def test_contrasts_say_all_of_every_table(order: int) -> None:
+    """Without noise tables are exact; they are linear in it, so they are unbiased."""
+    trees = crossed(order)
+    tally = counted(trees, order)
+    exact = {
+        part: contrasts_of(trees, part, tally.table(trees, part)).astype(float)
+        for part in trees.tables
+    }
+    for table in trees.tables:
+        assert np.allclose(restore(trees, table, exact), tally.table(trees, table))
+
+
+@pytest.mark.parametrize("sizes", [(1,), (2,), (3,), (7,), (1, 2, 5, 1), (64, 3)])
+def test_contrasts_are_orthogonal_integers(sizes: tuple[int, ...]) -> None:
+    """Lemma 1: to the sums of their ranges and to each other, of the squares told."""
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    cuts = Halving.of(starts)
+    vectors = cuts.contrasts(np.eye(int(starts[-1]), dtype=np.int64))
+    assert len(vectors) == sum(sizes) - len(sizes)
+    assert np.array_equal(vectors @ vectors.T, np.diag(cuts.squares))
+    assert not np.add.reduceat(vectors, starts[:-1], axis=1).any()
+
+
+def far_off(releases: int, shrink: float = 1.0) -> float:
+    """Return how far the squares of errors lie from their means, in deviations.
+
+    Each contrast over the root of its variance is a standard normal, so the sum of n
+    squares has the mean n and the variance 2 n; tables likewise, cell by cell.
+    """
+    trees = crossed(2)
+    bought = precisions.best_precisions(trees)
+    tally = counted(trees, 0)
+    exact = {
+        part: contrasts_of(trees, part, tally.table(trees, part))
+        for part in trees.tables
+    }
+    squares: list[float] = []
+    for _ in range(releases):
+        noisy = measure(bought, tally)
+        for part, precision in bought.parts.items():
+            scale = np.sqrt(squares_of(trees, part) / float(precision)) * shrink
+            squares += (((noisy[part] - exact[part]) / scale) ** 2).ravel().tolist()
+    return abs(sum(squares) - len(squares)) / math.sqrt(2 * len(squares))
+
+
+def test_noise_has_the_variances_that_were_paid_for() -> None:
+    """For some 2,500 contrasts; six deviations are passed once in 10^8 runs."""
+    assert far_off(40) < 6
+
+
+def test_a_little_less_noise_is_caught() -> None:
+    """A fifth less deviation is 20 deviations of the sum."""
+    assert far_off(40, shrink=1.25) > 6
+
+
+@pytest.mark.slow
+def test_tables_err_as_they_say() -> None:
+    """Each table's mean square over its variance, in 400 releases of 9 to 70 cells.
+
+    Of independent releases the mean over cells and releases has a deviation of at most
+    sqrt(2 / 400) = 0.071 where all cells of a table err together; seven are passed once
+    in 10^11, and there are 15 tables.
+    """
+    trees = crossed(2)
+    bought = precisions.best_precisions(trees)
+    tally = counted(trees, 1)
+    sums = dict.fromkeys(trees.tables, 0.0)
+    for _ in range(400):
+        noisy = measure(bought, tally)
+        for table in trees.tables:
+            off = restore(trees, table, noisy) - tally.table(trees, table)
+            sums[table] += float(np.mean(off**2 / bought.variances(table))) / 400
+    assert max(abs(mean - 1) for mean in sums.values()) < 0.5
+
+
+def test_samplers_are_few() -> None:
+    """A column of 3,334 values and one of 12 need fewer than 200 scales together."""
+    keys = sd.KeySet.from_dict({"a": range(3334), "b": range(12)})
+    trees = crossing.Crossing(
+        tuple(Tree.of(keys, (name,)) for name in ("a", "b")), order=2
+    )
+    squares = [np.unique(squares_of(trees, part)) for part in trees.tables]
+    assert sum(map(len, squares)) < 200
+    assert measuring._MOST == 2**53

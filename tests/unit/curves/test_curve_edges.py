@@ -1,0 +1,185 @@
+"""Curves where a parameter is 0 or infinite, where nothing lies, or all is certain."""
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sordino as sd
+from sordino import progress
+from sordino.curves import ticks
+from sordino.curves.breach_curve import BreachCurve
+from sordino.curves.convolution import grid_sums
+from sordino.curves.convolution.convolution import Convolution
+from sordino.curves.gaussian_curve import GaussianCurve
+from sordino.curves.laws.derived import MovedLaw, SampledLaw
+from sordino.curves.laws.lattices import (
+    category_laws,
+    discrete_gaussian_laws,
+    geometric_laws,
+)
+from sordino.curves.laws.law import Atoms, GaussianLaw, Laws
+from sordino.curves.loss_variables import PLRVs, get_beta
+from sordino.curves.points import read
+from sordino.curves.profile import Profile
+from sordino.curves.range_curve import RangeCurve
+from sordino.curves.response import ResponseCurve
+from sordino.curves.rounds_curve import RoundsCurve
+from sordino.curves.search import find_least
+from sordino.errors import InvalidParameter
+from sordino.numbers import INFINITE
+
+NOTHING = Atoms(np.zeros(0), np.zeros(0), np.zeros(0), 1.0)
+THIRD = Fraction(1, 3)
+
+
+@pytest.mark.parametrize(
+    "laws",
+    [
+        GaussianCurve(Fraction(0)).laws(),
+        geometric_laws(0, Fraction(2)),
+        category_laws(Fraction(0), 3),
+        discrete_gaussian_laws(0, Fraction(9)),
+        RangeCurve(Fraction(0)).laws(),
+    ],
+)
+def test_the_law_of_no_change_has_no_loss(laws: Laws) -> None:
+    """All mass of both worlds lies at a loss of 0."""
+    (law,) = laws
+    p, q = law.masses(np.array([-1e-9, 1e-9]))
+    assert p.tolist() == q.tolist() == [0.0, 1.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    "laws",
+    [
+        GaussianCurve(INFINITE).laws(),
+        category_laws(INFINITE, 3),
+        RangeCurve(INFINITE).laws(),
+    ],
+)
+def test_the_law_of_no_noise_lies_at_infinity(laws: Laws) -> None:
+    """Every outcome tells the worlds apart."""
+    (law,) = laws
+    p, q = law.masses(np.array([-np.inf, 0.0, np.inf]))
+    assert p.tolist() == [0.0, 0.0, 1.0, 0.0]
+    assert q.tolist() == [0.0, 1.0, 0.0, 0.0]
+
+
+def test_a_law_without_finite_losses_spans_nothing() -> None:
+    """All of its mass is at infinity."""
+    assert NOTHING.span == (0.0, 0.0)
+    p, _ = NOTHING.masses(np.array([0.0, np.inf]))
+    assert p.tolist() == [0.0, 1.0, 0.0]
+
+
+def test_a_moved_law_holds_the_table_of_its_base() -> None:
+    """What is counted against the memory of a composition is not lost by moving."""
+    (base,) = category_laws(Fraction(1), 4)
+    assert MovedLaw(base, 0.1, 0.0).table_size == base.table_size == 9
+
+
+def test_a_sample_of_everybody_is_the_law_itself() -> None:
+    """At rate 1 every cell keeps its masses, bit for bit."""
+    base, edges = GaussianLaw(1.5), np.linspace(-9, 9, 50)
+    for whole, sampled in zip(
+        base.masses(edges), SampledLaw(base, 1.0).masses(edges), strict=True
+    ):
+        assert whole.tolist() == sampled.tolist()
+
+
+def test_a_certain_breach_has_no_epsilon() -> None:
+    """No epsilon serves any delta below 1."""
+    curve = BreachCurve(ResponseCurve(Fraction(1)), 1.0)
+    assert curve.epsilon_at(np.array([0.0, 0.5, 0.999])).tolist() == [math.inf] * 3
+
+
+def test_a_tilt_that_is_searched_in_vain_still_bounds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Any tilt gives true bounds: that of the first guess as that of the last."""
+    sums = ((GaussianLaw(0.01), 2), (category_laws(Fraction(8), 2)[0], 1))
+    epsilon = np.linspace(0, 12, 40)
+    sharp = Convolution(sums).profile(12.0).delta_at(epsilon)
+    least = Convolution(sums).least_delta(epsilon)
+    monkeypatch.setattr(grid_sums, "_SEARCH", 1)
+    rough = Convolution(sums)
+    tilt, there = rough.sums.tilt(12.0)
+    reached = math.sqrt(2 * (tilt * there.mean - there.log))
+    assert abs(reached - 12) > grid_sums._NEAR, "it stopped before it was near"
+    delta = rough.profile(12.0).delta_at(epsilon)
+    assert delta.tolist() != sharp.tolist()
+    assert (delta >= least).all()
+
+
+def test_bounds_of_arrays_are_below_what_was_written() -> None:
+    """A double that was rounded down already serves; others go one further."""
+    down = read(-1, most=1.0, alpha=np.array([0.5, THIRD, 0.1], np.float64))
+    assert (down.lower_values < np.array([0.5, 1 / 3, 0.1])).all()
+    assert (np.nextafter(down.lower_values, 1) <= np.array([0.5, 1 / 3, 0.1])).all()
+    (alone,) = read(-1, most=1.0, alpha=THIRD).lower_values.tolist()
+    assert Fraction(alone) < THIRD
+    assert Fraction(math.nextafter(alone, 1.0)) <= THIRD
+
+
+@pytest.mark.parametrize("rates", [np.array(["a"]), np.array([1j])])
+def test_arrays_that_are_no_real_numbers_are_refused(rates: Any) -> None:
+    """By the name of the argument."""
+    with pytest.raises(InvalidParameter, match="alpha must hold real numbers"):
+        sd.GaussianDP(1).tpr_at(rates)
+    with pytest.raises(InvalidParameter, match="pmf_Y must hold real numbers"):
+        PLRVs(0, rates, 0.0, 0, np.ones(1), 0.0, is_symmetric=False)
+
+
+def test_only_loss_variables_have_their_rates() -> None:
+    """A loss answers for itself."""
+    with pytest.raises(InvalidParameter, match=r"Build sd\.PLRVs"):
+        get_beta(sd.PureDP(1), 0.5)  # type: ignore[call-overload]
+
+
+def test_a_start_below_all_bounds_is_all_there_is() -> None:
+    """Where delta begins below the rest, the rest says nothing more."""
+    profile = Profile(np.array([0.0, 1.0, 2.0]), np.array([0.5, 0.4, 0.35]))
+    alone = profile.with_start(0.3)
+    assert alone.epsilon.tolist() == [0.0]
+    assert alone.delta.tolist() == [0.3]
+
+
+def test_an_end_before_all_bounds_is_all_there_is() -> None:
+    """From epsilon 0 on, delta is at most the lesser of the two."""
+    profile = Profile(np.array([0.0, 1.0]), np.array([0.5, 0.4]))
+    for last, delta in ((0.45, 0.45), (0.6, 0.5)):
+        assert profile.with_end(0.0, last).delta.tolist() == [delta]
+
+
+def test_the_least_may_be_the_first() -> None:
+    """What holds everywhere holds at the low end."""
+    assert find_least(lambda x: x >= 0, 0.0, 5.0) == 0
+
+
+class _Looser:
+    """A curve that is within a target for single points, and never for many."""
+
+    def delta_at(self, epsilon: Any) -> Any:
+        """Return less for a point that is asked alone."""
+        return np.full_like(epsilon, 0.0 if len(epsilon) == 1 else 1.0)
+
+
+def test_an_end_that_single_points_let_pass_serves() -> None:
+    """Long grids are answered in doubles, a point by balls: what it met is given."""
+    curve = RoundsCurve(((0.0, 0.0, _Looser()),))  # type: ignore[arg-type]
+    assert curve.epsilon(np.array([0.5])).tolist() == [1.0]
+
+
+def test_work_that_takes_long_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After the patience of the one who watches, and not before."""
+    said: list[str] = []
+    monkeypatch.setattr(progress.Line, "say", lambda _, text: said.append(text))
+    monkeypatch.setattr(progress, "PATIENCE", math.inf)
+    list(ticks.tick_each("ab", "loss"))
+    assert said == []
+    monkeypatch.setattr(progress, "PATIENCE", -1.0)
+    list(ticks.tick_each("ab", "loss"))
+    assert said == ["loss 1 of 2", "loss 2 of 2"]

@@ -1,0 +1,47 @@
+"""Laws of noise at their edges: guesses that are too high, floors of roots, points."""
+
+from fractions import Fraction
+
+import pytest
+
+from sordino.distributions.base import _floor, _least
+from sordino.distributions.blends import GaussianBlend
+from sordino.distributions.gaussian import DiscreteGaussianLaw
+from sordino.distributions.laplace_sums import LaplaceSumLaw
+from sordino.numbers import sqrt
+
+
+@pytest.mark.parametrize("guess", [0, 4, 5, 6, 100, 10**9])
+@pytest.mark.parametrize("least", [0, 1, 5])
+def test_the_least_is_found_from_any_guess(guess: int, least: int) -> None:
+    """Below it, at it and far above it."""
+    assert _least(lambda k: k >= least, guess) == least
+
+
+@pytest.mark.parametrize("whole", [0, 1, 2, 9, 10, 80, 81, 82, 10**6])
+def test_the_floor_of_roots_is_exact(whole: int) -> None:
+    """Of roots of squares and of roots of roots."""
+    root = sqrt(Fraction(whole))
+    assert _floor(root) ** 2 <= whole < (_floor(root) + 1) ** 2
+    fourth = sqrt(root)
+    assert _floor(fourth) ** 4 <= whole < (_floor(fourth) + 1) ** 4
+
+
+@pytest.mark.parametrize("variance", [Fraction(1, 3), Fraction(7, 2), Fraction(40)])
+def test_masses_of_a_discrete_gaussian_are_all_there_is(variance: Fraction) -> None:
+    """They sum to 1, and those beyond a point are its tail."""
+    law = DiscreteGaussianLaw(variance)
+    total = sum((law.mass(k) for k in range(-60, 61)), law.mass(0) * 0)
+    assert abs(float(total.mid()) - 1) < 1e-12
+    beyond = sum((law.mass(k) for k in range(4, 61)), law.mass(0) * 0)
+    assert abs(float((beyond - law.tail(4)).mid())) < 1e-12
+    assert isinstance(law.blend, GaussianBlend)
+    assert law.deviation <= law.spread == float(law.spread)
+
+
+def test_a_point_of_a_sum_of_laplace_noises_has_no_mass() -> None:
+    """At least x and above x are the same chance."""
+    law = LaplaceSumLaw(3, Fraction(2))
+    for x in (Fraction(0), Fraction(5), Fraction(-1, 3)):
+        above, least = law.chance_above(x), law.at_least(x)
+        assert (above.mid(), above.rad()) == (least.mid(), least.rad())

@@ -1,0 +1,185 @@
+"""Mechanisms at their edges: changes without bound, chances that need more digits."""
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from flint import arb, ctx
+
+import sordino as sd
+from sordino.distributions.laplace import ContinuousLaplaceLaw
+from sordino.errors import InvalidData, InvalidParameter
+from sordino.mechanisms.above_threshold import AboveThreshold
+from sordino.mechanisms.gaussian_threshold import _admitted_fit, _by_rho
+from sordino.mechanisms.kit import appearance
+from sordino.mechanisms.kit.absent_keys import AbsentKeys
+from sordino.mechanisms.kit.change import Change, _count, floor_to
+from sordino.mechanisms.kit.domain import ChoiceDomain, NumberDomain
+from sordino.mechanisms.kit.key_rounds import _Search, fit_key_rounds
+from sordino.mechanisms.kit.map_keys import _number_words
+from sordino.mechanisms.kit.noise import LaplaceNoise
+from sordino.mechanisms.kit.threshold_fitting import _next
+from sordino.mechanisms.laplace_sum_threshold import LaplaceSumThreshold
+from sordino.numbers import INFINITE, ball, sqrt
+from sordino.sensitivity import Sensitivity
+from tests.planned_bits import PlannedBits
+
+ENDLESS = float("inf")
+APART = Change(1, Fraction(1), Fraction(1))
+
+
+@pytest.mark.parametrize(
+    "series",
+    [pd.Series([1.0, None]), pl.Series("x", [1.0, None])],
+    ids=["pandas", "polars"],
+)
+def test_a_missing_number_is_refused(series: Any) -> None:
+    """Noise has no number to be added to."""
+    with pytest.raises(InvalidData, match="Fill or drop them first"):
+        sd.Laplace(1)(series)
+
+
+def test_scores_that_are_no_list_are_refused() -> None:
+    """By the name of the argument, with an example."""
+    with pytest.raises(InvalidData, match=r"scores_by_group must be a list.*not a int"):
+        sd.Exponential(1).choose(5)
+
+
+def test_absent_keys_are_drawn_by_a_function() -> None:
+    """A list of keys is none."""
+    absent = AbsentKeys(
+        LaplaceNoise(Fraction(1)), Fraction(10), None, NumberDomain("f64")
+    )
+    with pytest.raises(InvalidParameter, match="draw_keys must be a function"):
+        absent.release(3, ["a"])  # type: ignore[arg-type]
+
+
+def test_a_walk_of_far_levels_ends_at_the_last_bin() -> None:
+    """Where no noisy test holds before, the last bin is the bound."""
+    bound = AboveThreshold("1/2")
+    beyond = [9, 5, 1]
+    assert bound._walked_far(beyond, -(10**30), PlannedBits()) == 2
+    assert bound._walked_far(beyond, 10**30, PlannedBits()) == 0
+
+
+def test_a_fit_that_no_variance_meets_is_refused() -> None:
+    """After as many tries as one in doubt may need."""
+    tried: list[Any] = []
+
+    def fitted(variance: Any) -> Any:
+        tried.append(variance)
+        return sd.GaussianThreshold(variance=variance, threshold=9)
+
+    with pytest.raises(InvalidParameter, match="cannot be met by any variance"):
+        _admitted_fit(fitted, sd.PureDP(0), (1, 1, 1), Fraction(1))
+    assert tried == sorted(tried)
+    assert len(tried) > 1
+
+
+@pytest.mark.parametrize("loss", [sd.PureDP(INFINITE), sd.ZCDP(0)])
+def test_a_fit_by_rho_needs_one(loss: sd.Loss) -> None:
+    """None at all buys no noise, and 0 none of a finite scale."""
+    with pytest.raises(InvalidParameter, match="must bound epsilon or rho"):
+        _by_rho(loss, APART)
+
+
+class Vague:
+    """A law whose chances are known only at a high precision."""
+
+    def __init__(self, digits: int) -> None:
+        """Say how many digits it takes."""
+        self.digits = digits
+
+    def at_least(self, x: Fraction) -> arb:
+        """Return a third, wide until there are digits enough."""
+        del x
+        wide = arb(0, 2.0 ** (-20 if ctx.prec < self.digits else -ctx.prec))
+        return ball(Fraction(1, 3)) + wide
+
+    def chance_above(self, x: Fraction) -> arb:
+        """Return the same."""
+        return self.at_least(x)
+
+
+@pytest.mark.parametrize("digits", [10, 100, 700])
+def test_a_vague_chance_is_asked_again(digits: int) -> None:
+    """With more digits, until a short decimal is just above it."""
+    chance = appearance.any_passes(Vague(digits), Fraction(1), 1)
+    assert Fraction(1, 3) <= chance < Fraction(1, 3) * (1 + Fraction(1, 2**50))
+    assert appearance._decimal_above(arb(0.5, 0.1)) is None
+
+
+def test_integers_that_change_are_counted_by_their_norm() -> None:
+    """Each changes by 1 or more."""
+    assert _count(INFINITE, Fraction(11, 2), "l1") == 5
+    assert _count(INFINITE, sqrt(Fraction(7)), "l2") == 7
+    assert _count(3, Fraction(11, 2), "l1") == 3
+    assert floor_to(INFINITE, Fraction(1)) is INFINITE
+
+
+def test_a_choice_is_of_an_integer() -> None:
+    """The index of a candidate, a category or a bin."""
+    assert ChoiceDomain("bins", 3).is_integer
+
+
+@pytest.mark.parametrize(
+    ("budget", "keys"),
+    [(("1e-300", "1e-300"), 5), (("1e-20", "1e-30"), 100)],
+    ids=["not within doubles", "no thresholds"],
+)
+def test_a_budget_without_rounds_of_keys_is_refused(
+    budget: tuple[Any, Any], keys: int
+) -> None:
+    """Where no scale and no thresholds are found within what doubles hold."""
+    with pytest.raises(InvalidParameter, match="groups whose keys are unknown"):
+        fit_key_rounds(sd.ApproxDP(*budget), keys)
+
+
+def test_a_delta_of_all_bounds_no_noise() -> None:
+    """Where delta is 1 no scale is the largest, and none is found."""
+    assert _Search(1.0, 1.0, 5, 0.0, 2).best() is None
+
+
+def test_columns_of_no_keys_have_no_words() -> None:
+    """Of doubles no order of words is that of the numbers."""
+    with pytest.raises(InvalidData, match="float64"):
+        _number_words(np.array([1.5]))
+
+
+def test_the_next_level_is_on_the_grid() -> None:
+    """Or the next double where there is none."""
+    assert _next(Fraction(5, 2), Fraction(1, 2)) == 3
+    after = _next(Fraction(5, 2), None)
+    assert 0 < after - Fraction(5, 2) < Fraction(1, 2**40)
+
+
+def test_sums_over_a_threshold_need_an_epsilon() -> None:
+    """None and all of it buy no noise; the noise and its law are Laplace's."""
+    for epsilon in (0, ENDLESS):
+        with pytest.raises(InvalidParameter, match="positive epsilon"):
+            LaplaceSumThreshold.for_loss(
+                sd.ApproxDP(epsilon, "1e-6"), (1, 1, 1), numbers=2
+            )
+    pair = LaplaceSumThreshold(2, 30, numbers=2)
+    assert pair.noise == LaplaceNoise(Fraction(2))
+    assert pair.law == ContinuousLaplaceLaw(Fraction(2))
+
+
+def test_thresholds_hide_no_change_without_bound() -> None:
+    """No key is hidden, no loss finite; a long way of integers is priced by epsilon."""
+    mechanism = sd.LaplaceThreshold(10, 50, dtype="i64")
+    endless = Sensitivity(l0=2, linf=ENDLESS)
+    apart = mechanism.change(endless)
+    assert mechanism.noise_loss(apart) == sd.PureDP(INFINITE)
+    assert mechanism.delta_of(apart, Fraction(50)) == 1
+    far = mechanism.change(Sensitivity(l0=1, linf=10**7))
+    assert mechanism.noise_loss(far) == sd.PureDP(10**6)
+
+
+def test_a_truth_next_to_a_half_is_known_by_more_digits() -> None:
+    """Half and a little: the first digits of its enclosure disagree."""
+    response = sd.RandomizedResponse("1e-45", categories=2)
+    assert response._level == 2**63

@@ -1,0 +1,117 @@
+"""Samplers where words are all zeros, blocks lie beyond the table, or noise is none."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from sordino.numbers import INFINITE
+from sordino.sampling.blocks import Point, block_table
+from sordino.sampling.certified import Uniform
+from sordino.sampling.choice import _Trial
+from sordino.sampling.floats import F32, F64, FloatSampler, Nearest
+from sordino.sampling.laplace import LaplaceShape
+from sordino.sampling.sampler import Threshold
+from sordino.sampling.tails import Tail
+from tests.planned_bits import PlannedBits
+
+SHAPE = LaplaceShape(Fraction(40))
+
+
+class Scripted(PlannedBits):
+    """Bits whose first single words are given."""
+
+    def __init__(self, *first: int) -> None:
+        """Take the words, in their order."""
+        super().__init__()
+        self._first = list(first)
+
+    def word(self, size: int) -> int:
+        """Return the next word that was given, then those of a stream."""
+        return self._first.pop(0) if self._first else super().word(size)
+
+
+def test_a_draw_beyond_all_blocks_is_a_rejection() -> None:
+    """What rounding left over belongs to no block."""
+    table, bits = block_table(SHAPE, None), PlannedBits()
+    beyond = 2 * table.reach + 2
+    place, v = Uniform(bits, 0, 64), Uniform(bits, 0, 64)
+    assert table._settle(beyond, place, v, bits) is None
+
+
+@pytest.mark.parametrize("left", [True, False])
+def test_a_word_of_zeros_is_drawn_further(*, left: bool) -> None:
+    """Its logarithm has no end: more digits say how many blocks it means."""
+    table = block_table(SHAPE, None)
+    bits = Scripted(0, 2**63)
+    place, v = Uniform(bits, 2**63, 64), Uniform(bits, 0, 64)
+    point = table._settle(2 * table.reach + (not left), place, v, bits)
+    assert point is not None
+    # U lies near 2**-65: 65 ln 2 / slope blocks beyond the last
+    further = int(65 * np.log(2) * 40)
+    start = abs(point.block) - (table.reach + left)
+    assert abs(start - further) <= 1
+
+
+def test_one_residual_draw_in_a_tail_is_settled() -> None:
+    """The first words choose the tail; what follows decides as balls do."""
+    table = block_table(SHAPE, None)
+    words = [int(edge) << 2 for edge in table.edges]
+    tail = next(
+        place
+        for place in range(len(words) - 1)
+        if table._is_tail(place + 1) and words[place] < words[place + 1]
+    )
+    bits = Scripted(words[tail], 0, 2**63)
+    point = table._residual_one(Uniform(bits, 2**63, 64), bits)
+    assert point is not None
+    assert point.block >= table.reach or point.block < -table.reach
+
+
+def test_without_any_noise_a_worse_candidate_is_never_taken() -> None:
+    """However small V is: its true weight is 0, that of the best is not."""
+    trial = _Trial(
+        INFINITE,
+        gaps=np.array([3, 0]),
+        numbers=np.array([1, 1]),
+        whole=np.array([1, 1]),
+        unit=np.array([1.0, 1.0]),
+    )
+    bits = PlannedBits()
+    assert not trial._settle(0, Uniform(bits, 0, 64))
+    assert trial._settle(1, Uniform(bits, 0, 64))
+
+
+@pytest.mark.parametrize("upward", [True, False])
+def test_a_sum_on_a_level_is_drawn_until_a_side_is_sure(*, upward: bool) -> None:
+    """The first digits leave both sides open; those that follow lie on one."""
+    sampler = FloatSampler(SHAPE, None, -4, F64)
+    for word, above in ((0, False), (2**64 - 1, True)):
+        # the sum lies in [0, 1/16); the level in its middle
+        point = Point(0, Uniform(Scripted(word), 0, 0))
+        level = Threshold(Fraction(1, 32), upward)
+        assert sampler._reaches(0.0, point, level) is (above is upward)
+
+
+@pytest.mark.parametrize("target", [F32, F64])
+def test_without_noise_values_are_compared_themselves(target: object) -> None:
+    """Upwards and downwards, and a level between two doubles."""
+    nearest = Nearest(target)  # type: ignore[arg-type]
+    values = np.array([-1.0, 0.3, 0.5])
+    for level, up, down in (
+        (Fraction(1, 2), [False, False, True], [True, True, True]),
+        (Fraction(3, 10), [False, False, True], [True, True, False]),
+    ):
+        bits = PlannedBits()
+        reached = nearest.compare(values, Threshold(level, upward=True), bits).reached
+        assert reached.tolist() == up
+        reached = nearest.compare(values, Threshold(level, upward=False), bits).reached
+        assert reached.tolist() == down
+
+
+def test_a_tail_of_a_word_of_zeros_is_drawn_further() -> None:
+    """The excess has no end until more digits are known."""
+    tail = Tail(Fraction(1), None)
+    assert tail.steps(Fraction(1), Scripted(0, 2**63)) == int(65 * np.log(2))
+    far = tail.nearest(Fraction(2), F64, Scripted(0, 2**63, 0, 0))
+    assert abs(far - 2 - 65 * np.log(2)) < 1e-9

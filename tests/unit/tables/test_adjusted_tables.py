@@ -1,0 +1,196 @@
+"""Adjusted tables: they agree, are not negative, and are near to the noisy ones."""
+
+from typing import Any, Final
+
+import numpy as np
+import pytest
+
+import sordino as sd
+from sordino.errors import InvalidQuery
+from sordino.tables.agreement import agree
+from sordino.tables.coarser import add_up, spread_out
+from sordino.tables.crossing import Crossing, Levels
+from sordino.tables.joint_fit import JointFit
+from sordino.tables.measuring import contrasts_of, restore
+from sordino.tables.precisions import best_precisions
+from sordino.tables.projection import Groups, nearest_both, nearest_sums
+from sordino.tables.trees import Tree
+from sordino.tables.whole_cells import round_cells
+
+PLACES: Final = sd.KeySet.from_tuples(
+    [("n", 1), ("n", 2), ("n", 3), ("s", 4), ("s", 5), ("w", 6)],
+    columns=("state", "county"),
+)
+
+
+def crossing_of(*more: int, order: int = 2) -> Crossing:
+    """Return states and counties beside columns of so many values."""
+    columns = {f"c{place}": range(size) for place, size in enumerate(more)}
+    keys = PLACES * sd.KeySet.from_dict(columns) if columns else PLACES
+    named = (("state", "county"), *((name,) for name in columns))
+    return Crossing(tuple(Tree.of(keys, names) for names in named), order)
+
+
+def noisy_tables(crossing: Crossing, seed: int, sd_of_noise: float = 3.0) -> JointFit:
+    """Return tables of mostly empty cells that were measured apart."""
+    generator = np.random.default_rng(seed)
+    cells = generator.poisson(0.7, crossing.shape(crossing.finest)).astype(float)
+    tables = {
+        table: add_up(crossing, crossing.finest, cells, table)
+        + generator.normal(0, sd_of_noise, crossing.shape(table))
+        for table in crossing.tables
+    }
+    return JointFit.of_tables(crossing, tables, dict.fromkeys(tables, sd_of_noise**2))
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("more", [(), (4,), (3, 2), (2, 2, 3)])
+@pytest.mark.sampled(8)
+def test_cells_are_not_negative_and_whole_ones_are_near(
+    more: tuple[int, ...], seed: int
+) -> None:
+    """For any number of columns and mostly empty cells."""
+    together = noisy_tables(crossing_of(*more), seed)
+    assert together.cells.min() >= 0
+    assert np.isfinite(together.cells).all()
+    whole = together.whole_cells
+    assert whole.dtype == np.int64
+    assert whole.min() >= 0
+    assert abs(int(whole.sum()) - together.cells.sum()) <= 0.5 + 1e-6
+    far = np.abs(whole - together.cells).max()
+    assert far <= 1 if len(more) != 1 else far < 3
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("size", [1, 2, 5])
+@pytest.mark.sampled(6)
+def test_the_totals_of_two_trees_stay_as_they_were_told(size: int, seed: int) -> None:
+    """Upper tables are made first: the total is the unbiased one, cut at zero."""
+    crossing = crossing_of(size)
+    together = noisy_tables(crossing, seed)
+    top = restore(crossing, (0, 0), together.contrasts)
+    assert together.cells.sum() == pytest.approx(max(float(top), 0.0), abs=1e-6)
+    states = restore(crossing, (1, 0), together.contrasts)
+    kept = nearest_sums(
+        states, Groups(np.zeros(3, np.int64), np.array([max(float(top), 0.0)]))
+    )
+    sums = add_up(crossing, crossing.finest, together.cells, (1, 0))
+    assert np.allclose(sums, kept, atol=1e-5)
+
+
+def test_tables_that_agree_and_are_not_negative_stay() -> None:
+    """For tables without noise nothing is to be adjusted, whole numbers included."""
+    crossing = crossing_of(4)
+    cells = np.random.default_rng(0).poisson(5, crossing.shape(crossing.finest))
+    exact = {
+        table: add_up(crossing, crossing.finest, cells.astype(float), table)
+        for table in crossing.tables
+    }
+    together = JointFit.of_tables(crossing, exact, dict.fromkeys(exact, 1.0))
+    assert np.allclose(together.cells, cells, atol=1e-5)
+    assert np.array_equal(together.whole_cells, cells)
+
+
+def test_agreement_is_least_squares() -> None:
+    """As a dense solver finds it, for tables of different errors."""
+    crossing = crossing_of(3)
+    generator = np.random.default_rng(1)
+    shape = crossing.shape(crossing.finest)
+    noisy = {t: generator.normal(10, 5, crossing.shape(t)) for t in crossing.tables}
+    variances = {t: float(generator.uniform(0.1, 9)) for t in noisy}
+    rows, wanted = [], []
+    for table, values in noisy.items():
+        for place in range(values.size):
+            unit = np.zeros(values.size)
+            unit[place] = 1
+            matrix = spread_out(
+                crossing, table, unit.reshape(values.shape), crossing.finest
+            )
+            rows.append(matrix.ravel() / np.sqrt(variances[table]))
+            wanted.append(values.ravel()[place] / np.sqrt(variances[table]))
+    known = np.linalg.lstsq(np.array(rows), np.array(wanted), rcond=None)[0]
+    found = agree(crossing, crossing.finest, noisy, variances)
+    assert np.allclose(found, known.reshape(shape), atol=1e-5)
+
+
+def test_the_nearest_cells_with_both_sums() -> None:
+    """No feasible move of mass around a rectangle comes nearer."""
+    generator = np.random.default_rng(2)
+    cells = generator.normal(0, 3, (5, 4))
+    rows = np.repeat(np.arange(5), 4)
+    columns = np.tile(np.arange(4), 5)
+    sums = generator.uniform(0, 4, (5, 4))
+    groups = Groups(rows, sums.sum(1)), Groups(columns, sums.sum(0))
+    nearest = nearest_both(cells.ravel(), *groups)
+    assert nearest.min() >= 0
+    assert np.allclose(groups[0].add(nearest), groups[0].sums, atol=1e-6)
+    assert np.allclose(groups[1].add(nearest), groups[1].sums, atol=1e-6)
+    best = nearest.reshape(5, 4)
+    for _ in range(2000):
+        (up, down), (left, right) = (
+            generator.choice(size, 2, replace=False) for size in (5, 4)
+        )
+        moved = best.copy()
+        step = min(best[up, left], best[down, right]) * generator.uniform(0, 0.2)
+        moved[[up, down], [left, right]] -= step
+        moved[[up, down], [right, left]] += step
+        assert ((moved - cells) ** 2).sum() >= ((best - cells) ** 2).sum() - 1e-6
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.sampled(6)
+def test_whole_cells_have_whole_sums(seed: int) -> None:
+    """For any rectangle and any whole sums not below those of the floors."""
+    generator = np.random.default_rng(seed)
+    rows, columns = generator.integers(1, 7, 2)
+    cells = generator.uniform(0, 3, (rows, columns))
+    floors = np.floor(cells)
+    more = generator.multinomial(
+        generator.integers(0, rows * columns * 2), [1 / cells.size] * cells.size
+    ).reshape(cells.shape)
+    kinds = (
+        Groups(np.repeat(np.arange(rows), columns), (floors + more).sum(1)),
+        Groups(np.tile(np.arange(columns), rows), (floors + more).sum(0)),
+    )
+    whole = round_cells(cells.ravel(), *kinds)
+    assert (whole >= floors.ravel()).all()
+    for kind in kinds:
+        assert np.array_equal(kind.add(whole), kind.sums)
+
+
+def test_a_law_of_three_columns_is_near_what_was_measured() -> None:
+    """Without noise the fitted law has the contrasts, but for its simplicity."""
+    crossing = crossing_of(3, 2)
+    cells = np.random.default_rng(3).poisson(400, crossing.shape(crossing.finest))
+    contrasts = {
+        part: contrasts_of(crossing, part, add_up(crossing, (2, 1, 1), cells, part))
+        for part in crossing.tables
+    }
+    parts = best_precisions(crossing).parts
+    together = JointFit(crossing, contrasts, {p: float(t) for p, t in parts.items()})
+    for table in crossing.tables:
+        exact = add_up(crossing, crossing.finest, cells, table)
+        sums = add_up(crossing, crossing.finest, together.cells, table)
+        assert np.allclose(sums, exact, rtol=0.02, atol=2)
+
+
+def test_known_tables_are_met() -> None:
+    """A law of three columns has exactly the sums that everybody knows."""
+    crossing = crossing_of(3, 2)
+    noisy = noisy_tables(crossing, 5)
+    known: dict[Levels, Any] = {
+        (0, 1, 0): np.array([30, 0, 12]),
+        (0, 0, 0): np.array(42),
+    }
+    together = JointFit(crossing, noisy.contrasts, noisy.precisions, known)
+    sums = add_up(crossing, crossing.finest, together.cells, (0, 1, 0))
+    assert np.allclose(sums, [30, 0, 12])
+
+
+def test_too_many_combinations_are_refused() -> None:
+    """By public facts, and the unbiased tables stay."""
+    keys = sd.KeySet.from_dict({f"c{place}": range(8) for place in range(8)})
+    trees = tuple(Tree.of(keys, (name,)) for name in keys.columns)
+    together = JointFit(Crossing(trees, 2), {}, {})
+    with pytest.raises(InvalidQuery, match="which add up as they are"):
+        _: Any = together.cells
