@@ -140,7 +140,9 @@ class JoinPublic(AbstractStep):
         right = catalog.public(self.table)
         pairs = join_nodes(relation.node, right, self.on, self.suffix, outer=self.outer)
         factor = catalog.multiplicity(self.table, self.on)
-        return relation.multiply(pairs.node, factor)
+        joined = relation.multiply(pairs.node, factor)
+        weighed = relation.weighed_beside(self.on) if factor <= 1 else None
+        return replace(joined, weighed=weighed)
 
 
 @final
@@ -166,7 +168,7 @@ class JoinPrivate(AbstractStep):
         )
 
     def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:
-        """Return the pairs, of which those of one unit are bounded by both sides."""
+        """Return the pairs; both sides bound those of one unit."""
         other = self.other.resolve(catalog)
         if (relation.ids is None) != (other.ids is None):
             raise InvalidQuery(
@@ -204,6 +206,8 @@ class JoinPrivate(AbstractStep):
             left,
             node=pairs.node,
             contribution=Contribution(rows=moved),
+            size=None,
+            weighed=None,
             passed=(*left.passed, *other.passed, *cut),
             spread=_spread_of_pairs(left),
         )
