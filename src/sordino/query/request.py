@@ -1,4 +1,4 @@
-"""A question ready to be priced: a query, its groups, and what is asked of each."""
+"""A question ready to be priced: a query, its groups and the answers for each."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -69,7 +69,7 @@ class Request(AbstractNoisyAnswers):
     processing: tuple[AbstractProcess, ...] = ()
     """What is done to the noisy answer: not of its words, for it costs nothing."""
     confidence: Fraction = CONFIDENCE
-    """Of the intervals. It is no part of the words: a release says it beside them."""
+    """Of the intervals. The words do not contain it: a release says it beside them."""
     showing: Fraction | None = None
     """The weight of showing keys beside the columns, None where they do so as well."""
     minimum: Fraction | None = None
@@ -132,7 +132,8 @@ class Request(AbstractNoisyAnswers):
                 "must be a whole number of ids or rows",
                 "Try suppress_below(20).",
             )
-        if not self.columns or not self.by or self.few is not None:
+        whole = any(answer.needs_every_group for answer in self.questions)
+        if not self.columns or not self.by or self.few is not None or whole:
             raise InvalidQuery(
                 "there are no answers about groups to leave out",
                 'Try group_by("ward").agg(n=sd.count()).suppress_below(20).',
