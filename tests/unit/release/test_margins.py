@@ -1,6 +1,7 @@
 """Margins as users ask for them: prices, tables, errors, words, refusals."""
 
 from collections.abc import Callable
+from datetime import UTC, date, datetime
 from fractions import Fraction
 from typing import Any, Final
 
@@ -321,6 +322,20 @@ WRONG: Final[dict[str, tuple[Callable[[], Any], str]]] = {
         marginals(keyset=sd.KeySet.from_dict({"count": [1]}), order=1, hierarchies=()),
         "count",
     ),
+    "a name of errors": (
+        marginals(
+            keyset=sd.KeySet.from_dict({"count low": [1]}), order=1, hierarchies=()
+        ),
+        "count low",
+    ),
+    "tables within tables": (
+        marginals(
+            keyset=sd.KeySet.from_dict({f"c{n}": [0, 1] for n in range(13)}),
+            order=12,
+            hierarchies=(),
+        ),
+        "tables within tables",
+    ),
     "no keys at all": (
         marginals(
             keyset=sd.KeySet.from_dict({"year": [2025]}).filter(sd.col("year") > 9999),
@@ -367,6 +382,38 @@ def test_sixty_columns_can_be_asked_for() -> None:
     assert found == pytest.approx(both, abs=12)
     with pytest.raises(InvalidQuery, match="add up as they are"):
         release.adjusted["c3"]
+
+
+def test_keys_of_every_type() -> None:
+    """Dates, times, truth values, texts, numbers, and none of these."""
+    columns: dict[str, list[Any]] = {
+        "county": ["a", None, "b"],
+        "day": [date(2026, 1, 1), None, date(2025, 1, 1)],
+        "at": [datetime(2026, 1, 1, 5, tzinfo=UTC), None, None],
+        "ill": [True, False, None],
+    }
+    table = sd.PrivateTable(columns, protects=ONE_ROW)
+    session = sd.Session({"visits": table}, sd.GaussianDP(10**6))
+    keys = sd.KeySet.from_dict({name: set(one) for name, one in columns.items()})
+    release = session.release(VISITS.marginals(keys, order=2), sd.GaussianDP(10**6))
+    for name, values in columns.items():
+        found = {
+            key.replace(tzinfo=UTC) if isinstance(key, datetime) else key: round(count)
+            for (key,), count in by_key(release.tables[name]).items()
+        }
+        assert found == {value: values.count(value) for value in values}
+
+
+def test_a_law_of_nobody_is_even() -> None:
+    """Where the total is below zero, invented rows still have all columns."""
+    table = sd.PrivateTable(ROWS, protects=ONE_ROW)
+    session = sd.Session({"visits": table}, sd.GaussianDP(1), engine="memory")
+    nobody = VISITS.filter(sd.col("year") > 9999)
+    keys = sd.KeySet.from_dict({"year": [2025, 2026]})
+    asked = nobody.marginals(keys, order=1, totals={(): 0})
+    release = session.release(asked, sd.GaussianDP(1))
+    assert release.adjusted["year"]["count"].to_pylist() == [0.0, 0.0]
+    assert set(release.synthetic(200)["year"].to_pylist()) == {2025, 2026}
 
 
 def test_a_row_in_two_places_at_once_is_in_no_table() -> None:
